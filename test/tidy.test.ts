@@ -1,0 +1,193 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { describe, expect, it } from 'vitest'
+
+/** The most lines a source file may have; past it, split by noun. */
+const MAX_LINES = 400
+
+const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
+  .split('\n')
+  .filter((path) => path !== '')
+  .filter((path) => !path.includes('/fixtures/'))
+const sources = files.filter((path) => path.endsWith('.ts'))
+const read = (path: string) => readFileSync(path, 'utf8')
+
+type Rule = { readonly from: RegExp; readonly allows: readonly RegExp[] }
+
+const shared = /^shared\//
+/** The import table: the first row whose `from` fits a file decides what that file may import from this tree. */
+const RULES: readonly Rule[] = [
+  { from: /^shared\//, allows: [shared] },
+  { from: /^data-plane\/wires\//, allows: [shared, /^data-plane\/(call\.ts|dialects\/|wires\/)/] },
+  { from: /^data-plane\/dialects\//, allows: [shared, /^data-plane\/(call\.ts|dialects\/)/] },
+  { from: /^data-plane\/rails\//, allows: [shared, /^data-plane\/(call\.ts|rails\/)/] },
+  {
+    from: /^data-plane\/pipeline\//,
+    allows: [
+      shared,
+      /^data-plane\/(call\.ts|store\/|upstream\/|journal\/|pipeline\/)/,
+      /^data-plane\/(wires\/wire|rails\/rail)\.ts$/,
+    ],
+  },
+  {
+    from: /^data-plane\/(store|upstream|journal)\//,
+    allows: [shared, /^data-plane\/(call\.ts|store\/|upstream\/|journal\/)/],
+  },
+  { from: /^data-plane\/reads\//, allows: [shared, /^data-plane\/(call\.ts|store\/|reads\/|wires\/envelopes\/)/] },
+  { from: /^data-plane\//, allows: [shared, /^data-plane\//] },
+  {
+    from: /^control-plane\/services\//,
+    allows: [shared, /^control-plane\/(operation|actor)\.ts$/, /^control-plane\/(services|db|ports)\//],
+  },
+  { from: /^control-plane\/ports\//, allows: [shared, /^control-plane\/ports\//] },
+  { from: /^control-plane\/db\//, allows: [shared, /^control-plane\/db\//] },
+  {
+    from: /^control-plane\/(api|workers)\//,
+    allows: [shared, /^control-plane\/(operation|actor)\.ts$/, /^control-plane\/(services|api|workers|ports)\//],
+  },
+  { from: /^control-plane\/check-ledger\//, allows: [/^control-plane\/check-ledger\//] },
+  { from: /^control-plane\//, allows: [shared, /^control-plane\//] },
+  { from: /^dev\//, allows: [shared, /^(data-plane|control-plane|dev)\//] },
+  { from: /^test\//, allows: [/./] },
+  { from: /^vitest\.config\.ts$/, allows: [/^test\//] },
+]
+
+/** Packages that only some places may touch: SQL in db/, Redis and the network never in pure code. */
+const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
+  {
+    name: /^(kysely|pg)$/,
+    only: /^(control-plane\/(db\/|check-ledger\/|plane\.ts|services\/|migrate\.ts)|dev\/|test\/)/,
+  },
+  {
+    name: /^ioredis$/,
+    only: /^(control-plane\/(ports|check-ledger|workers)\/|control-plane\/plane\.ts|data-plane\/(store\/|plane\.ts)|dev\/|test\/)/,
+  },
+  {
+    name: /^bullmq$/,
+    only: /^(control-plane\/(ports|workers)\/|control-plane\/plane\.ts|data-plane\/(store\/|plane\.ts)|dev\/|test\/)/,
+  },
+  { name: /^undici$/, only: /^(data-plane\/upstream\/|control-plane\/ports\/|dev\/|test\/)/ },
+  {
+    name: /^fastify$/,
+    only: /^(data-plane\/[a-z-]+\.ts|data-plane\/reads\/|control-plane\/(server\.ts|api\/)|dev\/|test\/)/,
+  },
+  { name: /^(graphql|graphql-yoga|@pothos\/.*)$/, only: /^(control-plane\/(server\.ts|api\/)|test\/)/ },
+  { name: /^@trpc\//, only: /^(control-plane\/(server\.ts|api\/)|dev\/|test\/)/ },
+]
+
+const ALIASES: Record<string, string> = {
+  '#shared/': 'shared/',
+  '#data-plane/': 'data-plane/',
+  '#control-plane/': 'control-plane/',
+  '#dev/': 'dev/',
+  '#test/': 'test/',
+}
+
+/** Specifiers of every import and re-export in a source text. */
+function specifiersOf(text: string): string[] {
+  const found = [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/g)]
+  const bare = [...text.matchAll(/(?:^|\n)\s*import\s*['"]([^'"]+)['"]/g)]
+  const dynamic = [...text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g)]
+  return [...found, ...bare, ...dynamic].map((match) => match[1] ?? '')
+}
+
+/** The path inside the tree that a specifier names, or undefined for a package. */
+function treePath(from: string, specifier: string): string | undefined {
+  if (specifier.startsWith('./')) return `${from.slice(0, from.lastIndexOf('/') + 1)}${specifier.slice(2)}`
+  if (specifier.startsWith('../')) return new URL(specifier, `file:///${from}`).pathname.slice(1)
+  for (const [alias, folder] of Object.entries(ALIASES)) {
+    if (specifier.startsWith(alias)) return folder + specifier.slice(alias.length)
+  }
+  return undefined
+}
+
+describe('the source tree', () => {
+  it('obeys the import table', () => {
+    const broken: string[] = []
+    for (const file of sources) {
+      const rule = RULES.find((row) => row.from.test(file))
+      if (!rule) broken.push(`${file}: no row of the import table`)
+      for (const specifier of specifiersOf(read(file))) {
+        const target = treePath(file, specifier)
+        if (target !== undefined && !rule?.allows.some((pattern) => pattern.test(target))) {
+          broken.push(`${file} imports ${specifier}`)
+        }
+        if (specifier.includes('../..')) broken.push(`${file} climbs with ${specifier}`)
+      }
+    }
+    expect(broken).toEqual([])
+  })
+
+  it('uses each guarded package only where it belongs', () => {
+    const broken = sources.flatMap((file) =>
+      specifiersOf(read(file))
+        .filter((specifier) => PACKAGES.some((row) => row.name.test(specifier) && !row.only.test(file)))
+        .map((specifier) => `${file} imports ${specifier}`),
+    )
+    expect(broken).toEqual([])
+  })
+
+  it(`has no file over ${MAX_LINES} lines`, () => {
+    const long = sources.filter((file) => read(file).split('\n').length - 1 > MAX_LINES)
+    expect(long).toEqual([])
+  })
+
+  it('has no vague names', () => {
+    const vague = sources.filter((file) => /^(types|utils?|helpers?|constants|common|misc)\.ts$/.test(basename(file)))
+    expect(vague).toEqual([])
+    const named = sources
+      .filter((file) => !file.startsWith('test/'))
+      .flatMap((file) =>
+        [
+          ...read(file).matchAll(
+            /export (?:type|interface|class|const|function) (\w*(?:Manager|Helper|Utils?|Impl))\b/g,
+          ),
+        ].map((match) => `${file}: ${match[1]}`),
+      )
+    expect(named).toEqual([])
+  })
+
+  it('has no escape hatches in production code', () => {
+    const broken: string[] = []
+    for (const file of sources.filter((path) => /^(data-plane|control-plane|dev)\//.test(path))) {
+      for (const [index, line] of read(file).split('\n').entries()) {
+        const code = line.replace(/\/\/.*$|\/\*.*\*\//, '')
+        if (/@ts-(ignore|expect-error|nocheck)/.test(line)) broken.push(`${file}:${index + 1} silences the compiler`)
+        if (/\b(FIXME|XXX|HACK)\b/.test(line)) broken.push(`${file}:${index + 1} has a mark other than @NOTE, @TODO`)
+        if (/[\w)\]>] as (?!const\b)[A-Z{]/.test(code) && !/^\s*(\*|import|export \{)/.test(code)) {
+          broken.push(`${file}:${index + 1} casts: ${line.trim()}`)
+        }
+      }
+    }
+    expect(broken).toEqual([])
+  })
+
+  it('reads the environment only in config files', () => {
+    const readers = sources.filter(
+      (file) => /^(shared|data-plane|control-plane)\//.test(file) && /process\.env\b/.test(read(file)),
+    )
+    expect(
+      readers.filter(
+        (file) =>
+          !/^(data-plane|control-plane)\/config\.ts$/.test(file) && file !== 'control-plane/check-ledger/config.ts',
+      ),
+    ).toEqual([])
+  })
+
+  it('names no machine, registry or outside reference', () => {
+    const banned = [
+      /\/(?:home|root|work|Users)\/[\w.-]+\//,
+      new RegExp(['registry', 'npmjs'].join('\\.')),
+      new RegExp(['\\.\\.', 'shared/'].join('/')),
+    ]
+    const texts = files.filter(
+      (path) =>
+        /\.(ts|md|json|yml|sql|mjs)$|Dockerfile|\.env\.example|\.ci\//.test(path) && path !== 'test/tidy.test.ts',
+    )
+    const broken = texts.flatMap((file) =>
+      banned.filter((pattern) => pattern.test(read(file))).map((pattern) => `${file}: ${pattern}`),
+    )
+    expect(broken).toEqual([])
+  })
+})

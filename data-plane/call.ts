@@ -1,0 +1,177 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Endpoint, Model } from '#shared/catalog/model.ts'
+import type { HoldRecord } from '#shared/contract/hold.ts'
+import type { OfferRow } from '#shared/contract/snapshot.ts'
+import type { AccountId, KeyId, OfferId, RequestId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import type { ReferencePrice } from '#shared/pricing.ts'
+import type { Usage, UsageSource } from '#shared/usage.ts'
+
+/** A request as it came in, before any protocol has read it. */
+export type RawRequest = {
+  readonly requestId: RequestId
+  readonly method: string
+  /** Path without query and without a `min{N}` segment. */
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly params: Readonly<Record<string, string>>
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  /** The floor of the path's `min{N}` segment, in percent. */
+  readonly pathFloorPercent: number | undefined
+  /** Unix milliseconds, and the monotonic reading of the same instant. */
+  readonly receivedAt: number
+  readonly startedAt: number
+}
+
+/** Which providers a buyer wants, refuses or prefers, in any spelling. */
+export type RoutingHints = {
+  /** Allow-lists; several intersect. */
+  readonly only: readonly (readonly string[])[]
+  readonly blocked: readonly string[]
+  readonly order: readonly string[]
+  readonly allowsUntrusted: boolean | undefined
+}
+
+/** What a call wants to buy: enough to route, to bound its cost and to refuse what nobody can serve. */
+export type Demand = {
+  readonly endpoint: Endpoint
+  readonly model: string
+  readonly isStreamed: boolean
+  readonly hints: RoutingHints
+  /** Floors in percent from the body, the header and the path; the key's comes with the payer. */
+  readonly floorPercents: readonly (number | undefined)[]
+  /** Capabilities without which an answer would be wrong. */
+  readonly needs: { readonly imageInput: boolean }
+  /** Bounds of what may be consumed, for the hold. */
+  readonly bounds: DemandBounds
+  /** The buyer's own ceiling for this call. */
+  readonly maxCostMicro: MicroUsd | undefined
+}
+
+export type DemandBounds = {
+  /** UTF-8 bytes of text plus 64 a message: a token is at least one byte. */
+  readonly inputTokens: number
+  readonly inputImages: number
+  /** Output limit that the buyer gave, and how many answers. */
+  readonly maxOutputTokens: number | undefined
+  readonly choices: number
+}
+
+/** The model a call resolved to and the price it is charged by, fixed for the whole call. */
+export type Target = {
+  readonly model: Model
+  readonly price: ReferencePrice
+  readonly endpoint: Endpoint
+  readonly requestedModel: string
+}
+
+/** Who pays, as a rail identified them. */
+export type Payer = {
+  readonly account: AccountId
+  readonly keyId: KeyId | null
+  readonly wallet: string | null
+  readonly floorPercents: readonly (number | undefined)[]
+  readonly providersBlocked: readonly string[]
+  readonly allowsUntrusted: boolean | undefined
+  readonly modelsAllowed: readonly string[] | null
+  readonly caps: SpendingCaps
+  readonly ratePerMinute: number | null
+}
+
+/** Spending caps of a key; null is no cap. They reset at 00:00 UTC and on the first of a month. */
+export type SpendingCaps = { readonly dailyMicro: MicroUsd | null; readonly monthlyMicro: MicroUsd | null }
+
+/** The most a call may cost, over the offers that failover may use. */
+export type Quote = {
+  /** What to hold if the balance covers it, and the least with which the call still makes sense. */
+  readonly wantMicro: MicroUsd
+  readonly minMicro: MicroUsd
+  readonly ttlMs: number
+}
+
+/** Money set aside for a call: plain data, so that another process can finish or void it. */
+export type Hold = {
+  readonly rid: RequestId
+  readonly account: AccountId
+  readonly keyId: KeyId | null
+  readonly grantedMicro: MicroUsd
+}
+
+/** What the buyer is told of the charge. */
+export type Receipt = {
+  readonly chargeMicro: MicroUsd
+  readonly listMicro: MicroUsd
+}
+
+/** An offer with what the hot path has worked out about it. */
+export type Offer = OfferRow & { readonly id: OfferId }
+
+/** A provider's consumption as metered, and how the answer ended. */
+export type Metered = {
+  readonly usage: Usage
+  readonly source: UsageSource
+  readonly finishReason: string | null
+  readonly anomalies: readonly string[]
+}
+
+export type ReserveRequest = {
+  readonly rid: RequestId
+  readonly account: AccountId
+  readonly keyId: KeyId | null
+  readonly wantMicro: MicroUsd
+  readonly minMicro: MicroUsd
+  readonly ttlMs: number
+  readonly caps: SpendingCaps
+}
+
+/** How sure a capture is: in Redis, or so far only in this process, which needs the journal to be synced first. */
+export type CaptureOutcome = 'accepted' | 'queued'
+
+/**
+ * The spending gate in Redis. All calls of one tick travel in one batch script a bucket. While money is in doubt,
+ * `reserve` refuses with `service_unavailable`; captures and releases wait in an outbox and are sent again in order.
+ */
+export type Funds = {
+  /**
+   * Sets money aside: the most of `wantMicro` that the balance covers, but not under `minMicro`.
+   * Throws AppError: `insufficient_balance`, `key_cap_reached` (whose, limit, spent, resets_at) or
+   * `service_unavailable` with a retry hint.
+   */
+  reserve(request: ReserveRequest): Promise<Hold>
+  /** Charges a hold. `event` is the usage event and `lookup` the lookup record, as the bytes to keep. Never rejects. */
+  capture(hold: Hold, usedMicro: MicroUsd, texts: { event: string; lookup: string }): Promise<CaptureOutcome>
+  /** Gives a hold back. Never rejects; the answer need not be awaited before replying. */
+  release(hold: Hold, reason: string, lookup: string): Promise<void>
+  /** The hold of a request id of this account, or undefined. Throws `service_unavailable` while Redis is away. */
+  find(account: AccountId, rid: RequestId): Promise<HoldRecord | undefined>
+  /** Whether paid calls are admitted now. */
+  isOpen(): boolean
+}
+
+/** How far a call has come, for a start after a kill. */
+export type Progress = {
+  readonly hold: Hold
+  readonly offer: OfferId | null
+  readonly outputTokens: number
+  readonly chargeMicro: MicroUsd
+  /** The usage event that would be captured if the process died now, as one string. */
+  readonly event: string
+}
+
+/** The append-only log on local disk. Appends never wait; `sync` resolves when all of them are on the disk. */
+export type Journal = {
+  progress(record: Progress): void
+  capture(event: string): void
+  sync(): Promise<void>
+  /** False while nothing can be written: paid calls are refused then. */
+  isWritable(): boolean
+}
+
+/** Takes of an offer's daily cap, one per attempt. */
+export type OfferCaps = {
+  /** Takes from today's cap; false when it does not fit. */
+  take(offer: Offer, attempt: string, amountMicro: MicroUsd, ttlMs: number): Promise<boolean>
+  /** Settles a take to what was charged; zero gives all of it back. Never rejects. */
+  settle(offer: Offer, attempt: string, usedMicro: MicroUsd): Promise<void>
+}

@@ -1,0 +1,57 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { Secret } from './secret.ts'
+
+/** The kinds of keys and how each begins. */
+export const KEY_PREFIXES = { buyer: 'inf_', seller: 'mkt_seller_', management: 'mkt_mgmt_' } as const
+export type KeyType = keyof typeof KEY_PREFIXES
+
+const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+const SECRET_BYTES = 32
+/** 32 bytes in base 62. */
+const SECRET_CHARS = 43
+const CHECKSUM_CHARS = 6
+const SHOWN_CHARS = 8
+
+/** A new key: the text shown once and the prefix that lists may show. */
+export function newApiKey(
+  type: KeyType,
+  random: (bytes: number) => Uint8Array = randomBytes,
+): { secret: Secret; keyPrefix: string } {
+  const body = toBase62(random(SECRET_BYTES), SECRET_CHARS)
+  const head = KEY_PREFIXES[type] + body
+  return { secret: new Secret(head + checksum(head)), keyPrefix: KEY_PREFIXES[type] + body.slice(0, SHOWN_CHARS) }
+}
+
+/** The type that a key claims by its prefix, well-formed or not; undefined when it has none of ours. */
+export function keyTypeOf(key: string): KeyType | undefined {
+  for (const type of ['seller', 'management', 'buyer'] as const) if (key.startsWith(KEY_PREFIXES[type])) return type
+  return undefined
+}
+
+/** True when the length, alphabet and checksum fit: a key that fails was never issued, and needs no look-up. */
+export function isWellFormedKey(key: string): boolean {
+  const type = keyTypeOf(key)
+  if (type === undefined) return false
+  const body = key.slice(KEY_PREFIXES[type].length)
+  if (body.length !== SECRET_CHARS + CHECKSUM_CHARS || !/^[0-9A-Za-z]+$/.test(body)) return false
+  return checksum(key.slice(0, -CHECKSUM_CHARS)) === key.slice(-CHECKSUM_CHARS)
+}
+
+/** What a key is stored and looked up under: HMAC-SHA-256 with the pepper, in hex. */
+export function hashApiKey(key: string, pepper: Secret): string {
+  return createHmac('sha256', pepper.reveal()).update(key).digest('hex')
+}
+
+function checksum(text: string): string {
+  return toBase62(createHash('sha256').update(text).digest().subarray(0, 5), 7).slice(-CHECKSUM_CHARS)
+}
+
+function toBase62(bytes: Uint8Array, chars: number): string {
+  let value = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
+  let text = ''
+  for (let index = 0; index < chars; index++) {
+    text = (ALPHABET[Number(value % 62n)] ?? '0') + text
+    value /= 62n
+  }
+  return text
+}

@@ -1,0 +1,57 @@
+import { z } from 'zod'
+
+/** What a model can be asked for. */
+export const ENDPOINTS = [
+  'chat',
+  'completions',
+  'embeddings',
+  'speech',
+  'transcription',
+  'image',
+  'image-edit',
+  'video',
+  'music',
+] as const
+export type Endpoint = (typeof ENDPOINTS)[number]
+
+/** Tokens that one image may cost at the most when a catalogue entry does not say. */
+export const DEFAULT_IMAGE_TOKENS = 8_192
+
+/** A model on sale: what it is and can do, without its price. Values describe the model, not one seller's offer. */
+export const ModelSchema = z.object({
+  /** Canonical id, the one every ledger row carries: `claude-sonnet-4.5`, `sandbox/echo`. */
+  id: z.string().min(1).max(128),
+  /** Slug of the maker: `anthropic`. With `/` and the id it is the OpenRouter name. */
+  lab: z.string().min(1).max(64),
+  name: z.string().min(1).max(200),
+  description: z.string().max(2_000),
+  /** Unix seconds of the release. */
+  created: z.number().int(),
+  /** Other exact names, dated vendor ids among them. */
+  aliases: z.array(z.string().min(1).max(128)).max(50),
+  contextLength: z.number().int().positive(),
+  maxCompletionTokens: z.number().int().positive(),
+  inputModalities: z.array(z.string()).max(10),
+  outputModalities: z.array(z.string()).max(10),
+  /** Coarse labels: vision, reasoning, tools, streaming, prompt_caching … */
+  features: z.array(z.string()).max(40),
+  /** Request fields the model takes: temperature, tools, reasoning_effort … */
+  parameters: z.array(z.string()).max(80),
+  endpoints: z.array(z.enum(ENDPOINTS)).min(1),
+  /** The most tokens one input image counts as. */
+  imageTokens: z.number().int().positive(),
+  /** True for the sandbox models: price 0, last in listings, on no market page. */
+  isSandbox: z.boolean(),
+  /** What media are sold by, as words for a reader (`per image`); null for tokens. */
+  mediaUnit: z.string().nullable(),
+})
+export type Model = z.infer<typeof ModelSchema>
+
+/** True when either field says so; the two can disagree. */
+export function isImageCapable(model: Model): boolean {
+  return model.inputModalities.includes('image') || model.features.includes('vision')
+}
+
+export function takesParameter(model: Model, parameter: string): boolean {
+  return model.parameters.includes(parameter)
+}

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+
+/** A provider that sellers may list capacity of. */
+export const ProviderSchema = z.object({
+  /** Slug: `openai`. */
+  id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/),
+  name: z.string().min(1).max(200),
+  /** Where its API starts, without a trailing slash: requests go to `{baseUrl}/chat/completions`. */
+  baseUrl: z.url().max(2_048),
+  /** Lower-case host with the port where one is given: what a hint's URL is matched by. */
+  host: z.string().min(1).max(300),
+  /** Default routing uses trusted providers only. */
+  isTrusted: z.boolean(),
+  costReferenceUrl: z.string().nullable(),
+})
+export type Provider = z.infer<typeof ProviderSchema>
+
+/** Finds the provider that a buyer's hint means: an id, a name, a host or a URL; undefined when none. */
+export type FindProvider = (hint: string) => Provider | undefined
+
+const MAX_HINT_LENGTH = 2_048
+
+export function createProviderFinder(providers: readonly Provider[]): FindProvider {
+  const index = new Map<string, Provider>()
+  for (const provider of providers) {
+    for (const name of [provider.id, provider.name.toLowerCase(), provider.host, bareHost(provider.host)]) {
+      if (!index.has(name)) index.set(name, provider)
+    }
+  }
+  return (hint) => {
+    if (hint.length > MAX_HINT_LENGTH) return undefined
+    const text = hint.trim().toLowerCase()
+    return index.get(text) ?? index.get(hostOf(text) ?? '') ?? index.get(bareHost(hostOf(text) ?? ''))
+  }
+}
+
+/** The host that a hint names, however it is written; undefined when it cannot be read as one. */
+export function hostOf(hint: string): string | undefined {
+  try {
+    const url = new URL(hint.includes('://') ? hint : `https://${hint}`)
+    return url.host
+      .toLowerCase()
+      .replace(/\.$/, '')
+      .replace(/\.(?=:\d+$)/, '')
+  } catch {
+    return undefined
+  }
+}
+
+function bareHost(host: string): string {
+  return host.replace(/:\d+$/, '')
+}

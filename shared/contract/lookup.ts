@@ -1,0 +1,34 @@
+import { z } from 'zod'
+
+/** Where the money of a call stands. */
+export const SETTLEMENT_STATUSES = ['pending', 'accrued', 'settled', 'failed', 'free'] as const
+export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number]
+
+/**
+ * The answer to `GET /v1/requests/{id}`, in the wire's own spelling: the data plane writes it into the hold when a call
+ * ends, the control plane builds the same from its rows later.
+ */
+export const LookupRecordSchema = z.object({
+  request_id: z.string(),
+  model: z.string(),
+  provider: z.string().nullable(),
+  settlement_status: z.enum(SETTLEMENT_STATUSES),
+  settlement_type: z.enum(['credit', 'x402', 'mpp', 'allowance']),
+  settlement_error: z.string().nullable(),
+  confirmed_at: z.number().int().nullable(),
+  buyer_cost_micro: z.number().int().nonnegative(),
+  list_cost_micro: z.number().int().nonnegative(),
+  tx_hash: z.string().nullable(),
+  attempts: z.array(z.object({ provider: z.string(), status: z.number().int(), ms: z.number().int() })),
+  created_at: z.number().int(),
+  streamed: z.boolean(),
+  cancelled: z.boolean(),
+  finish_reason: z.string().nullable(),
+  input_tokens: z.number().int(),
+  output_tokens: z.number().int(),
+  cache_read_tokens: z.number().int(),
+  reasoning_tokens: z.number().int(),
+  ttft_ms: z.number().int().nullable(),
+  duration_ms: z.number().int(),
+})
+export type LookupRecord = z.infer<typeof LookupRecordSchema>

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import type { DocumentName } from './snapshot.ts'
+
+/** Names of BullMQ queues. BullMQ puts its own prefix in front. */
+export const QUEUES = {
+  usage: 'usage',
+  health: 'health',
+  maintenance: 'maintenance',
+} as const
+
+/** The Redis hash tag of an account's money keys: all of one bucket live in one slot. */
+export function moneyBucket(account: string, buckets: number): string {
+  if (buckets === 1) return 'm00'
+  const bucket = createHash('sha1').update(account).digest().readUInt32BE(0) % buckets
+  return `m${bucket.toString().padStart(2, '0')}`
+}
+
+/** Keys of the money path. The epoch stands in the sets' names, so that a rebuild leaves the old ones behind. */
+export const moneyKeys = {
+  /** `E:join`, `E:register` or `E:open`. */
+  epoch: 'm:epoch',
+  /** Hash of node id → Unix milliseconds at which it reported ready for the epoch. */
+  ready: (epoch: number) => `m:ready:${epoch}`,
+  account: (bucket: string, account: string) => `{${bucket}}:a:${account}`,
+  hold: (bucket: string, rid: string) => `{${bucket}}:h:${rid}`,
+  /** What a key has used, as hash fields by day and month: `d:2026-11-21`, `m:2026-11`. */
+  keyUse: (bucket: string, keyId: string) => `{${bucket}}:k:${keyId}`,
+  /** Open holds by deadline. */
+  expiring: (bucket: string, epoch: number) => `{${bucket}}:z:exp:${epoch}`,
+  /** Captures that are not posted, by time. */
+  unposted: (bucket: string, epoch: number) => `{${bucket}}:z:unack:${epoch}`,
+  /** Takes of an offer's daily cap. */
+  offerCap: (offer: string) => `{${offer}}:cap`,
+} as const
+
+/** Keys of the snapshot, the key store, health and limits: may live on a second instance. */
+export const cacheKeys = {
+  /** Hash of document name → version. */
+  snapshotIndex: 'snap:index',
+  document: (name: DocumentName | `offers:${string}`) => `snap:doc:${name}`,
+  account: (account: string) => `snap:account:${account}`,
+  /** Hash of key HMAC → key record. */
+  keys: 'keys',
+  /** Rises with every change of the key store; absent while the store is not filled. */
+  keysVersion: 'keys:version',
+  health: 'health',
+  feed: 'feed',
+  rate: (scope: string, window: number) => `rate:${scope}:${window}`,
+} as const
+
+/** Channels. Messages are JSON arrays of names. */
+export const CHANNELS = {
+  /** Changed snapshot documents, `account:{id}` among them. */
+  snapshot: 'snap:changed',
+  /** Hashes of changed keys. */
+  keys: 'keys:changed',
+  /** `offer` ids whose health changed on some node. */
+  health: 'health:changed',
+  /** The state of the money epoch. */
+  money: 'money:epoch',
+} as const

@@ -1,0 +1,23 @@
+import { z } from 'zod'
+
+/**
+ * A provider key as it rests in Postgres and in the snapshot. A data key of its own encrypts it (AES-256-GCM); a key of
+ * the ring wraps the data key. The bound facts are authenticated with it, so a row moved to another tenant, host or
+ * credential does not open. All binary fields are base64url.
+ */
+export const SealedCredentialSchema = z.object({
+  v: z.literal(1),
+  id: z.string().startsWith('crd_'),
+  /** Account that owns it. */
+  tenant: z.string(),
+  /** Host it may be sent to, and no other. */
+  host: z.string(),
+  purpose: z.enum(['offer', 'resource', 'own-provider']),
+  /** Which key of the ring wraps the data key. */
+  ringKeyId: z.string(),
+  wrapIv: z.string(),
+  wrappedKey: z.string(),
+  iv: z.string(),
+  ciphertext: z.string(),
+})
+export type SealedCredential = z.infer<typeof SealedCredentialSchema>

@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { ModelSchema } from '../catalog/model.ts'
+import { ProviderSchema } from '../catalog/providers.ts'
+import { ResourceSchema } from '../catalog/resources.ts'
+import { UnitPricesSchema } from '../pricing.ts'
+import { KeptBpsNumber, MicroUsdText } from './amount.ts'
+import { SealedCredentialSchema } from './sealed-credential.ts'
+
+/**
+ * What the data plane reads. A document has a name and a version that only rises; the index holds every name with its
+ * version, and a publish announces the changed names on a channel. Names: `models`, `prices`, `providers`, `markets`,
+ * `resources`, `limits`, and `offers:{model}` for each model that has any.
+ */
+export const SNAPSHOT_SCHEMA_VERSION = 1
+
+/** One offer as routing sees it: all that a filter, the ranking and an attempt need. */
+export const OfferRowSchema = z.object({
+  id: z.string().startsWith('ofr_'),
+  model: z.string(),
+  /** Account the sale is credited to; never shown to a buyer. */
+  sellerAccount: z.string().startsWith('acc_'),
+  /** What a public order book calls this seller: stable, and tells nothing. */
+  sellerAlias: z.string(),
+  provider: z.string(),
+  isTrusted: z.boolean(),
+  baseUrl: z.string(),
+  apiFormat: z.enum(['openai', 'messages']),
+  /** The model's name at that provider. */
+  providerModel: z.string(),
+  keptBps: KeptBpsNumber,
+  capDailyMicro: MicroUsdText.nullable(),
+  credential: SealedCredentialSchema,
+  /** Measured by the market's roll-ups, null while unknown: ties in price are broken by it. */
+  ttftMs: z.number().nullable(),
+  createdAt: z.number().int(),
+  stats: z.object({ trades24h: z.number().int(), volume24hMicro: MicroUsdText }),
+})
+export type OfferRow = z.infer<typeof OfferRowSchema>
+
+export const OffersDocumentSchema = z.object({ model: z.string(), offers: z.array(OfferRowSchema) })
+export const ModelsDocumentSchema = z.object({ models: z.array(ModelSchema) })
+export const ProvidersDocumentSchema = z.object({ providers: z.array(ProviderSchema) })
+export const ResourcesDocumentSchema = z.object({ resources: z.array(ResourceSchema) })
+
+/** Reference prices by canonical model id, each version with its date and source. */
+export const PricesDocumentSchema = z.object({
+  prices: z.record(
+    z.string(),
+    z.object({
+      version: z.string(),
+      effectiveAt: z.number().int(),
+      source: z.string(),
+      unitPrices: UnitPricesSchema,
+    }),
+  ),
+})
+
+const Speed = {
+  ttftP50Ms: z.number().nullable(),
+  ttftSamples: z.number().int(),
+  tpsP50: z.number().nullable(),
+  tpsSamples: z.number().int(),
+}
+
+/** Figures of the trailing 24 hours for one model; null means not enough data, never zero. */
+export const MarketRowSchema = z.object({
+  model: z.string(),
+  ...Speed,
+  uptimePct: z.number().nullable(),
+  cacheHitRatePct: z.number().nullable(),
+  requests24h: z.number().int(),
+  volume24hMicro: MicroUsdText,
+  discountTrend: z
+    .object({
+      direction: z.enum(['up', 'down', 'flat']),
+      currentDiscountPct: z.number(),
+      previousDiscountPct: z.number(),
+      buckets: z.array(z.object({ bucket: z.number().int(), discountPct: z.number().nullable() })),
+    })
+    .nullable(),
+  providers: z.array(z.object({ provider: z.string(), ...Speed, uptimePct: z.number().nullable() })),
+})
+export type MarketRow = z.infer<typeof MarketRowSchema>
+export const MarketsDocumentSchema = z.object({ rows: z.array(MarketRowSchema) })
+
+/** Numbers that operators turn without a restart. */
+export const LimitsDocumentSchema = z.object({
+  /** Calls a minute of a key whose record sets none. */
+  keyRatePerMinute: z.number().int().positive(),
+  /** Calls of one key that may run at once. */
+  keyInFlight: z.number().int().positive(),
+  /** What of a charge the platform keeps, from the seller's side. */
+  platformFeeBps: KeptBpsNumber,
+})
+export type Limits = z.infer<typeof LimitsDocumentSchema>
+
+/** Documents with a fixed name, and how each is read. */
+export const DOCUMENT_SCHEMAS = {
+  models: ModelsDocumentSchema,
+  prices: PricesDocumentSchema,
+  providers: ProvidersDocumentSchema,
+  markets: MarketsDocumentSchema,
+  resources: ResourcesDocumentSchema,
+  limits: LimitsDocumentSchema,
+} as const
+export type DocumentName = keyof typeof DOCUMENT_SCHEMAS
+
+/** The envelope around every document in Redis and on disk. */
+export const DocumentEnvelopeSchema = z.object({
+  schema: z.literal(SNAPSHOT_SCHEMA_VERSION),
+  name: z.string(),
+  version: z.number().int().positive(),
+  body: z.unknown(),
+})
+export type DocumentEnvelope = z.infer<typeof DocumentEnvelopeSchema>
+
+export function offersDocumentName(model: string): `offers:${string}` {
+  return `offers:${model}`
+}

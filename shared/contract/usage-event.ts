@@ -1,0 +1,89 @@
+import { z } from 'zod'
+import { UsageSchema } from '../usage.ts'
+import { KeptBpsNumber, MicroUsdText } from './amount.ts'
+
+/** Most attempts a call makes, and most offers its explanation names. */
+export const MAX_ATTEMPTS = 3
+export const MAX_EXPLAINED_OFFERS = 20
+
+export const RAILS = ['credit', 'x402-exact', 'x402-upto', 'mpp'] as const
+export const SERVED_BY = ['marketplace', 'own_key', 'fallback_key'] as const
+
+/** One try at one offer. `status` is the provider's HTTP status, 0 when there was none. */
+export const AttemptSchema = z.object({
+  offer: z.string().nullable(),
+  provider: z.string(),
+  status: z.number().int(),
+  ms: z.number().int().nonnegative(),
+  /** Why it failed, in the words of the one classifier; null for the attempt that answered. */
+  errorClass: z.string().nullable(),
+})
+export type Attempt = z.infer<typeof AttemptSchema>
+
+/** Why routing went where it went: the offers in order, and the filter that refused each other one. */
+export const ExplanationSchema = z.object({
+  ranked: z
+    .array(z.object({ offer: z.string(), provider: z.string(), estimateMicro: MicroUsdText }))
+    .max(MAX_EXPLAINED_OFFERS),
+  excluded: z.array(z.object({ offer: z.string(), reason: z.string() })).max(MAX_EXPLAINED_OFFERS),
+})
+export type Explanation = z.infer<typeof ExplanationSchema>
+
+/**
+ * What one call did and cost, version 1: the same bytes stand in the hold, in the journal and in the queue, and the
+ * payload hash of a settlement is taken over them. Every admitted call has one, failed ones with a charge of zero.
+ */
+export const UsageEventSchema = z.object({
+  v: z.literal(1),
+  rid: z.string().length(26),
+  /** Unix milliseconds of admission and of the end. */
+  startedAt: z.number().int(),
+  endedAt: z.number().int(),
+  node: z.string(),
+  account: z.string().startsWith('acc_'),
+  keyId: z.string().nullable(),
+  rail: z.enum(RAILS),
+  wire: z.string(),
+  endpoint: z.string(),
+  /** Canonical model, and the name that was asked for. */
+  model: z.string(),
+  requestedModel: z.string(),
+  /** The offer that answered; null when none did. */
+  offer: z.string().nullable(),
+  sellerAccount: z.string().nullable(),
+  provider: z.string().nullable(),
+  servedBy: z.enum(SERVED_BY).nullable(),
+  isStreamed: z.boolean(),
+  /** `succeeded`, `failed` (error before content), `cut` (error after content), `cancelled` (the buyer left). */
+  outcome: z.enum(['succeeded', 'failed', 'cut', 'cancelled']),
+  errorCode: z.string().nullable(),
+  finishReason: z.string().nullable(),
+  usage: UsageSchema,
+  usageSource: z.enum(['reported', 'estimated']),
+  /** Facts that look wrong (usage clipped, class unpriced …), for the operator. */
+  anomalies: z.array(z.string()).max(10),
+  priceVersion: z.string(),
+  keptBps: KeptBpsNumber,
+  feeBps: KeptBpsNumber,
+  holdMicro: MicroUsdText,
+  chargeMicro: MicroUsdText,
+  listMicro: MicroUsdText,
+  sellerNetMicro: MicroUsdText,
+  feeMicro: MicroUsdText,
+  ttftMs: z.number().int().nonnegative().nullable(),
+  /** Milliseconds between the first and the last content. */
+  streamMs: z.number().int().nonnegative().nullable(),
+  overheadMs: z.number().nonnegative(),
+  attempts: z.array(AttemptSchema).max(MAX_ATTEMPTS),
+  explanation: ExplanationSchema.nullable(),
+})
+export type UsageEvent = z.infer<typeof UsageEventSchema>
+
+/** A batch as it travels through the queue: the events are the strings that were captured, byte for byte. */
+export const UsageBatchSchema = z.object({
+  v: z.literal(1),
+  id: z.string().startsWith('btc_'),
+  node: z.string(),
+  events: z.array(z.string()).min(1),
+})
+export type UsageBatch = z.infer<typeof UsageBatchSchema>

@@ -1,0 +1,134 @@
+import { randomFillSync } from 'node:crypto'
+import type { Clock } from './clock.ts'
+
+declare const requestIdBrand: unique symbol
+
+/** The id of one call everywhere: hold, journal, event, settlement, ledger, lookup. A ULID of 26 characters. */
+export type RequestId = string & { readonly [requestIdBrand]: true }
+
+/** The prefixes of record ids and what they name. */
+export const ID_PREFIXES = {
+  acc: 'account of the ledger',
+  usr: 'wallet owner, buyer or seller',
+  ofr: 'offer',
+  key: 'API key',
+  crd: 'sealed credential',
+  org: 'organisation',
+  wsp: 'workspace',
+  pay: 'payout',
+  job: 'long job',
+  ltx: 'ledger transaction',
+  btc: 'batch of usage events',
+  opn: 'asynchronous operation',
+  prv: "buyer's own provider",
+  aud: 'audit entry',
+  hlt: 'health event',
+} as const
+
+export type IdPrefix = keyof typeof ID_PREFIXES
+export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`
+
+export type AccountId = Id<'acc'>
+export type UserId = Id<'usr'>
+export type OfferId = Id<'ofr'>
+export type KeyId = Id<'key'>
+export type CredentialId = Id<'crd'>
+export type OrganizationId = Id<'org'>
+export type WorkspaceId = Id<'wsp'>
+export type PayoutId = Id<'pay'>
+export type JobId = Id<'job'>
+export type BatchId = Id<'btc'>
+export type OperationId = Id<'opn'>
+export type OwnProviderId = Id<'prv'>
+
+/** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec). */
+const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const TIME_CHARS = 10
+const RANDOM_CHARS = 16
+const RANDOM_POOL_BYTES = 8_192
+const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
+
+export type Ids = {
+  /** A new ULID; those of one process sort in the order they were made. */
+  ulid(): string
+  requestId(): RequestId
+  make<Prefix extends IdPrefix>(prefix: Prefix): Id<Prefix>
+}
+
+/** A maker of ids over a clock and a source of random bytes. */
+export function createIds(clock: Pick<Clock, 'now'>, fillRandom: (bytes: Uint8Array) => void = randomFillSync): Ids {
+  const pool = new Uint8Array(RANDOM_POOL_BYTES)
+  let next = RANDOM_POOL_BYTES
+  let lastTime = -1
+  let timePart = ''
+  const lastRandom = new Uint8Array(RANDOM_CHARS)
+
+  /** Fresh random digits, or the last ones plus one when the millisecond has not moved. */
+  function advance(isSameTime: boolean): void {
+    if (isSameTime) {
+      for (let index = RANDOM_CHARS - 1; index >= 0; index--) {
+        const digit = ((lastRandom[index] ?? 0) + 1) % 32
+        lastRandom[index] = digit
+        if (digit !== 0) return
+      }
+      return
+    }
+    if (next + RANDOM_CHARS > RANDOM_POOL_BYTES) {
+      fillRandom(pool)
+      next = 0
+    }
+    for (let index = 0; index < RANDOM_CHARS; index++) lastRandom[index] = (pool[next++] ?? 0) & 31
+  }
+
+  function ulid(): string {
+    // A clock that steps back must not break the order of ids.
+    const time = Math.max(clock.now(), lastTime)
+    const isSameTime = time === lastTime
+    if (!isSameTime) {
+      lastTime = time
+      timePart = encodeTime(time)
+    }
+    advance(isSameTime)
+    let text = timePart
+    for (const digit of lastRandom) text += ALPHABET[digit]
+    return text
+  }
+
+  return {
+    ulid,
+    requestId: () => ulid() as RequestId,
+    make: (prefix) => `${prefix}_${ulid()}`,
+  }
+}
+
+function encodeTime(time: number): string {
+  let text = ''
+  let rest = Math.floor(time)
+  for (let index = 0; index < TIME_CHARS; index++) {
+    text = (ALPHABET[rest % 32] ?? '') + text
+    rest = Math.floor(rest / 32)
+  }
+  return text
+}
+
+/** The instant in a ULID, in Unix milliseconds. */
+export function ulidTime(ulid: string): number {
+  let time = 0
+  for (const char of ulid.slice(0, TIME_CHARS)) time = time * 32 + ALPHABET.indexOf(char)
+  return time
+}
+
+/** The smallest ULID of an instant: a bound for ranges over ids. */
+export function ulidFloor(time: number): string {
+  return encodeTime(time) + '0'.repeat(RANDOM_CHARS)
+}
+
+/** The request id in a text, or undefined when it is none. */
+export function parseRequestId(text: string): RequestId | undefined {
+  return ULID.test(text) ? (text as RequestId) : undefined
+}
+
+/** True when the text is an id of that kind: the prefix and 1 to 64 word characters. */
+export function isId<Prefix extends IdPrefix>(prefix: Prefix, text: string): text is Id<Prefix> {
+  return text.startsWith(`${prefix}_`) && /^[\w-]{1,64}$/.test(text.slice(prefix.length + 1))
+}

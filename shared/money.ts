@@ -1,0 +1,154 @@
+/**
+ * The only arithmetic on money. Three branded bigints that do not assign to one another or to a bare bigint:
+ * amounts, unit prices and discounts. A charge is rounded once, at its end, in the direction the function names.
+ */
+
+declare const microUsdBrand: unique symbol
+declare const picoUsdBrand: unique symbol
+declare const keptBpsBrand: unique symbol
+
+/** An amount in millionths of a US dollar, never negative. */
+export type MicroUsd = bigint & { readonly [microUsdBrand]: true }
+/** The price of one unit in 1e-12 US dollars; the same integer is micro-USD per million units. */
+export type PicoUsd = bigint & { readonly [picoUsdBrand]: true }
+/** What is kept of the reference price after a discount, in basis points: 10,000 keeps all, 0 gives it away. */
+export type KeptBps = bigint & { readonly [keptBpsBrand]: true }
+
+/** Amounts in Redis and in the contract stay under this, so that a Lua double still compares them exactly. */
+export const MAX_MICRO_USD = 100_000_000_000_000n
+/** Basis points of the whole. */
+export const WHOLE_BPS = 10_000n
+const PICO_PER_MICRO = 1_000_000n
+
+export const ZERO = 0n as MicroUsd
+export const KEEP_ALL = WHOLE_BPS as KeptBps
+
+/** Makes an amount of micro-USD. Throws a RangeError below zero or from 100 million USD up. */
+export function microUsd(value: bigint | number): MicroUsd {
+  const amount = BigInt(value)
+  if (amount < 0n || amount >= MAX_MICRO_USD) throw new RangeError('an amount is between 0 and 100 million USD')
+  return amount as MicroUsd
+}
+
+/** Makes a unit price in pico-USD. Throws a RangeError below zero. */
+export function picoUsd(value: bigint | number): PicoUsd {
+  const price = BigInt(value)
+  if (price < 0n) throw new RangeError('a price is not negative')
+  return price as PicoUsd
+}
+
+/** Makes a kept share in basis points. Throws a RangeError outside 0 to 10,000. */
+export function keptBps(value: bigint | number): KeptBps {
+  const kept = BigInt(value)
+  if (kept < 0n || kept > WHOLE_BPS) throw new RangeError('a kept share is 0 to 10,000 basis points')
+  return kept as KeptBps
+}
+
+export function add(left: MicroUsd, right: MicroUsd): MicroUsd {
+  return microUsd(left + right)
+}
+
+/** The sum of many amounts. */
+export function sum(amounts: Iterable<MicroUsd>): MicroUsd {
+  let total = 0n
+  for (const amount of amounts) total += amount
+  return microUsd(total)
+}
+
+/** left − right. Throws a RangeError when that is below zero. */
+export function subtract(left: MicroUsd, right: MicroUsd): MicroUsd {
+  return microUsd(left - right)
+}
+
+/** left − right, or zero where that would be negative. */
+export function subtractToZero(left: MicroUsd, right: MicroUsd): MicroUsd {
+  return left > right ? microUsd(left - right) : ZERO
+}
+
+export function min(left: MicroUsd, right: MicroUsd): MicroUsd {
+  return left < right ? left : right
+}
+
+export function max(left: MicroUsd, right: MicroUsd): MicroUsd {
+  return left > right ? left : right
+}
+
+/** One line of a bill before rounding: so many units at so much each. */
+export type Line = { readonly units: number; readonly price: PicoUsd }
+
+/**
+ * What the lines cost at the kept share, rounded up once to the next micro-USD. Units are whole and not negative.
+ * Amounts past the limit of {@link microUsd} throw a RangeError.
+ */
+export function chargeUp(lines: readonly Line[], kept: KeptBps): MicroUsd {
+  let pico = 0n
+  for (const { units, price } of lines) if (units > 0) pico += BigInt(units) * price
+  const divisor = PICO_PER_MICRO * WHOLE_BPS
+  return microUsd((pico * kept + divisor - 1n) / divisor)
+}
+
+/** How many whole units at this price and share fit into an amount. Unlimited prices of zero give undefined. */
+export function unitsWithin(amount: MicroUsd, price: PicoUsd, kept: KeptBps): number | undefined {
+  const unit = price * kept
+  if (unit === 0n) return undefined
+  return Number((amount * PICO_PER_MICRO * WHOLE_BPS) / unit)
+}
+
+/** The seller's part of a charge, rounded down, and the platform's fee as its exact complement. */
+export function splitCharge(charge: MicroUsd, feeBps: KeptBps): { sellerNet: MicroUsd; fee: MicroUsd } {
+  const sellerNet = microUsd((charge * (WHOLE_BPS - feeBps)) / WHOLE_BPS)
+  return { sellerNet, fee: subtract(charge, sellerNet) }
+}
+
+/** A unit price after the discount in micro-USD per million units, rounded up: for display, never for charging. */
+export function discountedPerMillion(price: PicoUsd, kept: KeptBps): bigint {
+  return (price * kept + WHOLE_BPS - 1n) / WHOLE_BPS
+}
+
+/** Reads decimal digits as an amount. Throws a RangeError on anything else. */
+export function parseMicroUsd(text: string): MicroUsd {
+  if (!/^(0|[1-9]\d{0,14})$/.test(text)) throw new RangeError('an amount is written in plain digits')
+  return microUsd(BigInt(text))
+}
+
+/** The amount in plain digits: how contracts, Redis and `*_usdc` fields carry it. */
+export function formatMicroUsd(amount: MicroUsd): string {
+  return amount.toString()
+}
+
+/**
+ * The amount as a JSON number of US dollars (`usage.cost`): at most six decimals, written from digits, so that the
+ * nearest double prints back the same six decimals.
+ */
+export function microUsdToDollars(amount: MicroUsd): number {
+  return Number(`${amount / 1_000_000n}.${(amount % 1_000_000n).toString().padStart(6, '0')}`)
+}
+
+/** Reads a decimal number of US dollars exactly into micro-USD; finer digits throw a RangeError. */
+export function dollarsToMicroUsd(dollars: number | string): MicroUsd {
+  return microUsd(parseDecimal(String(dollars), 6))
+}
+
+/** Reads a decimal price of one unit in US dollars (`pricing.prompt`); finer than 1e-12 throws a RangeError. */
+export function parseUnitPrice(dollars: string): PicoUsd {
+  return picoUsd(parseDecimal(dollars, 12))
+}
+
+/** A unit price as a plain decimal string of US dollars, without an exponent or trailing zeros. */
+export function formatUnitPrice(price: PicoUsd): string {
+  const digits = price.toString().padStart(13, '0')
+  const fraction = digits.slice(-12).replace(/0+$/, '')
+  return fraction === '' ? digits.slice(0, -12) : `${digits.slice(0, -12)}.${fraction}`
+}
+
+function parseDecimal(text: string, decimals: number): bigint {
+  const match = /^(\d{1,15})(?:\.(\d+))?(?:e([+-]?\d{1,2}))?$/i.exec(text.trim())
+  if (!match) throw new RangeError('not a plain decimal number')
+  const [, whole = '0', fraction = '', exponent = '0'] = match
+  const shift = decimals - fraction.length + Number(exponent)
+  const digits = BigInt(whole + fraction)
+  if (shift >= 0) return digits * 10n ** BigInt(shift)
+  const divisor = 10n ** BigInt(-shift)
+  if (digits % divisor !== 0n) throw new RangeError(`finer than ${decimals} decimals`)
+  return digits / divisor
+}

@@ -1,0 +1,89 @@
+import { BlockList, isIP } from 'node:net'
+import { hostOf } from './catalog/providers.ts'
+
+/** What a plane may dial beyond public https: loopback hosts, in development only. */
+export type OutboundPolicy = { readonly allowsLoopback: boolean }
+
+const MAX_URL_LENGTH = 2_048
+const PRINTABLE_ASCII = /^[\x21-\x7e]+$/
+
+/**
+ * Checks a URL that somebody else chose, before anything is resolved or dialled: the raw text first, because parsing
+ * repairs what should be refused, then the parsed parts, then that the host equals one on the list. Answers the parsed
+ * URL, or undefined. The address is checked again when it is dialled ({@link isDialable}).
+ */
+export function checkOutboundUrl(
+  raw: string,
+  allowedHosts: ReadonlySet<string>,
+  policy: OutboundPolicy,
+): URL | undefined {
+  if (raw.length > MAX_URL_LENGTH || !PRINTABLE_ASCII.test(raw) || /[\\#"<>^`{|}]/.test(raw)) return undefined
+  const authority = /^https?:\/\/([^/?]+)/.exec(raw)?.[1]
+  if (authority === undefined || /[@%]/.test(authority)) return undefined
+  if (!URL.canParse(raw)) return undefined
+  const url = new URL(raw)
+  if (url.username !== '' || url.password !== '' || url.hash !== '') return undefined
+  if (url.hostname.endsWith('.') || url.hostname.includes('..')) return undefined
+  // What the parser rewrote (octal, decimal, full-width or missing parts of an address) was not what it looked like.
+  if (url.host.toLowerCase() !== hostOf(raw) || authority.toLowerCase() !== url.host) return undefined
+  const isLoopbackOnList = policy.allowsLoopback && isLoopbackHost(url.hostname)
+  if (!isLoopbackOnList) {
+    if (url.protocol !== 'https:' || url.port !== '' || isIP(url.hostname.replace(/^\[|\]$/g, '')) !== 0)
+      return undefined
+  }
+  return allowedHosts.has(url.host.toLowerCase()) ? url : undefined
+}
+
+function isLoopbackHost(hostname: string): boolean {
+  return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname) || hostname === '[::1]' || hostname === 'localhost'
+}
+
+/** Networks that a seller's host may never resolve to (IANA special-purpose registries, RFC 6890 and later). */
+const refused = new BlockList()
+for (const [net, prefix] of [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.0.2.0', 24],
+  ['192.88.99.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['198.51.100.0', 24],
+  ['203.0.113.0', 24],
+  ['224.0.0.0', 4],
+  ['240.0.0.0', 4],
+] as const) {
+  refused.addSubnet(net, prefix, 'ipv4')
+}
+for (const [net, prefix] of [
+  ['::', 96],
+  ['64:ff9b::', 96],
+  ['64:ff9b:1::', 48],
+  ['100::', 64],
+  ['2001::', 23],
+  ['2001:db8::', 32],
+  ['2002::', 16],
+  ['fc00::', 7],
+  ['fe80::', 10],
+  ['ff00::', 8],
+] as const) {
+  refused.addSubnet(net, prefix, 'ipv6')
+}
+const loopback = new BlockList()
+loopback.addSubnet('127.0.0.0', 8, 'ipv4')
+loopback.addAddress('::1', 'ipv6')
+
+/** True when a resolved address may be dialled. */
+export function isDialable(address: string, policy: OutboundPolicy): boolean {
+  const family = isIP(address)
+  if (family === 0) return false
+  const name = family === 6 ? 'ipv6' : 'ipv4'
+  if (policy.allowsLoopback && loopback.check(address, name)) return true
+  // An IPv4 address in IPv6 dress (::ffff:0:0/96) is refused whole: no public host needs it.
+  if (family === 6 && new URL(`http://[${address.split('%')[0]}]`).hostname.startsWith('[::ffff:')) return false
+  return !refused.check(address, name)
+}

@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import type { KeptBps, Line, MicroUsd, PicoUsd } from './money.ts'
+import { chargeUp, KEEP_ALL, picoUsd } from './money.ts'
+import type { Usage, UsageClass } from './usage.ts'
+import { USAGE_CLASSES } from './usage.ts'
+
+/** Reference prices of a model: pico-USD of one unit, by usage class. */
+export type UnitPrices = { readonly [Class in UsageClass]?: PicoUsd }
+
+/** A model's reference prices as one dated version; calls carry the version they were priced with. */
+export type ReferencePrice = {
+  readonly version: string
+  readonly unitPrices: UnitPrices
+}
+
+/**
+ * Classes that a price list may leave out, and the class whose price then counts: cached input never costs more than
+ * it would have fresh, and reasoning is output.
+ */
+const FALLBACK: { readonly [Class in UsageClass]?: UsageClass } = {
+  cacheRead: 'input',
+  cacheWrite: 'input',
+  audioInput: 'input',
+  reasoning: 'output',
+  audioOutput: 'output',
+}
+
+/** The price of one unit of a class, by its own price or its fallback's; undefined when the class is not priced. */
+export function unitPrice(prices: UnitPrices, usageClass: UsageClass): PicoUsd | undefined {
+  const fallback = FALLBACK[usageClass]
+  return prices[usageClass] ?? (fallback === undefined ? undefined : prices[fallback])
+}
+
+/** Classes of a usage that cost something nobody has set a price for: a list to alarm on, empty when all is well. */
+export function unpricedClasses(prices: UnitPrices, usage: Usage): UsageClass[] {
+  return USAGE_CLASSES.filter((name) => (usage[name] ?? 0) > 0 && unitPrice(prices, name) === undefined)
+}
+
+/**
+ * What a usage costs at a kept share of the reference price, rounded up once. Classes without a price cost nothing;
+ * {@link unpricedClasses} names them. A per-call price counts once a call, whatever the other classes say.
+ */
+export function chargeUsage(prices: UnitPrices, usage: Usage, kept: KeptBps): MicroUsd {
+  return chargeUp(lines(prices, usage), kept)
+}
+
+/** What the same usage costs at the reference price: `x-mkt-list-cost-micro`. */
+export function listCost(prices: UnitPrices, usage: Usage): MicroUsd {
+  return chargeUsage(prices, usage, KEEP_ALL)
+}
+
+function lines(prices: UnitPrices, usage: Usage): Line[] {
+  const bill: Line[] = []
+  for (const name of USAGE_CLASSES) {
+    const units = usage[name]
+    if (units === undefined || units === 0) continue
+    const price = unitPrice(prices, name)
+    if (price !== undefined) bill.push({ units, price })
+  }
+  return bill
+}
+
+/** The dearest that input tokens can be: for a ceiling, as nobody knows beforehand what a cache will hold. */
+export function dearestInput(prices: UnitPrices): PicoUsd {
+  return dearest(prices, ['input', 'cacheWrite', 'audioInput', 'cacheRead'])
+}
+
+/** The dearest that output tokens can be. */
+export function dearestOutput(prices: UnitPrices): PicoUsd {
+  return dearest(prices, ['output', 'reasoning', 'audioOutput'])
+}
+
+function dearest(prices: UnitPrices, classes: readonly UsageClass[]): PicoUsd {
+  let top = picoUsd(0n)
+  for (const name of classes) {
+    const price = prices[name]
+    if (price !== undefined && price > top) top = price
+  }
+  return top
+}
+
+const Price = z
+  .string()
+  .regex(/^(0|[1-9]\d{0,24})$/)
+  .transform((digits) => picoUsd(BigInt(digits)))
+
+/** Prices as the contract carries them: decimal strings of pico-USD by class. */
+export const UnitPricesSchema = z.partialRecord(z.enum(USAGE_CLASSES), Price).transform((prices): UnitPrices => prices)
+
+/** The prices as the contract carries them. */
+export function writeUnitPrices(prices: UnitPrices): Record<string, string> {
+  return Object.fromEntries(Object.entries(prices).map(([name, price]) => [name, price.toString()]))
+}

@@ -1,0 +1,98 @@
+import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto'
+import type { SealedCredential } from './contract/sealed-credential.ts'
+import { AppError } from './errors.ts'
+import type { CredentialId } from './ids.ts'
+import { Secret } from './secret.ts'
+
+/** The keys that wrap data keys: the current one seals, all of them open. */
+export type KeyRing = {
+  readonly currentId: string
+  readonly keys: ReadonlyMap<string, Buffer>
+}
+
+/** Facts that a sealed credential is bound to; changing one makes it unreadable. */
+export type CredentialBinding = {
+  readonly id: CredentialId
+  readonly tenant: string
+  readonly host: string
+  readonly purpose: SealedCredential['purpose']
+}
+
+const KEY_BYTES = 32
+const IV_BYTES = 12
+const TAG_BYTES = 16
+
+/** Reads `id:base64[,id:base64…]`; the first key is the current one. Throws an Error that holds no key. */
+export function parseKeyRing(text: string): KeyRing {
+  const keys = new Map<string, Buffer>()
+  let currentId: string | undefined
+  for (const entry of text.split(',')) {
+    const [id, encoded] = entry.trim().split(':', 2)
+    const key = Buffer.from(encoded ?? '', 'base64')
+    if (!id || !/^[\w.-]{1,32}$/.test(id) || key.length !== KEY_BYTES) {
+      throw new Error('CREDENTIAL_KEYS is a list of id:base64 with 32 bytes a key')
+    }
+    keys.set(id, key)
+    currentId ??= id
+  }
+  if (currentId === undefined) throw new Error('CREDENTIAL_KEYS is empty')
+  return { currentId, keys }
+}
+
+/** Encrypts a provider key under a data key of its own, wrapped by the ring's current key. */
+export function sealCredential(ring: KeyRing, binding: CredentialBinding, credential: Secret): SealedCredential {
+  const dataKey = randomBytes(KEY_BYTES)
+  const wrapper = ring.keys.get(ring.currentId)
+  if (!wrapper) throw new AppError('internal_error')
+  const aad = boundFacts(binding)
+  const body = encrypt(dataKey, Buffer.from(credential.reveal(), 'utf8'), aad)
+  const wrap = encrypt(wrapper, dataKey, aad)
+  dataKey.fill(0)
+  return {
+    v: 1,
+    ...binding,
+    ringKeyId: ring.currentId,
+    wrapIv: wrap.iv,
+    wrappedKey: wrap.data,
+    iv: body.iv,
+    ciphertext: body.data,
+  }
+}
+
+/** Decrypts a provider key. A missing ring key, an edited field or a row of another tenant throws an Error. */
+export function openCredential(ring: KeyRing, sealed: SealedCredential): Secret {
+  const wrapper = ring.keys.get(sealed.ringKeyId)
+  if (!wrapper) throw new Error('the key that wraps this credential is not in the ring')
+  const aad = boundFacts(sealed)
+  const dataKey = decrypt(wrapper, sealed.wrapIv, sealed.wrappedKey, aad)
+  const plain = decrypt(dataKey, sealed.iv, sealed.ciphertext, aad)
+  const secret = new Secret(plain.toString('utf8'))
+  dataKey.fill(0)
+  plain.fill(0)
+  return secret
+}
+
+/** One value per provider host and key, to find equal credentials without opening any. Hex, 64 characters. */
+export function fingerprintCredential(pepper: Secret, host: string, credential: Secret): string {
+  return createHmac('sha256', pepper.reveal()).update(`${host}\n${credential.reveal()}`).digest('hex')
+}
+
+function boundFacts(binding: Omit<CredentialBinding, 'id'> & { readonly id: string }): Buffer {
+  return Buffer.from(JSON.stringify([1, binding.tenant, binding.id, binding.host, binding.purpose]), 'utf8')
+}
+
+function encrypt(key: Buffer, plain: Buffer, aad: Buffer): { iv: string; data: string } {
+  const iv = randomBytes(IV_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, iv)
+  cipher.setAAD(aad)
+  const data = Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()])
+  return { iv: iv.toString('base64url'), data: data.toString('base64url') }
+}
+
+function decrypt(key: Buffer, iv: string, data: string, aad: Buffer): Buffer {
+  const bytes = Buffer.from(data, 'base64url')
+  const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(iv, 'base64url'), { authTagLength: TAG_BYTES })
+  decipher.setAAD(aad)
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+  return Buffer.concat([decipher.update(bytes.subarray(0, -TAG_BYTES)), decipher.final()])
+}

@@ -1,0 +1,26 @@
+import { inspect } from 'node:util'
+
+const MASK = '[secret]'
+
+/**
+ * A text that cannot be printed: its string, JSON and inspection forms are a fixed mask.
+ * Only {@link Secret.reveal} gives the text, so every use of it can be found by its name.
+ */
+export class Secret {
+  readonly #text: string
+  constructor(text: string) {
+    this.#text = text
+  }
+  reveal(): string {
+    return this.#text
+  }
+  toString(): string {
+    return MASK
+  }
+  toJSON(): string {
+    return MASK
+  }
+  [inspect.custom](): string {
+    return MASK
+  }
+}

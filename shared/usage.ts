@@ -1,0 +1,56 @@
+import { z } from 'zod'
+
+/**
+ * What a call can consume, as disjoint classes of whole units. Every wire's usage object is a projection of it.
+ * `input` excludes what was read from or written to a prompt cache and audio; `output` excludes reasoning and audio.
+ * Area is counted in pixels and time in milliseconds, so that all units are whole.
+ */
+export const USAGE_CLASSES = [
+  'input',
+  'cacheRead',
+  'cacheWrite',
+  'output',
+  'reasoning',
+  'audioInput',
+  'audioOutput',
+  'characters',
+  'images',
+  'pixels',
+  'milliseconds',
+  'calls',
+] as const
+
+export type UsageClass = (typeof USAGE_CLASSES)[number]
+
+/** Counts per class; an absent class is zero. */
+export type Usage = { readonly [Class in UsageClass]?: number }
+
+/** Where a usage comes from: the provider's own figures, or our lower bound where it gave none. */
+export type UsageSource = 'reported' | 'estimated'
+
+const Count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
+
+export const UsageSchema: z.ZodType<Usage> = z.strictObject({
+  input: Count.optional(),
+  cacheRead: Count.optional(),
+  cacheWrite: Count.optional(),
+  output: Count.optional(),
+  reasoning: Count.optional(),
+  audioInput: Count.optional(),
+  audioOutput: Count.optional(),
+  characters: Count.optional(),
+  images: Count.optional(),
+  pixels: Count.optional(),
+  milliseconds: Count.optional(),
+  calls: Count.optional(),
+}) as z.ZodType<Usage>
+
+/** Text tokens a provider read, cached or not: `prompt_tokens` of the chat wire. */
+export function inputTokens(usage: Usage): number {
+  return (usage.input ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0) + (usage.audioInput ?? 0)
+}
+
+/** Tokens a provider produced, reasoning included: `completion_tokens` of the chat wire. */
+export function outputTokens(usage: Usage): number {
+  return (usage.output ?? 0) + (usage.reasoning ?? 0) + (usage.audioOutput ?? 0)
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { AppError } from '#shared/errors.ts'
+import { askPort, findFreePort, waitUntil } from './free-port.ts'
+import { startHeld } from './held-process.ts'
+import type { Service } from './postgres.ts'
+import { makePrivateFolder } from './postgres-binaries.ts'
+import { findRedisServer } from './redis-binary.ts'
+
+const START_LIMIT_MS = 30_000
+/** A free port can be taken between looking and listening. */
+const MAX_START_TRIES = 3
+
+export type RedisOptions = {
+  readonly dataDir: string
+  /** Every write reaches the disk before its answer (`appendfsync always`); true unless told otherwise. */
+  readonly appendOnly?: boolean
+  /** Further settings: `{ 'cluster-enabled': 'yes' }`. */
+  readonly extraConfig?: Readonly<Record<string, string>>
+  readonly logFile?: string
+  readonly log?: (line: string) => void
+}
+
+/**
+ * Starts a real Redis on a free loopback port. It stops when `stop` is called or our process ends in any way, and with
+ * `appendOnly` starts again with its data.
+ */
+export async function startRedis(options: RedisOptions): Promise<Service> {
+  const binary = await findRedisServer(options.log ?? (() => undefined))
+  const logFile = options.logFile ?? `${options.dataDir}.log`
+  makePrivateFolder(options.dataDir)
+  for (let attempt = 1; attempt <= MAX_START_TRIES; attempt += 1) {
+    const port = await findFreePort()
+    const held = await startHeld({
+      command: binary.command,
+      args: serverArguments(options, port),
+      cwd: options.dataDir,
+      env: binary.env,
+      logFile,
+      orphanSignal: 'TERM',
+    })
+    let isOver = false
+    void held.exited.then(() => {
+      isOver = true
+    })
+    const isReady = async () => (await askPort(port, 'PING\r\n'))?.startsWith('+PONG') === true
+    if (await waitUntil(isReady, { limitMs: START_LIMIT_MS, everyMs: 20 }, () => isOver)) {
+      const stop = async () => {
+        await held.stop([
+          { signal: 'TERM', waitMs: 10_000 },
+          { signal: 'KILL', waitMs: 5_000 },
+        ])
+      }
+      return { url: `redis://127.0.0.1:${port}`, pid: held.pid, exited: held.exited, stop }
+    }
+    await held.stop([{ signal: 'KILL', waitMs: 5_000 }])
+  }
+  const tail = readFileSync(logFile, 'utf8').trim().split('\n').slice(-4).join(' | ')
+  throw new AppError('internal_error', { message: `Redis did not start: ${tail}` })
+}
+
+function serverArguments(options: RedisOptions, port: number): readonly string[] {
+  const durability: Readonly<Record<string, string>> =
+    options.appendOnly === false ? { appendonly: 'no' } : { appendonly: 'yes', appendfsync: 'always' }
+  const config = {
+    port: String(port),
+    bind: '127.0.0.1',
+    dir: options.dataDir,
+    save: '',
+    'maxmemory-policy': 'noeviction',
+    ...durability,
+    ...options.extraConfig,
+  }
+  return Object.entries(config).flatMap(([name, value]) => [`--${name}`, value])
+}

@@ -1,0 +1,104 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { until } from './until.ts'
+
+const Sandbox = z.object({
+  base_url: z.url(),
+  api_base_url: z.url(),
+  control_plane_url: z.url(),
+  graphql_url: z.url(),
+  trpc_url: z.url(),
+  provider_url: z.url(),
+  database_url: z.string(),
+  redis_url: z.string(),
+  buyer_key: z.string(),
+  seller_key: z.string(),
+  management_key: z.string(),
+  pids: z.record(z.string(), z.number().int()),
+})
+export type Sandbox = z.infer<typeof Sandbox>
+
+/** The whole market as `npm start` runs it, in a home of its own. */
+export type Network = {
+  readonly home: string
+  readonly sandbox: Sandbox
+  /** Everything the supervisor has printed. */
+  output(): string
+  /** Stops as Ctrl-C does and waits for the end; the home stays. */
+  stop(): Promise<number | null>
+  /** Starts again on the same home. */
+  restart(): Promise<void>
+  /** Stops and removes the home. */
+  remove(): Promise<void>
+}
+
+const READY_MS = 60_000
+const STOP_MS = 30_000
+
+export async function startNetwork(environment: Record<string, string> = {}): Promise<Network> {
+  const home = await mkdtemp(join(tmpdir(), 'market-'))
+  const port = await freePort()
+  let child: ChildProcess
+  let printed = ''
+  let sandbox: Sandbox
+
+  async function start(): Promise<void> {
+    child = spawn(process.execPath, ['--import', 'tsx', 'dev/main.ts'], {
+      env: { ...process.env, ...environment, MARKET_HOME: home, PORT: String(port) },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8')
+      stream?.on('data', (text: string) => {
+        printed += text
+      })
+    }
+    const file = join(home, 'sandbox.json')
+    await until('the market is ready', READY_MS, () => {
+      if (child.exitCode !== null) throw new Error(`the market ended early:\n${printed}`)
+      return existsSync(file)
+    })
+    sandbox = Sandbox.parse(JSON.parse(readFileSync(file, 'utf8')))
+  }
+
+  async function stop(): Promise<number | null> {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill('SIGTERM')
+      await until('the market has stopped', STOP_MS, () => child.exitCode !== null || child.signalCode !== null)
+    }
+    return child.exitCode
+  }
+
+  await start()
+  return {
+    home,
+    get sandbox() {
+      return sandbox
+    },
+    output: () => printed,
+    stop,
+    restart: async () => {
+      await stop()
+      await start()
+    },
+    remove: async () => {
+      await stop()
+      await rm(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

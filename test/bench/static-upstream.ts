@@ -1,0 +1,78 @@
+/**
+ * A provider that always gives the same chat answer, as cheaply as Node can: whole, or as 64 content chunks when the
+ * request asks for a stream. Run as a process: `--host --port [--chunks 64]`.
+ */
+import type { Socket } from 'node:net'
+import { createServer } from 'node:net'
+import { parseArgs } from 'node:util'
+
+const WHOLE_BODY = JSON.stringify({
+  id: 'chatcmpl-static',
+  object: 'chat.completion',
+  created: 1_763_000_000,
+  model: 'static',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'Four score and seven.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 12, completion_tokens: 6, total_tokens: 18 },
+})
+const WHOLE = Buffer.from(
+  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(WHOLE_BODY)}\r\n\r\n${WHOLE_BODY}`,
+)
+const STREAM_HEAD = Buffer.from(
+  'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n',
+)
+
+function frame(data: string): Buffer {
+  const text = `data: ${data}\n\n`
+  return Buffer.from(`${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`)
+}
+
+function streamFrames(chunks: number): Buffer[] {
+  const head = { id: 'chatcmpl-static', object: 'chat.completion.chunk', created: 1_763_000_000, model: 'static' }
+  const choice = (delta: object, finish: string | null) =>
+    JSON.stringify({ ...head, choices: [{ index: 0, delta, finish_reason: finish }] })
+  const usage = { prompt_tokens: 12, completion_tokens: chunks, total_tokens: 12 + chunks }
+  return [
+    frame(choice({ role: 'assistant', content: '' }, null)),
+    ...Array.from({ length: chunks }, (_, index) => frame(choice({ content: ` word${index}` }, null))),
+    frame(choice({}, 'stop')),
+    frame(JSON.stringify({ ...head, choices: [], usage })),
+    Buffer.concat([frame('[DONE]'), Buffer.from('0\r\n\r\n')]),
+  ]
+}
+
+/** Reads requests off a kept-alive connection; bodies have a content-length, as every client here sends. */
+function serve(socket: Socket, frames: readonly Buffer[]): void {
+  let pending = ''
+  socket.setNoDelay(true)
+  socket.setEncoding('latin1')
+  socket.on('error', () => socket.destroy())
+  socket.on('data', (chunk: string) => {
+    pending += chunk
+    for (;;) {
+      const headEnd = pending.indexOf('\r\n\r\n')
+      if (headEnd < 0) return
+      const length = Number(/content-length: *(\d+)/i.exec(pending.slice(0, headEnd))?.[1] ?? 0)
+      const end = headEnd + 4 + length
+      if (pending.length < end) return
+      const isStreamed = pending.slice(headEnd, end).includes('"stream":true')
+      pending = pending.slice(end)
+      if (isStreamed) {
+        socket.write(STREAM_HEAD)
+        // One write a chunk, as a provider that produces token by token does.
+        for (const part of frames) socket.write(part)
+      } else socket.write(WHOLE)
+    }
+  })
+}
+
+const { values } = parseArgs({
+  options: {
+    host: { type: 'string', default: '127.0.0.1' },
+    port: { type: 'string' },
+    chunks: { type: 'string', default: '64' },
+  },
+})
+const frames = streamFrames(Number(values.chunks))
+createServer((socket) => serve(socket, frames)).listen(Number(values.port ?? 0), values.host, () => {
+  process.stdout.write('ready\n')
+})

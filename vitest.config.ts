@@ -1,7 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
 /** `npm run check` runs the tidy test alone, which needs no servers. */
-const isTidyOnly = process.argv.some((argument) => argument.endsWith('tidy.test.ts'))
+const named = process.argv.filter((argument) => argument.endsWith('.test.ts'))
+const isTidyOnly = named.length > 0 && named.every((argument) => argument.endsWith('tidy.test.ts'))
 
 export default defineConfig({
   test: {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, lstatSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { homedir, tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
@@ -71,7 +71,9 @@ function binaryIn(tree: string): RedisBinary {
 }
 
 async function canStart(binary: RedisBinary): Promise<boolean> {
-  if (!existsSync(binary.command)) return false
+  // A program that another user put in a shared temporary folder is not run.
+  const stat = lstatSync(binary.command, { throwIfNoEntry: false })
+  if (stat === undefined || stat.uid !== process.getuid?.()) return false
   return run(binary.command, ['--version'], { env: binary.env }).then(
     () => true,
     () => false,

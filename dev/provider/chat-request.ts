@@ -1,0 +1,114 @@
+import { z } from 'zod'
+
+const PartSchema = z.looseObject({ type: z.string(), text: z.string().optional() })
+const MessageSchema = z.looseObject({
+  role: z.string(),
+  content: z.union([z.string(), z.array(PartSchema), z.null()]).optional(),
+})
+const JsonSchema = z.record(z.string(), z.unknown())
+const ToolSchema = z.looseObject({
+  type: z.literal('function'),
+  function: z.looseObject({ name: z.string(), parameters: JsonSchema.optional() }),
+})
+
+const BodySchema = z.looseObject({
+  model: z.string(),
+  messages: z.array(MessageSchema).min(1),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  max_tokens: z.number().int().positive().nullish(),
+  max_completion_tokens: z.number().int().positive().nullish(),
+  stop: z.union([z.string(), z.array(z.string())]).nullish(),
+  tools: z.array(ToolSchema).nullish(),
+  tool_choice: z
+    .union([z.string(), z.looseObject({ function: z.looseObject({ name: z.string() }).optional() })])
+    .nullish(),
+  response_format: z
+    .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: JsonSchema.optional() }).optional() })
+    .nullish(),
+  reasoning_effort: z.string().nullish(),
+})
+type Body = z.infer<typeof BodySchema>
+
+/** A function the model may call, with the JSON schema of its arguments. */
+export type SampleTool = { readonly name: string; readonly parameters: Readonly<Record<string, unknown>> }
+
+/** What the sample provider needs to know of a chat completion request. */
+export type ChatRequest = {
+  readonly model: string
+  readonly isStream: boolean
+  readonly wantsUsage: boolean
+  /** Text of the last message of the user. */
+  readonly question: string
+  /** All text of the prompt in order, tools included: what is counted and cached. */
+  readonly prompt: string
+  readonly imageCount: number
+  readonly maxTokens: number | undefined
+  readonly stops: readonly string[]
+  /** The tool to call in this answer, if any. */
+  readonly toolToCall: SampleTool | undefined
+  /** The JSON schema that the answer must follow, if any. */
+  readonly answerSchema: Readonly<Record<string, unknown>> | undefined
+  readonly mustReason: boolean
+}
+
+/** Reads a request as OpenAI's chat completions take it; undefined when it is not one. */
+export function readChatRequest(body: unknown): ChatRequest | undefined {
+  const parsed = BodySchema.safeParse(body)
+  return parsed.success ? describe(parsed.data) : undefined
+}
+
+function describe(body: Body): ChatRequest {
+  const texts = body.messages.map((message) => textOf(message.content))
+  const question = texts[body.messages.findLastIndex((message) => message.role === 'user')] ?? ''
+  const tools = body.tools ?? []
+  const isAnswerToTool = body.messages.at(-1)?.role === 'tool'
+  return {
+    model: body.model,
+    isStream: body.stream === true,
+    wantsUsage: body.stream_options?.include_usage === true,
+    question,
+    prompt: texts.join('\n') + (tools.length > 0 ? JSON.stringify(tools) : ''),
+    imageCount: body.messages.reduce((count, message) => count + imagesIn(message.content), 0),
+    maxTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
+    stops: typeof body.stop === 'string' ? [body.stop] : (body.stop ?? []),
+    toolToCall: isAnswerToTool ? undefined : chooseTool(body, question),
+    answerSchema: schemaOf(body),
+    mustReason: typeof body.reasoning_effort === 'string' && body.reasoning_effort !== 'none',
+  }
+}
+
+function schemaOf(body: Body): Readonly<Record<string, unknown>> | undefined {
+  const format = body.response_format
+  if (format?.type === 'json_schema') return format.json_schema?.schema ?? { type: 'object' }
+  return format?.type === 'json_object' ? { type: 'object', properties: { answer: { type: 'string' } } } : undefined
+}
+
+function textOf(content: Body['messages'][number]['content']): string {
+  if (typeof content === 'string') return content
+  return (content ?? []).map((part) => part.text ?? '').join('')
+}
+
+function imagesIn(content: Body['messages'][number]['content']): number {
+  return Array.isArray(content) ? content.filter((part) => part.type === 'image_url').length : 0
+}
+
+/** A named or required tool always; with `auto` the one that the question mentions. */
+function chooseTool(body: Body, question: string): SampleTool | undefined {
+  const tools = (body.tools ?? []).map((tool) => ({
+    name: tool.function.name,
+    parameters: tool.function.parameters ?? {},
+  }))
+  const choice = body.tool_choice ?? 'auto'
+  if (typeof choice !== 'string') return tools.find((tool) => tool.name === choice.function?.name) ?? tools[0]
+  if (choice === 'none') return undefined
+  if (choice === 'required') return tools[0]
+  const asked = question.toLowerCase()
+  const mentioned = tools.find((tool) =>
+    tool.name
+      .toLowerCase()
+      .split(/[_\W]+/)
+      .some((word) => word.length > 3 && asked.includes(word)),
+  )
+  return mentioned ?? (/\b(tool|function)\b/.test(asked) ? tools[0] : undefined)
+}

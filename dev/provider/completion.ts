@@ -1,0 +1,148 @@
+import { createHash } from 'node:crypto'
+import { composeAnswer, composeReasoning, exampleOf, tokensOf } from './answer-text.ts'
+import type { ChatRequest } from './chat-request.ts'
+
+const TOKENS_PER_IMAGE = 765
+const BYTES_PER_TOKEN = 4
+/** Names of models that think before they answer. */
+const REASONING_NAME = /(^|[^a-z])(o[134]|r1|qwq|magistral|thinking|reason)/
+
+export type SampleUsage = {
+  readonly prompt_tokens: number
+  readonly completion_tokens: number
+  readonly total_tokens: number
+  readonly prompt_tokens_details: { readonly cached_tokens: number }
+  readonly completion_tokens_details: { readonly reasoning_tokens: number }
+}
+
+/** An answer before it is put on the wire: its tokens in order and what it is said to have cost. */
+export type Completion = {
+  readonly id: string
+  readonly created: number
+  readonly model: string
+  readonly reasoning: readonly string[]
+  readonly content: readonly string[]
+  readonly toolCall: { readonly id: string; readonly name: string; readonly arguments: string } | undefined
+  readonly finishReason: 'stop' | 'length' | 'tool_calls'
+  readonly usage: SampleUsage
+}
+
+export type CompletionFacts = {
+  readonly cachedTokens: number
+  /** Unix seconds. */
+  readonly now: number
+  /** In place of the composed answer. */
+  readonly text?: string
+  readonly isReasoning?: boolean
+}
+
+/** Works out the whole answer to a request; the same request gives the same answer. */
+export function complete(request: ChatRequest, facts: CompletionFacts): Completion {
+  const limit = request.maxTokens ?? Number.POSITIVE_INFINITY
+  const thinks = facts.isReasoning === true || request.mustReason || REASONING_NAME.test(request.model.toLowerCase())
+  const reasoning = thinks ? tokensOf(composeReasoning(request)).slice(0, limit) : []
+  const id = createHash('sha256').update(`${request.model}\n${request.prompt}`).digest('hex').slice(0, 24)
+  const tool = request.toolToCall
+  const toolCall = tool
+    ? { id: `call_${id}`, name: tool.name, arguments: JSON.stringify(exampleOf(tool.parameters, request.question)) }
+    : undefined
+  const all = toolCall ? [] : tokensOf(cutAtStop(facts.text ?? composeAnswer(request), request.stops))
+  const content = all.slice(0, limit - reasoning.length)
+  const spoken = toolCall ? tokensOf(toolCall.arguments).length : content.length
+  const promptTokens = countPromptTokens(request)
+  return {
+    id: `chatcmpl-${id}`,
+    created: facts.now,
+    model: request.model,
+    reasoning,
+    content,
+    toolCall,
+    finishReason: toolCall ? 'tool_calls' : content.length < all.length ? 'length' : 'stop',
+    usage: usageOf(promptTokens, reasoning.length + spoken, {
+      cached: Math.min(facts.cachedTokens, promptTokens),
+      reasoning: reasoning.length,
+    }),
+  }
+}
+
+/** A usage object of OpenAI's shape. */
+export function usageOf(
+  promptTokens: number,
+  completionTokens: number,
+  parts: { readonly cached: number; readonly reasoning: number },
+): SampleUsage {
+  return {
+    prompt_tokens: promptTokens,
+    completion_tokens: completionTokens,
+    total_tokens: promptTokens + completionTokens,
+    prompt_tokens_details: { cached_tokens: parts.cached },
+    completion_tokens_details: { reasoning_tokens: parts.reasoning },
+  }
+}
+
+function countPromptTokens(request: ChatRequest): number {
+  const textTokens = Math.ceil(Buffer.byteLength(request.prompt) / BYTES_PER_TOKEN)
+  return Math.max(1, textTokens + request.imageCount * TOKENS_PER_IMAGE)
+}
+
+function cutAtStop(text: string, stops: readonly string[]): string {
+  const places = stops.filter((stop) => stop !== '').map((stop) => text.indexOf(stop))
+  const first = Math.min(...places.filter((place) => place >= 0), text.length)
+  return text.slice(0, first)
+}
+
+/** The body of a whole answer. */
+export function wholeBody(completion: Completion): Record<string, unknown> {
+  const { toolCall } = completion
+  const message = {
+    role: 'assistant',
+    content: toolCall ? null : completion.content.join(''),
+    ...(completion.reasoning.length > 0 ? { reasoning_content: completion.reasoning.join('') } : {}),
+    ...(toolCall ? { tool_calls: [toolCallBody(toolCall)] } : {}),
+  }
+  return {
+    id: completion.id,
+    object: 'chat.completion',
+    created: completion.created,
+    model: completion.model,
+    choices: [{ index: 0, message, finish_reason: completion.finishReason, logprobs: null }],
+    usage: completion.usage,
+  }
+}
+
+function toolCallBody(call: NonNullable<Completion['toolCall']>): Record<string, unknown> {
+  return { id: call.id, type: 'function', function: { name: call.name, arguments: call.arguments } }
+}
+
+/** One chunk of a stream with these choices. */
+export function chunkOf(completion: Completion, choices: readonly unknown[], more: object = {}): string {
+  const { id, created, model } = completion
+  return JSON.stringify({ id, object: 'chat.completion.chunk', created, model, choices, ...more })
+}
+
+/** One chunk that carries this delta. */
+export function deltaChunk(completion: Completion, delta: object, finishReason: string | null = null): string {
+  return chunkOf(completion, [{ index: 0, delta, finish_reason: finishReason }])
+}
+
+/** The chunks of a stream between its first (`role`) and its last (`finish_reason`): what the model says. */
+export function contentChunks(completion: Completion): readonly string[] {
+  const thoughts = completion.reasoning.map((token) => deltaChunk(completion, { reasoning_content: token }))
+  const words = completion.content.map((token) => deltaChunk(completion, { content: token }))
+  const { toolCall } = completion
+  const calls = toolCall ? [deltaChunk(completion, { tool_calls: [{ index: 0, ...toolCallBody(toolCall) }] })] : []
+  return [...thoughts, ...words, ...calls]
+}
+
+export function openingChunk(completion: Completion): string {
+  return deltaChunk(completion, { role: 'assistant', content: completion.toolCall ? null : '' })
+}
+
+export function closingChunk(completion: Completion): string {
+  return deltaChunk(completion, {}, completion.finishReason)
+}
+
+/** The extra chunk that `stream_options.include_usage` asks for. */
+export function usageChunk(completion: Completion, usage: unknown = completion.usage): string {
+  return chunkOf(completion, [], { usage })
+}

@@ -1,0 +1,33 @@
+import { createHash } from 'node:crypto'
+
+/** Caching starts at 1,024 tokens and goes in steps of 128, counted at four bytes a token. */
+const MIN_BLOCKS = 8
+const BLOCK_CHARS = 512
+const TOKENS_PER_BLOCK = 128
+const MAX_KEPT_BLOCKS = 20_000
+
+/** Remembers long prompt beginnings, as a provider's prompt cache does. */
+export type PromptCache = {
+  /** Tokens of this prompt's beginning that were seen before under this model; remembers the prompt. */
+  readonly recall: (model: string, prompt: string) => number
+}
+
+export function createPromptCache(): PromptCache {
+  const seen = new Set<string>()
+  return {
+    recall: (model, prompt) => {
+      const blocks = Math.floor(prompt.length / BLOCK_CHARS)
+      if (blocks < MIN_BLOCKS) return 0
+      let known = 0
+      let running = model
+      for (let index = 0; index < blocks; index += 1) {
+        const block = prompt.slice(index * BLOCK_CHARS, (index + 1) * BLOCK_CHARS)
+        running = createHash('sha256').update(running).update(block).digest('base64')
+        if (seen.has(running) && known === index) known = index + 1
+        seen.add(running)
+      }
+      if (seen.size > MAX_KEPT_BLOCKS) seen.clear()
+      return known < MIN_BLOCKS ? 0 : known * TOKENS_PER_BLOCK
+    },
+  }
+}

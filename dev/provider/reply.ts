@@ -1,0 +1,57 @@
+import { once } from 'node:events'
+import type { ServerResponse } from 'node:http'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+
+const SSE_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
+
+/** How an answer reaches the socket. Everything that waits is cut short when the caller goes away. */
+export type Reply = {
+  readonly isGone: () => boolean
+  readonly headers: (status: number, headers: Readonly<Record<string, string | readonly string[]>>) => void
+  /** Starts an event stream. */
+  readonly openStream: () => void
+  /** Writes as it is, and waits while the socket is full. */
+  readonly write: (bytes: string | Uint8Array) => Promise<void>
+  /** Writes one event. */
+  readonly event: (data: string) => Promise<void>
+  readonly end: (bytes?: string | Uint8Array) => void
+  readonly json: (status: number, body: unknown, headers?: Readonly<Record<string, string>>) => void
+  readonly wait: (delayMs: number) => Promise<void>
+  /** Waits until what was written has left as a packet of its own. */
+  readonly flush: () => Promise<void>
+  /** Breaks the connection. */
+  readonly cut: () => void
+}
+
+/** Wraps a response of node:http. */
+export function replyOn(response: ServerResponse): Reply {
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  response.on('error', () => gone.abort())
+  response.socket?.setNoDelay(true)
+  const write = async (bytes: string | Uint8Array) => {
+    gone.signal.throwIfAborted()
+    if (!response.write(bytes)) await once(response, 'drain', { signal: gone.signal })
+  }
+  return {
+    isGone: () => gone.signal.aborted,
+    headers: (status, headers) => {
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+      response.writeHead(status)
+    },
+    openStream: () => response.writeHead(200, SSE_HEADERS),
+    write,
+    event: (data) => write(`data: ${data}\n\n`),
+    end: (bytes) => response.end(bytes),
+    json: (status, body, headers = {}) => {
+      const bytes = Buffer.from(JSON.stringify(body))
+      response.writeHead(status, { 'content-type': 'application/json', 'content-length': bytes.length, ...headers })
+      response.end(bytes)
+    },
+    wait: (delayMs) => delay(delayMs, undefined, { signal: gone.signal }),
+    flush: async () => {
+      await nextTurn(undefined, { signal: gone.signal })
+    },
+    cut: () => response.destroy(),
+  }
+}

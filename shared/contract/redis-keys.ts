@@ -21,9 +21,17 @@ export const moneyKeys = {
   epoch: 'm:epoch',
   /** Hash of node id → Unix milliseconds at which it reported ready for the epoch. */
   ready: (epoch: number) => `m:ready:${epoch}`,
+  /** Hash of node id → Unix milliseconds at which the node last announced itself. */
+  nodes: 'm:nodes',
+  /** Hash of the nodes whose membership is on record: only they admit paid calls. */
+  members: 'm:members',
+  /** The epoch that a node no longer trusts; asks for a rebuild. */
+  doubt: 'm:doubt',
+  /** List of accounts that wait to be seeded. */
+  seedRequests: 'm:seed-requests',
   account: (bucket: string, account: string) => `{${bucket}}:a:${account}`,
   hold: (bucket: string, rid: string) => `{${bucket}}:h:${rid}`,
-  /** What a key has used, as hash fields by day and month: `d:2026-11-21`, `m:2026-11`. */
+  /** What a key has held and used in the current UTC day and month; the fields are in use-counter.ts. */
   keyUse: (bucket: string, keyId: string) => `{${bucket}}:k:${keyId}`,
   /** Open holds by deadline. */
   expiring: (bucket: string, epoch: number) => `{${bucket}}:z:exp:${epoch}`,

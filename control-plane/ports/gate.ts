@@ -1,0 +1,38 @@
+import type { AccountId, RequestId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
+
+/** A balance as the ledger has it now, and the call whose posting made it so, if one did. */
+export type PostedChange = {
+  readonly account: AccountId
+  readonly balanceMicro: MicroUsd
+  /** Rises with every ledger change of the account; an older one never replaces a newer one. */
+  readonly version: bigint
+  /** The call that was posted: its capture stops counting as unposted. */
+  readonly rid?: RequestId
+  /** The call's lookup record from now on. */
+  readonly lookup?: string
+}
+
+/** An account as the gate has it; spendable is posted − held − unposted. */
+export type GateBalance = {
+  readonly postedMicro: MicroUsd
+  readonly heldMicro: MicroUsd
+  readonly unpostedMicro: MicroUsd
+}
+
+/**
+ * What the control plane asks of the spending gate in Redis. Everything throws AppError `service_unavailable` while
+ * Redis is away or being rebuilt; all writes may be repeated, so callers try again from their own rows.
+ */
+export type Gate = {
+  /** Tells the gate of posted changes. Repeated and out-of-order calls are harmless. */
+  ack(changes: readonly PostedChange[]): Promise<void>
+  /** Tells the gate of balances that no call changed: the same without a request id. */
+  seed(balances: readonly Omit<PostedChange, 'rid' | 'lookup'>[]): Promise<void>
+  /** The account's figures, or undefined while it is not seeded. */
+  spendable(account: AccountId): Promise<GateBalance | undefined>
+  /** Usage events of captures that have waited longer than `olderThanMs` for their posting, oldest first. */
+  unposted(olderThanMs: number, limit: number): Promise<string[]>
+  /** Gives back holds past their deadline, at most `limit`; answers how many. */
+  expireHolds(limit: number): Promise<number>
+}

@@ -17,6 +17,13 @@ const WHOLE_BODY = JSON.stringify({
 const WHOLE = Buffer.from(
   `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(WHOLE_BODY)}\r\n\r\n${WHOLE_BODY}`,
 )
+const MODELS_BODY = JSON.stringify({
+  object: 'list',
+  data: [{ id: 'gpt-5-nano', object: 'model', created: 1, owned_by: 'bench' }],
+})
+const MODELS = Buffer.from(
+  `HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(MODELS_BODY)}\r\n\r\n${MODELS_BODY}`,
+)
 const STREAM_HEAD = Buffer.from(
   'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n',
 )
@@ -55,12 +62,13 @@ function serve(socket: Socket, frames: readonly Buffer[]): void {
       const end = headEnd + 4 + length
       if (pending.length < end) return
       const isStreamed = pending.slice(headEnd, end).includes('"stream":true')
+      const isList = pending.startsWith('GET')
       pending = pending.slice(end)
       if (isStreamed) {
         socket.write(STREAM_HEAD)
         // One write a chunk, as a provider that produces token by token does.
         for (const part of frames) socket.write(part)
-      } else socket.write(WHOLE)
+      } else socket.write(isList ? MODELS : WHOLE)
     }
   })
 }

@@ -1,0 +1,129 @@
+import type { ChildProcess } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { z } from 'zod'
+import type { Network } from '#test/support/network.ts'
+import { freePort, startNetwork } from '#test/support/network.ts'
+
+/** The core of what is measured, and the core of everything around it. */
+export const MEASURED_CORE = 0
+export const OTHER_CORE = 1
+
+/** A market with one more provider that always gives the same answer, sold by one offer of its own model. */
+export type BenchMarket = {
+  readonly network: Network
+  readonly upstreamUrl: string
+  readonly model: string
+  readonly buyerKey: string
+  stop(): Promise<void>
+}
+
+/** Starts a script of this folder on one core and waits until it says so. */
+export async function startScript(core: number, script: string, args: readonly string[]): Promise<ChildProcess> {
+  const child = spawn('taskset', ['-c', String(core), process.execPath, '--import', 'tsx', script, ...args], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  if (child.stdout) await once(child.stdout, 'data')
+  return child
+}
+
+/** Moves a process with all its threads to one core. */
+export function pin(pid: number, core: number, niceness = 0): void {
+  for (const id of withDescendants(pid)) {
+    spawnSync('taskset', ['-a', '-p', '-c', String(core), String(id)])
+    if (niceness !== 0) spawnSync('renice', ['-n', String(niceness), '-p', String(id)])
+  }
+}
+
+/** A process and all that descend from it. */
+function withDescendants(pid: number): number[] {
+  const parents = new Map<number, number>()
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+      parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
+    } catch {
+      // It ended between the listing and the reading.
+    }
+  }
+  const found = [pid]
+  for (const id of found) for (const [child, parent] of parents) if (parent === id) found.push(child)
+  return found
+}
+
+async function ask(url: string, init: { method?: string; key: string; body?: unknown; idempotencyKey?: string }) {
+  const answer = await fetch(url, {
+    method: init.method ?? 'POST',
+    headers: {
+      authorization: `Bearer ${init.key}`,
+      'content-type': 'application/json',
+      ...(init.idempotencyKey ? { 'idempotency-key': init.idempotencyKey } : {}),
+    },
+    ...(init.body === undefined ? {} : { body: JSON.stringify(init.body) }),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${text.slice(0, 300)}`)
+  return JSON.parse(text)
+}
+
+/** Asks one operator operation over tRPC. */
+export async function operate(network: Network, name: string, input: unknown): Promise<unknown> {
+  const answer = await ask(`${network.sandbox.trpc_url}/${name}`, { key: network.sandbox.management_key, body: input })
+  return z.object({ result: z.object({ data: z.unknown() }) }).parse(answer).result.data
+}
+
+/** Makes an offer as the seeded seller. */
+export async function createOffer(network: Network, offer: Record<string, unknown>): Promise<{ id: string }> {
+  const url = `${network.sandbox.api_base_url}/v1/seller/offers`
+  const made = await ask(url, {
+    key: network.sandbox.seller_key,
+    body: offer,
+    idempotencyKey: `bench-${JSON.stringify(offer)}`,
+  })
+  return z.object({ id: z.string() }).parse(made)
+}
+
+/** Reprices an offer as the seeded seller. */
+export async function reprice(network: Network, id: string, discount: number): Promise<void> {
+  const url = `${network.sandbox.api_base_url}/v1/seller/offers/${id}`
+  await ask(url, { method: 'PATCH', key: network.sandbox.seller_key, body: { discount } })
+}
+
+/** Starts the market, its static provider and an offer on it; every process but the data plane shares one core. */
+export async function startBenchMarket(environment: Record<string, string>): Promise<BenchMarket> {
+  const model = 'gpt-5-nano'
+  const network = await startNetwork({ LOG_LEVEL: 'warn', ...environment })
+  const port = await freePort()
+  const host = '127.0.0.21'
+  const upstream = await startScript(OTHER_CORE, 'test/bench/static-upstream.ts', [
+    '--host',
+    host,
+    '--port',
+    String(port),
+  ])
+  const upstreamUrl = `http://${host}:${port}`
+  await operate(network, 'provider.put', {
+    id: 'bench',
+    name: 'Bench',
+    baseUrl: `${upstreamUrl}/v1`,
+    isTrusted: true,
+    costReferenceUrl: null,
+  })
+  await createOffer(network, { model, api_key: 'sk-bench', seller_base_url: `${upstreamUrl}/v1`, discount: 95 })
+  for (const [name, pid] of Object.entries(network.sandbox.pids)) {
+    // Posting is measured by itself; here it must not take the core from the load generator and the upstream.
+    const niceness = /postgres|worker|control|provider/.test(name) ? 19 : 0
+    pin(pid, name === 'data_plane' ? MEASURED_CORE : OTHER_CORE, niceness)
+  }
+  return {
+    network,
+    upstreamUrl,
+    model,
+    buyerKey: network.sandbox.buyer_key,
+    stop: async () => {
+      upstream.kill()
+      await network.remove()
+    },
+  }
+}

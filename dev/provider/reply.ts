@@ -8,6 +8,8 @@ const SSE_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache
 export type Reply = {
   readonly isGone: () => boolean
   readonly headers: (status: number, headers: Readonly<Record<string, string | readonly string[]>>) => void
+  /** Sets headers for whatever is answered next. */
+  readonly headersFirst: (headers: Readonly<Record<string, string | readonly string[]>>) => void
   /** Starts an event stream. */
   readonly openStream: () => void
   /** Writes as it is, and waits while the socket is full. */
@@ -33,10 +35,14 @@ export function replyOn(response: ServerResponse): Reply {
     gone.signal.throwIfAborted()
     if (!response.write(bytes)) await once(response, 'drain', { signal: gone.signal })
   }
+  const headersFirst: Reply['headersFirst'] = (headers) => {
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+  }
   return {
+    headersFirst,
     isGone: () => gone.signal.aborted,
     headers: (status, headers) => {
-      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value)
+      headersFirst(headers)
       response.writeHead(status)
     },
     openStream: () => response.writeHead(200, SSE_HEADERS),

@@ -1,0 +1,143 @@
+import type { Answer } from './answer.ts'
+import { answerPlainly, errorBody, sendCompletion } from './answer.ts'
+import * as replies from './faulty-replies.ts'
+import * as streams from './faulty-streams.ts'
+
+/** What a sandbox model always does. */
+export type Behaviour = {
+  /** One sentence for integrators. */
+  readonly description: string
+  readonly answer: Answer
+}
+
+/** The prefix of the canonical ids: `sandbox/echo`. */
+export const SANDBOX_LAB = 'sandbox'
+
+/** Every sandbox model by the name after `sandbox/`. The free test models of the catalogue are made from this table. */
+export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
+  echo: {
+    description: 'Answers with the last user message, word for word.',
+    answer: (call) => sendCompletion(call, call.recompose({ text: call.request.question })),
+  },
+  'slow-first-token': { description: 'Answers after three seconds.', answer: streams.answerSlowly },
+  silence: {
+    description: 'Streams half of the answer, is silent for 90 seconds, then goes on.',
+    answer: streams.answerWithSilence,
+  },
+  'cut-mid-stream': { description: 'Breaks the connection after half of the answer.', answer: streams.answerHalf },
+  'cut-before-content': {
+    description: 'Breaks the connection before any content.',
+    answer: streams.answerNothing,
+  },
+  'rate-limited': {
+    description: 'Answers 429 with Retry-After: 7.',
+    answer: replies.answerError(429, ['Rate limit reached for requests.', 'requests', 'rate_limit_exceeded'], {
+      'retry-after': '7',
+    }),
+  },
+  overloaded: {
+    description: 'Answers 529, the overload status of some providers.',
+    answer: replies.answerError(529, ['Overloaded', 'overloaded_error', null]),
+  },
+  'server-error': {
+    description: 'Answers 500.',
+    answer: replies.answerError(500, ['The server had an error while processing your request.', 'server_error', null]),
+  },
+  unauthorized: {
+    description: 'Answers 401 as if the seller’s credential were dead.',
+    answer: replies.answerError(401, ['Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key']),
+  },
+  'error-in-200': {
+    description: 'Answers 200 with an error object in it.',
+    answer: async ({ request, reply }) => {
+      const body = errorBody('The engine is currently overloaded.', 'server_error', 'engine_overloaded')
+      if (!request.isStream) return reply.json(200, body)
+      reply.openStream()
+      await reply.event(JSON.stringify(body))
+      reply.end('data: [DONE]\n\n')
+    },
+  },
+  'html-in-200': { description: 'Answers 200 with a web page.', answer: replies.answerHtml },
+  'malformed-sse': { description: 'Streams events that cannot be parsed.', answer: streams.answerMalformed },
+  'split-utf8': {
+    description: 'Sends characters of several bytes cut over packets, many of them of one byte.',
+    answer: streams.answerInPieces,
+  },
+  'tool-call-whole': { description: 'Calls a tool in one piece.', answer: streams.answerToolWhole },
+  'tool-call-crumbs': {
+    description: 'Streams the arguments of a tool call character by character.',
+    answer: streams.answerToolCrumbs(true),
+  },
+  'tool-call-missing-index': {
+    description: 'Streams a tool call whose pieces lack their index.',
+    answer: streams.answerToolCrumbs(false),
+  },
+  'usage-missing': { description: 'Reports no usage.', answer: streams.answerWithUsage(() => undefined) },
+  'usage-zero': {
+    description: 'Reports zero tokens for a real answer.',
+    answer: streams.answerWithUsage(() => ({ prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 })),
+  },
+  'usage-absurd': {
+    description: 'Reports negative, huge and textual token counts.',
+    answer: streams.answerWithUsage(
+      () => ({ prompt_tokens: -5, completion_tokens: 1e30, total_tokens: '12' }),
+      (_completion, index) => [{ prompt_tokens: '12' }, { completion_tokens: -1 }, null][index % 3],
+    ),
+  },
+  'usage-every-chunk': {
+    description: 'Reports usage in every chunk, rising and falling.',
+    answer: streams.answerWithUsage(
+      ({ usage }) => usage,
+      ({ usage }, index) => ({ ...usage, completion_tokens: index % 3 === 2 ? 1 : index + 1 }),
+    ),
+  },
+  'context-overflow': {
+    description: 'Answers 400: the prompt is longer than the context.',
+    answer: replies.answerError(400, [
+      "This model's maximum context length is 128000 tokens. However, your messages resulted in 128001 tokens.",
+      'invalid_request_error',
+      'context_length_exceeded',
+    ]),
+  },
+  'bad-request': {
+    description: 'Answers 400: the provider takes the request for invalid.',
+    answer: replies.answerError(400, ['Invalid value for a parameter.', 'invalid_request_error', 'invalid_value']),
+  },
+  empty: { description: 'Answers without a single token.', answer: streams.answerEmpty },
+  drip: { description: 'Streams one token a second.', answer: streams.answerInDrips },
+  endless: { description: 'Never stops by itself, whatever max_tokens says.', answer: streams.answerEndlessly },
+  redirect: { description: 'Answers 302 to a loopback address.', answer: replies.answerRedirect },
+  hang: { description: 'Accepts the call and never answers.', answer: replies.answerNever },
+  'refuse-headers': {
+    description: 'Answers well under headers that must not be passed on.',
+    answer: replies.answerHostileHeaders,
+  },
+  'crlf-injection': {
+    description: 'Mixes line ends, foreign events and text after the end into the stream.',
+    answer: streams.answerWithInjection,
+  },
+  'big-line': { description: 'Sends one event of more than a megabyte.', answer: streams.answerBigLine },
+  reasoning: {
+    description: 'Thinks aloud before it answers.',
+    answer: (call) => sendCompletion(call, call.recompose({ isReasoning: true })),
+  },
+  'wrong-model': {
+    description: 'Names another model in its answer.',
+    answer: (call) => sendCompletion(call, { ...call.completion, model: 'some-other-model-9000' }),
+  },
+  'gzip-bomb': {
+    description: 'Answers with a small compressed body that unpacks to a gigabyte.',
+    answer: replies.answerGzipBomb,
+  },
+}
+
+/** The behaviour of a model id with or without its prefix; undefined for a model that behaves well. */
+export function behaviourOf(model: string): Behaviour | undefined {
+  const name = model.startsWith(`${SANDBOX_LAB}/`) ? model.slice(SANDBOX_LAB.length + 1) : model
+  return Object.hasOwn(BEHAVIOURS, name) ? BEHAVIOURS[name] : undefined
+}
+
+/** What a call to this model is answered with. */
+export function answerFor(model: string): Answer {
+  return (model.startsWith(`${SANDBOX_LAB}/`) ? behaviourOf(model)?.answer : undefined) ?? answerPlainly
+}

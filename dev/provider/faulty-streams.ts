@@ -1,0 +1,219 @@
+import type { Answer, SampleCall } from './answer.ts'
+import { answerPlainly, sendCompletion, sendEnding } from './answer.ts'
+import type { Completion } from './completion.ts'
+import { chunkOf, closingChunk, contentChunks, deltaChunk, openingChunk, usageChunk, wholeBody } from './completion.ts'
+
+const FIRST_TOKEN_DELAY_MS = 3_000
+const SILENCE_MS = 90_000
+const DRIP_MS = 1_000
+/** Fast enough to reach a limit soon, slow enough to leave the machine to others. */
+const ENDLESS_PAUSE_MS = 5
+const ENDLESS_TOKENS_PER_PAUSE = 8
+const BIG_LINE_BYTES = 1_500_000
+const COMMENT_FLOOD = 1_000
+/** Bytes sent one by one before pieces of three follow. */
+const SINGLE_BYTES = 400
+
+export const answerSlowly: Answer = async (call) => {
+  await call.reply.wait(FIRST_TOKEN_DELAY_MS)
+  await answerPlainly(call)
+}
+
+/** Half of the answer, a long silence, the rest. */
+export const answerWithSilence: Answer = async (call) => {
+  const { completion, reply, request } = call
+  if (!request.isStream) {
+    await reply.wait(SILENCE_MS)
+    return answerPlainly(call)
+  }
+  const chunks = contentChunks(completion)
+  const half = Math.ceil(chunks.length / 2)
+  await sendOpening(call, completion, chunks.slice(0, half))
+  await reply.wait(SILENCE_MS)
+  for (const chunk of chunks.slice(half)) await reply.event(chunk)
+  await sendEnding(call, completion)
+}
+
+/** Half of the answer, then the connection breaks. */
+export const answerHalf: Answer = async (call) => {
+  const { completion, reply, request } = call
+  const chunks = contentChunks(completion)
+  if (request.isStream) {
+    await sendOpening(call, completion, chunks.slice(0, Math.ceil(chunks.length / 2)))
+  } else {
+    const text = JSON.stringify(wholeBody(completion))
+    reply.headers(200, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text)) })
+    await reply.write(text.slice(0, text.length / 2))
+  }
+  await settle(call)
+  reply.cut()
+}
+
+/** The headers and, in a stream, the role; then the connection breaks. */
+export const answerNothing: Answer = async (call) => {
+  if (call.request.isStream) await sendOpening(call, call.completion, [])
+  await settle(call)
+  call.reply.cut()
+}
+
+/** Events that no parser can read, in the midst of good ones. */
+export const answerMalformed: Answer = async (call) => {
+  const { completion, reply, request } = call
+  if (!request.isStream) {
+    reply.headers(200, { 'content-type': 'application/json' })
+    return reply.end('{"id":"chatcmpl-broken","choices":[{"index":0,"message":{"role":"assist')
+  }
+  reply.openStream()
+  await reply.event('{"id":"chatcmpl-broken","choi')
+  await reply.write('data {"no":"colon"}\n\n: a comment\n\ndata:\n\n\n')
+  for (const chunk of contentChunks(completion)) await reply.event(chunk)
+  await reply.event('not json at all')
+  await sendEnding(call, completion)
+}
+
+/** Characters of two to four bytes, cut wherever a packet may end. */
+export const answerInPieces: Answer = async (call) => {
+  const completion = call.recompose({
+    text: 'Grüße aus Zürich: 你好，世界 🌍🚀 und ein „Zitat“ von Ωmega, naïve café 👩‍👩‍👧‍👦.',
+  })
+  const { reply, request } = call
+  if (!request.isStream) {
+    reply.headers(200, { 'content-type': 'application/json' })
+    await sendPieces(call, Buffer.from(JSON.stringify(wholeBody(completion))))
+    return reply.end()
+  }
+  reply.openStream()
+  const chunks = [openingChunk(completion), ...contentChunks(completion), closingChunk(completion)]
+  const usage = request.wantsUsage ? [usageChunk(completion)] : []
+  await sendPieces(call, Buffer.from([...chunks, ...usage, '[DONE]'].map((chunk) => `data: ${chunk}\n\n`).join('')))
+  reply.end()
+}
+
+async function sendPieces({ reply }: SampleCall, bytes: Buffer): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const size = at < SINGLE_BYTES ? 1 : 3
+    await reply.write(bytes.subarray(at, at + size))
+    await reply.flush()
+    at += size
+  }
+}
+
+/** One token a second. */
+export const answerInDrips: Answer = async (call) => {
+  const { completion, reply, request } = call
+  const chunks = contentChunks(completion)
+  if (!request.isStream) {
+    await reply.wait(chunks.length * DRIP_MS)
+    return answerPlainly(call)
+  }
+  await sendOpening(call, completion, [])
+  for (const chunk of chunks) {
+    await reply.wait(DRIP_MS)
+    await reply.event(chunk)
+  }
+  await sendEnding(call, completion)
+}
+
+/** Goes on until the caller leaves, whatever the request allows. */
+export const answerEndlessly: Answer = async ({ completion, reply, request }) => {
+  const token = deltaChunk(completion, { content: ' again' })
+  if (request.isStream) {
+    reply.openStream()
+    await reply.event(openingChunk(completion))
+  } else {
+    reply.headers(200, { 'content-type': 'application/json' })
+    await reply.write('{"id":"chatcmpl-endless","choices":[{"index":0,"message":{"role":"assistant","content":"')
+  }
+  const piece = request.isStream ? `data: ${token}\n\n` : ' again'
+  while (!reply.isGone()) {
+    await reply.write(piece.repeat(ENDLESS_TOKENS_PER_PAUSE))
+    await reply.wait(ENDLESS_PAUSE_MS)
+  }
+}
+
+/** Tries to smuggle events, ids, retry times and text past the end into the buyer's stream. */
+export const answerWithInjection: Answer = async (call) => {
+  const completion = call.recompose({
+    text: 'One line\r\n\r\nevent: evil\ndata: {"injected":true}\n\nand\ra bare return.',
+  })
+  const { reply, request } = call
+  if (!request.isStream) return sendCompletion(call, completion)
+  reply.openStream()
+  await reply.write('retry: 0\nid: 7\nevent: evil\n\n')
+  await reply.write(': comment\n'.repeat(COMMENT_FLOOD))
+  await reply.write(`event: message\r\nid: 8\r\ndata: ${openingChunk(completion)}\r\n\r\n`)
+  for (const chunk of contentChunks(completion)) await reply.write(`id: 9\rdata: ${chunk}\r\r`)
+  await reply.write(`data: ${closingChunk(completion)}\n\n`)
+  if (request.wantsUsage) await reply.event(usageChunk(completion))
+  await reply.event('[DONE]')
+  await reply.event(deltaChunk(completion, { content: ' after the end' }))
+  reply.end('event: evil\ndata: {"no":"blank line at the end"}')
+}
+
+/** One event of more than a megabyte. */
+export const answerBigLine: Answer = (call) =>
+  sendCompletion(call, { ...call.completion, content: ['x'.repeat(BIG_LINE_BYTES)] })
+
+/** The arguments of a tool call in single characters, as most providers stream them. */
+export function answerToolCrumbs(hasIndex: boolean): Answer {
+  return async (call) => {
+    const completion = withToolCall(call)
+    const { reply, request } = call
+    const { toolCall } = completion
+    if (!request.isStream || !toolCall) return sendCompletion(call, completion)
+    const part = (fields: object) =>
+      deltaChunk(completion, { tool_calls: [hasIndex ? { index: 0, ...fields } : fields] })
+    const head = part({ id: toolCall.id, type: 'function', function: { name: toolCall.name, arguments: '' } })
+    await sendOpening(call, completion, [head])
+    for (const crumb of toolCall.arguments) await reply.event(part({ function: { arguments: crumb } }))
+    await sendEnding(call, completion)
+  }
+}
+
+/** A tool call in one piece. */
+export const answerToolWhole: Answer = (call) => sendCompletion(call, withToolCall(call))
+
+/** Calls the asked tool, or one of its own making when the request has none. */
+function withToolCall(call: SampleCall): Completion {
+  if (call.completion.toolCall) return call.completion
+  const toolCall = { id: 'call_sandbox', name: 'get_weather', arguments: '{"city":"Zürich","days":3}' }
+  return { ...call.completion, content: [], toolCall, finishReason: 'tool_calls' }
+}
+
+/** An answer with no token in it. */
+export const answerEmpty: Answer = async (call) => {
+  const usage = { ...call.completion.usage, completion_tokens: 0, total_tokens: call.completion.usage.prompt_tokens }
+  await sendCompletion(call, { ...call.completion, content: [], reasoning: [], toolCall: undefined, usage })
+}
+
+/** Usage of any kind: what `final` gives is sent in a whole answer and at a stream's end, `each` in every chunk. */
+export function answerWithUsage(
+  final: (completion: Completion) => unknown,
+  each?: (completion: Completion, index: number) => unknown,
+): Answer {
+  return async (call) => {
+    const { completion, reply, request } = call
+    const usage = final(completion)
+    if (!request.isStream) return reply.json(200, { ...wholeBody(completion), usage })
+    reply.openStream()
+    const deltas = completion.content.map((token) => ({ index: 0, delta: { content: token }, finish_reason: null }))
+    for (const [index, choice] of deltas.entries()) {
+      await reply.event(chunkOf(completion, [choice], each ? { usage: each(completion, index) } : {}))
+    }
+    await reply.event(closingChunk(completion))
+    if (request.wantsUsage && usage !== undefined) await reply.event(usageChunk(completion, usage))
+    reply.end('data: [DONE]\n\n')
+  }
+}
+
+async function sendOpening({ reply }: SampleCall, completion: Completion, chunks: readonly string[]): Promise<void> {
+  reply.openStream()
+  await reply.event(openingChunk(completion))
+  for (const chunk of chunks) await reply.event(chunk)
+}
+
+/** Lets what was written leave before the connection is broken. */
+async function settle({ reply }: SampleCall): Promise<void> {
+  await reply.flush()
+  await reply.wait(20)
+}

@@ -1,0 +1,17 @@
+import { parseArgs } from 'node:util'
+import { createSampleProvider } from './server.ts'
+
+/** `node --import tsx dev/provider/main.ts --host 127.0.0.11 --port 8501 --name sandbox-a` */
+const { values } = parseArgs({
+  options: {
+    host: { type: 'string', default: '127.0.0.1' },
+    port: { type: 'string', default: '0' },
+    name: { type: 'string', default: 'sandbox' },
+  },
+})
+
+const provider = await createSampleProvider({ host: values.host, port: Number(values.port), name: values.name })
+console.log(`sample provider ${values.name} at ${provider.url}`)
+
+process.once('SIGTERM', () => void provider.close())
+process.once('SIGINT', () => void provider.close())

@@ -1,0 +1,187 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:http'
+import { z } from 'zod'
+import { errorBody } from './answer.ts'
+import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts'
+import { readChatRequest } from './chat-request.ts'
+import { complete } from './completion.ts'
+import type { PromptCache } from './prompt-cache.ts'
+import { createPromptCache } from './prompt-cache.ts'
+import { replyOn } from './reply.ts'
+import type { RequestLog } from './request-log.ts'
+import { createRequestLog } from './request-log.ts'
+
+const MAX_BODY_BYTES = 64 * 1_048_576
+const GOOD_KEY = /^Bearer (?!sk-bad)\S+$/i
+/** Unix seconds that every listed model was made at. */
+const LISTED_CREATED = 1_750_000_000
+
+export type SampleProviderOptions = {
+  readonly host: string
+  /** 0 for a free one. */
+  readonly port: number
+  /** `owned_by` of its models. */
+  readonly name: string
+  /** Ids to list besides the sandbox models; any id is served. */
+  readonly models?: readonly string[]
+}
+
+export type SampleProvider = {
+  /** Its base URL, `http://127.0.0.11:8501/v1`. */
+  readonly url: string
+  readonly requests: RequestLog
+  /** Closes the port and every connection. */
+  readonly close: () => Promise<void>
+}
+
+type Provider = {
+  readonly options: SampleProviderOptions
+  readonly log: RequestLog
+  readonly cache: PromptCache
+  /** Models that act as a behaviour for a time. */
+  readonly acting: Map<string, { readonly behaviour: string; left: number }>
+}
+
+/** Starts a provider of OpenAI's protocol whose answers are made up, and whose sandbox models misbehave on purpose. */
+export async function createSampleProvider(options: SampleProviderOptions): Promise<SampleProvider> {
+  const provider: Provider = { options, log: createRequestLog(), cache: createPromptCache(), acting: new Map() }
+  const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
+    void serve(provider, request, response)
+  })
+  server.listen(options.port, options.host, 4_096)
+  await once(server, 'listening')
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : options.port
+  return {
+    url: `http://${options.host}:${port}/v1`,
+    requests: provider.log,
+    close: async () => {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+async function serve(provider: Provider, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const reply = replyOn(response)
+  try {
+    const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
+    const text = await readBody(request)
+    if (text === undefined) return reply.json(413, errorBody('The body is too large.', 'invalid_request_error', null))
+    const body = parse(text)
+    if (path.startsWith('/__sandbox/')) return reply.json(...administer(provider, path, body))
+    const method = request.method ?? 'GET'
+    provider.log.add({ method, path, headers: request.headers, body, bodyBytes: text.length })
+    if (!GOOD_KEY.test(request.headers.authorization ?? '')) {
+      return reply.json(401, errorBody('Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key'))
+    }
+    if (method === 'GET' && path === '/v1/models') return reply.json(200, { object: 'list', data: models(provider) })
+    if (method === 'POST' && path === '/v1/chat/completions') return await chat(provider, body, reply)
+    reply.json(404, errorBody(`Invalid URL (${method} ${path})`, 'invalid_request_error', null))
+  } catch (error) {
+    if (reply.isGone()) return
+    console.error('sample provider:', error instanceof Error ? error.message : error)
+    reply.cut()
+  }
+}
+
+async function chat(provider: Provider, body: unknown, reply: ReturnType<typeof replyOn>): Promise<void> {
+  const request = readChatRequest(body)
+  if (!request) {
+    return reply.json(400, errorBody('The body is not a chat request.', 'invalid_request_error', null))
+  }
+  const facts = {
+    cachedTokens: provider.cache.recall(request.model, request.prompt),
+    now: Math.floor(Date.now() / 1_000),
+  }
+  const model = actedModel(provider, request.model)
+  await answerFor(model)({
+    request,
+    completion: complete(request, facts),
+    recompose: (changes) => complete(request, { ...facts, ...changes }),
+    reply,
+  })
+}
+
+/** The model whose behaviour answers this call, after what the admin door has set. */
+function actedModel({ acting }: Provider, model: string): string {
+  const act = acting.get(model)
+  if (!act) return model
+  act.left -= 1
+  if (act.left <= 0) acting.delete(model)
+  return act.behaviour
+}
+
+const BehaveSchema = z.object({
+  model: z.string(),
+  /** A name of the table, with or without its prefix; null ends the act. */
+  behaviour: z.string().nullable(),
+  /** How many calls; for good when absent. */
+  times: z.number().int().positive().optional(),
+})
+
+type AdminAnswer = readonly [status: number, body: unknown]
+
+function administer(provider: Provider, path: string, body: unknown): AdminAnswer {
+  switch (path) {
+    case '/__sandbox/requests':
+      return [200, { requests: provider.log.list() }]
+    case '/__sandbox/count':
+      return [200, { count: provider.log.count() }]
+    case '/__sandbox/reset':
+      provider.log.reset()
+      provider.acting.clear()
+      return [200, { ok: true }]
+    case '/__sandbox/behave':
+      return behave(provider, body)
+    default:
+      return [404, { error: 'no such admin path' }]
+  }
+}
+
+function behave(provider: Provider, body: unknown): AdminAnswer {
+  const wish = BehaveSchema.safeParse(body)
+  if (!wish.success || (wish.data.behaviour !== null && !behaviourOf(wish.data.behaviour))) {
+    return [400, { error: 'expected { model, behaviour, times? } with a known behaviour' }]
+  }
+  const { model, behaviour, times } = wish.data
+  if (behaviour === null) provider.acting.delete(model)
+  else provider.acting.set(model, { behaviour: prefixed(behaviour), left: times ?? Number.POSITIVE_INFINITY })
+  return [200, { ok: true }]
+}
+
+function prefixed(behaviour: string): string {
+  return behaviour.startsWith(`${SANDBOX_LAB}/`) ? behaviour : `${SANDBOX_LAB}/${behaviour}`
+}
+
+function models({ options }: Provider): readonly object[] {
+  const sandbox = Object.keys(BEHAVIOURS).map((name) => `${SANDBOX_LAB}/${name}`)
+  return [...(options.models ?? []), ...sandbox].map((id) => ({
+    id,
+    object: 'model',
+    created: LISTED_CREATED,
+    owned_by: options.name,
+  }))
+}
+
+/** The body as text; undefined when it is over the limit. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += chunk.length
+    if (bytes > MAX_BODY_BYTES) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

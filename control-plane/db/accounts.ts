@@ -1,0 +1,106 @@
+import type { Generated } from 'kysely'
+import { sql } from 'kysely'
+import type { AccountId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+
+/** What an account stands for; the constraints of its table follow from it. */
+export const ACCOUNT_KINDS = [
+  'buyer_credit',
+  'job_escrow',
+  'seller_pending',
+  'seller_available',
+  'payout_in_flight',
+  'platform_fee',
+  'platform_shortfall',
+  'external_usdc',
+  'external_fiat',
+  'promo',
+] as const
+export type AccountKind = (typeof ACCOUNT_KINDS)[number]
+
+/** Accounts that exist once, made by the first migration. All but the shortfall are summed, not materialised. */
+export const PLATFORM_ACCOUNTS = {
+  fee: 'acc_platform_fee',
+  shortfall: 'acc_platform_shortfall',
+  externalUsdc: 'acc_external_usdc',
+  externalFiat: 'acc_external_fiat',
+  promo: 'acc_promo',
+} as const satisfies Record<string, AccountId>
+
+export type AccountsTables = {
+  account: {
+    id: AccountId
+    kind: AccountKind
+    /** The `usr_` or `org_` it belongs to; null for the platform's own. */
+    owner: string | null
+    currency: Generated<string>
+    /** Micro-USD; stays 0 on summed accounts, whose balance is the sum of their entries. */
+    balance: Generated<bigint>
+    /** Number of entries that have changed the balance. */
+    version: Generated<bigint>
+    is_summed: Generated<boolean>
+    created_at: Generated<Date>
+  }
+  /** Newest balance of each buyer account that the spending gate has not confirmed yet. */
+  account_change: {
+    account: AccountId
+    balance: bigint
+    version: bigint
+    changed_at: Generated<Date>
+  }
+}
+
+/** A materialised balance in micro-USD with its version. */
+export type Balance = { readonly account: AccountId; readonly balance: bigint; readonly version: bigint }
+
+/** Opens an account with balance 0. */
+export async function openAccount(
+  trx: Trx,
+  account: { readonly id: AccountId; readonly kind: AccountKind; readonly owner: string | null },
+): Promise<void> {
+  await trx.insertInto('account').values(account).execute()
+}
+
+/** The balances of the accounts that exist, in no order. */
+export async function findBalances(db: Database | Trx, accounts: readonly string[]): Promise<Balance[]> {
+  const { rows } = await sql<Balance>`select id as account, balance, version from account
+    where id = any(${[...accounts]}::text[])`.execute(db)
+  return rows
+}
+
+/** Buyer accounts with a balance above zero, in order of id from after `after`: what the gate is seeded with. */
+export async function listFundedAccounts(db: Database | Trx, after: string, limit: number): Promise<Balance[]> {
+  const { rows } = await sql<Balance>`select id as account, balance, version from account
+    where kind = 'buyer_credit' and balance > 0 and id > ${after} order by id limit ${limit}`.execute(db)
+  return rows
+}
+
+/** The kinds of the accounts that exist. */
+export async function findKinds(db: Database | Trx, accounts: readonly string[]): Promise<Map<string, AccountKind>> {
+  const { rows } = await sql<{ id: AccountId; kind: AccountKind }>`select id, kind from account
+    where id = any(${[...accounts]}::text[])`.execute(db)
+  return new Map(rows.map((row) => [row.id, row.kind]))
+}
+
+/** Locks accounts in the order of their ids, which is what keeps two posters from waiting for each other. */
+export async function lockAccounts(trx: Trx, accounts: readonly string[]): Promise<Map<string, Balance>> {
+  const { rows } = await sql<Balance>`select id as account, balance, version from account
+    where id = any(${[...accounts]}::text[]) order by id for no key update`.execute(trx)
+  return new Map(rows.map((row) => [row.account, row]))
+}
+
+/** Changes not yet confirmed by the gate, oldest first. */
+export async function listAccountChanges(db: Database, limit: number): Promise<Balance[]> {
+  const { rows } = await sql<Balance>`select account, balance, version from account_change
+    order by changed_at limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Forgets changes that the gate has confirmed, unless a newer one took their place. */
+export async function deleteAccountChanges(db: Database, confirmed: readonly Balance[]): Promise<void> {
+  if (confirmed.length === 0) return
+  const accounts = confirmed.map((change) => change.account)
+  const versions = confirmed.map((change) => change.version.toString())
+  await sql`delete from account_change c using unnest(${accounts}::text[], ${versions}::bigint[]) as done(account, version)
+    where c.account = done.account and c.version <= done.version`.execute(db)
+}

@@ -1,0 +1,96 @@
+import type { Generated } from 'kysely'
+import { sql } from 'kysely'
+import type { AccountId } from '#shared/ids.ts'
+import type { Balance } from './accounts.ts'
+import type { Database, Trx } from './database.ts'
+
+export type LedgerTables = {
+  ledger_tx: {
+    /** A ULID; for a call it is the request id. */
+    id: string
+    kind: string
+    note: string | null
+    at: Generated<Date>
+  }
+  /** The unique text key of a transaction that is not a call: `deposit:…`, `grant:{ticket}`. */
+  ledger_key: {
+    key: string
+    tx: string
+  }
+  ledger_entry: {
+    tx: string
+    account: AccountId
+    /** Signed micro-USD, never zero. */
+    amount: bigint
+  }
+}
+
+/** One line of a transaction: signed micro-USD, at most one line an account. */
+export type Entry = { readonly tx: string; readonly account: AccountId; readonly amount: bigint }
+export type LedgerTransaction = { readonly id: string; readonly kind: string; readonly note: string | null }
+
+/** Takes a key for a transaction. False when the key has one already; a rival in flight is waited for. */
+export async function claimLedgerKey(trx: Trx, key: string, tx: string): Promise<boolean> {
+  const { numAffectedRows } = await sql`insert into ledger_key (key, tx) values (${key}, ${tx})
+    on conflict (key) do nothing`.execute(trx)
+  return numAffectedRows === 1n
+}
+
+/** The transaction that holds a key. */
+export async function findLedgerKey(db: Database | Trx, key: string): Promise<string | undefined> {
+  const row = await db.selectFrom('ledger_key').select('tx').where('key', '=', key).executeTakeFirst()
+  return row?.tx
+}
+
+/** The entries of one transaction in the order of their accounts. */
+export async function findEntries(db: Database | Trx, tx: string): Promise<Entry[]> {
+  return db
+    .selectFrom('ledger_entry')
+    .select(['tx', 'account', 'amount'])
+    .where('tx', '=', tx)
+    .orderBy('account')
+    .execute()
+}
+
+/** Writes transactions with all of their entries. The database refuses entries that do not sum to zero. */
+export async function insertTransactions(
+  trx: Trx,
+  transactions: readonly LedgerTransaction[],
+  entries: readonly Entry[],
+): Promise<void> {
+  await sql`insert into ledger_tx (id, kind, note) select * from unnest(
+    ${transactions.map((row) => row.id)}::text[],
+    ${transactions.map((row) => row.kind)}::text[],
+    ${transactions.map((row) => row.note)}::text[])`.execute(trx)
+  await sql`insert into ledger_entry (tx, account, amount) select * from unnest(
+    ${entries.map((row) => row.tx)}::text[],
+    ${entries.map((row) => row.account)}::text[],
+    ${entries.map((row) => row.amount.toString())}::bigint[])`.execute(trx)
+}
+
+/** What one account's balance moves by, and how many entries did that. */
+export type Movement = { readonly account: string; readonly amount: bigint; readonly entries: number }
+
+/**
+ * Moves the balances of accounts locked before ({@link lockAccounts}) and leaves a row for the gate for each buyer
+ * account. Summed accounts are passed over. Answers the new balances.
+ */
+export async function moveBalances(trx: Trx, movements: readonly Movement[]): Promise<Balance[]> {
+  const { rows } = await sql<Balance>`
+    with moved as (
+      update account a set balance = a.balance + m.amount, version = a.version + m.entries
+      from unnest(
+        ${movements.map((row) => row.account)}::text[],
+        ${movements.map((row) => row.amount.toString())}::bigint[],
+        ${movements.map((row) => row.entries)}::int[]) as m(account, amount, entries)
+      where a.id = m.account and not a.is_summed
+      returning a.id, a.kind, a.balance, a.version
+    ), told as (
+      insert into account_change (account, balance, version)
+      select id, balance, version from moved where kind = 'buyer_credit' order by id
+      on conflict (account) do update
+        set balance = excluded.balance, version = excluded.version, changed_at = excluded.changed_at
+    )
+    select id as account, balance, version from moved`.execute(trx)
+  return rows
+}

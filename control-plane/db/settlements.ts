@@ -1,0 +1,208 @@
+import type { Generated, JSONColumnType } from 'kysely'
+import { sql } from 'kysely'
+import type { Attempt, Explanation, UsageEvent } from '#shared/contract/usage-event.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+
+/** One call as it was charged: written once, never changed. Amounts are micro-USD, durations milliseconds. */
+export type SettlementTable = {
+  /** The request id. */
+  rid: string
+  account: string
+  key_id: string | null
+  seller_account: string | null
+  offer: string | null
+  provider: string | null
+  model: string
+  requested_model: string
+  wire: string
+  endpoint: string
+  rail: UsageEvent['rail']
+  served_by: UsageEvent['servedBy']
+  node: string
+  is_streamed: boolean
+  outcome: UsageEvent['outcome']
+  error_code: string | null
+  finish_reason: string | null
+  hold_amount: bigint
+  charge: bigint
+  list_cost: bigint
+  seller_net: bigint
+  fee: bigint
+  fee_bps: number
+  kept_bps: number
+  price_version: string
+  usage_source: UsageEvent['usageSource']
+  input_tokens: bigint
+  cache_read_tokens: bigint
+  cache_write_tokens: bigint
+  output_tokens: bigint
+  reasoning_tokens: bigint
+  audio_input_tokens: bigint
+  audio_output_tokens: bigint
+  characters: bigint
+  images: bigint
+  pixels: bigint
+  milliseconds: bigint
+  calls: bigint
+  ttft_ms: number | null
+  stream_ms: number | null
+  duration_ms: number
+  overhead_ms: number
+  attempts: JSONColumnType<readonly Attempt[]>
+  explanation: JSONColumnType<Explanation> | null
+  anomalies: string[]
+  /** SHA-256 of the event's bytes, in hex: a repeat of the call is told from another call by it. */
+  payload_hash: string
+  started_at: Date
+  captured_at: Date
+  posted_at: Generated<Date>
+}
+
+export type SettlementsTables = {
+  settlement: SettlementTable
+  /** Events whose request id was settled with other bytes: the first one stands, each of these wants a person. */
+  usage_conflict: {
+    rid: string
+    payload_hash: string
+    event: string
+    source: string
+    seen_at: Generated<Date>
+  }
+  /** Events that cannot be posted as they are, with their bytes. Their money stays reserved until a person decides. */
+  usage_poison: {
+    payload_hash: string
+    rid: string | null
+    reason: string
+    detail: string
+    event: string
+    source: string
+    first_seen_at: Generated<Date>
+    last_seen_at: Generated<Date>
+    times_seen: Generated<number>
+  }
+}
+
+/** Every column that a new settlement brings; `posted_at` is the database's own. */
+const COLUMNS = [
+  'rid',
+  'account',
+  'key_id',
+  'seller_account',
+  'offer',
+  'provider',
+  'model',
+  'requested_model',
+  'wire',
+  'endpoint',
+  'rail',
+  'served_by',
+  'node',
+  'is_streamed',
+  'outcome',
+  'error_code',
+  'finish_reason',
+  'hold_amount',
+  'charge',
+  'list_cost',
+  'seller_net',
+  'fee',
+  'fee_bps',
+  'kept_bps',
+  'price_version',
+  'usage_source',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'audio_input_tokens',
+  'audio_output_tokens',
+  'characters',
+  'images',
+  'pixels',
+  'milliseconds',
+  'calls',
+  'ttft_ms',
+  'stream_ms',
+  'duration_ms',
+  'overhead_ms',
+  'attempts',
+  'explanation',
+  'anomalies',
+  'payload_hash',
+  'started_at',
+  'captured_at',
+] as const
+
+/** A new settlement as JSON: amounts as decimal strings, instants as ISO 8601. */
+export type NewSettlement = { readonly [Column in (typeof COLUMNS)[number]]: unknown } & { readonly rid: string }
+
+/**
+ * Inserts settlements in the order of their request ids and passes over those that exist. Answers the ids that are new.
+ * A rival that inserts the same id is waited for, so that exactly one of two sees it as new.
+ */
+export async function insertSettlements(trx: Trx, settlements: readonly NewSettlement[]): Promise<Set<string>> {
+  const columns = sql.join(COLUMNS.map((name) => sql.ref(name)))
+  const { rows } = await sql<{ rid: string }>`insert into settlement (${columns})
+    select ${columns} from jsonb_populate_recordset(null::settlement, ${JSON.stringify(settlements)}::jsonb)
+    order by rid on conflict (rid) do nothing returning rid`.execute(trx)
+  return new Set(rows.map((row) => row.rid))
+}
+
+/** What is known of request ids that are settled: payload hash, account and time of posting. */
+export type Settled = {
+  readonly rid: string
+  readonly payloadHash: string
+  readonly account: AccountId
+  readonly postedAt: Date
+}
+
+/** The settlements that exist among the request ids. */
+export async function findSettled(db: Database | Trx, rids: readonly string[]): Promise<Map<string, Settled>> {
+  const { rows } = await sql<Settled>`select rid, payload_hash as "payloadHash", account, posted_at as "postedAt"
+    from settlement where rid = any(${[...rids]}::text[])`.execute(db)
+  return new Map(rows.map((row) => [row.rid, row]))
+}
+
+export type Conflict = {
+  readonly rid: string
+  readonly payloadHash: string
+  readonly event: string
+  readonly source: string
+}
+
+/** Records events that contradict a settlement; a repeat of the same bytes changes nothing. */
+export async function insertConflicts(trx: Trx, conflicts: readonly Conflict[]): Promise<void> {
+  if (conflicts.length === 0) return
+  await trx
+    .insertInto('usage_conflict')
+    .values(conflicts.map(({ rid, payloadHash, event, source }) => ({ rid, payload_hash: payloadHash, event, source })))
+    .onConflict((conflict) => conflict.columns(['rid', 'payload_hash']).doNothing())
+    .execute()
+}
+
+export type Poison = {
+  readonly payloadHash: string
+  readonly rid: string | null
+  readonly reason: string
+  /** What exactly was wrong, without the event's content. */
+  readonly detail: string
+  readonly event: string
+  readonly source: string
+}
+
+/** Keeps events that cannot be posted; a repeat of the same bytes is counted. */
+export async function insertPoison(db: Database | Trx, poison: readonly Poison[]): Promise<void> {
+  if (poison.length === 0) return
+  await db
+    .insertInto('usage_poison')
+    .values(poison.map(({ payloadHash, ...rest }) => ({ payload_hash: payloadHash, ...rest })))
+    .onConflict((conflict) =>
+      conflict.column('payload_hash').doUpdateSet({
+        last_seen_at: sql`now()`,
+        times_seen: sql`usage_poison.times_seen + 1`,
+      }),
+    )
+    .execute()
+}

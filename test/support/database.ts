@@ -1,0 +1,74 @@
+import { createHash } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import { sql } from 'kysely'
+import { inject } from 'vitest'
+import type { Database } from '#control-plane/db/database.ts'
+import { createDatabase } from '#control-plane/db/database.ts'
+import { migrate, readMigrations } from '#control-plane/db/migrate.ts'
+
+const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
+/** Number of the advisory lock under which one test file makes the template and the others wait. */
+const TEMPLATE_LOCK = 7_305_099
+let made = 0
+
+export type TestDatabase = { readonly db: Database; readonly url: string; drop(): Promise<void> }
+
+/**
+ * A migrated database of its own for a test file, cloned from a template that the first file makes.
+ * `url` defaults to the server of the run; a bench hands in another.
+ */
+export async function createTestDatabase(server?: string, max = 10): Promise<TestDatabase> {
+  const serverUrl = server ?? inject('postgresUrl')
+  const admin = createDatabase(serverUrl, { max: 1 })
+  try {
+    const name = `test_${process.pid}_${Date.now().toString(36)}_${made++}`
+    await admin.connection().execute(async (connection) => {
+      await sql`select set_config('lock_timeout', '60s', false), set_config('statement_timeout', '60s', false)`.execute(
+        connection,
+      )
+      await sql`select pg_advisory_lock(${sql.lit(TEMPLATE_LOCK)})`.execute(connection)
+      const template = await makeTemplate(connection, serverUrl)
+      await sql`create database ${sql.id(name)} template ${sql.id(template)}`.execute(connection)
+      await sql`select pg_advisory_unlock(${sql.lit(TEMPLATE_LOCK)})`.execute(connection)
+    })
+    const url = withDatabase(serverUrl, name)
+    const db = createDatabase(url, { max })
+    return { db, url, drop: () => drop(db, serverUrl, name) }
+  } finally {
+    await admin.destroy()
+  }
+}
+
+async function makeTemplate(admin: Database, serverUrl: string): Promise<string> {
+  const migrations = await readMigrations(MIGRATIONS)
+  const version = createHash('sha256')
+    .update(migrations.map((file) => file.name + file.checksum).join())
+    .digest('hex')
+  const template = `template_${version.slice(0, 16)}`
+  const { rows } = await sql`select 1 from pg_database where datname = ${template}`.execute(admin)
+  if (rows.length > 0) return template
+  const draft = `${template}_draft`
+  await sql`drop database if exists ${sql.id(draft)} with (force)`.execute(admin)
+  await sql`create database ${sql.id(draft)}`.execute(admin)
+  const db = createDatabase(withDatabase(serverUrl, draft), { max: 1 })
+  try {
+    await migrate(db, MIGRATIONS)
+  } finally {
+    await db.destroy()
+  }
+  await sql`alter database ${sql.id(draft)} rename to ${sql.id(template)}`.execute(admin)
+  return template
+}
+
+async function drop(db: Database, serverUrl: string, name: string): Promise<void> {
+  await db.destroy()
+  const admin = createDatabase(serverUrl, { max: 1 })
+  await sql`drop database if exists ${sql.id(name)} with (force)`.execute(admin)
+  await admin.destroy()
+}
+
+function withDatabase(serverUrl: string, name: string): string {
+  const url = new URL(serverUrl)
+  url.pathname = `/${name}`
+  return url.href
+}

@@ -31,7 +31,7 @@ export const moneyKeys = {
   seedRequests: 'm:seed-requests',
   account: (bucket: string, account: string) => `{${bucket}}:a:${account}`,
   hold: (bucket: string, rid: string) => `{${bucket}}:h:${rid}`,
-  /** What a key has held and used in the current UTC day and month; the fields are in use-counter.ts. */
+  /** What a key has held and used in the current UTC day and month; the fields are those of money-scripts/uses.ts. */
   keyUse: (bucket: string, keyId: string) => `{${bucket}}:k:${keyId}`,
   /** Open holds by deadline. */
   expiring: (bucket: string, epoch: number) => `{${bucket}}:z:exp:${epoch}`,

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { MicroUsd } from '../money.ts'
+import { parseMicroUsd } from '../money.ts'
+import type { HoldRecord } from './hold.ts'
+import { HOLD_STATES, HoldRecordSchema } from './hold.ts'
+import { ackScript } from './money-scripts/ack.ts'
+import { registerScript } from './money-scripts/register.ts'
+import { reserveScript } from './money-scripts/reserve.ts'
+import { settleScript } from './money-scripts/settle.ts'
+import { capSettleScript, capTakeScript, seedUseScript } from './money-scripts/uses.ts'
+
+/** A script as Redis loads it; `sha` is its SHA-1 in hex, by which alone it is run. */
+export type MoneyScript = { readonly sha: string; readonly text: string }
+
+/** All that changes money in the gate. Whoever rebuilds the gate loads `reserve` last: that script is the gate. */
+export type MoneyScripts = {
+  readonly [Name in 'settle' | 'register' | 'ack' | 'seedUse' | 'capTake' | 'capSettle' | 'reserve']: MoneyScript
+}
+
+/** The scripts of one epoch. Only the rebuilder loads them; everybody else runs them by digest. */
+export function moneyScripts(epoch: number): MoneyScripts {
+  return {
+    settle: script(settleScript(epoch)),
+    register: script(registerScript(epoch)),
+    ack: script(ackScript(epoch)),
+    seedUse: script(seedUseScript(epoch)),
+    capTake: script(capTakeScript(epoch)),
+    capSettle: script(capSettleScript(epoch)),
+    reserve: script(reserveScript(epoch)),
+  }
+}
+
+function script(text: string): MoneyScript {
+  return { text, sha: createHash('sha1').update(text).digest('hex') }
+}
+
+/** Where a rebuild stands: nodes join, then register what they have, then paid calls are admitted. */
+export const MONEY_PHASES = ['join', 'register', 'open'] as const
+export type MoneyPhase = (typeof MONEY_PHASES)[number]
+export type MoneyEpoch = { readonly epoch: number; readonly phase: MoneyPhase }
+
+/** Reads `m:epoch`; undefined when it is absent or nonsense, which is a reason to rebuild. */
+export function parseMoneyEpoch(text: string | null): MoneyEpoch | undefined {
+  const match = /^([1-9]\d{0,14}):(\w+)$/.exec(text ?? '')
+  const phase = MONEY_PHASES.find((name) => name === match?.[2])
+  return match && phase ? { epoch: Number(match[1]), phase } : undefined
+}
+
+export function formatMoneyEpoch({ epoch, phase }: MoneyEpoch): string {
+  return `${epoch}:${phase}`
+}
+
+const StoredHold = z.object({
+  ep: z.coerce.number().int().positive(),
+  st: z.enum(HOLD_STATES),
+  amt: z.string(),
+  used: z.string().optional(),
+  acct: z.string(),
+  key: z.string().default(''),
+  node: z.string(),
+  t0: z.coerce.number().int(),
+  exp: z.coerce.number().int(),
+  ev: z.string().optional(),
+  lk: z.string().optional(),
+})
+
+/** A hold from the fields of its hash; undefined when there is none or it is damaged. */
+export function readHold(hash: Readonly<Record<string, string>>): HoldRecord | undefined {
+  const stored = StoredHold.safeParse(hash)
+  if (!stored.success) return undefined
+  const { ep, st, amt, used, acct, key, node, t0, exp, ev, lk } = stored.data
+  const hold = HoldRecordSchema.safeParse({
+    epoch: ep,
+    state: st,
+    amount: amt,
+    used: used ?? null,
+    account: acct,
+    keyId: key,
+    node,
+    openedAt: t0,
+    expiresAt: exp,
+    event: ev ?? null,
+    lookup: lk ?? null,
+  })
+  return hold.success ? hold.data : undefined
+}
+
+/** Fields of an account's hash in the order in which {@link readAccount} takes them. */
+export const ACCOUNT_FIELDS = ['ep', 'p', 'h', 'u', 'seeded', 'ver'] as const
+
+export type GateAccount = {
+  readonly epoch: number
+  readonly postedMicro: MicroUsd
+  readonly heldMicro: MicroUsd
+  readonly unpostedMicro: MicroUsd
+  /** False until the ledger's balance has arrived: then `postedMicro` says nothing. */
+  readonly isSeeded: boolean
+  readonly version: bigint | null
+}
+
+/** An account from its fields; undefined when the gate has none. */
+export function readAccount(fields: readonly (string | null)[]): GateAccount | undefined {
+  const [epoch, posted, held, unposted, seeded, version] = fields
+  if (epoch == null) return undefined
+  return {
+    epoch: Number(epoch),
+    postedMicro: parseMicroUsd(posted ?? '0'),
+    heldMicro: parseMicroUsd(held ?? '0'),
+    unpostedMicro: parseMicroUsd(unposted ?? '0'),
+    isSeeded: seeded === '1',
+    version: version == null ? null : BigInt(version),
+  }
+}

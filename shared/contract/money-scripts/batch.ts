@@ -1,0 +1,65 @@
+import { moneyBucket, moneyKeys } from '../redis-keys.ts'
+
+/** Operations that one run of a script may carry: the server does nothing else meanwhile. */
+export const MAX_BATCH = 128
+
+/** What EVALSHA takes beside the digest. */
+export type Batch = { readonly keys: readonly string[]; readonly args: readonly string[] }
+
+/** Where a batch lands: one bucket of one epoch. */
+export type Place = { readonly bucket: string; readonly epoch: number }
+
+/** The place of an account's money records. */
+export function placeOf(account: string, buckets: number, epoch: number): Place {
+  return { bucket: moneyBucket(account, buckets), epoch }
+}
+
+/** Whose records an operation touches. */
+export type Subject = { readonly rid: string; readonly account: string; readonly keyId: string | null }
+
+/**
+ * Keys of a batch in the order that the scripts count on: the two sets of the bucket, then account, hold and counter of
+ * each operation. Without an API key the counter's place is filled with the hold's key, which is in the same slot.
+ */
+export function placeKeys(place: Place): { keys: string[]; args: string[]; addKeys(subject: Subject): void } {
+  const { bucket, epoch } = place
+  const keys = [moneyKeys.expiring(bucket, epoch), moneyKeys.unposted(bucket, epoch)]
+  return {
+    keys,
+    args: [],
+    addKeys({ rid, account, keyId }) {
+      const hold = moneyKeys.hold(bucket, rid)
+      keys.push(moneyKeys.account(bucket, account), hold, keyId === null ? hold : moneyKeys.keyUse(bucket, keyId))
+    },
+  }
+}
+
+/** The answers of a batch as texts. Throws an Error when there are not as many as operations. */
+export function answersOf(reply: unknown, count: number): string[] {
+  if (!Array.isArray(reply) || reply.length !== count) throw new Error('the money script answered in another shape')
+  return reply.map((answer) => (typeof answer === 'string' ? answer : ''))
+}
+
+/** What the gate says to an operation that is not a reserve. */
+export type Answer =
+  | { readonly kind: 'done' }
+  /** The call was captured before with another amount: that one stands. */
+  | { readonly kind: 'conflict'; readonly usedMicro: string }
+  /** The hold is not past its deadline. */
+  | { readonly kind: 'early' }
+  /** A record belongs to a newer epoch. */
+  | { readonly kind: 'stale' }
+  | { readonly kind: 'error'; readonly message: string }
+
+const DONE: Answer = { kind: 'done' }
+
+/** One answer per operation, in their order. Throws an Error when the reply is not that of a money script. */
+export function decodeAnswers(reply: unknown, count: number): Answer[] {
+  return answersOf(reply, count).map((text) => {
+    if (text === 'K') return DONE
+    if (text === 'S') return { kind: 'stale' }
+    if (text === 'W') return { kind: 'early' }
+    if (text.startsWith('X:')) return { kind: 'conflict', usedMicro: text.slice(2) }
+    return { kind: 'error', message: text.slice(2) }
+  })
+}

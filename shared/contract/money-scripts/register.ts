@@ -1,0 +1,55 @@
+import type { MicroUsd } from '../../money.ts'
+import type { Batch, Place, Subject } from './batch.ts'
+import { placeKeys } from './batch.ts'
+import { CALENDAR, eachOperation, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
+
+/** A running call that a node brings into a new epoch: its hold counts whatever the balance says. */
+export type RegisterOperation = Subject & {
+  readonly node: string
+  readonly grantedMicro: MicroUsd
+  /** What is left until the call must have ended. */
+  readonly ttlMs: number
+}
+
+const ARGUMENTS = 6
+
+export function registerScript(epoch: number): string {
+  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}${OPEN_ACCOUNT}local function operation(i)
+  local k,a=2+i*3,i*${ARGUMENTS}
+  local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
+  local rid,id,key,node,amount,ttl=ARGV[a+1],ARGV[a+2],ARGV[a+3],ARGV[a+4],ARGV[a+5],ARGV[a+6]
+  local ep=tonumber(redis.call('HGET',hold,'ep') or nil)
+  if ep and ep>E then return 'S' end
+  if ep==E then return 'K' end
+  if not isAmount(amount) then return 'E:amount' end
+  local use
+  if key~='' then
+    use=readUse(counter)
+    if not use then return 'S' end
+  end
+  redis.call('ZREM',KEYS[1],rid)
+  if not openAccount(account) then return 'S' end
+  local deadline=digits(now+tonumber(ttl))
+  redis.call('DEL',hold)
+  redis.call('HSET',hold,'ep',E,'st','open','amt',amount,'acct',id,'key',key,'node',node,'t0',digits(now),'exp',deadline)
+  redis.call('HINCRBY',account,'h',amount)
+  if use then
+    redis.call('HSET',hold,'kd',use.day,'km',use.month)
+    addUse(counter,use,amount)
+  end
+  redis.call('ZADD',KEYS[1],deadline,rid)
+  return 'K'
+end
+${eachOperation(ARGUMENTS)}`
+}
+
+/** The keys and arguments of one batch; all accounts lie in one bucket. */
+export function encodeRegister(place: Place, operations: readonly RegisterOperation[]): Batch {
+  const { keys, args, addKeys } = placeKeys(place)
+  for (const operation of operations) {
+    addKeys(operation)
+    const { rid, account, keyId, node, grantedMicro, ttlMs } = operation
+    args.push(rid, account, keyId ?? '', node, grantedMicro.toString(), Math.max(0, Math.ceil(ttlMs)).toString())
+  }
+  return { keys, args }
+}

@@ -1,0 +1,136 @@
+import type { AccountId, KeyId, RequestId } from '../../ids.ts'
+import type { MicroUsd } from '../../money.ts'
+import { parseMicroUsd } from '../../money.ts'
+import type { HoldState } from '../hold.ts'
+import { HOLD_STATES } from '../hold.ts'
+import type { Batch, Place } from './batch.ts'
+import { answersOf, placeKeys } from './batch.ts'
+import { CALENDAR, eachOperation, prologue, USE_COUNTER } from './prologue.ts'
+
+/** Sets money aside for one call. Caps that are null do not bind. */
+export type ReserveOperation = {
+  readonly rid: RequestId
+  readonly account: AccountId
+  readonly keyId: KeyId | null
+  readonly wantMicro: MicroUsd
+  readonly minMicro: MicroUsd
+  readonly ttlMs: number
+  readonly node: string
+  readonly dailyCapMicro: MicroUsd | null
+  readonly monthlyCapMicro: MicroUsd | null
+}
+
+/** What the gate says to one reserve. Only `granted` has changed anything. */
+export type ReserveAnswer =
+  | { readonly kind: 'granted'; readonly amountMicro: MicroUsd }
+  | { readonly kind: 'insufficient'; readonly availableMicro: MicroUsd }
+  /** The account is not in the gate yet. */
+  | { readonly kind: 'unseeded' }
+  /** `at` is the server's clock in Unix milliseconds: the cap resets at the end of that UTC day or month. */
+  | {
+      readonly kind: 'capped'
+      readonly scope: 'day' | 'month'
+      readonly limitMicro: MicroUsd
+      readonly spentMicro: MicroUsd
+      readonly at: number
+    }
+  /** The request id has a hold already. */
+  | { readonly kind: 'duplicate'; readonly state: HoldState; readonly amountMicro: MicroUsd }
+  /** The account belongs to a newer epoch. */
+  | { readonly kind: 'stale' }
+  | { readonly kind: 'error'; readonly message: string }
+
+const ARGUMENTS = 9
+
+export function reserveScript(epoch: number): string {
+  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}local function operation(i)
+  local k,a=2+i*3,i*${ARGUMENTS}
+  local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
+  local rid,id,want,least,ttl=ARGV[a+1],ARGV[a+2],ARGV[a+3],ARGV[a+4],ARGV[a+5]
+  local key,node,daily,monthly=ARGV[a+6],ARGV[a+7],ARGV[a+8],ARGV[a+9]
+  local A=redis.call('HMGET',account,'ep','p','h','u','seeded')
+  local ep=tonumber(A[1] or nil)
+  if ep and ep>E then return 'S' end
+  if ep~=E or A[5]~='1' then return 'U' end
+  local H=redis.call('HMGET',hold,'st','amt')
+  if H[1] then return 'D:'..H[1]..':'..H[2] end
+  if not isAmount(want) or not isAmount(least) then return 'E:amount' end
+  local free=tonumber(A[2])-tonumber(A[3])-tonumber(A[4])
+  local grant,low=tonumber(want),tonumber(least)
+  if low>grant then return 'E:amount' end
+  if grant>free then grant=free end
+  if grant<low then return 'N:'..digits(free<0 and 0 or free) end
+  local use
+  if key~='' then
+    use=readUse(counter)
+    if not use then return 'S' end
+    if daily~='' then
+      local left=tonumber(daily)-use.du
+      if left<low or left<=0 then return 'C:day:'..daily..':'..digits(use.du)..':'..digits(now) end
+      if grant>left then grant=left end
+    end
+    if monthly~='' then
+      local left=tonumber(monthly)-use.mu
+      if left<low or left<=0 then return 'C:month:'..monthly..':'..digits(use.mu)..':'..digits(now) end
+      if grant>left then grant=left end
+    end
+  end
+  local amount=digits(grant)
+  local deadline=digits(now+tonumber(ttl))
+  redis.call('HINCRBY',account,'h',amount)
+  if use then
+    redis.call('HSET',hold,'ep',E,'st','open','amt',amount,'acct',id,'key',key,'node',node,'t0',digits(now),'exp',deadline,'kd',use.day,'km',use.month)
+    addUse(counter,use,amount)
+  else
+    redis.call('HSET',hold,'ep',E,'st','open','amt',amount,'acct',id,'key','','node',node,'t0',digits(now),'exp',deadline)
+  end
+  redis.call('ZADD',KEYS[1],deadline,rid)
+  return 'G:'..amount
+end
+${eachOperation(ARGUMENTS)}`
+}
+
+/** The keys and arguments of one batch; all accounts lie in one bucket. */
+export function encodeReserve(place: Place, operations: readonly ReserveOperation[]): Batch {
+  const { keys, args, addKeys } = placeKeys(place)
+  for (const operation of operations) {
+    addKeys(operation)
+    args.push(
+      operation.rid,
+      operation.account,
+      operation.wantMicro.toString(),
+      operation.minMicro.toString(),
+      operation.ttlMs.toString(),
+      operation.keyId ?? '',
+      operation.node,
+      operation.dailyCapMicro?.toString() ?? '',
+      operation.monthlyCapMicro?.toString() ?? '',
+    )
+  }
+  return { keys, args }
+}
+
+/** One answer per operation, in their order. Throws an Error when the reply is not that of the script. */
+export function decodeReserve(reply: unknown, count: number): ReserveAnswer[] {
+  return answersOf(reply, count).map(readAnswer)
+}
+
+function readAnswer(text: string): ReserveAnswer {
+  const [code, first = '', second = '', third = '', fourth = ''] = text.split(':')
+  if (code === 'G') return { kind: 'granted', amountMicro: parseMicroUsd(first) }
+  if (code === 'N') return { kind: 'insufficient', availableMicro: parseMicroUsd(first) }
+  if (code === 'U') return { kind: 'unseeded' }
+  if (code === 'S') return { kind: 'stale' }
+  if (code === 'C') {
+    return {
+      kind: 'capped',
+      scope: first === 'day' ? 'day' : 'month',
+      limitMicro: parseMicroUsd(second),
+      spentMicro: parseMicroUsd(third),
+      at: Number(fourth),
+    }
+  }
+  const state = HOLD_STATES.find((name) => name === first)
+  if (code === 'D' && state !== undefined) return { kind: 'duplicate', state, amountMicro: parseMicroUsd(second) }
+  return { kind: 'error', message: text.slice(2) }
+}

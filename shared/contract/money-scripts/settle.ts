@@ -1,0 +1,115 @@
+import type { MicroUsd } from '../../money.ts'
+import type { Batch, Place, Subject } from './batch.ts'
+import { placeKeys } from './batch.ts'
+import { CALENDAR, eachOperation, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
+
+/** How long a released or expired hold can still be looked up. */
+export const ENDED_HOLD_TTL_MS = 15 * 60_000
+
+/**
+ * The end of a hold. A capture of a hold that is closed or gone is booked late with its own data; a second capture
+ * with the same amount changes nothing. A release of anything but an open hold changes nothing.
+ */
+export type SettleOperation = Subject & { readonly node: string } & (
+    | {
+        readonly kind: 'capture'
+        readonly usedMicro: MicroUsd
+        /** The usage event and, where there is one, the lookup record, as the bytes to keep. */
+        readonly event: string
+        readonly lookup: string | null
+        /** Unix milliseconds since when it waits for posting; null for now. */
+        readonly capturedAt: number | null
+      }
+    | { readonly kind: 'release'; readonly reason: string; readonly lookup: string | null }
+    /** Releases a hold only once it is past its deadline. */
+    | { readonly kind: 'expire' }
+  )
+
+const ARGUMENTS = 10
+
+const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,used,event,lookup,at)
+  local st=H.st
+  if st=='captured' or st=='posted' then
+    if H.used==used then return 'K' end
+    return 'X:'..H.used
+  end
+  if not isAmount(used) then return 'E:amount' end
+  if st=='open' and tonumber(used)>tonumber(H.amt) then return 'E:over the hold' end
+  local use
+  if st~='open' and key~='' then
+    use=readUse(counter)
+    if not use then return 'S' end
+  end
+  redis.call('ZREM',KEYS[1],rid)
+  if not openAccount(account) then return 'S' end
+  if at=='' then at=digits(now) end
+  if st=='open' then
+    redis.call('HINCRBY',account,'h','-'..H.amt)
+    redis.call('HSET',hold,'st','captured','used',used,'ev',event)
+    correctUse(counter,H.kd,H.km,digits(tonumber(used)-tonumber(H.amt)))
+  else
+    redis.call('DEL',hold)
+    redis.call('HSET',hold,'ep',E,'st','captured','amt',H.amt or used,'used',used,'acct',id,'key',key,'node',node,'t0',H.t0 or at,'exp',H.exp or at,'ev',event)
+    if use then addUse(counter,use,used) end
+  end
+  if lookup~='' then redis.call('HSET',hold,'lk',lookup) end
+  redis.call('HINCRBY',account,'u',used)
+  redis.call('ZADD',KEYS[2],at,rid)
+  return 'K'
+end
+`
+
+const RELEASE = `local function release(hold,H,rid,counter,account,state,reason,lookup)
+  if H.st~='open' and not H.isOld then return 'K' end
+  if H.isOld and H.oldSt~='open' then return 'K' end
+  if state=='expired' and tonumber(H.exp)>now then return 'W' end
+  redis.call('ZREM',KEYS[1],rid)
+  if not H.isOld then
+    if not openAccount(account) then return 'S' end
+    redis.call('HINCRBY',account,'h','-'..H.amt)
+    correctUse(counter,H.kd,H.km,'-'..H.amt)
+  end
+  redis.call('HSET',hold,'ep',E,'st',state,'why',reason)
+  if lookup~='' then redis.call('HSET',hold,'lk',lookup) end
+  redis.call('PEXPIRE',hold,${ENDED_HOLD_TTL_MS})
+  return 'K'
+end
+`
+
+/** The first write is a removal, which a full server still takes, so that money can always be given back. */
+export function settleScript(epoch: number): string {
+  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}${OPEN_ACCOUNT}${CAPTURE}${RELEASE}local function operation(i)
+  local k,a=2+i*3,i*${ARGUMENTS}
+  local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
+  local kind,rid,id,key,node=ARGV[a+1],ARGV[a+2],ARGV[a+3],ARGV[a+4],ARGV[a+5]
+  local F=redis.call('HMGET',hold,'ep','st','amt','used','kd','km','t0','exp')
+  local ep=tonumber(F[1] or nil)
+  if ep and ep>E then return 'S' end
+  local H={amt=F[3],used=F[4],kd=F[5],km=F[6],t0=F[7],exp=F[8],isOld=ep~=nil and ep<E}
+  if ep==E then H.st=F[2] else H.oldSt=F[2] end
+  if kind=='capture' then
+    return capture(hold,H,rid,id,key,node,counter,account,ARGV[a+6],ARGV[a+7],ARGV[a+8],ARGV[a+10])
+  end
+  local state=kind=='expire' and 'expired' or 'released'
+  return release(hold,H,rid,counter,account,state,ARGV[a+9],ARGV[a+8])
+end
+${eachOperation(ARGUMENTS)}`
+}
+
+/** The keys and arguments of one batch; all accounts lie in one bucket. */
+export function encodeSettle(place: Place, operations: readonly SettleOperation[]): Batch {
+  const { keys, args, addKeys } = placeKeys(place)
+  for (const operation of operations) {
+    addKeys(operation)
+    args.push(operation.kind, operation.rid, operation.account, operation.keyId ?? '', operation.node)
+    if (operation.kind === 'capture') {
+      const { usedMicro, event, lookup, capturedAt } = operation
+      args.push(usedMicro.toString(), event, lookup ?? '', '', capturedAt?.toString() ?? '')
+    } else if (operation.kind === 'release') {
+      args.push('', '', operation.lookup ?? '', operation.reason, '')
+    } else {
+      args.push('', '', '', 'deadline', '')
+    }
+  }
+  return { keys, args }
+}

@@ -1,0 +1,148 @@
+import type { MicroUsd } from '../../money.ts'
+import { parseMicroUsd } from '../../money.ts'
+import { moneyKeys } from '../redis-keys.ts'
+import type { Batch } from './batch.ts'
+import { answersOf } from './batch.ts'
+import { CALENDAR, eachOperation, prologue } from './prologue.ts'
+
+/** What a key or an offer had used by the ledger when the gate was rebuilt. */
+export type UseSeed = {
+  /** Redis key of the counter: that of an API key or of an offer's cap. */
+  readonly counter: string
+  /** `2026-11-21` and `2026-11`, UTC. */
+  readonly day: string
+  readonly dayMicro: MicroUsd
+  readonly month: string
+  readonly monthMicro: MicroUsd
+}
+
+/** Adds what the ledger knows to a counter, once an epoch: calls that were registered before stay counted. */
+export function seedUseScript(epoch: number): string {
+  return `${prologue(epoch)}local key,day,du,month,mu=KEYS[1],ARGV[1],ARGV[2],ARGV[3],ARGV[4]
+local U=redis.call('HMGET',key,'ep','sd','d','m')
+local ep=tonumber(U[1] or nil)
+if ep and ep>E then return {'S'} end
+if ep~=E then
+  redis.call('DEL',key)
+  redis.call('HSET',key,'ep',E,'sd','1','d',day,'du',du,'m',month,'mu',mu)
+  return {'K'}
+end
+if U[2] then return {'K'} end
+redis.call('HSET',key,'sd','1')
+if not U[3] or U[3]<day then redis.call('HSET',key,'d',day,'du',du)
+elseif U[3]==day then redis.call('HINCRBY',key,'du',du) end
+if not U[4] or U[4]<month then redis.call('HSET',key,'m',month,'mu',mu)
+elseif U[4]==month then redis.call('HINCRBY',key,'mu',mu) end
+return {'K'}
+`
+}
+
+export function encodeSeedUse(seed: UseSeed): Batch {
+  const { counter, day, dayMicro, month, monthMicro } = seed
+  return { keys: [counter], args: [day, dayMicro.toString(), month, monthMicro.toString()] }
+}
+
+/** Takes past their deadline belong to a process that died: they are dropped when the cap is full or the day ends. */
+const DROP_EXPIRED = `local function dropExpired(key,day)
+  local all=redis.call('HGETALL',key)
+  local freed=0
+  for i=1,#all,2 do
+    if string.sub(all[i],1,2)=='t:' then
+      local amount,deadline,taken=string.match(all[i+1],'^(%d+)|(%d+)|(.+)$')
+      if tonumber(deadline)<now then
+        redis.call('HDEL',key,all[i])
+        if taken==day then
+          freed=freed+tonumber(amount)
+          redis.call('HINCRBY',key,'du','-'..amount)
+        end
+      end
+    end
+  end
+  return freed
+end
+`
+
+/** Takes from an offer's cap of the current UTC day. An empty cap takes whatever was used: a take brought over. */
+export function capTakeScript(epoch: number): string {
+  return `${prologue(epoch)}${CALENDAR}${DROP_EXPIRED}local key=KEYS[1]
+local attempt,amount,ttl,cap=ARGV[1],ARGV[2],ARGV[3],ARGV[4]
+if not isAmount(amount) then return {'E:amount'} end
+local U=redis.call('HMGET',key,'ep','d','du','t:'..attempt)
+local ep=tonumber(U[1] or nil)
+if ep and ep>E then return {'S'} end
+calendar()
+local day,used=dayNow,0
+if ep==E then
+  if U[4] then return {'K'} end
+  if U[2] and U[2]>=day then
+    day=U[2]
+    used=tonumber(U[3])
+  end
+end
+local rolls=ep==E and U[2]~=day
+if cap~='' and used+tonumber(amount)>tonumber(cap) then
+  if ep==E and not rolls then used=used-dropExpired(key,day) end
+  if used+tonumber(amount)>tonumber(cap) then return {'F:'..digits(used)} end
+end
+if ep~=E then
+  redis.call('DEL',key)
+  redis.call('HSET',key,'ep',E,'d',day,'du','0')
+elseif rolls then
+  dropExpired(key,'')
+  redis.call('HSET',key,'d',day,'du','0')
+end
+redis.call('HSET',key,'t:'..attempt,amount..'|'..digits(now+tonumber(ttl))..'|'..day)
+redis.call('HINCRBY',key,'du',amount)
+return {'K'}
+`
+}
+
+/** Settles takes of one offer to what was charged; what is settled already or expired stays as it is. */
+export function capSettleScript(epoch: number): string {
+  return `${prologue(epoch)}local key=KEYS[1]
+local function operation(i)
+  local attempt,used=ARGV[i*2+1],ARGV[i*2+2]
+  if not isAmount(used) then return 'E:amount' end
+  local U=redis.call('HMGET',key,'ep','d','t:'..attempt)
+  local ep=tonumber(U[1] or nil)
+  if ep and ep>E then return 'S' end
+  if ep~=E or not U[3] then return 'K' end
+  local amount,_,taken=string.match(U[3],'^(%d+)|(%d+)|(.+)$')
+  redis.call('HDEL',key,'t:'..attempt)
+  if taken==U[2] then redis.call('HINCRBY',key,'du',digits(tonumber(used)-tonumber(amount))) end
+  return 'K'
+end
+${eachOperation(2)}`
+}
+
+export type CapTake = {
+  readonly offer: string
+  readonly attempt: string
+  readonly amountMicro: MicroUsd
+  readonly ttlMs: number
+  /** Null takes without a limit. */
+  readonly capMicro: MicroUsd | null
+}
+
+export function encodeCapTake({ offer, attempt, amountMicro, ttlMs, capMicro }: CapTake): Batch {
+  const args = [attempt, amountMicro.toString(), ttlMs.toString(), capMicro?.toString() ?? '']
+  return { keys: [moneyKeys.offerCap(offer)], args }
+}
+
+export function encodeCapSettle(offer: string, attempt: string, usedMicro: MicroUsd): Batch {
+  return { keys: [moneyKeys.offerCap(offer)], args: [attempt, usedMicro.toString()] }
+}
+
+/** Whether a take fitted. Throws an Error for any other answer. */
+export function decodeCapTake(reply: unknown): 'taken' | 'full' | 'stale' {
+  const [answer = ''] = answersOf(reply, 1)
+  if (answer === 'K') return 'taken'
+  if (answer.startsWith('F:')) return 'full'
+  if (answer === 'S') return 'stale'
+  throw new Error(`the cap script failed: ${answer.slice(2, 200)}`)
+}
+
+/** What an offer has used and holds today, from the fields `d` and `du` of its counter. */
+export function usedToday(day: string | null, used: string | null, today: string): MicroUsd {
+  return parseMicroUsd(day !== null && day >= today ? (used ?? '0') : '0')
+}

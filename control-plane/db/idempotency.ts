@@ -1,0 +1,93 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+
+export type IdempotencyTables = {
+  idempotency: {
+    tenant: string
+    operation: string
+    key: string
+    request_hash: string
+    /** The answer as JSON; null while the first run goes on. */
+    answer: unknown
+    claimed_at: Date
+    lease_until: Date
+    expires_at: Date
+  }
+}
+
+/** Where a key belongs: one caller's key for one operation. */
+export type IdempotencyPlace = { readonly tenant: string; readonly operation: string; readonly key: string }
+
+/** A wish to run under a key. Times are Unix milliseconds. */
+export type IdempotencyWish = IdempotencyPlace & {
+  readonly requestHash: string
+  readonly now: number
+  readonly leaseUntil: number
+  readonly expiresAt: number
+}
+
+/** What a wish met: the key is ours, in use by another run, answered before, or taken by another request. */
+export type IdempotencyClaim =
+  | { readonly state: 'claimed'; readonly claimedAt: number }
+  | { readonly state: 'running' | 'reused' }
+  | { readonly state: 'done'; readonly answer: unknown }
+
+/**
+ * Takes a key, or says why not. A row past its end, and a run past its lease that never answered, give way to the new
+ * run; the lease is what a crash costs.
+ */
+export async function claimIdempotencyKey(db: Database, wish: IdempotencyWish): Promise<IdempotencyClaim> {
+  const now = new Date(wish.now)
+  const taken = await sql<{ key: string }>`
+    insert into idempotency as held (tenant, operation, key, request_hash, answer, claimed_at, lease_until, expires_at)
+    values (${wish.tenant}, ${wish.operation}, ${wish.key}, ${wish.requestHash}, null, ${now},
+      ${new Date(wish.leaseUntil)}, ${new Date(wish.expiresAt)})
+    on conflict (tenant, operation, key) do update
+      set request_hash = excluded.request_hash, answer = null, claimed_at = excluded.claimed_at,
+        lease_until = excluded.lease_until, expires_at = excluded.expires_at
+      where held.expires_at <= ${now}
+        or (held.answer is null and held.lease_until <= ${now} and held.request_hash = excluded.request_hash)
+    returning key`.execute(db)
+  if (taken.rows.length > 0) return { state: 'claimed', claimedAt: wish.now }
+  const row = await db
+    .selectFrom('idempotency')
+    .select(['request_hash', 'answer'])
+    .where('tenant', '=', wish.tenant)
+    .where('operation', '=', wish.operation)
+    .where('key', '=', wish.key)
+    .executeTakeFirst()
+  // A row that went away in between was a run that failed: the caller may try again.
+  if (row === undefined) return { state: 'running' }
+  if (row.request_hash !== wish.requestHash) return { state: 'reused' }
+  return row.answer === null ? { state: 'running' } : { state: 'done', answer: row.answer }
+}
+
+/** Stores the answer of the run that claimed the key at `claimedAt`. */
+export async function finishIdempotencyKey(
+  db: Database,
+  run: { readonly place: IdempotencyPlace; readonly claimedAt: number; readonly answer: string },
+): Promise<void> {
+  await sql`update idempotency set answer = ${run.answer}::jsonb
+    where tenant = ${run.place.tenant} and operation = ${run.place.operation} and key = ${run.place.key}
+      and claimed_at = ${new Date(run.claimedAt)}`.execute(db)
+}
+
+/** Frees a key whose run failed. */
+export async function deleteIdempotencyKey(db: Database, place: IdempotencyPlace, claimedAt: number): Promise<void> {
+  await db
+    .deleteFrom('idempotency')
+    .where('tenant', '=', place.tenant)
+    .where('operation', '=', place.operation)
+    .where('key', '=', place.key)
+    .where('claimed_at', '=', new Date(claimedAt))
+    .execute()
+}
+
+/** Removes rows past their end; answers how many. `now` is Unix milliseconds. */
+export async function deleteExpiredIdempotencyKeys(db: Database, now: number): Promise<number> {
+  const { numDeletedRows } = await db
+    .deleteFrom('idempotency')
+    .where('expires_at', '<=', new Date(now))
+    .executeTakeFirstOrThrow()
+  return Number(numDeletedRows)
+}

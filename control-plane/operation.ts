@@ -1,0 +1,277 @@
+import { createHmac } from 'node:crypto'
+import { z } from 'zod'
+import type { Clock } from '#shared/clock.ts'
+import { DAY, SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Ids } from '#shared/ids.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { KeptBps } from '#shared/money.ts'
+import type { OutboundPolicy } from '#shared/outbound-guard.ts'
+import type { KeyRing } from '#shared/seal.ts'
+import type { Secret } from '#shared/secret.ts'
+import type { Actor, BuyerActor, OperatorActor, OrgActor, SellerActor } from './actor.ts'
+import { tenantOf } from './actor.ts'
+import { insertAuditEntries } from './db/audit.ts'
+import type { Database } from './db/database.ts'
+import { claimIdempotencyKey, deleteIdempotencyKey, finishIdempotencyKey } from './db/idempotency.ts'
+import type { Gate } from './ports/gate.ts'
+import type { Limiter, LimitState } from './ports/limiter.ts'
+import type { OfferState } from './ports/offer-state.ts'
+import type { Probe } from './ports/probe.ts'
+import type { Publisher } from './ports/publisher.ts'
+
+/** Numbers and secrets that operations work with. */
+export type Settings = {
+  readonly keyPepper: Secret
+  readonly fingerprintPepper: Secret
+  readonly keyRing: KeyRing
+  readonly outbound: OutboundPolicy
+  readonly platformFeeBps: KeptBps
+  /** Calls a minute that the data plane grants a key whose record sets none, and how many may run at once. */
+  readonly keyRatePerMinute: number
+  readonly keyInFlight: number
+  readonly rateLimits: RateLimits
+}
+
+/** Calls a minute by kind of operation: of one key, and of one wallet over all its keys. */
+export type RateLimits = {
+  readonly [Kind in LimitKind]: { readonly perKey: number; readonly perWallet: number | null }
+}
+export type LimitKind = 'read' | 'write' | 'probe' | 'challenge'
+
+/** What every operation may use. */
+export type Ctx = {
+  readonly db: Database
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly gate: Gate
+  readonly publisher: Publisher
+  readonly probe: Probe
+  readonly limiter: Limiter
+  readonly offerState: OfferState
+  readonly log: Logger
+  readonly settings: Settings
+}
+
+/** One change for the audit: what was touched, and how it looked before and after. Plain JSON without secrets. */
+export type Change = { readonly subject: string; readonly before: object | null; readonly after: object | null }
+
+/** The context of a running operation. */
+export type RunCtx = Ctx & {
+  /** Says what is being changed; the audit row holds it when the operation ends well. */
+  note(change: Change): void
+}
+
+/** Which actor an operation with this access is given. */
+export type ActorsByAccess = {
+  readonly public: Actor
+  readonly buyer: BuyerActor
+  readonly seller: SellerActor
+  readonly org: OrgActor | OperatorActor
+  readonly operator: OperatorActor
+}
+export type Access = keyof ActorsByAccess
+
+/** Operations with an idempotency key keep their answer as JSON, so they say how to read it back. */
+type Replay<Output> =
+  | { readonly idempotency: 'none' }
+  | {
+      readonly idempotency: 'required' | 'accepted'
+      /** Reads the stored answer of the first run. */
+      readonly output: z.ZodType<Output>
+      /** What of an answer is stored: without secrets. All of it when left out. */
+      readonly forReplay?: (output: Output) => Output
+    }
+
+/** One thing a caller can do. */
+export type Operation<A extends Access, Input extends z.ZodType, Output> = {
+  /** `noun.verb`, as audit and metrics know it. */
+  readonly name: string
+  readonly access: A
+  readonly input: Input
+  /** Which limit counts it. `none` is for operations of operators. Whatever is not a `read` is audited. */
+  readonly limit: LimitKind | 'none'
+  readonly run: (ctx: RunCtx, actor: ActorsByAccess[A], input: z.output<Input>) => Promise<Output>
+} & Replay<Output>
+
+/** Names the parts of an operation and infers their types. */
+export function defineOperation<A extends Access, Input extends z.ZodType, Output>(
+  operation: Operation<A, Input, Output>,
+): Operation<A, Input, Output> {
+  return operation
+}
+
+export type InvokeOptions = {
+  readonly idempotencyKey?: string | undefined
+  /** Told where the caller stands in the limit that counted the call. */
+  readonly onLimit?: (state: LimitState) => void
+}
+
+/**
+ * Runs an operation for an actor: access, rate limit, validation, idempotency, the run itself, the audit row. The only
+ * caller of `run`. Throws AppErrors, and whatever the run throws.
+ */
+export async function invoke<A extends Access, Input extends z.ZodType, Output>(
+  ctx: Ctx,
+  actor: Actor,
+  operation: Operation<A, Input, Output>,
+  ...[rawInput, options = {}]: [rawInput: unknown, options?: InvokeOptions]
+): Promise<Output> {
+  const admitted = ADMIT[operation.access](actor)
+  await countCall(ctx, actor, operation.limit, options)
+  const input = parseInput(operation.input, rawInput)
+  const changes: Change[] = []
+  const run = async () => {
+    const output = await operation.run({ ...ctx, note: (change) => changes.push(change) }, admitted, input)
+    if (operation.limit !== 'read') await audit(ctx, actor, operation.name, changes)
+    return output
+  }
+  return operation.idempotency === 'none' ? run() : runOnce(ctx, actor, { operation, rawInput, options, run })
+}
+
+/** How each access checks the caller; a key of the wrong side is told so, and nobody is asked for a key. */
+const ADMIT: { readonly [A in Access]: (actor: Actor) => ActorsByAccess[A] } = {
+  public: (actor) => actor,
+  buyer: (actor) => (actor.kind === 'buyer' ? actor : refuse(actor)),
+  seller: (actor) => (actor.kind === 'seller' ? actor : refuse(actor)),
+  org: (actor) => (actor.kind === 'org' || actor.kind === 'operator' ? actor : refuse(actor)),
+  operator: (actor) => {
+    if (actor.kind === 'operator') return actor
+    if (actor.kind === 'org') throw new AppError('forbidden')
+    return refuse(actor)
+  },
+}
+
+function refuse(actor: Actor): never {
+  throw new AppError(actor.kind === 'nobody' ? 'authentication_required' : 'wrong_key_type')
+}
+
+/** Validates what came through a door; the first problem becomes the sentence and the field of the error. */
+export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown): z.output<Input> {
+  const parsed = schema.safeParse(raw)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  if (issue === undefined) throw new AppError('invalid_request')
+  const param = issue.path.map(String).join('.')
+  throw new AppError('invalid_request', { message: issue.message, ...(param === '' ? {} : { param }) })
+}
+
+async function countCall(ctx: Ctx, actor: Actor, kind: LimitKind | 'none', options: InvokeOptions): Promise<void> {
+  if (kind === 'none' || actor.kind === 'operator') return
+  const { perKey, perWallet } = ctx.settings.rateLimits[kind]
+  const key = actor.kind === 'nobody' ? 'nobody' : actor.keyId
+  const states = [{ source: 'key', state: await ctx.limiter(`${kind}:key:${key}`, perKey) }]
+  if (perWallet !== null && 'wallet' in actor) {
+    states.push({ source: 'wallet', state: await ctx.limiter(`${kind}:wallet:${actor.wallet}`, perWallet) })
+  }
+  const exceeded = states.find(({ state }) => state.isExceeded)
+  const tightest = exceeded ?? states.reduce((a, b) => (b.state.remaining < a.state.remaining ? b : a))
+  options.onLimit?.(tightest.state)
+  if (exceeded) {
+    const { limit, resetsAt } = exceeded.state
+    throw new AppError('rate_limited', {
+      retryAfterSeconds: Math.max(1, Math.ceil((resetsAt - ctx.clock.now()) / SECOND)),
+      detail: { limit_source: exceeded.source, limit, resets_at: resetsAt },
+    })
+  }
+}
+
+/** How long a stored answer is replayed, and after how long a run that never ended may be tried again. */
+const REPLAY_MS = DAY
+const RUN_LEASE_MS = 60 * SECOND
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+
+type Once<Output> = {
+  readonly operation: { readonly name: string } & Replay<Output>
+  readonly rawInput: unknown
+  readonly options: InvokeOptions
+  readonly run: () => Promise<Output>
+}
+
+async function runOnce<Output>(ctx: Ctx, actor: Actor, once: Once<Output>): Promise<Output> {
+  const { operation, options, run } = once
+  if (operation.idempotency === 'none') return run()
+  const key = options.idempotencyKey
+  if (key === undefined) {
+    if (operation.idempotency === 'required') throw new AppError('idempotency_key_required')
+    return run()
+  }
+  if (!IDEMPOTENCY_KEY.test(key)) {
+    throw new AppError('invalid_request', { message: 'An Idempotency-Key is 1 to 255 printable ASCII characters.' })
+  }
+  const now = ctx.clock.now()
+  const place = { tenant: tenantOf(actor), operation: operation.name, key }
+  const claim = await claimIdempotencyKey(ctx.db, {
+    ...place,
+    requestHash: hashRequest(once.rawInput, ctx.settings.fingerprintPepper),
+    now,
+    expiresAt: now + REPLAY_MS,
+    leaseUntil: now + RUN_LEASE_MS,
+  })
+  if (claim.state === 'reused') throw new AppError('idempotency_key_reused')
+  if (claim.state === 'running') throw new AppError('idempotency_in_progress', { retryAfterSeconds: 1 })
+  if (claim.state === 'done') return operation.output.parse(claim.answer)
+  let output: Output
+  try {
+    output = await run()
+  } catch (error) {
+    // What failed has changed nothing: the same key may try again.
+    await deleteIdempotencyKey(ctx.db, place, claim.claimedAt).catch((problem: unknown) =>
+      ctx.log.error({ err: problem, operation: operation.name }, 'an idempotency key was not freed'),
+    )
+    throw error
+  }
+  const stored = operation.forReplay ? operation.forReplay(output) : output
+  await finishIdempotencyKey(ctx.db, { place, claimedAt: claim.claimedAt, answer: JSON.stringify(stored) }).catch(
+    // The work is done and its answer stands; only a repeat of the key within the lease would now have to wait.
+    (error: unknown) => ctx.log.error({ err: error, operation: operation.name }, 'an idempotent answer was not stored'),
+  )
+  return output
+}
+
+/** A keyed hash: request bodies hold provider keys, and a bare hash of one could be guessed against. */
+function hashRequest(rawInput: unknown, pepper: Secret): string {
+  return createHmac('sha256', pepper.reveal()).update(canonicalJson(rawInput)).digest('hex')
+}
+
+/** JSON with the keys of every object in order, so that equal requests are equal texts. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    part !== null && typeof part === 'object' && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([left], [right]) => (left < right ? -1 : 1)))
+      : part,
+  )
+}
+
+async function audit(ctx: Ctx, actor: Actor, operation: string, changes: readonly Change[]): Promise<void> {
+  const at = ctx.clock.now()
+  const entries = changes.length === 0 ? [{ subject: null, before: null, after: null }] : changes
+  const rows = entries.map((change) => ({
+    id: ctx.ids.make('aud'),
+    at,
+    actorKind: actor.kind,
+    actor: tenantOf(actor),
+    keyId: 'keyId' in actor ? actor.keyId : null,
+    operation,
+    ...change,
+  }))
+  // What was done stands, so its caller is told so; the log then holds what the table does not.
+  await insertAuditEntries(ctx.db, rows).catch((error: unknown) =>
+    ctx.log.error({ err: error, rows }, 'audit rows were not stored'),
+  )
+}
+
+/** A cursor of a list as an opaque text, and back. A text that is none throws `invalid_request`. */
+export const PageToken = z
+  .string()
+  .max(200)
+  .transform((text, context) => {
+    const decoded = Buffer.from(text, 'base64url').toString('utf8')
+    if (/^[\w.:-]{1,120}$/.test(decoded) && Buffer.from(decoded).toString('base64url') === text) return decoded
+    context.addIssue({ code: 'custom', message: 'not a token of this list' })
+    return z.NEVER
+  })
+
+export function encodePageToken(cursor: string): string {
+  return Buffer.from(cursor, 'utf8').toString('base64url')
+}

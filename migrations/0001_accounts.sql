@@ -23,6 +23,8 @@ create table account (
   constraint account_not_overdrawn check (
     balance >= 0 or kind not in (
       'buyer_credit', 'job_escrow', 'seller_pending', 'seller_available', 'payout_in_flight')),
+  -- The gate compares balances as doubles, exact below this (100 million USD).
+  constraint account_within_limit check (kind <> 'buyer_credit' or balance < 100000000000000),
   constraint account_shortfall_owed check (balance <= 0 or kind <> 'platform_shortfall'),
   constraint account_summed_is_bare check ((balance = 0 and version = 0)
     or kind not in ('platform_fee', 'external_usdc', 'external_fiat', 'promo')),

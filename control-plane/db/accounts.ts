@@ -82,10 +82,13 @@ export async function findKinds(db: Database | Trx, accounts: readonly string[])
   return new Map(rows.map((row) => [row.id, row.kind]))
 }
 
-/** Locks accounts in the order of their ids, which is what keeps two posters from waiting for each other. */
+/**
+ * Locks accounts in the order of their ids, which is what keeps two posters from waiting for each other; the shortfall
+ * comes last, because whether it is needed shows only when the others are locked.
+ */
 export async function lockAccounts(trx: Trx, accounts: readonly string[]): Promise<Map<string, Balance>> {
   const { rows } = await sql<Balance>`select id as account, balance, version from account
-    where id = any(${[...accounts]}::text[]) order by id for no key update`.execute(trx)
+    where id = any(${[...accounts]}::text[]) order by kind = 'platform_shortfall', id for no key update`.execute(trx)
   return new Map(rows.map((row) => [row.account, row]))
 }
 
@@ -96,11 +99,23 @@ export async function listAccountChanges(db: Database, limit: number): Promise<B
   return rows
 }
 
-/** Forgets changes that the gate has confirmed, unless a newer one took their place. */
+/**
+ * Forgets changes that the gate has confirmed, unless a newer one took their place. A row that somebody is just writing
+ * is passed over: it is about to be newer.
+ */
 export async function deleteAccountChanges(db: Database, confirmed: readonly Balance[]): Promise<void> {
   if (confirmed.length === 0) return
   const accounts = confirmed.map((change) => change.account)
   const versions = confirmed.map((change) => change.version.toString())
-  await sql`delete from account_change c using unnest(${accounts}::text[], ${versions}::bigint[]) as done(account, version)
-    where c.account = done.account and c.version <= done.version`.execute(db)
+  await sql`delete from account_change where account in (
+    select c.account from account_change c
+    join unnest(${accounts}::text[], ${versions}::bigint[]) as done(account, version) on c.account = done.account
+    where c.version <= done.version order by c.account for update of c skip locked)`.execute(db)
+}
+
+/** The buyer_credit account of a wallet (lower-case `0x…`), or undefined for a wallet that nobody has registered. */
+export async function findBuyerAccount(db: Database | Trx, wallet: string): Promise<AccountId | undefined> {
+  const { rows } = await sql<{ account: AccountId }>`select buyer_account as account from app_user
+    where wallet = ${wallet}`.execute(db)
+  return rows[0]?.account
 }

@@ -29,7 +29,8 @@ export type IdempotencyWish = IdempotencyPlace & {
 /** What a wish met: the key is ours, in use by another run, answered before, or taken by another request. */
 export type IdempotencyClaim =
   | { readonly state: 'claimed'; readonly claimedAt: number }
-  | { readonly state: 'running' | 'reused' }
+  | { readonly state: 'running' }
+  | { readonly state: 'reused' }
   | { readonly state: 'done'; readonly answer: unknown }
 
 /**

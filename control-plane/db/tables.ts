@@ -1,8 +1,26 @@
 import type { AccountsTables } from './accounts.ts'
 import type { AuditTables } from './audit.ts'
+import type { CatalogTables } from './catalog.ts'
+import type { CredentialsTables } from './credentials.ts'
+import type { HealthLogTables } from './health-log.ts'
 import type { IdempotencyTables } from './idempotency.ts'
+import type { KeysTables } from './keys.ts'
 import type { LedgerTables } from './ledger.ts'
+import type { OffersTables } from './offers.ts'
 import type { SettlementsTables } from './settlements.ts'
+import type { SnapshotTables } from './snapshot.ts'
+import type { UsersTables } from './users.ts'
 
 /** Every table, put together from the noun files that own them. A new noun adds its interface here. */
-export type Tables = AccountsTables & AuditTables & IdempotencyTables & LedgerTables & SettlementsTables
+export type Tables = AccountsTables &
+  AuditTables &
+  CatalogTables &
+  CredentialsTables &
+  HealthLogTables &
+  IdempotencyTables &
+  KeysTables &
+  LedgerTables &
+  OffersTables &
+  SettlementsTables &
+  SnapshotTables &
+  UsersTables

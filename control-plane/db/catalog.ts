@@ -1,0 +1,136 @@
+import { sql } from 'kysely'
+import type { Model } from '#shared/catalog/model.ts'
+import type { Provider } from '#shared/catalog/providers.ts'
+import type { Database, Trx } from './database.ts'
+
+export type CatalogTables = {
+  provider: {
+    id: string
+    name: string
+    base_url: string
+    host: string
+    is_trusted: boolean
+    cost_reference_url: string | null
+    updated_at: Date
+  }
+  model: { id: string; is_sandbox: boolean; body: unknown; updated_at: Date }
+  model_alias: { alias: string; model: string }
+  model_price: { version: string; model: string; effective_at: Date; source: string; unit_prices: unknown }
+}
+
+const PROVIDER_COLUMNS = [
+  'id',
+  'name',
+  'base_url as baseUrl',
+  'host',
+  'is_trusted as isTrusted',
+  'cost_reference_url as costReferenceUrl',
+] as const
+
+/** The allow-list, in order of id. */
+export async function listProviders(db: Database | Trx): Promise<Provider[]> {
+  return db.selectFrom('provider').select(PROVIDER_COLUMNS).orderBy('id').execute()
+}
+
+export async function findProvider(db: Database | Trx, id: string): Promise<Provider | undefined> {
+  return db.selectFrom('provider').select(PROVIDER_COLUMNS).where('id', '=', id).executeTakeFirst()
+}
+
+/** Adds or replaces an entry of the allow-list. `at` is Unix milliseconds. */
+export async function upsertProvider(db: Database | Trx, provider: Provider, at: number): Promise<void> {
+  const row = {
+    name: provider.name,
+    base_url: provider.baseUrl,
+    host: provider.host,
+    is_trusted: provider.isTrusted,
+    cost_reference_url: provider.costReferenceUrl,
+    updated_at: new Date(at),
+  }
+  await db
+    .insertInto('provider')
+    .values({ id: provider.id, ...row })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
+    .execute()
+}
+
+/** Adds or replaces models. `at` is Unix milliseconds. */
+export async function upsertModels(trx: Trx, models: readonly Model[], at: number): Promise<void> {
+  await sql`insert into model (id, is_sandbox, body, updated_at)
+    select body ->> 'id', (body ->> 'isSandbox')::boolean, body, ${new Date(at)}
+    from jsonb_array_elements(${JSON.stringify(models)}::jsonb) as body
+    on conflict (id) do update
+      set is_sandbox = excluded.is_sandbox, body = excluded.body, updated_at = excluded.updated_at
+      where model.body is distinct from excluded.body`.execute(trx)
+}
+
+/** The bodies of all models, in order of id, to be read with the schema of a model. */
+export async function listModelBodies(db: Database | Trx): Promise<unknown[]> {
+  const rows = await db.selectFrom('model').select('body').orderBy('id').execute()
+  return rows.map((row) => row.body)
+}
+
+export type Alias = { readonly alias: string; readonly model: string }
+
+/** Removes the names of models, to be given anew. */
+export async function deleteAliases(trx: Trx, models: readonly string[]): Promise<void> {
+  await sql`delete from model_alias where model = any(${[...models]}::text[])`.execute(trx)
+}
+
+/** Gives names to models; a name that another model has stays where it is and is answered. */
+export async function insertAliases(trx: Trx, aliases: readonly Alias[]): Promise<string[]> {
+  const { rows } = await sql<{ alias: string }>`
+    with wanted as (
+      select * from unnest(${aliases.map((row) => row.alias)}::text[], ${aliases.map((row) => row.model)}::text[])
+        as wanted(alias, model)
+    ), given as (
+      insert into model_alias (alias, model) select alias, model from wanted on conflict (alias) do nothing returning alias
+    )
+    select alias from wanted where alias not in (select alias from given)`.execute(trx)
+  return rows.map((row) => row.alias)
+}
+
+/** The canonical id that an exact name means, in any case. */
+export async function findModelByName(db: Database | Trx, name: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('model_alias')
+    .select('model')
+    .where('alias', '=', name.toLowerCase())
+    .executeTakeFirst()
+  return row?.model
+}
+
+/** One version of a model's reference prices. `unitPrices` is JSON as the contract carries it. */
+export type PriceRow = {
+  readonly version: string
+  readonly model: string
+  readonly effectiveAt: Date
+  readonly source: string
+  readonly unitPrices: unknown
+}
+
+/** The prices that count at `at` (Unix milliseconds): of each model the latest whose time has come. */
+export async function listPricesAt(db: Database | Trx, at: number, models?: readonly string[]): Promise<PriceRow[]> {
+  const chosen = models === undefined ? sql`` : sql`and model = any(${[...models]}::text[])`
+  const { rows } = await sql<PriceRow>`select distinct on (model) version, model, effective_at as "effectiveAt", source,
+      unit_prices as "unitPrices"
+    from model_price where effective_at <= ${new Date(at)} ${chosen}
+    order by model, effective_at desc, version desc`.execute(db)
+  return rows
+}
+
+/** Adds versions of prices. */
+export async function insertPrices(trx: Trx, prices: readonly PriceRow[]): Promise<void> {
+  if (prices.length === 0) return
+  await trx
+    .insertInto('model_price')
+    .values(
+      prices.map((price) => ({
+        version: price.version,
+        model: price.model,
+        effective_at: price.effectiveAt,
+        source: price.source,
+        unit_prices: JSON.stringify(price.unitPrices),
+      })),
+    )
+    .execute()
+}

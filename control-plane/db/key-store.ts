@@ -1,0 +1,69 @@
+import { sql } from 'kysely'
+import type { KeyType } from '#shared/api-key.ts'
+import type { AccountId, KeyId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+
+/** All that a key record in the key store is made of. */
+export type StoredKey = {
+  readonly id: KeyId
+  readonly type: KeyType
+  readonly hash: string
+  readonly account: AccountId
+  readonly wallet: string
+  readonly isRevoked: boolean
+  readonly expiresAt: Date | null
+  readonly minDiscountPct: number | null
+  readonly providersBlocked: string[]
+  readonly allowsUntrusted: boolean | null
+  readonly capDailyMicro: bigint | null
+  readonly capMonthlyMicro: bigint | null
+  readonly ratePerMinute: number | null
+  readonly modelsAllowed: string[] | null
+}
+
+const STORED = sql`k.id, k.type, k.hash,
+  case k.type when 'buyer' then u.buyer_account else u.seller_account end as account, u.wallet,
+  k.revoked_at is not null as "isRevoked", k.expires_at as "expiresAt", k.min_discount_pct as "minDiscountPct",
+  k.providers_blocked as "providersBlocked", k.allows_untrusted as "allowsUntrusted",
+  k.cap_daily_micro as "capDailyMicro", k.cap_monthly_micro as "capMonthlyMicro",
+  k.rate_per_minute as "ratePerMinute", k.models_allowed as "modelsAllowed"`
+
+/** Leaves word that a key's record has to be published again; part of the transaction that changes the key. */
+export async function insertKeyChange(trx: Trx, id: KeyId): Promise<void> {
+  await trx.insertInto('key_change').values({ key_id: id }).execute()
+}
+
+/** One publisher of the key store at a time; the lock goes with the transaction. */
+export async function lockKeyStore(trx: Trx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${sql.lit(KEY_STORE_LOCK)})`.execute(trx)
+}
+const KEY_STORE_LOCK = 7_305_020
+
+/** Changes that wait, oldest first. */
+export async function listKeyChanges(trx: Trx, limit: number): Promise<{ seq: bigint; keyId: KeyId }[]> {
+  return trx.selectFrom('key_change').select(['seq', 'key_id as keyId']).orderBy('seq').limit(limit).execute()
+}
+
+export async function deleteKeyChanges(trx: Trx, seqs: readonly bigint[]): Promise<void> {
+  await sql`delete from key_change where seq = any(${seqs.map(String)}::bigint[])`.execute(trx)
+}
+
+/** The keys of wallets among `ids`, as they are now. */
+export async function findStoredKeys(trx: Trx, ids: readonly string[]): Promise<StoredKey[]> {
+  const { rows } = await sql<StoredKey>`select ${STORED} from api_key k join app_user u on u.id = k.user_id
+    where k.id = any(${[...ids]}::text[])`.execute(trx)
+  return rows
+}
+
+/** A page of all keys of wallets, in order of id from after `after`. */
+export async function listStoredKeys(trx: Trx, after: string, limit: number): Promise<StoredKey[]> {
+  const { rows } = await sql<StoredKey>`select ${STORED} from api_key k join app_user u on u.id = k.user_id
+    where k.id > ${after} order by k.id limit ${limit}`.execute(trx)
+  return rows
+}
+
+/** True while some change waits. */
+export async function hasKeyChanges(db: Database): Promise<boolean> {
+  const row = await db.selectFrom('key_change').select('seq').limit(1).executeTakeFirst()
+  return row !== undefined
+}

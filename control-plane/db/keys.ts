@@ -1,0 +1,204 @@
+import type { Generated } from 'kysely'
+import { sql } from 'kysely'
+import type { KeyType } from '#shared/api-key.ts'
+import type { AccountId, KeyId, UserId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import type { Database, Trx } from './database.ts'
+
+export type KeysTables = {
+  api_key: {
+    id: KeyId
+    type: KeyType
+    scope: 'org' | 'operator' | null
+    user_id: UserId | null
+    hash: string
+    key_prefix: string
+    label: string
+    min_discount_pct: number | null
+    providers_blocked: Generated<string[]>
+    allows_untrusted: boolean | null
+    cap_daily_micro: bigint | null
+    cap_monthly_micro: bigint | null
+    rate_per_minute: number | null
+    models_allowed: string[] | null
+    created_at: Date
+    last_used_at: Date | null
+    expires_at: Date | null
+    revoked_at: Date | null
+  }
+  key_change: { seq: Generated<bigint>; key_id: KeyId }
+}
+
+/** What a key may do and spend; amounts are micro-USD. */
+export type KeyTerms = {
+  readonly minDiscountPct: number | null
+  readonly providersBlocked: readonly string[]
+  readonly allowsUntrusted: boolean | null
+  readonly capDailyMicro: MicroUsd | null
+  readonly capMonthlyMicro: MicroUsd | null
+  readonly ratePerMinute: number | null
+  readonly modelsAllowed: readonly string[] | null
+}
+
+/** A key as its owner sees it. */
+export type KeyRow = {
+  readonly id: KeyId
+  readonly keyPrefix: string
+  readonly label: string
+  readonly createdAt: Date
+  readonly lastUsedAt: Date | null
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  readonly minDiscountPct: number | null
+  readonly providersBlocked: string[]
+  readonly allowsUntrusted: boolean | null
+  readonly capDailyMicro: bigint | null
+  readonly capMonthlyMicro: bigint | null
+  readonly ratePerMinute: number | null
+  readonly modelsAllowed: string[] | null
+}
+
+const OWNER_COLUMNS = [
+  'api_key.id',
+  'key_prefix as keyPrefix',
+  'label',
+  'api_key.created_at as createdAt',
+  'last_used_at as lastUsedAt',
+  'expires_at as expiresAt',
+  'revoked_at as revokedAt',
+  'min_discount_pct as minDiscountPct',
+  'providers_blocked as providersBlocked',
+  'allows_untrusted as allowsUntrusted',
+  'cap_daily_micro as capDailyMicro',
+  'cap_monthly_micro as capMonthlyMicro',
+  'rate_per_minute as ratePerMinute',
+  'models_allowed as modelsAllowed',
+] as const
+
+export type NewKey = {
+  readonly id: KeyId
+  readonly type: KeyType
+  readonly scope: 'org' | 'operator' | null
+  readonly user: UserId | null
+  readonly hash: string
+  readonly keyPrefix: string
+  readonly label: string
+  readonly createdAt: number
+  readonly expiresAt: number | null
+  readonly terms: KeyTerms
+}
+
+export async function insertKey(db: Database | Trx, key: NewKey): Promise<void> {
+  const { terms } = key
+  await db
+    .insertInto('api_key')
+    .values({
+      id: key.id,
+      type: key.type,
+      scope: key.scope,
+      user_id: key.user,
+      hash: key.hash,
+      key_prefix: key.keyPrefix,
+      label: key.label,
+      min_discount_pct: terms.minDiscountPct,
+      providers_blocked: [...terms.providersBlocked],
+      allows_untrusted: terms.allowsUntrusted,
+      cap_daily_micro: terms.capDailyMicro,
+      cap_monthly_micro: terms.capMonthlyMicro,
+      rate_per_minute: terms.ratePerMinute,
+      models_allowed: terms.modelsAllowed === null ? null : [...terms.modelsAllowed],
+      created_at: new Date(key.createdAt),
+      last_used_at: null,
+      expires_at: key.expiresAt === null ? null : new Date(key.expiresAt),
+      revoked_at: null,
+    })
+    .execute()
+}
+
+/** Keys of one side of a user, newest first. */
+export async function listKeys(db: Database | Trx, user: UserId, type: KeyType, limit: number): Promise<KeyRow[]> {
+  return db
+    .selectFrom('api_key')
+    .select(OWNER_COLUMNS)
+    .where('user_id', '=', user)
+    .where('type', '=', type)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute()
+}
+
+/** One key of a user and side. */
+export async function findKey(
+  db: Database | Trx,
+  owner: { readonly user: UserId; readonly type: KeyType },
+  id: string,
+): Promise<KeyRow | undefined> {
+  return db
+    .selectFrom('api_key')
+    .select(OWNER_COLUMNS)
+    .where('user_id', '=', owner.user)
+    .where('type', '=', owner.type)
+    .where(sql<string>`api_key.id`, '=', id)
+    .executeTakeFirst()
+}
+
+/** Keys of one side of a user that are neither revoked nor past their end. `now` is Unix milliseconds. */
+export async function countActiveKeys(trx: Trx, user: UserId, type: KeyType, now: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from api_key
+    where user_id = ${user} and type = ${type} and revoked_at is null
+      and (expires_at is null or expires_at > ${new Date(now)})`.execute(trx)
+  return rows[0]?.count ?? 0
+}
+
+/** Revokes a key; one revoked before keeps its first date. `at` is Unix milliseconds. */
+export async function updateKeyRevoked(trx: Trx, id: KeyId, at: number): Promise<void> {
+  await trx
+    .updateTable('api_key')
+    .set({ revoked_at: new Date(at) })
+    .where('id', '=', id)
+    .where('revoked_at', 'is', null)
+    .execute()
+}
+
+/** What a door learns of a key that was shown to it. */
+export type PresentedKey = {
+  readonly id: KeyId
+  readonly type: KeyType
+  readonly scope: 'org' | 'operator' | null
+  readonly user: UserId | null
+  readonly wallet: string | null
+  readonly buyerAccount: AccountId | null
+  readonly sellerAccount: AccountId | null
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+  readonly lastUsedAt: Date | null
+}
+
+export async function findKeyByHash(db: Database, hash: string): Promise<PresentedKey | undefined> {
+  return db
+    .selectFrom('api_key')
+    .leftJoin('app_user', 'app_user.id', 'api_key.user_id')
+    .select([
+      'api_key.id',
+      'type',
+      'scope',
+      'app_user.id as user',
+      'wallet',
+      'buyer_account as buyerAccount',
+      'seller_account as sellerAccount',
+      'expires_at as expiresAt',
+      'revoked_at as revokedAt',
+      'last_used_at as lastUsedAt',
+    ])
+    .where('hash', '=', hash)
+    .executeTakeFirst()
+}
+
+/** Remembers when a key was last used. `at` is Unix milliseconds. */
+export async function updateKeyUsed(db: Database, id: KeyId, at: number): Promise<void> {
+  await db
+    .updateTable('api_key')
+    .set({ last_used_at: new Date(at) })
+    .where('id', '=', id)
+    .execute()
+}

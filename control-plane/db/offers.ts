@@ -1,0 +1,219 @@
+import { sql } from 'kysely'
+import type { AccountId, CredentialId, OfferId } from '#shared/ids.ts'
+import type { KeptBps, MicroUsd } from '#shared/money.ts'
+import type { Database, Trx } from './database.ts'
+
+export type OfferStatus = 'active' | 'paused' | 'inactive'
+export type PricingMode = 'discount' | 'cost_multiplier'
+export type ApiFormat = 'openai' | 'messages'
+
+export type OffersTables = {
+  offer: {
+    id: OfferId
+    seller_account: AccountId
+    model: string
+    provider: string
+    credential_id: CredentialId
+    fingerprint: string
+    base_url: string
+    api_format: ApiFormat
+    provider_model: string
+    pricing_mode: PricingMode
+    kept_bps: number
+    cap_daily_micro: bigint | null
+    payout_address: string | null
+    label: string | null
+    status: OfferStatus
+    delisted_reason: string | null
+    created_at: Date
+    updated_at: Date
+  }
+}
+
+/** An offer as its seller knows it, with what its provider is. */
+export type Offer = {
+  readonly id: OfferId
+  readonly sellerAccount: AccountId
+  readonly model: string
+  readonly provider: string
+  readonly isTrusted: boolean
+  readonly fingerprint: string
+  readonly baseUrl: string
+  readonly apiFormat: ApiFormat
+  readonly providerModel: string
+  readonly pricingMode: PricingMode
+  readonly keptBps: number
+  readonly capDailyMicro: bigint | null
+  readonly payoutAddress: string | null
+  readonly label: string | null
+  readonly status: OfferStatus
+  readonly delistedReason: string | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const SELECTED = sql`o.id, o.seller_account as "sellerAccount", o.model, o.provider, p.is_trusted as "isTrusted",
+  o.fingerprint, o.base_url as "baseUrl", o.api_format as "apiFormat", o.provider_model as "providerModel",
+  o.pricing_mode as "pricingMode", o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro",
+  o.payout_address as "payoutAddress", o.label, o.status, o.delisted_reason as "delistedReason",
+  o.created_at as "createdAt", o.updated_at as "updatedAt"`
+
+export type NewOffer = {
+  readonly id: OfferId
+  readonly sellerAccount: AccountId
+  readonly model: string
+  readonly provider: string
+  readonly credentialId: CredentialId
+  readonly fingerprint: string
+  readonly baseUrl: string
+  readonly apiFormat: ApiFormat
+  readonly providerModel: string
+  readonly pricingMode: PricingMode
+  readonly keptBps: KeptBps
+  readonly capDailyMicro: MicroUsd | null
+  readonly payoutAddress: string | null
+  readonly label: string | null
+  readonly at: number
+}
+
+/** Adds an active offer. The one-active index refuses a twin. */
+export async function insertOffer(trx: Trx, offer: NewOffer): Promise<void> {
+  await trx
+    .insertInto('offer')
+    .values({
+      id: offer.id,
+      seller_account: offer.sellerAccount,
+      model: offer.model,
+      provider: offer.provider,
+      credential_id: offer.credentialId,
+      fingerprint: offer.fingerprint,
+      base_url: offer.baseUrl,
+      api_format: offer.apiFormat,
+      provider_model: offer.providerModel,
+      pricing_mode: offer.pricingMode,
+      kept_bps: Number(offer.keptBps),
+      cap_daily_micro: offer.capDailyMicro,
+      payout_address: offer.payoutAddress,
+      label: offer.label,
+      status: 'active',
+      delisted_reason: null,
+      created_at: new Date(offer.at),
+      updated_at: new Date(offer.at),
+    })
+    .execute()
+}
+
+/** One offer of a seller. */
+export async function findOffer(db: Database | Trx, seller: AccountId, id: string): Promise<Offer | undefined> {
+  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where o.seller_account = ${seller} and o.id = ${id}`.execute(db)
+  return rows[0]
+}
+
+/** One offer of a seller, locked until the transaction ends. */
+export async function lockOffer(trx: Trx, seller: AccountId, id: string): Promise<Offer | undefined> {
+  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where o.seller_account = ${seller} and o.id = ${id} for update of o`.execute(trx)
+  return rows[0]
+}
+
+export type OfferFilter = {
+  readonly status: OfferStatus | undefined
+  readonly model: string | undefined
+  /** The last id of the page before. */
+  readonly before: string | undefined
+}
+
+/** Offers of a seller, newest first. */
+export async function listOffers(
+  db: Database | Trx,
+  seller: AccountId,
+  filter: OfferFilter,
+  limit: number,
+): Promise<Offer[]> {
+  const conditions = [
+    sql`o.seller_account = ${seller}`,
+    ...(filter.status === undefined ? [] : [sql`o.status = ${filter.status}`]),
+    ...(filter.model === undefined ? [] : [sql`o.model = ${filter.model}`]),
+    ...(filter.before === undefined ? [] : [sql`o.id < ${filter.before}`]),
+  ]
+  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where ${sql.join(conditions, sql` and `)} order by o.id desc limit ${limit}`.execute(db)
+  return rows
+}
+
+/** The active offer for a credential, address and model, whoever owns it. */
+export async function findActiveTwin(
+  db: Database | Trx,
+  twin: { readonly fingerprint: string; readonly baseUrl: string; readonly model: string },
+): Promise<{ readonly id: OfferId; readonly sellerAccount: AccountId } | undefined> {
+  return db
+    .selectFrom('offer')
+    .select(['id', 'seller_account as sellerAccount'])
+    .where('fingerprint', '=', twin.fingerprint)
+    .where('base_url', '=', twin.baseUrl)
+    .where('model', '=', twin.model)
+    .where('status', '=', 'active')
+    .executeTakeFirst()
+}
+
+/** What a change of an offer sets; an absent field stays. */
+export type OfferChange = {
+  readonly status?: OfferStatus
+  readonly pricingMode?: PricingMode
+  readonly keptBps?: KeptBps
+  readonly capDailyMicro?: MicroUsd | null
+  readonly payoutAddress?: string | null
+  readonly label?: string | null
+}
+
+export async function updateOffer(trx: Trx, id: OfferId, change: OfferChange, at: number): Promise<void> {
+  await trx
+    .updateTable('offer')
+    .set({
+      updated_at: new Date(at),
+      ...(change.status === undefined ? {} : { status: change.status }),
+      ...(change.pricingMode === undefined ? {} : { pricing_mode: change.pricingMode }),
+      ...(change.keptBps === undefined ? {} : { kept_bps: Number(change.keptBps) }),
+      ...(change.capDailyMicro === undefined ? {} : { cap_daily_micro: change.capDailyMicro }),
+      ...(change.payoutAddress === undefined ? {} : { payout_address: change.payoutAddress }),
+      ...(change.label === undefined ? {} : { label: change.label }),
+    })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** An active offer with all that the snapshot says of it. `sealed` is JSON, to be read with its schema. */
+export type ListedOffer = Offer & { readonly sealed: unknown }
+
+/** The active offers of one model, in order of id. */
+export async function listActiveOffers(db: Database | Trx, model: string): Promise<ListedOffer[]> {
+  const { rows } = await sql<ListedOffer>`select ${SELECTED}, c.sealed
+    from offer o join provider p on p.id = o.provider join credential c on c.id = o.credential_id
+    where o.model = ${model} and o.status = 'active' order by o.id`.execute(db)
+  return rows
+}
+
+/** Models that have, or by their published document seem to have, offers. */
+export async function listOfferedModels(db: Database | Trx): Promise<string[]> {
+  const rows = await db
+    .selectFrom('offer')
+    .select('model')
+    .where('status', '=', 'active')
+    .distinct()
+    .orderBy('model')
+    .execute()
+  return rows.map((row) => row.model)
+}
+
+/** Models with active offers at a provider. */
+export async function listModelsOfProvider(db: Database | Trx, provider: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('offer')
+    .select('model')
+    .where('provider', '=', provider)
+    .where('status', '=', 'active')
+    .distinct()
+    .execute()
+  return rows.map((row) => row.model)
+}

@@ -1,0 +1,47 @@
+import { sql } from 'kysely'
+import type { Database, Trx } from './database.ts'
+
+export type SnapshotTables = {
+  snapshot_document: { name: string; version: bigint; body_hash: string; published_at: Date }
+}
+
+/** What of a document has been published: its version and the SHA-256 of its body. */
+export type PublishedState = { readonly name: string; readonly version: bigint; readonly bodyHash: string }
+
+/** Lets one publisher of a document through at a time; the lock goes with the transaction. */
+export async function lockDocument(trx: Trx, name: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${sql.lit(DOCUMENT_LOCKS)}, hashtext(${name}))`.execute(trx)
+}
+const DOCUMENT_LOCKS = 7_305
+
+export async function listPublished(db: Database | Trx): Promise<PublishedState[]> {
+  return db
+    .selectFrom('snapshot_document')
+    .select(['name', 'version', 'body_hash as bodyHash'])
+    .orderBy('name')
+    .execute()
+}
+
+export async function findPublished(trx: Trx, name: string): Promise<PublishedState | undefined> {
+  return trx
+    .selectFrom('snapshot_document')
+    .select(['name', 'version', 'body_hash as bodyHash'])
+    .where('name', '=', name)
+    .executeTakeFirst()
+}
+
+/** The next version of anything published. */
+export async function nextVersion(db: Database | Trx): Promise<number> {
+  const { rows } = await sql<{ version: bigint }>`select nextval('snapshot_version') as version`.execute(db)
+  return Number(rows[0]?.version ?? 0n)
+}
+
+/** Notes a publication. `at` is Unix milliseconds. */
+export async function upsertPublished(trx: Trx, state: PublishedState, at: number): Promise<void> {
+  const row = { version: state.version, body_hash: state.bodyHash, published_at: new Date(at) }
+  await trx
+    .insertInto('snapshot_document')
+    .values({ name: state.name, ...row })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet(row))
+    .execute()
+}

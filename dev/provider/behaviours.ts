@@ -141,3 +141,10 @@ export function behaviourOf(model: string): Behaviour | undefined {
 export function answerFor(model: string): Answer {
   return (model.startsWith(`${SANDBOX_LAB}/`) ? behaviourOf(model)?.answer : undefined) ?? answerPlainly
 }
+
+/** The table as catalogue entries are made from it: `sandbox/echo`, `Sandbox: echo`, the sentence. */
+export const SANDBOX_BEHAVIOUR_ENTRIES = Object.entries(BEHAVIOURS).map(([name, { description }]) => ({
+  id: `${SANDBOX_LAB}/${name}`,
+  title: `Sandbox: ${name}`,
+  description,
+}))

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { readCatalog } from '#dev/seed/catalog.ts'
 import { createSampleProvider } from './server.ts'
 
 /** `node --import tsx dev/provider/main.ts --host 127.0.0.11 --port 8501 --name sandbox-a` */
@@ -10,7 +11,13 @@ const { values } = parseArgs({
   },
 })
 
-const provider = await createSampleProvider({ host: values.host, port: Number(values.port), name: values.name })
+const models = readCatalog().flatMap(({ model }) => (model.isSandbox ? [] : [model.id]))
+const provider = await createSampleProvider({
+  host: values.host,
+  port: Number(values.port),
+  name: values.name,
+  models,
+})
 console.log(`sample provider ${values.name} at ${provider.url}`)
 
 process.once('SIGTERM', () => void provider.close())

@@ -1,0 +1,92 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import type { Provider } from '#shared/catalog/providers.ts'
+import type { SeedModel } from './catalog.ts'
+
+const ProvidersSchema = z.object({
+  providers: z.array(
+    z.strictObject({
+      id: z.string(),
+      name: z.string(),
+      base_url: z.url(),
+      trusted: z.boolean(),
+      cost_reference_url: z.url(),
+    }),
+  ),
+})
+
+const BookSchema = z.strictObject({
+  provider: z.string(),
+  /** Percent off the reference price where `discounts` has nothing else. */
+  discount_pct: z.number(),
+  discounts: z.record(z.string(), z.number()),
+  /** The text models on offer; all of them but `except_models` when absent, and the sandbox models as well. */
+  models: z.array(z.string()).optional(),
+  except_models: z.array(z.string()).optional(),
+})
+type Book = z.infer<typeof BookSchema>
+
+const SellersSchema = z.object({
+  providers: z.array(z.strictObject({ id: z.string(), name: z.string(), host: z.ipv4(), trusted: z.boolean() })),
+  sellers: z.array(z.strictObject({ id: z.string(), name: z.string(), books: z.array(BookSchema) })),
+})
+
+/** A sample provider of the development network: an address of its own, so that one can be killed. */
+export type SandboxProvider = {
+  readonly id: string
+  readonly name: string
+  readonly host: string
+  readonly isTrusted: boolean
+}
+
+/** What one seller offers at one provider. */
+export type SeedBook = {
+  readonly provider: string
+  readonly offers: readonly { readonly model: string; readonly discountPercent: number }[]
+}
+
+export type SeedSeller = { readonly id: string; readonly name: string; readonly books: readonly SeedBook[] }
+
+/** The allow-list of real providers. */
+export function readProviders(): readonly Provider[] {
+  const { providers } = ProvidersSchema.parse(readJson('./providers.json'))
+  return providers.map((entry) => ({
+    id: entry.id,
+    name: entry.name,
+    baseUrl: entry.base_url,
+    host: new URL(entry.base_url).host,
+    isTrusted: entry.trusted,
+    costReferenceUrl: entry.cost_reference_url,
+  }))
+}
+
+/** The sample providers, which the launcher starts. */
+export function readSandboxProviders(): readonly SandboxProvider[] {
+  return SellersSchema.parse(readJson('./sellers.json')).providers.map(({ trusted, ...provider }) => ({
+    ...provider,
+    isTrusted: trusted,
+  }))
+}
+
+/** The seeded sellers with every offer spelled out. */
+export function readSellers(catalog: readonly SeedModel[]): readonly SeedSeller[] {
+  return SellersSchema.parse(readJson('./sellers.json')).sellers.map((seller) => ({
+    ...seller,
+    books: seller.books.map((book) => ({ provider: book.provider, offers: offersOf(book, catalog) })),
+  }))
+}
+
+function offersOf(book: Book, catalog: readonly SeedModel[]): SeedBook['offers'] {
+  const isListed = ({ model }: SeedModel) =>
+    book.models === undefined
+      ? model.endpoints.includes('chat') && !book.except_models?.includes(model.id)
+      : book.models.includes(model.id)
+  return catalog.filter(isListed).map(({ model }) => ({
+    model: model.id,
+    discountPercent: model.isSandbox ? 0 : (book.discounts[model.id] ?? book.discount_pct),
+  }))
+}
+
+function readJson(name: string): unknown {
+  return JSON.parse(readFileSync(new URL(name, import.meta.url), 'utf8'))
+}

@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest'
+import { readCatalog } from '#dev/seed/catalog.ts'
+import { readProviders, readSandboxProviders, readSellers } from '#dev/seed/sellers.ts'
+import { ModelSchema } from '#shared/catalog/model.ts'
+import { ProviderSchema } from '#shared/catalog/providers.ts'
+import { createResolver } from '#shared/catalog/resolve.ts'
+import { percentToKept } from '#shared/discount.ts'
+
+const catalog = readCatalog()
+const real = catalog.filter(({ model }) => !model.isSandbox)
+
+describe('the seeds', () => {
+  it('hold real models of many makers, each valid and named once', () => {
+    expect(real.length).toBeGreaterThanOrEqual(45)
+    expect(new Set(real.map(({ model }) => model.lab)).size).toBeGreaterThanOrEqual(9)
+    for (const { model } of catalog) expect(ModelSchema.safeParse(model).error).toBeUndefined()
+    const names = catalog.flatMap(({ model }) => [model.id, `${model.lab}/${model.id}`, ...model.aliases])
+    expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([])
+  })
+
+  it('price every real model by something, and the sandbox models at nothing', () => {
+    for (const { model, unitPrices } of catalog) {
+      const costsSomething = Object.values(unitPrices).some((price) => price > 0n)
+      expect(costsSomething, model.id).toBe(!model.isSandbox)
+    }
+    const sonnet = catalog.find(({ model }) => model.id === 'claude-sonnet-4.5')
+    expect(sonnet?.unitPrices).toEqual({
+      input: 3_000_000n,
+      output: 15_000_000n,
+      cacheRead: 300_000n,
+      cacheWrite: 3_750_000n,
+    })
+    const schnell = catalog.find(({ model }) => model.id === 'flux-1-schnell')
+    expect(schnell?.unitPrices.pixels).toBe(3_000n)
+    const whisper = catalog.find(({ model }) => model.id === 'whisper-1')
+    expect(whisper?.unitPrices.milliseconds).toBe(100_000n)
+  })
+
+  it.each([
+    ['anthropic/claude-sonnet-4.5', 'claude-sonnet-4.5'],
+    ['claude-sonnet-4-5-20250929', 'claude-sonnet-4.5'],
+    ['claude-sonnet-latest', 'claude-sonnet-4.5'],
+    ['gpt-5-mini-2025-08-07', 'gpt-5-mini'],
+    ['deepseek-r1', 'deepseek-r1-0528'],
+    ['sandbox/echo', 'sandbox/echo'],
+  ])('resolve %s to %s', (name, id) => {
+    const resolve = createResolver(catalog.map(({ model }) => model))
+    expect(resolve(name)?.id).toBe(id)
+  })
+
+  it('list trusted and untrusted providers', () => {
+    const providers = readProviders()
+    for (const provider of providers) expect(ProviderSchema.safeParse(provider).error).toBeUndefined()
+    expect(providers.length).toBeGreaterThanOrEqual(12)
+    expect(new Set(providers.map(({ isTrusted }) => isTrusted)).size).toBe(2)
+    expect(readSandboxProviders().map(({ id }) => id)).toEqual(['sandbox-a', 'sandbox-b', 'sandbox-c', 'sandbox-d'])
+  })
+
+  it('give three sellers many offers at valid and different discounts', () => {
+    const sellers = readSellers(catalog)
+    expect(sellers).toHaveLength(3)
+    const known = new Set(catalog.map(({ model }) => model.id))
+    for (const { books } of sellers) {
+      expect(books[0]?.offers.filter(({ model }) => !model.startsWith('sandbox/')).length).toBeGreaterThanOrEqual(30)
+      for (const offer of books.flatMap((book) => book.offers)) {
+        expect(known).toContain(offer.model)
+        expect(() => percentToKept(offer.discountPercent)).not.toThrow()
+      }
+    }
+    const mini = sellers.map(({ books }) => books[0]?.offers.find(({ model }) => model === 'gpt-5-mini'))
+    expect(mini.map((offer) => offer?.discountPercent)).toEqual([40, 30, 20])
+  })
+})

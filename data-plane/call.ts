@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
+import type { AppError } from '#shared/errors.ts'
 import type { AccountId, KeyId, OfferId, RequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
@@ -53,6 +54,8 @@ export type DemandBounds = {
   /** UTF-8 bytes of text plus 64 a message: a token is at least one byte. */
   readonly inputTokens: number
   readonly inputImages: number
+  /** UTF-8 bytes of text alone: a quarter of it is the estimate where a provider gives no figure. */
+  readonly inputBytes: number
   /** Output limit that the buyer gave, and how many answers. */
   readonly maxOutputTokens: number | undefined
   readonly choices: number
@@ -84,6 +87,7 @@ export type SpendingCaps = { readonly dailyMicro: MicroUsd | null; readonly mont
 
 /** The most a call may cost, over the offers that failover may use. */
 export type Quote = {
+  readonly rid: RequestId
   /** What to hold if the balance covers it, and the least with which the call still makes sense. */
   readonly wantMicro: MicroUsd
   readonly minMicro: MicroUsd
@@ -102,10 +106,126 @@ export type Hold = {
 export type Receipt = {
   readonly chargeMicro: MicroUsd
   readonly listMicro: MicroUsd
+  readonly usage: Usage
 }
 
 /** An offer with what the hot path has worked out about it. */
 export type Offer = OfferRow & { readonly id: OfferId }
+
+/** What an attempt at one offer needs beside the request itself. */
+export type AttemptPlan = {
+  readonly rid: RequestId
+  readonly offer: Offer
+  readonly target: Target
+  /** The output limit to forward: what was asked, what the model can do and what the hold covers, the least of them. */
+  readonly maxOutputTokens: number
+  /** Unix seconds of the admission: the `created` of the answer. */
+  readonly createdAt: number
+  /** True when the buyer's own ceiling for this call is what lowered the limit. */
+  readonly isCeilingBound: boolean
+}
+
+/** A request in a seller's protocol. */
+export type UpstreamRequest = {
+  /** What follows the offer's base URL. */
+  readonly path: string
+  readonly body: string
+  readonly contentType: string
+  readonly accept: string
+  /** Names of the buyer's parameters that were left out or changed. */
+  readonly adaptedParams: readonly string[]
+}
+
+/** The provider's own figures, each the last sane one it sent; absent where it sent none. */
+export type ReportedUsage = {
+  inputTokens?: number
+  outputTokens?: number
+  cachedTokens?: number
+  cacheWriteTokens?: number
+  reasoningTokens?: number
+  audioInputTokens?: number
+  audioOutputTokens?: number
+  /** Fields that held something no count can be. */
+  insaneFields: number
+}
+
+/** What an answer held when it was over. */
+export type Ending = {
+  readonly reported: ReportedUsage
+  readonly finishReason: string | null
+  /** UTF-8 bytes of all content and of the reasoning among it, as delivered: a token is at least one byte. */
+  readonly contentBytes: number
+  readonly reasoningBytes: number
+}
+
+/** Why a provider's bytes cannot be an answer. */
+export type BadAnswer = {
+  /** `error` when the provider says that it failed, `malformed` for what nobody can read, `cut` for a missing end. */
+  readonly kind: 'error' | 'malformed' | 'cut'
+  /** The HTTP status that the error in a body stands for. */
+  readonly status: number
+  /** The provider's words, not yet fit to be shown. */
+  readonly text: string
+}
+
+/** Turns a provider's bytes into the buyer's. Text before the first content is held back inside. */
+export type Decoder = {
+  /** Takes bytes and answers with what may be sent now; an empty string is nothing. */
+  push(chunk: Buffer): string
+  /** Called once when the provider is done, however it ended. */
+  end(): void
+  /** Pieces of content so far; from the first on another offer may not take over. */
+  contentPieces(): number
+  /** True when the protocol's own end has been seen: what follows is ignored. */
+  isDone(): boolean
+  /** Set as soon as the bytes cannot be an answer. */
+  failure(): BadAnswer | undefined
+  /** What was received so far. */
+  ending(): Ending
+  /** Ends the answer early with finish reason `length`: nothing more is pushed. */
+  stop(): void
+  /** The last bytes, which carry the cost; for a whole reply, all of them. */
+  finish(receipt: Receipt): string
+  /** The wire's error as part of a stream that has begun. */
+  fail(error: AppError): string
+  /** What to send in a silence. */
+  keepAlive(): string
+}
+
+/** An answer to a buyer as the pipeline sees it. */
+export type BuyerReply = {
+  /** Sends status and headers of a stream. */
+  start(headers: Readonly<Record<string, string>>): void
+  /** Sends a part of a stream; false asks to wait for `onDrain`. */
+  write(text: string): boolean
+  end(text: string): void
+  /** Sends a whole reply. */
+  whole(status: number, headers: Readonly<Record<string, string>>, body: string): void
+  isStarted(): boolean
+  /** True when the buyer has left before the end. */
+  isGone(): boolean
+  onGone(listener: () => void): void
+  onDrain(listener: () => void): void
+}
+
+/** Facts of one finished call for counters and the log; labels are bounded. */
+export type CallFacts = {
+  readonly rid: RequestId
+  readonly wire: string
+  readonly model: string
+  readonly provider: string | null
+  readonly outcome: string
+  readonly errorCode: string | null
+  readonly status: number
+  readonly isStreamed: boolean
+  readonly attempts: number
+  readonly durationMs: number
+  readonly overheadMs: number
+  readonly ttftMs: number | null
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly chargeMicro: MicroUsd
+}
 
 /** A provider's consumption as metered, and how the answer ended. */
 export type Metered = {

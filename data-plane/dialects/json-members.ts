@@ -1,0 +1,95 @@
+/** Nesting past which a JSON text is refused unread. */
+export const MAX_JSON_DEPTH = 64
+
+/** A member of the object at the top of a JSON text: its value stands at `text.slice(start, end)`. */
+export type JsonMember = { readonly key: string; readonly start: number; readonly end: number }
+
+const QUOTE = 34
+const COMMA = 44
+const COLON = 58
+const OPEN_LIST = 91
+const BACKSLASH = 92
+const CLOSE_LIST = 93
+const OPEN_OBJECT = 123
+const CLOSE_OBJECT = 125
+
+/**
+ * Finds the members of the top object without building anything, so that a text can be edited around values which stay
+ * as they are, byte for byte. It does not validate: that is JSON.parse's part. Undefined when the text nests deeper than
+ * {@link MAX_JSON_DEPTH} or a string does not end.
+ */
+export function scanMembers(text: string): JsonMember[] | undefined {
+  const members: JsonMember[] = []
+  let depth = 0
+  let key = ''
+  let valueStart = -1
+  for (let at = 0; at < text.length; at++) {
+    switch (text.charCodeAt(at)) {
+      case QUOTE: {
+        const end = stringEnd(text, at)
+        if (end < 0) return undefined
+        if (depth === 1 && valueStart < 0) key = text.slice(at + 1, end)
+        at = end
+        break
+      }
+      case COLON:
+        if (depth === 1 && valueStart < 0) valueStart = at + 1
+        break
+      case OPEN_OBJECT:
+      case OPEN_LIST:
+        if (++depth > MAX_JSON_DEPTH) return undefined
+        break
+      case COMMA:
+        if (depth === 1 && valueStart >= 0) {
+          members.push({ key: decodeKey(key), start: valueStart, end: at })
+          valueStart = -1
+        }
+        break
+      case CLOSE_OBJECT:
+      case CLOSE_LIST:
+        if (--depth === 0 && valueStart >= 0) {
+          members.push({ key: decodeKey(key), start: valueStart, end: at })
+          valueStart = -1
+        }
+        break
+    }
+  }
+  return members
+}
+
+/** Index of the quote that ends the string which begins at `start`, or -1. */
+function stringEnd(text: string, start: number): number {
+  let end = text.indexOf('"', start + 1)
+  while (end >= 0) {
+    let before = end - 1
+    while (text.charCodeAt(before) === BACKSLASH) before--
+    // An even number of backslashes before the quote leaves it unescaped.
+    if ((end - before) % 2 === 1) return end
+    end = text.indexOf('"', end + 1)
+  }
+  return -1
+}
+
+function decodeKey(raw: string): string {
+  if (!raw.includes('\\')) return raw
+  try {
+    return String(JSON.parse(`"${raw}"`))
+  } catch {
+    return raw
+  }
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Reads a JSON object that is not too deep; undefined for anything else. */
+export function readJsonObject(text: string): Record<string, unknown> | undefined {
+  if (scanMembers(text) === undefined) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return isRecord(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

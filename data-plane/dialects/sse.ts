@@ -1,0 +1,87 @@
+import { StringDecoder } from 'node:string_decoder'
+
+/** The longest event that is read; a longer one is no answer. */
+export const MAX_EVENT_CHARS = 1_048_576
+
+/** Reads the `data` of server-sent events from bytes that may be cut anywhere (WHATWG HTML, section 9.2). */
+export type SseReader = {
+  /** Calls back once per event that has data; false from the callback stops the reading for good. */
+  push(chunk: Buffer): void
+  /** An event that lacks its closing blank line counts as one. */
+  end(): void
+  isTooLong(): boolean
+}
+
+/**
+ * Comments, `id`, `event` and `retry` lines are dropped: no field of a seller's stream but `data` means anything to us.
+ * Lines end with LF, CRLF or a bare CR, as the standard says.
+ */
+export function createSseReader(onData: (data: string) => boolean): SseReader {
+  const utf8 = new StringDecoder('utf8')
+  let rest = ''
+  let data: string | undefined
+  let isStopped = false
+  let isTooLong = false
+  let isFirst = true
+  let endedWithCr = false
+
+  function takeLine(line: string): void {
+    if (line === '') {
+      if (data === undefined) return
+      const event = data
+      data = undefined
+      if (!onData(event)) isStopped = true
+      return
+    }
+    if (!line.startsWith('data')) return
+    const value = line.startsWith('data: ') ? line.slice(6) : line.startsWith('data:') ? line.slice(5) : undefined
+    if (value === undefined && line !== 'data') return
+    data = data === undefined ? (value ?? '') : `${data}\n${value ?? ''}`
+    if (data.length > MAX_EVENT_CHARS) isTooLong = isStopped = true
+  }
+
+  function takeText(text: string): void {
+    let from = 0
+    const hasCr = text.includes('\r')
+    while (!isStopped) {
+      const end = hasCr ? lineEnd(text, from) : text.indexOf('\n', from)
+      if (end < 0) break
+      takeLine(text.slice(from, end))
+      from = end + (text.charCodeAt(end) === 13 && text.charCodeAt(end + 1) === 10 ? 2 : 1)
+    }
+    rest = from === 0 ? text : text.slice(from)
+    if (rest.length > MAX_EVENT_CHARS) isTooLong = isStopped = true
+  }
+
+  return {
+    push(chunk) {
+      if (isStopped) return
+      let text = utf8.write(chunk)
+      if (text === '') return
+      if (isFirst && text.charCodeAt(0) === 0xfeff) text = text.slice(1)
+      isFirst = false
+      // A CR at the end of the last chunk was taken as a line end: an LF right after it belongs to it.
+      if (endedWithCr && text.charCodeAt(0) === 10) text = text.slice(1)
+      endedWithCr = text === '' ? endedWithCr : text.charCodeAt(text.length - 1) === 13
+      // A long line in small pieces is not searched again and again.
+      if (rest !== '' && !text.includes('\n') && !text.includes('\r')) {
+        rest += text
+        if (rest.length > MAX_EVENT_CHARS) isTooLong = isStopped = true
+      } else takeText(rest === '' ? text : rest + text)
+    },
+    end() {
+      if (isStopped) return
+      takeText(`${rest}${utf8.end()}\n`)
+      if (!isStopped) takeLine('')
+    },
+    isTooLong: () => isTooLong,
+  }
+}
+
+function lineEnd(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === 10 || char === 13) return at
+  }
+  return -1
+}

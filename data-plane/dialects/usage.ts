@@ -1,0 +1,55 @@
+import type { MicroUsd } from '#shared/money.ts'
+import { microUsdToDollars } from '#shared/money.ts'
+import { inputTokens, outputTokens } from '#shared/usage.ts'
+import type { Receipt, ReportedUsage } from '../call.ts'
+import { isRecord } from './json-members.ts'
+
+/** No answer counts more tokens than this: what is above is no count. */
+const MAX_SANE_TOKENS = 1_000_000_000
+
+/** Takes the figures of an OpenAI-shaped `usage` object into `into`: the last sane value of each field stays. */
+export function mergeUsage(into: ReportedUsage, raw: unknown): void {
+  if (!isRecord(raw)) return
+  const take = (source: unknown, field: string): number | undefined => {
+    if (!isRecord(source)) return undefined
+    const value = source[field]
+    if (value === undefined || value === null) return undefined
+    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_SANE_TOKENS) return value
+    into.insaneFields++
+    return undefined
+  }
+  const input = take(raw, 'prompt_tokens')
+  if (input !== undefined) into.inputTokens = input
+  const output = take(raw, 'completion_tokens')
+  if (output !== undefined) into.outputTokens = output
+  const prompt = raw['prompt_tokens_details']
+  const completion = raw['completion_tokens_details']
+  const cached = take(prompt, 'cached_tokens') ?? take(raw, 'prompt_cache_hit_tokens')
+  if (cached !== undefined) into.cachedTokens = cached
+  const written = take(prompt, 'cache_write_tokens')
+  if (written !== undefined) into.cacheWriteTokens = written
+  const reasoning = take(completion, 'reasoning_tokens')
+  if (reasoning !== undefined) into.reasoningTokens = reasoning
+  const audioIn = take(prompt, 'audio_tokens')
+  if (audioIn !== undefined) into.audioInputTokens = audioIn
+  const audioOut = take(completion, 'audio_tokens')
+  if (audioOut !== undefined) into.audioOutputTokens = audioOut
+}
+
+/** The `usage` object of the chat wire as JSON text: the provider's figures as metered, and what they cost. */
+export function chatUsageJson({ usage, chargeMicro, listMicro }: Receipt): string {
+  const input = inputTokens(usage)
+  const output = outputTokens(usage)
+  return (
+    `{"prompt_tokens":${input},"completion_tokens":${output},"total_tokens":${input + output},` +
+    `"prompt_tokens_details":{"cached_tokens":${usage.cacheRead ?? 0},"cache_write_tokens":${usage.cacheWrite ?? 0},` +
+    `"audio_tokens":${usage.audioInput ?? 0}},` +
+    `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning ?? 0},"audio_tokens":${usage.audioOutput ?? 0}},` +
+    `"cost":${dollars(chargeMicro)},"buyer_cost_micro":${chargeMicro},` +
+    `"cost_details":{"upstream_inference_cost":${dollars(listMicro)}}}`
+  )
+}
+
+function dollars(amount: MicroUsd): string {
+  return JSON.stringify(microUsdToDollars(amount))
+}

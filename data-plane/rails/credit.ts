@@ -1,0 +1,47 @@
+import { AppError } from '#shared/errors.ts'
+import type { Funds, Payer } from '../call.ts'
+import type { AnyRail } from './rail.ts'
+import { defineRail } from './rail.ts'
+
+/** Where buyers' keys are looked up. */
+export type BuyerKeys = {
+  /** Throws AppError: `invalid_api_key`, `wrong_key_type`, `service_unavailable`. */
+  identify(key: string): Promise<Payer>
+}
+
+/** The longest Authorization value that is looked at. */
+const MAX_CREDENTIAL_LENGTH = 512
+const SCHEME = /^bearer +/i
+
+/** Prepaid credit under a buyer key in `Authorization: Bearer`. */
+export function creditRail(ports: { funds: Funds; buyerKeys: BuyerKeys }): AnyRail {
+  const { funds, buyerKeys } = ports
+  return defineRail<string>({
+    name: 'credit',
+    recognize(raw) {
+      const header = raw.headers.authorization
+      if (header === undefined) return undefined
+      const scheme = SCHEME.exec(header)
+      // Another scheme is another rail's, or nobody's.
+      if (!scheme) return undefined
+      const key = header.slice(scheme[0].length).trim()
+      if (key === '' || key.length > MAX_CREDENTIAL_LENGTH) throw new AppError('invalid_api_key')
+      return key
+    },
+    identify: (key) => buyerKeys.identify(key),
+    // Credit is opened by an account, not by a payment: there is nothing to ask for in a 402.
+    challenge: () => undefined,
+    reserve: (payer, _key, quote) =>
+      funds.reserve({
+        rid: quote.rid,
+        account: payer.account,
+        keyId: payer.keyId,
+        wantMicro: quote.wantMicro,
+        minMicro: quote.minMicro,
+        ttlMs: quote.ttlMs,
+        caps: payer.caps,
+      }),
+    settle: (hold, charge, texts) => funds.capture(hold, charge, texts),
+    release: (hold, reason, lookup) => funds.release(hold, reason, lookup),
+  })
+}

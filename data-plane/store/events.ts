@@ -1,0 +1,135 @@
+import { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { HealthEvent } from '#shared/contract/health-event.ts'
+import { QUEUES } from '#shared/contract/redis-keys.ts'
+import type { UsageBatch } from '#shared/contract/usage-event.ts'
+import { describeCause } from '#shared/errors.ts'
+import type { Ids } from '#shared/ids.ts'
+
+/** How long events gather before they travel as one job, and how many one job carries. */
+const USAGE_BATCH_MS = 15
+const HEALTH_BATCH_MS = 500
+const MAX_BATCH = 500
+/** Events waiting to be added; past it they are left to the sweeper, which finds them in the gate. */
+const MAX_WAITING = 20_000
+/** Jobs waiting in the queue past which nothing is added, and how often that is looked at. */
+const MAX_QUEUED_JOBS = 200_000
+const QUEUE_CHECK_MS = 5_000
+
+type Log = { warn(facts: object, text: string): void }
+
+/** Facts on their way to the control plane. Neither queue is ever the only copy of money. */
+export type EventQueues = {
+  /** A usage event as the bytes that were captured. */
+  usage(event: string): void
+  health(event: HealthEvent): void
+  /** Usage events that were not queued, since the start. */
+  dropped(): number
+  /** Sends what waits and closes. */
+  close(): Promise<void>
+}
+
+type Parts = {
+  readonly redis: Redis
+  readonly node: string
+  readonly ids: Ids
+  readonly log: Log
+}
+
+export function createEventQueues({ redis, node, ids, log }: Parts): EventQueues {
+  const options = {
+    connection: redis,
+    defaultJobOptions: {
+      removeOnComplete: true,
+      removeOnFail: 1_000,
+      attempts: 10,
+      backoff: { type: 'exponential', delay: 500 },
+    },
+  }
+  const usageQueue = new Queue(QUEUES.usage, options)
+  const healthQueue = new Queue(QUEUES.health, {
+    ...options,
+    defaultJobOptions: { removeOnComplete: true, removeOnFail: 100 },
+  })
+  for (const queue of [usageQueue, healthQueue]) {
+    queue.on('error', (cause) => log.warn({ cause: describeCause(cause) }, 'a queue failed'))
+  }
+  let isBacklogged = false
+  let droppedCount = 0
+
+  const usage = createBatcher<string>(USAGE_BATCH_MS, async (events) => {
+    const batch: UsageBatch = { v: 1, id: ids.make('btc'), node, events: [...events] }
+    await usageQueue.add('batch', batch)
+  })
+  const health = createBatcher<HealthEvent>(HEALTH_BATCH_MS, async (events) => {
+    await healthQueue.add('batch', { v: 1, events })
+  })
+  usage.onLost((count, cause) => {
+    droppedCount += count
+    log.warn({ count, cause: describeCause(cause) }, 'usage events were left to the sweeper')
+  })
+
+  const timer = setInterval(() => {
+    usageQueue
+      .getWaitingCount()
+      .then((count) => {
+        isBacklogged = count > MAX_QUEUED_JOBS
+      })
+      .catch(() => undefined)
+  }, QUEUE_CHECK_MS)
+
+  return {
+    usage(event) {
+      if (isBacklogged || !usage.add(event)) droppedCount++
+    },
+    health: (event) => void health.add(event),
+    dropped: () => droppedCount,
+    async close() {
+      clearInterval(timer)
+      await Promise.all([usage.drain(), health.drain()])
+      await Promise.allSettled([usageQueue.close(), healthQueue.close()])
+    },
+  }
+}
+
+/** Gathers items and sends them together; at most {@link MAX_WAITING} wait. */
+function createBatcher<Item>(everyMs: number, send: (items: readonly Item[]) => Promise<void>) {
+  const waiting: Item[] = []
+  let timer: NodeJS.Timeout | undefined
+  let inFlight = 0
+  const sending = new Set<Promise<void>>()
+  let lost: (count: number, cause: unknown) => void = () => undefined
+
+  function flush(): void {
+    timer = undefined
+    while (waiting.length > 0) {
+      const batch = waiting.splice(0, MAX_BATCH)
+      inFlight += batch.length
+      const sent = send(batch)
+        .catch((cause: unknown) => lost(batch.length, cause))
+        .finally(() => {
+          inFlight -= batch.length
+          sending.delete(sent)
+        })
+      sending.add(sent)
+    }
+  }
+
+  return {
+    /** False when too much waits already. */
+    add(item: Item): boolean {
+      if (waiting.length + inFlight >= MAX_WAITING) return false
+      waiting.push(item)
+      timer ??= setTimeout(flush, everyMs)
+      return true
+    },
+    onLost(listener: (count: number, cause: unknown) => void): void {
+      lost = listener
+    },
+    async drain(): Promise<void> {
+      clearTimeout(timer)
+      flush()
+      await Promise.allSettled([...sending])
+    },
+  }
+}

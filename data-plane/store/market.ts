@@ -1,0 +1,72 @@
+import type { Model } from '#shared/catalog/model.ts'
+import type { FindProvider, Provider } from '#shared/catalog/providers.ts'
+import { createProviderFinder } from '#shared/catalog/providers.ts'
+import type { ResolveModel } from '#shared/catalog/resolve.ts'
+import { createResolver } from '#shared/catalog/resolve.ts'
+import type { Resource } from '#shared/catalog/resources.ts'
+import type { Limits, MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
+import { isId } from '#shared/ids.ts'
+import { keptBps } from '#shared/money.ts'
+import type { ReferencePrice } from '#shared/pricing.ts'
+import type { Offer } from '../call.ts'
+
+/** The validated bodies of the documents, before anything is indexed. */
+export type MarketParts = {
+  readonly models: readonly Model[]
+  readonly providers: readonly Provider[]
+  readonly prices: ReadonlyMap<string, ReferencePrice>
+  readonly resources: readonly Resource[]
+  readonly rows: readonly MarketRow[]
+  readonly limits: Limits
+  readonly offers: ReadonlyMap<string, readonly Offer[]>
+}
+
+/** The market as the hot path reads it: never changed, only swapped whole. */
+export type Market = MarketParts & {
+  readonly resolve: ResolveModel
+  readonly findProvider: FindProvider
+  readonly hosts: ReadonlySet<string>
+  readonly rowByModel: ReadonlyMap<string, MarketRow>
+}
+
+export const DEFAULT_LIMITS: Limits = { keyRatePerMinute: 600, keyInFlight: 200, platformFeeBps: keptBps(500) }
+
+export const EMPTY_PARTS: MarketParts = {
+  models: [],
+  providers: [],
+  prices: new Map(),
+  resources: [],
+  rows: [],
+  limits: DEFAULT_LIMITS,
+  offers: new Map(),
+}
+
+/** Builds the indexes; what has not changed since `previous` is taken over. */
+export function buildMarket(parts: MarketParts, previous?: Market): Market {
+  const sameModels = previous?.models === parts.models
+  const sameProviders = previous?.providers === parts.providers
+  return {
+    ...parts,
+    resolve: sameModels ? previous.resolve : createResolver(parts.models),
+    findProvider: sameProviders ? previous.findProvider : createProviderFinder(parts.providers),
+    hosts: sameProviders ? previous.hosts : new Set(parts.providers.map(({ host }) => host)),
+    rowByModel:
+      previous?.rows === parts.rows ? previous.rowByModel : new Map(parts.rows.map((row) => [row.model, row])),
+  }
+}
+
+/** Offers in the order of the routing: what is kept of the price, then measured speed, then the id. */
+export function rankOffers(rows: readonly OfferRow[]): Offer[] {
+  const offers: Offer[] = []
+  for (const row of rows) if (isOffer(row)) offers.push(row)
+  return offers.sort(
+    (left, right) =>
+      Number(left.keptBps - right.keptBps) ||
+      (left.ttftMs ?? Number.MAX_SAFE_INTEGER) - (right.ttftMs ?? Number.MAX_SAFE_INTEGER) ||
+      (left.id < right.id ? -1 : 1),
+  )
+}
+
+function isOffer(row: OfferRow): row is Offer {
+  return isId('ofr', row.id)
+}

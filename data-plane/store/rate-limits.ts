@@ -1,0 +1,115 @@
+import type { Redis } from 'ioredis'
+import type { Clock } from '#shared/clock.ts'
+import { MINUTE } from '#shared/clock.ts'
+import { cacheKeys } from '#shared/contract/redis-keys.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** How often counts are shared between processes. */
+const SHARE_MS = 200
+const MAX_SCOPES = 100_000
+
+type Count = {
+  window: number
+  /** Calls of this process that Redis has not been told of. */
+  unshared: number
+  /** Calls of all processes, as Redis last said. */
+  shared: number
+  inFlight: number
+}
+
+/** Where a caller stands in its minute: the figures of the x-ratelimit headers. `resetAt` is in Unix seconds. */
+export type RateStanding = { readonly limit: number; readonly remaining: number; readonly resetAt: number }
+
+export type RateLimits = {
+  /**
+   * Counts one call that begins. Throws AppError `rate_limited` or `too_many_in_flight`; else {@link RateLimits.leave}
+   * must be called once when it ends.
+   */
+  enter(scope: string, perMinute: number, maxInFlight: number): RateStanding
+  leave(scope: string): void
+  start(): void
+  close(): void
+}
+
+/**
+ * Counts calls by the minute without a round trip a call: each process counts for itself and shares several times a
+ * second, so that the sum over processes can pass the limit only by what they admit in between.
+ */
+export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock }): RateLimits {
+  const counts = new Map<string, Count>()
+  const dirty = new Set<string>()
+  let timer: NodeJS.Timeout | undefined
+
+  function countOf(scope: string, window: number): Count {
+    let count = counts.get(scope)
+    if (count === undefined) {
+      if (counts.size >= MAX_SCOPES) dropIdle(window)
+      count = { window, unshared: 0, shared: 0, inFlight: 0 }
+      counts.set(scope, count)
+    } else if (count.window !== window) {
+      count.window = window
+      count.unshared = 0
+      count.shared = 0
+    }
+    return count
+  }
+
+  function dropIdle(window: number): void {
+    for (const [scope, count] of counts) if (count.inFlight === 0 && count.window !== window) counts.delete(scope)
+  }
+
+  async function share(): Promise<void> {
+    if (dirty.size === 0) return
+    const pipeline = redis.pipeline()
+    const sent: { count: Count; window: number; added: number }[] = []
+    for (const scope of dirty) {
+      const count = counts.get(scope)
+      if (count === undefined || count.unshared === 0) continue
+      const key = cacheKeys.rate(scope, count.window)
+      pipeline.incrby(key, count.unshared).expire(key, 120)
+      sent.push({ count, window: count.window, added: count.unshared })
+      count.shared += count.unshared
+      count.unshared = 0
+    }
+    dirty.clear()
+    const answers = await pipeline.exec()
+    for (const [at, { count, window }] of sent.entries()) {
+      const total = answers?.[at * 2]?.[1]
+      if (typeof total === 'number' && count.window === window) count.shared = Math.max(count.shared, total)
+    }
+  }
+
+  return {
+    enter(scope, perMinute, maxInFlight) {
+      const now = clock.now()
+      const window = Math.floor(now / MINUTE)
+      const count = countOf(scope, window)
+      const resetAt = ((window + 1) * MINUTE) / 1_000
+      const used = count.shared + count.unshared
+      if (used >= perMinute) {
+        throw new AppError('rate_limited', {
+          detail: { limit_source: 'key_rate', limit: perMinute, resets_at: resetAt },
+          retryAfterSeconds: resetAt - now / 1_000,
+        })
+      }
+      if (count.inFlight >= maxInFlight) {
+        throw new AppError('too_many_in_flight', {
+          detail: { limit_source: 'key_in_flight', limit: maxInFlight, resets_at: null },
+          retryAfterSeconds: 1,
+        })
+      }
+      count.unshared++
+      count.inFlight++
+      dirty.add(scope)
+      return { limit: perMinute, remaining: perMinute - used - 1, resetAt }
+    },
+    leave(scope) {
+      const count = counts.get(scope)
+      if (count !== undefined && count.inFlight > 0) count.inFlight--
+    },
+    start() {
+      timer = setInterval(() => void share().catch(() => undefined), SHARE_MS)
+    },
+    close: () => clearInterval(timer),
+  }
+}

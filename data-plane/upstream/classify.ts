@@ -1,0 +1,131 @@
+import type { ErrorClass } from '#shared/contract/health-event.ts'
+import { AppError, redact } from '#shared/errors.ts'
+import type { BadAnswer } from '../call.ts'
+
+/** A failed attempt, as every step after it sees it: whose fault it is, what comes next, and what the buyer reads. */
+export type UpstreamFailure = {
+  readonly errorClass: ErrorClass
+  /** The provider's HTTP status, 0 when there was none. */
+  readonly status: number
+  /** `buyer`: the request is at fault, the offer's health is not touched. */
+  readonly fault: 'offer' | 'buyer'
+  /** How long the provider asked to be left alone. */
+  readonly retryAfterMs: number | undefined
+  /** One line for the seller's health log, without a secret. */
+  readonly detail: string
+  /** What the buyer reads when this was the last attempt. */
+  readonly error: AppError
+}
+
+/** The longest back-off that a provider's Retry-After may ask for. */
+const MAX_RETRY_AFTER_MS = 600_000
+const MAX_DETAIL_CHARS = 300
+const CONTEXT_WORDS =
+  /context[_ ](?:length|window)|maximum context|too many (?:input )?tokens|prompt is too long|input is too long/i
+
+/** The status of a provider and what it said. */
+export function classifyStatus(status: number, text: string, retryAfterMs?: number): UpstreamFailure {
+  const said = providerMessage(text)
+  const at = { status, detail: line(`status ${status}: ${said}`), retryAfterMs }
+  if (status === 401 || status === 402 || status === 403) return offerFault('credential_rejected', at)
+  if (status === 404) return offerFault('not_found', at)
+  if (status === 408 || status === 504) return offerFault('timeout', at)
+  if (status === 429) return offerFault('rate_limited', at)
+  if (status === 529 || status === 503) return offerFault('overloaded', at)
+  if (status >= 500) return offerFault('server_error', at)
+  if (status >= 400) return buyerFault(status, said, text)
+  // 1xx, 2xx without an answer, and redirects, which are never followed.
+  return offerFault('bad_response', at)
+}
+
+/** Bytes of status 200 that are no answer. */
+export function classifyBadAnswer(bad: BadAnswer): UpstreamFailure {
+  if (bad.kind === 'cut') return offerFault('cut', { status: 200, detail: line(bad.text), retryAfterMs: undefined })
+  if (bad.kind === 'malformed') {
+    return offerFault('bad_response', { status: 200, detail: line(bad.text), retryAfterMs: undefined })
+  }
+  return classifyStatus(bad.status, bad.text)
+}
+
+/** A connection that failed: refused, reset, timed out, or an address that may not be dialled. */
+export function classifyError(thrown: Error, hasHead: boolean): UpstreamFailure {
+  const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : thrown.name
+  const at = { status: hasHead ? 200 : 0, detail: line(code), retryAfterMs: undefined }
+  if (hasHead && /SOCKET|ECONNRESET|UND_ERR_REQ_CONTENT|ABORT/.test(code)) return offerFault('cut', at)
+  if (/TIMEOUT|ETIMEDOUT/.test(code)) return offerFault('timeout', at)
+  if (/PARSER|HPE_|RESPONSE_EXCEEDED|HEADERS_OVERFLOW/.test(code)) return offerFault('bad_response', at)
+  return offerFault('unreachable', at)
+}
+
+/** A failure that we noticed ourselves: a limit of time or size. */
+export function ownFailure(errorClass: 'timeout' | 'bad_response' | 'cut', detail: string): UpstreamFailure {
+  return offerFault(errorClass, { status: 0, detail, retryAfterMs: undefined })
+}
+
+/** The value of a Retry-After header in milliseconds: seconds or a date (RFC 9110, 10.2.3), capped. */
+export function readRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
+  if (typeof value !== 'string') return undefined
+  if (/^\d{1,9}$/.test(value)) return Math.min(Number(value) * 1_000, MAX_RETRY_AFTER_MS)
+  const at = Date.parse(value)
+  return Number.isNaN(at) ? undefined : Math.min(Math.max(0, at - now), MAX_RETRY_AFTER_MS)
+}
+
+type Facts = Pick<UpstreamFailure, 'status' | 'detail' | 'retryAfterMs'>
+
+function offerFault(errorClass: ErrorClass, facts: Facts): UpstreamFailure {
+  return { ...facts, errorClass, fault: 'offer', error: shownError(errorClass, facts.retryAfterMs) }
+}
+
+/** Fixed words: what a provider says in its own failures is not for the buyer. */
+function shownError(errorClass: ErrorClass, retryAfterMs: number | undefined): AppError {
+  const retryAfterSeconds = Math.ceil((retryAfterMs ?? 10_000) / 1_000)
+  switch (errorClass) {
+    case 'rate_limited':
+      return new AppError('rate_limited', {
+        message: 'Every available provider is rate limited.',
+        detail: { limit_source: 'provider' },
+        retryAfterSeconds,
+      })
+    case 'overloaded':
+      return new AppError('overloaded', {
+        message: 'Every available provider is overloaded.',
+        detail: { limit_source: 'provider' },
+        retryAfterSeconds,
+      })
+    case 'timeout':
+      return new AppError('upstream_timeout')
+    default:
+      return new AppError('upstream_error')
+  }
+}
+
+function buyerFault(status: number, said: string, text: string): UpstreamFailure {
+  const isContext = CONTEXT_WORDS.test(text.slice(0, 4_096))
+  const error = isContext
+    ? new AppError('context_length_exceeded')
+    : new AppError('upstream_rejected', said === '' ? {} : { message: `The provider rejected the request: ${said}` })
+  return {
+    errorClass: isContext ? 'context_length' : 'bad_request',
+    status,
+    fault: 'buyer',
+    retryAfterMs: undefined,
+    detail: line(`status ${status}: ${said}`),
+    error,
+  }
+}
+
+/** The `message` of a provider's error body on one line, without anything that looks like a key; else nothing. */
+function providerMessage(text: string): string {
+  const match = /"message"\s*:\s*("(?:[^"\\]|\\.){0,2000}")/.exec(text.slice(0, 8_192))
+  if (!match?.[1]) return ''
+  try {
+    return line(String(JSON.parse(match[1])))
+  } catch {
+    return ''
+  }
+}
+
+function line(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
+  return redact(text.replace(/[\u0000-\u001f\u007f]+/g, ' ')).slice(0, MAX_DETAIL_CHARS)
+}

@@ -1,0 +1,180 @@
+import { lookup as resolveName } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import { Agent } from 'undici'
+import type { Clock } from '#shared/clock.ts'
+import type { OutboundPolicy } from '#shared/outbound-guard.ts'
+import { checkOutboundUrl, isDialable } from '#shared/outbound-guard.ts'
+import type { Offer, UpstreamRequest } from '../call.ts'
+import { readRetryAfter } from './classify.ts'
+import type { OpenCredential } from './credentials.ts'
+
+const CONNECT_TIMEOUT_MS = 2_000
+const KEEP_ALIVE_MS = 60_000
+const MAX_CONNECTIONS_AN_ORIGIN = 4_096
+const MAX_RESPONSE_BYTES = 67_108_864
+const MAX_HEADER_BYTES = 32_768
+const USER_AGENT = 'inference-marketplace/3.1'
+
+/** What of a provider's head means anything to us. */
+export type UpstreamHead = {
+  readonly status: number
+  readonly contentType: string
+  readonly retryAfterMs: number | undefined
+}
+
+/** What happens to a request under way. After `onEnd` or `onError` nothing more is called. */
+export type UpstreamEvents = {
+  onHead(head: UpstreamHead): void
+  onData(chunk: Buffer): void
+  onEnd(): void
+  onError(error: Error): void
+}
+
+/** A hand on a request under way. */
+export type UpstreamFlow = { abort(): void; pause(): void; resume(): void }
+
+export type UpstreamOptions = {
+  /** How long the head may take. */
+  readonly firstByteMs: number
+}
+
+export type Upstream = {
+  /** Sends a request to an offer's provider. Failures, ours included, arrive at `events.onError`, never as a throw. */
+  send(offer: Offer, request: UpstreamRequest, options: UpstreamOptions, events: UpstreamEvents): UpstreamFlow
+  close(): Promise<void>
+}
+
+type Parts = {
+  readonly policy: OutboundPolicy
+  readonly openCredential: OpenCredential
+  readonly clock: Clock
+  /** Hosts on the provider allow-list, as the snapshot has them now. */
+  readonly allowedHosts: () => ReadonlySet<string>
+}
+
+/**
+ * The one client for sellers' hosts. A request's headers are built from nothing; the host is on the allow-list and is the
+ * one that the credential was sealed for; the address is checked as it is dialled; nothing redirects.
+ */
+export function createUpstream({ policy, openCredential, clock, allowedHosts }: Parts): Upstream {
+  const agent = new Agent({
+    connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },
+    connections: MAX_CONNECTIONS_AN_ORIGIN,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // Time between chunks is watched by the relay, which knows content from comments.
+    bodyTimeout: 0,
+    maxResponseSize: MAX_RESPONSE_BYTES,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  })
+  const findAddress = addressBook(policy, allowedHosts)
+
+  return {
+    send(offer, request, { firstByteMs }, events) {
+      let controller: { abort(reason: Error): void; pause(): void; resume(): void } | undefined
+      let isOver = false
+      const fail = (error: Error): void => {
+        if (isOver) return
+        isOver = true
+        events.onError(error)
+      }
+      try {
+        const address = findAddress(offer)
+        agent.dispatch(
+          {
+            origin: address.origin,
+            path: address.path + request.path,
+            method: 'POST',
+            headers: {
+              'content-type': request.contentType,
+              accept: request.accept,
+              'accept-encoding': 'identity',
+              'user-agent': USER_AGENT,
+              authorization: `Bearer ${openCredential(offer.credential).reveal()}`,
+            },
+            body: request.body,
+            headersTimeout: firstByteMs,
+          },
+          {
+            onRequestStart(started) {
+              controller = started
+              if (isOver) started.abort(new Error('aborted'))
+            },
+            onResponseStart(_controller, status, headers) {
+              if (isOver || status < 200) return
+              const encoding = headers['content-encoding']
+              if (encoding !== undefined && encoding !== 'identity') {
+                fail(Object.assign(new Error('an encoded answer'), { code: 'RESPONSE_EXCEEDED' }))
+                controller?.abort(new Error('aborted'))
+                return
+              }
+              const type = headers['content-type']
+              events.onHead({
+                status,
+                contentType: typeof type === 'string' ? type.toLowerCase() : '',
+                retryAfterMs: readRetryAfter(headers['retry-after'], clock.now()),
+              })
+            },
+            onResponseData(_controller, chunk) {
+              if (!isOver) events.onData(chunk)
+            },
+            onResponseEnd() {
+              if (isOver) return
+              isOver = true
+              events.onEnd()
+            },
+            onResponseError: (_controller, error) => fail(error),
+          },
+        )
+      } catch (thrown) {
+        queueMicrotask(() => fail(thrown instanceof Error ? thrown : new Error('dispatch failed')))
+      }
+      return {
+        abort() {
+          isOver = true
+          controller?.abort(new Error('aborted'))
+        },
+        pause: () => controller?.pause(),
+        resume: () => controller?.resume(),
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+/** Checks offers' base URLs, once for each URL and state of the allow-list. */
+function addressBook(policy: OutboundPolicy, allowedHosts: () => ReadonlySet<string>) {
+  let hosts: ReadonlySet<string> | undefined
+  let known = new Map<string, { origin: string; host: string; path: string }>()
+  return (offer: Offer): { origin: string; path: string } => {
+    if (hosts !== allowedHosts()) {
+      hosts = allowedHosts()
+      known = new Map()
+    }
+    let address = known.get(offer.baseUrl)
+    if (address === undefined) {
+      const url = checkOutboundUrl(offer.baseUrl, allowedHosts(), policy)
+      if (url === undefined) throw new Error('the base URL may not be dialled')
+      address = { origin: url.origin, host: url.host, path: url.pathname.replace(/\/+$/, '') }
+      known.set(offer.baseUrl, address)
+    }
+    // A stored key is never sent to a host that is not the one it was stored for.
+    if (offer.credential.host !== address.host) throw new Error('the credential belongs to another host')
+    return address
+  }
+}
+
+/** Resolves a name only when every address of it may be dialled. Literal addresses never come here: the URL check has them. */
+function guardedLookup(policy: OutboundPolicy): LookupFunction {
+  return (hostname, options, callback) => {
+    resolveName(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, '', 4)
+      const first = addresses[0]
+      if (first === undefined || addresses.some(({ address }) => !isDialable(address, policy))) {
+        return callback(Object.assign(new Error('an address that may not be dialled'), { code: 'EADDRREFUSED' }), '', 4)
+      }
+      if (options.all) return callback(null, addresses)
+      return callback(null, first.address, first.family)
+    })
+  }
+}

@@ -1,0 +1,76 @@
+import { AppError } from '#shared/errors.ts'
+import { isRecord } from '../../dialects/json-members.ts'
+
+/** Limits of a conversation. */
+const MAX_MESSAGES = 10_000
+const MAX_PARTS = 2_000
+const MAX_TEXT_CHARS = 2_097_152
+const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
+
+/** What a conversation holds beside text. */
+export type Content = { images: number; inlinedChars: number }
+
+/**
+ * Checks the messages of a chat request and counts what is not text: images, and the characters of inlined data, which
+ * do not become tokens one by one. Nothing is copied: messages are forwarded as they came.
+ */
+export function checkMessages(messages: unknown): Content {
+  if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages is a list of at least one message.')
+  if (messages.length > MAX_MESSAGES) throw invalid(`messages holds at most ${MAX_MESSAGES}.`)
+  const content: Content = { images: 0, inlinedChars: 0 }
+  for (let index = 0; index < messages.length; index++) checkMessage(messages[index], index, content)
+  return content
+}
+
+function checkMessage(message: unknown, index: number, content: Content): void {
+  if (!isRecord(message)) throw invalid('A message is an object.', `messages[${index}]`)
+  const role = message['role']
+  if (!ROLES.has(role)) throw invalid('The role of a message is not known.', `messages[${index}].role`)
+  const body = message['content']
+  // An assistant's turn may consist of calls alone.
+  const mayBeEmpty = role === 'assistant' && (body === null || body === undefined)
+  if (typeof body === 'string') checkText(body, index)
+  else if (Array.isArray(body)) checkParts(body, index, content)
+  else if (!mayBeEmpty) throw invalid('content is a text or a list of parts.', `messages[${index}].content`)
+}
+
+function checkText(text: string, index: number): void {
+  if (text.length > MAX_TEXT_CHARS) {
+    throw new AppError('request_too_large', {
+      message: `A text of a message has at most ${MAX_TEXT_CHARS} characters.`,
+      param: `messages[${index}].content`,
+    })
+  }
+}
+
+function checkParts(parts: readonly unknown[], index: number, content: Content): void {
+  const param = `messages[${index}].content`
+  if (parts.length > MAX_PARTS) throw invalid(`A message has at most ${MAX_PARTS} parts.`, param)
+  for (const part of parts) {
+    if (!isRecord(part) || typeof part['type'] !== 'string') throw invalid('A part has a type.', param)
+    const text = part['text']
+    if (part['type'] === 'text') {
+      if (typeof text !== 'string') throw invalid('A text part has a text.', param)
+      checkText(text, index)
+    } else if (part['type'] === 'image_url' || part['type'] === 'input_image' || part['type'] === 'image') {
+      content.images++
+      content.inlinedChars += checkImage(part, param)
+    }
+  }
+}
+
+/** Characters of inlined data. The URL is forwarded unfetched; only its presence is checked. */
+function checkImage(part: Readonly<Record<string, unknown>>, param: string): number {
+  const image = part['image_url']
+  const url = isRecord(image) ? image['url'] : image
+  if (typeof url === 'string' && url !== '') return url.startsWith('data:') ? url.length : 0
+  const inner = isRecord(image) ? image : isRecord(part['image']) ? part['image'] : {}
+  if (part['file_id'] !== undefined || inner['file_id'] !== undefined) {
+    throw new AppError('unresolvable_file_reference', { param })
+  }
+  throw invalid('An image part has image_url.url.', param)
+}
+
+function invalid(message: string, param = 'messages'): AppError {
+  return new AppError('invalid_request', { message, param })
+}

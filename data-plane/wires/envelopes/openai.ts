@@ -1,0 +1,23 @@
+import type { AppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
+import type { Envelope } from '../wire.ts'
+import { paymentRequired } from './payment-required.ts'
+
+/** The body of the /v1 error envelope, also as the payload of a stream's error event. */
+export function openAiErrorBody(error: AppError, requestId: RequestId): string {
+  const { code, message, type, param, detail } = error
+  return JSON.stringify({
+    error: { ...detail, message, type, param: param ?? null, code, request_id: requestId },
+    request_id: requestId,
+  })
+}
+
+/** Refusals of the OpenAI-shaped surface; without a credential the answer is the x402 document. */
+export const openAiEnvelope: Envelope = (error, requestId) => {
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  if (error.retryAfterSeconds !== undefined)
+    headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)))
+  if (error.code === 'payment_required') return paymentRequired(error, requestId)
+  if (error.status === 401) headers['www-authenticate'] = 'Bearer'
+  return { status: error.status, headers, body: openAiErrorBody(error, requestId) }
+}

@@ -1,0 +1,38 @@
+import type { AppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
+import type { Refusal } from '../wire.ts'
+
+const X402_VERSION = 2
+
+/**
+ * The 402 of a call without a credential (x402, version 2): `detail` carries `accepts`, the `resource` asked for, and
+ * headers that rails add. The document stands in the body and, as base64, in the header.
+ */
+export function paymentRequired(error: AppError, requestId: RequestId): Refusal {
+  const { accepts = [], resource, headers } = error.detail
+  const document = JSON.stringify({
+    x402Version: X402_VERSION,
+    error: 'payment_required',
+    accepts,
+    resource,
+    request_id: requestId,
+  })
+  const encoded = Buffer.from(document, 'utf8').toString('base64')
+  return {
+    status: 402,
+    headers: {
+      'content-type': 'application/json',
+      'payment-required': encoded,
+      'x-payment-required': encoded,
+      ...ownHeaders(headers),
+    },
+    body: document,
+  }
+}
+
+function ownHeaders(headers: unknown): Record<string, string> {
+  if (typeof headers !== 'object' || headers === null) return {}
+  return Object.fromEntries(
+    Object.entries(headers).filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}

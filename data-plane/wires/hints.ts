@@ -1,0 +1,126 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { AppError } from '#shared/errors.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { MAX_MICRO_USD, microUsd } from '#shared/money.ts'
+import type { RoutingHints } from '../call.ts'
+import { isRecord } from '../dialects/json-members.ts'
+
+/** The most providers that one hint may name. */
+const MAX_HINT_ENTRIES = 200
+const MAX_HINT_LENGTH = 2_048
+
+/** Body fields that steer routing: none of them is ever forwarded. */
+export const ROUTING_FIELDS: ReadonlySet<string> = new Set([
+  'provider',
+  'provider_url',
+  'provider_base_url',
+  'providers_blocked',
+  'provider_order',
+  'allow_untrusted',
+  'min_discount_pct',
+  'max_price_per_1m',
+  'usage',
+])
+
+const NO_HINTS: RoutingHints = { only: [], blocked: [], order: [], allowsUntrusted: undefined }
+
+/**
+ * Reads the routing fields of a text request: `provider` as a name, a list or OpenRouter's object, the two URL forms,
+ * the block list, the order and the trust switch. Whatever cannot be read is refused, never ignored.
+ */
+export function readHints(body: Readonly<Record<string, unknown>>): RoutingHints {
+  if (!hasHint(body)) return NO_HINTS
+  const only: (readonly string[])[] = []
+  const blocked = readNames(body['providers_blocked'], 'providers_blocked') ?? []
+  const order = readNames(body['provider_order'], 'provider_order') ?? []
+  const provider = body['provider']
+  if (isRecord(provider)) {
+    const onlyNames = readNames(provider['only'], 'provider.only')
+    if (onlyNames) only.push(onlyNames)
+    blocked.push(...(readNames(provider['ignore'], 'provider.ignore') ?? []))
+    const objectOrder = readNames(provider['order'], 'provider.order') ?? []
+    order.push(...objectOrder)
+    // OpenRouter's order is the whole list when fallbacks are not allowed.
+    if (provider['allow_fallbacks'] === false && objectOrder.length > 0) only.push(objectOrder)
+  } else {
+    const names = readNames(provider, 'provider')
+    if (names && names.length > 0) only.push(names)
+  }
+  for (const field of ['provider_url', 'provider_base_url'] as const) {
+    const url = body[field]
+    if (url === undefined || url === null) continue
+    if (typeof url !== 'string' || url === '' || url.length > MAX_HINT_LENGTH) throw unreadable(field)
+    only.push([url])
+  }
+  return { only, blocked, order, allowsUntrusted: readSwitch(body['allow_untrusted'], 'allow_untrusted') }
+}
+
+function hasHint(body: Readonly<Record<string, unknown>>): boolean {
+  return (
+    body['provider'] !== undefined ||
+    body['provider_url'] !== undefined ||
+    body['provider_base_url'] !== undefined ||
+    body['providers_blocked'] !== undefined ||
+    body['provider_order'] !== undefined ||
+    body['allow_untrusted'] !== undefined
+  )
+}
+
+function readNames(value: unknown, param: string): string[] | undefined {
+  if (value === undefined || value === null) return undefined
+  const list = Array.isArray(value) ? value : [value]
+  if (list.length > MAX_HINT_ENTRIES) throw unreadable(param)
+  const names: string[] = []
+  for (const name of list) {
+    if (typeof name !== 'string' || name.trim() === '' || name.length > MAX_HINT_LENGTH) throw unreadable(param)
+    names.push(name)
+  }
+  return names
+}
+
+function readSwitch(value: unknown, param: string): boolean | undefined {
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'boolean') throw unreadable(param)
+  return value
+}
+
+function unreadable(param: string): AppError {
+  return new AppError('invalid_request', { message: `${param} cannot be read.`, param })
+}
+
+/**
+ * The minimum discounts of a request in whole percent: the body's field, the header and the path segment. The strictest
+ * counts, and it is the pipeline's to choose, because the key may carry one too.
+ */
+export function readFloors(
+  body: Readonly<Record<string, unknown>>,
+  headers: IncomingHttpHeaders,
+  pathFloorPercent: number | undefined,
+): readonly (number | undefined)[] {
+  const given = body['min_discount_pct']
+  const header = headers['x-min-discount']
+  if (given === undefined && header === undefined && pathFloorPercent === undefined) return []
+  if (given !== undefined && (typeof given !== 'number' || !Number.isInteger(given) || given < 0 || given > 100)) {
+    throw new AppError('invalid_minimum_discount', { param: 'min_discount_pct' })
+  }
+  return [given, header === undefined ? undefined : parseFloor(header), pathFloorPercent]
+}
+
+/** Reads plain digits from 0 to 100 without leading zeros. Throws `invalid_minimum_discount`. */
+export function parseFloor(text: string | readonly string[]): number {
+  if (typeof text !== 'string' || !/^(?:0|[1-9]\d?|100)$/.test(text)) throw new AppError('invalid_minimum_discount')
+  return Number(text)
+}
+
+/** The buyer's own ceiling for this call, from `X-MKT-Max-Cost-Micro`: a whole number of micro-USD. */
+export function readMaxCost(headers: IncomingHttpHeaders): MicroUsd | undefined {
+  const header = headers['x-mkt-max-cost-micro']
+  if (header === undefined) return undefined
+  if (typeof header !== 'string' || !/^(?:0|[1-9]\d{0,13})$/.test(header) || BigInt(header) >= MAX_MICRO_USD) {
+    throw new AppError('invalid_request', {
+      message: 'X-MKT-Max-Cost-Micro is a whole number of micro-USD.',
+      param: 'X-MKT-Max-Cost-Micro',
+    })
+  }
+  return microUsd(BigInt(header))
+}

@@ -1,7 +1,7 @@
-import type { Generated, JSONColumnType } from 'kysely'
+import type { Generated, JSONColumnType, Selectable } from 'kysely'
 import { sql } from 'kysely'
 import type { Attempt, Explanation, UsageEvent } from '#shared/contract/usage-event.ts'
-import type { AccountId } from '#shared/ids.ts'
+import type { AccountId, RequestId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
 /** One call as it was charged: written once, never changed. Amounts are micro-USD, durations milliseconds. */
@@ -139,15 +139,16 @@ const COLUMNS = [
 export type NewSettlement = { readonly [Column in (typeof COLUMNS)[number]]: unknown } & { readonly rid: string }
 
 /**
- * Inserts settlements in the order of their request ids and passes over those that exist. Answers the ids that are new.
+ * Inserts settlements in the order of their request ids and passes over those that exist. Answers the ids that are new,
+ * with their time of posting.
  * A rival that inserts the same id is waited for, so that exactly one of two sees it as new.
  */
-export async function insertSettlements(trx: Trx, settlements: readonly NewSettlement[]): Promise<Set<string>> {
+export async function insertSettlements(trx: Trx, settlements: readonly NewSettlement[]): Promise<Map<string, Date>> {
   const columns = sql.join(COLUMNS.map((name) => sql.ref(name)))
-  const { rows } = await sql<{ rid: string }>`insert into settlement (${columns})
+  const { rows } = await sql<{ rid: string; posted_at: Date }>`insert into settlement (${columns})
     select ${columns} from jsonb_populate_recordset(null::settlement, ${JSON.stringify(settlements)}::jsonb)
-    order by rid on conflict (rid) do nothing returning rid`.execute(trx)
-  return new Set(rows.map((row) => row.rid))
+    order by rid on conflict (rid) do nothing returning rid, posted_at`.execute(trx)
+  return new Map(rows.map((row) => [row.rid, row.posted_at]))
 }
 
 /** What is known of request ids that are settled: payload hash, account and time of posting. */
@@ -195,9 +196,12 @@ export type Poison = {
 /** Keeps events that cannot be posted; a repeat of the same bytes is counted. */
 export async function insertPoison(db: Database | Trx, poison: readonly Poison[]): Promise<void> {
   if (poison.length === 0) return
+  // Once each and in one order: a statement cannot touch a row twice, and two of them must not wait for each other.
+  const rows = [...new Map(poison.map((row) => [row.payloadHash, row])).values()]
+  rows.sort((left, right) => (left.payloadHash < right.payloadHash ? -1 : 1))
   await db
     .insertInto('usage_poison')
-    .values(poison.map(({ payloadHash, ...rest }) => ({ payload_hash: payloadHash, ...rest })))
+    .values(rows.map(({ payloadHash, ...rest }) => ({ payload_hash: payloadHash, ...rest })))
     .onConflict((conflict) =>
       conflict.column('payload_hash').doUpdateSet({
         last_seen_at: sql`now()`,
@@ -205,4 +209,56 @@ export async function insertPoison(db: Database | Trx, poison: readonly Poison[]
       }),
     )
     .execute()
+}
+
+/** What a buyer may know of a settled call: the columns of a lookup. */
+const LOOKUP_COLUMNS = [
+  'rid',
+  'model',
+  'provider',
+  'rail',
+  'outcome',
+  'error_code',
+  'finish_reason',
+  'charge',
+  'list_cost',
+  'is_streamed',
+  'attempts',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'audio_input_tokens',
+  'audio_output_tokens',
+  'ttft_ms',
+  'duration_ms',
+  'started_at',
+  'posted_at',
+] as const
+export type SettledCall = Pick<Selectable<SettlementTable>, (typeof LOOKUP_COLUMNS)[number]>
+
+/** The settled call of an account; undefined for another's. */
+export async function findSettledCall(
+  db: Database,
+  account: AccountId,
+  rid: RequestId,
+): Promise<SettledCall | undefined> {
+  return db
+    .selectFrom('settlement')
+    .select(LOOKUP_COLUMNS)
+    .where('rid', '=', rid)
+    .where('account', '=', account)
+    .executeTakeFirst()
+}
+
+/** An account's settled calls from the newest down, before `before`. */
+export async function listSettledCalls(
+  db: Database,
+  account: AccountId,
+  page: { readonly before: string | undefined; readonly limit: number },
+): Promise<SettledCall[]> {
+  let query = db.selectFrom('settlement').select(LOOKUP_COLUMNS).where('account', '=', account)
+  if (page.before !== undefined) query = query.where('rid', '<', page.before)
+  return query.orderBy('rid', 'desc').limit(page.limit).execute()
 }

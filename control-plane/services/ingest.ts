@@ -1,0 +1,212 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import type { AccountId } from '#shared/ids.ts'
+import { parseRequestId } from '#shared/ids.ts'
+import { microUsd } from '#shared/money.ts'
+import type { Balance } from '../db/accounts.ts'
+import { deleteAccountChanges, findBalances, findKinds, lockAccounts } from '../db/accounts.ts'
+import type { Trx } from '../db/database.ts'
+import { isTransient, refusalOf, transact } from '../db/database.ts'
+import { insertTransactions, moveBalances } from '../db/ledger.ts'
+import type { Poison } from '../db/settlements.ts'
+import { findSettled, insertConflicts, insertPoison, insertSettlements } from '../db/settlements.ts'
+import type { Ctx } from '../operation.ts'
+import type { PostedChange } from '../ports/gate.ts'
+import { splitCharges } from './charge-entries.ts'
+import { lookupOfEvent } from './lookup.ts'
+import type { ReadEvent } from './usage-reading.ts'
+import { brokenAccount, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
+
+export type IngestCtx = Pick<Ctx, 'db' | 'gate' | 'log'>
+
+/** Events to post, as the bytes that were captured, and where they came from, for what is set aside. */
+export type Batch = { readonly events: readonly string[]; readonly source: string }
+
+/** How many events of a batch went where. */
+export type PostReport = {
+  posted: number
+  /** Posted before, with the same bytes. */
+  repeats: number
+  conflicts: number
+  poisoned: number
+}
+
+/** Most times one transaction is tried, and the first wait between two tries, doubled each time. */
+const MAX_TRIES = 6
+const FIRST_WAIT_MS = 20
+
+/**
+ * Posts usage events: settlement rows, ledger entries and balances in one transaction, then tells the gate. Any batch
+ * may be given again, in any order, in part, or twice at once. Events that cannot be posted are set aside without
+ * holding up the others. Throws when Postgres or the gate is away; then the same batch is to be given again.
+ */
+export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostReport> {
+  const poison: Poison[] = []
+  const readable: ReadEvent[] = []
+  for (const text of batch.events) {
+    const read = readEvent(text, batch.source)
+    if (isPoison(read)) poison.push(read)
+    else readable.push(read)
+  }
+  // In the order of request ids everywhere, so that two posters of the same events meet in the same order.
+  readable.sort((left, right) => (left.event.rid < right.event.rid ? -1 : 1))
+  const events = await withoutStrangers(ctx, batch, readable, poison)
+  const booked = await bookApart(ctx, batch, events, poison)
+  await withRetries(() => insertPoison(ctx.db, poison))
+  if (poison.length > 0) {
+    const reasons = poison.map((row) => ({ rid: row.rid, reason: row.reason, detail: row.detail }))
+    ctx.log.error({ source: batch.source, reasons }, 'usage events were set aside')
+  }
+  await acknowledge(ctx, booked)
+  return report(booked, poison)
+}
+
+/** What became of an event: `new` and `repeat` have their row, a `conflict` stands against the row of another. */
+type Fate = 'new' | 'repeat' | 'conflict'
+type BookedEvent = { readonly read: ReadEvent; readonly fate: Fate; readonly postedAt: Date }
+type Booked = { readonly events: readonly BookedEvent[]; readonly balances: readonly Balance[] }
+
+/** The events whose accounts exist and are of the right kind; the others go to `poison`. */
+async function withoutStrangers(
+  ctx: IngestCtx,
+  batch: Batch,
+  events: readonly ReadEvent[],
+  poison: Poison[],
+): Promise<ReadEvent[]> {
+  const named = new Set(events.flatMap(({ event }) => [event.account, event.sellerAccount ?? event.account]))
+  const kinds = await withRetries(() => findKinds(ctx.db, [...named]))
+  return events.filter((read) => {
+    const broken = brokenAccount(read.event, kinds)
+    if (broken !== undefined) poison.push(poisonOf(read, { rid: read.event.rid, source: batch.source, ...broken }))
+    return broken === undefined
+  })
+}
+
+/** Books all events together; when the database refuses that for good, in halves, down to the one it refuses. */
+async function bookApart(
+  ctx: IngestCtx,
+  batch: Batch,
+  events: readonly ReadEvent[],
+  poison: Poison[],
+): Promise<Booked> {
+  if (events.length === 0) return { events: [], balances: [] }
+  try {
+    return await withRetries(() => transact(ctx.db, (trx) => book(trx, events, batch.source)))
+  } catch (error) {
+    const refusal = refusalOf(error)
+    if (refusal === undefined || isTransient(error)) throw error
+    const [only] = events
+    if (events.length === 1 && only !== undefined) {
+      const detail = `${refusal.code} ${refusal.constraint ?? ''}`.trim()
+      poison.push(poisonOf(only, { rid: only.event.rid, reason: 'refused', detail, source: batch.source }))
+      return { events: [], balances: [] }
+    }
+    const middle = Math.ceil(events.length / 2)
+    const first = await bookApart(ctx, batch, events.slice(0, middle), poison)
+    const second = await bookApart(ctx, batch, events.slice(middle), poison)
+    return { events: [...first.events, ...second.events], balances: [...first.balances, ...second.balances] }
+  }
+}
+
+/** The one transaction: rows by request id, then accounts in the order of their ids, so that posters never deadlock. */
+async function book(trx: Trx, events: readonly ReadEvent[], source: string): Promise<Booked> {
+  const byRid = new Map<string, ReadEvent>()
+  for (const read of events) if (!byRid.has(read.event.rid)) byRid.set(read.event.rid, read)
+  const inserted = await insertSettlements(trx, [...byRid.values()].map(settlementOf))
+  const fresh = [...byRid.values()].filter((read) => inserted.has(read.event.rid))
+  const others = events.filter((read) => byRid.get(read.event.rid) !== read || !inserted.has(read.event.rid))
+  const fates: BookedEvent[] = fresh.map((read) => ({
+    read,
+    fate: 'new',
+    postedAt: inserted.get(read.event.rid) ?? new Date(0),
+  }))
+  if (others.length > 0) fates.push(...(await compareWithSettled(trx, others, source)))
+  return { events: fates, balances: await moveMoney(trx, fresh) }
+}
+
+async function compareWithSettled(trx: Trx, events: readonly ReadEvent[], source: string): Promise<BookedEvent[]> {
+  const settled = await findSettled(
+    trx,
+    events.map((read) => read.event.rid),
+  )
+  const fates: BookedEvent[] = []
+  for (const read of events) {
+    const row = settled.get(read.event.rid)
+    if (row === undefined) continue
+    const fate = row.payloadHash === read.payloadHash ? 'repeat' : 'conflict'
+    fates.push({ read, fate, postedAt: row.postedAt })
+  }
+  const conflicts = fates.filter(({ fate }) => fate === 'conflict').map(({ read }) => read)
+  await insertConflicts(
+    trx,
+    conflicts.map(({ event, text, payloadHash }) => ({ rid: event.rid, payloadHash, event: text, source })),
+  )
+  return fates
+}
+
+async function moveMoney(trx: Trx, events: readonly ReadEvent[]): Promise<Balance[]> {
+  const charged = events.map(({ event }) => event).filter((event) => event.chargeMicro > 0n)
+  if (charged.length === 0) return []
+  const parties = new Set(charged.flatMap((event) => [event.account, event.sellerAccount ?? event.account]))
+  const locked = await lockAccounts(trx, [...parties])
+  const { entries, movements } = splitCharges(charged, locked)
+  await insertTransactions(
+    trx,
+    charged.map((event) => ({ id: event.rid, kind: 'settle', note: null })),
+    entries,
+  )
+  return moveBalances(trx, movements)
+}
+
+/** Tells the gate of every request id that has a row now, whoever wrote it, with a balance that contains it. */
+async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
+  const newest = new Map<string, Balance>()
+  for (const row of booked.balances) {
+    const known = newest.get(row.account)
+    if (known === undefined || row.version > known.version) newest.set(row.account, row)
+  }
+  const others = new Set(booked.events.map(({ read }) => read.event.account).filter((account) => !newest.has(account)))
+  if (others.size > 0) {
+    for (const row of await withRetries(() => findBalances(ctx.db, [...others]))) newest.set(row.account, row)
+  }
+  const changes: PostedChange[] = []
+  for (const { read, fate, postedAt } of booked.events) {
+    const balance = newest.get(read.event.account)
+    const rid = parseRequestId(read.event.rid)
+    if (balance === undefined || rid === undefined) continue
+    // What the gate keeps of a contradicting event is not what was booked, so its lookup is left alone.
+    const lookup = fate === 'conflict' ? {} : { lookup: JSON.stringify(lookupOfEvent(read.event, postedAt.getTime())) }
+    changes.push({ ...changeOf(balance), rid, ...lookup })
+  }
+  if (changes.length === 0) return
+  await ctx.gate.ack(changes)
+  const told = new Set(changes.map((change) => change.account))
+  await deleteAccountChanges(
+    ctx.db,
+    booked.balances.filter((row) => told.has(row.account)),
+  )
+}
+
+function changeOf({ account, balance, version }: Balance): {
+  account: AccountId
+  balanceMicro: ReturnType<typeof microUsd>
+  version: bigint
+} {
+  return { account, balanceMicro: microUsd(balance), version }
+}
+
+function report(booked: Booked, poison: readonly Poison[]): PostReport {
+  const count = (fate: Fate) => booked.events.filter((event) => event.fate === fate).length
+  return { posted: count('new'), repeats: count('repeat'), conflicts: count('conflict'), poisoned: poison.length }
+}
+
+/** Runs work that may be repeated, again and again while Postgres says that trying again may help. */
+async function withRetries<Result>(run: () => Promise<Result>): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run()
+    } catch (error) {
+      if (attempt >= MAX_TRIES || !isTransient(error)) throw error
+      await wait(FIRST_WAIT_MS * 2 ** (attempt - 1))
+    }
+  }
+}

@@ -1,0 +1,126 @@
+import { z } from 'zod'
+import type { LookupRecord } from '#shared/contract/lookup.ts'
+import { LookupRecordSchema } from '#shared/contract/lookup.ts'
+import type { Attempt, UsageEvent } from '#shared/contract/usage-event.ts'
+import { AppError } from '#shared/errors.ts'
+import { parseRequestId } from '#shared/ids.ts'
+import { inputTokens, outputTokens } from '#shared/usage.ts'
+import type { SettledCall } from '../db/settlements.ts'
+import { findSettledCall, listSettledCalls } from '../db/settlements.ts'
+import { defineOperation } from '../operation.ts'
+
+/** What decides how a booked call reads: a call without a charge was free, or had failed. */
+function statusOf(charge: bigint, outcome: UsageEvent['outcome']): LookupRecord['settlement_status'] {
+  if (charge > 0n) return 'settled'
+  return outcome === 'failed' ? 'failed' : 'free'
+}
+
+const TYPE_OF_RAIL = { credit: 'credit', 'x402-exact': 'x402', 'x402-upto': 'x402', mpp: 'mpp' } as const
+
+function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
+  return attempts.map(({ provider, status, ms }) => ({ provider, status, ms }))
+}
+
+/** The lookup record of a call that has just been booked at `postedAt` (Unix milliseconds). */
+export function lookupOfEvent(event: UsageEvent, postedAt: number): LookupRecord {
+  const status = statusOf(event.chargeMicro, event.outcome)
+  return {
+    request_id: event.rid,
+    model: event.model,
+    provider: event.provider,
+    settlement_status: status,
+    settlement_type: TYPE_OF_RAIL[event.rail],
+    settlement_error: status === 'failed' ? event.errorCode : null,
+    confirmed_at: status === 'settled' ? postedAt : null,
+    buyer_cost_micro: Number(event.chargeMicro),
+    list_cost_micro: Number(event.listMicro),
+    tx_hash: null,
+    attempts: publicAttempts(event.attempts),
+    created_at: event.startedAt,
+    streamed: event.isStreamed,
+    cancelled: event.outcome === 'cancelled',
+    finish_reason: event.finishReason,
+    input_tokens: inputTokens(event.usage),
+    output_tokens: outputTokens(event.usage),
+    cache_read_tokens: event.usage.cacheRead ?? 0,
+    reasoning_tokens: event.usage.reasoning ?? 0,
+    ttft_ms: event.ttftMs,
+    duration_ms: Math.max(0, event.endedAt - event.startedAt),
+  }
+}
+
+/** The same record from the settlement row. */
+export function lookupOfCall(call: SettledCall): LookupRecord {
+  const status = statusOf(call.charge, call.outcome)
+  return {
+    request_id: call.rid,
+    model: call.model,
+    provider: call.provider,
+    settlement_status: status,
+    settlement_type: TYPE_OF_RAIL[call.rail],
+    settlement_error: status === 'failed' ? call.error_code : null,
+    confirmed_at: status === 'settled' ? call.posted_at.getTime() : null,
+    buyer_cost_micro: Number(call.charge),
+    list_cost_micro: Number(call.list_cost),
+    tx_hash: null,
+    attempts: publicAttempts(call.attempts),
+    created_at: call.started_at.getTime(),
+    streamed: call.is_streamed,
+    cancelled: call.outcome === 'cancelled',
+    finish_reason: call.finish_reason,
+    input_tokens: Number(
+      call.input_tokens + call.cache_read_tokens + call.cache_write_tokens + call.audio_input_tokens,
+    ),
+    output_tokens: Number(call.output_tokens + call.reasoning_tokens + call.audio_output_tokens),
+    cache_read_tokens: Number(call.cache_read_tokens),
+    reasoning_tokens: Number(call.reasoning_tokens),
+    ttft_ms: call.ttft_ms,
+    duration_ms: call.duration_ms,
+  }
+}
+
+/** One call of the buyer by its request id, once it is booked. `not_found` for an unknown or a foreign one. */
+export const getRequest = defineOperation({
+  name: 'request.get',
+  access: 'buyer',
+  input: z.strictObject({ id: z.string().max(64) }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<LookupRecord> => {
+    const rid = parseRequestId(input.id)
+    const call = rid === undefined ? undefined : await findSettledCall(ctx.db, actor.account, rid)
+    if (call === undefined) throw new AppError('not_found')
+    return lookupOfCall(call)
+  },
+})
+
+export const RequestPageSchema = z.object({
+  requests: z.array(LookupRecordSchema),
+  /** Hand it in as `before` for the next page; null on the last. */
+  next: z.string().nullable(),
+})
+export type RequestPage = z.infer<typeof RequestPageSchema>
+
+/** The buyer's booked calls from the newest down; a page goes on before the request id `before`. */
+export const listRequests = defineOperation({
+  name: 'request.list',
+  access: 'buyer',
+  input: z.strictObject({
+    limit: z.number().int().min(1).max(100).default(20),
+    before: z
+      .string()
+      .refine((text) => parseRequestId(text) !== undefined, 'not a request id')
+      .optional(),
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<RequestPage> => {
+    // One more than asked for tells whether another page follows.
+    const calls = await listSettledCalls(ctx.db, actor.account, { before: input.before, limit: input.limit + 1 })
+    const shown = calls.slice(0, input.limit)
+    return {
+      requests: shown.map(lookupOfCall),
+      next: calls.length > input.limit ? (shown.at(-1)?.rid ?? null) : null,
+    }
+  },
+})

@@ -1,0 +1,80 @@
+import type { Model } from '#shared/catalog/model.ts'
+import { AppError } from '#shared/errors.ts'
+import { formatUnitPrice } from '#shared/money.ts'
+import type { ReferencePrice } from '#shared/pricing.ts'
+import type { Read } from './read.ts'
+import { memoize } from './read.ts'
+
+const MAX_AGE_SECONDS = 60
+
+/** `GET /v1/models`: the whole catalogue in OpenRouter's shape, sandbox models last. */
+export const listModels: Read = ({ market }) => {
+  const { models, prices } = market()
+  return { json: catalog(models, prices), maxAgeSeconds: MAX_AGE_SECONDS }
+}
+
+/** `GET /v1/models/{id}`: one model under any of its names. */
+export const readModel: Read = ({ market }, { params }) => {
+  const { resolve, prices } = market()
+  const model = resolve(params['id'] ?? '')
+  if (!model) throw new AppError('not_found', { message: 'The model does not exist.' })
+  return { json: JSON.stringify(catalogEntry(model, prices.get(model.id))), maxAgeSeconds: MAX_AGE_SECONDS }
+}
+
+/** `GET /api/inference/v1/models`: the plain list. */
+export const listInferenceModels: Read = ({ market }) => ({
+  json: plainList(market().models),
+  maxAgeSeconds: MAX_AGE_SECONDS,
+})
+
+const catalog = memoize((models: readonly Model[], prices: ReadonlyMap<string, ReferencePrice>) =>
+  JSON.stringify({
+    object: 'list',
+    data: inListOrder(models).map((model) => catalogEntry(model, prices.get(model.id))),
+  }),
+)
+
+const plainList = memoize((models: readonly Model[]) =>
+  JSON.stringify({
+    object: 'list',
+    data: inListOrder(models).map(({ id, created, lab }) => ({ id, object: 'model', created, owned_by: lab })),
+  }),
+)
+
+function inListOrder(models: readonly Model[]): Model[] {
+  return [...models].sort(
+    (left, right) =>
+      Number(left.isSandbox) - Number(right.isSandbox) || right.created - left.created || (left.id < right.id ? -1 : 1),
+  )
+}
+
+function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
+  const unit = price?.unitPrices ?? {}
+  const show = (value: Parameters<typeof formatUnitPrice>[0] | undefined) =>
+    value === undefined ? undefined : formatUnitPrice(value)
+  return {
+    id: model.id,
+    object: 'model',
+    canonical_slug: `${model.lab}/${model.id}`,
+    name: model.name,
+    description: model.description,
+    created: model.created,
+    owned_by: model.lab,
+    context_length: model.contextLength,
+    max_completion_tokens: model.maxCompletionTokens,
+    architecture: { input_modalities: model.inputModalities, output_modalities: model.outputModalities },
+    pricing: {
+      prompt: show(unit.input) ?? '0',
+      completion: show(unit.output) ?? '0',
+      input_cache_read: show(unit.cacheRead),
+      input_cache_write: show(unit.cacheWrite),
+      internal_reasoning: show(unit.reasoning),
+      image: show(unit.images),
+      request: show(unit.calls),
+    },
+    top_provider: { context_length: model.contextLength, max_completion_tokens: model.maxCompletionTokens },
+    supported_features: model.features,
+    supported_parameters: model.parameters,
+    endpoints: model.endpoints,
+  }
+}

@@ -1,0 +1,54 @@
+import type { Model } from '#shared/catalog/model.ts'
+import type { OfferRow } from '#shared/contract/snapshot.ts'
+import type { TokenPrices } from '#shared/market-view.ts'
+import { tokenPrices } from '#shared/market-view.ts'
+import type { ReferencePrice } from '#shared/pricing.ts'
+import type { Read } from './read.ts'
+import { memoize } from './read.ts'
+
+const MAX_AGE_SECONDS = 60
+const MICRO_PER_USD = 1e6
+
+/** `GET /v1/prices`: for each model what each provider's best offer costs, in USD per million tokens. */
+export const listPrices: Read = ({ market }) => {
+  const { models, offers, prices } = market()
+  return { json: priceList(models, offers, prices), maxAgeSeconds: MAX_AGE_SECONDS }
+}
+
+const priceList = memoize(
+  (
+    models: readonly Model[],
+    offers: ReadonlyMap<string, readonly OfferRow[]>,
+    prices: ReadonlyMap<string, ReferencePrice>,
+  ) =>
+    JSON.stringify({
+      models: models.flatMap((model) => {
+        const price = prices.get(model.id)
+        const rows = offers.get(model.id)
+        if (!price || !rows || rows.length === 0) return []
+        return [{ model: model.id, providers: bestByProvider(rows).map((offer) => priceOf(offer, price)) }]
+      }),
+    }),
+)
+
+/** The first offer of each provider: offers come ranked, so it is the cheapest. */
+function bestByProvider(ranked: readonly OfferRow[]): OfferRow[] {
+  const best = new Map<string, OfferRow>()
+  for (const offer of ranked) if (!best.has(offer.provider)) best.set(offer.provider, offer)
+  return [...best.values()]
+}
+
+function priceOf(offer: OfferRow, price: ReferencePrice): object {
+  const shown: TokenPrices = tokenPrices(price.unitPrices, offer.keptBps)
+  const dollars = (micro: bigint | null) => (micro === null ? undefined : Number(micro) / MICRO_PER_USD)
+  return {
+    provider: offer.provider,
+    provider_model_id: offer.providerModel,
+    pricing: {
+      input: dollars(shown.input),
+      output: dollars(shown.output),
+      cache_read: dollars(shown.cacheRead),
+      cache_write: dollars(shown.cacheWrite),
+    },
+  }
+}

@@ -1,0 +1,174 @@
+import type { Model } from './catalog/model.ts'
+import type { MarketRow, OfferRow } from './contract/snapshot.ts'
+import { keptToPercent, percentToKept } from './discount.ts'
+import type { KeptBps, MicroUsd, PicoUsd } from './money.ts'
+import { discountedPerMillion, KEEP_ALL, subtractToZero } from './money.ts'
+import type { UnitPrices } from './pricing.ts'
+import { unitPrice } from './pricing.ts'
+import type { UsageClass } from './usage.ts'
+
+/**
+ * What a market page shows, put together from the snapshot and from what is known live: one builder for the data plane's
+ * reads and for the control plane's GraphQL. Prices are micro-USD per million tokens; null means there is none.
+ */
+export type MarketParts = {
+  readonly model: Model
+  readonly unitPrices: UnitPrices
+  readonly row: MarketRow | undefined
+  /** Offers in the order of the routing. */
+  readonly offers: readonly OfferRow[]
+}
+
+/** What is true of offers at this moment. */
+export type LiveState = {
+  isHealthy(offer: OfferRow): boolean
+  /** What is used and held of today's cap; undefined while unknown, which reads as nothing used. */
+  usedToday(offer: OfferRow): MicroUsd | undefined
+}
+
+/** One offer as the public order book shows it: nothing here tells who the seller is. */
+export type BookEntry = {
+  readonly offer: OfferRow
+  readonly rank: number
+  readonly direct: TokenPrices
+  readonly effective: TokenPrices
+  readonly discountPct: number
+  readonly capRemaining: MicroUsd | null
+  readonly isHealthy: boolean
+  /** Healthy, with some of its cap left. */
+  readonly isAvailable: boolean
+  readonly mediaUnitPrice: bigint | null
+  readonly directMediaUnitPrice: bigint | null
+}
+
+export type TokenPrices = {
+  readonly input: bigint | null
+  readonly output: bigint | null
+  readonly cacheRead: bigint | null
+  readonly cacheWrite: bigint | null
+}
+
+/** Best prices and liquidity of one model; `best*` counts only offers that can serve now. */
+export type MarketSummary = {
+  readonly best: TokenPrices
+  readonly direct: TokenPrices
+  readonly bestDiscountPct: number | null
+  readonly bestMediaUnitPrice: bigint | null
+  readonly healthySellerCount: number
+  /** Sum of the daily caps of available offers; null when one of them has none. */
+  readonly totalCap: bigint | null
+  readonly providers: readonly ProviderSummary[]
+}
+
+export type ProviderSummary = {
+  readonly provider: string
+  readonly isTrusted: boolean
+  readonly healthySellerCount: number
+  readonly best: TokenPrices
+}
+
+const NO_PRICES: TokenPrices = { input: null, output: null, cacheRead: null, cacheWrite: null }
+/** Classes that media are sold by, and how many of our units make one unit of the price shown. */
+const MEDIA_UNITS: readonly (readonly [UsageClass, bigint])[] = [
+  ['images', 1n],
+  ['pixels', 1_000_000n],
+  ['characters', 1n],
+  ['milliseconds', 1_000n],
+  ['calls', 1n],
+]
+const PICO_PER_MICRO = 1_000_000n
+
+/** Prices of a model's tokens at a kept share, rounded up for display. */
+export function tokenPrices(prices: UnitPrices, kept: KeptBps): TokenPrices {
+  const show = (price: PicoUsd | undefined) => (price === undefined ? null : discountedPerMillion(price, kept))
+  return {
+    input: show(prices.input),
+    output: show(prices.output),
+    cacheRead: show(prices.input === undefined ? undefined : unitPrice(prices, 'cacheRead')),
+    cacheWrite: show(prices.input === undefined ? undefined : unitPrice(prices, 'cacheWrite')),
+  }
+}
+
+/** Micro-USD of one image, megapixel, character, second or call at a kept share, rounded up for display. */
+export function mediaUnitPrice(prices: UnitPrices, kept: KeptBps): bigint | null {
+  for (const [name, units] of MEDIA_UNITS) {
+    const price = prices[name]
+    if (price === undefined) continue
+    const divisor = PICO_PER_MICRO * 10_000n
+    return (price * units * kept + divisor - 1n) / divisor
+  }
+  return null
+}
+
+/** The public order book of one model, best offer first. */
+export function buildBook(parts: MarketParts, live: LiveState): BookEntry[] {
+  const direct = tokenPrices(parts.unitPrices, KEEP_ALL)
+  const directMedia = mediaUnitPrice(parts.unitPrices, KEEP_ALL)
+  return parts.offers.map((offer, index) => {
+    const used = live.usedToday(offer)
+    const cap = offer.capDailyMicro
+    const capRemaining = cap === null ? null : used === undefined ? cap : subtractToZero(cap, used)
+    const isHealthy = live.isHealthy(offer)
+    return {
+      offer,
+      rank: index + 1,
+      direct,
+      effective: tokenPrices(parts.unitPrices, offer.keptBps),
+      discountPct: keptToPercent(offer.keptBps),
+      capRemaining,
+      isHealthy,
+      isAvailable: isHealthy && (capRemaining === null || capRemaining > 0n),
+      mediaUnitPrice: mediaUnitPrice(parts.unitPrices, offer.keptBps),
+      directMediaUnitPrice: directMedia,
+    }
+  })
+}
+
+/** The one line of a model in the list of markets. */
+export function summarizeMarket(parts: MarketParts, live: LiveState): MarketSummary {
+  const book = buildBook(parts, live)
+  const available = book.filter((entry) => entry.isAvailable)
+  const best = available[0]
+  const caps = available.map((entry) => entry.offer.capDailyMicro)
+  return {
+    best: best?.effective ?? NO_PRICES,
+    direct: tokenPrices(parts.unitPrices, KEEP_ALL),
+    bestDiscountPct: best?.discountPct ?? null,
+    bestMediaUnitPrice: best?.mediaUnitPrice ?? null,
+    healthySellerCount: sellersOf(available),
+    totalCap: caps.includes(null) || caps.length === 0 ? null : caps.reduce((total, cap) => total + (cap ?? 0n), 0n),
+    providers: summarizeProviders(book),
+  }
+}
+
+function summarizeProviders(book: readonly BookEntry[]): ProviderSummary[] {
+  const byProvider = new Map<string, BookEntry[]>()
+  for (const entry of book) {
+    const entries = byProvider.get(entry.offer.provider)
+    if (entries) entries.push(entry)
+    else byProvider.set(entry.offer.provider, [entry])
+  }
+  return [...byProvider].map(([provider, entries]) => {
+    const available = entries.filter((entry) => entry.isAvailable)
+    return {
+      provider,
+      isTrusted: entries.some((entry) => entry.offer.isTrusted),
+      healthySellerCount: sellersOf(available),
+      best: available[0]?.effective ?? NO_PRICES,
+    }
+  })
+}
+
+function sellersOf(entries: readonly BookEntry[]): number {
+  return new Set(entries.map((entry) => entry.offer.sellerAlias)).size
+}
+
+/** `cost_multiplier` of a kept share: 0.7 for 30 per cent off. */
+export function costMultiplier(kept: KeptBps): number {
+  return Number(kept) / 10_000
+}
+
+/** The kept share of a `cost_multiplier` with at most four decimals. Throws a RangeError outside 0 to 1. */
+export function multiplierToKept(multiplier: number): KeptBps {
+  return percentToKept(Number((100 - multiplier * 100).toFixed(6)))
+}

@@ -1,0 +1,48 @@
+import type { Redis } from 'ioredis'
+import type { Clock } from '#shared/clock.ts'
+import { utcDay } from '#shared/clock.ts'
+import type { HealthRecord } from '#shared/contract/health-event.ts'
+import { HealthRecordSchema } from '#shared/contract/health-event.ts'
+import { cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { OfferState } from './offer-state.ts'
+
+/** Offer state out of Redis: health and caps stand on two connections when the cache has its own instance. */
+export function createRedisOfferState(redis: { money: Redis; cache: Redis }, clock: Clock): OfferState {
+  return {
+    async health(offers) {
+      const found = new Map<string, HealthRecord>()
+      if (offers.length === 0) return found
+      const texts = await redis.cache.hmget(cacheKeys.health, ...offers).catch(() => [])
+      for (const [at, text] of texts.entries()) {
+        const offer = offers[at]
+        const record = typeof text === 'string' ? readHealth(text) : undefined
+        if (offer !== undefined && record !== undefined) found.set(offer, record)
+      }
+      return found
+    },
+
+    async capTaken(offers) {
+      const taken = new Map<string, bigint>()
+      if (offers.length === 0) return taken
+      const today = utcDay(clock.now())
+      const pipeline = redis.money.pipeline()
+      for (const offer of offers) pipeline.hmget(moneyKeys.offerCap(offer), 'd', 'du')
+      const answers = await pipeline.exec().catch(() => null)
+      for (const [at, [, fields]] of (answers ?? []).entries()) {
+        const offer = offers[at]
+        if (offer === undefined || !Array.isArray(fields)) continue
+        const [day, used] = fields
+        if (day === today && typeof used === 'string' && /^\d{1,18}$/.test(used)) taken.set(offer, BigInt(used))
+      }
+      return taken
+    },
+  }
+}
+
+function readHealth(text: string): HealthRecord | undefined {
+  try {
+    return HealthRecordSchema.parse(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}

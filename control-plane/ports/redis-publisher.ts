@@ -1,0 +1,79 @@
+import type { ChainableCommander, Redis } from 'ioredis'
+import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
+import type { DocumentEnvelope } from '#shared/contract/snapshot.ts'
+import type { Publisher } from './publisher.ts'
+
+/** Documents sent in one round trip when very many are published at once. */
+const DOCUMENT_BATCH = 200
+/** Seconds after which a half-built key store of a process that died goes away. */
+const BUILDING_TTL_SECONDS = 600
+
+/** The publisher over Redis. The connection should fail fast rather than queue commands while Redis is away. */
+export function createRedisPublisher(redis: Redis): Publisher {
+  return {
+    async versions() {
+      const index = await redis.hgetall(cacheKeys.snapshotIndex)
+      return new Map(Object.entries(index).map(([name, version]) => [name, Number(version)]))
+    },
+
+    async publish(documents) {
+      if (documents.length === 0) return
+      // The index says last what there is: a reader never sees an entry whose document is not there.
+      const early = documents.slice(0, -DOCUMENT_BATCH)
+      for (let from = 0; from < early.length; from += DOCUMENT_BATCH) {
+        const pipeline = redis.multi()
+        for (const document of early.slice(from, from + DOCUMENT_BATCH)) setDocument(pipeline, document)
+        await execute(pipeline)
+      }
+      const last = redis.multi()
+      for (const document of documents.slice(-DOCUMENT_BATCH)) setDocument(last, document)
+      last.hset(cacheKeys.snapshotIndex, new Map(documents.map(({ name, version }) => [name, String(version)])))
+      last.publish(CHANNELS.snapshot, JSON.stringify(documents.map((document) => document.name)))
+      await execute(last)
+    },
+
+    hasKeys: async () => (await redis.exists(cacheKeys.keysVersion)) === 1,
+
+    async putKeys(keys, version) {
+      const step = redis.multi()
+      if (keys.length > 0) step.hset(cacheKeys.keys, new Map(keys.map(({ hash, record }) => [hash, record])))
+      step.set(cacheKeys.keysVersion, String(version))
+      step.publish(CHANNELS.keys, JSON.stringify(keys.map((key) => key.hash)))
+      await execute(step)
+    },
+
+    async replaceKeys(pages, version) {
+      const building = `${cacheKeys.keys}:building:${version}`
+      let isEmpty = true
+      for await (const page of pages) {
+        if (page.length === 0) continue
+        const step = redis.multi()
+        step.hset(building, new Map(page.map(({ hash, record }) => [hash, record])))
+        step.expire(building, BUILDING_TTL_SECONDS)
+        await execute(step)
+        isEmpty = false
+      }
+      const swap = redis.multi()
+      if (isEmpty) swap.del(cacheKeys.keys)
+      else swap.rename(building, cacheKeys.keys).persist(cacheKeys.keys)
+      swap.set(cacheKeys.keysVersion, String(version))
+      await execute(swap)
+    },
+  }
+}
+
+function setDocument(step: ChainableCommander, document: DocumentEnvelope): void {
+  step.set(documentKey(document.name), JSON.stringify(document))
+}
+
+/** Documents stand under the prefix that the names of all of them share. */
+function documentKey(name: string): string {
+  return cacheKeys.document(`offers:${name}`).replace('offers:', '')
+}
+
+/** Runs a transaction of commands; the first refusal of any of them throws. */
+async function execute(step: ChainableCommander): Promise<void> {
+  const answers = await step.exec()
+  if (answers === null) throw new Error('a Redis transaction was dropped')
+  for (const [error] of answers) if (error) throw error
+}

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
-import { inject } from 'vitest'
 import type { Database } from '#control-plane/db/database.ts'
 import { createDatabase } from '#control-plane/db/database.ts'
 import { migrate, readMigrations } from '#control-plane/db/migrate.ts'
@@ -18,7 +17,8 @@ export type TestDatabase = { readonly db: Database; readonly url: string; drop()
  * `url` defaults to the server of the run; a bench hands in another.
  */
 export async function createTestDatabase(server?: string, max = 10): Promise<TestDatabase> {
-  const serverUrl = server ?? inject('postgresUrl')
+  // Loaded here because a bench, outside a test run, cannot load it.
+  const serverUrl = server ?? (await import('vitest')).inject('postgresUrl')
   const admin = createDatabase(serverUrl, { max: 1 })
   try {
     const name = `test_${process.pid}_${Date.now().toString(36)}_${made++}`

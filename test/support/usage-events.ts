@@ -1,0 +1,70 @@
+import { systemClock } from '#shared/clock.ts'
+import { createIds } from '#shared/ids.ts'
+import { keptBps, microUsd, splitCharge } from '#shared/money.ts'
+
+const ids = createIds(systemClock)
+
+/** The fields of an event that tests care about; amounts are plain numbers of micro-USD. */
+export type EventWish = {
+  readonly rid?: string
+  readonly account?: string
+  readonly sellerAccount?: string | null
+  readonly charge?: number
+  readonly hold?: number
+  readonly feeBps?: number
+  readonly model?: string
+  readonly startedAt?: number
+}
+
+/** A usage event as JSON that may be posted, unless the changes make it wrong. */
+export function usageEvent(wish: EventWish = {}, changes: Record<string, unknown> = {}): Record<string, unknown> {
+  const { charge = 1_000, feeBps = 500, model = 'gpt-5-mini', startedAt = Date.now() - 1_500 } = wish
+  const { sellerNet, fee } = splitCharge(microUsd(charge), keptBps(feeBps))
+  return {
+    v: 1,
+    rid: wish.rid ?? ids.ulid(),
+    startedAt,
+    endedAt: startedAt + 1_400,
+    node: 'node-1',
+    account: wish.account ?? 'acc_buyer',
+    keyId: 'key_test',
+    rail: 'credit',
+    wire: 'chat',
+    endpoint: 'chat',
+    model,
+    requestedModel: model,
+    offer: 'ofr_test',
+    sellerAccount: wish.sellerAccount === undefined ? 'acc_seller' : wish.sellerAccount,
+    provider: 'sandbox-a',
+    servedBy: 'marketplace',
+    isStreamed: false,
+    outcome: charge > 0 ? 'succeeded' : 'failed',
+    errorCode: charge > 0 ? null : 'upstream_error',
+    finishReason: charge > 0 ? 'stop' : null,
+    usage: { input: 120, cacheRead: 30, output: 40, reasoning: 10 },
+    usageSource: 'reported',
+    anomalies: [],
+    priceVersion: 'v1',
+    keptBps: 6_000,
+    feeBps,
+    holdMicro: String(wish.hold ?? Math.max(charge, 5_000)),
+    chargeMicro: String(charge),
+    listMicro: String(charge * 2),
+    sellerNetMicro: sellerNet.toString(),
+    feeMicro: fee.toString(),
+    ttftMs: 210,
+    streamMs: 900,
+    overheadMs: 0.7,
+    attempts: [{ offer: 'ofr_test', provider: 'sandbox-a', status: 200, ms: 1_390, errorClass: null }],
+    explanation: {
+      ranked: [{ offer: 'ofr_test', provider: 'sandbox-a', estimateMicro: '900' }],
+      excluded: [{ offer: 'ofr_other', reason: 'backed_off' }],
+    },
+    ...changes,
+  }
+}
+
+/** The bytes of such an event. */
+export function eventText(wish: EventWish = {}, changes: Record<string, unknown> = {}): string {
+  return JSON.stringify(usageEvent(wish, changes))
+}

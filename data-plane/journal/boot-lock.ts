@@ -1,0 +1,99 @@
+import { mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { MINUTE } from '#shared/clock.ts'
+import { syncDirectory } from './segments.ts'
+
+const LOCK_FILE = 'lock.json'
+const DRAFT = '.draft'
+/** A directory of another machine counts as left when its owner has not touched its lock for so long. */
+const FOREIGN_SILENCE_MS = 2 * MINUTE
+
+const Lock = z.object({
+  pid: z.number().int(),
+  /** When the process began, in the kernel's ticks since boot; null where /proc does not tell. Pids are used again. */
+  startTicks: z.string().nullable(),
+  host: z.string(),
+  node: z.string(),
+})
+
+/** Makes the directory of this boot; it appears with its lock in it or not at all. */
+export async function createBootDirectory(root: string, boot: string, node: string): Promise<string> {
+  await mkdir(root, { recursive: true, mode: 0o700 })
+  const draft = join(root, `${boot}${DRAFT}`)
+  await mkdir(draft, { mode: 0o700 })
+  const lock = { pid: process.pid, startTicks: await startTicksOf(process.pid), host: hostname(), node }
+  await writeFile(join(draft, LOCK_FILE), JSON.stringify(lock), { mode: 0o600 })
+  const directory = join(root, boot)
+  await rename(draft, directory)
+  await syncDirectory(root)
+  return directory
+}
+
+/** Shows other machines that the owner still lives. */
+export async function touchLock(directory: string, now: number): Promise<void> {
+  await utimes(join(directory, LOCK_FILE), now / 1000, now / 1000)
+}
+
+const BOOT = /^[0-9A-HJKMNP-TV-Z]{26}$/
+const ADOPTED = /^([0-9A-HJKMNP-TV-Z]{26})\.of-([0-9A-HJKMNP-TV-Z]{26})$/
+
+/**
+ * Takes over every directory under `root` whose process is gone, by renaming it: of several that try, one succeeds.
+ * What a process had taken over and did not finish is taken over again.
+ */
+export async function adoptLeftDirectories(root: string, boot: string, now: number): Promise<string[]> {
+  const names = await readdir(root)
+  const adopted: string[] = []
+  for (const name of names.sort()) {
+    const owner = ADOPTED.exec(name)?.[2] ?? name
+    if (owner === boot || (!BOOT.test(name) && !ADOPTED.test(name))) continue
+    if (names.includes(owner) && (await isAlive(join(root, owner), now))) continue
+    const original = name.slice(0, 26)
+    const target = join(root, `${original}.of-${boot}`)
+    try {
+      await rename(join(root, name), target)
+      adopted.push(target)
+    } catch {
+      // Another process was first.
+    }
+  }
+  await syncDirectory(root)
+  return adopted
+}
+
+async function isAlive(directory: string, now: number): Promise<boolean> {
+  const path = join(directory, LOCK_FILE)
+  const text = await readFile(path, 'utf8').catch(() => undefined)
+  if (text === undefined) return false
+  const lock = Lock.safeParse(readJson(text))
+  if (!lock.success) return false
+  const { pid, startTicks, host } = lock.data
+  if (host !== hostname()) return now - (await stat(path)).mtimeMs < FOREIGN_SILENCE_MS
+  if (!isRunning(pid)) return false
+  return startTicks === null || startTicks === (await startTicksOf(pid))
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error instanceof Error && 'code' in error && error.code === 'EPERM'
+  }
+}
+
+/** Field 22 of /proc/{pid}/stat (proc(5)); the name in field 2 may hold spaces, so counting starts behind it. */
+async function startTicksOf(pid: number): Promise<string | null> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
+  return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null
+}

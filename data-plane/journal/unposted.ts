@@ -1,0 +1,88 @@
+import { HOUR } from '#shared/clock.ts'
+
+/** A capture in the journal that is not known to be posted. */
+export type Captured = { readonly seq: number; readonly rid: string; readonly account: string }
+
+/** Captures that one question covers, and questions a turn. */
+const CHECK_SIZE = 1_000
+const CHECKS_A_TURN = 20
+/** A call that showed progress and never a capture stops holding on to its segment after this. */
+const MAX_RUNNING_MS = 2 * HOUR
+
+/** What of the journal is still needed, in memory. */
+export type Unposted = {
+  captured(capture: Captured): void
+  progressed(rid: string, seq: number, now: number): void
+  has(seq: number): boolean
+  size(): number
+  firstCapture(): number | undefined
+  /** The lowest sequence number that a start after a kill would need; `last` + 1 when there is none. */
+  firstNeeded(last: number): number
+  /** Asks about the oldest captures and forgets those that are posted; answers whether there were any. */
+  check(ask: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<boolean>
+}
+
+export function createUnposted(): Unposted {
+  const captures = new Map<number, Captured>()
+  const running = new Map<string, { readonly seq: number; readonly at: number }>()
+
+  const first = (): number | undefined => captures.keys().next().value
+
+  return {
+    captured(capture) {
+      running.delete(capture.rid)
+      captures.set(capture.seq, capture)
+    },
+    progressed(rid, seq, now) {
+      running.delete(rid)
+      running.set(rid, { seq, at: now })
+      const oldest = running.entries().next().value
+      if (oldest && now - oldest[1].at > MAX_RUNNING_MS) running.delete(oldest[0])
+    },
+    has: (seq) => captures.has(seq),
+    size: () => captures.size,
+    firstCapture: first,
+    firstNeeded(last) {
+      const progress = running.values().next().value?.seq
+      return Math.min(first() ?? last + 1, progress ?? last + 1)
+    },
+    async check(ask) {
+      const left = captures.values()
+      let isAnyPosted = false
+      for (let turn = 0; turn < CHECKS_A_TURN; turn++) {
+        const stretch = take(left, CHECK_SIZE)
+        if (stretch.length === 0) break
+        const posted = await ask(stretch)
+        for (const [index, { seq }] of stretch.entries()) {
+          if (posted[index] === true && captures.delete(seq)) isAnyPosted = true
+        }
+      }
+      return isAnyPosted
+    },
+  }
+}
+
+function take(from: Iterator<Captured>, count: number): Captured[] {
+  const taken: Captured[] = []
+  while (taken.length < count) {
+    const { value, done } = from.next()
+    if (done) break
+    taken.push(value)
+  }
+  return taken
+}
+
+/** Request and account id of a usage event, without parsing it: inside a JSON string a quote is always escaped. */
+export function identify(event: string): { rid: string; account: string } | undefined {
+  const rid = fieldOf(event, '"rid":"')
+  const account = fieldOf(event, '"account":"')
+  return rid === undefined || account === undefined ? undefined : { rid, account }
+}
+
+function fieldOf(event: string, opening: string): string | undefined {
+  const start = event.indexOf(opening)
+  if (start === -1) return undefined
+  const from = start + opening.length
+  const end = event.indexOf('"', from)
+  return end === -1 ? undefined : event.slice(from, end)
+}

@@ -1,0 +1,264 @@
+import type { FileHandle } from 'node:fs/promises'
+import { open } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { SECOND } from '#shared/clock.ts'
+import { AppError, describeCause } from '#shared/errors.ts'
+import type { Logger } from '#shared/logger.ts'
+import { encodeRecord, encodeSegmentHead } from './record.ts'
+import { segmentName, syncDirectory } from './segments.ts'
+
+export const SEGMENT_BYTES = 64 * 1024 * 1024
+/** Records that wait for the disk; past it the journal counts as not writable. */
+const MAX_PENDING_BYTES = 64 * 1024 * 1024
+const BACKGROUND_SYNC_MS = 1 * SECOND
+const RECOVERY_PAUSE_MS = 1 * SECOND
+/** How long a caller waits for the disk at most. */
+const SYNC_WAIT_MS = 10 * SECOND
+
+type Waiter = { readonly count: number; resolve(): void }
+type Segment = { readonly handle: FileHandle; readonly path: string; bytes: number }
+
+type Options = {
+  readonly directory: string
+  readonly log: Logger
+  readonly segmentBytes: number
+  /** Told of a segment that is full: nothing is added to it any more. */
+  onFull(path: string): void
+}
+
+/**
+ * Appends bytes to the segments of one directory. All that comes in one tick goes out in one write; `sync` groups its
+ * callers into one fdatasync. A descriptor that failed once is never used again: what was not yet on the disk is
+ * written once more into a new segment.
+ */
+export type JournalWriter = {
+  append(bytes: Buffer): void
+  /** Resolves when everything appended so far was handed to the operating system. */
+  written(): Promise<void>
+  /** Resolves when everything appended so far is on the disk; rejects when that takes longer than 10 s. */
+  sync(): Promise<void>
+  isWritable(): boolean
+  close(): Promise<void>
+}
+
+type State = {
+  segment: Segment
+  /** How many segments were begun, failed ones included: no name is used twice. */
+  begun: number
+  pending: Buffer[]
+  pendingBytes: number
+  /** Written but not yet known to be on the disk. */
+  unsynced: Buffer[]
+  appended: number
+  written: number
+  synced: number
+  isBroken: boolean
+  isClosed: boolean
+  syncing: Promise<void> | undefined
+  writing: Promise<void> | undefined
+  writeWaiters: Waiter[]
+  syncWaiters: Waiter[]
+}
+
+export async function openWriter(options: Options): Promise<JournalWriter> {
+  const state: State = {
+    segment: await openSegment(options.directory, 1),
+    begun: 1,
+    pending: [],
+    pendingBytes: 0,
+    unsynced: [],
+    appended: 0,
+    written: 0,
+    synced: 0,
+    isBroken: false,
+    isClosed: false,
+    syncing: undefined,
+    writing: undefined,
+    writeWaiters: [],
+    syncWaiters: [],
+  }
+  let isDue = false
+  const background = setInterval(() => void syncNow(state, options), BACKGROUND_SYNC_MS)
+  background.unref()
+
+  return {
+    append(bytes) {
+      state.pending.push(bytes)
+      state.pendingBytes += bytes.length
+      state.appended += 1
+      if (isDue) return
+      isDue = true
+      setImmediate(() => {
+        isDue = false
+        void writeNow(state, options)
+      })
+    },
+    written() {
+      if (state.written >= state.appended) return Promise.resolve()
+      const done = wait(state.writeWaiters, state.appended)
+      void writeNow(state, options)
+      return done
+    },
+    async sync() {
+      if (state.synced >= state.appended) return
+      const done = wait(state.syncWaiters, state.appended)
+      await writeNow(state, options)
+      void syncNow(state, options)
+      await done
+    },
+    isWritable: () => !state.isBroken && !state.isClosed && state.pendingBytes < MAX_PENDING_BYTES,
+    async close() {
+      clearInterval(background)
+      await writeNow(state, options)
+      await syncNow(state, options)
+      state.isClosed = true
+      await state.segment.handle.close().catch(() => undefined)
+    },
+  }
+}
+
+function wait(waiters: Waiter[], count: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const deadline = setTimeout(() => reject(new AppError('service_unavailable')), SYNC_WAIT_MS)
+    waiters.push({
+      count,
+      resolve() {
+        clearTimeout(deadline)
+        resolve()
+      },
+    })
+  })
+}
+
+function release(waiters: Waiter[], reached: number): Waiter[] {
+  for (const waiter of waiters) if (waiter.count <= reached) waiter.resolve()
+  return waiters.filter((waiter) => waiter.count > reached)
+}
+
+/** Writes what is pending; one at a time, and again while more has come. */
+function writeNow(state: State, options: Options): Promise<void> {
+  state.writing ??= writeAll(state, options).finally(() => {
+    state.writing = undefined
+  })
+  return state.writing
+}
+
+async function writeAll(state: State, options: Options): Promise<void> {
+  while (state.pending.length > 0 && !state.isBroken && !state.isClosed) {
+    const buffers = state.pending
+    const bytes = state.pendingBytes
+    state.pending = []
+    state.pendingBytes = 0
+    state.unsynced.push(...buffers)
+    try {
+      await writeFully(state.segment, buffers)
+    } catch (error) {
+      giveUp(state, options, error)
+      return
+    }
+    state.written += buffers.length
+    state.segment.bytes += bytes
+    state.writeWaiters = release(state.writeWaiters, state.written)
+    if (state.segment.bytes >= options.segmentBytes) await rotate(state, options)
+    // A caller that waits for the disk may have come while this write ran.
+    if (state.syncWaiters.length > 0) void syncNow(state, options)
+  }
+}
+
+async function writeFully(segment: Segment, buffers: readonly Buffer[]): Promise<void> {
+  const all = buffers.length === 1 && buffers[0] ? buffers[0] : Buffer.concat(buffers)
+  let done = 0
+  while (done < all.length) done += (await segment.handle.write(all, done)).bytesWritten
+}
+
+/** One fdatasync at a time; a caller that came during one is served by the next. */
+function syncNow(state: State, options: Options): Promise<void> {
+  state.syncing ??= syncAll(state, options).finally(() => {
+    state.syncing = undefined
+  })
+  return state.syncing
+}
+
+async function syncAll(state: State, options: Options): Promise<void> {
+  while (state.synced < state.written && !state.isBroken && !state.isClosed) {
+    const reached = state.written
+    try {
+      await state.segment.handle.datasync()
+    } catch (error) {
+      giveUp(state, options, error)
+      return
+    }
+    state.unsynced.splice(0, reached - state.synced)
+    state.synced = reached
+    state.syncWaiters = release(state.syncWaiters, reached)
+    if (state.syncWaiters.length === 0) return
+  }
+}
+
+async function rotate(state: State, options: Options): Promise<void> {
+  try {
+    await state.syncing
+    await syncNow(state, options)
+    const old = state.segment
+    state.begun += 1
+    state.segment = await openSegment(options.directory, state.begun)
+    options.onFull(old.path)
+    await old.handle.close()
+  } catch (error) {
+    giveUp(state, options, error)
+  }
+}
+
+/** After a failed write or sync nothing of that descriptor is trusted: the rest goes into a new segment. */
+function giveUp(state: State, options: Options, error: unknown): void {
+  if (state.isBroken || state.isClosed) return
+  state.isBroken = true
+  options.log.error({ cause: describeCause(error) }, 'the journal cannot be written: paid calls are refused')
+  const failed = basename(state.segment.path)
+  const recover = async () => {
+    if (state.isClosed) return
+    try {
+      await recoverInto(state, options, failed)
+      options.log.info({ failed }, 'the journal goes on in a new segment')
+      await writeNow(state, options)
+    } catch (again) {
+      options.log.error({ cause: describeCause(again) }, 'the journal still cannot be written')
+      setTimeout(() => void recover(), RECOVERY_PAUSE_MS).unref()
+    }
+  }
+  setTimeout(() => void recover(), RECOVERY_PAUSE_MS).unref()
+}
+
+async function recoverInto(state: State, options: Options, failed: string): Promise<void> {
+  await state.syncing?.catch(() => undefined)
+  await state.writing?.catch(() => undefined)
+  state.begun += 1
+  const segment = await openSegment(options.directory, state.begun)
+  const marker = encodeRecord({ type: 'A', seq: 0, payload: failed })
+  const again = [...state.unsynced]
+  try {
+    await writeFully(segment, [marker, ...again])
+    await segment.handle.datasync()
+  } catch (error) {
+    await segment.handle.close().catch(() => undefined)
+    throw error
+  }
+  options.onFull(state.segment.path)
+  await state.segment.handle.close().catch(() => undefined)
+  state.segment = segment
+  state.unsynced.splice(0, again.length)
+  state.written = state.synced + again.length
+  state.synced = state.written
+  state.isBroken = false
+  state.writeWaiters = release(state.writeWaiters, state.written)
+  state.syncWaiters = release(state.syncWaiters, state.synced)
+}
+
+async function openSegment(directory: string, ordinal: number): Promise<Segment> {
+  const path = join(directory, segmentName(ordinal))
+  const handle = await open(path, 'ax', 0o600)
+  const head = encodeSegmentHead(ordinal)
+  await handle.write(head)
+  await syncDirectory(directory)
+  return { handle, path, bytes: head.length }
+}

@@ -1,0 +1,230 @@
+import type { Funds, Hold, ReserveRequest } from '#data-plane/call.ts'
+import type { JournalReplay } from '#data-plane/journal/journal.ts'
+import type { Clock } from '#shared/clock.ts'
+import { nextUtcDay, nextUtcMonth, SECOND } from '#shared/clock.ts'
+import type { HoldRecord } from '#shared/contract/hold.ts'
+import type { ReserveAnswer } from '#shared/contract/money-scripts/reserve.ts'
+import { readHold } from '#shared/contract/money-scripts.ts'
+import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
+import { AppError, describeCause } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { Logger } from '#shared/logger.ts'
+import { formatMicroUsd } from '#shared/money.ts'
+import { arePosted, bringInto } from './funds-recovery.ts'
+import type { GateMember } from './gate-member.ts'
+import { createGateMember } from './gate-member.ts'
+import type { MoneyConnection } from './money-connection.ts'
+import { connectMoney } from './money-connection.ts'
+import type { OpenCalls } from './open-calls.ts'
+import { createOpenCalls } from './open-calls.ts'
+import type { ReserveQueue } from './reserve-queue.ts'
+import { createReserveQueue, gateClosed } from './reserve-queue.ts'
+import { createSeedRequests } from './seed-requests.ts'
+import type { SettleQueue } from './settle-queue.ts'
+import { createSettleQueue } from './settle-queue.ts'
+
+/** Captures and releases that may wait; past it new paid calls are refused, running ones still end. */
+const MAX_UNSETTLED = 50_000
+const CURSOR_INTERVAL_MS = 1 * SECOND
+
+type Options = {
+  readonly url: string
+  readonly node: string
+  readonly buckets: number
+  readonly clock: Clock
+  readonly log: Logger
+  readonly journal: JournalReplay
+  /** Told when paid calls begin to be admitted. */
+  readonly onOpen?: () => void
+}
+
+export type FundsStore = Funds & {
+  /** What other stores need of the gate: offer caps run on the same connection. */
+  readonly gate: { readonly connection: MoneyConnection; readonly member: GateMember }
+  /** Calls and settlements that Redis has not seen the end of. */
+  pending(): { openCalls: number; unsettled: number }
+  /** Resolves true when nothing is left to settle, or false at the deadline. */
+  drain(deadlineMs: number): Promise<boolean>
+  close(): void
+}
+
+/** The gate of this process. It starts closed and opens by taking part in an epoch; see gate-member.ts. */
+export function openFunds(options: Options): FundsStore {
+  const { url, node, buckets, clock, log, journal } = options
+  const openCalls = createOpenCalls(clock)
+  const connection = connectMoney(url, log, {
+    onReady: (runId) => member.connected(runId),
+    onLost: () => member.lost(),
+    onEpochNews: () => member.look(),
+  })
+  const member = createGateMember({
+    connection,
+    node,
+    clock,
+    log,
+    register: (membership) => bringInto({ connection, openCalls, settles, journal, node, buckets, log }, membership),
+    onRegistered: () => tick.wake(),
+    onOpen: () => {
+      tick.wake()
+      options.onOpen?.()
+    },
+  })
+  const settles: SettleQueue = createSettleQueue(
+    { connection, member, buckets, log, onDone: ({ rid }) => openCalls.remove(rid) },
+    () => tick.wake(),
+  )
+  const reserves: ReserveQueue = createReserveQueue(
+    {
+      connection,
+      member,
+      buckets,
+      log,
+      onLost: ({ rid, account, keyId }) => {
+        void settles.push({ kind: 'release', rid, account, keyId, node, reason: 'reserve_lost', lookup: null })
+      },
+    },
+    () => tick.wake(),
+  )
+  const tick = createTick(() => {
+    settles.flush()
+    reserves.flush()
+  })
+  const seeds = createSeedRequests(connection, clock)
+
+  const cursor = setInterval(() => {
+    const membership = member.open()
+    if (membership === undefined) return
+    journal
+      .advance((captures) => arePosted({ connection, member, settles, buckets }, membership, captures))
+      .catch((error: unknown) => log.warn({ cause: describeCause(error) }, 'the posted cursor could not be moved'))
+  }, CURSOR_INTERVAL_MS)
+  cursor.unref()
+
+  return {
+    gate: { connection, member },
+    isOpen: () => member.open() !== undefined && settles.size() < MAX_UNSETTLED,
+    reserve(request) {
+      if (settles.size() >= MAX_UNSETTLED) return Promise.reject(gateClosed())
+      return reserve({ reserves, seeds, openCalls, node }, request)
+    },
+    ...settlements(settles, node),
+    find: (account, rid) => find(connection, moneyKeys.hold(moneyBucket(account, buckets), rid), account),
+    pending: () => ({ openCalls: openCalls.size(), unsettled: settles.size() }),
+    drain: (deadlineMs) => drain(settles, deadlineMs),
+    close() {
+      clearInterval(cursor)
+      member.stop()
+      connection.close()
+    },
+  }
+}
+
+function settlements(settles: SettleQueue, node: string): Pick<Funds, 'capture' | 'release'> {
+  return {
+    capture: ({ rid, account, keyId }, usedMicro, { event, lookup }) =>
+      settles.push({ kind: 'capture', rid, account, keyId, node, usedMicro, event, lookup, capturedAt: null }),
+    async release({ rid, account, keyId }, reason, lookup) {
+      await settles.push({ kind: 'release', rid, account, keyId, node, reason, lookup })
+    },
+  }
+}
+
+async function find(connection: MoneyConnection, key: string, account: AccountId): Promise<HoldRecord | undefined> {
+  const fields = await connection.reads.hgetall(key).catch((error: unknown) => {
+    throw gateClosed(error)
+  })
+  const hold = readHold(fields)
+  return hold?.account === account ? hold : undefined
+}
+
+type ReservePorts = {
+  readonly reserves: ReserveQueue
+  readonly seeds: ReturnType<typeof createSeedRequests>
+  readonly openCalls: OpenCalls
+  readonly node: string
+}
+
+async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<Hold> {
+  const { rid, account, keyId, wantMicro, minMicro, ttlMs, caps } = request
+  const { dailyMicro: dailyCapMicro, monthlyMicro: monthlyCapMicro } = caps
+  const operation = {
+    rid,
+    account,
+    keyId,
+    wantMicro,
+    minMicro,
+    ttlMs,
+    node: ports.node,
+    dailyCapMicro,
+    monthlyCapMicro,
+  }
+  let answer = await ports.reserves.push(operation)
+  if (answer.kind === 'unseeded') {
+    answer = await ports.seeds.retry(account, () => ports.reserves.push(operation))
+  }
+  if (answer.kind !== 'granted') throw refusalOf(answer, request)
+  const hold = { rid, account, keyId, grantedMicro: answer.amountMicro }
+  ports.openCalls.add(hold, ttlMs)
+  return hold
+}
+
+/** Why a reserve was not granted, in the words of the API. Amounts are plain digits of micro-USD. */
+function refusalOf(answer: Exclude<ReserveAnswer, { kind: 'granted' }>, request: ReserveRequest): AppError {
+  switch (answer.kind) {
+    case 'insufficient':
+      return new AppError('insufficient_balance', {
+        detail: {
+          limit_source: 'balance',
+          available_usdc: formatMicroUsd(answer.availableMicro),
+          required_usdc: formatMicroUsd(request.minMicro),
+        },
+      })
+    case 'capped': {
+      const isDay = answer.scope === 'day'
+      return new AppError('key_cap_reached', {
+        detail: {
+          limit_source: isDay ? 'key_daily_cap' : 'key_monthly_cap',
+          limit_usdc: formatMicroUsd(answer.limitMicro),
+          spent_usdc: formatMicroUsd(answer.spentMicro),
+          resets_at: new Date(isDay ? nextUtcDay(answer.at) : nextUtcMonth(answer.at)).toISOString(),
+        },
+      })
+    }
+    case 'duplicate':
+      return new AppError('internal_error', { cause: new Error(`the request id has a hold that is ${answer.state}`) })
+    case 'error':
+      return gateClosed(new Error(answer.message))
+    case 'unseeded':
+    case 'stale':
+      return gateClosed()
+  }
+}
+
+const DRAIN_LOOK_MS = 20
+
+function drain(settles: SettleQueue, deadlineMs: number): Promise<boolean> {
+  const deadline = performance.now() + deadlineMs
+  return new Promise((resolve) => {
+    const look = () => {
+      if (settles.size() === 0) return resolve(true)
+      if (performance.now() >= deadline) return resolve(false)
+      setTimeout(look, DRAIN_LOOK_MS)
+    }
+    look()
+  })
+}
+
+/** Runs something once at the end of the tick in which it was woken. */
+function createTick(run: () => void): { wake(): void } {
+  let isDue = false
+  return {
+    wake() {
+      if (isDue) return
+      isDue = true
+      setImmediate(() => {
+        isDue = false
+        run()
+      })
+    },
+  }
+}

@@ -1,0 +1,177 @@
+import type { Clock } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
+import type { MoneyScripts } from '#shared/contract/money-scripts.ts'
+import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { describeCause } from '#shared/errors.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { MoneyConnection } from './money-connection.ts'
+import { isMissingScript } from './money-connection.ts'
+
+/** How often a node looks at the epoch: while it admits paid calls, and while it does not. */
+const OPEN_POLL_MS = 1 * SECOND
+const CLOSED_POLL_MS = 100
+/** How long a node in doubt waits for somebody else to raise the epoch before it asks for it. */
+const DOUBT_PATIENCE_MS = 1 * SECOND
+
+/** The epoch that this process takes part in. */
+export type Membership = { readonly epoch: number; readonly scripts: MoneyScripts }
+
+type Ports = {
+  readonly connection: Pick<MoneyConnection, 'isReady' | 'writes'>
+  readonly node: string
+  readonly clock: Clock
+  readonly log: Logger
+  /** Brings running calls and unposted captures into the epoch. Rejects when that did not work. */
+  register(membership: Membership): Promise<void>
+  /** The gate opened: paid calls and what waited may go. */
+  onOpen(): void
+  /** Registered in an epoch that is not open yet: captures and releases may go. */
+  onRegistered(): void
+}
+
+/**
+ * This process's part in the recovery of the gate: it joins an epoch, registers in it, and admits paid calls once the
+ * epoch is open and its own membership is on record.
+ */
+export type GateMember = {
+  /** The epoch in which captures and releases may be written now, if any. */
+  registered(): Membership | undefined
+  /** The epoch in which paid calls are admitted now, if any. */
+  open(): Membership | undefined
+  /** Something does not fit: paid calls stop until a newer epoch opens. */
+  doubt(reason: string): void
+  connected(runId: string): void
+  lost(): void
+  /** Looks at once instead of at the next turn. */
+  look(): void
+  /** True while nothing has moved on since `membership` was read. */
+  isCurrent(membership: Membership): boolean
+  stop(): void
+}
+
+type State = {
+  joined: Membership | undefined
+  isRegistered: boolean
+  isOpen: boolean
+  /** The epoch that is not trusted any more, and since when. */
+  doubted: { readonly epoch: number; readonly since: number } | undefined
+  runId: string | undefined
+}
+
+export function createGateMember(ports: Ports): GateMember {
+  const { connection, clock, log } = ports
+  const state: State = { joined: undefined, isRegistered: false, isOpen: false, doubted: undefined, runId: undefined }
+  let timer: NodeJS.Timeout | undefined
+  let isLooking = false
+  let looksAgain = false
+  let isStopped = false
+
+  function close(reason: string): void {
+    if (state.isOpen) log.warn({ reason, epoch: state.joined?.epoch }, 'paid calls are refused')
+    state.isOpen = false
+  }
+
+  function doubt(reason: string): void {
+    const epoch = state.joined?.epoch
+    if (epoch === undefined || state.doubted?.epoch === epoch) return
+    state.doubted = { epoch, since: clock.monotonic() }
+    state.isRegistered = false
+    log.warn({ reason, epoch }, 'the money epoch is in doubt')
+    close(reason)
+    look()
+  }
+
+  function look(): void {
+    clearTimeout(timer)
+    if (isStopped) return
+    if (isLooking) {
+      looksAgain = true
+      return
+    }
+    isLooking = true
+    step(ports, state, { doubt, close })
+      .catch((error: unknown) => {
+        close('the gate does not answer')
+        log.debug({ cause: describeCause(error) }, 'looking at the money epoch failed')
+      })
+      .finally(() => {
+        isLooking = false
+        if (isStopped) return
+        timer = setTimeout(look, looksAgain ? 0 : state.isOpen ? OPEN_POLL_MS : CLOSED_POLL_MS)
+        looksAgain = false
+      })
+  }
+
+  const canWrite = () => state.isRegistered && connection.isReady()
+  return {
+    registered: () => (canWrite() ? state.joined : undefined),
+    open: () => (state.isOpen && canWrite() ? state.joined : undefined),
+    doubt,
+    connected(runId) {
+      if (state.runId !== undefined && state.runId !== runId) doubt('the server is another run')
+      state.runId = runId
+      look()
+    },
+    lost() {
+      close('the connection is lost')
+      look()
+    },
+    look,
+    isCurrent: (membership) => state.joined === membership && canWrite(),
+    stop() {
+      isStopped = true
+      clearTimeout(timer)
+    },
+  }
+}
+
+/** One look at the epoch, and what follows from it. */
+async function step(
+  ports: Ports,
+  state: State,
+  actions: { doubt(reason: string): void; close(reason: string): void },
+): Promise<void> {
+  const { connection, node, clock } = ports
+  if (!connection.isReady()) return actions.close('the gate is away')
+  const [text, isMember] = await Promise.all([
+    connection.writes.get(moneyKeys.epoch),
+    connection.writes.hexists(moneyKeys.members, node),
+    connection.writes.hset(moneyKeys.nodes, node, clock.now()),
+  ])
+  const seen = parseMoneyEpoch(text)
+  if (seen === undefined) return actions.close('there is no epoch')
+  const current = state.joined?.epoch ?? 0
+  if (seen.epoch < current) return actions.doubt('the epoch went back')
+  if (seen.epoch > current) {
+    actions.close('a new epoch')
+    state.isRegistered = false
+    state.joined = { epoch: seen.epoch, scripts: moneyScripts(seen.epoch) }
+  }
+  if (state.doubted?.epoch === seen.epoch) return askForRebuild(ports, state.doubted)
+  if (seen.phase === 'join') return actions.close('the gate is being rebuilt')
+  const membership = state.joined
+  if (membership === undefined) return
+  if (!state.isRegistered) {
+    try {
+      await ports.register(membership)
+    } catch (error) {
+      if (isMissingScript(error)) return actions.doubt('the server does not know the scripts')
+      throw error
+    }
+    if (state.joined !== membership || state.doubted?.epoch === membership.epoch) return
+    await connection.writes.hset(moneyKeys.ready(membership.epoch), node, clock.now())
+    state.isRegistered = true
+    ports.onRegistered()
+  }
+  if (seen.phase !== 'open' || isMember !== 1) return actions.close('the gate is not open yet')
+  if (state.isOpen) return
+  state.isOpen = true
+  ports.log.info({ epoch: membership.epoch }, 'paid calls are admitted')
+  ports.onOpen()
+}
+
+async function askForRebuild({ connection, clock }: Ports, doubted: { epoch: number; since: number }): Promise<void> {
+  if (clock.monotonic() - doubted.since < DOUBT_PATIENCE_MS) return
+  await connection.writes.set(moneyKeys.doubt, doubted.epoch)
+}

@@ -1,0 +1,88 @@
+import { Redis } from 'ioredis'
+import type { Batch } from '#shared/contract/money-scripts/batch.ts'
+import type { MoneyScript } from '#shared/contract/money-scripts.ts'
+import { CHANNELS } from '#shared/contract/redis-keys.ts'
+import { describeCause } from '#shared/errors.ts'
+import type { Logger } from '#shared/logger.ts'
+
+const RECONNECT_FIRST_MS = 20
+const RECONNECT_MOST_MS = 500
+const CONNECT_TIMEOUT_MS = 2_000
+/** Without an answer for so long the connection is given up: it may be cut without anybody having said so. */
+const SILENCE_MS = 3_000
+const READ_TIMEOUT_MS = 500
+
+type Listeners = {
+  /** The connection stands and the server said which run of it this is. */
+  onReady(runId: string): void
+  /** The connection broke: what was not answered may or may not have happened. */
+  onLost(): void
+  /** Something was said about the money epoch. */
+  onEpochNews(): void
+}
+
+/**
+ * The connections of the money path: one ordered connection for everything that writes, on which nothing waits for a
+ * server that is away and nothing is ever sent twice by itself; one for reads; one for news.
+ */
+export type MoneyConnection = {
+  isReady(): boolean
+  /** Runs a script by its digest alone. Rejects with NOSCRIPT when the server does not know it. */
+  run(script: MoneyScript, batch: Batch): Promise<unknown>
+  /** The ordered connection, for the few commands beside the scripts. */
+  readonly writes: Redis
+  readonly reads: Redis
+  close(): void
+}
+
+export function connectMoney(url: string, log: Logger, listeners: Listeners): MoneyConnection {
+  const common = {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 0,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    disableClientInfo: true,
+    retryStrategy: (times: number) => Math.min(RECONNECT_FIRST_MS * times, RECONNECT_MOST_MS),
+  }
+  const writes = new Redis(url, { ...common, socketTimeout: SILENCE_MS })
+  const reads = new Redis(url, { ...common, commandTimeout: READ_TIMEOUT_MS })
+  const news = new Redis(url, { ...common, enableOfflineQueue: true, maxRetriesPerRequest: null })
+  let isReady = false
+
+  for (const client of [writes, reads, news]) {
+    client.on('error', (error: Error) => log.debug({ cause: describeCause(error) }, 'money connection'))
+  }
+  writes.on('ready', () => {
+    writes.info('server').then(
+      (text) => {
+        const runId = /run_id:(\w+)/.exec(text)?.[1]
+        if (runId === undefined || writes.status !== 'ready') return
+        isReady = true
+        listeners.onReady(runId)
+      },
+      () => writes.disconnect(true),
+    )
+  })
+  writes.on('close', () => {
+    if (!isReady) return
+    isReady = false
+    listeners.onLost()
+  })
+  news.on('message', () => listeners.onEpochNews())
+  news.subscribe(CHANNELS.money).catch(() => undefined)
+
+  return {
+    isReady: () => isReady,
+    run: (script, { keys, args }) => writes.evalsha(script.sha, keys.length, ...keys, ...args),
+    writes,
+    reads,
+    close() {
+      for (const client of [writes, reads, news]) client.disconnect()
+    },
+  }
+}
+
+/** True for the answer of a server that does not have the script: it was restarted, promoted or rebuilt. */
+export function isMissingScript(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT')
+}

@@ -1,0 +1,107 @@
+import type { Offer, OfferCaps } from '#data-plane/call.ts'
+import type { Clock } from '#shared/clock.ts'
+import { utcDay } from '#shared/clock.ts'
+import type { CapTake } from '#shared/contract/money-scripts/uses.ts'
+import { decodeCapTake, encodeCapSettle, encodeCapTake, usedToday } from '#shared/contract/money-scripts/uses.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { describeCause } from '#shared/errors.ts'
+import type { OfferId } from '#shared/ids.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { ZERO } from '#shared/money.ts'
+import type { GateMember, Membership } from './gate-member.ts'
+import type { MoneyConnection } from './money-connection.ts'
+import { isMissingScript } from './money-connection.ts'
+
+type Take = CapTake & { epoch: number }
+type Settled = { readonly offer: string; readonly attempt: string; readonly usedMicro: MicroUsd }
+
+/** Settlements of takes that may wait for Redis; past it the oldest is left to the take's deadline. */
+const MAX_WAITING = 10_000
+const MAX_READS = 1_000
+
+type Ports = {
+  readonly gate: { readonly connection: MoneyConnection; readonly member: GateMember }
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+export type OfferCapsStore = OfferCaps & {
+  /** What each offer has used and holds of today's cap; without Redis the answer is empty. At most 1,000 offers. */
+  usedToday(offers: readonly OfferId[]): Promise<ReadonlyMap<OfferId, MicroUsd>>
+  /** Brings running takes into a new epoch and sends what waits. Called when the gate opens. */
+  resume(): Promise<void>
+}
+
+/** Daily caps of offers in Redis. An offer without a cap is never counted. */
+export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
+  const { connection, member } = gate
+  const takes = new Map<string, Take>()
+  let waiting: Settled[] = []
+
+  async function run(membership: Membership, take: CapTake): Promise<'taken' | 'full' | 'stale'> {
+    try {
+      return decodeCapTake(await connection.run(membership.scripts.capTake, encodeCapTake(take)))
+    } catch (error) {
+      if (isMissingScript(error)) member.doubt('the server does not know the scripts')
+      log.warn({ cause: describeCause(error), offer: take.offer }, 'a cap could not be asked')
+      return 'stale'
+    }
+  }
+
+  async function settle(settled: Settled): Promise<void> {
+    const membership = member.registered()
+    try {
+      if (membership === undefined) throw new Error('the gate is closed')
+      const { offer, attempt, usedMicro } = settled
+      await connection.run(membership.scripts.capSettle, encodeCapSettle(offer, attempt, usedMicro))
+    } catch (error) {
+      if (isMissingScript(error)) member.doubt('the server does not know the scripts')
+      waiting.push(settled)
+      if (waiting.length > MAX_WAITING) waiting.shift()
+    }
+  }
+
+  return {
+    async take(offer, attempt, amountMicro, ttlMs) {
+      if (offer.capDailyMicro === null) return true
+      const membership = member.open()
+      if (membership === undefined) return false
+      const take = { offer: offer.id, attempt, amountMicro, ttlMs, capMicro: offer.capDailyMicro }
+      const answer = await run(membership, take)
+      // An answer that got lost may have taken: the settlement with zero gives it back.
+      if (answer === 'stale') void settle({ offer: offer.id, attempt, usedMicro: ZERO })
+      if (answer !== 'taken') return false
+      takes.set(attempt, { ...take, epoch: membership.epoch })
+      return true
+    },
+    async settle(offer: Offer, attempt, usedMicro) {
+      if (!takes.delete(attempt)) return
+      await settle({ offer: offer.id, attempt, usedMicro })
+    },
+    async usedToday(offers) {
+      const today = utcDay(clock.now())
+      const asked = offers.slice(0, MAX_READS)
+      const used = new Map<OfferId, MicroUsd>()
+      const rows = await Promise.all(
+        asked.map((offer) => connection.reads.hmget(moneyKeys.offerCap(offer), 'd', 'du').catch(() => undefined)),
+      )
+      for (const [index, offer] of asked.entries()) {
+        const row = rows[index]
+        if (row !== undefined) used.set(offer, usedToday(row[0] ?? null, row[1] ?? null, today))
+      }
+      return used
+    },
+    async resume() {
+      const membership = member.registered()
+      if (membership === undefined) return
+      for (const take of takes.values()) {
+        if (take.epoch === membership.epoch) continue
+        if ((await run(membership, { ...take, capMicro: null })) === 'taken') take.epoch = membership.epoch
+      }
+      const again = waiting
+      waiting = []
+      for (const settled of again) await settle(settled)
+    },
+  }
+}

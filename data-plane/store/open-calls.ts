@@ -1,0 +1,116 @@
+import type { Hold } from '#data-plane/call.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { Batch, Place } from '#shared/contract/money-scripts/batch.ts'
+import { decodeAnswers, MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
+import type { RegisterOperation } from '#shared/contract/money-scripts/register.ts'
+import { encodeRegister } from '#shared/contract/money-scripts/register.ts'
+import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
+import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
+import type { MoneyScript } from '#shared/contract/money-scripts.ts'
+import { UsageEventSchema } from '#shared/contract/usage-event.ts'
+import { AppError } from '#shared/errors.ts'
+import type { KeyId } from '#shared/ids.ts'
+import { isId, parseRequestId } from '#shared/ids.ts'
+import type { Logger } from '#shared/logger.ts'
+import { groupByBucket } from './bucket-groups.ts'
+import type { Membership } from './gate-member.ts'
+import type { MoneyConnection } from './money-connection.ts'
+
+type OpenCall = { readonly hold: Hold; readonly deadline: number }
+
+/** The holds of this process that have no end in Redis yet: what it brings into a new epoch. */
+export type OpenCalls = {
+  add(hold: Hold, ttlMs: number): void
+  remove(rid: string): void
+  operations(node: string): RegisterOperation[]
+  size(): number
+}
+
+export function createOpenCalls(clock: Clock): OpenCalls {
+  const calls = new Map<string, OpenCall>()
+  return {
+    add(hold, ttlMs) {
+      calls.set(hold.rid, { hold, deadline: clock.monotonic() + ttlMs })
+    },
+    remove(rid) {
+      calls.delete(rid)
+    },
+    operations(node) {
+      const now = clock.monotonic()
+      return [...calls.values()].map(({ hold, deadline }) => ({ ...hold, node, ttlMs: deadline - now }))
+    },
+    size: () => calls.size,
+  }
+}
+
+/** The capture that a usage event stands for; undefined when the text is no event. */
+export function captureOf(event: string, node: string): SettleOperation | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(event)
+  } catch {
+    return undefined
+  }
+  const parsed = UsageEventSchema.safeParse(value)
+  if (!parsed.success) return undefined
+  const { account, chargeMicro, endedAt } = parsed.data
+  const rid = parseRequestId(parsed.data.rid)
+  if (rid === undefined) return undefined
+  const keyId = readKeyId(parsed.data.keyId)
+  return {
+    kind: 'capture',
+    rid,
+    account,
+    keyId,
+    node,
+    usedMicro: chargeMicro,
+    event,
+    lookup: null,
+    capturedAt: endedAt,
+  }
+}
+
+function readKeyId(text: string | null): KeyId | null {
+  return text !== null && isId('key', text) ? text : null
+}
+
+/** Runs operations in batches, one after the other. Throws when one of them was not taken by the epoch. */
+export type Registrar = {
+  calls(operations: readonly RegisterOperation[]): Promise<void>
+  captures(operations: readonly SettleOperation[]): Promise<void>
+}
+
+type Ports = {
+  readonly connection: Pick<MoneyConnection, 'run'>
+  readonly membership: Membership
+  readonly buckets: number
+  readonly log: Logger
+}
+
+export function createRegistrar({ connection, membership, buckets, log }: Ports): Registrar {
+  const { epoch, scripts } = membership
+
+  async function runAll<Operation extends { readonly rid: string; readonly account: string }>(
+    script: MoneyScript,
+    operations: readonly Operation[],
+    encode: (place: Place, operations: readonly Operation[]) => Batch,
+  ): Promise<void> {
+    const entries = operations.map((operation) => ({ operation }))
+    for (const [bucket, group] of groupByBucket(entries, buckets)) {
+      for (let start = 0; start < group.length; start += MAX_BATCH) {
+        const batch = group.slice(start, start + MAX_BATCH).map((entry) => entry.operation)
+        const reply = await connection.run(script, encode({ bucket, epoch }, batch))
+        for (const [index, answer] of decodeAnswers(reply, batch.length).entries()) {
+          if (answer.kind === 'stale') throw new AppError('service_unavailable')
+          if (answer.kind === 'done') continue
+          log.error({ rid: batch[index]?.rid, answer: answer.kind }, 'a call could not be registered')
+        }
+      }
+    }
+  }
+
+  return {
+    calls: (operations) => runAll(scripts.register, operations, encodeRegister),
+    captures: (operations) => runAll(scripts.settle, operations, encodeSettle),
+  }
+}

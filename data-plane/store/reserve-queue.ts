@@ -1,0 +1,111 @@
+import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
+import type { ReserveAnswer, ReserveOperation } from '#shared/contract/money-scripts/reserve.ts'
+import { decodeReserve, encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
+import { AppError, describeCause } from '#shared/errors.ts'
+import type { Logger } from '#shared/logger.ts'
+import { groupByBucket } from './bucket-groups.ts'
+import type { GateMember, Membership } from './gate-member.ts'
+import type { MoneyConnection } from './money-connection.ts'
+import { isMissingScript } from './money-connection.ts'
+
+/** How long a call waits for its reserve. */
+const RESERVE_WAIT_MS = 500
+/** Reserves without an answer at once; past it new calls are shed. */
+const MAX_UNANSWERED = 4_096
+
+type Entry = {
+  readonly operation: ReserveOperation
+  readonly resolve: (answer: ReserveAnswer) => void
+  readonly reject: (error: AppError) => void
+  isOver: boolean
+}
+
+type Ports = {
+  readonly connection: Pick<MoneyConnection, 'run'>
+  readonly member: Pick<GateMember, 'open' | 'doubt'>
+  readonly buckets: number
+  readonly log: Logger
+  /** Nobody knows whether this reserve happened: it must be given back. */
+  onLost(operation: ReserveOperation): void
+}
+
+/** Reserves of one tick, gathered into one script a bucket. */
+export type ReserveQueue = {
+  /** Rejects with `service_unavailable` when Redis is closed, refuses the batch or does not answer in time. */
+  push(operation: ReserveOperation): Promise<ReserveAnswer>
+  flush(): void
+}
+
+export function createReserveQueue(ports: Ports, wake: () => void): ReserveQueue {
+  const { member, log } = ports
+  let waiting: Entry[] = []
+  let unanswered = 0
+
+  function refuse(entry: Entry, cause: unknown, isLost: boolean): void {
+    if (entry.isOver) return
+    entry.isOver = true
+    unanswered -= 1
+    if (isLost) ports.onLost(entry.operation)
+    entry.reject(gateClosed(cause))
+  }
+
+  function take(entry: Entry, answer: ReserveAnswer | undefined): void {
+    if (entry.isOver || answer === undefined) return
+    entry.isOver = true
+    unanswered -= 1
+    entry.resolve(answer)
+  }
+
+  function send(membership: Membership, entries: readonly Entry[], bucket: string): void {
+    const operations = entries.map((entry) => entry.operation)
+    const deadline = setTimeout(() => {
+      for (const entry of entries) refuse(entry, new Error('no answer in time'), true)
+    }, RESERVE_WAIT_MS)
+    ports.connection
+      .run(membership.scripts.reserve, encodeReserve({ bucket, epoch: membership.epoch }, operations))
+      .then((reply) => {
+        const answers = decodeReserve(reply, entries.length)
+        if (answers.some((answer) => answer.kind === 'stale')) member.doubt('an account belongs to a newer epoch')
+        for (const [index, entry] of entries.entries()) take(entry, answers[index])
+      })
+      .catch((error: unknown) => {
+        const isUnknown = isMissingScript(error)
+        if (isUnknown) member.doubt('the server does not know the scripts')
+        else log.warn({ cause: describeCause(error), count: entries.length }, 'a batch of reserves was not answered')
+        for (const entry of entries) refuse(entry, error, !isUnknown)
+      })
+      .finally(() => clearTimeout(deadline))
+  }
+
+  return {
+    push(operation) {
+      if (member.open() === undefined) return Promise.reject(gateClosed())
+      if (unanswered >= MAX_UNANSWERED) return Promise.reject(new AppError('overloaded', { retryAfterSeconds: 1 }))
+      unanswered += 1
+      wake()
+      return new Promise((resolve, reject) => {
+        waiting.push({ operation, resolve, reject, isOver: false })
+      })
+    },
+    flush() {
+      if (waiting.length === 0) return
+      const membership = member.open()
+      const entries = waiting
+      waiting = []
+      if (membership === undefined) {
+        for (const entry of entries) refuse(entry, undefined, false)
+        return
+      }
+      for (const [bucket, group] of groupByBucket(entries, ports.buckets)) {
+        for (let start = 0; start < group.length; start += MAX_BATCH) {
+          send(membership, group.slice(start, start + MAX_BATCH), bucket)
+        }
+      }
+    },
+  }
+}
+
+/** What a paid call is told while money is in doubt. */
+export function gateClosed(cause?: unknown): AppError {
+  return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
+}

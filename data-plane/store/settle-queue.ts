@@ -1,0 +1,185 @@
+import { performance } from 'node:perf_hooks'
+import type { CaptureOutcome } from '#data-plane/call.ts'
+import { SECOND } from '#shared/clock.ts'
+import type { Answer } from '#shared/contract/money-scripts/batch.ts'
+import { decodeAnswers, MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
+import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
+import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
+import { describeCause } from '#shared/errors.ts'
+import type { Logger } from '#shared/logger.ts'
+import { groupByBucket } from './bucket-groups.ts'
+import type { GateMember, Membership } from './gate-member.ts'
+import type { MoneyConnection } from './money-connection.ts'
+import { isMissingScript } from './money-connection.ts'
+
+/** How long a call waits for Redis to take its capture before the journal has to vouch for it. */
+const CAPTURE_WAIT_MS = 250
+/** Batches on the way at once: more would only wait inside the server. */
+const MAX_BATCHES_UNDER_WAY = 16
+/** Pause after the server refused a whole batch (full, loading, disk in trouble). */
+const REFUSED_PAUSE_MS = 100
+/** After so many errors of its own an operation leaves memory; its capture stays in the journal. */
+const MAX_TRIES = 20
+const RETRY_MS = 1 * SECOND
+
+type Entry = {
+  readonly operation: SettleOperation
+  readonly order: number
+  tries: number
+  waiter: ((outcome: CaptureOutcome) => void) | undefined
+}
+
+type Ports = {
+  readonly connection: Pick<MoneyConnection, 'run'>
+  readonly member: Pick<GateMember, 'registered' | 'doubt'>
+  readonly buckets: number
+  readonly log: Logger
+  /** The operation is done and needs no memory any more. */
+  onDone(operation: SettleOperation): void
+}
+
+/**
+ * Captures and releases on their way to Redis. Each leaves only when Redis has answered it; what was refused or lost
+ * is sent again, in the old order. Its length is bounded by the calls that were admitted.
+ */
+export type SettleQueue = {
+  /** Resolves `accepted` when Redis has it, `queued` when it could not be told in time. Never rejects. */
+  push(operation: SettleOperation): Promise<CaptureOutcome>
+  /** Sends what waits, if it may be sent. Called once a tick, before the reserves. */
+  flush(): void
+  /** True until Redis has answered for this call. */
+  holds(rid: string): boolean
+  size(): number
+}
+
+type State = {
+  /** All that Redis has not answered for, by request id. */
+  readonly unsettled: Map<string, Entry>
+  /** Those of them that are not on the way, in their order. */
+  waiting: Entry[]
+  /** Those that came in this tick: one timer lets all of them go. */
+  fresh: Entry[]
+  nextOrder: number
+  underWay: number
+  pausedUntil: number
+  wake(): void
+}
+
+export function createSettleQueue(ports: Ports, wake: () => void): SettleQueue {
+  const { member } = ports
+  const state: State = {
+    unsettled: new Map(),
+    waiting: [],
+    fresh: [],
+    nextOrder: 0,
+    underWay: 0,
+    pausedUntil: 0,
+    wake,
+  }
+  return {
+    push(operation) {
+      const entry: Entry = { operation, order: state.nextOrder++, tries: 0, waiter: undefined }
+      state.unsettled.set(operation.rid, entry)
+      state.waiting.push(entry)
+      if (member.registered() === undefined) return Promise.resolve('queued')
+      wake()
+      state.fresh.push(entry)
+      return new Promise((resolve) => {
+        entry.waiter = resolve
+      })
+    },
+    flush() {
+      if (state.fresh.length > 0) setTimeout(letGo, CAPTURE_WAIT_MS, state.fresh).unref()
+      state.fresh = []
+      const membership = member.registered()
+      if (membership === undefined) return letGo(state.waiting)
+      if (performance.now() < state.pausedUntil) return
+      while (state.waiting.length > 0 && state.underWay < MAX_BATCHES_UNDER_WAY) {
+        const batch = state.waiting.splice(0, MAX_BATCH)
+        for (const [bucket, entries] of groupByBucket(batch, ports.buckets)) {
+          send(ports, state, { membership, entries, bucket })
+        }
+      }
+    },
+    holds: (rid) => state.unsettled.has(rid),
+    size: () => state.unsettled.size,
+  }
+}
+
+type Sending = { readonly membership: Membership; readonly entries: readonly Entry[]; readonly bucket: string }
+
+function send(ports: Ports, state: State, { membership, entries, bucket }: Sending): void {
+  state.underWay += 1
+  const batch = encodeSettle(
+    { bucket, epoch: membership.epoch },
+    entries.map((entry) => entry.operation),
+  )
+  ports.connection
+    .run(membership.scripts.settle, batch)
+    .then((reply) => {
+      const answers = decodeAnswers(reply, entries.length)
+      const again = entries.filter((entry, index) => !isTaken(ports, state, entry, answers[index]))
+      if (again.length > 0) putBack(state, again)
+    })
+    .catch((error: unknown) => {
+      if (isMissingScript(error)) ports.member.doubt('the server does not know the scripts')
+      else ports.log.warn({ cause: describeCause(error), count: entries.length }, 'settlements were not answered')
+      putBack(state, entries)
+      state.pausedUntil = performance.now() + REFUSED_PAUSE_MS
+      setTimeout(state.wake, REFUSED_PAUSE_MS + 1).unref()
+    })
+    .finally(() => {
+      state.underWay -= 1
+      if (state.waiting.length > 0) state.wake()
+    })
+}
+
+function putBack(state: State, entries: readonly Entry[]): void {
+  state.waiting = [...entries, ...state.waiting].sort((left, right) => left.order - right.order)
+}
+
+/** Takes one answer; false when the entry must be sent again with the others. */
+function isTaken(ports: Ports, state: State, entry: Entry, answer: Answer | undefined): boolean {
+  const { rid, kind } = entry.operation
+  if (answer?.kind === 'stale') {
+    ports.member.doubt('a record belongs to a newer epoch')
+    return false
+  }
+  if (answer === undefined || answer.kind === 'error') {
+    retryAlone(ports, state, entry, answer?.message ?? 'no answer')
+    return true
+  }
+  if (answer.kind === 'conflict') {
+    ports.log.error(
+      { rid, kind, usedMicro: answer.usedMicro },
+      'captured twice with different amounts: the first stands',
+    )
+  }
+  if (state.unsettled.get(rid) === entry) state.unsettled.delete(rid)
+  entry.waiter?.('accepted')
+  ports.onDone(entry.operation)
+  return true
+}
+
+function retryAlone(ports: Ports, state: State, entry: Entry, message: string): void {
+  entry.tries += 1
+  const { rid, kind } = entry.operation
+  ports.log.error({ rid, kind, message, tries: entry.tries }, 'the gate refused a settlement')
+  if (entry.tries >= MAX_TRIES) {
+    state.unsettled.delete(rid)
+    letGo([entry])
+    return
+  }
+  setTimeout(() => {
+    putBack(state, [entry])
+    state.wake()
+  }, RETRY_MS).unref()
+}
+
+/** Tells those who still wait that Redis does not have their capture yet. */
+function letGo(entries: readonly Entry[]): void {
+  for (const entry of entries) {
+    entry.waiter?.('queued')
+    entry.waiter = undefined
+  }
+}

@@ -16,6 +16,7 @@ const MAX_START_TRIES = 3
 /** How long a server of a killed run may still be closing down in the same folder. */
 const PREDECESSOR_LIMIT_MS = 10_000
 
+/** A running server. */
 export type Service = {
   readonly url: string
   readonly pid: number
@@ -30,10 +31,12 @@ export type PostgresOptions = {
   /** Server settings: `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>
   readonly logFile?: string
+  /** A free one when absent. */
+  readonly port?: number
 }
 
 /**
- * Starts a real PostgreSQL of the npm package on a free loopback port with an empty database `market` (UTF-8). It stops
+ * Starts a real PostgreSQL of the npm package on a loopback port with an empty database `market` (UTF-8). It stops
  * when `stop` is called or our process ends in any way, and starts again on the same folder. Root runs it as `nobody`.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Service> {
@@ -46,7 +49,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Service> 
   if (!existsSync(join(options.dataDir, 'PG_VERSION'))) await initialise(native, options.dataDir, password, uid)
   await waitForPredecessor(options.dataDir)
   for (let attempt = 1; attempt <= MAX_START_TRIES; attempt += 1) {
-    const port = await findFreePort()
+    const port = options.port ?? (await findFreePort())
     const held = await startHeld({
       command: join(native, 'bin', 'postgres'),
       args: serverArguments(options.dataDir, uid, { port: String(port), ...options.settings }),

@@ -17,11 +17,13 @@ export type RedisOptions = {
   /** Further settings: `{ 'cluster-enabled': 'yes' }`. */
   readonly extraConfig?: Readonly<Record<string, string>>
   readonly logFile?: string
+  /** A free one when absent. */
+  readonly port?: number
   readonly log?: (line: string) => void
 }
 
 /**
- * Starts a real Redis on a free loopback port. It stops when `stop` is called or our process ends in any way, and with
+ * Starts a real Redis on a loopback port. It stops when `stop` is called or our process ends in any way, and with
  * `appendOnly` starts again with its data.
  */
 export async function startRedis(options: RedisOptions): Promise<Service> {
@@ -29,7 +31,7 @@ export async function startRedis(options: RedisOptions): Promise<Service> {
   const logFile = options.logFile ?? `${options.dataDir}.log`
   makePrivateFolder(options.dataDir)
   for (let attempt = 1; attempt <= MAX_START_TRIES; attempt += 1) {
-    const port = await findFreePort()
+    const port = options.port ?? (await findFreePort())
     const held = await startHeld({
       command: binary.command,
       args: serverArguments(options, port),

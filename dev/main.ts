@@ -1,0 +1,84 @@
+import { parseArgs } from 'node:util'
+import { createCrew } from '#dev/network/crew.ts'
+import type { Home } from '#dev/network/home.ts'
+import { openHome } from '#dev/network/home.ts'
+import { tailOf } from '#dev/network/programs.ts'
+import type { Sandbox } from '#dev/network/sandbox-file.ts'
+import { describeSandbox, removeSandbox, writeSandbox } from '#dev/network/sandbox-file.ts'
+import { SERVICES, STOP_ORDER, startNetwork } from '#dev/network/start.ts'
+
+const log = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`)
+
+/** Runs the network until a signal or a failure, and gives the exit code. */
+async function runNetwork(home: Home): Promise<number> {
+  const file = home.path('sandbox.json')
+  removeSandbox(file)
+  let sandbox: Sandbox | undefined
+  let isOver = false
+  let finish: (code: number) => void = () => undefined
+  const finished = new Promise<number>((resolve) => {
+    finish = resolve
+  })
+  const crew = createCrew({
+    report: (line, member) => {
+      log(line)
+      if (line.includes('ended')) console.error(tailOf(home.path(`logs/${member.replaceAll('_', '-')}.log`)))
+    },
+    onPidsChange: (pids) => {
+      home.noteChildren(Object.values(pids))
+      if (sandbox) {
+        sandbox = { ...sandbox, pids }
+        writeSandbox(file, sandbox)
+      }
+    },
+    onGiveUp: (member) => {
+      log(`${member} keeps ending: giving up`)
+      finish(1)
+    },
+  })
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => finish(0))
+
+  const began = performance.now()
+  void startNetwork({ home, crew, log, port: firstPort(), ...givenServices() }).then(
+    (started) => {
+      if (isOver) return
+      sandbox = { ...started, pids: crew.pids() }
+      writeSandbox(file, sandbox)
+      console.log(describeSandbox(sandbox, file))
+      log(`ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`)
+    },
+    (error: unknown) => {
+      if (!isOver) console.error(error instanceof Error ? error.message : error)
+      finish(1)
+    },
+  )
+  const code = await finished
+  isOver = true
+  log('stopping')
+  sandbox = undefined
+  removeSandbox(file)
+  const providers = Object.keys(crew.pids()).filter((name) => name.startsWith('provider_'))
+  await crew.stop([...STOP_ORDER, providers, SERVICES])
+  removeSandbox(file)
+  return code
+}
+
+function firstPort(): number | undefined {
+  const port = process.env['PORT']
+  return port === undefined || port === '' ? undefined : Number(port)
+}
+
+function givenServices(): { databaseUrl: string | undefined; redisUrl: string | undefined } {
+  return { databaseUrl: process.env['DATABASE_URL'], redisUrl: process.env['REDIS_URL'] }
+}
+
+const { values } = parseArgs({ options: { reset: { type: 'boolean', default: false } } })
+try {
+  const home = await openHome(process.env['MARKET_HOME'] ?? '.market', values.reset)
+  const code = await runNetwork(home)
+  home.release()
+  process.exit(code)
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exit(1)
+}

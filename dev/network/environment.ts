@@ -1,0 +1,57 @@
+import type { Home } from './home.ts'
+import type { NetworkPorts } from './ports.ts'
+import type { NetworkSecrets } from './secrets.ts'
+
+export type PlaneFacts = {
+  readonly home: Home
+  readonly ports: NetworkPorts
+  readonly secrets: NetworkSecrets
+  readonly databaseUrl: string
+  readonly redisUrl: string
+}
+
+export type NetworkUrls = {
+  readonly base_url: string
+  readonly api_base_url: string
+  readonly control_plane_url: string
+  readonly graphql_url: string
+  readonly trpc_url: string
+  readonly provider_url: string
+}
+
+/** The addresses of a network: origins without a trailing slash, and the two doors' endpoints. */
+export function urlsOf(ports: NetworkPorts): NetworkUrls {
+  const dataPlane = `http://127.0.0.1:${ports.dataPlane}`
+  const controlPlane = `http://127.0.0.1:${ports.controlPlane}`
+  const [provider] = ports.providers.values()
+  return {
+    base_url: dataPlane,
+    api_base_url: dataPlane,
+    control_plane_url: controlPlane,
+    graphql_url: `${controlPlane}/graphql`,
+    trpc_url: `${controlPlane}/trpc`,
+    provider_url: `http://${provider?.host ?? '127.0.0.1'}:${provider?.port ?? 0}`,
+  }
+}
+
+/** What every program of the network is told; the ports of its own come on top. */
+export function planeEnvironment(facts: PlaneFacts): NodeJS.ProcessEnv {
+  const urls = urlsOf(facts.ports)
+  const ours = {
+    NODE_ENV: 'development',
+    HOST: '127.0.0.1',
+    DATABASE_URL: facts.databaseUrl,
+    REDIS_URL: facts.redisUrl,
+    REDIS_CACHE_URL: process.env['REDIS_CACHE_URL'] ?? facts.redisUrl,
+    BASE_URL: urls.base_url,
+    API_BASE_URL: urls.api_base_url,
+    CONTROL_PLANE_URL: urls.control_plane_url,
+    JOURNAL_DIR: facts.home.path('journal'),
+    SNAPSHOT_FILE: facts.home.path('snapshot.json'),
+    NODE_ID: 'dev-1',
+    ALLOW_LOOPBACK_UPSTREAMS: '1',
+    MARKET_HOME: facts.home.root,
+  }
+  const defaults = { PLATFORM_FEE_BPS: '500', MONEY_BUCKETS: '1', LOG_LEVEL: 'info' }
+  return { ...defaults, ...process.env, ...ours, ...facts.secrets }
+}

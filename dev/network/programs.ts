@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { startHeld } from '#dev/services/held-process.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Running } from './crew.ts'
+
+/** Longer than a data plane's own limit for draining. */
+const DRAIN_LIMIT_MS = 45_000
+const KILL_LIMIT_MS = 5_000
+const TAIL_LINES = 12
+
+/** The folder of the repository, where every program is started. */
+export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
+
+/** A program of this repository. */
+export type Program = {
+  /** `['data-plane/main.ts']`, from the repository's folder. */
+  readonly args: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  readonly logFile: string
+}
+
+/** Starts a program that cannot outlive us. */
+export async function startProgram(program: Program): Promise<Running> {
+  const held = await startHeld({
+    command: process.execPath,
+    args: ['--import', TSX, ...program.args],
+    cwd: REPOSITORY,
+    env: program.env,
+    logFile: program.logFile,
+    orphanSignal: 'TERM',
+  })
+  return {
+    pid: held.pid,
+    exited: held.exited,
+    stop: async () => {
+      await held.stop([
+        { signal: 'TERM', waitMs: DRAIN_LIMIT_MS },
+        { signal: 'KILL', waitMs: KILL_LIMIT_MS },
+      ])
+    },
+  }
+}
+
+/** Runs a program to its end. Throws an AppError with the last lines of its log when it fails. */
+export async function runProgram(name: string, program: Program): Promise<void> {
+  const { exited } = await startProgram(program)
+  const code = await exited
+  if (code === 0) return
+  throw new AppError('internal_error', { message: `${name} failed:\n${tailOf(program.logFile)}` })
+}
+
+/** The last lines of a log, for a reader. */
+export function tailOf(logFile: string): string {
+  try {
+    return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-TAIL_LINES).join('\n')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,49 @@
+import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import type { NetworkUrls } from './environment.ts'
+
+/** What `sandbox.json` tells about a running network. */
+export type Sandbox = NetworkUrls & {
+  readonly database_url: string
+  readonly redis_url: string
+  readonly buyer_key: string
+  readonly seller_key: string
+  readonly management_key: string
+  readonly pids: Readonly<Record<string, number>>
+}
+
+/** Writes the file in one step, readable by its owner only. */
+export function writeSandbox(file: string, sandbox: Sandbox): void {
+  const draft = `${file}.draft`
+  writeFileSync(draft, `${JSON.stringify(sandbox, null, 2)}\n`, { mode: 0o600 })
+  renameSync(draft, file)
+}
+
+/** The file stands for a network that answers: it goes before the network does. */
+export function removeSandbox(file: string): void {
+  rmSync(file, { force: true })
+}
+
+/** What a person is told when everything answers. */
+export function describeSandbox(sandbox: Sandbox, file: string): string {
+  const body = '{"model":"gpt-5-mini","messages":[{"role":"user","content":"Say hello."}]}'
+  return `
+The market is ready.
+
+  buyers call       ${sandbox.api_base_url}/v1
+  control plane     ${sandbox.control_plane_url}   (GraphQL ${sandbox.graphql_url}, tRPC ${sandbox.trpc_url})
+  sample provider   ${sandbox.provider_url}
+  buyer key         ${sandbox.buyer_key}
+  seller key        ${sandbox.seller_key}
+  management key    ${sandbox.management_key}
+  all of this       ${file}
+
+Try it:
+
+  curl -s ${sandbox.api_base_url}/v1/chat/completions \\
+    -H 'Authorization: Bearer ${sandbox.buyer_key}' \\
+    -H 'Content-Type: application/json' \\
+    -d '${body}'
+
+Ctrl-C stops everything and keeps the data.
+`
+}

@@ -14,7 +14,7 @@ async function runNetwork(home: Home): Promise<number> {
   const file = home.path('sandbox.json')
   removeSandbox(file)
   let sandbox: Sandbox | undefined
-  let isOver = false
+  const ending = new AbortController()
   let finish: (code: number) => void = () => undefined
   const finished = new Promise<number>((resolve) => {
     finish = resolve
@@ -41,19 +41,19 @@ async function runNetwork(home: Home): Promise<number> {
   const began = performance.now()
   void startNetwork({ home, crew, log, port: firstPort(), ...givenServices() }).then(
     (started) => {
-      if (isOver) return
+      if (ending.signal.aborted) return
       sandbox = { ...started, pids: crew.pids() }
       writeSandbox(file, sandbox)
       console.log(describeSandbox(sandbox, file))
       log(`ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`)
     },
     (error: unknown) => {
-      if (!isOver) console.error(error instanceof Error ? error.message : error)
+      if (!ending.signal.aborted) console.error(error instanceof Error ? error.message : error)
       finish(1)
     },
   )
   const code = await finished
-  isOver = true
+  ending.abort()
   log('stopping')
   sandbox = undefined
   removeSandbox(file)

@@ -1,0 +1,37 @@
+# syntax=docker/dockerfile:1
+
+# Both planes as single files: nothing is installed in the image that runs.
+FROM node:24-slim AS build
+WORKDIR /app
+ENV NPM_CONFIG_UPDATE_NOTIFIER=false
+COPY package.json package-lock.json .npmrc ./
+RUN npm install --ignore-scripts --no-audit
+COPY tsconfig.json ./
+COPY shared shared
+COPY data-plane data-plane
+COPY control-plane control-plane
+# The banner gives bundled CommonJS packages the `require` that an ES module lacks.
+RUN node_modules/.bin/esbuild \
+    data-plane=data-plane/main.ts \
+    control-plane=control-plane/main.ts \
+    migrate=control-plane/migrate.ts \
+    operator=control-plane/operator.ts \
+    check-ledger=control-plane/check-ledger/main.ts \
+    --bundle --platform=node --format=esm --target=node24 --outdir=dist --out-extension:.js=.mjs \
+    --external:pg-native --sourcemap \
+    --banner:js="import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
+
+FROM node:24-slim
+WORKDIR /app
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=8402 JOURNAL_DIR=/var/lib/market/journal SNAPSHOT_FILE=/var/lib/market/snapshot.json
+RUN mkdir -p /var/lib/market/journal && chown -R node:node /var/lib/market && chmod -R 700 /var/lib/market
+COPY --from=build /app/dist ./dist
+COPY migrations migrations
+USER node
+VOLUME /var/lib/market
+EXPOSE 8402
+HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/live`).then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
+# Signals reach node itself, so that a stop drains.
+ENTRYPOINT ["node", "--enable-source-maps"]
+CMD ["dist/data-plane.mjs"]

@@ -5,6 +5,7 @@ import type { CredentialsTables } from './credentials.ts'
 import type { HealthLogTables } from './health-log.ts'
 import type { IdempotencyTables } from './idempotency.ts'
 import type { KeysTables } from './keys.ts'
+import type { LeasesTables } from './leases.ts'
 import type { LedgerTables } from './ledger.ts'
 import type { OffersTables } from './offers.ts'
 import type { SettlementsTables } from './settlements.ts'
@@ -19,6 +20,7 @@ export type Tables = AccountsTables &
   HealthLogTables &
   IdempotencyTables &
   KeysTables &
+  LeasesTables &
   LedgerTables &
   OffersTables &
   SettlementsTables &

@@ -60,6 +60,17 @@ export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostRepor
   return report(booked, poison)
 }
 
+/** Keeps events of a batch for a person, whatever they hold, and does nothing else with them. */
+export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Promise<void> {
+  const poison = batch.events.map((text) => {
+    const read = readEvent(text, batch.source)
+    const rid = isPoison(read) ? read.rid : read.event.rid
+    return poisonOf({ text, payloadHash: read.payloadHash }, { rid, reason, detail: '', source: batch.source })
+  })
+  await withRetries(() => insertPoison(ctx.db, poison))
+  ctx.log.error({ source: batch.source, reason, events: poison.length }, 'usage events were set aside')
+}
+
 /** What became of an event: `new` and `repeat` have their row, a `conflict` stands against the row of another. */
 type Fate = 'new' | 'repeat' | 'conflict'
 type BookedEvent = { readonly read: ReadEvent; readonly fate: Fate; readonly postedAt: Date }

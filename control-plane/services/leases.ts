@@ -1,0 +1,21 @@
+import { claimLease, releaseLease } from '../db/leases.ts'
+import type { Ctx } from '../operation.ts'
+
+/** Runs `run` if this owner gets the lease; false when another has it. The lease outlives the run. */
+export async function withLease(
+  ctx: Pick<Ctx, 'db'>,
+  lease: { readonly name: string; readonly owner: string; readonly ttlMs: number },
+  run: () => Promise<void>,
+): Promise<boolean> {
+  if (!(await claimLease(ctx.db, lease.name, lease.owner, lease.ttlMs))) return false
+  await run()
+  return true
+}
+
+/** Gives a lease up at the end of a process. */
+export function endLease(
+  ctx: Pick<Ctx, 'db'>,
+  lease: { readonly name: string; readonly owner: string },
+): Promise<void> {
+  return releaseLease(ctx.db, lease.name, lease.owner)
+}

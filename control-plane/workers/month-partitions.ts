@@ -1,0 +1,18 @@
+import { HOUR } from '#shared/clock.ts'
+import { keepPartitions } from '../services/partitions.ts'
+import type { RunningWorker, WorkerPlane } from './worker.ts'
+import { repeat } from './worker.ts'
+
+const EVERY_MS = 6 * HOUR
+
+/** Keeps the partitions of the coming months ready. */
+export function startMonthPartitions(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'month-partitions',
+    everyMs: EVERY_MS,
+    run: async () => {
+      const made = await keepPartitions(plane)
+      if (made.length > 0) plane.log.info({ partitions: made }, 'partitions were made')
+    },
+  })
+}

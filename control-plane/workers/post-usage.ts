@@ -1,0 +1,48 @@
+import type { Job } from 'bullmq'
+import { DelayedError } from 'bullmq'
+import { SECOND } from '#shared/clock.ts'
+import { QUEUES } from '#shared/contract/redis-keys.ts'
+import { UsageBatchSchema } from '#shared/contract/usage-event.ts'
+import { postBatch, setAside } from '../services/ingest.ts'
+import { consume } from './queues.ts'
+import type { RunningWorker, WorkerPlane } from './worker.ts'
+
+/** Two batches at once: one waits for its commit while the other is read. */
+const CONCURRENCY = 2
+/** A batch that was in hand so many times when its worker died is taken to be the reason. */
+const MAX_CRASHES = 5
+const FIRST_DELAY_MS = SECOND
+const MAX_DELAY_MS = 30 * SECOND
+
+/** Posts the usage batches of the queue. A batch that cannot be posted now is tried again for ever, ever more slowly. */
+export function startPostUsage(plane: WorkerPlane): RunningWorker {
+  return consume(plane, {
+    queue: QUEUES.usage,
+    concurrency: CONCURRENCY,
+    process: async (job, token) => {
+      try {
+        await processBatch(plane, job)
+      } catch (error) {
+        const delayMs = Math.min(FIRST_DELAY_MS * 2 ** Math.min(job.attemptsStarted - 1, 10), MAX_DELAY_MS)
+        plane.log.warn({ err: error, job: job.id, delayMs }, 'a usage batch waits')
+        await job.moveToDelayed(plane.clock.now() + delayMs, token)
+        throw new DelayedError()
+      }
+    },
+  })
+}
+
+async function processBatch(plane: WorkerPlane, job: Job): Promise<void> {
+  const data: unknown = job.data
+  const batch = UsageBatchSchema.safeParse(data)
+  if (!batch.success) {
+    await setAside(plane, { events: [JSON.stringify(data)], source: 'queue' }, 'batch_schema')
+    return
+  }
+  const source = `queue:${batch.data.node}`
+  if (job.stalledCounter > MAX_CRASHES) {
+    await setAside(plane, { events: batch.data.events, source }, 'crash_loop')
+    return
+  }
+  await postBatch(plane, { events: batch.data.events, source })
+}

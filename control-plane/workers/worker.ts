@@ -1,0 +1,59 @@
+import type { Secret } from '#shared/secret.ts'
+import type { Ctx } from '../operation.ts'
+import { endLease, withLease } from '../services/leases.ts'
+
+/** What workers are given: the context of operations, and what only background work needs. */
+export type WorkerPlane = Ctx & {
+  /** Redis of money and queues. */
+  readonly redisUrl: Secret
+  /** Tells this process from the others that run the same workers. */
+  readonly workerId: string
+}
+
+/** A worker at work. `stop` waits for what is running, and resolves once nothing more will. */
+export type RunningWorker = { readonly name: string; stop(): Promise<void> }
+
+/** Part of an interval that a lease outlives it by: time enough to renew, and no more to wait for after a death. */
+const LEASE_SLACK = 1.5
+
+type Periodic = {
+  readonly name: string
+  readonly everyMs: number
+  /** True lets every process run it; otherwise one at a time does, by lease. */
+  readonly isShared?: boolean
+  readonly run: () => Promise<void>
+}
+
+/** Runs something now and again so long after each end. A failure is logged, and the next turn tries again. */
+export function repeat(plane: WorkerPlane, periodic: Periodic): RunningWorker {
+  const { name, everyMs } = periodic
+  const lease = { name, owner: plane.workerId, ttlMs: Math.ceil(everyMs * LEASE_SLACK) }
+  let timer: NodeJS.Timeout | undefined
+  let isStopping = false
+  let turn = takeTurn()
+
+  async function takeTurn(): Promise<void> {
+    try {
+      await (periodic.isShared === true ? periodic.run() : withLease(plane, lease, periodic.run))
+    } catch (error) {
+      plane.log.warn({ err: error, worker: name }, 'a periodic job failed and will run again')
+    }
+    if (isStopping) return
+    timer = setTimeout(() => {
+      turn = takeTurn()
+    }, everyMs)
+  }
+
+  return {
+    name,
+    stop: async () => {
+      isStopping = true
+      clearTimeout(timer)
+      await turn
+      if (periodic.isShared === true) return
+      await endLease(plane, lease).catch((error: unknown) =>
+        plane.log.warn({ err: error, worker: name }, 'a lease was left to run out'),
+      )
+    },
+  }
+}

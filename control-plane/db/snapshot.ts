@@ -14,6 +14,16 @@ export async function lockDocument(trx: Trx, name: string): Promise<void> {
 }
 const DOCUMENT_LOCKS = 7_305
 
+/** Publishers of single documents share the snapshot; whoever restores all of it has it alone. */
+export async function lockSnapshot(trx: Trx, mode: 'shared' | 'exclusive'): Promise<void> {
+  const lock = sql.lit(SNAPSHOT_LOCK)
+  await (mode === 'shared'
+    ? sql`select pg_advisory_xact_lock_shared(${lock})`
+    : sql`select pg_advisory_xact_lock(${lock})`
+  ).execute(trx)
+}
+const SNAPSHOT_LOCK = 7_305_025
+
 export async function listPublished(db: Database | Trx): Promise<PublishedState[]> {
   return db
     .selectFrom('snapshot_document')

@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import type { Model } from '#shared/catalog/model.ts'
+import { DEFAULT_IMAGE_TOKENS, ENDPOINTS, ModelSchema } from '#shared/catalog/model.ts'
+import type { PicoUsd } from '#shared/money.ts'
+import { parseUnitPrice, picoUsd } from '#shared/money.ts'
+import type { UsageClass } from '#shared/usage.ts'
+
+const UnitDollars = z
+  .string()
+  .max(40)
+  .refine((text) => {
+    try {
+      parseUnitPrice(text)
+      return true
+    } catch {
+      return false
+    }
+  }, 'a price is a decimal number of US dollars, not finer than 1e-12')
+
+const Words = z.array(z.string().min(1).max(100)).max(80)
+
+/** A model as a catalogue is imported: the shape of OpenRouter's model list, with our canonical id beside it. */
+export const CatalogItem = z.object({
+  id: z.string().regex(/^[\x21-\x7e]{1,128}$/),
+  canonical: z.string().regex(/^[\x21-\x7e]{1,128}$/),
+  aliases: z.array(z.string().regex(/^[\x21-\x7e]{1,128}$/)).max(40),
+  name: z.string().min(1).max(200),
+  created: z.number().int(),
+  description: z.string().max(2_000),
+  context_length: z.number().int().positive(),
+  architecture: z.object({ input_modalities: Words, output_modalities: Words }),
+  pricing: z.object({
+    prompt: UnitDollars,
+    completion: UnitDollars,
+    input_cache_read: UnitDollars.optional(),
+    input_cache_write: UnitDollars.optional(),
+    internal_reasoning: UnitDollars.optional(),
+    audio: UnitDollars.optional(),
+    audio_output: UnitDollars.optional(),
+    request: UnitDollars.optional(),
+  }),
+  /** Prices of media: of an image, a million pixels, a character, a second. */
+  unit_pricing: z
+    .object({
+      images: UnitDollars.optional(),
+      pixels_per_million: UnitDollars.optional(),
+      characters: UnitDollars.optional(),
+      seconds: UnitDollars.optional(),
+    })
+    .optional(),
+  top_provider: z.object({ max_completion_tokens: z.number().int().positive().nullish() }),
+  supported_parameters: Words,
+  supported_features: Words,
+  endpoints: z.array(z.enum(ENDPOINTS)).min(1),
+  image_tokens: z.number().int().positive().optional(),
+})
+export type CatalogItem = z.infer<typeof CatalogItem>
+
+const SANDBOX = 'sandbox/'
+
+/** The model an item describes. */
+export function modelOf(item: CatalogItem): Model {
+  const isSandbox = item.canonical.startsWith(SANDBOX)
+  const lab = item.id.split('/')[0] ?? item.id
+  const openRouterName = `${lab}/${item.canonical}`
+  const extraName = item.id === openRouterName || item.id === item.canonical ? [] : [item.id]
+  return ModelSchema.parse({
+    id: item.canonical,
+    lab,
+    name: item.name,
+    description: item.description,
+    created: item.created,
+    aliases: [...item.aliases, ...extraName],
+    contextLength: item.context_length,
+    maxCompletionTokens: item.top_provider.max_completion_tokens ?? item.context_length,
+    inputModalities: item.architecture.input_modalities,
+    outputModalities: item.architecture.output_modalities,
+    features: item.supported_features,
+    parameters: item.supported_parameters,
+    endpoints: item.endpoints,
+    imageTokens: item.image_tokens ?? DEFAULT_IMAGE_TOKENS,
+    isSandbox,
+    mediaUnit: mediaUnitOf(item),
+  })
+}
+
+/** Every exact name of a model, in lower case. */
+export function namesOf(model: Model): string[] {
+  return [...new Set([model.id, `${model.lab}/${model.id}`, ...model.aliases].map((name) => name.toLowerCase()))]
+}
+
+const MEDIA_UNITS = {
+  images: 'per image',
+  pixels_per_million: 'per megapixel',
+  characters: 'per character',
+  seconds: 'per second',
+} as const
+
+function mediaUnitOf({ unit_pricing: units }: CatalogItem): string | null {
+  if (units?.images !== undefined) return MEDIA_UNITS.images
+  if (units?.pixels_per_million !== undefined) return MEDIA_UNITS.pixels_per_million
+  if (units?.characters !== undefined) return MEDIA_UNITS.characters
+  if (units?.seconds !== undefined) return MEDIA_UNITS.seconds
+  return null
+}
+
+const PIXELS_PER_MEGAPIXEL = 1_000_000n
+const MILLISECONDS_PER_SECOND = 1_000n
+
+/**
+ * Reference prices of an item by usage class, as decimal strings of pico-USD: the form of the contract. Areas and times
+ * are priced by pixel and millisecond. Throws a RangeError when such a price does not divide into whole pico-USD.
+ */
+export function unitPricesOf({ pricing, unit_pricing: units }: CatalogItem): Record<string, string> {
+  const prices: readonly (readonly [UsageClass, PicoUsd | undefined])[] = [
+    ['input', read(pricing.prompt)],
+    ['cacheRead', read(pricing.input_cache_read)],
+    ['cacheWrite', read(pricing.input_cache_write)],
+    ['output', read(pricing.completion)],
+    ['reasoning', read(pricing.internal_reasoning)],
+    ['audioInput', read(pricing.audio)],
+    ['audioOutput', read(pricing.audio_output)],
+    ['calls', read(pricing.request)],
+    ['images', read(units?.images)],
+    ['pixels', read(units?.pixels_per_million, PIXELS_PER_MEGAPIXEL)],
+    ['characters', read(units?.characters)],
+    ['milliseconds', read(units?.seconds, MILLISECONDS_PER_SECOND)],
+  ]
+  const given = prices.filter((row): row is readonly [UsageClass, PicoUsd] => row[1] !== undefined)
+  return Object.fromEntries(given.map(([usageClass, price]) => [usageClass, price.toString()]))
+}
+
+function read(dollars: string | undefined, unitsPerPrice = 1n): PicoUsd | undefined {
+  if (dollars === undefined) return undefined
+  const price = parseUnitPrice(dollars)
+  if (price % unitsPerPrice !== 0n) throw new RangeError('a unit price is finer than 1e-12 US dollars')
+  return picoUsd(price / unitsPerPrice)
+}

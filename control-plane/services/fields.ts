@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { dollarsToMicroUsd, ZERO } from '#shared/money.ts'
+
+/** Input fields that many operations share. Every text is bounded and free of control characters. */
+
+const NO_CONTROL = /^[^\p{Cc}\p{Cs}]*$/u
+const MAX_LABEL_CHARS = 200
+
+/** A name for people. */
+export const Label = z.string().trim().min(1).max(MAX_LABEL_CHARS).regex(NO_CONTROL, 'a label is one line of text')
+
+/** A wallet address, read in lower case. */
+export const Wallet = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, 'not a wallet address')
+  .transform((text) => text.toLowerCase())
+
+/** An amount above zero in US dollars with at most six decimals, read as micro-USD. */
+export const Dollars = z.number().transform((dollars, context) => {
+  try {
+    const amount = dollarsToMicroUsd(dollars)
+    if (amount > ZERO) return amount
+  } catch {
+    // Told below, like an amount of zero.
+  }
+  context.addIssue({ code: 'custom', message: 'an amount is above zero, with at most six decimals' })
+  return z.NEVER
+})
+
+/** An end in the future: Unix milliseconds or ISO 8601, read as Unix milliseconds. */
+export const Instant = z
+  .union([z.number().int(), z.iso.datetime({ offset: true })])
+  .transform((value) => (typeof value === 'number' ? value : Date.parse(value)))
+  .refine((at) => at > 0 && at < MAX_INSTANT, 'not an instant')
+const MAX_INSTANT = Date.UTC(2200, 0, 1)
+
+/** A model's name in any spelling. */
+export const ModelName = z
+  .string()
+  .min(1)
+  .max(160)
+  .regex(/^[\x21-\x7e]+$/, 'a model is named in printable ASCII')
+
+/** How many items a page holds; a query string brings it as text. */
+export const PageSize = z.coerce.number().int().min(1).max(100).default(25)

@@ -1,0 +1,201 @@
+import { z } from 'zod'
+import { hashApiKey, newApiKey } from '#shared/api-key.ts'
+import { AppError } from '#shared/errors.ts'
+import type { KeyId, UserId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import type { Secret } from '#shared/secret.ts'
+import type { BuyerActor, SellerActor } from '../actor.ts'
+import type { Trx } from '../db/database.ts'
+import { transact } from '../db/database.ts'
+import { insertKeyChange } from '../db/key-store.ts'
+import type { KeyTerms } from '../db/keys.ts'
+import { countActiveKeys, findKey, insertKey, listKeys, updateKeyRevoked } from '../db/keys.ts'
+import { lockUser } from '../db/users.ts'
+import type { Ctx, RunCtx } from '../operation.ts'
+import { defineOperation } from '../operation.ts'
+import { Dollars, Instant, Label, ModelName } from './fields.ts'
+import { publishKeysSoon } from './key-store.ts'
+import type { CreatedKey, KeyView } from './key-views.ts'
+import { CreatedKeySchema, viewOfKey } from './key-views.ts'
+
+/** Active keys that one wallet may have on one side. */
+export const MAX_ACTIVE_KEYS = 25
+/** Keys a list shows, revoked ones included: the newest. */
+const MAX_LISTED_KEYS = 500
+
+export const NO_TERMS: KeyTerms = {
+  minDiscountPct: null,
+  providersBlocked: [],
+  allowsUntrusted: null,
+  capDailyMicro: null,
+  capMonthlyMicro: null,
+  ratePerMinute: null,
+  modelsAllowed: null,
+}
+
+type Issue = {
+  readonly type: 'buyer' | 'seller'
+  readonly user: UserId
+  readonly label: string
+  readonly expiresAt: number | null
+  readonly terms: KeyTerms
+}
+
+/**
+ * Makes a key inside the caller's transaction and answers it with its secret; what stays is the HMAC. Throws
+ * `key_limit_reached` at the 26th active key, `invalid_request` for an end that is past.
+ */
+export async function issueKey(ctx: Ctx, trx: Trx, issue: Issue): Promise<{ id: KeyId; secret: Secret }> {
+  const now = ctx.clock.now()
+  requireFuture(issue.expiresAt, now)
+  await lockUser(trx, issue.user)
+  if ((await countActiveKeys(trx, issue.user, issue.type, now)) >= MAX_ACTIVE_KEYS) {
+    throw new AppError('key_limit_reached', { detail: { limit: MAX_ACTIVE_KEYS } })
+  }
+  const id = ctx.ids.make('key')
+  const { secret, keyPrefix } = newApiKey(issue.type)
+  const hash = hashApiKey(secret.reveal(), ctx.settings.keyPepper)
+  await insertKey(trx, { ...issue, id, scope: null, hash, keyPrefix, createdAt: now })
+  await insertKeyChange(trx, id)
+  return { id, secret }
+}
+
+function requireFuture(expiresAt: number | null, now: number): void {
+  if (expiresAt !== null && expiresAt <= now) {
+    throw new AppError('invalid_request', { message: 'The end of a key lies in the future.', param: 'expiresAt' })
+  }
+}
+
+const SellerKeyInput = z.object({ label: Label, expiresAt: Instant.nullish() })
+
+const BuyerKeyInput = SellerKeyInput.extend({
+  minDiscountPct: z.number().int().min(0).max(100).nullish(),
+  providersBlocked: z.array(z.string().min(1).max(300)).max(100).default([]),
+  allowUntrusted: z.boolean().nullish(),
+  capDailyUsd: Dollars.nullish(),
+  capMonthlyUsd: Dollars.nullish(),
+  rateLimitRpm: z.number().int().min(1).max(1_000_000).nullish(),
+  modelsAllowed: z.array(ModelName).min(1).max(500).nullish(),
+})
+
+async function createKey(
+  ctx: RunCtx,
+  actor: BuyerActor | SellerActor,
+  issue: Omit<Issue, 'user'>,
+): Promise<CreatedKey> {
+  const owner = { user: actor.user, type: actor.kind }
+  const { row, secret } = await transact(ctx.db, async (trx) => {
+    const issued = await issueKey(ctx, trx, { ...issue, user: actor.user })
+    return { row: await findKey(trx, owner, issued.id), secret: issued.secret }
+  })
+  if (row === undefined) throw new AppError('internal_error')
+  const view = viewOfKey(row, actor.kind)
+  ctx.note({ subject: row.id, before: null, after: view })
+  await publishKeysSoon(ctx)
+  return { ...view, wallet: actor.wallet, secret }
+}
+
+const withoutSecret = (created: CreatedKey): CreatedKey => ({ ...created, secret: null })
+
+/** Makes a seller key. The secret is in the first answer only. */
+export const createSellerKey = defineOperation({
+  name: 'seller-key.create',
+  access: 'seller',
+  input: SellerKeyInput,
+  limit: 'write',
+  idempotency: 'required',
+  output: CreatedKeySchema,
+  forReplay: withoutSecret,
+  run: (ctx, actor, input) =>
+    createKey(ctx, actor, { type: 'seller', label: input.label, expiresAt: input.expiresAt ?? null, terms: NO_TERMS }),
+})
+
+/** Makes a buyer key with terms of its own. The secret is in the first answer only. */
+export const createBuyerKey = defineOperation({
+  name: 'buyer-key.create',
+  access: 'buyer',
+  input: BuyerKeyInput,
+  limit: 'write',
+  idempotency: 'required',
+  output: CreatedKeySchema,
+  forReplay: withoutSecret,
+  run: (ctx, actor, input) =>
+    createKey(ctx, actor, {
+      type: 'buyer',
+      label: input.label,
+      expiresAt: input.expiresAt ?? null,
+      terms: {
+        minDiscountPct: input.minDiscountPct ?? null,
+        providersBlocked: input.providersBlocked,
+        allowsUntrusted: input.allowUntrusted ?? null,
+        capDailyMicro: input.capDailyUsd ?? null,
+        capMonthlyMicro: input.capMonthlyUsd ?? null,
+        ratePerMinute: input.rateLimitRpm ?? null,
+        modelsAllowed: input.modelsAllowed ?? null,
+      },
+    }),
+})
+
+/** The keys of one side of a wallet, newest first. */
+export type KeyList = { readonly keys: readonly KeyView[] }
+
+async function listOwnKeys(ctx: Ctx, user: UserId, type: 'buyer' | 'seller'): Promise<KeyList> {
+  const rows = await listKeys(ctx.db, user, type, MAX_LISTED_KEYS)
+  return { keys: rows.map((row) => viewOfKey(row, type)) }
+}
+
+export const listSellerKeys = defineOperation({
+  name: 'seller-key.list',
+  access: 'seller',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: (ctx, actor) => listOwnKeys(ctx, actor.user, 'seller'),
+})
+
+export const listBuyerKeys = defineOperation({
+  name: 'buyer-key.list',
+  access: 'buyer',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: (ctx, actor) => listOwnKeys(ctx, actor.user, 'buyer'),
+})
+
+const KeyInput = z.object({ id: z.string().max(100) })
+
+async function revokeKey(ctx: RunCtx, owner: { user: UserId; type: 'buyer' | 'seller' }, id: string) {
+  if (!isId('key', id)) throw new AppError('not_found')
+  const change = await transact(ctx.db, async (trx) => {
+    const before = await findKey(trx, owner, id)
+    if (before === undefined) throw new AppError('not_found')
+    await updateKeyRevoked(trx, id, ctx.clock.now())
+    await insertKeyChange(trx, id)
+    return { before, after: await findKey(trx, owner, id) }
+  })
+  if (change.after === undefined) throw new AppError('internal_error')
+  const after = viewOfKey(change.after, owner.type)
+  ctx.note({ subject: id, before: viewOfKey(change.before, owner.type), after })
+  await publishKeysSoon(ctx)
+  return after
+}
+
+/** Revokes a key for good; doing so again changes nothing. Answers the key. */
+export const revokeSellerKey = defineOperation({
+  name: 'seller-key.revoke',
+  access: 'seller',
+  input: KeyInput,
+  limit: 'write',
+  idempotency: 'none',
+  run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, { user: actor.user, type: 'seller' }, input.id),
+})
+
+/** Revokes a key for good; doing so again changes nothing. Answers the key. */
+export const revokeBuyerKey = defineOperation({
+  name: 'buyer-key.revoke',
+  access: 'buyer',
+  input: KeyInput,
+  limit: 'write',
+  idempotency: 'none',
+  run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, { user: actor.user, type: 'buyer' }, input.id),
+})

@@ -1,0 +1,110 @@
+import { createHash } from 'node:crypto'
+import type { DocumentEnvelope } from '#shared/contract/snapshot.ts'
+import { offersDocumentName, SNAPSHOT_SCHEMA_VERSION } from '#shared/contract/snapshot.ts'
+import type { Database, Trx } from '../db/database.ts'
+import { transact } from '../db/database.ts'
+import { listOfferedModels } from '../db/offers.ts'
+import {
+  findPublished,
+  listPublished,
+  lockDocument,
+  lockSnapshot,
+  nextVersion,
+  upsertPublished,
+} from '../db/snapshot.ts'
+import type { Ctx } from '../operation.ts'
+import { buildDocument, FIXED_DOCUMENTS } from './snapshot-documents.ts'
+
+/** What publishing uses of the context. */
+export type PublishCtx = Pick<Ctx, 'db' | 'publisher' | 'settings' | 'clock' | 'log'>
+
+/**
+ * Publishes what a committed change touched, so that it is routed at once. A failure is only logged: the reconciler
+ * finds the same difference again.
+ */
+export async function publishSoon(ctx: PublishCtx, names: readonly string[]): Promise<void> {
+  try {
+    await publishChanged(ctx, names)
+  } catch (error) {
+    ctx.log.warn({ err: error, documents: names }, 'a change is published later')
+  }
+}
+
+/** Publishes the offers of models. Never throws: see {@link publishSoon}. */
+export function publishOffers(ctx: PublishCtx, models: readonly string[]): Promise<void> {
+  return publishSoon(ctx, models.map(offersDocumentName))
+}
+
+/** Publishes those of the named documents whose body has changed; answers their names. Throws when the store is away. */
+export async function publishChanged(ctx: PublishCtx, names: readonly string[]): Promise<string[]> {
+  const inStore = await ctx.publisher.versions()
+  // A store that was emptied must get everything in one step: a lone entry in the index would be the whole market.
+  if (inStore.size === 0) return restoreSnapshot(ctx)
+  const published: string[] = []
+  for (const name of new Set(names)) {
+    if (await publishOne(ctx, name, inStore.get(name))) published.push(name)
+  }
+  return published
+}
+
+/**
+ * Brings the store to what Postgres says, document by document, and answers the names of those that differed. Throws
+ * when the store is away.
+ */
+export async function reconcileSnapshot(ctx: PublishCtx): Promise<string[]> {
+  return publishChanged(ctx, await allNames(ctx.db))
+}
+
+/** True when the store holds every document in the version that Postgres remembers: cheap enough to ask often. */
+export async function isSnapshotWhole(ctx: Pick<Ctx, 'db' | 'publisher'>): Promise<boolean> {
+  const [inStore, remembered] = await Promise.all([ctx.publisher.versions(), listPublished(ctx.db)])
+  return remembered.length > 0 && remembered.every(({ name, version }) => inStore.get(name) === Number(version))
+}
+
+/** Every name there is to publish: fixed ones, models with offers, and whatever was published before. */
+async function allNames(db: Database | Trx): Promise<string[]> {
+  const models = await listOfferedModels(db)
+  const remembered = await listPublished(db)
+  return [...new Set([...FIXED_DOCUMENTS, ...models.map(offersDocumentName), ...remembered.map((state) => state.name)])]
+}
+
+/** One document under its lock: whoever comes second reads what the first has committed, and gets a higher version. */
+function publishOne(ctx: PublishCtx, name: string, versionInStore: number | undefined): Promise<boolean> {
+  return transact(ctx.db, async (trx) => {
+    await lockSnapshot(trx, 'shared')
+    await lockDocument(trx, name)
+    const before = await findPublished(trx, name)
+    const document = await buildVersioned(ctx, trx, name)
+    const isInStore = before !== undefined && versionInStore === Number(before.version)
+    if (isInStore && before.bodyHash === document.hash) return false
+    await ctx.publisher.publish([document.envelope])
+    await remember(ctx, trx, document)
+    return true
+  })
+}
+
+/** Everything in one step, for a store that lost its memory. */
+function restoreSnapshot(ctx: PublishCtx): Promise<string[]> {
+  return transact(ctx.db, async (trx) => {
+    await lockSnapshot(trx, 'exclusive')
+    const names = await allNames(trx)
+    const documents: Versioned[] = []
+    for (const name of names) documents.push(await buildVersioned(ctx, trx, name))
+    await ctx.publisher.publish(documents.map((document) => document.envelope))
+    for (const document of documents) await remember(ctx, trx, document)
+    return names
+  })
+}
+
+type Versioned = { readonly envelope: DocumentEnvelope; readonly hash: string }
+
+async function buildVersioned(ctx: PublishCtx, trx: Trx, name: string): Promise<Versioned> {
+  const body = await buildDocument(ctx, trx, name)
+  const hash = createHash('sha256').update(JSON.stringify(body)).digest('hex')
+  return { hash, envelope: { schema: SNAPSHOT_SCHEMA_VERSION, name, version: await nextVersion(trx), body } }
+}
+
+function remember(ctx: PublishCtx, trx: Trx, { envelope, hash }: Versioned): Promise<void> {
+  const state = { name: envelope.name, version: BigInt(envelope.version), bodyHash: hash }
+  return upsertPublished(trx, state, ctx.clock.now())
+}

@@ -1,0 +1,120 @@
+import { z } from 'zod'
+import { hashApiKey, newApiKey } from '#shared/api-key.ts'
+import { AppError } from '#shared/errors.ts'
+import type { KeyId } from '#shared/ids.ts'
+import type { Secret } from '#shared/secret.ts'
+import { openAccount } from '../db/accounts.ts'
+import type { Trx } from '../db/database.ts'
+import { transact } from '../db/database.ts'
+import { insertKey } from '../db/keys.ts'
+import type { User } from '../db/users.ts'
+import { findUserByWallet, insertUser } from '../db/users.ts'
+import type { Ctx } from '../operation.ts'
+import { defineOperation } from '../operation.ts'
+import { Instant, Label, Wallet } from './fields.ts'
+import { publishKeysSoon } from './key-store.ts'
+import { issueKey, NO_TERMS } from './keys.ts'
+
+const CreateUserInput = z.object({
+  wallet: Wallet,
+  label: Label.default('first key'),
+  /** The sides to make a key for. */
+  keys: z
+    .array(z.enum(['buyer', 'seller']))
+    .max(2)
+    .default(['buyer', 'seller']),
+})
+
+/** A user with the keys that were made for it; a key is shown once. */
+export type CreatedUser = {
+  readonly id: string
+  readonly wallet: string
+  readonly buyerAccount: string
+  readonly sellerAccount: string
+  readonly buyerKey: Secret | null
+  readonly sellerKey: Secret | null
+}
+
+/** Finds or makes the user of a wallet, and makes keys for it. Until wallets sign in, this is how a first key is had. */
+export const createUser = defineOperation({
+  name: 'user.create',
+  access: 'operator',
+  input: CreateUserInput,
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, input): Promise<CreatedUser> => {
+    const created = await transact(ctx.db, async (trx) => {
+      const user = await ensureUser(ctx, trx, input.wallet)
+      const issue = async (type: 'buyer' | 'seller') => {
+        if (!input.keys.includes(type)) return null
+        const key = { type, user: user.id, label: input.label, expiresAt: null, terms: NO_TERMS }
+        return (await issueKey(ctx, trx, key)).secret
+      }
+      return { ...user, buyerKey: await issue('buyer'), sellerKey: await issue('seller') }
+    })
+    ctx.note({ subject: created.id, before: null, after: { wallet: created.wallet, keys: input.keys } })
+    await publishKeysSoon(ctx)
+    return created
+  },
+})
+
+/** The user of a wallet, made with an account on each side when there is none. */
+async function ensureUser(ctx: Pick<Ctx, 'ids' | 'clock'>, trx: Trx, wallet: string): Promise<User> {
+  const known = await findUserByWallet(trx, wallet)
+  if (known !== undefined) return known
+  const user: User = {
+    id: ctx.ids.make('usr'),
+    wallet,
+    buyerAccount: ctx.ids.make('acc'),
+    sellerAccount: ctx.ids.make('acc'),
+  }
+  await openAccount(trx, { id: user.buyerAccount, kind: 'buyer_credit', owner: user.id })
+  await openAccount(trx, { id: user.sellerAccount, kind: 'seller_available', owner: user.id })
+  // A rival made the same wallet's user first: its transaction is done by now, ours begins anew.
+  if (!(await insertUser(trx, user, ctx.clock.now()))) throw new AppError('conflict', { retryAfterSeconds: 1 })
+  return user
+}
+
+const ManagementKeyInput = z.object({
+  label: Label,
+  scope: z.enum(['org', 'operator']),
+  expiresAt: Instant.nullish(),
+})
+
+/** A management key; the key is shown once. */
+export type CreatedManagementKey = {
+  readonly id: KeyId
+  readonly scope: 'org' | 'operator'
+  readonly keyPrefix: string
+  readonly label: string
+  readonly key: Secret
+}
+
+/** Makes a management key. One with the scope `operator` is only made on the machine, never through a door. */
+export const createManagementKey = defineOperation({
+  name: 'management-key.create',
+  access: 'operator',
+  input: ManagementKeyInput,
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<CreatedManagementKey> => {
+    if (input.scope === 'operator' && actor.keyId !== null) throw new AppError('forbidden')
+    const id = ctx.ids.make('key')
+    const { secret, keyPrefix } = newApiKey('management')
+    await insertKey(ctx.db, {
+      id,
+      type: 'management',
+      scope: input.scope,
+      user: null,
+      hash: hashApiKey(secret.reveal(), ctx.settings.keyPepper),
+      keyPrefix,
+      label: input.label,
+      createdAt: ctx.clock.now(),
+      expiresAt: input.expiresAt ?? null,
+      terms: NO_TERMS,
+    })
+    const shown = { id, scope: input.scope, keyPrefix, label: input.label }
+    ctx.note({ subject: id, before: null, after: shown })
+    return { ...shown, key: secret }
+  },
+})

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { z } from 'zod'
+import type { z } from 'zod'
 import type { Clock } from '#shared/clock.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
@@ -259,19 +259,4 @@ async function audit(ctx: Ctx, actor: Actor, operation: string, changes: readonl
   await insertAuditEntries(ctx.db, rows).catch((error: unknown) =>
     ctx.log.error({ err: error, rows }, 'audit rows were not stored'),
   )
-}
-
-/** A cursor of a list as an opaque text, and back. A text that is none throws `invalid_request`. */
-export const PageToken = z
-  .string()
-  .max(200)
-  .transform((text, context) => {
-    const decoded = Buffer.from(text, 'base64url').toString('utf8')
-    if (/^[\w.:-]{1,120}$/.test(decoded) && Buffer.from(decoded).toString('base64url') === text) return decoded
-    context.addIssue({ code: 'custom', message: 'not a token of this list' })
-    return z.NEVER
-  })
-
-export function encodePageToken(cursor: string): string {
-  return Buffer.from(cursor, 'utf8').toString('base64url')
 }

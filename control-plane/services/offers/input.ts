@@ -1,0 +1,108 @@
+import { z } from 'zod'
+import type { PricingMode } from '#control-plane/db/offers.ts'
+import { percentToKept } from '#shared/discount.ts'
+import { AppError } from '#shared/errors.ts'
+import type { KeptBps } from '#shared/money.ts'
+import { keptBps } from '#shared/money.ts'
+import { Secret } from '#shared/secret.ts'
+import { Dollars, Label, ModelName, PageSize, Wallet } from '../fields.ts'
+
+/** A provider key: what can stand in a header and nothing else. */
+export const ProviderKey = z
+  .string()
+  .min(8)
+  .max(512)
+  .regex(/^[\x21-\x7e]+$/, 'a key is printable ASCII without spaces')
+  .transform((text) => new Secret(text))
+
+const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'not a key fingerprint')
+
+/** Percent off the reference price, at most two decimals. */
+const Discount = z
+  .number()
+  .min(0)
+  .max(100)
+  .refine((percent) => isWhole(percent * 100), 'a discount has at most two decimals')
+
+/** What is kept of the reference price, at most four decimals: the same as 1 − discount / 100. */
+const CostMultiplier = z
+  .number()
+  .min(0)
+  .max(1)
+  .refine((factor) => isWhole(factor * 10_000), 'a cost multiplier has at most four decimals')
+
+/** Whole but for the last bits of a double. */
+function isWhole(value: number): boolean {
+  return Math.abs(Math.round(value) - value) < 1e-7
+}
+
+const Pricing = {
+  discount: Discount.optional(),
+  costMultiplier: CostMultiplier.optional(),
+  pricingMode: z.enum(['discount', 'cost_multiplier']).optional(),
+}
+
+export const CreateOfferInput = z.object({
+  model: ModelName,
+  apiKey: ProviderKey.optional(),
+  reuseKeyFingerprint: Fingerprint.optional(),
+  sellerBaseUrl: z.string().min(1).max(2_048),
+  ...Pricing,
+  capDailyUsd: Dollars.nullish(),
+  payoutAddress: Wallet.nullish(),
+  label: Label.nullish(),
+  apiFormat: z.enum(['openai', 'messages']).default('openai'),
+  /** The model's name at the provider; the name as given when left out. */
+  providerModel: ModelName.optional(),
+})
+
+/** Fields that a patch leaves out stay; null removes. */
+export const UpdateOfferInput = z.object({
+  id: z.string().max(100),
+  ...Pricing,
+  capDailyUsd: Dollars.nullish(),
+  status: z.enum(['active', 'paused']).optional(),
+  payoutAddress: Wallet.nullish(),
+  label: Label.nullish(),
+})
+
+export const OfferIdInput = z.object({ id: z.string().max(100) })
+
+export const ListOffersInput = z.object({
+  status: z.enum(['active', 'paused', 'inactive']).optional(),
+  model: ModelName.optional(),
+  maxItems: PageSize,
+  nextToken: z.string().max(200).optional(),
+})
+
+type GivenPricing = {
+  readonly discount?: number | undefined
+  readonly costMultiplier?: number | undefined
+  readonly pricingMode?: PricingMode | undefined
+}
+
+/**
+ * The price that was given, as what is kept, and the mode it was given in; undefined when none was. Throws
+ * `invalid_request` for two prices that differ, or a mode that is not that of the price.
+ */
+export function readPricing(given: GivenPricing): { keptBps: KeptBps; pricingMode: PricingMode } | undefined {
+  const { discount, costMultiplier, pricingMode } = given
+  const byDiscount = discount === undefined ? undefined : percentToKept(discount)
+  const byFactor = costMultiplier === undefined ? undefined : keptBps(Math.round(costMultiplier * 10_000))
+  const kept = byFactor ?? byDiscount
+  if (kept === undefined) {
+    if (pricingMode === undefined) return undefined
+    throw new AppError('invalid_request', { message: 'A pricing mode comes with its price.', param: 'pricingMode' })
+  }
+  if (byDiscount !== undefined && byFactor !== undefined && byDiscount !== byFactor) {
+    throw new AppError('invalid_request', {
+      message: 'discount and cost_multiplier name different prices.',
+      param: 'costMultiplier',
+    })
+  }
+  const mode = byFactor === undefined ? 'discount' : 'cost_multiplier'
+  if (pricingMode !== undefined && pricingMode !== mode) {
+    throw new AppError('invalid_request', { message: 'The price is given in another mode.', param: 'pricingMode' })
+  }
+  return { keptBps: kept, pricingMode: mode }
+}

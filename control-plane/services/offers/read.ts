@@ -1,0 +1,45 @@
+import { findModelByName } from '#control-plane/db/catalog.ts'
+import { listOffers as findOffers } from '#control-plane/db/offers.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+import { isId } from '#shared/ids.ts'
+import { readOffer } from './create.ts'
+import { ListOffersInput, OfferIdInput } from './input.ts'
+import type { OfferView } from './view.ts'
+import { viewOffers } from './view.ts'
+
+/** A page of offers, newest first. `nextToken` is null on the last. */
+export type OfferPage = { readonly items: readonly OfferView[]; readonly nextToken: string | null }
+
+/** The caller's offers. The token of a page is the id of its last offer, so pages stay right while offers come and go. */
+export const listOffers = defineOperation({
+  name: 'offer.list',
+  access: 'seller',
+  input: ListOffersInput,
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<OfferPage> => {
+    const { status, nextToken, maxItems } = input
+    if (nextToken !== undefined && !isId('ofr', nextToken)) {
+      throw new AppError('invalid_request', { message: 'Not a token of this list.', param: 'nextToken' })
+    }
+    const model = input.model === undefined ? undefined : ((await findModelByName(ctx.db, input.model)) ?? input.model)
+    const filter = { status, model, before: nextToken }
+    const found = await findOffers(ctx.db, actor.account, filter, maxItems + 1)
+    const items = await viewOffers(ctx, found.slice(0, maxItems))
+    return { items, nextToken: found.length > maxItems ? (items.at(-1)?.id ?? null) : null }
+  },
+})
+
+/** One of the caller's offers. Throws `not_found`, for another seller's too. */
+export const getOffer = defineOperation({
+  name: 'offer.get',
+  access: 'seller',
+  input: OfferIdInput,
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<OfferView> => {
+    if (!isId('ofr', input.id)) throw new AppError('not_found')
+    return readOffer(ctx, actor.account, input.id)
+  },
+})

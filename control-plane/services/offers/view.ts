@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { listPricesAt } from '#control-plane/db/catalog.ts'
+import type { Offer } from '#control-plane/db/offers.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { keptToPercent } from '#shared/discount.ts'
+import type { KeptBps, PicoUsd } from '#shared/money.ts'
+import { discountedPerMillion, keptBps, microUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
+import { UnitPricesSchema, unitPrice } from '#shared/pricing.ts'
+import type { UsageClass } from '#shared/usage.ts'
+
+/**
+ * An offer as its seller sees it. Prices per million tokens are whole micro-USD: `direct` the reference, `effective` and
+ * `price` what a buyer pays. Instants are Unix milliseconds.
+ */
+export const OfferViewSchema = z.object({
+  id: z.string(),
+  offerId: z.string(),
+  model: z.string(),
+  sellerBaseUrl: z.string(),
+  provider: z.string(),
+  providerModel: z.string(),
+  apiFormat: z.enum(['openai', 'messages']),
+  trusted: z.boolean(),
+  status: z.enum(['active', 'paused', 'inactive']),
+  active: z.boolean(),
+  healthy: z.boolean(),
+  consecutiveFailures: z.number(),
+  backedOffUntil: z.number().nullable(),
+  delistedReason: z.string().nullable(),
+  pricingMode: z.enum(['discount', 'cost_multiplier']),
+  costMultiplier: z.number(),
+  discount: z.number(),
+  directInputPer1m: z.number().nullable(),
+  directOutputPer1m: z.number().nullable(),
+  effectiveInputPer1m: z.number().nullable(),
+  effectiveOutputPer1m: z.number().nullable(),
+  priceInputPer1m: z.number().nullable(),
+  priceOutputPer1m: z.number().nullable(),
+  capDailyUsd: z.number().nullable(),
+  capDailyRemainingUsd: z.number().nullable(),
+  payoutAddress: z.string().nullable(),
+  label: z.string().nullable(),
+  keyFingerprint: z.string(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+})
+export type OfferView = z.infer<typeof OfferViewSchema>
+
+/** Offers with their prices, health and what is left of their caps, in the order given. */
+export async function viewOffers(
+  ctx: Pick<Ctx, 'db' | 'clock' | 'offerState'>,
+  offers: readonly Offer[],
+): Promise<OfferView[]> {
+  if (offers.length === 0) return []
+  const ids = offers.map((offer) => offer.id)
+  const capped = offers.filter((offer) => offer.capDailyMicro !== null).map((offer) => offer.id)
+  const [prices, health, taken] = await Promise.all([
+    listPricesAt(ctx.db, ctx.clock.now(), [...new Set(offers.map((offer) => offer.model))]),
+    ctx.offerState.health(ids),
+    ctx.offerState.capTaken(capped),
+  ])
+  const byModel = new Map(prices.map((price) => [price.model, UnitPricesSchema.parse(price.unitPrices)]))
+  return offers.map((offer) => {
+    const record = health.get(offer.id)
+    const backedOffUntil = record?.backedOffUntil ?? null
+    return {
+      ...viewFacts(offer),
+      ...viewPrices(byModel.get(offer.model), keptBps(offer.keptBps)),
+      ...viewCap(offer.capDailyMicro, taken.get(offer.id) ?? 0n),
+      healthy: backedOffUntil === null || backedOffUntil <= ctx.clock.now(),
+      consecutiveFailures: record?.consecutiveFailures ?? 0,
+      backedOffUntil,
+    }
+  })
+}
+
+function viewFacts(offer: Offer) {
+  const kept = keptBps(offer.keptBps)
+  return {
+    id: offer.id,
+    offerId: offer.id,
+    model: offer.model,
+    sellerBaseUrl: offer.baseUrl,
+    provider: offer.provider,
+    providerModel: offer.providerModel,
+    apiFormat: offer.apiFormat,
+    trusted: offer.isTrusted,
+    status: offer.status,
+    active: offer.status === 'active',
+    delistedReason: offer.delistedReason,
+    pricingMode: offer.pricingMode,
+    costMultiplier: Number(kept) / 10_000,
+    discount: keptToPercent(kept),
+    payoutAddress: offer.payoutAddress,
+    label: offer.label,
+    keyFingerprint: offer.fingerprint,
+    createdAt: offer.createdAt.getTime(),
+    updatedAt: offer.updatedAt.getTime(),
+  }
+}
+
+function viewPrices(prices: UnitPrices | undefined, kept: KeptBps) {
+  const direct = (usageClass: UsageClass) => (prices === undefined ? undefined : unitPrice(prices, usageClass))
+  // A price in pico-USD a unit is the same integer in micro-USD a million units.
+  const listed = (price: PicoUsd | undefined) => (price === undefined ? null : Number(price))
+  const effective = (price: PicoUsd | undefined) =>
+    price === undefined ? null : Number(discountedPerMillion(price, kept))
+  const [input, output] = [direct('input'), direct('output')]
+  return {
+    directInputPer1m: listed(input),
+    directOutputPer1m: listed(output),
+    effectiveInputPer1m: effective(input),
+    effectiveOutputPer1m: effective(output),
+    priceInputPer1m: effective(input),
+    priceOutputPer1m: effective(output),
+  }
+}
+
+function viewCap(capMicro: bigint | null, takenMicro: bigint) {
+  if (capMicro === null) return { capDailyUsd: null, capDailyRemainingUsd: null }
+  const cap = microUsd(capMicro)
+  return {
+    capDailyUsd: microUsdToDollars(cap),
+    capDailyRemainingUsd: microUsdToDollars(subtractToZero(cap, microUsd(takenMicro))),
+  }
+}

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { readCatalog } from '#dev/seed/catalog.ts'
+import { modelsOf, readCatalog } from '#dev/seed/catalog.ts'
 import { createSampleProvider } from './server.ts'
 
 /** `node --import tsx dev/provider/main.ts --host 127.0.0.11 --port 8501 --name sandbox-a` */
@@ -11,7 +11,7 @@ const { values } = parseArgs({
   },
 })
 
-const models = readCatalog().flatMap(({ model }) => (model.isSandbox ? [] : [model.id]))
+const models = modelsOf(readCatalog()).flatMap((model) => (model.isSandbox ? [] : [model.id]))
 const provider = await createSampleProvider({
   host: values.host,
   port: Number(values.port),

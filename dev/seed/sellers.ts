@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
+import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
-import type { SeedModel } from './catalog.ts'
 
 const ProvidersSchema = z.object({
   providers: z.array(
@@ -69,19 +69,19 @@ export function readSandboxProviders(): readonly SandboxProvider[] {
 }
 
 /** The seeded sellers with every offer spelled out. */
-export function readSellers(catalog: readonly SeedModel[]): readonly SeedSeller[] {
+export function readSellers(models: readonly Model[]): readonly SeedSeller[] {
   return SellersSchema.parse(readJson('./sellers.json')).sellers.map((seller) => ({
     ...seller,
-    books: seller.books.map((book) => ({ provider: book.provider, offers: offersOf(book, catalog) })),
+    books: seller.books.map((book) => ({ provider: book.provider, offers: offersOf(book, models) })),
   }))
 }
 
-function offersOf(book: Book, catalog: readonly SeedModel[]): SeedBook['offers'] {
-  const isListed = ({ model }: SeedModel) =>
+function offersOf(book: Book, models: readonly Model[]): SeedBook['offers'] {
+  const isListed = (model: Model) =>
     book.models === undefined
       ? model.endpoints.includes('chat') && !book.except_models?.includes(model.id)
       : book.models.includes(model.id)
-  return catalog.filter(isListed).map(({ model }) => ({
+  return models.filter(isListed).map((model) => ({
     model: model.id,
     discountPercent: model.isSandbox ? 0 : (book.discounts[model.id] ?? book.discount_pct),
   }))

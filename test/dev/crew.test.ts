@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest'
+import type { Member, Running } from '#dev/network/crew.ts'
+import { createCrew } from '#dev/network/crew.ts'
+import { until } from '#test/support/until.ts'
+
+type Actor = Running & { readonly end: (code: number) => void; readonly wasStopped: () => boolean }
+
+/** A member whose process is a promise that the test settles. */
+function createStage() {
+  const actors: Actor[] = []
+  const stops: string[] = []
+  const member = (name: string, restart: Member['restart'] = 'always'): Member<Actor> => ({
+    name,
+    restart,
+    start: async () => {
+      let end: (code: number) => void = () => undefined
+      const exited = new Promise<number>((resolve) => {
+        end = resolve
+      })
+      let isStopped = false
+      const stop = async () => {
+        isStopped = true
+        stops.push(name)
+        end(0)
+        await exited
+      }
+      const actor = { pid: 1_000 + actors.length, exited, stop, end, wasStopped: () => isStopped }
+      actors.push(actor)
+      return actor
+    },
+  })
+  return { actors, stops, member }
+}
+
+function createObservedCrew() {
+  const lines: string[] = []
+  const givenUp: string[] = []
+  const crew = createCrew({
+    report: (line) => lines.push(line),
+    onPidsChange: () => undefined,
+    onGiveUp: (name) => givenUp.push(name),
+  })
+  return { crew, lines, givenUp }
+}
+
+describe('the crew', () => {
+  it('starts a member again that ended by itself, and tells so', async () => {
+    const { actors, member } = createStage()
+    const { crew, lines } = createObservedCrew()
+    const first = await crew.add(member('plane'))
+    first.end(9)
+    await until('it runs again', 5_000, () => actors.length === 2 && crew.has('plane'))
+    expect(lines[0]).toBe('plane ended with code 9')
+    expect(crew.pids()).toEqual({ plane: 1_001 })
+    await crew.stop([])
+  })
+
+  it('leaves a member down that tests kill on purpose', async () => {
+    const { actors, member } = createStage()
+    const { crew, lines } = createObservedCrew()
+    const provider = await crew.add(member('provider', 'never'))
+    provider.end(137)
+    await until('it is told', 5_000, () => lines.length === 1)
+    expect(crew.pids()).toEqual({})
+    expect(actors).toHaveLength(1)
+  })
+
+  it('gives up on a member that keeps ending', async () => {
+    const { actors, member } = createStage()
+    const { crew, givenUp } = createObservedCrew()
+    await crew.add(member('plane'))
+    await until('it was given up', 20_000, () => {
+      for (const actor of actors) actor.end(1)
+      return givenUp.length > 0
+    })
+    expect(givenUp).toEqual(['plane'])
+    expect(actors).toHaveLength(6)
+  })
+
+  it('stops group after group, those in no group last, and starts nobody afterwards', async () => {
+    const { actors, stops, member } = createStage()
+    const { crew } = createObservedCrew()
+    for (const name of ['postgres', 'other', 'data_plane', 'worker']) await crew.add(member(name))
+    await crew.stop([['data_plane'], ['worker'], ['postgres']])
+    expect(stops).toEqual(['data_plane', 'worker', 'postgres', 'other'])
+    await expect(crew.add(member('late'))).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect(actors.at(-1)?.wasStopped()).toBe(true)
+  })
+})

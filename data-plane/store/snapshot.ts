@@ -80,7 +80,7 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
 
   async function refresh(): Promise<void> {
     const index = await redis.hgetall(cacheKeys.snapshotIndex)
-    const names = Object.keys(index)
+    const names = Object.keys(index).filter((name) => !name.startsWith('account:'))
     // An empty index is a Redis that lost its memory, not an empty market.
     if (names.length === 0) return
     const wanted = names.filter(
@@ -88,7 +88,7 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
     )
     for (let from = 0; from < wanted.length && !isClosed; from += FETCH_BATCH) {
       const batch = wanted.slice(from, from + FETCH_BATCH)
-      const found = await redis.mget(batch.map((name) => `snap:doc:${name}`))
+      const found = await redis.mget(batch.map((name) => documentKey(name)))
       for (const [at, text] of found.entries()) {
         const name = batch[at]
         if (name !== undefined && typeof text === 'string') tryTake(name, text, Number(index[name]))
@@ -188,6 +188,10 @@ function withoutOffers(parts: MarketParts, name: string): MarketParts {
   const offers = new Map(parts.offers)
   offers.delete(name.slice('offers:'.length))
   return { ...parts, offers }
+}
+
+function documentKey(name: string): string {
+  return isDocumentName(name) ? cacheKeys.document(name) : cacheKeys.document(`offers:${name.replace(/^offers:/, '')}`)
 }
 
 function isDocumentName(name: string): name is DocumentName {

@@ -1,0 +1,72 @@
+import type { ServerResponse } from 'node:http'
+import type { RequestId } from '#shared/ids.ts'
+import type { BuyerReply } from './call.ts'
+
+/** Headers that scripts of another origin may read. */
+const EXPOSED = [
+  'x-request-id',
+  'x-generation-id',
+  'x-mkt-served-by',
+  'x-mkt-provider-family',
+  'x-mkt-marketplace-status',
+  'x-mkt-marketplace-attempts',
+  'x-mkt-routing-decision-ms',
+  'x-mkt-overhead-ms',
+  'x-mkt-buyer-cost-micro',
+  'x-mkt-list-cost-micro',
+  'x-mkt-adapted-params',
+  'x-ratelimit-limit',
+  'x-ratelimit-remaining',
+  'x-ratelimit-reset',
+  'retry-after',
+  'payment-required',
+  'x-payment-required',
+  'payment-response',
+  'x-payment-response',
+  'www-authenticate',
+].join(', ')
+
+/** On every answer: any origin may read it, none may send cookies. */
+export const CORS_HEADERS: Readonly<Record<string, string>> = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': EXPOSED,
+}
+
+/** Bytes that may wait for a slow buyer before the provider is held back. */
+const MAX_BUFFERED_BYTES = 262_144
+
+/** An answer written straight to Node's response: the framework's own sending would copy every chunk of a stream. */
+export function createHttpReply(response: ServerResponse, requestId: RequestId): BuyerReply {
+  let isStarted = false
+  const idHeaders = { 'x-request-id': requestId, 'x-generation-id': requestId, ...CORS_HEADERS }
+  return {
+    start(headers) {
+      if (isStarted || response.destroyed) return
+      isStarted = true
+      response.writeHead(200, { ...idHeaders, ...headers })
+      response.flushHeaders()
+    },
+    write(text) {
+      if (response.destroyed || response.writableEnded) return true
+      response.write(text)
+      return response.writableLength < MAX_BUFFERED_BYTES
+    },
+    end(text) {
+      if (!response.destroyed && !response.writableEnded) response.end(text)
+    },
+    whole(status, headers, body) {
+      if (isStarted || response.destroyed) return
+      isStarted = true
+      response.writeHead(status, { ...idHeaders, ...headers, 'content-length': Buffer.byteLength(body) })
+      response.end(body)
+    },
+    isStarted: () => isStarted,
+    isGone: () => response.destroyed && !response.writableFinished,
+    onGone(listener) {
+      response.once('close', () => {
+        if (!response.writableEnded) listener()
+      })
+    },
+    onDrain: (listener) => void response.on('drain', listener),
+  }
+}

@@ -1,0 +1,29 @@
+import { describeError } from '#shared/logger.ts'
+import { readConfig } from './config.ts'
+import { createDataPlane } from './plane.ts'
+
+/** The data plane as a process: listens, and on SIGTERM lets running calls end before it goes. */
+async function run(): Promise<void> {
+  const plane = await createDataPlane(readConfig())
+  const address = await plane.listen()
+  console.log(`data plane on ${address}`)
+  let isClosing = false
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (isClosing) return
+      isClosing = true
+      plane.close().then(
+        () => process.exit(0),
+        (error: unknown) => {
+          console.error(JSON.stringify(describeError(error)))
+          process.exit(1)
+        },
+      )
+    })
+  }
+}
+
+run().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : 'the data plane could not start')
+  process.exit(1)
+})

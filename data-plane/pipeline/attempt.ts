@@ -1,0 +1,279 @@
+import type { AttemptPlan, BuyerReply, Decoder, UpstreamRequest } from '../call.ts'
+import type { UpstreamFailure } from '../upstream/classify.ts'
+import { classifyBadAnswer, classifyError, classifyStatus, ownFailure } from '../upstream/classify.ts'
+import type { UpstreamFlow, UpstreamHead } from '../upstream/send.ts'
+import type { BuyerStream } from './buyer-stream.ts'
+import { createBuyerStream } from './buyer-stream.ts'
+import type { CallPlane } from './call-plane.ts'
+import type { Watcher } from './ticker.ts'
+
+/** The most of a refusal's body that is read. */
+const MAX_REFUSAL_BYTES = 65_536
+/** How long a provider may keep a stream open after its end. */
+const LINGER_MS = 5_000
+const PROGRESS_EVERY_MS = 2_000
+const PROGRESS_EVERY_PIECES = 1_000
+/** A stream slower than this after its first minute is given up. */
+const SLOWEST_PIECE_MS = 10_000
+const SLOW_AFTER_MS = 60_000
+/** How far past the limit that it was told a stream may run. */
+const OVERRUN = 1.1
+const OVERRUN_PIECES = 64
+
+/** One try at one offer. */
+export type AttemptJob = {
+  readonly plan: AttemptPlan
+  readonly request: UpstreamRequest
+  readonly decoder: Decoder
+  readonly reply: BuyerReply
+  readonly isStreamed: boolean
+  readonly choices: number
+  /** Monotonic milliseconds at which the whole call must be over. */
+  readonly deadlineAt: number
+  /** Sends the stream's head; without an attempt it names no winner. */
+  startReply(plan: AttemptPlan | undefined, request: UpstreamRequest | undefined): void
+  /** Called at the first content and now and then after it. */
+  onProgress(): void
+}
+
+export type AttemptResult = {
+  readonly failure: UpstreamFailure | undefined
+  /** The buyer left, and this is how far the answer came. */
+  readonly isGone: boolean
+  /** The provider's HTTP status, 0 when there was none. */
+  readonly status: number
+  /** Monotonic milliseconds. */
+  readonly sentAt: number
+  readonly endedAt: number
+  readonly firstContentAt: number | undefined
+  readonly lastContentAt: number | undefined
+}
+
+/** An attempt under way. */
+type Running = {
+  readonly plane: CallPlane
+  readonly job: AttemptJob
+  readonly resolve: (result: AttemptResult) => void
+  readonly sentAt: number
+  readonly watcher: Watcher
+  readonly stream: BuyerStream
+  flow: UpstreamFlow | undefined
+  head: UpstreamHead | undefined
+  /** Bytes of a refusal, once the head says that it is one. */
+  refusal: Buffer[] | undefined
+  refusalBytes: number
+  pieces: number
+  firstContentAt: number | undefined
+  lastContentAt: number
+  recordedAt: number
+  recordedPieces: number
+  /** Set once the buyer has left and the rest is read for its usage. */
+  drainUntil: number | undefined
+  isOver: boolean
+  lingerUntil: number
+}
+
+/** Sends one request and relays what comes until it is over, however that is. Never rejects. */
+export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptResult> {
+  return new Promise((resolve) => {
+    const sentAt = plane.clock.monotonic()
+    const run: Running = {
+      plane,
+      job,
+      resolve,
+      sentAt,
+      watcher: { tick: (now) => tick(run, now) },
+      stream: createBuyerStream(job.reply),
+      flow: undefined,
+      head: undefined,
+      refusal: undefined,
+      refusalBytes: 0,
+      pieces: 0,
+      firstContentAt: undefined,
+      lastContentAt: sentAt,
+      recordedAt: sentAt,
+      recordedPieces: 0,
+      drainUntil: undefined,
+      isOver: false,
+      lingerUntil: 0,
+    }
+    if (job.reply.isGone()) {
+      finish(run, { isGone: true })
+      return
+    }
+    plane.ticker.add(run.watcher)
+    job.reply.onGone(() => buyerLeft(run))
+    const firstByteMs = job.isStreamed ? plane.limits.firstByteMs : plane.limits.totalMs
+    run.flow = plane.upstream.send(job.plan.offer, job.request, { firstByteMs }, {
+      onHead: (head) => takeHead(run, head),
+      onData: (chunk) => takeData(run, chunk),
+      onEnd: () => takeEnd(run),
+      onError: (error) => {
+        finish(run, { failure: classifyError(error, run.head !== undefined) })
+        plane.ticker.remove(run.watcher)
+      },
+    })
+    run.stream.attach(run.flow)
+  })
+}
+
+function takeHead(run: Running, head: UpstreamHead): void {
+  run.head = head
+  const isRightType = run.job.isStreamed
+    ? head.contentType.startsWith('text/event-stream')
+    : head.contentType.includes('json')
+  if (head.status !== 200 || !isRightType) run.refusal = []
+}
+
+function takeData(run: Running, chunk: Buffer): void {
+  if (run.isOver) return
+  if (run.refusal) {
+    run.refusalBytes += chunk.length
+    if (run.refusalBytes <= MAX_REFUSAL_BYTES) run.refusal.push(chunk)
+    else endRefused(run)
+    return
+  }
+  const { decoder } = run.job
+  const text = decoder.push(chunk)
+  if (text !== '') deliver(run, text)
+  const bad = decoder.failure()
+  if (bad) {
+    run.flow?.abort()
+    finish(run, { failure: classifyBadAnswer(bad) })
+  } else if (decoder.isDone()) finish(run, {})
+  else if (run.pieces > OVERRUN_PIECES && isOverrun(run)) {
+    decoder.stop()
+    run.flow?.abort()
+    finish(run, {})
+  }
+}
+
+/** True when a stream has run so far past its limit that its provider does not keep to it. */
+function isOverrun({ job, pieces }: Running): boolean {
+  const limit = job.plan.maxOutputTokens * job.choices * OVERRUN + OVERRUN_PIECES
+  // Pieces may be parts of tokens, so their bytes must say the same.
+  return pieces > limit && job.decoder.ending().contentBytes / 4 > limit
+}
+
+function deliver(run: Running, text: string): void {
+  const now = run.plane.clock.monotonic()
+  const { job } = run
+  run.pieces = job.decoder.contentPieces()
+  run.lastContentAt = now
+  if (run.firstContentAt === undefined) {
+    run.firstContentAt = now
+    if (run.drainUntil === undefined && !job.reply.isStarted()) job.startReply(job.plan, job.request)
+    record(run, now)
+  } else if (run.pieces - run.recordedPieces >= PROGRESS_EVERY_PIECES) record(run, now)
+  if (run.drainUntil === undefined) run.stream.send(text, now)
+}
+
+function record(run: Running, now: number): void {
+  run.recordedAt = now
+  run.recordedPieces = run.pieces
+  run.job.onProgress()
+}
+
+function takeEnd(run: Running): void {
+  run.plane.ticker.remove(run.watcher)
+  if (run.isOver) return
+  if (run.refusal) {
+    endRefused(run)
+    return
+  }
+  run.job.decoder.end()
+  const bad = run.job.decoder.failure()
+  if (!run.job.isStreamed && !bad) run.firstContentAt ??= run.plane.clock.monotonic()
+  finish(run, bad ? { failure: classifyBadAnswer(bad) } : {})
+}
+
+function endRefused(run: Running): void {
+  const text = Buffer.concat(run.refusal ?? []).toString('utf8')
+  const status = run.head?.status ?? 0
+  run.flow?.abort()
+  const bad = status === 200 ? errorInBody(text) : undefined
+  finish(run, { failure: bad ?? classifyStatus(status, text, run.head?.retryAfterMs) })
+}
+
+/** A refusal that came with status 200 and another content type than was asked for. */
+function errorInBody(text: string): UpstreamFailure | undefined {
+  const status = /"(?:code|status)"\s*:\s*([45]\d\d)\b/.exec(text.slice(0, 4_096))?.[1]
+  return /"error"\s*:/.test(text.slice(0, 4_096)) ? classifyStatus(Number(status ?? 502), text) : undefined
+}
+
+/** The buyer has left: what has begun is read on for its usage, within limits; what has not is given up. */
+function buyerLeft(run: Running): void {
+  if (run.isOver) return
+  const { plane } = run
+  if (run.pieces > 0 && plane.drains.count < plane.limits.maxDrains) {
+    plane.drains.count++
+    run.drainUntil = plane.clock.monotonic() + plane.limits.drainMs
+    run.stream.discard()
+    run.flow?.resume()
+    return
+  }
+  run.flow?.abort()
+  finish(run, { isGone: true })
+}
+
+function tick(run: Running, now: number): void {
+  const { plane, job } = run
+  if (run.isOver) {
+    // The answer is complete, only its connection is not: it may be reused if it ends in time.
+    if (now < run.lingerUntil) return
+    run.flow?.abort()
+    plane.ticker.remove(run.watcher)
+    return
+  }
+  if (plane.ending.isDue) giveUp(run, 'the process ends')
+  else if (now >= job.deadlineAt) giveUp(run, 'the whole call took too long')
+  else if (run.drainUntil !== undefined) {
+    if (now >= run.drainUntil) {
+      run.flow?.abort()
+      finish(run, { isGone: true })
+    }
+  } else if (job.isStreamed) tickStream(run, now)
+}
+
+function tickStream(run: Running, now: number): void {
+  const { plane, job } = run
+  if (run.stream.isStuck(now, plane.limits.idleMs)) return buyerLeft(run)
+  // While the buyer is the slow one, the provider's silence means nothing.
+  if (run.stream.isPaused()) {
+    run.lastContentAt = now
+    return
+  }
+  if (now - run.lastContentAt >= plane.limits.idleMs) return giveUp(run, 'no content for too long')
+  if (run.firstContentAt !== undefined) {
+    const elapsed = now - run.firstContentAt
+    if (elapsed > SLOW_AFTER_MS && run.pieces * SLOWEST_PIECE_MS < elapsed) return giveUp(run, 'too slow')
+    if (now - run.recordedAt >= PROGRESS_EVERY_MS && run.pieces > run.recordedPieces) record(run, now)
+  }
+  if (run.stream.silentSince(run.sentAt, now) < plane.limits.keepAliveMs) return
+  if (!job.reply.isStarted()) job.startReply(undefined, undefined)
+  run.stream.send(job.decoder.keepAlive(), now)
+}
+
+function giveUp(run: Running, detail: string): void {
+  run.flow?.abort()
+  finish(run, { failure: ownFailure(run.pieces > 0 ? 'cut' : 'timeout', detail) })
+}
+
+function finish(run: Running, outcome: { failure?: UpstreamFailure; isGone?: boolean }): void {
+  if (run.isOver) return
+  run.isOver = true
+  const { plane } = run
+  if (run.drainUntil !== undefined) plane.drains.count--
+  run.stream.flush()
+  const now = plane.clock.monotonic()
+  run.lingerUntil = now + LINGER_MS
+  run.resolve({
+    failure: outcome.failure,
+    isGone: outcome.isGone ?? run.drainUntil !== undefined,
+    status: run.head?.status ?? outcome.failure?.status ?? 0,
+    sentAt: run.sentAt,
+    endedAt: now,
+    firstContentAt: run.firstContentAt,
+    lastContentAt: run.firstContentAt === undefined ? undefined : run.lastContentAt,
+  })
+}

@@ -1,0 +1,64 @@
+import type { BuyerReply } from '../call.ts'
+import type { UpstreamFlow } from '../upstream/send.ts'
+
+/** The buyer's end of a stream: gathers what one tick brings into one write, and holds the provider back when it must. */
+export type BuyerStream = {
+  attach(flow: UpstreamFlow): void
+  send(text: string, now: number): void
+  flush(): void
+  /** From now on nothing is sent: the buyer has left. */
+  discard(): void
+  isPaused(): boolean
+  /** True when the buyer has taken nothing for so long. */
+  isStuck(now: number, limitMs: number): boolean
+  /** Milliseconds since anything was sent, or since `start` while nothing was. */
+  silentSince(start: number, now: number): number
+}
+
+export function createBuyerStream(reply: BuyerReply): BuyerStream {
+  let flow: UpstreamFlow | undefined
+  let waiting = ''
+  let isScheduled = false
+  let isDiscarding = false
+  let pausedAt: number | undefined
+  let lastSentAt: number | undefined
+
+  function flush(): void {
+    isScheduled = false
+    if (waiting === '' || isDiscarding) return
+    const text = waiting
+    waiting = ''
+    if (reply.write(text) || pausedAt !== undefined) return
+    pausedAt = lastSentAt
+    flow?.pause()
+  }
+
+  reply.onDrain(() => {
+    pausedAt = undefined
+    flow?.resume()
+  })
+
+  return {
+    attach(attached) {
+      flow = attached
+      if (pausedAt !== undefined) flow.pause()
+    },
+    send(text, now) {
+      waiting += text
+      lastSentAt = now
+      if (isScheduled) return
+      isScheduled = true
+      // All frames of one read of the provider's socket leave in one write.
+      process.nextTick(flush)
+    },
+    flush,
+    discard() {
+      isDiscarding = true
+      waiting = ''
+      pausedAt = undefined
+    },
+    isPaused: () => pausedAt !== undefined,
+    isStuck: (now, limitMs) => pausedAt !== undefined && now - pausedAt >= limitMs,
+    silentSince: (start, now) => now - (lastSentAt ?? start),
+  }
+}

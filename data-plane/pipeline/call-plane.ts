@@ -1,0 +1,73 @@
+import type { Clock } from '#shared/clock.ts'
+import type { CallFacts, Journal, OfferCaps } from '../call.ts'
+import type { AnyRail } from '../rails/rail.ts'
+import type { EventQueues } from '../store/events.ts'
+import type { HealthStore } from '../store/health.ts'
+import type { Market } from '../store/market.ts'
+import type { RateLimits } from '../store/rate-limits.ts'
+import type { SpentCaps } from '../store/spent-caps.ts'
+import type { Upstream } from '../upstream/send.ts'
+import type { AnyWire } from '../wires/wire.ts'
+import type { RetryBudget } from './retry-budget.ts'
+import type { Ticker } from './ticker.ts'
+
+/** Deadlines of one call, in milliseconds. */
+export type CallLimits = {
+  readonly totalMs: number
+  /** How long a stream's head may take. */
+  readonly firstByteMs: number
+  /** Silence between pieces of content that ends a stream; comments are no content. */
+  readonly idleMs: number
+  /** Silence after which the buyer gets a keep-alive. */
+  readonly keepAliveMs: number
+  /** How long a stream whose buyer has left is read on, for its usage. */
+  readonly drainMs: number
+  readonly maxDrains: number
+}
+
+export const CHAT_LIMITS: CallLimits = {
+  totalMs: 600_000,
+  firstByteMs: 30_000,
+  idleMs: 60_000,
+  keepAliveMs: 10_000,
+  drainMs: 30_000,
+  maxDrains: 64,
+}
+
+type Log = {
+  info(facts: object, text: string): void
+  warn(facts: object, text: string): void
+  error(facts: object, text: string): void
+}
+
+/** All that serving a call reaches for. */
+export type CallPlane = {
+  readonly nodeId: string
+  readonly apiBaseUrl: string
+  readonly clock: Clock
+  readonly log: Log
+  readonly limits: CallLimits
+  market(): Market
+  readonly health: HealthStore
+  readonly spentCaps: SpentCaps
+  readonly offerCaps: OfferCaps
+  readonly rates: RateLimits
+  readonly upstream: Upstream
+  readonly journal: Journal
+  readonly events: EventQueues
+  readonly ticker: Ticker
+  readonly retries: RetryBudget
+  /** Streams without a buyer that are being read to their end. */
+  readonly drains: { count: number }
+  /** Set when the process ends: what still runs is cut in the protocol's own way and settled. */
+  readonly ending: { isDue: boolean }
+  observe(facts: CallFacts): void
+}
+
+/** A row of the surface: which protocol, and who may pay how. */
+export type CallRoute = {
+  readonly wire: AnyWire
+  readonly rails: readonly AnyRail[]
+  /** What somebody without a credential gets. */
+  readonly withoutCredential: 'challenge' | 'reject'
+}

@@ -1,0 +1,59 @@
+import type { AppError } from '#shared/errors.ts'
+import { describeCause } from '#shared/errors.ts'
+import { ZERO } from '#shared/money.ts'
+import type { CallFacts, RawRequest } from '../call.ts'
+import type { CallPlane } from './call-plane.ts'
+import { countTokens } from './meter-usage.ts'
+import type { Relay } from './relay-with-failover.ts'
+import type { AdmittedCall, Settlement } from './settle-call.ts'
+
+/** Reports a call that was admitted: one usage event, one line in the log, and the counters. */
+export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, settlement: Settlement): void {
+  plane.events.usage(settlement.event)
+  const durationMs = plane.clock.monotonic() - call.startedAt
+  const result = relay.last?.result
+  const tokens = countTokens(settlement.metered.usage)
+  const facts: CallFacts = {
+    rid: call.hold.rid,
+    wire: call.wire,
+    model: call.target.model.id,
+    provider: relay.last?.plan.offer.provider ?? null,
+    outcome: settlement.outcome,
+    errorCode: relay.error?.code ?? null,
+    status: settlement.outcome === 'failed' ? (relay.error?.status ?? 500) : 200,
+    isStreamed: call.demand.isStreamed,
+    attempts: relay.attempts.length,
+    durationMs,
+    overheadMs: durationMs - relay.waitedMs,
+    ttftMs: result?.firstContentAt === undefined ? null : result.firstContentAt - call.startedAt,
+    inputTokens: tokens.input,
+    outputTokens: tokens.output,
+    chargeMicro: settlement.receipt.chargeMicro,
+  }
+  plane.observe(facts)
+  plane.log.info({ ...facts, chargeMicro: facts.chargeMicro.toString() }, 'call')
+}
+
+/** Reports a call that was refused before any money was set aside. */
+export function emitRefusal(plane: CallPlane, wire: string, raw: RawRequest, error: AppError): void {
+  plane.observe({
+    rid: raw.requestId,
+    wire,
+    model: '',
+    provider: null,
+    outcome: 'refused',
+    errorCode: error.code,
+    status: error.status,
+    isStreamed: false,
+    attempts: 0,
+    durationMs: plane.clock.monotonic() - raw.startedAt,
+    overheadMs: plane.clock.monotonic() - raw.startedAt,
+    ttftMs: null,
+    inputTokens: 0,
+    outputTokens: 0,
+    chargeMicro: ZERO,
+  })
+  const facts = { rid: raw.requestId, code: error.code, status: error.status, cause: describeCause(error.cause) }
+  if (error.status >= 500 && error.code === 'internal_error') plane.log.error(facts, 'a call failed on our side')
+  else plane.log.info(facts, 'refused')
+}

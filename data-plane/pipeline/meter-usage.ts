@@ -1,0 +1,83 @@
+import { unpricedClasses } from '#shared/pricing.ts'
+import type { Usage } from '#shared/usage.ts'
+import { inputTokens, outputTokens } from '#shared/usage.ts'
+import type { AttemptPlan, Demand, Ending, Metered } from '../call.ts'
+
+/** Where a provider gives no figure a token counts as so many bytes. */
+const BYTES_A_TOKEN = 4
+/** Tokens a provider may add to what was sent: its own frame around a conversation and its tools. */
+const INPUT_OVERHEAD_TOKENS = 1_024
+/** Tokens that an answer may count without a byte of text: its end and its turns. */
+const OUTPUT_OVERHEAD_TOKENS = 64
+
+/**
+ * What an answer consumed: the provider's own figures as far as they can be true, else a lower bound from the bytes. An
+ * answer without content consumed nothing that anybody pays for.
+ */
+export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
+  const anomalies: string[] = []
+  const { reported, finishReason, contentBytes } = ending
+  if (reported.insaneFields > 0) anomalies.push('usage_insane')
+  if (contentBytes === 0) return { usage: {}, source: 'reported', finishReason, anomalies }
+
+  const hasFigures = reported.outputTokens !== undefined && reported.outputTokens > 0
+  if (reported.outputTokens === 0) anomalies.push('usage_zero')
+  if (reported.outputTokens === undefined) anomalies.push('usage_missing')
+  const output = hasFigures ? clipOutput(plan, demand, ending, anomalies) : estimate(contentBytes)
+  const input = reported.inputTokens === undefined ? estimate(demand.bounds.inputBytes) : clipInput(plan, demand, ending, anomalies)
+  const usage = splitClasses(input, output, ending)
+  for (const name of unpricedClasses(plan.target.price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
+  return {
+    usage,
+    source: hasFigures && reported.inputTokens !== undefined ? 'reported' : 'estimated',
+    finishReason,
+    anomalies: anomalies.slice(0, 10),
+  }
+}
+
+/** Tokens of either side as counted so far, for the answers that never come to their end. */
+export function countTokens(usage: Usage): { input: number; output: number } {
+  return { input: inputTokens(usage), output: outputTokens(usage) }
+}
+
+function estimate(bytes: number): number {
+  return Math.max(1, Math.ceil(bytes / BYTES_A_TOKEN))
+}
+
+function clipInput({ target }: AttemptPlan, demand: Demand, { reported }: Ending, anomalies: string[]): number {
+  const { inputTokens: bytes, inputImages } = demand.bounds
+  const bound = bytes + inputImages * target.model.imageTokens + INPUT_OVERHEAD_TOKENS
+  const given = reported.inputTokens ?? 0
+  if (given <= bound) return given
+  anomalies.push('input_clipped')
+  return bound
+}
+
+function clipOutput(plan: AttemptPlan, demand: Demand, ending: Ending, anomalies: string[]): number {
+  const given = ending.reported.outputTokens ?? 0
+  const limit = plan.maxOutputTokens * demand.bounds.choices + OUTPUT_OVERHEAD_TOKENS
+  // A model that reasons out of sight may count more than it shows.
+  const reasons = plan.target.model.features.includes('reasoning')
+  const bound = reasons ? limit : Math.min(limit, ending.contentBytes + OUTPUT_OVERHEAD_TOKENS)
+  if (given <= bound) return given
+  anomalies.push('output_clipped')
+  return bound
+}
+
+/** Totals as the disjoint classes that prices are set for. */
+function splitClasses(input: number, output: number, { reported }: Ending): Usage {
+  const cacheRead = Math.min(reported.cachedTokens ?? 0, input)
+  const cacheWrite = Math.min(reported.cacheWriteTokens ?? 0, input - cacheRead)
+  const audioInput = Math.min(reported.audioInputTokens ?? 0, input - cacheRead - cacheWrite)
+  const reasoning = Math.min(reported.reasoningTokens ?? 0, output)
+  const audioOutput = Math.min(reported.audioOutputTokens ?? 0, output - reasoning)
+  return {
+    input: input - cacheRead - cacheWrite - audioInput,
+    output: output - reasoning - audioOutput,
+    ...(cacheRead > 0 ? { cacheRead } : {}),
+    ...(cacheWrite > 0 ? { cacheWrite } : {}),
+    ...(audioInput > 0 ? { audioInput } : {}),
+    ...(reasoning > 0 ? { reasoning } : {}),
+    ...(audioOutput > 0 ? { audioOutput } : {}),
+  }
+}

@@ -1,0 +1,102 @@
+import { AppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
+import type { KeptBps, MicroUsd } from '#shared/money.ts'
+import { chargeUp, max, min, subtractToZero, unitsWithin, ZERO } from '#shared/money.ts'
+import { dearestInput, dearestOutput } from '#shared/pricing.ts'
+import type { Demand, Offer, Quote, Target } from '../call.ts'
+
+/** What is forwarded when the buyer gave no limit: the model's own, but not more than this. */
+const DEFAULT_MAX_OUTPUT_TOKENS = 8_192
+/** A call whose balance covers less output than this is not worth making. */
+const LEAST_OUTPUT_TOKENS = 256
+/** A hold outlives the hard limit of its call by this. */
+const HOLD_SLACK_MS = 30_000
+
+/** The most a call may consume, in tokens: what a hold is computed from. */
+export type Bound = {
+  readonly inputTokens: number
+  /** All answers together. */
+  readonly outputTokens: number
+  /** What one answer is limited to when the money suffices. */
+  readonly maxOutputTokens: number
+  readonly choices: number
+  readonly isGiven: boolean
+}
+
+export type CallQuote = Quote & { readonly bound: Bound }
+
+/** Bounds the tokens of a call by what the model can read and write. */
+export function boundOf(target: Target, demand: Demand): Bound {
+  const { model } = target
+  const { bounds } = demand
+  const given = bounds.maxOutputTokens
+  const maxOutputTokens = Math.min(given ?? DEFAULT_MAX_OUTPUT_TOKENS, model.maxCompletionTokens)
+  const inputTokens = Math.min(bounds.inputTokens + bounds.inputImages * model.imageTokens, model.contextLength)
+  return {
+    inputTokens,
+    outputTokens: maxOutputTokens * bounds.choices,
+    maxOutputTokens,
+    choices: bounds.choices,
+    isGiven: given !== undefined,
+  }
+}
+
+/** What the bound costs at an offer's share. */
+export function ceilingAt(target: Target, kept: KeptBps, inputTokens: number, outputTokens: number): MicroUsd {
+  const { unitPrices } = target.price
+  const perCall = unitPrices.calls
+  const lines = [
+    { units: inputTokens, price: dearestInput(unitPrices) },
+    { units: outputTokens, price: dearestOutput(unitPrices) },
+  ]
+  if (perCall !== undefined) lines.push({ units: 1, price: perCall })
+  return chargeUp(lines, kept)
+}
+
+/**
+ * What to set aside: the bound at the dearest offer that failover may use, or with less money at least what the cheapest
+ * needs: all of a limit that the buyer gave, a short answer otherwise. Throws `cost_ceiling_reached`.
+ */
+export function quoteCall(
+  call: { readonly rid: RequestId; readonly target: Target; readonly demand: Demand; readonly totalMs: number },
+  offers: readonly Offer[],
+): CallQuote {
+  const { rid, target, demand, totalMs } = call
+  const bound = boundOf(target, demand)
+  let dearest: KeptBps | undefined
+  let cheapest: KeptBps | undefined
+  for (const { keptBps } of offers) {
+    if (dearest === undefined || keptBps > dearest) dearest = keptBps
+    if (cheapest === undefined || keptBps < cheapest) cheapest = keptBps
+  }
+  if (dearest === undefined || cheapest === undefined) throw new AppError('no_sellers_for_model')
+  const least = bound.isGiven ? bound.outputTokens : Math.min(bound.outputTokens, LEAST_OUTPUT_TOKENS * bound.choices)
+  const { maxCostMicro } = demand
+  let wantMicro = ceilingAt(target, dearest, bound.inputTokens, bound.outputTokens)
+  let minMicro = ceilingAt(target, cheapest, bound.inputTokens, least)
+  if (maxCostMicro !== undefined) {
+    // The buyer's own ceiling shortens the answer, also one whose length was given; one token must fit at least.
+    minMicro = min(minMicro, max(maxCostMicro, ceilingAt(target, cheapest, bound.inputTokens, bound.choices)))
+    if (minMicro > maxCostMicro) {
+      throw new AppError('cost_ceiling_reached', {
+        detail: { limit_source: 'max_cost', limit_micro: Number(maxCostMicro), needed_micro: Number(minMicro), resets_at: null },
+      })
+    }
+    wantMicro = max(minMicro, min(wantMicro, maxCostMicro))
+  }
+  return { rid, wantMicro, minMicro, ttlMs: totalMs + HOLD_SLACK_MS, bound }
+}
+
+/**
+ * The output limit of one answer at an offer under a hold; undefined when the hold does not cover the offer at all.
+ */
+export function limitWithin(target: Target, bound: Bound, kept: KeptBps, grantedMicro: MicroUsd): number | undefined {
+  if (ceilingAt(target, kept, bound.inputTokens, bound.outputTokens) <= grantedMicro) return bound.maxOutputTokens
+  const inputMicro = ceilingAt(target, kept, bound.inputTokens, 0)
+  const left = subtractToZero(grantedMicro, inputMicro)
+  if (left === ZERO) return undefined
+  const tokens = unitsWithin(left, dearestOutput(target.price.unitPrices), kept)
+  if (tokens === undefined) return bound.maxOutputTokens
+  const each = Math.floor(tokens / bound.choices)
+  return each < 1 ? undefined : Math.min(each, bound.maxOutputTokens)
+}

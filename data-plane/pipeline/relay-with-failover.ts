@@ -1,0 +1,192 @@
+import type { Attempt } from '#shared/contract/usage-event.ts'
+import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
+import { AppError } from '#shared/errors.ts'
+import { ZERO } from '#shared/money.ts'
+import type { AttemptPlan, BuyerReply, Decoder, Demand, Hold, Offer, Target, UpstreamRequest } from '../call.ts'
+import type { UpstreamFailure } from '../upstream/classify.ts'
+import type { ParsedCall } from '../wires/wire.ts'
+import type { AttemptResult } from './attempt.ts'
+import { runAttempt } from './attempt.ts'
+import type { CallPlane } from './call-plane.ts'
+import type { CallQuote } from './quote-call.ts'
+import { ceilingAt, limitWithin } from './quote-call.ts'
+
+/** After so many providers agree that the request is at fault, it is. */
+const MAX_BUYER_FAULTS = 2
+
+/** What the relay needs to know of the call. */
+export type RelayJob = {
+  readonly call: ParsedCall
+  readonly target: Target
+  readonly demand: Demand
+  readonly candidates: readonly Offer[]
+  readonly quote: CallQuote
+  readonly hold: Hold
+  readonly reply: BuyerReply
+  /** Unix seconds and monotonic milliseconds of the admission. */
+  readonly createdAt: number
+  readonly startedAt: number
+  startReply(plan: AttemptPlan | undefined, request: UpstreamRequest | undefined, attempts: number): void
+  /** Writes down how far the call has come. */
+  onProgress(plan: AttemptPlan, decoder: Decoder, attempts: readonly Attempt[]): void
+}
+
+/** How the relay ended. */
+export type Relay = {
+  /** The last attempt that began; absent when none could. */
+  readonly last:
+    | {
+        readonly plan: AttemptPlan
+        readonly request: UpstreamRequest
+        readonly decoder: Decoder
+        readonly result: AttemptResult
+      }
+    | undefined
+  readonly attempts: readonly Attempt[]
+  /** Set when the buyer gets no complete answer. */
+  readonly error: AppError | undefined
+  readonly isGone: boolean
+  /** Milliseconds in which the call waited for providers. */
+  readonly waitedMs: number
+}
+
+/**
+ * Tries offers in order until one answers. Another may take over as long as the buyer has seen no content: after that,
+ * a second answer would not fit the first. Each failure costs the offer some of its health and the buyer nothing.
+ */
+export async function relayWithFailover(plane: CallPlane, job: RelayJob): Promise<Relay> {
+  const attempts: Attempt[] = []
+  const failures: UpstreamFailure[] = []
+  let last: Relay['last']
+  let waitedMs = 0
+  const deadlineAt = job.startedAt + plane.limits.totalMs
+  for (const [index, offer] of job.candidates.entries()) {
+    if (attempts.length === MAX_ATTEMPTS || plane.clock.monotonic() >= deadlineAt) break
+    const plan = planFor(job, offer)
+    if (plan === undefined || !(await takeCap(plane, job, plan, attempts.length))) continue
+    const isRetry = attempts.length > 0
+    if (isRetry && !plane.retries.retryBegins()) break
+    const request = job.call.encode(plan)
+    const decoder = job.call.decoder(plan)
+    const result = await attemptOnce(plane, job, { plan, request, decoder, attempts, deadlineAt })
+    if (isRetry) plane.retries.retryEnds()
+    last = { plan, request, decoder, result }
+    waitedMs += result.endedAt - result.sentAt
+    attempts.push(attemptRow(plan, result))
+    reportHealth(plane, plan, result)
+    if (result.failure) failures.push(result.failure)
+    const isLast = index === job.candidates.length - 1 || attempts.length === MAX_ATTEMPTS
+    if (isFinal(result, decoder, failures, isLast)) break
+    // Nothing of this attempt is charged: its offer gets its cap back.
+    await settleCap(plane, plan, attempts.length - 1)
+  }
+  const error = errorOf(job, last, failures)
+  return { last, attempts, error, isGone: last?.result.isGone ?? false, waitedMs }
+}
+
+/** True when no other offer may or need take over. */
+function isFinal(result: AttemptResult, decoder: Decoder, failures: readonly UpstreamFailure[], isLast: boolean): boolean {
+  if (isLast || result.isGone || decoder.contentPieces() > 0) return true
+  // Neither a failure nor content: an empty answer, which the next offer may do better.
+  if (!result.failure) return false
+  return failures.filter(({ fault }) => fault === 'buyer').length >= MAX_BUYER_FAULTS
+}
+
+function planFor(job: RelayJob, offer: Offer): AttemptPlan | undefined {
+  const { bound } = job.quote
+  const maxOutputTokens = limitWithin(job.target, bound, offer.keptBps, job.hold.grantedMicro)
+  const { maxCostMicro } = job.demand
+  const isLowered = maxOutputTokens !== undefined && maxOutputTokens < bound.maxOutputTokens
+  // A limit that the buyer gave is lowered only by the buyer's own ceiling.
+  if (maxOutputTokens === undefined || (isLowered && bound.isGiven && maxCostMicro === undefined)) return undefined
+  return {
+    rid: job.hold.rid,
+    offer,
+    target: job.target,
+    maxOutputTokens,
+    createdAt: job.createdAt,
+    isCeilingBound: isLowered && maxCostMicro !== undefined,
+  }
+}
+
+async function takeCap(plane: CallPlane, job: RelayJob, plan: AttemptPlan, attempt: number): Promise<boolean> {
+  const { offer } = plan
+  if (offer.capDailyMicro === null) return true
+  const { bound } = job.quote
+  const most = ceilingAt(job.target, offer.keptBps, bound.inputTokens, plan.maxOutputTokens * bound.choices)
+  const hasRoom = await plane.offerCaps.take(offer, `${plan.rid}.${attempt}`, most, job.quote.ttlMs)
+  if (!hasRoom) plane.spentCaps.mark(offer.id, plane.clock.now())
+  return hasRoom
+}
+
+async function settleCap(plane: CallPlane, plan: AttemptPlan, attempt: number): Promise<void> {
+  if (plan.offer.capDailyMicro !== null) await plane.offerCaps.settle(plan.offer, `${plan.rid}.${attempt}`, ZERO)
+}
+
+type Trial = {
+  readonly plan: AttemptPlan
+  readonly request: UpstreamRequest
+  readonly decoder: Decoder
+  readonly attempts: readonly Attempt[]
+  readonly deadlineAt: number
+}
+
+function attemptOnce(plane: CallPlane, job: RelayJob, trial: Trial): Promise<AttemptResult> {
+  const { plan, request, decoder, attempts, deadlineAt } = trial
+  plane.health.begin(plan.offer)
+  return runAttempt(plane, {
+    plan,
+    request,
+    decoder,
+    reply: job.reply,
+    isStreamed: job.demand.isStreamed,
+    choices: job.demand.bounds.choices,
+    deadlineAt,
+    startReply: (winner, sent) => job.startReply(winner, sent, attempts.length + 1),
+    onProgress: () => job.onProgress(plan, decoder, attempts),
+  })
+}
+
+function attemptRow({ offer }: AttemptPlan, result: AttemptResult): Attempt {
+  return {
+    offer: offer.id,
+    provider: offer.provider,
+    status: result.status,
+    ms: Math.round(result.endedAt - result.sentAt),
+    errorClass: result.failure?.errorClass ?? null,
+  }
+}
+
+function reportHealth(plane: CallPlane, { offer, rid }: AttemptPlan, { failure, isGone }: AttemptResult): void {
+  if (failure === undefined) {
+    if (!isGone) plane.health.succeeded(offer, rid)
+  } else if (failure.fault === 'offer') plane.health.failed(offer, rid, failure)
+}
+
+/** What the buyer is told when there is no complete answer. */
+function errorOf(job: RelayJob, last: Relay['last'], failures: readonly UpstreamFailure[]): AppError | undefined {
+  if (last === undefined) {
+    return new AppError('no_healthy_sellers', {
+      message: 'Every seller of the model has spent its daily cap for a call of this size.',
+      detail: { limit_source: 'seller_cap', resets_at: null },
+      retryAfterSeconds: 60,
+    })
+  }
+  const { failure } = last.result
+  if (failure === undefined || last.decoder.contentPieces() > 0) return failure?.error
+  // A request that a provider found fault with is not mended by another one's failure.
+  const shown = failures.find(({ fault }) => fault === 'buyer') ?? failure
+  return shown.errorClass === 'context_length' ? contextError(job, last.plan) : shown.error
+}
+
+function contextError({ target, demand }: RelayJob, plan: AttemptPlan): AppError {
+  const input = Math.ceil(demand.bounds.inputBytes / 4)
+  const limit = target.model.contextLength
+  return new AppError('context_length_exceeded', {
+    message:
+      `This model's maximum context length is ${limit} tokens. However, you requested about ` +
+      `${input + plan.maxOutputTokens} tokens (${input} in the messages, ${plan.maxOutputTokens} in the completion).`,
+    param: 'messages',
+    detail: { input_tokens: input, max_tokens: plan.maxOutputTokens, context_length: limit },
+  })
+}

@@ -1,0 +1,70 @@
+import type { AttemptPlan, Receipt, UpstreamRequest } from '../call.ts'
+import type { RateStanding } from '../store/rate-limits.ts'
+
+/** What the head of an answer says of the way the call took. */
+export type ReplyFacts = {
+  readonly isStreamed: boolean
+  readonly standing: RateStanding | undefined
+  readonly attempts: number
+  readonly decisionMs: number
+  readonly overheadMs: number
+  readonly plan: AttemptPlan | undefined
+  readonly request: UpstreamRequest | undefined
+  /** Absent on streams: their cost rides in the last chunk. */
+  readonly receipt: Receipt | undefined
+}
+
+/** Headers of an answer that is being served. The ids are added where the bytes are written. */
+export function replyHeaders(facts: ReplyFacts): Record<string, string> {
+  const { plan, receipt, request } = facts
+  const headers: Record<string, string> = {
+    'content-type': facts.isStreamed ? 'text/event-stream; charset=utf-8' : 'application/json',
+    'cache-control': facts.isStreamed ? 'no-cache, no-transform' : 'no-store',
+    'x-mkt-marketplace-status': 'served',
+    'x-mkt-marketplace-attempts': String(facts.attempts),
+    'x-mkt-routing-decision-ms': facts.decisionMs.toFixed(3),
+    'x-mkt-overhead-ms': facts.overheadMs.toFixed(3),
+  }
+  if (facts.isStreamed) headers['x-accel-buffering'] = 'no'
+  if (plan !== undefined) {
+    headers['x-mkt-served-by'] = 'marketplace'
+    headers['x-mkt-provider-family'] = plan.offer.provider
+  }
+  if (request !== undefined && request.adaptedParams.length > 0) {
+    headers['x-mkt-adapted-params'] = adaptedList(request.adaptedParams)
+  }
+  if (receipt !== undefined) {
+    headers['x-mkt-buyer-cost-micro'] = receipt.chargeMicro.toString()
+    headers['x-mkt-list-cost-micro'] = receipt.listMicro.toString()
+  }
+  addStanding(headers, facts.standing)
+  return headers
+}
+
+/** Headers of a refusal: what it cost, which is nothing, and how many offers were tried. */
+export function refusalHeaders(attempts: number, standing: RateStanding | undefined): Record<string, string> {
+  const headers: Record<string, string> = {
+    'cache-control': 'no-store',
+    'x-mkt-marketplace-status': 'filtered',
+    'x-mkt-marketplace-attempts': String(attempts),
+    'x-mkt-buyer-cost-micro': '0',
+    'x-mkt-list-cost-micro': '0',
+  }
+  addStanding(headers, standing)
+  return headers
+}
+
+function addStanding(headers: Record<string, string>, standing: RateStanding | undefined): void {
+  if (standing === undefined) return
+  headers['x-ratelimit-limit'] = String(standing.limit)
+  headers['x-ratelimit-remaining'] = String(standing.remaining)
+  headers['x-ratelimit-reset'] = String(standing.resetAt)
+}
+
+/** The names of changed parameters; a buyer's own spelling may hold what a header may not. */
+function adaptedList(names: readonly string[]): string {
+  return names
+    .slice(0, 32)
+    .map((name) => name.replace(/[^\w.-]/g, '_').slice(0, 64))
+    .join(', ')
+}

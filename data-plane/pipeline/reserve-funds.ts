@@ -1,0 +1,17 @@
+import { AppError } from '#shared/errors.ts'
+import type { Hold, Payer, Quote } from '../call.ts'
+import type { Payment } from '../rails/rail.ts'
+import type { CallPlane } from './call-plane.ts'
+
+const RETRY_SECONDS = 5
+
+/** Sets the money aside. A process that cannot write down what it will charge does not begin a call. */
+export function reserveFunds(plane: CallPlane, payment: Payment, payer: Payer, quote: Quote): Promise<Hold> {
+  if (!plane.journal.isWritable()) {
+    throw new AppError('service_unavailable', {
+      detail: { limit_source: 'journal', resets_at: null },
+      retryAfterSeconds: RETRY_SECONDS,
+    })
+  }
+  return payment.reserve(payer, quote)
+}

@@ -1,0 +1,210 @@
+import type { z } from 'zod'
+import type { LookupRecord } from '#shared/contract/lookup.ts'
+import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
+import type { AppError } from '#shared/errors.ts'
+import type { KeptBps, MicroUsd } from '#shared/money.ts'
+import { KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
+import { chargeUsage, listCost } from '#shared/pricing.ts'
+import type { Usage } from '#shared/usage.ts'
+import { outputTokens } from '#shared/usage.ts'
+import type { AttemptPlan, Decoder, Demand, Hold, Metered, Receipt, Target } from '../call.ts'
+import type { Payment } from '../rails/rail.ts'
+import type { CallPlane } from './call-plane.ts'
+import { countTokens, meterUsage } from './meter-usage.ts'
+import type { Relay } from './relay-with-failover.ts'
+import type { RankedOffers } from './select-offers.ts'
+
+/** A usage event as it is written: amounts are digits. */
+export type UsageEventText = Omit<z.input<typeof UsageEventSchema>, 'usage'> & { readonly usage: Usage }
+
+/** An admitted call, from the hold on. */
+export type AdmittedCall = {
+  readonly wire: string
+  readonly payment: Payment
+  readonly hold: Hold
+  readonly target: Target
+  readonly demand: Demand
+  readonly ranked: RankedOffers
+  readonly feeBps: KeptBps
+  /** Unix milliseconds, and the monotonic reading of the same instant. */
+  readonly receivedAt: number
+  readonly startedAt: number
+}
+
+export type Outcome = 'succeeded' | 'failed' | 'cut' | 'cancelled'
+
+/** A call that is over: what it was charged, and the texts that say so. */
+export type Settlement = {
+  readonly outcome: Outcome
+  readonly receipt: Receipt
+  readonly metered: Metered
+  readonly event: string
+}
+
+const NOTHING: Metered = { usage: {}, source: 'reported', finishReason: null, anomalies: [] }
+
+/**
+ * Charges what was metered, at most the hold, and makes it last: written to the journal, accepted by the gate, and where
+ * the gate is away, on the disk before anybody is told. A call that costs nothing gives its hold back.
+ */
+export async function settleCall(plane: CallPlane, call: AdmittedCall, relay: Relay, hasProgress: boolean): Promise<Settlement> {
+  const { last } = relay
+  const metered = last === undefined ? NOTHING : meterUsage(last.plan, call.demand, last.decoder.ending())
+  const outcome = outcomeOf(relay)
+  const charge = chargeOf(call, last?.plan, metered)
+  const event = writeEvent(plane, call, {
+    plan: last?.plan,
+    attempts: relay.attempts,
+    relay,
+    outcome,
+    error: relay.error,
+    ...charge,
+  })
+  const receipt: Receipt = { chargeMicro: charge.chargeMicro, listMicro: charge.listMicro, usage: charge.metered.usage }
+  const text = JSON.stringify(event)
+  const lookup = JSON.stringify(writeLookup(call, event))
+  if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
+    void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
+  }
+  // What a progress record has announced must be closed by a capture, also one of nothing.
+  if (charge.chargeMicro === ZERO && !hasProgress) {
+    void call.payment.release(call.hold, relay.error?.code ?? outcome, lookup)
+  } else {
+    plane.journal.capture(text)
+    const captured = await call.payment.settle(call.hold, charge.chargeMicro, { event: text, lookup })
+    if (captured === 'queued') await plane.journal.sync()
+  }
+  return { outcome, receipt, metered: charge.metered, event: text }
+}
+
+/** The event that would be captured if this process died now: the answer so far, as a cut one. */
+export function progressEvent(
+  plane: CallPlane,
+  call: AdmittedCall,
+  at: { readonly plan: AttemptPlan; readonly decoder: Decoder; readonly attempts: readonly Attempt[] },
+): { event: string; chargeMicro: MicroUsd; outputTokens: number } {
+  const charge = chargeOf(call, at.plan, meterUsage(at.plan, call.demand, at.decoder.ending()))
+  const event = writeEvent(plane, call, {
+    plan: at.plan,
+    attempts: at.attempts,
+    relay: undefined,
+    outcome: 'cut',
+    error: undefined,
+    ...charge,
+  })
+  return { event: JSON.stringify(event), chargeMicro: charge.chargeMicro, outputTokens: outputTokens(charge.metered.usage) }
+}
+
+function outcomeOf(relay: Relay): Outcome {
+  if (relay.isGone) return 'cancelled'
+  if (relay.error === undefined) return 'succeeded'
+  return (relay.last?.decoder.contentPieces() ?? 0) > 0 ? 'cut' : 'failed'
+}
+
+type Charge = { readonly metered: Metered; readonly chargeMicro: MicroUsd; readonly listMicro: MicroUsd }
+
+function chargeOf({ target, hold }: AdmittedCall, plan: AttemptPlan | undefined, metered: Metered): Charge {
+  if (plan === undefined || outputTokens(metered.usage) === 0) return { metered, chargeMicro: ZERO, listMicro: ZERO }
+  const { unitPrices } = target.price
+  const due = chargeUsage(unitPrices, metered.usage, plan.offer.keptBps)
+  const chargeMicro = min(due, hold.grantedMicro)
+  const listMicro = listCost(unitPrices, metered.usage)
+  if (chargeMicro === due) return { metered, chargeMicro, listMicro }
+  return { metered: { ...metered, anomalies: [...metered.anomalies.slice(0, 9), 'charge_clipped'] }, chargeMicro, listMicro }
+}
+
+type Facts = Charge & {
+  readonly plan: AttemptPlan | undefined
+  readonly attempts: readonly Attempt[]
+  readonly relay: Relay | undefined
+  readonly outcome: Outcome
+  readonly error: AppError | undefined
+}
+
+function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEventText {
+  const { plan, relay, metered, chargeMicro, listMicro } = facts
+  const { sellerNet, fee } = splitCharge(chargeMicro, call.feeBps)
+  const now = plane.clock.monotonic()
+  const durationMs = now - call.startedAt
+  const result = relay?.last?.result
+  // An offer that failed before content sold nothing.
+  const sold = facts.outcome === 'failed' ? undefined : plan
+  return {
+    v: 1,
+    rid: call.hold.rid,
+    startedAt: call.receivedAt,
+    endedAt: call.receivedAt + Math.round(durationMs),
+    node: plane.nodeId,
+    account: call.hold.account,
+    keyId: call.hold.keyId,
+    rail: call.payment.rail,
+    wire: call.wire,
+    endpoint: call.target.endpoint,
+    model: call.target.model.id,
+    requestedModel: call.target.requestedModel,
+    offer: sold?.offer.id ?? null,
+    sellerAccount: sold?.offer.sellerAccount ?? null,
+    provider: sold?.offer.provider ?? null,
+    servedBy: sold === undefined ? null : 'marketplace',
+    isStreamed: call.demand.isStreamed,
+    outcome: facts.outcome,
+    errorCode: facts.error?.code ?? null,
+    finishReason: metered.finishReason,
+    usage: metered.usage,
+    usageSource: metered.source,
+    anomalies: [...metered.anomalies],
+    priceVersion: call.target.price.version,
+    keptBps: Number(sold?.offer.keptBps ?? KEEP_ALL),
+    feeBps: Number(call.feeBps),
+    holdMicro: call.hold.grantedMicro.toString(),
+    chargeMicro: chargeMicro.toString(),
+    listMicro: listMicro.toString(),
+    sellerNetMicro: sellerNet.toString(),
+    feeMicro: fee.toString(),
+    ttftMs: call.demand.isStreamed ? rounded(result?.firstContentAt, call.startedAt) : null,
+    streamMs: call.demand.isStreamed ? rounded(result?.lastContentAt, result?.firstContentAt) : null,
+    overheadMs: Math.max(0, Math.round((durationMs - (relay?.waitedMs ?? 0)) * 1_000) / 1_000),
+    attempts: [...facts.attempts],
+    explanation: explain(call),
+  }
+}
+
+function rounded(at: number | undefined, since: number | undefined): number | null {
+  return at === undefined || since === undefined ? null : Math.max(0, Math.round(at - since))
+}
+
+function explain({ ranked, hold }: AdmittedCall): UsageEventText['explanation'] {
+  const estimateMicro = hold.grantedMicro.toString()
+  return {
+    ranked: ranked.candidates.map(({ id, provider }) => ({ offer: id, provider, estimateMicro })),
+    excluded: ranked.excluded.map(({ offer, reason }) => ({ offer, reason })),
+  }
+}
+
+function writeLookup(call: AdmittedCall, event: UsageEventText): LookupRecord {
+  const isFree = event.chargeMicro === '0'
+  const tokens = countTokens(event.usage)
+  return {
+    request_id: event.rid,
+    model: event.model,
+    provider: event.provider,
+    settlement_status: !isFree ? 'accrued' : event.outcome === 'failed' ? 'failed' : 'free',
+    settlement_type: 'credit',
+    settlement_error: event.errorCode,
+    confirmed_at: null,
+    buyer_cost_micro: Number(event.chargeMicro),
+    list_cost_micro: Number(event.listMicro),
+    tx_hash: null,
+    attempts: event.attempts.map(({ provider, status, ms }) => ({ provider, status, ms })),
+    created_at: event.startedAt,
+    streamed: event.isStreamed,
+    cancelled: event.outcome === 'cancelled',
+    finish_reason: event.finishReason,
+    input_tokens: tokens.input,
+    output_tokens: tokens.output,
+    cache_read_tokens: event.usage.cacheRead ?? 0,
+    reasoning_tokens: event.usage.reasoning ?? 0,
+    ttft_ms: event.ttftMs,
+    duration_ms: Math.round(event.endedAt - call.receivedAt),
+  }
+}

@@ -1,0 +1,195 @@
+import type { FastifyInstance } from 'fastify'
+import { Redis } from 'ioredis'
+import type { Clock } from '#shared/clock.ts'
+import { systemClock } from '#shared/clock.ts'
+import { describeCause } from '#shared/errors.ts'
+import type { Ids } from '#shared/ids.ts'
+import { createIds } from '#shared/ids.ts'
+import type { Logger } from '#shared/logger.ts'
+import { createLogger } from '#shared/logger.ts'
+import type { Config } from './config.ts'
+import { openJournal } from './journal/journal.ts'
+import { createMetrics } from './metrics.ts'
+import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
+import { CHAT_LIMITS } from './pipeline/call-plane.ts'
+import { createRetryBudget } from './pipeline/retry-budget.ts'
+import { createTicker } from './pipeline/ticker.ts'
+import { creditRail } from './rails/credit.ts'
+import { callRows, READ_ROWS } from './routes.ts'
+import type { Surface } from './server.ts'
+import { createServer } from './server.ts'
+import { createBuyerKeys } from './store/buyer-keys.ts'
+import { createEventQueues } from './store/events.ts'
+import { openFunds } from './store/funds.ts'
+import { createHealth } from './store/health.ts'
+import { createOfferCaps } from './store/offer-caps.ts'
+import { createRateLimits } from './store/rate-limits.ts'
+import { createSnapshotStore } from './store/snapshot.ts'
+import { createSpentCaps } from './store/spent-caps.ts'
+import { createSubscriptions } from './store/subscriptions.ts'
+import { createCredentialOpener } from './upstream/credentials.ts'
+import { createUpstream } from './upstream/send.ts'
+
+const DRAIN_LOOK_MS = 50
+/** After the deadline what still runs is cut and settled; that takes no longer than this. */
+const CUT_MS = 5_000
+
+/** What a test may put in the place of the real thing. */
+export type Overrides = {
+  readonly clock?: Clock
+  readonly ids?: Ids
+  readonly log?: Logger
+  readonly limits?: Partial<CallLimits>
+}
+
+export type DataPlane = {
+  readonly app: FastifyInstance
+  /** Listens and answers with the origin. */
+  listen(): Promise<string>
+  isReady(): boolean
+  /** Lets running calls end, within the configured time, and closes everything; nothing that was charged is lost. */
+  close(): Promise<void>
+}
+
+/** Builds the data plane from its configuration: the only place where its parts meet. */
+export async function createDataPlane(config: Config, overrides: Overrides = {}): Promise<DataPlane> {
+  const clock = overrides.clock ?? systemClock
+  const ids = overrides.ids ?? createIds(clock)
+  const log = overrides.log ?? createLogger('data-plane', config.logLevel)
+  const { nodeId } = config
+  const cache = connect(config.redisCacheUrl.reveal(), log)
+  const queueRedis = connect(config.redisUrl.reveal(), log)
+  const news = connect(config.redisCacheUrl.reveal(), log)
+  const subscriptions = createSubscriptions(news)
+
+  const journal = await openJournal({ dir: config.journalDir, node: nodeId, boot: ids.ulid(), clock, log })
+  let resumeCaps: () => Promise<void> = async () => undefined
+  const funds = openFunds({
+    url: config.redisUrl.reveal(),
+    node: nodeId,
+    buckets: config.moneyBuckets,
+    clock,
+    log,
+    journal,
+    onOpen: () => void resumeCaps().catch((cause: unknown) => log.warn({ cause: describeCause(cause) }, 'offer caps')),
+  })
+  const offerCaps = createOfferCaps({ gate: funds.gate, clock, log })
+  resumeCaps = () => offerCaps.resume()
+  const snapshot = createSnapshotStore({ redis: cache, subscriptions, clock, log, file: config.snapshotFile })
+  const events = createEventQueues({ redis: queueRedis, node: nodeId, ids, log })
+  const health = createHealth({ redis: cache, subscriptions, clock, ids, node: nodeId, emit: events.health })
+  const buyerKeys = createBuyerKeys({ redis: cache, subscriptions, clock, pepper: config.keyPepper })
+  const rates = createRateLimits({ redis: cache, clock })
+  const ticker = createTicker(clock)
+  const upstream = createUpstream({
+    policy: { allowsLoopback: config.allowsLoopbackUpstreams },
+    openCredential: createCredentialOpener(config.keyRing, clock),
+    clock,
+    allowedHosts: () => snapshot.market().hosts,
+  })
+  const open = { count: 0 }
+  const drains = { count: 0 }
+  const ending = { isDue: false }
+  let isDraining = false
+  const metrics = createMetrics({
+    openCalls: () => open.count,
+    drains: () => drains.count,
+    droppedEvents: events.dropped,
+    isGateOpen: funds.isOpen,
+    offers: () => [...snapshot.market().offers.values()].reduce((sum, offers) => sum + offers.length, 0),
+  })
+  const calls: CallPlane = {
+    nodeId,
+    apiBaseUrl: config.apiBaseUrl,
+    clock,
+    log,
+    limits: { ...CHAT_LIMITS, ...overrides.limits },
+    market: snapshot.market,
+    health,
+    spentCaps: createSpentCaps(),
+    offerCaps,
+    rates,
+    upstream,
+    journal,
+    events,
+    ticker,
+    retries: createRetryBudget(),
+    drains,
+    ending,
+    observe: metrics.observe,
+  }
+  const isReady = () => !isDraining && snapshot.isLoaded()
+  const surface: Surface = {
+    calls,
+    callRows: callRows({ credit: creditRail({ funds, buyerKeys }) }),
+    readRows: READ_ROWS,
+    reads: { market: snapshot.market, health, caps: offerCaps, clock },
+    lookups: { funds, buyerKeys },
+    clock,
+    ids,
+    hosts: { base: new URL(config.baseUrl).host, api: new URL(config.apiBaseUrl).host },
+    controlPlaneUrl: config.controlPlaneUrl,
+    maxOpenCalls: config.maxOpenCalls,
+    open,
+    isReady,
+    metrics,
+  }
+  const app = await createServer(surface)
+  await Promise.all([snapshot.start(), health.start(), buyerKeys.start()])
+  rates.start()
+
+  async function untilIdle(limitMs: number): Promise<boolean> {
+    const deadline = clock.monotonic() + limitMs
+    while (open.count > 0 && clock.monotonic() < deadline) {
+      app.server.closeIdleConnections()
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS))
+    }
+    app.server.closeIdleConnections()
+    return open.count === 0
+  }
+
+  return {
+    app,
+    listen: () => app.listen({ host: config.host, port: config.port }),
+    isReady,
+    async close() {
+      isDraining = true
+      if (open.count > 0 || config.drainPauseMs > 0) await new Promise((resolve) => setTimeout(resolve, config.drainPauseMs))
+      const closed = app.close()
+      if (!(await untilIdle(config.drainMs))) {
+        log.warn({ openCalls: open.count }, 'calls are cut because the process ends')
+        ending.isDue = true
+        await untilIdle(CUT_MS)
+      }
+      app.server.closeAllConnections()
+      await closed
+      ticker.close()
+      rates.close()
+      health.close()
+      buyerKeys.close()
+      await events.close()
+      await funds.drain(CUT_MS)
+      funds.close()
+      await journal.close()
+      await snapshot.close()
+      await upstream.close()
+      subscriptions.close()
+      cache.disconnect()
+      queueRedis.disconnect()
+    },
+  }
+}
+
+/** A connection of the reading side. Commands wait for a short time only: a call is better refused than kept. */
+function connect(url: string, log: Logger): Redis {
+  const redis = new Redis(url, {
+    maxRetriesPerRequest: 1,
+    connectTimeout: 2_000,
+    commandTimeout: 2_000,
+    enableAutoPipelining: false,
+    retryStrategy: (times) => Math.min(50 * times, 1_000),
+  })
+  redis.on('error', (error: Error) => log.debug({ cause: describeCause(error) }, 'redis connection'))
+  return redis
+}
+

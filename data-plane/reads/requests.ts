@@ -1,0 +1,99 @@
+import type { HoldRecord } from '#shared/contract/hold.ts'
+import type { LookupRecord } from '#shared/contract/lookup.ts'
+import { LookupRecordSchema } from '#shared/contract/lookup.ts'
+import { AppError } from '#shared/errors.ts'
+import { parseRequestId } from '#shared/ids.ts'
+import { microUsdToDollars, microUsd } from '#shared/money.ts'
+import type { Funds, Payer } from '../call.ts'
+
+export type LookupSources = {
+  readonly funds: Pick<Funds, 'find'>
+  readonly buyerKeys: { identify(key: string): Promise<Payer> }
+}
+
+/**
+ * The lookup record of a call, for the key or the wallet that paid it; undefined when Redis does not have it (any more).
+ * Throws AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`, `service_unavailable`, `not_found` for
+ * what is no request id.
+ */
+export async function findRequest(
+  sources: LookupSources,
+  authorization: string | undefined,
+  id: string,
+): Promise<LookupRecord | undefined> {
+  const key = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  if (key === undefined) throw new AppError('authentication_required')
+  const payer = await sources.buyerKeys.identify(key)
+  const rid = parseRequestId(id)
+  if (rid === undefined) throw new AppError('not_found', { message: 'There is no such request.' })
+  const hold = await sources.funds.find(payer.account, rid)
+  return hold === undefined ? undefined : lookupOf(rid, hold)
+}
+
+/** The record as the call left it, or what is known of one that runs. */
+function lookupOf(rid: string, hold: HoldRecord): LookupRecord | undefined {
+  if (hold.lookup !== null && hold.lookup !== '') {
+    const parsed = LookupRecordSchema.safeParse(JSON.parse(hold.lookup))
+    if (parsed.success) return parsed.data
+  }
+  if (hold.state === 'posted') return undefined
+  return {
+    request_id: rid,
+    model: '',
+    provider: null,
+    settlement_status: hold.state === 'open' ? 'pending' : hold.state === 'captured' ? 'accrued' : 'failed',
+    settlement_type: 'credit',
+    settlement_error: hold.state === 'expired' ? 'expired' : null,
+    confirmed_at: null,
+    buyer_cost_micro: Number(hold.used ?? 0n),
+    list_cost_micro: 0,
+    tx_hash: null,
+    attempts: [],
+    created_at: hold.openedAt,
+    streamed: false,
+    cancelled: false,
+    finish_reason: null,
+    input_tokens: 0,
+    output_tokens: 0,
+    cache_read_tokens: 0,
+    reasoning_tokens: 0,
+    ttft_ms: null,
+    duration_ms: 0,
+  }
+}
+
+/** The same record in OpenRouter's shape: `GET /v1/generation?id=`. */
+export function generationOf(record: LookupRecord): object {
+  const cost = microUsdToDollars(microUsd(record.buyer_cost_micro))
+  return {
+    data: {
+      id: record.request_id,
+      model: record.model,
+      provider_name: record.provider,
+      created_at: new Date(record.created_at).toISOString(),
+      streamed: record.streamed,
+      cancelled: record.cancelled,
+      latency: record.ttft_ms ?? record.duration_ms,
+      generation_time: record.duration_ms,
+      finish_reason: record.finish_reason,
+      native_finish_reason: record.finish_reason,
+      tokens_prompt: record.input_tokens,
+      tokens_completion: record.output_tokens,
+      native_tokens_prompt: record.input_tokens,
+      native_tokens_completion: record.output_tokens,
+      native_tokens_reasoning: record.reasoning_tokens,
+      native_tokens_cached: record.cache_read_tokens,
+      total_cost: cost,
+      usage: cost,
+      upstream_inference_cost: microUsdToDollars(microUsd(record.list_cost_micro)),
+      is_byok: false,
+      provider_responses: record.attempts.map(({ provider, status, ms }) => ({
+        provider_name: provider,
+        status,
+        latency: ms,
+      })),
+      api_type: 'completions',
+      settlement_status: record.settlement_status,
+    },
+  }
+}

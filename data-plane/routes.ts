@@ -1,0 +1,75 @@
+import type { CallRoute } from './pipeline/call-plane.ts'
+import type { AnyRail } from './rails/rail.ts'
+import { listMarkets, readMarket, readPerformance } from './reads/markets.ts'
+import { listInferenceModels, listModels, readModel } from './reads/models.ts'
+import { listPrices } from './reads/prices.ts'
+import { listProviders } from './reads/providers.ts'
+import type { Read } from './reads/read.ts'
+import { chat } from './wires/chat/index.ts'
+
+const MEGABYTE = 1_048_576
+
+/** A paid path. */
+export type CallRow = {
+  readonly method: 'POST'
+  readonly path: string
+  /** True adds the same under `/min{N}`. */
+  readonly takesFloor: boolean
+  readonly bodyLimitBytes: number
+  readonly route: CallRoute
+}
+
+/** A free path. A path that ends in `*` hands what the star stands for, decoded, to the read under the name beside it. */
+export type ReadRow = { readonly path: string; readonly rest?: string; readonly read: Read }
+
+/** Ways to pay, as the composition root made them. */
+export type Rails = { readonly credit: AnyRail }
+
+/** The paid surface: protocol by path, and who may pay how. */
+export function callRows({ credit }: Rails): readonly CallRow[] {
+  const chatRoute: CallRoute = { wire: chat, rails: [credit], withoutCredential: 'challenge' }
+  const chatLimit = 32 * MEGABYTE
+  return [
+    { method: 'POST', path: '/v1/chat/completions', takesFloor: true, bodyLimitBytes: chatLimit, route: chatRoute },
+    {
+      method: 'POST',
+      path: '/api/inference/v1/chat/completions',
+      takesFloor: false,
+      bodyLimitBytes: chatLimit,
+      route: chatRoute,
+    },
+  ]
+}
+
+/** The free reads. */
+export const READ_ROWS: readonly ReadRow[] = [
+  { path: '/v1/models', read: listModels },
+  { path: '/v1/models/*', rest: 'id', read: readModel },
+  { path: '/api/inference/v1/models', read: listInferenceModels },
+  { path: '/v1/providers', read: listProviders },
+  { path: '/v1/prices', read: listPrices },
+  { path: '/api/inference/v1/prices', read: listPrices },
+  { path: '/api/markets', read: listMarkets },
+  {
+    path: '/api/markets/*',
+    rest: 'model',
+    read: (sources, request) => {
+      const asked = request.params['model'] ?? ''
+      if (!asked.endsWith('/performance')) return readMarket(sources, request)
+      return readPerformance(sources, { ...request, params: { model: asked.slice(0, -'/performance'.length) } })
+    },
+  },
+]
+
+/** Paths that the control plane answers, passed on where one address serves both. */
+export const CONTROL_PREFIXES: readonly string[] = [
+  '/v1/seller',
+  '/v1/buyer',
+  '/v1/auth',
+  '/v1/payments',
+  '/graphql',
+  '/trpc',
+  '/openapi.json',
+  '/docs',
+  '/llms.txt',
+]

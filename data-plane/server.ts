@@ -1,0 +1,250 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fastify from 'fastify'
+import type { Clock } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
+import { AppError, toAppError } from '#shared/errors.ts'
+import type { Ids, RequestId } from '#shared/ids.ts'
+import { parseRequestId } from '#shared/ids.ts'
+import { CORS_HEADERS, createHttpReply } from './http-reply.ts'
+import { mountControlPaths } from './pass-on.ts'
+import type { CallPlane } from './pipeline/call-plane.ts'
+import { serveCall } from './pipeline/serve-call.ts'
+import { checkFraming, checkJsonHeaders, readRawRequest } from './raw-request.ts'
+import type { ReadSources } from './reads/read.ts'
+import { readHeaders } from './reads/read.ts'
+import type { LookupSources } from './reads/requests.ts'
+import { findRequest, generationOf } from './reads/requests.ts'
+import type { CallRow, ReadRow } from './routes.ts'
+import { refuseBrokenRequest } from './socket-errors.ts'
+import { openAiEnvelope } from './wires/envelopes/openai.ts'
+
+const MAX_HEADER_BYTES = 16_384
+/** Node gives names and values one after another: a hundred lines are two hundred entries. */
+const MAX_RAW_HEADERS = 200
+const MAX_URL_CHARS = 8_192
+const MAX_PATH_PARAMETER_CHARS = 400
+const HEADERS_TIMEOUT_MS = 10 * SECOND
+const REQUEST_TIMEOUT_MS = 300 * SECOND
+const KEEP_ALIVE_MS = 65 * SECOND
+const PREFLIGHT_SECONDS = 86_400
+
+/** What the surface stands on. */
+export type Surface = {
+  readonly calls: CallPlane
+  readonly callRows: readonly CallRow[]
+  readonly readRows: readonly ReadRow[]
+  readonly reads: ReadSources
+  readonly lookups: LookupSources
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly hosts: { readonly base: string; readonly api: string }
+  readonly controlPlaneUrl: string | undefined
+  readonly maxOpenCalls: number
+  /** Calls under way. */
+  readonly open: { count: number }
+  isReady(): boolean
+  readonly metrics: { text(): Promise<string>; readonly contentType: string }
+}
+
+/** The HTTP surface: framing, limits, CORS, the one error boundary, and the rows of routes.ts. */
+export async function createServer(surface: Surface): Promise<FastifyInstance> {
+  const app = fastify({
+    logger: false,
+    genReqId: () => surface.ids.requestId(),
+    requestIdHeader: false,
+    bodyLimit: 1_048_576,
+    routerOptions: { maxParamLength: MAX_PATH_PARAMETER_CHARS },
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => void sendError(reply, request, fromFramework(error)),
+    clientErrorHandler: refuseBrokenRequest(surface.ids),
+    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+  })
+  app.addHook('onRequest', (request, reply, done) => guardRequest(surface, request, reply, done))
+  app.setErrorHandler((error, request, reply) => void sendError(reply, request, fromFramework(error)))
+  app.setNotFoundHandler((request, reply) => void sendError(reply, request, missing(surface, request)))
+  await app.register((scope, _options, done) => {
+    scope.removeAllContentTypeParsers()
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, parsed) => parsed(null, body))
+    for (const row of surface.callRows) mountCall(scope, surface, row)
+    for (const row of surface.readRows) mountRead(scope, surface, row)
+    mountLookups(scope, surface)
+    mountHealth(scope, surface)
+    done()
+  })
+  if (surface.controlPlaneUrl !== undefined) {
+    await mountControlPaths(app, surface.controlPlaneUrl, (request, reply) => lookUpFirst(surface, request, reply))
+  }
+  return app
+}
+
+function requestIdOf(request: FastifyRequest): RequestId {
+  const id = parseRequestId(request.id)
+  if (id === undefined) throw new AppError('internal_error')
+  return id
+}
+
+/** What is checked before anything is routed, and the answer to every preflight. */
+function guardRequest(surface: Surface, request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  const { raw } = request
+  const url = raw.url ?? '/'
+  if (raw.method === 'OPTIONS') {
+    reply
+      .code(204)
+      .headers({
+        ...CORS_HEADERS,
+        'x-request-id': request.id,
+        'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE, OPTIONS',
+        'access-control-allow-headers': raw.headers['access-control-request-headers'] ?? '*',
+        'access-control-max-age': String(PREFLIGHT_SECONDS),
+      })
+      .send()
+    return
+  }
+  if (raw.rawHeaders.length > MAX_RAW_HEADERS) {
+    sendError(reply, request, new AppError('request_too_large', { message: 'Too many header lines.' }), 431)
+    return
+  }
+  const fault = url.length > MAX_URL_CHARS ? tooLongUrl() : checkFraming(raw.rawHeaders, url)
+  if (fault !== undefined || isOtherHost(surface.hosts, raw.headers.host, url)) {
+    sendError(reply, request, fault ?? new AppError('not_found'))
+    return
+  }
+  done()
+}
+
+function tooLongUrl(): AppError {
+  return new AppError('invalid_request', { message: `The request target has at most ${MAX_URL_CHARS} characters.` })
+}
+
+/** Where site and API have hosts of their own, each answers its own paths only. */
+function isOtherHost({ base, api }: Surface['hosts'], host: string | undefined, url: string): boolean {
+  if (base === api || host === undefined) return false
+  const isSitePath = /^\/(?:api\/inference|api\/x402|x402|\.well-known)(?:\/|$)/.test(url)
+  const isApiPath = /^\/(?:v1|min|compat|resources|api\/markets)/.test(url)
+  return (host === api && isSitePath) || (host === base && isApiPath)
+}
+
+function mountCall(scope: FastifyInstance, surface: Surface, row: CallRow): void {
+  const { calls, clock, open } = surface
+  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
+    const requestId = requestIdOf(request)
+    const raw = readRawRequest(request, requestId, clock)
+    checkJsonHeaders(raw.headers)
+    if (open.count >= surface.maxOpenCalls) {
+      throw new AppError('overloaded', { detail: { limit_source: 'process', resets_at: null }, retryAfterSeconds: 1 })
+    }
+    open.count++
+    reply.hijack()
+    void serveCall(calls, row.route, raw, createHttpReply(reply.raw, requestId)).finally(() => {
+      open.count--
+    })
+  }
+  const paths = row.takesFloor ? [row.path, `/min:floor${row.path}`] : [row.path]
+  for (const url of paths) scope.route({ method: row.method, url, bodyLimit: row.bodyLimitBytes, handler })
+}
+
+function mountRead(scope: FastifyInstance, surface: Surface, row: ReadRow): void {
+  scope.get<{ Params: Record<string, string> }>(row.path, async (request, reply) => {
+    const at = request.url.indexOf('?')
+    const query = new URLSearchParams(at < 0 ? '' : request.url.slice(at + 1))
+    const params = row.rest === undefined ? {} : { [row.rest]: request.params['*'] ?? '' }
+    const answer = await row.read(surface.reads, { params, query })
+    const headers = readHeaders(answer)
+    reply.headers({ ...CORS_HEADERS, 'x-request-id': request.id, ...headers, 'content-type': 'application/json' })
+    if (request.headers['if-none-match'] === headers.etag) return reply.code(304).send()
+    return reply.send(answer.json)
+  })
+}
+
+function mountLookups(scope: FastifyInstance, surface: Surface): void {
+  scope.get<{ Querystring: { id?: string } }>('/v1/generation', async (request, reply) => {
+    const record = await findRequest(surface.lookups, request.headers.authorization, request.query.id ?? '')
+    if (record === undefined) throw noSuchRequest()
+    return sendRecord(request, reply, generationOf(record))
+  })
+  // With a control plane behind it, that mount looks here first and passes on what Redis does not have.
+  if (surface.controlPlaneUrl !== undefined) return
+  scope.get('/v1/requests/:id', async (request, reply) => {
+    await lookUpFirst(surface, request, reply)
+    if (!reply.sent) throw noSuchRequest()
+    return reply
+  })
+}
+
+/** Answers a lookup of a call that Redis still knows. */
+async function lookUpFirst(surface: Surface, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const id = /^\/v1\/requests\/([^/?]+)(?:\?|$)/.exec(request.url)?.[1]
+  if (id === undefined || request.method !== 'GET') return undefined
+  const record = await findRequest(surface.lookups, request.headers.authorization, id)
+  return record === undefined ? undefined : sendRecord(request, reply, record)
+}
+
+function sendRecord(request: FastifyRequest, reply: FastifyReply, record: object): FastifyReply {
+  reply.headers({ ...CORS_HEADERS, 'x-request-id': request.id, 'cache-control': 'no-store' })
+  return reply.header('content-type', 'application/json').send(JSON.stringify(record))
+}
+
+function noSuchRequest(): AppError {
+  return new AppError('not_found', { message: 'There is no such request.' })
+}
+
+function mountHealth(scope: FastifyInstance, surface: Surface): void {
+  scope.get('/health/live', (_request, reply) => reply.send({ status: 'live' }))
+  scope.get('/health/ready', (_request, reply) => {
+    const isReady = surface.isReady()
+    return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready' })
+  })
+  scope.get('/metrics', async (_request, reply) =>
+    reply.header('content-type', surface.metrics.contentType).send(await surface.metrics.text()),
+  )
+}
+
+/** Why a path is not answered: a segment that is no floor, a method it does not take, or nothing there. */
+function missing({ callRows, readRows }: Surface, request: FastifyRequest): AppError {
+  const url = request.raw.url ?? '/'
+  const path = url.split('?', 1)[0] ?? '/'
+  const floor = /^\/min([^/]*)(\/.*)$/.exec(path)
+  if (floor && !/^(?:0|[1-9]\d?|100)$/.test(floor[1] ?? '')) return new AppError('invalid_minimum_discount')
+  if (floor?.[2]?.startsWith('/min')) return new AppError('invalid_minimum_discount')
+  const rest = floor?.[2] ?? path
+  const isKnown =
+    callRows.some((row) => row.path === rest) ||
+    readRows.some((row) => (row.path.endsWith('*') ? rest.startsWith(row.path.slice(0, -1)) : row.path === rest))
+  return new AppError(isKnown ? 'method_not_allowed' : 'not_found')
+}
+
+/** What the framework throws, in our words. */
+function fromFramework(thrown: unknown): AppError {
+  if (thrown instanceof AppError) return thrown
+  const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new AppError('request_too_large')
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+    case 'FST_ERR_BAD_URL':
+    case 'FST_ERR_ASYNC_CONSTRAINT':
+      return new AppError('invalid_request')
+    case 'FST_ERR_MAX_PARAM_LENGTH':
+      return new AppError('not_found')
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+    case 'FST_ERR_CTP_INVALID_TYPE':
+      return new AppError('unsupported_media_type')
+    case 'FST_REPLY_FROM_SERVICE_UNAVAILABLE':
+    case 'FST_REPLY_FROM_GATEWAY_TIMEOUT':
+    case 'FST_REPLY_FROM_INTERNAL_SERVER_ERROR':
+    case 'FST_REPLY_FROM_UND_ERR':
+      return new AppError('service_unavailable', { cause: thrown, retryAfterSeconds: 2 })
+    default:
+      return toAppError(thrown)
+  }
+}
+
+function sendError(reply: FastifyReply, request: FastifyRequest, error: AppError, status?: number): void {
+  const { headers, body, ...refusal } = openAiEnvelope(error, requestIdOf(request))
+  reply
+    .code(status ?? refusal.status)
+    .headers({ ...CORS_HEADERS, 'x-request-id': request.id, ...headers })
+    .send(body)
+}

@@ -3,11 +3,12 @@ import { z } from 'zod'
 
 const SeededKeysSchema = z.strictObject({
   buyer_key: z.string(),
-  seller_key: z.string(),
+  /** By seller id; the first is the one that is shown. */
+  seller_keys: z.record(z.string(), z.string()),
   management_key: z.string(),
 })
 
-/** The keys that the seeds made: of the funded buyer, of seller A, and of an operator. */
+/** The keys that the seeds made: of the funded buyer, of each seller, and of an operator. */
 export type SeededKeys = z.infer<typeof SeededKeysSchema>
 
 /** Where a home keeps them, by the name inside it. */

@@ -68,7 +68,9 @@ export async function startNetwork(options: StartOptions): Promise<Sandbox> {
   ])
   const keys = readSeededKeys(home.path(SEEDED_KEYS_FILE))
   if (!keys) throw new AppError('internal_error', { message: 'the seeds left no keys' })
-  return { ...urls, database_url: databaseUrl, redis_url: redisUrl, ...keys, pids: options.crew.pids() }
+  const [seller_key = ''] = Object.values(keys.seller_keys)
+  const shown = { buyer_key: keys.buyer_key, seller_key, management_key: keys.management_key }
+  return { ...urls, database_url: databaseUrl, redis_url: redisUrl, ...shown, pids: options.crew.pids() }
 }
 
 async function startProviders({ crew, home }: StartOptions, ports: NetworkPorts): Promise<void> {

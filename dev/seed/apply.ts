@@ -1,0 +1,171 @@
+import { createHash } from 'node:crypto'
+import type { SellerActor } from '#control-plane/actor.ts'
+import { machineOperator } from '#control-plane/actor.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation.ts'
+import { authenticate } from '#control-plane/services/authenticate.ts'
+import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
+import { grantCredit } from '#control-plane/services/ledger.ts'
+import { deleteOffer } from '#control-plane/services/offers/change.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { listOffers } from '#control-plane/services/offers/read.ts'
+import { reconcileSnapshot } from '#control-plane/services/snapshot.ts'
+import { createManagementKey, createUser } from '#control-plane/services/users.ts'
+import type { Address } from '#dev/network/ports.ts'
+import type { SeededKeys } from '#dev/network/seeded-keys.ts'
+import { readSeededKeys, writeSeededKeys } from '#dev/network/seeded-keys.ts'
+import type { Provider } from '#shared/catalog/providers.ts'
+import { AppError } from '#shared/errors.ts'
+import { modelsOf, readCatalog } from './catalog.ts'
+import type { SeedBook } from './sellers.ts'
+import { readProviders, readSandboxProviders, readSellers } from './sellers.ts'
+
+const OPERATOR = machineOperator('seed')
+const CREDIT_USD = 1_000
+const PAGE_SIZE = 100
+
+export type SeedOptions = {
+  /** Where the keys of the seeded users are kept. */
+  readonly keysFile: string
+  /** Where the sample providers listen, by their id. */
+  readonly addresses: ReadonlyMap<string, Address>
+}
+
+/**
+ * Fills a market with the seeds, by the operations that everybody uses: catalogue, allow-list, users with their keys, a
+ * funded buyer, offers. What is there already stays as it is, so a second run changes nothing.
+ */
+export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> {
+  const quiet = publishLater(ctx)
+  const catalog = readCatalog()
+  const [keys] = await Promise.all([
+    ensureKeys(quiet, options.keysFile),
+    invoke(quiet, OPERATOR, importCatalog, catalog),
+  ])
+  const sellers = await Promise.all(
+    readSellers(modelsOf(catalog)).map(async (seller) => ({
+      ...seller,
+      actor: await sellerOf(quiet, keys.seller_keys[seller.id]),
+    })),
+  )
+  for (const provider of readProviders()) await invoke(quiet, OPERATOR, putProvider, provider)
+  for (const provider of sandboxProviders(options.addresses)) {
+    const owners = sellers.filter(({ books }) => books.some((book) => book.provider === provider.id))
+    await putSandboxProvider(
+      quiet,
+      provider,
+      owners.map(({ actor }) => actor),
+    )
+  }
+  await Promise.all(
+    sellers.flatMap(({ actor, books }) => books.map((book) => createOffers(quiet, actor, { book, ...options }))),
+  )
+  await reconcileSnapshot(ctx)
+}
+
+/** Hundreds of offers are published in one step at the end, and no rate limit counts them. */
+function publishLater(ctx: Ctx): Ctx {
+  const away = () => Promise.reject(new AppError('service_unavailable'))
+  return {
+    ...ctx,
+    publisher: { ...ctx.publisher, versions: away },
+    limiter: async (_scope, limit) => ({ limit, remaining: limit, resetsAt: ctx.clock.now(), isExceeded: false }),
+  }
+}
+
+/** The keys kept from an earlier run where they still work, else new ones of the same wallets. */
+async function ensureKeys(ctx: Ctx, file: string): Promise<SeededKeys> {
+  const kept = readSeededKeys(file)
+  const keys = kept && (await isKnown(ctx, kept)) ? kept : await makeKeys(ctx)
+  writeSeededKeys(file, keys)
+  const wallet = walletOf('buyer')
+  await invoke(ctx, OPERATOR, grantCredit, { wallet, amountUsd: CREDIT_USD, ticket: 'seed', note: 'development' })
+  return keys
+}
+
+async function makeKeys(ctx: Ctx): Promise<SeededKeys> {
+  const make = (name: string, keys: readonly ('buyer' | 'seller')[]) =>
+    invoke(ctx, OPERATOR, createUser, { wallet: walletOf(name), label: `${name} of the development network`, keys })
+  const buyer = await make('buyer', ['buyer'])
+  const sellers: Record<string, string> = {}
+  for (const { id } of readSellers([])) sellers[id] = (await make(id, ['seller'])).sellerKey?.reveal() ?? ''
+  const management = await invoke(ctx, OPERATOR, createManagementKey, { label: 'development', scope: 'operator' })
+  return {
+    buyer_key: buyer.buyerKey?.reveal() ?? '',
+    seller_keys: sellers,
+    management_key: management.key.reveal(),
+  }
+}
+
+async function isKnown(ctx: Ctx, keys: SeededKeys): Promise<boolean> {
+  try {
+    const all = [keys.buyer_key, keys.management_key, ...Object.values(keys.seller_keys)]
+    await Promise.all(all.map((key) => authenticate(ctx, key)))
+    return true
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid_api_key') return false
+    throw error
+  }
+}
+
+async function sellerOf(ctx: Ctx, key: string | undefined): Promise<SellerActor> {
+  const actor = await authenticate(ctx, key)
+  if (actor.kind !== 'seller') throw new AppError('internal_error', { message: 'a seeded seller has no key' })
+  return actor
+}
+
+/** Nobody holds the private keys of these wallets. */
+function walletOf(name: string): string {
+  return `0x${createHash('sha256').update(`development ${name}`).digest('hex').slice(0, 40)}`
+}
+
+function sandboxProviders(addresses: ReadonlyMap<string, Address>): Provider[] {
+  return readSandboxProviders().map(({ id, name, isTrusted }) => {
+    const baseUrl = baseUrlOf(addresses, id)
+    return { id, name, baseUrl, host: new URL(baseUrl).host, isTrusted, costReferenceUrl: null }
+  })
+}
+
+function baseUrlOf(addresses: ReadonlyMap<string, Address>, id: string): string {
+  const { host, port } = addresses.get(id) ?? { host: '127.0.0.1', port: 0 }
+  return `http://${host}:${port}/v1`
+}
+
+/** A provider that had to move to another port takes its offers down first: their keys are bound to the old host. */
+async function putSandboxProvider(ctx: Ctx, provider: Provider, owners: readonly SellerActor[]): Promise<void> {
+  try {
+    await invoke(ctx, OPERATOR, putProvider, provider)
+  } catch (error) {
+    if (!(error instanceof AppError && error.code === 'conflict')) throw error
+    for (const owner of owners) {
+      for (const offer of await offersOf(ctx, owner)) {
+        if (offer.provider === provider.id) await invoke(ctx, owner, deleteOffer, { id: offer.id })
+      }
+    }
+    await invoke(ctx, OPERATOR, putProvider, provider)
+  }
+}
+
+type OfferPlan = Pick<SeedOptions, 'addresses'> & { readonly book: SeedBook }
+
+/** Creates what the seller does not offer there yet; what it has paused, changed or removed stays so. */
+async function createOffers(ctx: Ctx, seller: SellerActor, { book, addresses }: OfferPlan): Promise<void> {
+  const sellerBaseUrl = baseUrlOf(addresses, book.provider)
+  const known = new Set((await offersOf(ctx, seller)).map((offer) => `${offer.sellerBaseUrl} ${offer.model}`))
+  for (const { model, discountPercent } of book.offers) {
+    if (known.has(`${sellerBaseUrl} ${model}`)) continue
+    const input = { model, sellerBaseUrl, discount: discountPercent, apiKey: `sk-${book.provider}-development` }
+    await invoke(ctx, seller, createOffer, input, { idempotencyKey: `seed:${sellerBaseUrl}:${model}` })
+  }
+}
+
+async function offersOf(ctx: Ctx, seller: SellerActor) {
+  const all = []
+  let nextToken: string | undefined
+  do {
+    const page = await invoke(ctx, seller, listOffers, { maxItems: PAGE_SIZE, ...(nextToken ? { nextToken } : {}) })
+    all.push(...page.items)
+    nextToken = page.nextToken ?? undefined
+  } while (nextToken !== undefined)
+  return all
+}

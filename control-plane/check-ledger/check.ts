@@ -1,0 +1,112 @@
+import { setTimeout as wait } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import type { Config } from './config.ts'
+import type { Finding } from './finding.ts'
+import { findingOf, inOrder } from './finding.ts'
+import { countJobs, readGate } from './gate-records.ts'
+import type { Evidence } from './gate-rules.ts'
+import { checkGate, unrest } from './gate-rules.ts'
+import { readJournals } from './journal-records.ts'
+import { readFacts } from './ledger-facts.ts'
+import { checkLedger } from './ledger-rules.ts'
+
+/** How long to wait for rest, and between two looks. */
+export const QUIESCENCE_MS = 60_000
+const LOOK_EVERY_MS = 500
+/** A market at work is read part by part: what is wrong only once was a call in between. */
+const MAX_LOOKS = 4
+
+export type Options = {
+  /** Waits for rest, then checks that everything agrees (I10). */
+  readonly isQuiesced: boolean
+  readonly quiescenceMs?: number
+}
+
+export type Report = {
+  readonly findings: readonly Finding[]
+  /** Events that a person has to look at; not a breach by themselves, as their money stays reserved. */
+  readonly poisoned: number
+  readonly conflicts: number
+}
+
+const NOT_YET: readonly Finding[] = [
+  { id: 'I16', state: 'none', detail: 'no chain yet' },
+  { id: 'I17', state: 'none', detail: 'no chain yet' },
+  { id: 'I19', state: 'none', detail: 'no payouts yet' },
+  { id: 'I20', state: 'none', detail: 'shown by tests' },
+  { id: 'I21', state: 'none', detail: 'shown by tests' },
+  { id: 'I22', state: 'none', detail: 'shown by tests' },
+  { id: 'I23', state: 'none', detail: 'shown by tests' },
+]
+
+/** Reads the three records of money and checks every invariant that applies. Throws when one of them cannot be read. */
+export async function checkMoney(config: Config, options: Options): Promise<Report> {
+  const client = new pg.Client({ connectionString: config.databaseUrl })
+  const redis = new Redis(config.redisUrl, { lazyConnect: true, maxRetriesPerRequest: 1, retryStrategy: () => null })
+  redis.on('error', () => undefined)
+  await client.connect()
+  try {
+    await redis.connect()
+    const rest = options.isQuiesced ? await awaitRest(config, client, redis, options.quiescenceMs) : undefined
+    let { findings, evidence } = await look(config, client, redis)
+    for (let looks = 1; looks < MAX_LOOKS && findings.some(({ state }) => state === 'breach'); looks++) {
+      await wait(LOOK_EVERY_MS)
+      const again = await look(config, client, redis)
+      findings = again.findings
+      evidence = again.evidence
+    }
+    const last: Finding =
+      rest === undefined
+        ? { id: 'I10', state: 'none', detail: 'not asked for: --quiesce waits for rest' }
+        : findingOf('I10', 'at rest: nothing held, nothing unposted, gate and ledger equal', rest)
+    const { poisoned, conflicts } = evidence.facts
+    return { findings: inOrder([...findings, last, ...NOT_YET]), poisoned, conflicts }
+  } finally {
+    redis.disconnect()
+    await client.end()
+  }
+}
+
+type Look = { findings: Finding[]; evidence: Evidence }
+
+/** One look: journals before the gate before the ledger, so that what moves on between them is not missed. */
+async function look(config: Config, client: pg.Client, redis: Redis): Promise<Look> {
+  const journals = await readJournals(config.journalDir)
+  const gate = await readGate(redis)
+  const jobs = await countJobs(redis)
+  const rids = new Set(gate.holds.map((hold) => hold.rid))
+  for (const folder of journals) for (const capture of folder.captures) rids.add(capture.rid)
+  await client.query('begin isolation level repeatable read read only')
+  try {
+    const facts = await readFacts(client, [...rids])
+    const ledger = await checkLedger(client)
+    const evidence = { journals, gate, facts, jobs, now: Date.now() }
+    return { findings: merge(ledger, checkGate(evidence)), evidence }
+  } finally {
+    await client.query('rollback')
+  }
+}
+
+/** One finding an invariant: a breach in either part is a breach. */
+function merge(ledger: readonly Finding[], gate: readonly Finding[]): Finding[] {
+  const merged = new Map<string, Finding>()
+  for (const finding of [...ledger, ...gate]) {
+    const known = merged.get(finding.id)
+    if (known === undefined || known.state === finding.state) {
+      const detail = known === undefined ? finding.detail : `${known.detail}; ${finding.detail}`
+      merged.set(finding.id, { ...finding, detail })
+    } else if (finding.state === 'breach') merged.set(finding.id, finding)
+  }
+  return [...merged.values()]
+}
+
+/** Waits for rest and answers what still stirs when the time is up. */
+async function awaitRest(config: Config, client: pg.Client, redis: Redis, limitMs = QUIESCENCE_MS): Promise<string[]> {
+  const end = performance.now() + limitMs
+  for (;;) {
+    const stirring = unrest((await look(config, client, redis)).evidence)
+    if (stirring.length === 0 || performance.now() > end) return stirring
+    await wait(LOOK_EVERY_MS)
+  }
+}

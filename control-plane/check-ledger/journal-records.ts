@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** A capture as a data-plane process wrote it down. */
+export type JournalCapture = {
+  readonly rid: string
+  readonly account: string
+  readonly charge: bigint
+  /** Unix milliseconds of the end of the call. */
+  readonly endedAt: number
+  /** SHA-256 of the event's bytes, in hex. */
+  readonly payloadHash: string
+}
+
+/** One folder: what one boot of a process wrote. */
+export type JournalFolder = {
+  readonly name: string
+  readonly captures: readonly JournalCapture[]
+  /** The highest sequence number of a capture, and the last posted cursor. */
+  readonly lastCapture: number
+  readonly cursor: number
+  /** True while the process that writes it runs on this machine. */
+  readonly isLive: boolean
+}
+
+const MAGIC = 'MKTJRNL1'
+const SEGMENT_HEAD_BYTES = 16
+const RECORD_HEAD_BYTES = 17
+const MAX_PAYLOAD_BYTES = 4_194_304
+
+/**
+ * Reads every folder of a journal directory. A segment is 16 bytes of head and then records of a little-endian u32
+ * length, u32 CRC-32C, u8 type, u64 sequence number and the payload; each is read up to its first unsound record,
+ * which is where a process writes or died.
+ */
+export async function readJournals(directory: string | undefined): Promise<JournalFolder[]> {
+  if (directory === undefined) return []
+  const entries = await readdir(directory, { withFileTypes: true })
+  const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.endsWith('.draft'))
+  return Promise.all(folders.map((entry) => readFolder(directory, entry.name)))
+}
+
+async function readFolder(directory: string, name: string): Promise<JournalFolder> {
+  const files = (await readdir(join(directory, name))).sort()
+  const captures: JournalCapture[] = []
+  let lastCapture = 0
+  let cursor = 0
+  for (const file of files.filter((entry) => entry.endsWith('.seg'))) {
+    for (const { type, seq, payload } of recordsOf(await readFile(join(directory, name, file)))) {
+      if (type === 'K') cursor = Math.max(cursor, Number(payload))
+      if (type !== 'C') continue
+      lastCapture = Math.max(lastCapture, seq)
+      captures.push(readCapture(payload))
+    }
+  }
+  return { name, captures, lastCapture, cursor, isLive: await isOwned(join(directory, name)) }
+}
+
+/** True when the process named in the folder's lock runs here; taken-over folders belong to nobody. */
+async function isOwned(folder: string): Promise<boolean> {
+  if (folder.includes('.of-')) return false
+  const lock = await readFile(join(folder, 'lock.json'), 'utf8').catch(() => '')
+  const pid = /"pid":(\d+)/.exec(lock)?.[1]
+  if (pid === undefined) return false
+  try {
+    process.kill(Number(pid), 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+type JournalRecord = { readonly type: string; readonly seq: number; readonly payload: string }
+
+function* recordsOf(bytes: Buffer): Generator<JournalRecord> {
+  if (bytes.toString('latin1', 0, MAGIC.length) !== MAGIC) return
+  let at = SEGMENT_HEAD_BYTES
+  while (at + RECORD_HEAD_BYTES <= bytes.length) {
+    const length = bytes.readUInt32LE(at)
+    const end = at + RECORD_HEAD_BYTES + length
+    if (length > MAX_PAYLOAD_BYTES || end > bytes.length) return
+    if (crc32c(bytes.subarray(at + 8, end)) !== bytes.readUInt32LE(at + 4)) return
+    yield {
+      type: String.fromCharCode(bytes[at + 8] ?? 0),
+      seq: Number(bytes.readBigUInt64LE(at + 9)),
+      payload: bytes.toString('utf8', at + RECORD_HEAD_BYTES, end),
+    }
+    at = end
+  }
+}
+
+function readCapture(payload: string): JournalCapture {
+  const event: unknown = JSON.parse(payload)
+  const field = (name: string): unknown =>
+    typeof event === 'object' && event !== null ? Object.entries(event).find(([key]) => key === name)?.[1] : undefined
+  return {
+    rid: String(field('rid')),
+    account: String(field('account')),
+    charge: BigInt(String(field('chargeMicro') ?? 0)),
+    endedAt: Number(field('endedAt')),
+    payloadHash: createHash('sha256').update(payload).digest('hex'),
+  }
+}
+
+const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
+  let value = index
+  // The reversed polynomial of CRC-32C (RFC 3720, appendix B.4).
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0x82f63b78 : value >>> 1
+  return value
+})
+
+function crc32c(bytes: Buffer): number {
+  let sum = 0xffffffff
+  for (const byte of bytes) sum = (TABLE[(sum ^ byte) & 0xff] ?? 0) ^ (sum >>> 8)
+  return (sum ^ 0xffffffff) >>> 0
+}

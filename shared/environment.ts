@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { LOG_LEVELS } from './logger.ts'
+import { parseKeyRing } from './seal.ts'
+import { Secret } from './secret.ts'
+
+/** The environment as a process has it. */
+export type Environment = Readonly<Record<string, string | undefined>>
+
+const MIN_SECRET_CHARS = 16
+
+/** `1` or `true` is on; `0`, `false`, empty or absent is off. */
+export const flag = z
+  .enum(['0', '1', 'true', 'false', ''])
+  .optional()
+  .transform((text) => text === '1' || text === 'true')
+
+/** A whole number within bounds, or the fallback where there is none. */
+export function wholeNumber(fallback: number, min: number, max: number) {
+  return z.coerce.number().int().min(min).max(max).default(fallback)
+}
+
+/** Text, where empty means absent. */
+export const optionalText = z
+  .string()
+  .optional()
+  .transform((text) => (text === undefined || text === '' ? undefined : text))
+
+/** A required secret of at least 16 characters. */
+export function secretOf(name: string) {
+  return z
+    .string(`${name} is required`)
+    .min(MIN_SECRET_CHARS, `${name} has at least ${MIN_SECRET_CHARS} characters`)
+    .transform((text) => new Secret(text))
+}
+
+/** An address without a trailing slash. */
+export function origin(fallback: string) {
+  return z
+    .url()
+    .default(fallback)
+    .transform((url) => url.replace(/\/+$/, ''))
+}
+
+/** Variables that both planes read, each with its check. */
+export const sharedVariables = {
+  NODE_ENV: z.string().optional(),
+  HOST: z.string().default('127.0.0.1'),
+  REDIS_URL: z.string('REDIS_URL is required').regex(/^rediss?:\/\//, 'REDIS_URL is a redis:// URL'),
+  REDIS_CACHE_URL: z
+    .string()
+    .regex(/^(rediss?:\/\/.*)?$/, 'REDIS_CACHE_URL is a redis:// URL')
+    .optional(),
+  MONEY_BUCKETS: wholeNumber(1, 1, 64),
+  BASE_URL: origin('http://127.0.0.1:8402'),
+  API_BASE_URL: origin('http://127.0.0.1:8402'),
+  CREDENTIAL_KEYS: z.string('CREDENTIAL_KEYS is required').transform((text, context) => {
+    try {
+      return parseKeyRing(text)
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'not a key ring' })
+      return z.NEVER
+    }
+  }),
+  KEY_PEPPER: secretOf('KEY_PEPPER'),
+  ALLOW_LOOPBACK_UPSTREAMS: flag,
+  LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+}
+
+/**
+ * Reads variables by their schema. Throws an Error that names each one that is missing or wrong, without its value, and
+ * refuses development switches in production.
+ */
+export function readEnvironment<
+  Schema extends z.ZodType<{ NODE_ENV?: string | undefined; ALLOW_LOOPBACK_UPSTREAMS: boolean }>,
+>(schema: Schema, environment: Environment): z.output<Schema> {
+  const parsed = schema.safeParse(environment)
+  if (!parsed.success) {
+    const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+    throw new Error(`the configuration is not valid:\n  ${problems.join('\n  ')}`)
+  }
+  if (parsed.data.NODE_ENV === 'production' && parsed.data.ALLOW_LOOPBACK_UPSTREAMS) {
+    throw new Error('ALLOW_LOOPBACK_UPSTREAMS is for development and refuses to start in production')
+  }
+  return parsed.data
+}

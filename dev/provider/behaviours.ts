@@ -125,6 +125,29 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
     description: 'Names another model in its answer.',
     answer: (call) => sendCompletion(call, { ...call.completion, model: 'some-other-model-9000' }),
   },
+  'not-found': {
+    description: 'Answers 404: the provider does not know the model.',
+    answer: replies.answerError(404, [
+      'The model does not exist or you do not have access to it.',
+      'invalid_request_error',
+      'model_not_found',
+    ]),
+  },
+  'payment-required': {
+    description: 'Answers 402 as if the seller’s account were empty.',
+    answer: replies.answerError(402, ['Insufficient credits.', 'billing_error', 'insufficient_quota']),
+  },
+  'no-content': { description: 'Answers 204 without a body.', answer: replies.answerNoContent },
+  'early-hints': {
+    description: 'Sends a thousand informational answers before a good one.',
+    answer: replies.answerEarlyHints,
+  },
+  'deep-json': {
+    description: 'Sends a document nested a hundred thousand levels deep.',
+    answer: replies.answerDeepJson,
+  },
+  'huge-id': { description: 'Answers under an id of a megabyte.', answer: replies.answerHugeId },
+  'length-lie': { description: 'Announces a longer body than it sends.', answer: replies.answerLengthLie },
   'gzip-bomb': {
     description: 'Answers with a small compressed body that unpacks to a gigabyte.',
     answer: replies.answerGzipBomb,

@@ -1,12 +1,15 @@
 import { gzipSync } from 'node:zlib'
 import type { Answer } from './answer.ts'
-import { answerPlainly, errorBody } from './answer.ts'
+import { answerPlainly, errorBody, sendCompletion } from './answer.ts'
 import { wholeBody } from './completion.ts'
 
 /** Past any wait that a caller should have. */
 const FOREVER_MS = 3_600_000
 const BOMB_MEMBERS = 1_024
 const BOMB_MEMBER_BYTES = 1_048_576
+const EARLY_HINTS = 1_000
+const JSON_DEPTH = 100_000
+const ID_CHARS = 1_048_576
 
 /** An error with a status of its own, whole or streamed. */
 export function answerError(
@@ -57,4 +60,42 @@ export const answerGzipBomb: Answer = async ({ completion, reply }) => {
   const blanks = gzipSync(Buffer.alloc(BOMB_MEMBER_BYTES, 0x20))
   for (let member = 0; member < BOMB_MEMBERS; member += 1) await reply.write(blanks)
   reply.end(gzipSync(JSON.stringify(wholeBody(completion))))
+}
+
+/** Success without a body. */
+export const answerNoContent: Answer = async ({ reply }) => {
+  reply.headers(204, {})
+  reply.end()
+}
+
+/** A thousand informational answers before the real one. */
+export const answerEarlyHints: Answer = async (call) => {
+  for (let hint = 0; hint < EARLY_HINTS; hint += 1) call.reply.earlyHints('</style.css>; rel=preload; as=style')
+  await answerPlainly(call)
+}
+
+/** A document nested too deep for a recursive parser, with keys that pollute careless objects. */
+export const answerDeepJson: Answer = async ({ reply, request }) => {
+  const deep = `{"__proto__":{"polluted":true},"choices":${'['.repeat(JSON_DEPTH)}${']'.repeat(JSON_DEPTH)}}`
+  if (!request.isStream) {
+    reply.headers(200, { 'content-type': 'application/json' })
+    return reply.end(deep)
+  }
+  reply.openStream()
+  await reply.event(deep)
+  reply.end('data: [DONE]\n\n')
+}
+
+/** An id of a megabyte. */
+export const answerHugeId: Answer = (call) =>
+  sendCompletion(call, { ...call.completion, id: `chatcmpl-${'x'.repeat(ID_CHARS)}` })
+
+/** Announces a longer body than it sends. */
+export const answerLengthLie: Answer = async ({ completion, reply }) => {
+  const text = JSON.stringify(wholeBody(completion))
+  reply.headers(200, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(text) + 100) })
+  await reply.write(text)
+  await reply.flush()
+  await reply.wait(20)
+  reply.cut()
 }

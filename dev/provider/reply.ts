@@ -10,6 +10,8 @@ export type Reply = {
   readonly headers: (status: number, headers: Readonly<Record<string, string | readonly string[]>>) => void
   /** Sets headers for whatever is answered next. */
   readonly headersFirst: (headers: Readonly<Record<string, string | readonly string[]>>) => void
+  /** Sends an informational answer ahead of the real one. */
+  readonly earlyHints: (link: string) => void
   /** Starts an event stream. */
   readonly openStream: () => void
   /** Writes as it is, and waits while the socket is full. */
@@ -45,6 +47,7 @@ export function replyOn(response: ServerResponse): Reply {
       headersFirst(headers)
       response.writeHead(status)
     },
+    earlyHints: (link) => response.writeEarlyHints({ link }),
     openStream: () => response.writeHead(200, SSE_HEADERS),
     write,
     event: (data) => write(`data: ${data}\n\n`),

@@ -7,6 +7,7 @@ import type { IdempotencyTables } from './idempotency.ts'
 import type { KeysTables } from './keys.ts'
 import type { LeasesTables } from './leases.ts'
 import type { LedgerTables } from './ledger.ts'
+import type { MoneyEpochTables } from './money-epoch.ts'
 import type { OffersTables } from './offers.ts'
 import type { SettlementsTables } from './settlements.ts'
 import type { SnapshotTables } from './snapshot.ts'
@@ -22,6 +23,7 @@ export type Tables = AccountsTables &
   KeysTables &
   LeasesTables &
   LedgerTables &
+  MoneyEpochTables &
   OffersTables &
   SettlementsTables &
   SnapshotTables &

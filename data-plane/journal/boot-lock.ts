@@ -36,6 +36,9 @@ export async function touchLock(directory: string, now: number): Promise<void> {
   await utimes(join(directory, LOCK_FILE), now / 1000, now / 1000)
 }
 
+/** A directory taken over; `node` is whose it was, where its lock still tells. */
+export type LeftDirectory = { readonly path: string; readonly node: string | undefined }
+
 const BOOT = /^[0-9A-HJKMNP-TV-Z]{26}$/
 const ADOPTED = /^([0-9A-HJKMNP-TV-Z]{26})\.of-([0-9A-HJKMNP-TV-Z]{26})$/
 
@@ -43,9 +46,9 @@ const ADOPTED = /^([0-9A-HJKMNP-TV-Z]{26})\.of-([0-9A-HJKMNP-TV-Z]{26})$/
  * Takes over every directory under `root` whose process is gone, by renaming it: of several that try, one succeeds.
  * What a process had taken over and did not finish is taken over again.
  */
-export async function adoptLeftDirectories(root: string, boot: string, now: number): Promise<string[]> {
+export async function adoptLeftDirectories(root: string, boot: string, now: number): Promise<LeftDirectory[]> {
   const names = await readdir(root)
-  const adopted: string[] = []
+  const adopted: LeftDirectory[] = []
   for (const name of names.sort()) {
     const owner = ADOPTED.exec(name)?.[2] ?? name
     if (owner === boot || (!BOOT.test(name) && !ADOPTED.test(name))) continue
@@ -54,7 +57,7 @@ export async function adoptLeftDirectories(root: string, boot: string, now: numb
     const target = join(root, `${original}.of-${boot}`)
     try {
       await rename(join(root, name), target)
-      adopted.push(target)
+      adopted.push({ path: target, node: (await readLock(target))?.node })
     } catch {
       // Another process was first.
     }
@@ -63,16 +66,17 @@ export async function adoptLeftDirectories(root: string, boot: string, now: numb
   return adopted
 }
 
+async function readLock(directory: string): Promise<z.infer<typeof Lock> | undefined> {
+  const text = await readFile(join(directory, LOCK_FILE), 'utf8').catch(() => undefined)
+  return text === undefined ? undefined : Lock.safeParse(readJson(text)).data
+}
+
 async function isAlive(directory: string, now: number): Promise<boolean> {
-  const path = join(directory, LOCK_FILE)
-  const text = await readFile(path, 'utf8').catch(() => undefined)
-  if (text === undefined) return false
-  const lock = Lock.safeParse(readJson(text))
-  if (!lock.success) return false
-  const { pid, startTicks, host } = lock.data
-  if (host !== hostname()) return now - (await stat(path)).mtimeMs < FOREIGN_SILENCE_MS
-  if (!isRunning(pid)) return false
-  return startTicks === null || startTicks === (await startTicksOf(pid))
+  const lock = await readLock(directory)
+  if (lock === undefined) return false
+  if (lock.host !== hostname()) return now - (await stat(join(directory, LOCK_FILE))).mtimeMs < FOREIGN_SILENCE_MS
+  if (!isRunning(lock.pid)) return false
+  return lock.startTicks === null || lock.startTicks === (await startTicksOf(lock.pid))
 }
 
 function readJson(text: string): unknown {

@@ -22,12 +22,14 @@ export type JournalReplay = {
   unposted(): AsyncIterable<string>
   /** Asks about a stretch of unposted captures and forgets those that are posted. */
   advance(check: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<void>
+  /** Captures that are not known to be posted. */
+  unpostedCount(): number
+  /** Nodes whose processes are gone and whose captures are in this journal now. */
+  readonly inherited: readonly string[]
 }
 
 export type OpenJournal = Journal &
   JournalReplay & {
-    /** Captures that are not known to be posted. */
-    unpostedCount(): number
     /** Writes what waits, syncs and ends. */
     close(): Promise<void>
   }
@@ -88,14 +90,15 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
   }
 
   const adopted = await adoptLeftDirectories(dir, boot, clock.now())
-  for (const left of adopted) await takeOver(left, { capture, writer, log, acceptsDamage: options.acceptsDamage })
+  for (const { path } of adopted) await takeOver(path, { capture, writer, log, acceptsDamage: options.acceptsDamage })
 
+  const kept = adopted.map((left) => left.path)
   const upkeep = setInterval(() => {
     const limits = { retentionMs: RETENTION_MS, retentionBytes: RETENTION_BYTES, ...definedOf(options) }
     Promise.all([
       touchLock(directory, clock.now()),
       prune(full, unposted.firstNeeded(seq), limits, clock.now()),
-      removeFinished(adopted, limits.retentionMs, clock.now()),
+      removeFinished(kept, limits.retentionMs, clock.now()),
     ]).catch((error: unknown) => log.warn({ cause: describeCause(error) }, 'upkeep of the journal failed'))
   }, UPKEEP_INTERVAL_MS)
   upkeep.unref()
@@ -109,6 +112,7 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
     sync: () => writer.sync(),
     isWritable: () => writer.isWritable(),
     unpostedCount: () => unposted.size(),
+    inherited: adopted.flatMap((left) => (left.node === undefined || left.node === node ? [] : [left.node])),
     async *unposted() {
       await writer.written()
       const first = unposted.firstCapture()
@@ -204,14 +208,14 @@ async function prune(
   }
 }
 
-async function removeFinished(adopted: string[], retentionMs: number, now: number): Promise<void> {
-  for (const left of [...adopted]) {
+async function removeFinished(kept: string[], retentionMs: number, now: number): Promise<void> {
+  for (const left of [...kept]) {
     const age = await stat(join(left, FINISHED_FILE)).then(
       (file) => now - file.mtimeMs,
       () => 0,
     )
     if (age < retentionMs) continue
     await rm(left, { recursive: true, force: true })
-    adopted.splice(adopted.indexOf(left), 1)
+    kept.splice(kept.indexOf(left), 1)
   }
 }

@@ -43,9 +43,13 @@ export type FundsStore = Funds & {
   readonly gate: { readonly connection: MoneyConnection; readonly member: GateMember }
   /** Calls and settlements that Redis has not seen the end of. */
   pending(): { openCalls: number; unsettled: number }
-  /** Resolves true when nothing is left to settle, or false at the deadline. */
+  /** Waits until Redis has every settlement; answers false at the deadline. */
   drain(deadlineMs: number): Promise<boolean>
-  close(): void
+  /**
+   * The last thing of a process: ends the connections. One with nothing left to settle or to be posted signs off, so
+   * that no rebuild waits for it; `waitMs` is how long it waits for the posting.
+   */
+  leave(waitMs: number): Promise<void>
 }
 
 /** The gate of this process. It starts closed and opens by taking part in an epoch; see gate-member.ts. */
@@ -63,7 +67,10 @@ export function openFunds(options: Options): FundsStore {
     clock,
     log,
     register: (membership) => bringInto({ connection, openCalls, settles, journal, node, buckets, log }, membership),
-    onRegistered: () => tick.wake(),
+    onRegistered: () => {
+      tick.wake()
+      void signOff(connection, journal.inherited)
+    },
     onOpen: () => {
       tick.wake()
       options.onOpen?.()
@@ -91,12 +98,15 @@ export function openFunds(options: Options): FundsStore {
   })
   const seeds = createSeedRequests(connection, clock)
 
-  const cursor = setInterval(() => {
+  async function advance(): Promise<void> {
     const membership = member.open()
     if (membership === undefined) return
-    journal
-      .advance((captures) => arePosted({ connection, member, settles, buckets }, membership, captures))
-      .catch((error: unknown) => log.warn({ cause: describeCause(error) }, 'the posted cursor could not be moved'))
+    const ports = { connection, member, settles, buckets }
+    await journal.advance((captures) => arePosted(ports, membership, captures))
+  }
+
+  const cursor = setInterval(() => {
+    advance().catch((error: unknown) => log.warn({ cause: describeCause(error) }, 'the posted cursor stands still'))
   }, CURSOR_INTERVAL_MS)
   cursor.unref()
 
@@ -110,10 +120,13 @@ export function openFunds(options: Options): FundsStore {
     ...settlements(settles, node),
     find: (account, rid) => find(connection, moneyKeys.hold(moneyBucket(account, buckets), rid), account),
     pending: () => ({ openCalls: openCalls.size(), unsettled: settles.size() }),
-    drain: (deadlineMs) => drain(settles, deadlineMs),
-    close() {
+    drain: (deadlineMs) => until(() => settles.size() === 0, deadlineMs),
+    async leave(waitMs) {
+      const isOver = () => settles.size() === 0 && openCalls.size() === 0 && journal.unpostedCount() === 0
+      await until(() => advance().then(isOver, isOver), waitMs)
       clearInterval(cursor)
       member.stop()
+      if (isOver() && member.open() !== undefined) await signOff(connection, [node])
       connection.close()
     },
   }
@@ -200,18 +213,21 @@ function refusalOf(answer: Exclude<ReserveAnswer, { kind: 'granted' }>, request:
   }
 }
 
-const DRAIN_LOOK_MS = 20
+/** Takes nodes off the list of those that a rebuild waits for. */
+async function signOff(connection: MoneyConnection, nodes: readonly string[]): Promise<void> {
+  if (nodes.length === 0) return
+  await connection.writes.hset(moneyKeys.nodes, new Map(nodes.map((node) => [node, '-1']))).catch(() => undefined)
+}
 
-function drain(settles: SettleQueue, deadlineMs: number): Promise<boolean> {
+const LOOK_MS = 20
+
+async function until(check: () => boolean | Promise<boolean>, deadlineMs: number): Promise<boolean> {
   const deadline = performance.now() + deadlineMs
-  return new Promise((resolve) => {
-    const look = () => {
-      if (settles.size() === 0) return resolve(true)
-      if (performance.now() >= deadline) return resolve(false)
-      setTimeout(look, DRAIN_LOOK_MS)
-    }
-    look()
-  })
+  while (!(await check())) {
+    if (performance.now() >= deadline) return false
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
+  return true
 }
 
 /** Runs something once at the end of the tick in which it was woken. */

@@ -1,0 +1,131 @@
+import type { Generated } from 'kysely'
+import { sql } from 'kysely'
+import { utcDay, utcMonth } from '#shared/clock.ts'
+import { ulidFloor } from '#shared/ids.ts'
+import type { Balance } from './accounts.ts'
+import { listFundedAccounts } from './accounts.ts'
+import type { Database, Trx } from './database.ts'
+
+export type MoneyEpochTables = {
+  money_epoch: { is_only: Generated<boolean>; epoch: bigint; harvested: Generated<bigint>; raised_at: Generated<Date> }
+  node: {
+    id: string
+    first_seen_at: Generated<Date>
+    last_seen_at: Generated<Date>
+    retired_at: Date | null
+  }
+}
+
+/** Number of the advisory lock whose holder alone rebuilds the gate. */
+const REBUILD_LOCK = 7_305_010
+/** A member that was silent for so long is not waited for any more. */
+const MEMBER_SILENCE_HOURS = 48
+
+/** Tries to become the one that rebuilds the gate, for as long as this connection lives. */
+export async function tryRebuildLock(connection: Database): Promise<boolean> {
+  const { rows } = await sql<{
+    taken: boolean
+  }>`select pg_try_advisory_lock(${sql.lit(REBUILD_LOCK)}) as taken`.execute(connection)
+  return rows[0]?.taken === true
+}
+
+export async function releaseRebuildLock(connection: Database): Promise<void> {
+  await sql`select pg_advisory_unlock(${sql.lit(REBUILD_LOCK)})`.execute(connection)
+}
+
+/** The newest epoch given out, 0 before the first, and the one up to which older captures were taken over. */
+export async function readMoneyEpoch(db: Database): Promise<{ epoch: number; harvested: number }> {
+  const { rows } = await sql<{ epoch: bigint; harvested: bigint }>`select epoch, harvested from money_epoch`.execute(db)
+  return { epoch: Number(rows[0]?.epoch ?? 0n), harvested: Number(rows[0]?.harvested ?? 0n) }
+}
+
+/** Gives out an epoch above all that Postgres and Redis have seen. */
+export async function raiseMoneyEpoch(db: Database, seenInRedis: number): Promise<number> {
+  const { rows } = await sql<{ epoch: bigint }>`update money_epoch
+    set epoch = greatest(epoch, ${seenInRedis}) + 1, raised_at = now() returning epoch`.execute(db)
+  return Number(rows[0]?.epoch ?? 0n)
+}
+
+/** Notes that nothing is left of epochs up to this one. */
+export async function markHarvested(db: Database, epoch: number): Promise<void> {
+  await sql`update money_epoch set harvested = greatest(harvested, ${epoch})`.execute(db)
+}
+
+/** Puts processes on record as members and brings back those that had been retired. */
+export async function upsertNodes(db: Database, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await sql`insert into node (id) select id from unnest(${[...ids]}::text[]) as given(id) order by id
+    on conflict (id) do update set last_seen_at = now(), retired_at = null`.execute(db)
+}
+
+/** Takes processes off record that have nothing left to bring into an epoch. */
+export async function retireNodes(db: Database, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await sql`update node set retired_at = now() where id = any(${[...ids]}::text[])`.execute(db)
+}
+
+/** The members that a rebuild waits for. */
+export async function listMembers(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select id from node
+    where retired_at is null and last_seen_at > now() - ${MEMBER_SILENCE_HOURS} * interval '1 hour'
+    order by id`.execute(db)
+  return rows.map((row) => row.id)
+}
+
+/** What a capped key or offer has used in the current UTC day and month, micro-USD. */
+export type UseTotal = { readonly id: string; readonly account: string; readonly day: bigint; readonly month: bigint }
+
+/** What the gate starts from, all read at one instant. */
+export type MoneySnapshot = {
+  readonly balances: readonly Balance[]
+  /** Keys with a cap; `account` is their buyer account. */
+  readonly keyUses: readonly UseTotal[]
+  /** Offers with a cap; `account` is their seller's. */
+  readonly offerUses: readonly UseTotal[]
+  readonly day: string
+  readonly month: string
+}
+
+/**
+ * Balances of the first funded accounts and the use of every cap, in one snapshot. `now` is the gate's clock in Unix
+ * milliseconds; a call counts to the day of its admission, which its id tells.
+ */
+export function readMoneySnapshot(db: Database, now: number, accounts: number): Promise<MoneySnapshot> {
+  const day = utcDay(now)
+  const month = utcMonth(now)
+  const dayFloor = ulidFloor(Date.parse(`${day}T00:00:00Z`))
+  const monthFloor = ulidFloor(Date.parse(`${month}-01T00:00:00Z`))
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => ({
+      balances: await listFundedAccounts(trx, '', accounts),
+      keyUses: await sumCappedKeys(trx, dayFloor, monthFloor),
+      offerUses: await sumCappedOffers(trx, dayFloor),
+      day,
+      month,
+    }))
+}
+
+async function sumCappedKeys(trx: Trx, dayFloor: string, monthFloor: string): Promise<UseTotal[]> {
+  const { rows } = await sql<UseTotal>`select k.id, u.buyer_account as account, used.day, used.month
+    from api_key k
+    join app_user u on u.id = k.user_id
+    cross join lateral (
+      select coalesce(sum(s.charge) filter (where s.rid >= ${dayFloor}), 0)::bigint as day,
+        coalesce(sum(s.charge), 0)::bigint as month
+      from settlement s where s.key_id = k.id and s.rid >= ${monthFloor}
+    ) used
+    where k.type = 'buyer' and k.revoked_at is null
+      and (k.cap_daily_micro is not null or k.cap_monthly_micro is not null)`.execute(trx)
+  return rows
+}
+
+async function sumCappedOffers(trx: Trx, dayFloor: string): Promise<UseTotal[]> {
+  const { rows } = await sql<UseTotal>`select s.offer as id, min(s.seller_account) as account,
+      sum(s.charge)::bigint as day, 0::bigint as month
+    from settlement s join offer o on o.id = s.offer
+    where s.rid >= ${dayFloor} and o.cap_daily_micro is not null
+    group by s.offer`.execute(trx)
+  return rows
+}

@@ -1,0 +1,183 @@
+import type { ChainableCommander } from 'ioredis'
+import { Redis } from 'ioredis'
+import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
+import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
+import { encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
+import type { MoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { formatMoneyEpoch, moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { CHANNELS, moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { GateKeeper, GateView } from './gate-keeper.ts'
+import { harvestBucket } from './redis-harvest.ts'
+import { bucketNames, runBatches } from './redis-money.ts'
+
+type Options = {
+  readonly url: string
+  readonly buckets: number
+  readonly log: Logger
+}
+
+const CONNECT_TIMEOUT_MS = 2_000
+const RECONNECT_MOST_MS = 500
+
+/**
+ * The rebuilder's hands on a single Redis, over two connections of their own: one whose steps watch the epoch, and one
+ * that blocks while it waits for seed requests. Neither queues anything while Redis is away.
+ */
+export function openRedisGateKeeper({ url, buckets, log }: Options): { keeper: GateKeeper; close(): void } {
+  const connect = () => {
+    const client = new Redis(url, {
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      connectTimeout: CONNECT_TIMEOUT_MS,
+      disableClientInfo: true,
+      retryStrategy: (times) => Math.min(times * 50, RECONNECT_MOST_MS),
+    })
+    client.on('error', (error: Error) => log.debug({ err: error }, 'the connection of the gate keeper'))
+    return client
+  }
+  const redis = connect()
+  const blocking = connect()
+  return {
+    keeper: createRedisGateKeeper({ redis, blocking, buckets, log }),
+    close() {
+      redis.disconnect()
+      blocking.disconnect()
+    },
+  }
+}
+
+type Connections = {
+  readonly redis: Redis
+  readonly blocking: Redis
+  readonly buckets: number
+  readonly log: Logger
+}
+
+function createRedisGateKeeper({ redis, blocking, buckets, log }: Connections): GateKeeper {
+  const guarded = createGuard(redis)
+  return {
+    view: () => view(redis),
+    raise: (epoch, before) =>
+      guarded(before, (step) => {
+        step.script('FLUSH', 'SYNC')
+        announce(step, { epoch, phase: 'join' })
+        step.del(moneyKeys.doubt)
+      }),
+    load: (epoch) =>
+      guarded({ epoch, phase: 'join' }, (step) => {
+        const { reserve: _, ...scripts } = moneyScripts(epoch)
+        for (const script of Object.values(scripts)) step.script('LOAD', script.text)
+      }),
+    async seed(epoch, balances) {
+      const { ack } = moneyScripts(epoch)
+      const operations = balances.map((balance) => ({ ...balance, rid: null, lookup: null }))
+      await runBatches(redis, { epoch, buckets }, { script: ack, encode: encodeAck }, operations)
+    },
+    async seedUses(epoch, seeds) {
+      const { sha } = moneyScripts(epoch).seedUse
+      for (let start = 0; start < seeds.length; start += MAX_BATCH) {
+        await Promise.all(
+          seeds.slice(start, start + MAX_BATCH).map((seed) => {
+            const { keys, args } = encodeSeedUse(seed)
+            return redis.evalsha(sha, keys.length, ...keys, ...args)
+          }),
+        )
+      }
+    },
+    async harvest(epoch, older) {
+      let count = 0
+      for (const bucket of bucketNames(buckets)) count += await harvestBucket({ redis, log }, bucket, { epoch, older })
+      return count
+    },
+    startRegistering: (epoch) =>
+      guarded({ epoch, phase: 'join' }, (step) => announce(step, { epoch, phase: 'register' })),
+    ready: async (epoch) => new Set(await redis.hkeys(moneyKeys.ready(epoch))),
+    async admit(nodes) {
+      if (nodes.length > 0) await redis.hset(moneyKeys.members, new Map(nodes.map((node) => [node, '1'])))
+    },
+    async dismiss(nodes) {
+      if (nodes.length === 0) return
+      await redis
+        .multi()
+        .hdel(moneyKeys.members, ...nodes)
+        .hdel(moneyKeys.nodes, ...nodes)
+        .exec()
+    },
+    open: (epoch) =>
+      guarded({ epoch, phase: 'register' }, (step) => {
+        step.script('LOAD', moneyScripts(epoch).reserve.text)
+        announce(step, { epoch, phase: 'open' })
+        step.del(moneyKeys.ready(epoch - 1))
+      }),
+    keyCounter: (keyId, account) => moneyKeys.keyUse(moneyBucket(account, buckets), keyId),
+    offerCounter: (offer) => moneyKeys.offerCap(offer),
+    async takeSeedRequests(limit, waitMs) {
+      const first = await blocking.blpop(moneyKeys.seedRequests, waitMs / 1000)
+      if (first === null) return []
+      const more = limit > 1 ? await blocking.lpop(moneyKeys.seedRequests, limit - 1) : null
+      return [first[1], ...(more ?? [])]
+    },
+  }
+}
+
+async function view(redis: Redis): Promise<GateView> {
+  const [text, doubted, nodes, info, time] = await Promise.all([
+    redis.get(moneyKeys.epoch),
+    redis.get(moneyKeys.doubt),
+    redis.hgetall(moneyKeys.nodes),
+    redis.info('server'),
+    redis.time(),
+  ])
+  const epoch = parseMoneyEpoch(text)
+  return {
+    epoch,
+    runId: /run_id:(\w+)/.exec(info)?.[1] ?? '',
+    now: Number(time[0]) * 1000 + Math.floor(Number(time[1]) / 1000),
+    hasScripts: epoch !== undefined && (await hasScripts(redis, epoch)),
+    doubted: doubted === null ? undefined : Number(doubted),
+    nodes: new Map(Object.entries(nodes).map(([node, at]) => [node, Number(at)])),
+  }
+}
+
+async function hasScripts(redis: Redis, { epoch }: MoneyEpoch): Promise<boolean> {
+  const shas = digestsOf(epoch)
+  const found = await redis.script('EXISTS', ...shas)
+  return Array.isArray(found) && found.length === shas.length && found.every((known) => known === 1)
+}
+
+let digests: { readonly epoch: number; readonly shas: readonly string[] } | undefined
+
+/** The digests of an epoch, worked out once: the view is taken several times a second. */
+function digestsOf(epoch: number): readonly string[] {
+  if (digests?.epoch !== epoch) {
+    digests = { epoch, shas: Object.values(moneyScripts(epoch)).map((script) => script.sha) }
+  }
+  return digests.shas
+}
+
+function announce(step: ChainableCommander, epoch: MoneyEpoch): void {
+  const text = formatMoneyEpoch(epoch)
+  step.set(moneyKeys.epoch, text)
+  step.publish(CHANNELS.money, JSON.stringify([text]))
+}
+
+/** Runs a step only while the epoch is still the expected one; a rebuilder that was overtaken changes nothing. */
+function createGuard(redis: Redis) {
+  return async (expected: MoneyEpoch | undefined, build: (step: ChainableCommander) => void): Promise<void> => {
+    await redis.watch(moneyKeys.epoch)
+    const text = await redis.get(moneyKeys.epoch)
+    const seen = parseMoneyEpoch(text)
+    if (seen?.epoch !== expected?.epoch || seen?.phase !== expected?.phase) {
+      await redis.unwatch()
+      throw new AppError('conflict', { message: `the gate is at ${text ?? 'no epoch'}` })
+    }
+    const step = redis.multi()
+    build(step)
+    const results = await step.exec()
+    if (results === null) throw new AppError('conflict', { message: 'the gate was changed meanwhile' })
+    for (const [error] of results) if (error) throw error
+  }
+}

@@ -1,0 +1,151 @@
+import type { Redis } from 'ioredis'
+import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
+import { decodeAnswers, MAX_BATCH, placeOf } from '#shared/contract/money-scripts/batch.ts'
+import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
+import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
+import type { MoneyScripts } from '#shared/contract/money-scripts.ts'
+import { ACCOUNT_FIELDS, moneyScripts, parseMoneyEpoch, readAccount } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { isId, parseRequestId } from '#shared/ids.ts'
+import type { Gate, GateBalance, PostedChange } from './gate.ts'
+import { bucketNames, runBatches } from './redis-money.ts'
+
+type Options = {
+  /** Should fail fast rather than queue while Redis is away. */
+  readonly redis: Redis
+  readonly buckets: number
+  /** How long a posted call can be looked up in Redis; older ones come from Postgres. */
+  readonly tombstoneMs?: number
+}
+
+type Epoch = { readonly epoch: number; readonly scripts: MoneyScripts }
+
+/** The gate in Redis, as the control plane uses it. */
+export function createRedisGate({ redis, buckets, tombstoneMs }: Options): Gate {
+  let known: Epoch | undefined
+
+  /** Runs something in the present epoch; a rebuild meanwhile makes it try once in the next one. */
+  async function inEpoch<Result>(run: (epoch: Epoch) => Promise<Result>): Promise<Result> {
+    try {
+      known ??= await readEpoch(redis)
+      return await run(known)
+    } catch (error) {
+      const before = known?.epoch
+      known = undefined
+      const now = await readEpoch(redis)
+      if (before === undefined || now.epoch === before) throw closed(error)
+      known = now
+      return await run(now).catch((again: unknown) => {
+        known = undefined
+        throw closed(again)
+      })
+    }
+  }
+
+  const ack = (changes: readonly PostedChange[]): Promise<void> =>
+    inEpoch(({ epoch, scripts }) =>
+      runBatches(
+        redis,
+        { epoch, buckets },
+        { script: scripts.ack, encode: (place, operations) => encodeAck(place, operations, tombstoneMs) },
+        changes.map((change) => ({ ...change, rid: change.rid ?? null, lookup: change.lookup ?? null })),
+      ),
+    )
+
+  /** The same, where an old epoch would not be refused but answer from records that count for nothing. */
+  const inFreshEpoch = async <Result>(run: (epoch: Epoch) => Promise<Result>): Promise<Result> => {
+    const now = await readEpoch(redis)
+    return run(now).catch((error: unknown) => {
+      throw closed(error)
+    })
+  }
+
+  return {
+    ack,
+    seed: ack,
+    spendable: (account) => inFreshEpoch(({ epoch }) => spendable(redis, account, { epoch, buckets })),
+    unposted: (age, limit) => inFreshEpoch(({ epoch }) => unposted(redis, { epoch, buckets }, age, limit)),
+    expireHolds: (limit) => inFreshEpoch((epoch) => expireHolds(redis, buckets, epoch, limit)),
+  }
+}
+
+async function readEpoch(redis: Redis): Promise<Epoch> {
+  const text = await redis.get(moneyKeys.epoch).catch((error: unknown) => {
+    throw closed(error)
+  })
+  const seen = parseMoneyEpoch(text)
+  if (seen === undefined) throw closed()
+  return { epoch: seen.epoch, scripts: moneyScripts(seen.epoch) }
+}
+
+function closed(cause?: unknown): AppError {
+  if (cause instanceof AppError) return cause
+  return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
+}
+
+type Where = { readonly epoch: number; readonly buckets: number }
+
+async function spendable(redis: Redis, account: AccountId, where: Where): Promise<GateBalance | undefined> {
+  const { bucket } = placeOf(account, where.buckets, where.epoch)
+  const found = readAccount(await redis.hmget(moneyKeys.account(bucket, account), ...ACCOUNT_FIELDS))
+  if (found === undefined || !found.isSeeded || found.epoch !== where.epoch) return undefined
+  const { postedMicro, heldMicro, unpostedMicro } = found
+  return { postedMicro, heldMicro, unpostedMicro }
+}
+
+async function unposted(redis: Redis, where: Where, olderThanMs: number, limit: number): Promise<string[]> {
+  const latest = (await serverTime(redis)) - olderThanMs
+  const events: string[] = []
+  for (const bucket of bucketNames(where.buckets)) {
+    const key = moneyKeys.unposted(bucket, where.epoch)
+    const rids = await redis.zrangebyscore(key, '-inf', latest, 'LIMIT', 0, limit - events.length)
+    const found = await Promise.all(rids.map((rid) => redis.hget(moneyKeys.hold(bucket, rid), 'ev')))
+    for (const event of found) if (event !== null) events.push(event)
+    if (events.length >= limit) break
+  }
+  return events
+}
+
+async function expireHolds(redis: Redis, buckets: number, { epoch, scripts }: Epoch, limit: number): Promise<number> {
+  const now = await serverTime(redis)
+  let expired = 0
+  for (const bucket of bucketNames(buckets)) {
+    const key = moneyKeys.expiring(bucket, epoch)
+    while (expired < limit) {
+      const rids = await redis.zrangebyscore(key, '-inf', now, 'LIMIT', 0, Math.min(MAX_BATCH, limit - expired))
+      if (rids.length === 0) break
+      const operations = await readHolders(redis, bucket, rids)
+      const { keys, args } = encodeSettle({ bucket, epoch }, operations)
+      const reply = await redis.evalsha(scripts.settle.sha, keys.length, ...keys, ...args)
+      const done = decodeAnswers(reply, operations.length).filter((answer) => answer.kind === 'done').length
+      // A member without a hold of its own would come again and again.
+      if (operations.length < rids.length) {
+        const kept = new Set<string>(operations.map((operation) => operation.rid))
+        await redis.zrem(key, ...rids.filter((rid) => !kept.has(rid)))
+      }
+      expired += done
+      if (done === 0) break
+    }
+  }
+  return expired
+}
+
+async function readHolders(redis: Redis, bucket: string, rids: readonly string[]): Promise<SettleOperation[]> {
+  const rows = await Promise.all(rids.map((rid) => redis.hmget(moneyKeys.hold(bucket, rid), 'acct', 'key', 'node')))
+  const operations: SettleOperation[] = []
+  for (const [index, text] of rids.entries()) {
+    const rid = parseRequestId(text)
+    const [account, key, node] = rows[index] ?? []
+    if (rid === undefined || account == null) continue
+    const keyId = key != null && isId('key', key) ? key : null
+    operations.push({ kind: 'expire', rid, account, keyId, node: node ?? '' })
+  }
+  return operations
+}
+
+async function serverTime(redis: Redis): Promise<number> {
+  const [seconds, microseconds] = await redis.time()
+  return Number(seconds) * 1000 + Math.floor(Number(microseconds) / 1000)
+}

@@ -1,0 +1,67 @@
+import type { Redis } from 'ioredis'
+import type { Batch, Place } from '#shared/contract/money-scripts/batch.ts'
+import { decodeAnswers, MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
+import type { MoneyScript } from '#shared/contract/money-scripts.ts'
+import { moneyBucket } from '#shared/contract/redis-keys.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** Batches of one call that are on the way at once. */
+const BATCHES_AT_ONCE = 8
+
+type Run<Operation> = {
+  readonly script: MoneyScript
+  readonly encode: (place: Place, operations: readonly Operation[]) => Batch
+}
+
+/**
+ * Runs operations of any accounts in batches by bucket. Throws `service_unavailable` when the server does not know the
+ * script or a record belongs to a newer epoch, and `internal_error` when an operation was refused.
+ */
+export async function runBatches<Operation extends { readonly account: string }>(
+  redis: Redis,
+  place: { readonly epoch: number; readonly buckets: number },
+  run: Run<Operation>,
+  operations: readonly Operation[],
+): Promise<void> {
+  const batches = batchesOf(operations, place.buckets)
+  for (let start = 0; start < batches.length; start += BATCHES_AT_ONCE) {
+    await Promise.all(
+      batches.slice(start, start + BATCHES_AT_ONCE).map(async ({ bucket, group }) => {
+        const { keys, args } = run.encode({ bucket, epoch: place.epoch }, group)
+        const reply = await redis.evalsha(run.script.sha, keys.length, ...keys, ...args).catch((error: unknown) => {
+          throw new AppError('service_unavailable', { retryAfterSeconds: 1, cause: error })
+        })
+        check(reply, group.length)
+      }),
+    )
+  }
+}
+
+function check(reply: unknown, count: number): void {
+  for (const answer of decodeAnswers(reply, count)) {
+    if (answer.kind === 'stale') throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
+    if (answer.kind === 'error') throw new AppError('internal_error', { cause: new Error(answer.message) })
+  }
+}
+
+function batchesOf<Operation extends { readonly account: string }>(operations: readonly Operation[], buckets: number) {
+  const groups = new Map<string, Operation[]>()
+  for (const operation of operations) {
+    const bucket = moneyBucket(operation.account, buckets)
+    const group = groups.get(bucket)
+    if (group) group.push(operation)
+    else groups.set(bucket, [operation])
+  }
+  const batches: { bucket: string; group: Operation[] }[] = []
+  for (const [bucket, group] of groups) {
+    for (let start = 0; start < group.length; start += MAX_BATCH) {
+      batches.push({ bucket, group: group.slice(start, start + MAX_BATCH) })
+    }
+  }
+  return batches
+}
+
+/** The names of all buckets. */
+export function bucketNames(buckets: number): string[] {
+  return Array.from({ length: buckets }, (_, index) => `m${index.toString().padStart(2, '0')}`)
+}

@@ -1,0 +1,126 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { SECOND } from '#shared/clock.ts'
+import { findBalances } from '../db/accounts.ts'
+import type { Database } from '../db/database.ts'
+import { readMoneyEpoch, releaseRebuildLock, retireNodes, tryRebuildLock, upsertNodes } from '../db/money-epoch.ts'
+import type { Gate } from '../ports/gate.ts'
+import type { GateKeeper, GateView } from '../ports/gate-keeper.ts'
+import type { RebuildCtx } from './gate-rebuild.ts'
+import { finishRebuild, nodesHere, reasonToRebuild, rebuildGate, seedPage, toChange } from './gate-rebuild.ts'
+
+const LOOK_MS = 100
+/** How long another process waits before it tries again to become the rebuilder. */
+const LOCK_RETRY_MS = 1 * SECOND
+const FAILURE_PAUSE_MS = 200
+/** How often the time at which members were last seen is written down. */
+const MEMBERS_INTERVAL_MS = 10 * SECOND
+
+/**
+ * Watches the gate and rebuilds it whenever it cannot be trusted, until the signal. Of all processes that run this, the
+ * one that holds an advisory lock works; the others wait for its connection to end.
+ */
+export async function watchGate(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await ctx.db.connection().execute(async (connection) => {
+        if (!(await tryRebuildLock(connection))) return
+        try {
+          await lead({ ...ctx, db: connection }, signal)
+        } finally {
+          await releaseRebuildLock(connection)
+        }
+      })
+    } catch (error) {
+      ctx.log.warn({ err: error }, 'watching the gate failed')
+    }
+    await rest(LOCK_RETRY_MS, signal)
+  }
+}
+
+type Memory = {
+  /** The run of the server that is trusted. */
+  runId: string | undefined
+  readonly admitted: Set<string>
+  writtenAt: number
+  /** Where the seeding behind an opening has come to; undefined when it is through. */
+  seededTo: string | undefined
+}
+
+/** Works as the rebuilder until the lock's connection fails, which throws. */
+async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
+  const memory: Memory = { runId: undefined, admitted: new Set(), writtenAt: 0, seededTo: undefined }
+  while (!signal.aborted) {
+    // Asked on the connection that holds the lock: when that is gone, so is the right to rebuild.
+    const { epoch } = await readMoneyEpoch(ctx.db)
+    try {
+      await look(ctx, memory, epoch)
+      await rest(memory.seededTo === undefined ? LOOK_MS : 0, signal)
+    } catch (error) {
+      ctx.log.warn({ err: error }, 'the gate could not be looked after')
+      await rest(FAILURE_PAUSE_MS, signal)
+    }
+  }
+}
+
+async function look(ctx: RebuildCtx, memory: Memory, newestEpoch: number): Promise<void> {
+  const view = await ctx.keeper.view()
+  const reason = reasonToRebuild(view, newestEpoch, memory.runId)
+  memory.runId = view.runId
+  if (reason === undefined) {
+    await keepMembers(ctx, memory, view)
+    if (memory.seededTo !== undefined) memory.seededTo = await seedPage(ctx, newestEpoch, memory.seededTo)
+    return
+  }
+  ctx.log.warn({ reason, epoch: newestEpoch }, 'rebuilding the gate')
+  const epoch = await rebuildGate(ctx, view)
+  memory.admitted.clear()
+  memory.seededTo = ''
+  await finishRebuild(ctx, epoch)
+}
+
+/** Puts new nodes on record and lets them in, takes those off that left, and notes who was seen. */
+async function keepMembers({ db, keeper, clock }: RebuildCtx, memory: Memory, view: GateView): Promise<void> {
+  const here = nodesHere(view)
+  const left = [...view.nodes.keys()].filter((node) => !here.includes(node))
+  if (left.length > 0) {
+    await retireNodes(db, left)
+    await keeper.dismiss(left)
+    for (const node of left) memory.admitted.delete(node)
+  }
+  const isNew = here.some((node) => !memory.admitted.has(node))
+  if (!isNew && clock.monotonic() - memory.writtenAt < MEMBERS_INTERVAL_MS) return
+  await upsertNodes(db, here)
+  await keeper.admit(here)
+  for (const node of here) memory.admitted.add(node)
+  memory.writtenAt = clock.monotonic()
+}
+
+export type SeedCtx = {
+  readonly db: Database
+  readonly gate: Gate
+  readonly keeper: Pick<GateKeeper, 'takeSeedRequests'>
+  readonly log: RebuildCtx['log']
+}
+
+const REQUESTS_AT_ONCE = 500
+const REQUEST_WAIT_MS = 1 * SECOND
+
+/** Seeds the accounts that nodes ask for, until the signal. Any number of processes may run it. */
+export async function answerSeedRequests({ db, gate, keeper, log }: SeedCtx, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const accounts = await keeper.takeSeedRequests(REQUESTS_AT_ONCE, REQUEST_WAIT_MS)
+      if (accounts.length === 0) continue
+      const balances = await findBalances(db, [...new Set(accounts)])
+      await gate.seed(balances.map(toChange))
+    } catch (error) {
+      if (signal.aborted) return
+      log.warn({ err: error }, 'accounts could not be seeded')
+      await rest(FAILURE_PAUSE_MS, signal)
+    }
+  }
+}
+
+async function rest(ms: number, signal: AbortSignal): Promise<void> {
+  await pause(ms, undefined, { signal }).catch(() => undefined)
+}

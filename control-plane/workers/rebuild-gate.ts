@@ -1,0 +1,13 @@
+import type { RebuildCtx } from '../services/gate-rebuild.ts'
+import type { SeedCtx } from '../services/gate-watch.ts'
+import { answerSeedRequests, watchGate } from '../services/gate-watch.ts'
+
+/** Starts watching the gate and answering seed requests; the answer stops both and waits for them. */
+export function startRebuildGate(ctx: RebuildCtx & Pick<SeedCtx, 'gate'>): () => Promise<void> {
+  const stopping = new AbortController()
+  const running = [watchGate(ctx, stopping.signal), answerSeedRequests(ctx, stopping.signal)]
+  return async () => {
+    stopping.abort()
+    await Promise.all(running)
+  }
+}

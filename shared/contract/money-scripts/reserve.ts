@@ -58,7 +58,7 @@ export function reserveScript(epoch: number): string {
   local free=tonumber(A[2])-tonumber(A[3])-tonumber(A[4])
   local grant,low=tonumber(want),tonumber(least)
   if low>grant then return 'E:amount' end
-  if grant>free then grant=free end
+  if grant>free then grant=free<0 and 0 or free end
   if grant<low then return 'N:'..digits(free<0 and 0 or free) end
   local use
   if key~='' then
@@ -66,12 +66,12 @@ export function reserveScript(epoch: number): string {
     if not use then return 'S' end
     if daily~='' then
       local left=tonumber(daily)-use.du
-      if left<low or left<=0 then return 'C:day:'..daily..':'..digits(use.du)..':'..digits(now) end
+      if left<low or (left<=0 and grant>0) then return 'C:day:'..daily..':'..digits(use.du)..':'..digits(now) end
       if grant>left then grant=left end
     end
     if monthly~='' then
       local left=tonumber(monthly)-use.mu
-      if left<low or left<=0 then return 'C:month:'..monthly..':'..digits(use.mu)..':'..digits(now) end
+      if left<low or (left<=0 and grant>0) then return 'C:month:'..monthly..':'..digits(use.mu)..':'..digits(now) end
       if grant>left then grant=left end
     end
   end

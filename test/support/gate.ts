@@ -1,0 +1,230 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import type { Database } from '#control-plane/db/database.ts'
+import type { Gate } from '#control-plane/ports/gate.ts'
+import type { GateKeeper } from '#control-plane/ports/gate-keeper.ts'
+import { createRedisGate } from '#control-plane/ports/redis-gate.ts'
+import { openRedisGateKeeper } from '#control-plane/ports/redis-gate-keeper.ts'
+import { startRebuildGate } from '#control-plane/workers/rebuild-gate.ts'
+import type { Hold, ReserveRequest } from '#data-plane/call.ts'
+import type { OpenJournal } from '#data-plane/journal/journal.ts'
+import { openJournal } from '#data-plane/journal/journal.ts'
+import type { FundsStore } from '#data-plane/store/funds.ts'
+import { openFunds } from '#data-plane/store/funds.ts'
+import { startRedis } from '#dev/services/redis.ts'
+import { systemClock } from '#shared/clock.ts'
+import type { UsageEvent } from '#shared/contract/usage-event.ts'
+import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
+import { createIds } from '#shared/ids.ts'
+import { createLogger } from '#shared/logger.ts'
+import { keptBps, microUsd, splitCharge, subtractToZero } from '#shared/money.ts'
+import { createTestDatabase } from './database.ts'
+import { until } from './until.ts'
+
+export const ids = createIds(systemClock)
+export const log = createLogger('test', 'silent')
+
+/** A data-plane process as far as money goes: its funds and its journal. */
+export type Node = {
+  readonly id: string
+  readonly funds: FundsStore
+  readonly journal: OpenJournal
+  /** Ends without settling anything, as a kill would. */
+  drop(): Promise<void>
+}
+
+/** A Redis of its own, a database, the rebuilder, and as many nodes as a test wants. */
+export type GateWorld = {
+  readonly db: Database
+  readonly gate: Gate
+  readonly keeper: GateKeeper
+  readonly redis: Redis
+  readonly redisUrl: string
+  readonly folder: string
+  /** A new buyer account with a balance in the ledger. */
+  account(balanceMicro: number): Promise<AccountId>
+  node(id: string, journalDir?: string): Promise<Node>
+  restartRedis(): Promise<void>
+  stopRebuilder(): Promise<void>
+  startRebuilder(): void
+  stop(): Promise<void>
+}
+
+export async function startGateWorld(buckets = 1): Promise<GateWorld> {
+  const folder = await mkdtemp(join(tmpdir(), 'gate-'))
+  const dataDir = join(folder, 'redis')
+  let server = await startRedis({ dataDir })
+  const port = new URL(server.url).port
+  const database = await createTestDatabase()
+  const redis = new Redis(server.url, { retryStrategy: () => 50, maxRetriesPerRequest: null })
+  redis.on('error', () => undefined)
+  const gateRedis = new Redis(server.url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => 50,
+  })
+  gateRedis.on('error', () => undefined)
+  const gate = createRedisGate({ redis: gateRedis, buckets })
+  const { keeper, close } = openRedisGateKeeper({ url: server.url, buckets, log })
+  const nodes: Node[] = []
+  let stopRebuilder: (() => Promise<void>) | undefined
+
+  function startRebuilder(): void {
+    stopRebuilder = startRebuildGate({ db: database.db, keeper, gate, clock: systemClock, log })
+  }
+
+  startRebuilder()
+  return {
+    db: database.db,
+    gate,
+    keeper,
+    redis,
+    redisUrl: server.url,
+    folder,
+    async account(balanceMicro) {
+      const id = ids.make('acc')
+      await database.db
+        .insertInto('account')
+        .values({ id, kind: 'buyer_credit', owner: ids.make('usr'), balance: BigInt(balanceMicro), version: 1n })
+        .execute()
+      return id
+    },
+    async node(id, journalDir = join(folder, `journal-${id}`)) {
+      const node = await openNode({ id, redisUrl: server.url, journalDir, buckets })
+      nodes.push(node)
+      return node
+    },
+    async restartRedis() {
+      await server.stop()
+      server = await startRedis({ dataDir, extraConfig: { port } })
+    },
+    startRebuilder,
+    async stopRebuilder() {
+      await stopRebuilder?.()
+      stopRebuilder = undefined
+    },
+    async stop() {
+      await Promise.all(nodes.map((node) => node.drop()))
+      close()
+      await stopRebuilder?.()
+      redis.disconnect()
+      gateRedis.disconnect()
+      await database.drop()
+      await server.stop()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+type NodeOptions = { id: string; redisUrl: string; journalDir: string; buckets: number }
+
+async function openNode({ id, redisUrl, journalDir, buckets }: NodeOptions): Promise<Node> {
+  const boot = ids.ulid()
+  const journal = await openJournal({ dir: journalDir, node: id, boot, clock: systemClock, log })
+  const funds = openFunds({ url: redisUrl, node: id, buckets, clock: systemClock, log, journal })
+  let isOver = false
+  return {
+    id,
+    funds,
+    journal,
+    async drop() {
+      if (isOver) return
+      isOver = true
+      funds.gate.member.stop()
+      funds.gate.connection.close()
+      await journal.close()
+    },
+  }
+}
+
+export async function untilOpen(node: Node, deadlineMs = 5_000): Promise<void> {
+  await until(`${node.id} admits paid calls`, deadlineMs, () => node.funds.isOpen())
+}
+
+type Wish = {
+  want?: number
+  min?: number
+  ttlMs?: number
+  keyId?: KeyId
+  daily?: number
+  monthly?: number
+  rid?: RequestId
+}
+
+export function reserveRequest(account: AccountId, wish: Wish = {}): ReserveRequest {
+  const want = wish.want ?? 100
+  return {
+    rid: wish.rid ?? ids.requestId(),
+    account,
+    keyId: wish.keyId ?? null,
+    wantMicro: microUsd(want),
+    minMicro: microUsd(wish.min ?? want),
+    ttlMs: wish.ttlMs ?? 60_000,
+    caps: {
+      dailyMicro: wish.daily === undefined ? null : microUsd(wish.daily),
+      monthlyMicro: wish.monthly === undefined ? null : microUsd(wish.monthly),
+    },
+  }
+}
+
+/** A usage event of a successful call, as its bytes. */
+export function eventText(hold: Hold, chargeMicro: number, node: string): string {
+  const charge = microUsd(chargeMicro)
+  const feeBps = keptBps(500)
+  const { sellerNet, fee } = splitCharge(charge, feeBps)
+  const now = Date.now()
+  const event: Record<keyof UsageEvent, unknown> = {
+    v: 1,
+    rid: hold.rid,
+    startedAt: now - 100,
+    endedAt: now,
+    node,
+    account: hold.account,
+    keyId: hold.keyId,
+    rail: 'credit',
+    wire: 'chat',
+    endpoint: 'chat',
+    model: 'gpt-5-mini',
+    requestedModel: 'gpt-5-mini',
+    offer: 'ofr_1',
+    sellerAccount: 'acc_seller',
+    provider: 'sandbox-a',
+    servedBy: 'marketplace',
+    isStreamed: false,
+    outcome: 'succeeded',
+    errorCode: null,
+    finishReason: 'stop',
+    usage: { input: 10, output: 5 },
+    usageSource: 'reported',
+    anomalies: [],
+    priceVersion: 'test',
+    keptBps: 7_000,
+    feeBps: 500,
+    holdMicro: hold.grantedMicro.toString(),
+    chargeMicro: charge.toString(),
+    listMicro: charge.toString(),
+    sellerNetMicro: sellerNet.toString(),
+    feeMicro: fee.toString(),
+    ttftMs: 10,
+    streamMs: null,
+    overheadMs: 1,
+    attempts: [],
+    explanation: null,
+  }
+  return JSON.stringify(event)
+}
+
+/** The account's three figures and what is left to spend, as numbers. */
+export async function figures(gate: Gate, account: AccountId) {
+  const found = await gate.spendable(account)
+  if (found === undefined) return undefined
+  const { postedMicro, heldMicro, unpostedMicro } = found
+  return {
+    p: Number(postedMicro),
+    h: Number(heldMicro),
+    u: Number(unpostedMicro),
+    free: Number(subtractToZero(subtractToZero(postedMicro, heldMicro), unpostedMicro)),
+  }
+}

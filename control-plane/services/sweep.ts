@@ -24,9 +24,9 @@ export type SweepReport = { readonly expired: number; readonly posted: number; r
  * of the queue, which would flood after an outage), and tells the gate of balances it has not confirmed. Throws when
  * Postgres or the gate is away.
  */
-export async function sweepHolds(ctx: SweepCtx): Promise<SweepReport> {
+export async function sweepHolds(ctx: SweepCtx, unpostedAfterMs = UNPOSTED_AFTER_MS): Promise<SweepReport> {
   const expired = await expireHolds(ctx)
-  const posted = await postLeftBehind(ctx)
+  const posted = await postLeftBehind(ctx, unpostedAfterMs)
   const told = await drainAccountChanges(ctx)
   if (expired + posted > 0) ctx.log.warn({ expired, posted }, 'the sweeper finished calls that nobody else did')
   return { expired, posted, told }
@@ -43,8 +43,8 @@ async function expireHolds(ctx: SweepCtx): Promise<number> {
 }
 
 /** Posts captures older than the queue's patience; those that are booked already are only acknowledged. */
-async function postLeftBehind(ctx: SweepCtx): Promise<number> {
-  const events = await ctx.gate.unposted(UNPOSTED_AFTER_MS, MAX_UNPOSTED)
+async function postLeftBehind(ctx: SweepCtx, olderThanMs: number): Promise<number> {
+  const events = await ctx.gate.unposted(olderThanMs, MAX_UNPOSTED)
   let settled = 0
   for (let start = 0; start < events.length; start += POST_BATCH) {
     const batch = { events: events.slice(start, start + POST_BATCH), source: 'sweeper' }

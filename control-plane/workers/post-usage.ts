@@ -14,8 +14,10 @@ const MAX_CRASHES = 5
 const FIRST_DELAY_MS = SECOND
 const MAX_DELAY_MS = 30 * SECOND
 
+type PostingPlane = Pick<WorkerPlane, 'db' | 'gate' | 'log' | 'clock' | 'redisUrl'>
+
 /** Posts the usage batches of the queue. A batch that cannot be posted now is tried again for ever, ever more slowly. */
-export function startPostUsage(plane: WorkerPlane): RunningWorker {
+export function startPostUsage(plane: PostingPlane): RunningWorker {
   return consume(plane, {
     queue: QUEUES.usage,
     concurrency: CONCURRENCY,
@@ -32,7 +34,7 @@ export function startPostUsage(plane: WorkerPlane): RunningWorker {
   })
 }
 
-async function processBatch(plane: WorkerPlane, job: Job): Promise<void> {
+async function processBatch(plane: PostingPlane, job: Job): Promise<void> {
   const data: unknown = job.data
   const batch = UsageBatchSchema.safeParse(data)
   if (!batch.success) {

@@ -12,7 +12,10 @@ type QueueWorker = {
 }
 
 /** Consumes a queue. Finished jobs go, failed ones stay to be looked at; neither is ever the only copy of anything. */
-export function consume(plane: WorkerPlane, { queue, concurrency, process }: QueueWorker): RunningWorker {
+export function consume(
+  plane: Pick<WorkerPlane, 'log' | 'redisUrl'>,
+  { queue, concurrency, process }: QueueWorker,
+): RunningWorker {
   const worker = new Worker(queue, process, {
     // A worker waits for its server for ever; commands must not give up while it is away.
     connection: { url: plane.redisUrl.reveal(), maxRetriesPerRequest: null },

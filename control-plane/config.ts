@@ -69,3 +69,10 @@ export function readConfig(environment: Environment = process.env): Config {
     logLevel: found.LOG_LEVEL,
   }
 }
+
+/** The one variable that a migration needs. Throws an Error when it is missing. */
+export function readDatabaseUrl(environment: Environment = process.env): Secret {
+  const parsed = Variables.shape.DATABASE_URL.safeParse(environment['DATABASE_URL'])
+  if (!parsed.success) throw new Error('DATABASE_URL is a postgres:// URL and required')
+  return new Secret(parsed.data)
+}

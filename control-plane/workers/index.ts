@@ -1,5 +1,8 @@
 import { startMonthPartitions } from './month-partitions.ts'
 import { startPostUsage } from './post-usage.ts'
+import { startReconcileSnapshot, startWatchStore } from './publish-snapshot.ts'
+import { startPurgeOperations } from './purge-operations.ts'
+import { startStoreHealth } from './store-health.ts'
 import { startCompareBalances, startSweepHolds } from './sweep-holds.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
@@ -9,6 +12,10 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startSweepHolds,
   startCompareBalances,
   startMonthPartitions,
+  startWatchStore,
+  startReconcileSnapshot,
+  startStoreHealth,
+  startPurgeOperations,
 ]
 
 /** Starts all workers of this process; `stop` ends them together and waits for what they have in hand. */

@@ -1,0 +1,93 @@
+import type { TRPC_ERROR_CODE_KEY } from '@trpc/server'
+import { SECOND } from '#shared/clock.ts'
+import type { AppError, ErrorCode } from '#shared/errors.ts'
+import { toSnakeName } from './case.ts'
+
+/** Which envelope a REST path answers errors in: the buyer's /v1 one, or the seller's. */
+export type Envelope = 'v1' | 'seller'
+
+export type RestError = {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: object
+}
+
+/** An error as a REST answer. */
+export function toRestError(error: AppError, envelope: Envelope, requestId: string): RestError {
+  return {
+    status: error.status,
+    headers: retryHeaders(error),
+    body: envelope === 'seller' ? sellerBody(error, requestId) : v1Body(error, requestId),
+  }
+}
+
+function sellerBody({ code, message, detail, param }: AppError, requestId: string): object {
+  const facts = param === undefined ? detail : { param: toSnakeName(param), ...detail }
+  const hasFacts = Object.keys(facts).length > 0
+  return { error: { code, message, ...(hasFacts ? { detail: facts } : {}) }, request_id: requestId }
+}
+
+function v1Body(error: AppError, requestId: string): object {
+  const { type, code, message, detail, param } = error
+  const named = param === undefined ? {} : { param: toSnakeName(param) }
+  return { error: { ...detail, type, code, message, ...named, request_id: requestId }, request_id: requestId }
+}
+
+function retryHeaders({ retryAfterSeconds, detail }: AppError): Record<string, string> {
+  const resetsAt = detail['resets_at']
+  return {
+    ...(retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }),
+    ...(typeof resetsAt === 'number' ? { 'x-ratelimit-reset': String(Math.ceil(resetsAt / SECOND)) } : {}),
+  }
+}
+
+/** What GraphQL puts beside the message of an error. */
+export function toGraphQLExtensions(error: AppError, requestId: string): Record<string, unknown> {
+  const { code, status, detail, param, retryAfterSeconds } = error
+  return {
+    code,
+    status,
+    request_id: requestId,
+    ...(param === undefined ? {} : { param }),
+    ...(Object.keys(detail).length === 0 ? {} : { detail }),
+    ...(retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }),
+  }
+}
+
+/** tRPC's word for each HTTP status of the error table: the client sees our own code beside it. */
+const TRPC_CODES: { readonly [Status in number]?: TRPC_ERROR_CODE_KEY } = {
+  400: 'BAD_REQUEST',
+  401: 'UNAUTHORIZED',
+  402: 'PAYMENT_REQUIRED',
+  403: 'FORBIDDEN',
+  404: 'NOT_FOUND',
+  405: 'METHOD_NOT_SUPPORTED',
+  409: 'CONFLICT',
+  410: 'PRECONDITION_FAILED',
+  413: 'PAYLOAD_TOO_LARGE',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
+  429: 'TOO_MANY_REQUESTS',
+  502: 'BAD_GATEWAY',
+  503: 'SERVICE_UNAVAILABLE',
+  504: 'GATEWAY_TIMEOUT',
+}
+
+export function toTrpcCode(error: AppError): TRPC_ERROR_CODE_KEY {
+  return TRPC_CODES[error.status] ?? 'INTERNAL_SERVER_ERROR'
+}
+
+/** The code by which a door that speaks of itself (a body too large, a path unknown) names its refusal. */
+export function codeOfStatus(status: number): ErrorCode {
+  switch (status) {
+    case 404:
+      return 'not_found'
+    case 405:
+      return 'method_not_allowed'
+    case 413:
+      return 'request_too_large'
+    case 415:
+      return 'unsupported_media_type'
+    default:
+      return status >= 400 && status < 500 ? 'invalid_request' : 'internal_error'
+  }
+}

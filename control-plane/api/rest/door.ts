@@ -1,0 +1,79 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Ctx } from '#control-plane/operation.ts'
+import type { LimitState } from '#control-plane/ports/limiter.ts'
+import { SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import { actorOf, idempotencyKeyOf } from '../caller.ts'
+import type { Envelope } from '../errors.ts'
+import { BUYER_ROWS } from './buyer.ts'
+import type { RestRow } from './route.ts'
+import { SELLER_ROWS } from './seller.ts'
+
+const ROWS: readonly RestRow[] = [...SELLER_ROWS, ...BUYER_ROWS]
+
+/** Mounts the REST door. Errors go to the server's one boundary. */
+export function mountRest(server: FastifyInstance, ctx: Ctx): void {
+  for (const row of ROWS) {
+    server.route({
+      method: row.method,
+      url: row.path,
+      handler: async (request, reply) => {
+        const body = await row.serve(ctx, {
+          actor: await actorOf(ctx, request),
+          params: readParams(request),
+          query: readQuery(request),
+          body: request.body,
+          idempotencyKey: idempotencyKeyOf(request),
+          onLimit: (state) => sendLimit(reply, state),
+        })
+        reply.status(row.status)
+        return row.status === 204 ? null : body
+      },
+    })
+  }
+}
+
+/** The methods that a path answers to, for a 405; undefined for a path that is no row. */
+export function methodsOf(path: string): string[] | undefined {
+  const methods = ROWS.filter((row) => fits(row.path, path)).map((row) => row.method)
+  return methods.length === 0 ? undefined : [...new Set(methods)]
+}
+
+/** The envelope that errors on a path go out in, known or not. */
+export function envelopeOf(path: string): Envelope {
+  return path.startsWith('/v1/seller') ? 'seller' : 'v1'
+}
+
+function fits(pattern: string, path: string): boolean {
+  const wanted = pattern.split('/')
+  const given = path.split('/')
+  return (
+    wanted.length === given.length &&
+    wanted.every((part, at) => (part.startsWith(':') ? given[at] !== '' : part === given[at]))
+  )
+}
+
+function readParams({ params }: FastifyRequest): Record<string, string> {
+  return Object.fromEntries(textEntries(params))
+}
+
+function readQuery({ query }: FastifyRequest): Record<string, string> {
+  if (typeof query !== 'object' || query === null) return {}
+  for (const [name, value] of Object.entries(query)) {
+    if (typeof value !== 'string') {
+      throw new AppError('invalid_request', { message: 'A query field is given once.', param: name })
+    }
+  }
+  return Object.fromEntries(textEntries(query))
+}
+
+function textEntries(from: unknown): [string, string][] {
+  if (typeof from !== 'object' || from === null) return []
+  return Object.entries(from).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+}
+
+function sendLimit(reply: FastifyReply, state: LimitState): void {
+  reply.header('x-ratelimit-limit', state.limit)
+  reply.header('x-ratelimit-remaining', state.remaining)
+  reply.header('x-ratelimit-reset', Math.ceil(state.resetsAt / SECOND))
+}

@@ -1,0 +1,28 @@
+import type { CreatedKey, KeyView } from '#control-plane/services/key-views.ts'
+import { toSnakeBody } from '../case.ts'
+
+/** A key in a list: `expires_at` only where one was set, the terms of a buyer key beside the rest. */
+export function writeKey(key: KeyView): object {
+  const { id, keyPrefix, label, createdAt, lastUsedAt, revokedAt, expiresAt, terms } = key
+  return {
+    id,
+    key_prefix: keyPrefix,
+    label,
+    created_at: createdAt,
+    last_used_at: lastUsedAt,
+    revoked_at: revokedAt,
+    ...(expiresAt === null ? {} : { expires_at: expiresAt }),
+    ...asObject(toSnakeBody(terms)),
+  }
+}
+
+/** A new key: the key itself under both of its names, in the first answer only. */
+export function writeCreatedKey(created: CreatedKey): object {
+  const { secret, wallet, keyType } = created
+  const shown = secret === null ? {} : { key: secret.reveal(), api_key: secret.reveal() }
+  return { ...shown, ...writeKey(created), key_type: keyType, wallet }
+}
+
+function asObject(value: unknown): object {
+  return typeof value === 'object' && value !== null ? value : {}
+}

@@ -1,0 +1,67 @@
+import type { z } from 'zod'
+import type { Actor } from '#control-plane/actor.ts'
+import type { Access, Ctx, Operation } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation.ts'
+import type { LimitState } from '#control-plane/ports/limiter.ts'
+import { toCamelFields, toSnakeBody } from '../case.ts'
+import type { Envelope } from '../errors.ts'
+
+/** What a REST request brings, already authenticated. */
+export type RestRequest = {
+  readonly actor: Actor
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, unknown>>
+  readonly body: unknown
+  readonly idempotencyKey: string | undefined
+  onLimit(state: LimitState): void
+}
+
+/** One row of the REST surface. */
+export type RestRow = {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly path: string
+  readonly envelope: Envelope
+  /** Status of a good answer; 204 has no body. */
+  readonly status: number
+  readonly serve: (ctx: Ctx, request: RestRequest) => Promise<unknown>
+}
+
+type Spec<A extends Access, Input extends z.ZodType, Output> = {
+  readonly method: RestRow['method']
+  readonly path: string
+  readonly envelope: Envelope
+  readonly status?: number
+  readonly operation: Operation<A, Input, Output>
+  /** Query fields that are numbers. */
+  readonly numbers?: readonly string[]
+  /** The body of a good answer; the output in snake_case when left out. */
+  readonly write?: (output: Output) => unknown
+}
+
+/** A row that calls one operation: the query of a GET or the body of the rest, with the path's variables, is its input. */
+export function restRow<A extends Access, Input extends z.ZodType, Output>(spec: Spec<A, Input, Output>): RestRow {
+  const { method, path, envelope, operation, write = toSnakeBody } = spec
+  return {
+    method,
+    path,
+    envelope,
+    status: spec.status ?? 200,
+    serve: async (ctx, request) => {
+      const given = method === 'GET' ? readNumbers(request.query, spec.numbers ?? []) : (request.body ?? {})
+      const fields = toCamelFields(given)
+      const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields)
+      const input = isObject ? { ...fields, ...request.params } : fields
+      const { idempotencyKey, onLimit } = request
+      return write(await invoke(ctx, request.actor, operation, input, { idempotencyKey, onLimit }))
+    },
+  }
+}
+
+function readNumbers(query: RestRequest['query'], numbers: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(query).map(([name, value]) => [
+      name,
+      numbers.includes(name) && typeof value === 'string' && /^-?\d{1,15}$/.test(value) ? Number(value) : value,
+    ]),
+  )
+}

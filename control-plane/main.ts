@@ -1,0 +1,74 @@
+import { SECOND } from '#shared/clock.ts'
+import { readConfig } from './config.ts'
+import type { ControlPlane } from './plane.ts'
+import { createControlPlane } from './plane.ts'
+import { createHealthServer, createServer } from './server.ts'
+
+/** How long a process may take to end what it has in hand. */
+const STOP_LIMIT_MS = 20 * SECOND
+const CONNECT_WAIT_MS = 5 * SECOND
+
+const ROLES = { server: runServer, worker: runWorker } as const
+
+/** Ends one part of the process. */
+type Stop = () => Promise<void>
+
+async function runServer(plane: ControlPlane): Promise<Stop> {
+  const server = await createServer(plane)
+  await server.listen({ host: plane.config.host, port: plane.config.port })
+  plane.log.info({ addresses: server.addresses() }, 'the control plane listens')
+  return async () => {
+    plane.drain()
+    await server.close()
+  }
+}
+
+async function runWorker(plane: ControlPlane): Promise<Stop> {
+  const health = createHealthServer(plane)
+  await health.listen({ host: plane.config.host, port: plane.config.port })
+  const stopWorkers = plane.startWorkers()
+  plane.log.info({ addresses: health.addresses() }, 'the workers work')
+  return async () => {
+    plane.drain()
+    await stopWorkers()
+    await health.close()
+  }
+}
+
+async function main(role: string | undefined): Promise<void> {
+  if (role !== 'server' && role !== 'worker') throw new Error(`the role is one of: ${Object.keys(ROLES).join(', ')}`)
+  const plane = createControlPlane(readConfig())
+  await plane.connected(CONNECT_WAIT_MS)
+  const stop = await ROLES[role](plane)
+  let isStopping = false
+  const end = async (signal: string) => {
+    if (isStopping) return
+    isStopping = true
+    plane.log.info({ signal }, 'ending')
+    const limit = setTimeout(() => {
+      plane.log.error('the process did not end in time')
+      process.exit(1)
+    }, STOP_LIMIT_MS)
+    await stop()
+    await plane.close()
+    clearTimeout(limit)
+    process.exit(0)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      end(signal).catch((error: unknown) => {
+        plane.log.error({ err: error }, 'the process did not end cleanly')
+        process.exit(1)
+      })
+    })
+  }
+  process.on('unhandledRejection', (error) => {
+    plane.log.fatal({ err: error }, 'a rejection was not handled')
+    process.exit(1)
+  })
+}
+
+main(process.argv[2]).catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : 'the control plane did not start'}\n`)
+  process.exit(1)
+})

@@ -1,0 +1,114 @@
+import { parseArgs } from 'node:util'
+import type { z } from 'zod'
+import { SECOND } from '#shared/clock.ts'
+import { toAppError } from '#shared/errors.ts'
+import { Secret } from '#shared/secret.ts'
+import { machineOperator } from './actor.ts'
+import { toCamelName } from './api/case.ts'
+import { readConfig } from './config.ts'
+import type { Operation } from './operation.ts'
+import { invoke } from './operation.ts'
+import type { ControlPlane } from './plane.ts'
+import { createControlPlane } from './plane.ts'
+import { openRedisGateKeeper } from './ports/redis-gate-keeper.ts'
+import type { GateStatus } from './services/gate-status.ts'
+import { readGateStatus } from './services/gate-status.ts'
+import { grantCredit } from './services/ledger.ts'
+import { createManagementKey, createUser } from './services/users.ts'
+
+const CONNECT_WAIT_MS = 3 * SECOND
+
+type Command = {
+  readonly usage: string
+  readonly run: (plane: ControlPlane, options: Readonly<Record<string, string>>) => Promise<unknown>
+}
+
+/** A command that invokes one operation; `read` turns the option texts into its input. */
+function command<Input extends z.ZodType, Output>(
+  usage: string,
+  operation: Operation<'operator', Input, Output>,
+  read: (options: Readonly<Record<string, string>>) => unknown = (options) => options,
+): Command {
+  return {
+    usage,
+    run: (plane, options) => invoke(plane, machineOperator('command line'), operation, read(options)),
+  }
+}
+
+async function readStatus(plane: ControlPlane): Promise<GateStatus> {
+  const { redisUrl, moneyBuckets } = plane.config
+  const { keeper, close } = openRedisGateKeeper({ url: redisUrl.reveal(), buckets: moneyBuckets, log: plane.log })
+  try {
+    return await readGateStatus({ db: plane.db, keeper })
+  } finally {
+    close()
+  }
+}
+
+/** What an operator can do on the machine. */
+const COMMANDS: Readonly<Record<string, Command>> = {
+  'credit:grant': command(
+    '--wallet 0x… (or --account acc_…) --usd 5 --ticket T [--source promo|fiat] [--note text]',
+    grantCredit,
+    ({ usd, ...rest }) => ({ ...rest, amountUsd: usd }),
+  ),
+  'user:create': command('--wallet 0x… [--label text] [--keys buyer,seller]', createUser, ({ keys, ...rest }) => ({
+    ...rest,
+    ...(keys === undefined ? {} : { keys: keys.split(',') }),
+  })),
+  'management-key:create': command('--label text --scope org|operator', createManagementKey),
+  'gate:status': { usage: '', run: readStatus },
+}
+
+/** The options after a command as texts: `--some-thing value` is `someThing`. Throws for anything else. */
+function readOptions(args: readonly string[]): Record<string, string> {
+  const names = args.filter((arg) => /^--[a-z-]+/.test(arg)).map((arg) => arg.slice(2).split('=', 1)[0] ?? '')
+  const options = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]))
+  const { values } = parseArgs({ args: [...args], options, strict: true, allowPositionals: false })
+  const given: Record<string, string> = {}
+  for (const [name, value] of Object.entries(values)) {
+    if (typeof value === 'string') given[toCamelName(name.replaceAll('-', '_'))] = value
+  }
+  return given
+}
+
+/** Prints what a command answered. Here, on the operator's own terminal, a new key is shown. */
+function print(value: unknown): void {
+  const shown = JSON.stringify(revealed(value), null, 2)
+  process.stdout.write(`${shown}\n`)
+}
+
+function revealed(value: unknown): unknown {
+  if (value instanceof Secret) return value.reveal()
+  if (typeof value === 'bigint') return value.toString()
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(revealed)
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, revealed(part)]))
+}
+
+async function main([name = 'help', ...args]: readonly string[]): Promise<void> {
+  const chosen = COMMANDS[name]
+  if (chosen === undefined) {
+    const lines = Object.entries(COMMANDS).map(([known, { usage }]) => `  ${known} ${usage}`.trimEnd())
+    process.stdout.write(`npm run operator -- <command> [options]\n${lines.join('\n')}\n`)
+    if (name !== 'help') process.exitCode = 1
+    return
+  }
+  const plane = createControlPlane({ ...readConfig(), databasePool: 2 })
+  try {
+    await plane.connected(CONNECT_WAIT_MS)
+    print(await chosen.run(plane, readOptions(args)))
+  } catch (error) {
+    const { code, message, param, detail, cause } = toAppError(error)
+    print({ error: { code, message, param, detail } })
+    if (code === 'internal_error') plane.log.error({ err: cause }, 'the command failed')
+    process.exitCode = 1
+  } finally {
+    await plane.close()
+  }
+}
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  process.stderr.write(`${error instanceof Error ? error.message : 'the command failed'}\n`)
+  process.exitCode = 1
+})

@@ -1,0 +1,155 @@
+import { hostname } from 'node:os'
+import { Redis } from 'ioredis'
+import { sql } from 'kysely'
+import type { Clock } from '#shared/clock.ts'
+import { SECOND, systemClock } from '#shared/clock.ts'
+import { createIds } from '#shared/ids.ts'
+import { createLogger } from '#shared/logger.ts'
+import type { Config } from './config.ts'
+import { createDatabase } from './db/database.ts'
+import type { Ctx, RateLimits, Settings } from './operation.ts'
+import { createProviderProbe } from './ports/provider-probe.ts'
+import { createRedisGate } from './ports/redis-gate.ts'
+import { openRedisGateKeeper } from './ports/redis-gate-keeper.ts'
+import { createRedisLimiter } from './ports/redis-limiter.ts'
+import { createRedisOfferState } from './ports/redis-offer-state.ts'
+import { createRedisPublisher } from './ports/redis-publisher.ts'
+import { drainAccountChanges } from './services/ledger.ts'
+import { startWorkers } from './workers/index.ts'
+import { startRebuildGate } from './workers/rebuild-gate.ts'
+import type { WorkerPlane } from './workers/worker.ts'
+
+/** Longest wait for one command of Redis, and between two tries to reach it. */
+const REDIS_COMMAND_TIMEOUT_MS = 2 * SECOND
+const REDIS_RETRY_MS = 200
+const READY_POLL_MS = 10
+
+/** Abuse limits by default: seller and buyer accounts alike. */
+const RATE_LIMITS: RateLimits = {
+  read: { perKey: 60, perWallet: null },
+  write: { perKey: 30, perWallet: 200 },
+  probe: { perKey: 5, perWallet: null },
+  challenge: { perKey: 10, perWallet: null },
+}
+/** What the data plane grants a key whose record says nothing else. */
+const KEY_RATE_PER_MINUTE = 600
+const KEY_IN_FLIGHT = 200
+
+export type Readiness = { readonly isReady: boolean; readonly parts: Readonly<Record<string, boolean>> }
+
+/** One process of the control plane with its parts. */
+export type ControlPlane = WorkerPlane & {
+  readonly config: Config
+  /** Whether the process can serve, part by part. */
+  readiness(): Promise<Readiness>
+  /** Waits until Redis answers, at most so long; without it the plane starts as well. */
+  connected(timeoutMs: number): Promise<boolean>
+  /** Not ready from now on: a load balancer sends nothing more. */
+  drain(): void
+  /** Starts all background work; the answer ends it and waits for what is in hand. */
+  startWorkers(): () => Promise<void>
+  close(): Promise<void>
+}
+
+/** Parts that tests and the development network replace. */
+export type Overrides = Partial<Omit<Ctx, 'settings' | 'db'>> & { readonly settings?: Partial<Settings> }
+
+/** Puts the control plane together. Nothing of it needs Postgres or Redis to be there yet. */
+export function createControlPlane(config: Config, overrides: Overrides = {}): ControlPlane {
+  const clock: Clock = overrides.clock ?? systemClock
+  const log = overrides.log ?? createLogger('control-plane', config.logLevel)
+  const onIdleError = (error: Error) => log.warn({ err: error }, 'a connection to Postgres broke')
+  const db = createDatabase(config.databaseUrl.reveal(), { max: config.databasePool, onIdleError })
+  const money = connect(config.redisUrl.reveal(), log)
+  const cache = connect(config.redisCacheUrl.reveal(), log)
+  const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams })
+  const ctx: Ctx = {
+    db,
+    clock,
+    log,
+    ids: overrides.ids ?? createIds(clock),
+    gate: overrides.gate ?? createRedisGate({ redis: money, buckets: config.moneyBuckets }),
+    publisher: overrides.publisher ?? createRedisPublisher(cache),
+    probe: overrides.probe ?? provider.probe,
+    limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
+    offerState: overrides.offerState ?? createRedisOfferState({ money, cache }, clock),
+    settings: { ...settingsOf(config), ...overrides.settings },
+  }
+  let isDraining = false
+  const plane: WorkerPlane = {
+    ...ctx,
+    redisUrl: config.redisUrl,
+    workerId: `${hostname()}-${process.pid}-${ctx.ids.ulid()}`,
+  }
+  const isConnected = () => money.status === 'ready' && cache.status === 'ready'
+
+  return {
+    ...plane,
+    config,
+    async readiness() {
+      const database = await sql`select 1`.execute(db).then(
+        () => true,
+        () => false,
+      )
+      return { isReady: database && !isDraining, parts: { database, redis: isConnected(), draining: isDraining } }
+    },
+    async connected(timeoutMs) {
+      const until = performance.now() + timeoutMs
+      while (!isConnected() && performance.now() < until) {
+        await new Promise((resolve) => setTimeout(resolve, READY_POLL_MS))
+      }
+      return isConnected()
+    },
+    drain: () => {
+      isDraining = true
+    },
+    startWorkers: () => startBackground(plane, config),
+    async close() {
+      money.disconnect()
+      cache.disconnect()
+      await Promise.all([db.destroy(), provider.close()])
+    },
+  }
+}
+
+function settingsOf(config: Config): Settings {
+  return {
+    keyPepper: config.keyPepper,
+    fingerprintPepper: config.fingerprintPepper,
+    keyRing: config.keyRing,
+    outbound: { allowsLoopback: config.allowsLoopbackUpstreams },
+    platformFeeBps: config.platformFeeBps,
+    keyRatePerMinute: KEY_RATE_PER_MINUTE,
+    keyInFlight: KEY_IN_FLIGHT,
+    rateLimits: RATE_LIMITS,
+  }
+}
+
+/** A connection that refuses commands while Redis is away rather than keep callers waiting. */
+function connect(url: string, log: Ctx['log']): Redis {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 0,
+    commandTimeout: REDIS_COMMAND_TIMEOUT_MS,
+    retryStrategy: () => REDIS_RETRY_MS,
+  })
+  redis.on('error', (error) => log.debug({ err: error }, 'Redis is out of reach'))
+  return redis
+}
+
+function startBackground(plane: WorkerPlane, config: Config): () => Promise<void> {
+  const { keeper, close } = openRedisGateKeeper({
+    url: config.redisUrl.reveal(),
+    buckets: config.moneyBuckets,
+    log: plane.log,
+  })
+  const workers = startWorkers(plane)
+  const afterOpen = async () => {
+    await drainAccountChanges(plane)
+  }
+  const stopRebuild = startRebuildGate({ ...plane, keeper, afterOpen })
+  return async () => {
+    await Promise.all([workers.stop(), stopRebuild()])
+    close()
+  }
+}

@@ -1,0 +1,133 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { fastify } from 'fastify'
+import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { SECOND } from '#shared/clock.ts'
+import type { ErrorDetail } from '#shared/errors.ts'
+import { AppError, toAppError } from '#shared/errors.ts'
+import { codeOfStatus, toRestError } from './api/errors.ts'
+import { acceptJsonOnly } from './api/json-body.ts'
+import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
+import type { ControlPlane } from './plane.ts'
+
+const BODY_LIMIT = 1_024 * 1_024
+const MAX_PATH_PART = 2_048
+const HEADERS_TIMEOUT_MS = 10 * SECOND
+const REQUEST_TIMEOUT_MS = 30 * SECOND
+const KEEP_ALIVE_MS = 65 * SECOND
+
+/** The control plane's server: the doors, health and metrics. `plane` outlives it and is closed by its owner. */
+export async function createServer(plane: ControlPlane): Promise<FastifyInstance> {
+  const server = fastify({
+    bodyLimit: BODY_LIMIT,
+    genReqId: () => plane.ids.requestId(),
+    requestIdHeader: false,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: HEADERS_TIMEOUT_MS },
+    routerOptions: { maxParamLength: MAX_PATH_PART },
+    exposeHeadRoutes: false,
+    forceCloseConnections: 'idle',
+  })
+  acceptJsonOnly(server)
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.header('cache-control', 'no-store')
+  })
+  server.setErrorHandler((error, request, reply) => sendError(plane, { error, request, reply }))
+  server.setNotFoundHandler((request, reply) => {
+    const methods = methodsOf(pathOf(request))
+    if (methods === undefined) throw new AppError('not_found')
+    reply.header('allow', methods.join(', '))
+    throw new AppError('method_not_allowed')
+  })
+  mountHealth(server, plane)
+  mountMetrics(server)
+  mountRest(server, plane)
+  return server
+}
+
+/** A server for a process without doors: health and metrics only. */
+export function createHealthServer(plane: ControlPlane): FastifyInstance {
+  const server = fastify({ forceCloseConnections: 'idle', exposeHeadRoutes: false })
+  mountHealth(server, plane)
+  mountMetrics(server)
+  return server
+}
+
+function pathOf(request: FastifyRequest): string {
+  return request.url.split('?', 1)[0] ?? request.url
+}
+
+type Failure = { readonly error: unknown; readonly request: FastifyRequest; readonly reply: FastifyReply }
+
+/** The one boundary: whatever was thrown becomes an envelope, and only our own side's failures are logged as such. */
+function sendError(plane: ControlPlane, { error, request, reply }: Failure): FastifyReply {
+  const known = isFrameworkError(error) ? new AppError(codeOfStatus(error.statusCode), { cause: error }) : error
+  const appError = asUnavailable(toAppError(known))
+  const facts = { err: appError, request_id: request.id, path: request.routeOptions.url, method: request.method }
+  if (appError.status >= 500) plane.log.error(facts, 'a request failed')
+  else plane.log.debug(facts, 'a request was refused')
+  const { status, headers, body } = toRestError(appError, envelopeOf(pathOf(request)), request.id)
+  return reply.status(status).headers(headers).send(body)
+}
+
+function isFrameworkError(error: unknown): error is FastifyError & { statusCode: number } {
+  return (
+    error instanceof Error &&
+    !(error instanceof AppError) &&
+    'code' in error &&
+    typeof error.code === 'string' &&
+    error.code.startsWith('FST_') &&
+    'statusCode' in error &&
+    typeof error.statusCode === 'number'
+  )
+}
+
+const NO_DETAIL: ErrorDetail = {}
+
+/** A database that is briefly away is our side's pause, not a fault of the request. */
+function asUnavailable(error: AppError): AppError {
+  const { cause } = error
+  if (error.code !== 'internal_error' || !(cause instanceof Error) || !('code' in cause)) return error
+  const isAway =
+    typeof cause.code === 'string' && /^(ECONNREFUSED|ECONNRESET|57P0[123]|53300|08\w{3})$/.test(cause.code)
+  return isAway ? new AppError('service_unavailable', { cause, retryAfterSeconds: 1, detail: NO_DETAIL }) : error
+}
+
+function mountHealth(server: FastifyInstance, plane: ControlPlane): void {
+  server.get('/health/live', async () => ({ status: 'ok' }))
+  server.get('/health/ready', async (_request, reply) => {
+    const readiness = await plane.readiness()
+    reply.status(readiness.isReady ? 200 : 503)
+    return { status: readiness.isReady ? 'ok' : 'unavailable', ...readiness.parts }
+  })
+}
+
+function mountMetrics(server: FastifyInstance): void {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry })
+  const labelNames = ['method', 'route', 'status'] as const
+  const requests = new Counter({
+    name: 'control_requests_total',
+    help: 'Requests by route and status',
+    labelNames,
+    registers: [registry],
+  })
+  const seconds = new Histogram({
+    name: 'control_request_seconds',
+    help: 'Duration of requests by route and status',
+    labelNames,
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10],
+    registers: [registry],
+  })
+  server.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'unknown'
+    const labels = { method: request.method, route, status: String(reply.statusCode) }
+    requests.inc(labels)
+    seconds.observe(labels, reply.elapsedTime / SECOND)
+  })
+  server.get('/metrics', async (_request, reply) => {
+    reply.header('content-type', registry.contentType)
+    return registry.metrics()
+  })
+}

@@ -1,0 +1,37 @@
+import { SECOND } from '#shared/clock.ts'
+import { drainKeyChanges, restoreKeyStore } from '../services/key-store.ts'
+import { isSnapshotWhole, reconcileSnapshot } from '../services/snapshot.ts'
+import type { RunningWorker, WorkerPlane } from './worker.ts'
+import { repeat } from './worker.ts'
+
+/** How long a revocation that could not be pushed, or a store that was emptied, may stay unnoticed. */
+const WATCH_EVERY_MS = SECOND
+const RECONCILE_EVERY_MS = 30 * SECOND
+
+/** Publishes keys that wait, and refills a store that lost its memory. */
+export function startWatchStore(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'watch-store',
+    everyMs: WATCH_EVERY_MS,
+    run: async () => {
+      const wasEmpty = await restoreKeyStore(plane)
+      await drainKeyChanges(plane)
+      if (wasEmpty) plane.log.info('the key store was empty and is filled')
+      if (await isSnapshotWhole(plane)) return
+      const published = await reconcileSnapshot(plane)
+      plane.log.info({ documents: published.length }, 'the snapshot was not whole and is published')
+    },
+  })
+}
+
+/** Compares every document with Postgres: prices whose time has come, and what a failed publication left behind. */
+export function startReconcileSnapshot(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'reconcile-snapshot',
+    everyMs: RECONCILE_EVERY_MS,
+    run: async () => {
+      const published = await reconcileSnapshot(plane)
+      if (published.length > 0) plane.log.info({ documents: published }, 'documents were behind and are published')
+    },
+  })
+}

@@ -15,6 +15,8 @@ export type Address = { readonly host: string; readonly port: number }
 export type NetworkPorts = {
   readonly dataPlane: number
   readonly controlPlane: number
+  /** Where the worker tells its health. */
+  readonly worker: number
   /** By provider id; the same on every start of a home while they are free, because offers name them. */
   readonly providers: ReadonlyMap<string, Address>
 }
@@ -27,6 +29,14 @@ export type PortWishes = {
   readonly file: string
 }
 
+/** The remembered addresses of the providers, by id. */
+export function readProviderAddresses(file: string): ReadonlyMap<string, Address> {
+  return new Map(Object.entries(KeptSchema.parse(JSON.parse(readFileSync(file, 'utf8')))))
+}
+
+/** Where a home remembers them, by the name inside it. */
+export const PROVIDERS_FILE = 'providers.json'
+
 /** Picks the ports of a network. Throws an AppError when the port asked for is taken. */
 export async function choosePorts(wishes: PortWishes): Promise<NetworkPorts> {
   const first = wishes.first ?? DEFAULT_PORT
@@ -37,8 +47,9 @@ export async function choosePorts(wishes: PortWishes): Promise<NetworkPorts> {
   const dataPlane = isFree ? first : await findFreePort()
   const next = dataPlane + 1
   const controlPlane = (await isPortFree(next)) ? next : await findFreePort()
+  const worker = await findFreePort()
   const providers = await providerAddresses(wishes, first + PROVIDER_OFFSET)
-  return { dataPlane, controlPlane, providers }
+  return { dataPlane, controlPlane, worker, providers }
 }
 
 async function providerAddresses(wishes: PortWishes, port: number): Promise<ReadonlyMap<string, Address>> {

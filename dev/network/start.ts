@@ -7,7 +7,7 @@ import type { Crew, Running } from './crew.ts'
 import { planeEnvironment, urlsOf } from './environment.ts'
 import type { Home } from './home.ts'
 import type { NetworkPorts } from './ports.ts'
-import { choosePorts } from './ports.ts'
+import { choosePorts, PROVIDERS_FILE } from './ports.ts'
 import { runProgram, startProgram, tailOf } from './programs.ts'
 import type { Sandbox } from './sandbox-file.ts'
 import { keepSecrets } from './secrets.ts'
@@ -41,7 +41,7 @@ export async function startNetwork(options: StartOptions): Promise<Sandbox> {
   const ports = await choosePorts({
     first: options.port,
     providers: readSandboxProviders(),
-    file: home.path('providers.json'),
+    file: home.path(PROVIDERS_FILE),
   })
   const providers = startProviders(options, ports)
   const [databaseUrl, redisUrl] = await Promise.all([databaseOf(options), redisOf(options), providers])
@@ -59,11 +59,15 @@ export async function startNetwork(options: StartOptions): Promise<Sandbox> {
   await Promise.all([
     dataPlane,
     startPlane(options, 'control_plane', ['control-plane/main.ts', 'server'], controlEnv),
-    startPlane(options, 'worker', ['control-plane/main.ts', 'worker'], { ...env, PORT: '0' }),
+    startPlane(options, 'worker', ['control-plane/main.ts', 'worker'], {
+      ...env,
+      PORT: String(ports.worker),
+    }),
     run('seed', ['dev/seed/main.ts']),
   ])
   await Promise.all([
     waitForReady(options, 'control_plane', urls.control_plane_url),
+    waitForReady(options, 'worker', `http://127.0.0.1:${ports.worker}`),
     waitForReady(options, 'data_plane', urls.base_url),
   ])
   const keys = readSeededKeys(home.path(SEEDED_KEYS_FILE))

@@ -5,6 +5,7 @@ import type { Ctx } from '#control-plane/operation.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { authenticate } from '#control-plane/services/authenticate.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
+import { createBuyerKey, revokeBuyerKey } from '#control-plane/services/keys.ts'
 import { grantCredit } from '#control-plane/services/ledger.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
@@ -16,12 +17,14 @@ import type { SeededKeys } from '#dev/network/seeded-keys.ts'
 import { readSeededKeys, writeSeededKeys } from '#dev/network/seeded-keys.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
+import type { Secret } from '#shared/secret.ts'
 import { modelsOf, readCatalog } from './catalog.ts'
 import type { SeedBook } from './sellers.ts'
 import { readProviders, readSandboxProviders, readSellers } from './sellers.ts'
 
 const OPERATOR = machineOperator('seed')
 const CREDIT_USD = 1_000
+const MAX_CALLS_PER_MINUTE = 1_000_000
 const PAGE_SIZE = 100
 
 export type SeedOptions = {
@@ -87,14 +90,26 @@ async function makeKeys(ctx: Ctx): Promise<SeededKeys> {
   const make = (name: string, keys: readonly ('buyer' | 'seller')[]) =>
     invoke(ctx, OPERATOR, createUser, { wallet: walletOf(name), label: `${name} of the development network`, keys })
   const buyer = await make('buyer', ['buyer'])
+  const wideKey = await makeWideKey(ctx, buyer.buyerKey)
   const sellers: Record<string, string> = {}
   for (const { id } of readSellers([])) sellers[id] = (await make(id, ['seller'])).sellerKey?.reveal() ?? ''
   const management = await invoke(ctx, OPERATOR, createManagementKey, { label: 'development', scope: 'operator' })
   return {
-    buyer_key: buyer.buyerKey?.reveal() ?? '',
+    buyer_key: wideKey.reveal(),
     seller_keys: sellers,
     management_key: management.key.reveal(),
   }
+}
+
+/** Tests and load drive the seeded buyer: its key may make more calls a minute than a first key may. */
+async function makeWideKey(ctx: Ctx, firstKey: Secret | null): Promise<Secret> {
+  const actor = await authenticate(ctx, firstKey?.reveal())
+  if (actor.kind !== 'buyer') throw new AppError('internal_error', { message: 'the seeded buyer has no key' })
+  const input = { label: 'development', rateLimitRpm: MAX_CALLS_PER_MINUTE }
+  const created = await invoke(ctx, actor, createBuyerKey, input, { idempotencyKey: `seed:${ctx.ids.ulid()}` })
+  await invoke(ctx, actor, revokeBuyerKey, { id: actor.keyId })
+  if (created.secret === null) throw new AppError('internal_error', { message: 'the seeded buyer key was not shown' })
+  return created.secret
 }
 
 async function isKnown(ctx: Ctx, keys: SeededKeys): Promise<boolean> {

@@ -1,0 +1,25 @@
+import { join } from 'node:path'
+import { readConfig } from '#control-plane/config.ts'
+import { createControlPlane } from '#control-plane/plane.ts'
+import { PROVIDERS_FILE, readProviderAddresses } from '#dev/network/ports.ts'
+import { SEEDED_KEYS_FILE } from '#dev/network/seeded-keys.ts'
+import { AppError } from '#shared/errors.ts'
+import { applySeeds } from './apply.ts'
+
+const CONNECT_WAIT_MS = 10_000
+
+/** Seeds the market of `DATABASE_URL` and `REDIS_URL` with the addresses and keys in `MARKET_HOME`. */
+const home = process.env['MARKET_HOME']
+if (home === undefined) throw new AppError('internal_error', { message: 'MARKET_HOME is not set' })
+
+// Publishing comes after the offers, so what it cannot reach meanwhile is no news.
+const plane = createControlPlane(readConfig({ ...process.env, LOG_LEVEL: 'error' }))
+try {
+  await plane.connected(CONNECT_WAIT_MS)
+  await applySeeds(plane, {
+    keysFile: join(home, SEEDED_KEYS_FILE),
+    addresses: readProviderAddresses(join(home, PROVIDERS_FILE)),
+  })
+} finally {
+  await plane.close()
+}

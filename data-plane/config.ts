@@ -1,9 +1,9 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
+import type { Environment } from '#shared/environment.ts'
+import { optionalText, readEnvironment, sharedVariables, wholeNumber } from '#shared/environment.ts'
 import type { LogLevel } from '#shared/logger.ts'
-import { LOG_LEVELS } from '#shared/logger.ts'
 import type { KeyRing } from '#shared/seal.ts'
-import { parseKeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
 
 /** Everything the data plane is told from outside. */
@@ -35,81 +35,33 @@ export type Config = {
   readonly logLevel: LogLevel
 }
 
-const MIN_SECRET_CHARS = 16
-
-const Flag = z
-  .enum(['0', '1', 'true', 'false', ''])
-  .optional()
-  .transform((text) => text === '1' || text === 'true')
-
-const number = (fallback: number, min: number, max: number) => z.coerce.number().int().min(min).max(max).default(fallback)
-
-const optionalText = z
-  .string()
-  .optional()
-  .transform((text) => (text === undefined || text === '' ? undefined : text))
-
-const origin = (fallback: string) =>
-  z
-    .url()
-    .default(fallback)
-    .transform((url) => url.replace(/\/+$/, ''))
-
-const Environment = z.object({
-  NODE_ENV: z.string().optional(),
-  HOST: z.string().default('127.0.0.1'),
-  PORT: number(8_402, 0, 65_535),
-  REDIS_URL: z.string('REDIS_URL is required').regex(/^rediss?:\/\//, 'REDIS_URL is a redis:// URL'),
-  REDIS_CACHE_URL: z
-    .string()
-    .regex(/^(rediss?:\/\/.*)?$/, 'REDIS_CACHE_URL is a redis:// URL')
-    .optional(),
-  MONEY_BUCKETS: number(1, 1, 64),
-  BASE_URL: origin('http://127.0.0.1:8402'),
-  API_BASE_URL: origin('http://127.0.0.1:8402'),
+const Variables = z.object({
+  ...sharedVariables,
+  PORT: wholeNumber(8_402, 0, 65_535),
   CONTROL_PLANE_URL: optionalText.pipe(z.url('CONTROL_PLANE_URL is a URL').optional()),
-  CREDENTIAL_KEYS: z.string('CREDENTIAL_KEYS is required').transform((text, context) => {
-    try {
-      return parseKeyRing(text)
-    } catch (error) {
-      context.addIssue({ code: 'custom', message: error instanceof Error ? error.message : 'not a key ring' })
-      return z.NEVER
-    }
-  }),
-  KEY_PEPPER: z
-    .string('KEY_PEPPER is required')
-    .min(MIN_SECRET_CHARS, `KEY_PEPPER has at least ${MIN_SECRET_CHARS} characters`)
-    .transform((text) => new Secret(text)),
   JOURNAL_DIR: z.string('JOURNAL_DIR is required').min(1, 'JOURNAL_DIR is required'),
   SNAPSHOT_FILE: optionalText,
   NODE_ID: z
     .string()
-    .regex(/^[\w.-]{1,64}$/, 'NODE_ID is up to 64 letters, digits, dots and dashes')
-    .default(hostname().replace(/[^\w.-]/g, '-').slice(0, 64)),
-  ALLOW_LOOPBACK_UPSTREAMS: Flag,
-  DRAIN_MS: number(120_000, 0, 900_000),
-  DRAIN_PAUSE_MS: number(0, 0, 60_000),
-  MAX_OPEN_CALLS: number(10_000, 1, 1_000_000),
-  LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+    .regex(/^[\w.-]{0,64}$/, 'NODE_ID is up to 64 letters, digits, dots and dashes')
+    .optional()
+    .transform(
+      (text) =>
+        text ||
+        hostname()
+          .replace(/[^\w.-]/g, '-')
+          .slice(0, 64),
+    ),
+  DRAIN_MS: wholeNumber(120_000, 0, 900_000),
+  DRAIN_PAUSE_MS: wholeNumber(0, 0, 60_000),
+  MAX_OPEN_CALLS: wholeNumber(10_000, 1, 1_000_000),
 })
 
-/**
- * Reads the environment. Throws an Error that names each variable that is missing or wrong, without its value, and
- * refuses development switches in production.
- */
-export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
-  const parsed = Environment.safeParse(environment)
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
-    throw new Error(`the configuration is not valid:\n  ${problems.join('\n  ')}`)
-  }
-  const found = parsed.data
-  const isProduction = found.NODE_ENV === 'production'
-  if (isProduction && found.ALLOW_LOOPBACK_UPSTREAMS) {
-    throw new Error('ALLOW_LOOPBACK_UPSTREAMS is for development and refuses to start in production')
-  }
+/** Reads the environment. Throws an Error as {@link readEnvironment} says. */
+export function readConfig(environment: Environment = process.env): Config {
+  const found = readEnvironment(Variables, environment)
   return {
-    isProduction,
+    isProduction: found.NODE_ENV === 'production',
     host: found.HOST,
     port: found.PORT,
     redisUrl: new Secret(found.REDIS_URL),

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import type { z } from 'zod'
 import { SECOND } from '#shared/clock.ts'
 import { toAppError } from '#shared/errors.ts'
+import { createLogger } from '#shared/logger.ts'
 import { Secret } from '#shared/secret.ts'
 import { machineOperator } from './actor.ts'
 import { toCamelName } from './api/case.ts'
@@ -94,7 +95,10 @@ async function main([name = 'help', ...args]: readonly string[]): Promise<void> 
     if (name !== 'help') process.exitCode = 1
     return
   }
-  const plane = createControlPlane({ ...readConfig(), databasePool: 2 })
+  const config = readConfig()
+  // The answer alone goes to the standard output, for a program to read.
+  const log = createLogger('operator', config.logLevel, process.stderr)
+  const plane = createControlPlane({ ...config, databasePool: 2 }, { log })
   try {
     await plane.connected(CONNECT_WAIT_MS)
     print(await chosen.run(plane, readOptions(args)))

@@ -42,6 +42,7 @@ export type GateWorld = {
   readonly keeper: GateKeeper
   readonly redis: Redis
   readonly redisUrl: string
+  readonly databaseUrl: string
   readonly folder: string
   /** A new buyer account with a balance in the ledger. */
   account(balanceMicro: number): Promise<AccountId>
@@ -56,7 +57,7 @@ export async function startGateWorld(buckets = 1): Promise<GateWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'gate-'))
   const dataDir = join(folder, 'redis')
   let server = await startRedis({ dataDir })
-  const port = new URL(server.url).port
+  const port = Number(new URL(server.url).port)
   const database = await createTestDatabase()
   const redis = new Redis(server.url, { retryStrategy: () => 50, maxRetriesPerRequest: null })
   redis.on('error', () => undefined)
@@ -82,6 +83,7 @@ export async function startGateWorld(buckets = 1): Promise<GateWorld> {
     keeper,
     redis,
     redisUrl: server.url,
+    databaseUrl: database.url,
     folder,
     async account(balanceMicro) {
       const id = ids.make('acc')
@@ -98,7 +100,7 @@ export async function startGateWorld(buckets = 1): Promise<GateWorld> {
     },
     async restartRedis() {
       await server.stop()
-      server = await startRedis({ dataDir, extraConfig: { port } })
+      server = await startRedis({ dataDir, port })
     },
     startRebuilder,
     async stopRebuilder() {

@@ -1,0 +1,273 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Hold, Offer } from '#data-plane/call.ts'
+import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
+import { systemClock } from '#shared/clock.ts'
+import { moneyScripts } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { AppError } from '#shared/errors.ts'
+import { keptBps, microUsd } from '#shared/money.ts'
+import type { GateWorld, Node } from '#test/support/gate.ts'
+import { eventText, figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
+import { until } from '#test/support/until.ts'
+
+let world: GateWorld
+
+beforeEach(async () => {
+  world = await startGateWorld()
+})
+afterEach(() => world.stop())
+
+const epochText = () => world.redis.get(moneyKeys.epoch)
+const epochNow = async () => Number((await epochText())?.split(':')[0])
+
+/** What settle-call does: the journal first, then the gate. */
+async function capture(node: Node, hold: Hold, used: number) {
+  const event = eventText(hold, used, node.id)
+  node.journal.capture(event)
+  return node.funds.capture(hold, microUsd(used), { event, lookup: '{"status":"accrued"}' })
+}
+
+/** Opens a later epoch than the one given. */
+async function untilRebuilt(before: number, deadlineMs = 12_000) {
+  await until('a newer epoch is open', deadlineMs, async () => {
+    const [epoch, phase] = ((await epochText()) ?? '0:').split(':')
+    return Number(epoch) > before && phase === 'open'
+  })
+}
+
+describe('a gate that lost its memory', () => {
+  it('opens on an empty Redis once the node is on record', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    expect(await epochText()).toBe(`${await epochNow()}:open`)
+    expect(await world.db.selectFrom('node').select('id').execute()).toEqual([{ id: 'n1' }])
+  })
+
+  it('has the right figures after FLUSHALL, running calls and unposted captures included', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const account = await world.account(1_000)
+    const keyId = ids.make('key')
+    const running = await node.funds.reserve(reserveRequest(account, { want: 300, keyId }))
+    const captured = await node.funds.reserve(reserveRequest(account, { want: 200, keyId }))
+    await capture(node, captured, 150)
+    const released = await node.funds.reserve(reserveRequest(account, { want: 100 }))
+    await node.funds.release(released, 'x', '')
+    const before = await epochNow()
+
+    await world.redis.flushall()
+    await untilRebuilt(before)
+    await untilOpen(node)
+    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 300, u: 150, free: 550 })
+    expect(await node.funds.find(account, running.rid)).toMatchObject({ state: 'open', amount: 300n })
+    expect(await node.funds.find(account, captured.rid)).toMatchObject({ state: 'captured', used: 150n })
+    expect(await world.redis.hget(moneyKeys.keyUse('m00', keyId), 'du')).toBe('450')
+
+    expect(await capture(node, running, 250)).toBe('accepted')
+    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 400, free: 600 })
+    const events = await world.gate.unposted(-1_000, 10)
+    expect(new Set(events.map((event) => JSON.parse(event).rid))).toEqual(new Set([captured.rid, running.rid]))
+  })
+
+  it('is open again within 3 s of a restart, and takes what was asked of it meanwhile', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const account = await world.account(1_000)
+    const running = await node.funds.reserve(reserveRequest(account, { want: 300 }))
+    const before = await epochNow()
+    const restarting = world.restartRedis()
+    await until('the node has noticed', 2_000, () => !node.funds.isOpen())
+
+    expect(await capture(node, running, 120)).toBe('queued')
+    const refused = await node.funds.reserve(reserveRequest(account)).catch((error: unknown) => error)
+    expect(refused).toBeInstanceOf(AppError)
+    expect(refused).toMatchObject({ code: 'service_unavailable', retryAfterSeconds: 1 })
+
+    await restarting
+    const back = performance.now()
+    await untilRebuilt(before)
+    await untilOpen(node)
+    expect(performance.now() - back).toBeLessThan(3_000)
+    expect(await node.funds.drain(2_000)).toBe(true)
+    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 120, free: 880 })
+  })
+
+  it('no script of an older epoch runs after a rebuild', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const before = await epochNow()
+    await world.redis.set(moneyKeys.doubt, before)
+    await untilRebuilt(before)
+    const shas = Object.values(moneyScripts(before)).map((script) => script.sha)
+    expect(await world.redis.script('EXISTS', ...shas)).toEqual(shas.map(() => 0))
+  })
+
+  it('takes over unposted captures of a node that is gone from what Redis still holds', async () => {
+    const [gone, here] = [await world.node('gone'), await world.node('here')]
+    await Promise.all([untilOpen(gone), untilOpen(here)])
+    const account = await world.account(1_000)
+    const hold = await gone.funds.reserve(reserveRequest(account, { want: 200 }))
+    await capture(gone, hold, 70)
+    const left = await gone.funds.reserve(reserveRequest(account, { want: 500 }))
+    await gone.drop()
+    const before = await epochNow()
+    const begun = performance.now()
+    await world.redis.set(moneyKeys.doubt, before)
+    await untilRebuilt(before)
+    // It is waited for, but not for ever.
+    expect(performance.now() - begun).toBeGreaterThan(9_000)
+    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 70, free: 930 })
+    expect(await world.redis.pttl(moneyKeys.hold('m00', left.rid))).toBeGreaterThan(0)
+    expect(await world.redis.exists(moneyKeys.unposted('m00', before), moneyKeys.expiring('m00', before))).toBe(0)
+    await untilOpen(here)
+  })
+
+  it('does not wait for a node that signed off', async () => {
+    const [leaver, here] = [await world.node('leaver'), await world.node('here')]
+    await Promise.all([untilOpen(leaver), untilOpen(here)])
+    await leaver.funds.leave(1_000)
+    await until('it is off the record', 2_000, async () => {
+      const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
+      return rows.length === 1
+    })
+    const before = await epochNow()
+    await world.redis.set(moneyKeys.doubt, before)
+    await untilRebuilt(before, 3_000)
+  })
+
+  it('goes on under the next rebuilder when the first one stops', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    await world.stopRebuilder()
+    const before = await epochNow()
+    await world.redis.flushall()
+    await until('the node has noticed', 3_000, () => !node.funds.isOpen())
+    world.startRebuilder()
+    await untilRebuilt(before)
+    await untilOpen(node)
+  })
+})
+
+describe('caps after a rebuild', () => {
+  it("an offer's cap counts what is taken, what was used, and what runs across a rebuild", async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const caps = createOfferCaps({ gate: node.funds.gate, clock: systemClock, log })
+    const offer = { ...OFFER, id: ids.make('ofr') }
+    expect(await caps.take(offer, 'a.1', microUsd(600), 60_000)).toBe(true)
+    expect(await caps.take(offer, 'b.1', microUsd(600), 60_000)).toBe(false)
+    await caps.settle(offer, 'a.1', microUsd(250))
+    expect(await caps.take(offer, 'c.1', microUsd(600), 60_000)).toBe(true)
+    expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 850n]]))
+
+    const before = await epochNow()
+    await world.redis.flushall()
+    await untilRebuilt(before)
+    await untilOpen(node)
+    await caps.resume()
+    expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 600n]]))
+    await caps.settle(offer, 'c.1', microUsd(0))
+    await caps.settle(offer, 'c.1', microUsd(0))
+    expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 0n]]))
+  })
+
+  it('takes of a process that died are dropped when their place is needed', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const caps = createOfferCaps({ gate: node.funds.gate, clock: systemClock, log })
+    const offer = { ...OFFER, id: ids.make('ofr') }
+    expect(await caps.take(offer, 'a.1', microUsd(1_000), 0)).toBe(true)
+    await until('the take is past its deadline', 1_000, () => caps.take(offer, 'b.1', microUsd(1_000), 60_000))
+    expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 1_000n]]))
+  })
+})
+
+describe('a node that was killed', () => {
+  it('is followed by one that captures what was running as of its last progress, and what was not posted', async () => {
+    const first = await world.node('first', `${world.folder}/journal`)
+    await untilOpen(first)
+    const account = await world.account(1_000)
+    const captured = await first.funds.reserve(reserveRequest(account, { want: 200 }))
+    await capture(first, captured, 90)
+    const running = await first.funds.reserve(reserveRequest(account, { want: 300 }))
+    for (const charge of [10, 60]) {
+      const event = eventText(running, charge, 'first')
+      const progress = { hold: running, offer: null, outputTokens: charge, chargeMicro: microUsd(charge), event }
+      first.journal.progress(progress)
+    }
+    const untouched = await first.funds.reserve(reserveRequest(account, { want: 50 }))
+    await first.journal.sync()
+    await first.drop()
+    await markDead(`${world.folder}/journal`)
+
+    const second = await world.node('second', `${world.folder}/journal`)
+    await untilOpen(second)
+    expect(second.journal.inherited).toEqual(['first'])
+    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 50, u: 150, free: 800 })
+    expect(await second.funds.find(account, running.rid)).toMatchObject({ state: 'captured', used: 60n })
+    expect(await second.funds.find(account, untouched.rid)).toMatchObject({ state: 'open' })
+    await until('the dead one is off the record', 3_000, async () => {
+      const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
+      return rows.length === 1 && rows[0]?.id === 'second'
+    })
+  })
+
+  it('moves the posted cursor over what was acknowledged, and brings nothing of it again', async () => {
+    const first = await world.node('first', `${world.folder}/journal`)
+    await untilOpen(first)
+    const account = await world.account(1_000)
+    const holds = await Promise.all([1, 2, 3].map(() => first.funds.reserve(reserveRequest(account, { want: 100 }))))
+    await Promise.all(holds.map((hold) => capture(first, hold, 10)))
+    const [one, two] = holds
+    for (const [index, hold] of [one, two].entries()) {
+      if (hold === undefined) continue
+      const change = { account, balanceMicro: microUsd(990 - index * 10), version: BigInt(2 + index), rid: hold.rid }
+      await world.gate.ack([change])
+    }
+    await until('the cursor has moved', 4_000, () => first.journal.unpostedCount() === 1)
+    await first.drop()
+    await markDead(`${world.folder}/journal`)
+    const second = await world.node('second', `${world.folder}/journal`)
+    expect(second.journal.unpostedCount()).toBe(1)
+    await untilOpen(second)
+    expect(await figures(world.gate, account)).toEqual({ p: 980, h: 0, u: 10, free: 970 })
+  })
+})
+
+const OFFER: Omit<Offer, 'id'> = {
+  model: 'gpt-5-mini',
+  sellerAccount: 'acc_seller',
+  sellerAlias: 'seller-1',
+  provider: 'sandbox-a',
+  isTrusted: true,
+  baseUrl: 'https://provider.example/v1',
+  apiFormat: 'openai',
+  providerModel: 'gpt-5-mini',
+  keptBps: keptBps(7_000),
+  capDailyMicro: microUsd(1_000),
+  credential: {
+    v: 1,
+    id: 'crd_1',
+    tenant: 'acc_seller',
+    host: 'provider.example',
+    purpose: 'offer',
+    ringKeyId: 'k1',
+    wrapIv: '',
+    wrappedKey: '',
+    iv: '',
+    ciphertext: '',
+  },
+  ttftMs: null,
+  createdAt: 0,
+  stats: { trades24h: 0, volume24hMicro: microUsd(0) },
+}
+
+/** Makes the locks of a journal those of a process that is gone: its own pid, begun at another time. */
+async function markDead(root: string): Promise<void> {
+  for (const boot of await readdir(root)) {
+    const path = `${root}/${boot}/lock.json`
+    const text = await readFile(path, 'utf8').catch(() => undefined)
+    if (text !== undefined) await writeFile(path, JSON.stringify({ ...JSON.parse(text), startTicks: '1' }))
+  }
+}

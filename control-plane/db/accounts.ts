@@ -112,10 +112,3 @@ export async function deleteAccountChanges(db: Database, confirmed: readonly Bal
     join unnest(${accounts}::text[], ${versions}::bigint[]) as done(account, version) on c.account = done.account
     where c.version <= done.version order by c.account for update of c skip locked)`.execute(db)
 }
-
-/** The buyer_credit account of a wallet (lower-case `0x…`), or undefined for a wallet that nobody has registered. */
-export async function findBuyerAccount(db: Database | Trx, wallet: string): Promise<AccountId | undefined> {
-  const { rows } = await sql<{ account: AccountId }>`select buyer_account as account from app_user
-    where wallet = ${wallet}`.execute(db)
-  return rows[0]?.account
-}

@@ -8,7 +8,6 @@ import type { Balance } from '../db/accounts.ts'
 import {
   deleteAccountChanges,
   findBalances,
-  findBuyerAccount,
   findKinds,
   listAccountChanges,
   lockAccounts,
@@ -18,8 +17,10 @@ import type { Database, Trx } from '../db/database.ts'
 import { transact } from '../db/database.ts'
 import type { Movement } from '../db/ledger.ts'
 import { claimLedgerKey, findEntries, findLedgerKey, insertTransactions, moveBalances } from '../db/ledger.ts'
+import { findUserByWallet } from '../db/users.ts'
 import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
+import { Wallet } from './fields.ts'
 
 /** A line of a transaction: signed micro-USD, positive into the account. */
 export type LedgerLine = { readonly account: AccountId; readonly amount: bigint }
@@ -114,10 +115,6 @@ export async function findBalance(db: Database | Trx, account: AccountId): Promi
 }
 
 const Account = z.string().refine((text): text is AccountId => isId('acc', text), 'not an account id')
-const Wallet = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/, 'not a wallet address')
-  .transform((text) => text.toLowerCase())
 const Dollars = z.union([z.number(), z.string()]).transform((dollars, context): MicroUsd => {
   try {
     const amount = dollarsToMicroUsd(dollars)
@@ -162,7 +159,7 @@ export const grantCredit = defineOperation({
   limit: 'none',
   idempotency: 'none',
   run: async (ctx, _actor, input): Promise<Grant> => {
-    const account = input.account ?? (await findBuyerAccount(ctx.db, input.wallet ?? ''))
+    const account = input.account ?? (await findUserByWallet(ctx.db, input.wallet ?? ''))?.buyerAccount
     if (account === undefined) throw new AppError('not_found', { message: 'No such wallet.' })
     const payer = input.source === 'fiat' ? PLATFORM_ACCOUNTS.externalFiat : PLATFORM_ACCOUNTS.promo
     const entries = [

@@ -1,0 +1,225 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { machineOperator, NOBODY } from '#control-plane/actor.ts'
+import { readConfig } from '#control-plane/config.ts'
+import { PLATFORM_ACCOUNTS } from '#control-plane/db/accounts.ts'
+import type { Database } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { sumBuyerUsage, sumBuyerUsageByModel } from '#control-plane/db/usage-totals.ts'
+import { invoke } from '#control-plane/operation.ts'
+import type { ControlPlane } from '#control-plane/plane.ts'
+import { createControlPlane } from '#control-plane/plane.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import type { LedgerLine } from '#control-plane/services/ledger.ts'
+import { grantCredit, mergeLines, postTransaction } from '#control-plane/services/ledger.ts'
+import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
+import { createUser } from '#control-plane/services/users.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { GateWorld } from '#test/support/gate.ts'
+import { figures, ids, startGateWorld } from '#test/support/gate.ts'
+import { balanceOf, newAccount } from '#test/support/ledger.ts'
+import { until } from '#test/support/until.ts'
+import { eventText } from '#test/support/usage-events.ts'
+
+let world: GateWorld
+let db: Database
+let plane: ControlPlane
+const operator = machineOperator('test')
+const WALLET = `0x${'Ab'.repeat(20)}`
+const secret = 'for tests only, 32 characters long'
+
+beforeAll(async () => {
+  world = await startGateWorld()
+  db = world.db
+  plane = createControlPlane(
+    readConfig({
+      NODE_ENV: 'test',
+      DATABASE_URL: world.databaseUrl,
+      REDIS_URL: world.redisUrl,
+      KEY_PEPPER: secret,
+      FINGERPRINT_PEPPER: secret,
+      SESSION_SECRET: secret,
+      CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+      LOG_LEVEL: 'silent',
+    }),
+  )
+  await plane.connected(5_000)
+  await until('the gate is open', 5_000, async () => (await world.redis.get('m:epoch'))?.endsWith(':open') ?? false)
+})
+afterAll(async () => {
+  await plane.close()
+  await world.stop()
+})
+
+const book = (key: string, entries: readonly LedgerLine[]) =>
+  transact(db, (trx) => postTransaction(trx, { id: ids.ulid(), key, kind: 'adjust', entries }))
+
+describe('a transaction', () => {
+  it('is booked once a key, and answers the balances it changed', async () => {
+    const account = await newAccount(db, 'buyer_credit')
+    const entries = [
+      { account, amount: 5n },
+      { account: PLATFORM_ACCOUNTS.externalFiat, amount: -5n },
+    ]
+    const key = `adjust:${account}`
+    expect(await book(key, entries)).toEqual([{ account, balance: 5n, version: 1n }])
+    expect(await book(key, entries)).toBeUndefined()
+    const again = await Promise.all([1, 2, 3, 4].map(() => book(`${key}:2`, entries)))
+    expect(again.filter((changed) => changed !== undefined)).toEqual([[{ account, balance: 10n, version: 2n }]])
+    expect(await balanceOf(db, account)).toBe(10)
+  })
+
+  it('refuses what does not sum to zero, an unknown account, an overdraft and a balance past the limit', async () => {
+    const account = await newAccount(db, 'buyer_credit', 10)
+    const other = await newAccount(db, 'seller_available')
+    const lines = (amount: bigint, to: AccountId = 'acc_promo'): LedgerLine[] => [
+      { account, amount },
+      { account: to, amount: -amount },
+    ]
+    await expect(book('bad:1', [{ account, amount: 1n }])).rejects.toMatchObject({ code: 'internal_error' })
+    await expect(book('bad:2', [...lines(1n), { account: other, amount: 1n }])).rejects.toMatchObject({
+      code: 'internal_error',
+    })
+    await expect(book('bad:3', [{ account: 'acc_none', amount: 1n }, ...lines(-1n)].slice(0, 2))).rejects.toMatchObject(
+      {
+        code: 'not_found',
+      },
+    )
+    await expect(book('bad:4', lines(-11n))).rejects.toMatchObject({ code: 'insufficient_balance' })
+    await expect(book('bad:5', lines(100_000_000_000_000n))).rejects.toMatchObject({ code: 'conflict' })
+    expect(await balanceOf(db, account)).toBe(10)
+    // Nothing of a refused one stays, its key included.
+    expect(await book('bad:4', lines(-10n))).toHaveLength(1)
+  })
+
+  it('merges lines of one account, without losing or making money', () => {
+    const Line = fc.record({ account: fc.constantFrom('acc_a', 'acc_b', 'acc_c'), amount: fc.bigInt(-9n, 9n) })
+    fc.assert(
+      fc.property(fc.array(Line), (wishes) => {
+        const lines: LedgerLine[] = wishes.map(({ account, amount }) => ({ account: account as 'acc_a', amount }))
+        const merged = mergeLines(lines)
+        const sum = (of: readonly LedgerLine[]) => of.reduce((total, line) => total + line.amount, 0n)
+        expect(sum(merged)).toBe(sum(lines))
+        expect(new Set(merged.map((line) => line.account)).size).toBe(merged.length)
+        expect(merged.every((line) => line.amount !== 0n)).toBe(true)
+      }),
+    )
+  })
+
+  it('runs in parallel over shared accounts without losing one', async () => {
+    const accounts = await Promise.all([1, 2, 3].map(() => newAccount(db, 'buyer_credit', 1_000)))
+    await Promise.all(
+      Array.from({ length: 60 }, (_, index) => {
+        const [from, to] = [accounts[index % 3] ?? 'acc_none', accounts[(index + 1 + (index % 2)) % 3] ?? 'acc_none']
+        return book(`move:${from}:${index}`, [
+          { account: from, amount: -3n },
+          { account: to, amount: 3n },
+        ])
+      }),
+    )
+    const balances = await Promise.all(accounts.map((account) => balanceOf(db, account)))
+    expect(balances.reduce((sum, balance) => sum + balance, 0)).toBe(3_000)
+    const { rows } = await sql<{ wrong: bigint }>`select count(*) as wrong from account a where not is_summed and
+      (balance, version) <> (select coalesce(sum(amount), 0), count(*) from ledger_entry e where e.account = a.id)
+    `.execute(db)
+    expect(rows[0]?.wrong).toBe(0n)
+  })
+})
+
+describe('a grant of credit', () => {
+  it('finds a wallet in any case, is booked once a ticket, reaches the gate and the audit', async () => {
+    const user = await invoke(plane, operator, createUser, { wallet: WALLET, keys: [] })
+    const input = { wallet: WALLET, amountUsd: 5, ticket: 'T-1', note: 'welcome' }
+    const granted = await invoke(plane, operator, grantCredit, input)
+    expect(granted).toMatchObject({ amountMicro: '5000000', balanceMicro: '5000000', isRepeat: false })
+    expect(await invoke(plane, operator, grantCredit, { ...input, wallet: WALLET.toLowerCase() })).toMatchObject({
+      balanceMicro: '5000000',
+      isRepeat: true,
+    })
+    expect(await figures(world.gate, granted.account)).toMatchObject({ p: 5_000_000, h: 0, u: 0 })
+    const waiting = await db.selectFrom('account_change').select('account').execute()
+    expect(waiting.map((row) => row.account)).not.toContain(granted.account)
+    expect(granted.account).toBe(user.buyerAccount)
+    const { rows } = await sql<{ n: bigint }>`select count(*) as n from audit_log where operation = 'credit.grant'
+      and subject = ${granted.account}`.execute(db)
+    expect(rows[0]?.n).toBe(1n)
+  })
+
+  it('refuses a ticket that was booked for something else', async () => {
+    const account = await newAccount(db, 'buyer_credit')
+    const other = await newAccount(db, 'buyer_credit')
+    await invoke(plane, operator, grantCredit, { account, amountUsd: 1, ticket: 'T-2' })
+    for (const change of [{ amountUsd: 2 }, { account: other }, { source: 'fiat' }]) {
+      const grant = invoke(plane, operator, grantCredit, { account, amountUsd: 1, ticket: 'T-2', ...change })
+      await expect(grant).rejects.toMatchObject({ code: 'conflict' })
+    }
+    expect(await balanceOf(db, account)).toBe(1_000_000)
+    expect(await balanceOf(db, other)).toBe(0)
+  })
+
+  it.each([
+    ['no one', { amountUsd: 1, ticket: 'a' }],
+    ['two at once', { account: 'acc_a', wallet: WALLET, amountUsd: 1, ticket: 'a' }],
+    ['nothing', { account: 'acc_a', amountUsd: 0, ticket: 'a' }],
+    ['less than nothing', { account: 'acc_a', amountUsd: -1, ticket: 'a' }],
+    ['a tenth of a micro-dollar', { account: 'acc_a', amountUsd: 0.0000001, ticket: 'a' }],
+    ['more than a balance may hold', { account: 'acc_a', amountUsd: 1e8, ticket: 'a' }],
+    ['a ticket of spaces', { account: 'acc_a', amountUsd: 1, ticket: ' ' }],
+  ])('refuses to grant %s', async (_, input) => {
+    await expect(invoke(plane, operator, grantCredit, input)).rejects.toMatchObject({ code: 'invalid_request' })
+  })
+
+  it('is for operators, and for accounts of buyers', async () => {
+    const seller = await newAccount(db, 'seller_available')
+    const input = { account: seller, amountUsd: 1, ticket: 'T-3' }
+    await expect(invoke(plane, operator, grantCredit, input)).rejects.toMatchObject({ code: 'not_found' })
+    await expect(invoke(plane, NOBODY, grantCredit, input)).rejects.toMatchObject({ code: 'authentication_required' })
+    const unknown = { wallet: `0x${'0'.repeat(40)}`, amountUsd: 1, ticket: 'T-4' }
+    await expect(invoke(plane, operator, grantCredit, unknown)).rejects.toMatchObject({ code: 'not_found' })
+  })
+})
+
+describe('looking up what was booked', () => {
+  it('shows a buyer their own calls, newest first in pages, and nobody else any', async () => {
+    const account = await newAccount(db, 'buyer_credit', 1_000_000)
+    const stranger = await newAccount(db, 'buyer_credit')
+    const sellerAccount = await newAccount(db, 'seller_available')
+    const rids = Array.from({ length: 5 }, () => ids.ulid())
+    const events = rids.map((rid, index) =>
+      eventText({ rid, account, sellerAccount, charge: index * 10, model: index % 2 ? 'odd' : 'even' }),
+    )
+    await postBatch(plane, { events, source: 'test' })
+    const actor = { kind: 'buyer', keyId: 'key_t', user: 'usr_t', account, wallet: WALLET } as const
+    const id = rids[3] ?? ''
+    expect(await invoke(plane, actor, getRequest, { id })).toMatchObject({
+      request_id: id,
+      settlement_status: 'settled',
+      buyer_cost_micro: 30,
+      list_cost_micro: 60,
+      attempts: [{ provider: 'sandbox-a', status: 200, ms: 1_390 }],
+      duration_ms: 1_400,
+    })
+    expect(await invoke(plane, actor, getRequest, { id: rids[0] })).toMatchObject({
+      settlement_status: 'failed',
+      settlement_error: 'upstream_error',
+      confirmed_at: null,
+    })
+    const foreign = invoke(plane, { ...actor, account: stranger, keyId: 'key_x' }, getRequest, { id })
+    await expect(foreign).rejects.toMatchObject({ code: 'not_found' })
+    await expect(invoke(plane, actor, getRequest, { id: 'x' })).rejects.toMatchObject({ code: 'not_found' })
+
+    const first = await invoke(plane, actor, listRequests, { limit: 3 })
+    expect(first.requests.map((row) => row.request_id)).toEqual([rids[4], rids[3], rids[2]])
+    const rest = await invoke(plane, actor, listRequests, { limit: 3, before: first.next ?? '' })
+    expect(rest).toMatchObject({ requests: [{ request_id: rids[1] }, { request_id: rids[0] }], next: null })
+
+    const total = { spent: 100n, listCost: 200n, inputTokens: 750n, outputTokens: 250n, requests: 5n }
+    expect(await sumBuyerUsage(db, account)).toEqual(total)
+    expect(await sumBuyerUsage(db, account, Date.now() + 60_000)).toMatchObject({ spent: 0n, requests: 0n })
+    expect(await sumBuyerUsageByModel(db, account, { sinceMs: 0, limit: 10 })).toMatchObject([
+      { model: 'even', spent: 60n, requests: 3n },
+      { model: 'odd', spent: 40n, requests: 2n },
+    ])
+  })
+})

@@ -1,6 +1,6 @@
+import type { AttemptPlan, BadAnswer, Decoder } from '#data-plane/call.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import type { AttemptPlan, BadAnswer, Decoder } from '../../call.ts'
 import { isRecord } from '../json-members.ts'
 import { streamDecoder } from './stream.ts'
 import { wholeDecoder } from './whole.ts'

@@ -1,5 +1,5 @@
+import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { Model } from '#shared/catalog/model.ts'
-import type { AttemptPlan, UpstreamRequest } from '../../call.ts'
 import type { JsonMember } from '../json-members.ts'
 import { isRecord } from '../json-members.ts'
 

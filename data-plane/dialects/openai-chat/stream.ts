@@ -1,4 +1,4 @@
-import type { BadAnswer, Decoder, ReportedUsage } from '../../call.ts'
+import type { BadAnswer, Decoder, ReportedUsage } from '#data-plane/call.ts'
 import { isRecord } from '../json-members.ts'
 import { createSseReader } from '../sse.ts'
 import { chatUsageJson, mergeUsage } from '../usage.ts'

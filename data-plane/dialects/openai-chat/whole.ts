@@ -1,4 +1,4 @@
-import type { BadAnswer, Decoder, ReportedUsage } from '../../call.ts'
+import type { BadAnswer, Decoder, ReportedUsage } from '#data-plane/call.ts'
 import type { JsonMember } from '../json-members.ts'
 import { isRecord, scanMembers } from '../json-members.ts'
 import { chatUsageJson, mergeUsage } from '../usage.ts'

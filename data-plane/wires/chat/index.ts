@@ -1,5 +1,5 @@
-import { chatDecoder } from '../../dialects/openai-chat/decoder.ts'
-import { encodeChatRequest } from '../../dialects/openai-chat/request.ts'
+import { chatDecoder } from '#data-plane/dialects/openai-chat/decoder.ts'
+import { encodeChatRequest } from '#data-plane/dialects/openai-chat/request.ts'
 import { openAiEnvelope, openAiErrorBody } from '../envelopes/openai.ts'
 import { ROUTING_FIELDS } from '../hints.ts'
 import type { AnyWire } from '../wire.ts'

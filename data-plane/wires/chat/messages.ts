@@ -1,5 +1,5 @@
+import { isRecord } from '#data-plane/dialects/json-members.ts'
 import { AppError } from '#shared/errors.ts'
-import { isRecord } from '../../dialects/json-members.ts'
 
 /** Limits of a conversation. */
 const MAX_MESSAGES = 10_000

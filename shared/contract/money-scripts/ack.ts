@@ -1,4 +1,4 @@
-import type { MicroUsd } from '../../money.ts'
+import type { MicroUsd } from '#shared/money.ts'
 import { moneyKeys } from '../redis-keys.ts'
 import type { Batch, Place } from './batch.ts'
 import { eachOperation, OPEN_ACCOUNT, prologue } from './prologue.ts'

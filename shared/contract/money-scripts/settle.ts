@@ -1,4 +1,4 @@
-import type { MicroUsd } from '../../money.ts'
+import type { MicroUsd } from '#shared/money.ts'
 import type { Batch, Place, Subject } from './batch.ts'
 import { placeKeys } from './batch.ts'
 import { CALENDAR, eachOperation, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'

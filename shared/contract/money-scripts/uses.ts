@@ -1,5 +1,5 @@
-import type { MicroUsd } from '../../money.ts'
-import { parseMicroUsd } from '../../money.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { parseMicroUsd } from '#shared/money.ts'
 import { moneyKeys } from '../redis-keys.ts'
 import type { Batch } from './batch.ts'
 import { answersOf } from './batch.ts'

@@ -7,6 +7,7 @@ import { AppError, toAppError } from '#shared/errors.ts'
 import { codeOfStatus, toRestError } from './api/errors.ts'
 import { acceptJsonOnly } from './api/json-body.ts'
 import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
+import { mountTrpc } from './api/trpc/door.ts'
 import type { ControlPlane } from './plane.ts'
 
 const BODY_LIMIT = 1_024 * 1_024
@@ -43,6 +44,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   mountHealth(server, plane)
   mountMetrics(server)
   mountRest(server, plane)
+  await mountTrpc(server, plane)
   return server
 }
 
@@ -65,7 +67,7 @@ function sendError(plane: ControlPlane, { error, request, reply }: Failure): Fas
   const known = isFrameworkError(error) ? new AppError(codeOfStatus(error.statusCode), { cause: error }) : error
   const appError = asUnavailable(toAppError(known))
   const facts = { err: appError, request_id: request.id, path: request.routeOptions.url, method: request.method }
-  if (appError.status >= 500) plane.log.error(facts, 'a request failed')
+  if (appError.code === 'internal_error') plane.log.error(facts, 'a request failed')
   else plane.log.debug(facts, 'a request was refused')
   const { status, headers, body } = toRestError(appError, envelopeOf(pathOf(request)), request.id)
   return reply.status(status).headers(headers).send(body)

@@ -1,10 +1,9 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Ctx } from '#control-plane/operation.ts'
-import type { LimitState } from '#control-plane/ports/limiter.ts'
-import { SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { actorOf, idempotencyKeyOf } from '../caller.ts'
 import type { Envelope } from '../errors.ts'
+import { sendLimit } from '../limit-headers.ts'
 import { BUYER_ROWS } from './buyer.ts'
 import type { RestRow } from './route.ts'
 import { SELLER_ROWS } from './seller.ts'
@@ -70,10 +69,4 @@ function readQuery({ query }: FastifyRequest): Record<string, string> {
 function textEntries(from: unknown): [string, string][] {
   if (typeof from !== 'object' || from === null) return []
   return Object.entries(from).filter((entry): entry is [string, string] => typeof entry[1] === 'string')
-}
-
-function sendLimit(reply: FastifyReply, state: LimitState): void {
-  reply.header('x-ratelimit-limit', state.limit)
-  reply.header('x-ratelimit-remaining', state.remaining)
-  reply.header('x-ratelimit-reset', Math.ceil(state.resetsAt / SECOND))
 }

@@ -1,0 +1,40 @@
+import type { CreateFastifyContextOptions } from '@trpc/server/adapters/fastify'
+import { fastifyTRPCPlugin } from '@trpc/server/adapters/fastify'
+import type { FastifyInstance } from 'fastify'
+import type { Ctx } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+import { createTrpcContext } from './procedure.ts'
+import { appRouter } from './router.ts'
+
+const PREFIX = '/trpc'
+const MAX_BATCH = 10
+
+/** Mounts the tRPC door. Queries may come in small batches; a mutation comes alone. */
+export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void> {
+  await server.register(async (scope) => {
+    scope.addHook('preParsing', async (request) => {
+      // Calls are JSON; tRPC would also take forms and files, which nothing here wants.
+      const type = request.headers['content-type'] ?? ''
+      if (request.method !== 'GET' && !/^application\/json\b/i.test(type)) throw new AppError('unsupported_media_type')
+      const [path = '', query = ''] = request.url.split('?', 2)
+      // Encoded commas split a batch as well as plain ones.
+      const calls = path.slice(PREFIX.length).split(/,|%2c/i).length
+      if (calls > MAX_BATCH) throw batchRefused(`A batch holds at most ${MAX_BATCH} calls.`)
+      if (calls > 1 && request.method !== 'GET') throw batchRefused('A mutation comes alone.')
+      if (calls > 1 && !/(^|&)batch=1(&|$)/.test(query)) throw batchRefused('A batch is marked as one.')
+    })
+    await scope.register(fastifyTRPCPlugin, {
+      prefix: PREFIX,
+      trpcOptions: {
+        router: appRouter,
+        createContext: ({ req, res }: CreateFastifyContextOptions) => createTrpcContext(ctx, req, res),
+        maxBatchSize: MAX_BATCH,
+        allowBatching: true,
+      },
+    })
+  })
+}
+
+function batchRefused(message: string): AppError {
+  return new AppError('invalid_request', { message })
+}

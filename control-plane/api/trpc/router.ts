@@ -1,0 +1,103 @@
+import { invoke } from '#control-plane/operation.ts'
+import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers.ts'
+import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
+import type { CreatedKey } from '#control-plane/services/key-views.ts'
+import {
+  createBuyerKey,
+  createSellerKey,
+  listBuyerKeys,
+  listSellerKeys,
+  revokeBuyerKey,
+  revokeSellerKey,
+} from '#control-plane/services/keys.ts'
+import { grantCredit } from '#control-plane/services/ledger.ts'
+import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
+import { createUser } from '#control-plane/services/users.ts'
+import { inputOf, procedure, router } from './procedure.ts'
+
+const offer = router({
+  create: procedure
+    .input(inputOf(createOffer))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), createOffer, input, ctx.options())),
+  list: procedure
+    .input(inputOf(listOffers))
+    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listOffers, input ?? {}, ctx.options())),
+  get: procedure
+    .input(inputOf(getOffer))
+    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), getOffer, input, ctx.options())),
+  update: procedure
+    .input(inputOf(updateOffer))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), updateOffer, input, ctx.options())),
+  delete: procedure
+    .input(inputOf(deleteOffer))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), deleteOffer, input, ctx.options())),
+})
+
+/** A new key with the key itself as text: in the first answer only. */
+function shown({ secret, ...key }: CreatedKey) {
+  return { ...key, key: secret?.reveal() ?? null }
+}
+
+const sellerKey = router({
+  create: procedure
+    .input(inputOf(createSellerKey))
+    .mutation(async ({ ctx, input }) =>
+      shown(await invoke(ctx.ctx, await ctx.actor(), createSellerKey, input, ctx.options())),
+    ),
+  list: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), listSellerKeys, {}, ctx.options())),
+  revoke: procedure
+    .input(inputOf(revokeSellerKey))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), revokeSellerKey, input, ctx.options())),
+})
+
+const buyerKey = router({
+  create: procedure
+    .input(inputOf(createBuyerKey))
+    .mutation(async ({ ctx, input }) =>
+      shown(await invoke(ctx.ctx, await ctx.actor(), createBuyerKey, input, ctx.options())),
+    ),
+  list: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), listBuyerKeys, {}, ctx.options())),
+  revoke: procedure
+    .input(inputOf(revokeBuyerKey))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), revokeBuyerKey, input, ctx.options())),
+})
+
+const buyer = router({
+  me: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), getMe, {}, ctx.options())),
+})
+
+const credit = router({
+  grant: procedure
+    .input(inputOf(grantCredit))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), grantCredit, input, ctx.options())),
+  balance: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), getBalance, {}, ctx.options())),
+  entries: procedure
+    .input(inputOf(listCreditEntries))
+    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listCreditEntries, input ?? {}, ctx.options())),
+})
+
+const catalog = router({
+  import: procedure
+    .input(inputOf(importCatalog))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), importCatalog, input, ctx.options())),
+})
+
+const provider = router({
+  put: procedure
+    .input(inputOf(putProvider))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), putProvider, input, ctx.options())),
+})
+
+const user = router({
+  create: procedure.input(inputOf(createUser)).mutation(async ({ ctx, input }) => {
+    const created = await invoke(ctx.ctx, await ctx.actor(), createUser, input, ctx.options())
+    const { buyerKey: buyer, sellerKey: seller, ...facts } = created
+    return { ...facts, buyerKey: buyer?.reveal() ?? null, sellerKey: seller?.reveal() ?? null }
+  }),
+})
+
+/** The tRPC door: operators' operations, and those of sellers and buyers under their own keys. */
+export const appRouter = router({ offer, sellerKey, buyerKey, buyer, credit, catalog, provider, user })
+export type AppRouter = typeof appRouter

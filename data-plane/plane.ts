@@ -33,6 +33,8 @@ import { createUpstream } from './upstream/send.ts'
 const DRAIN_LOOK_MS = 50
 /** After the deadline what still runs is cut and settled; that takes no longer than this. */
 const CUT_MS = 5_000
+/** How long the end waits for the last charges to be posted; later ones are found by the next start. */
+const POSTING_MS = 2_000
 
 /** What a test may put in the place of the real thing. */
 export type Overrides = {
@@ -168,8 +170,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
       health.close()
       buyerKeys.close()
       await events.close()
-      await funds.drain(CUT_MS)
-      funds.close()
+      await funds.leave(POSTING_MS)
       await journal.close()
       await snapshot.close()
       await upstream.close()

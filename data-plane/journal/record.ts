@@ -16,6 +16,8 @@ export const SEGMENT_HEAD_BYTES = 16
 export const RECORD_HEAD_BYTES = 17
 /** A length beyond this is damage, whatever the checksum says. */
 export const MAX_PAYLOAD_BYTES = 4_194_304
+/** A text of this length stays below it in UTF-8. */
+export const MAX_PAYLOAD_CHARS = MAX_PAYLOAD_BYTES / 4
 
 export const RECORD_TYPES = { P: 0x50, C: 0x43, K: 0x4b, A: 0x41 } as const
 export type RecordType = keyof typeof RECORD_TYPES

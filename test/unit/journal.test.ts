@@ -1,0 +1,279 @@
+import { spawn } from 'node:child_process'
+import { appendFile, cp, mkdtemp, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import type { Progress } from '#data-plane/call.ts'
+import { crc32c } from '#data-plane/journal/crc32c.ts'
+import type { OpenJournal } from '#data-plane/journal/journal.ts'
+import { openJournal } from '#data-plane/journal/journal.ts'
+import {
+  encodeRecord,
+  encodeSegmentHead,
+  RECORD_HEAD_BYTES,
+  readSegment,
+  SEGMENT_HEAD_BYTES,
+} from '#data-plane/journal/record.ts'
+import { systemClock } from '#shared/clock.ts'
+import type { AccountId, RequestId } from '#shared/ids.ts'
+import { createIds } from '#shared/ids.ts'
+import { createLogger } from '#shared/logger.ts'
+import { microUsd } from '#shared/money.ts'
+import { until } from '#test/support/until.ts'
+
+const ids = createIds(systemClock)
+const log = createLogger('test', 'silent')
+const ACCOUNT: AccountId = 'acc_1'
+let root: string
+let opened: OpenJournal[]
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'journal-'))
+  opened = []
+})
+afterEach(async () => {
+  await Promise.all(opened.map((journal) => journal.close()))
+  await rm(root, { recursive: true, force: true })
+})
+
+async function open(options: { node?: string; segmentBytes?: number; acceptsDamage?: boolean; dir?: string } = {}) {
+  const { node = 'n1', dir = root, ...rest } = options
+  const journal = await openJournal({ dir, node, boot: ids.ulid(), clock: systemClock, log, ...rest })
+  opened.push(journal)
+  return journal
+}
+
+const eventOf = (rid: RequestId, charge: number, filler = '') =>
+  JSON.stringify({ v: 1, rid, account: ACCOUNT, chargeMicro: charge.toString(), filler })
+
+function progressOf(rid: RequestId, charge: number): Progress {
+  return {
+    hold: { rid, account: ACCOUNT, keyId: null, grantedMicro: microUsd(1_000) },
+    offer: null,
+    outputTokens: charge,
+    chargeMicro: microUsd(charge),
+    event: eventOf(rid, charge),
+  }
+}
+
+async function unposted(journal: OpenJournal): Promise<string[]> {
+  const events: string[] = []
+  for await (const event of journal.unposted()) events.push(event)
+  return events
+}
+
+/** Ends a journal and makes its directory look like that of a process that is gone. */
+async function kill(journal: OpenJournal): Promise<string> {
+  await journal.close()
+  opened.splice(opened.indexOf(journal), 1)
+  const boots = (await readdir(root)).filter((name) => /^[0-9A-Z]{26}$/.test(name))
+  const directory = join(root, boots.at(-1) ?? '')
+  const lock = JSON.parse(await readFile(join(directory, 'lock.json'), 'utf8'))
+  await writeFile(join(directory, 'lock.json'), JSON.stringify({ ...lock, startTicks: '1' }))
+  return directory
+}
+
+const segmentsOf = async (directory: string) =>
+  (await readdir(directory))
+    .filter((name) => name.endsWith('.seg'))
+    .sort((left, right) => (left < right ? -1 : 1))
+    .map((name) => join(directory, name))
+
+describe('records', () => {
+  it('have the checksum of the standard', () => {
+    // RFC 3720, appendix B.4.
+    expect(crc32c(Buffer.alloc(32))).toBe(0x8a9136aa)
+    expect(crc32c(Buffer.alloc(32, 0xff))).toBe(0x62a8ab43)
+    expect(crc32c(Buffer.from(Array.from({ length: 32 }, (_, index) => index)))).toBe(0x46dd794e)
+    expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283)
+  })
+
+  it('read back as they were written, up to the first flipped bit', () => {
+    const Record = fc.record({
+      type: fc.constantFrom('P' as const, 'C' as const, 'K' as const),
+      seq: fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER }),
+      payload: fc.string({ unit: 'binary', maxLength: 200 }),
+    })
+    fc.assert(
+      fc.property(
+        fc.array(Record, { minLength: 1, maxLength: 10 }),
+        fc.nat(),
+        fc.nat({ max: 7 }),
+        (records, at, bit) => {
+          const parts = records.map(encodeRecord)
+          const bytes = Buffer.concat([encodeSegmentHead(1), ...parts])
+          expect(readSegment(bytes)).toEqual({ records, soundBytes: bytes.length, isSound: true })
+          const place = SEGMENT_HEAD_BYTES + (at % (bytes.length - SEGMENT_HEAD_BYTES))
+          bytes[place] = (bytes[place] ?? 0) ^ (1 << bit)
+          const damaged = readSegment(bytes)
+          expect(damaged.isSound).toBe(false)
+          expect(damaged.records).toEqual(records.slice(0, damaged.records.length))
+          expect(damaged.soundBytes).toBeLessThanOrEqual(place)
+        },
+      ),
+    )
+  })
+})
+
+describe('a journal', () => {
+  it('gives back what is not posted and forgets what is', async () => {
+    const journal = await open()
+    const rids = Array.from({ length: 5 }, () => ids.requestId())
+    for (const [index, rid] of rids.entries()) journal.capture(eventOf(rid, index))
+    await journal.sync()
+    expect(await unposted(journal)).toEqual(rids.map((rid, index) => eventOf(rid, index)))
+    await journal.advance(async (captures) => captures.map(({ rid }) => rid !== rids[2]))
+    expect(journal.unpostedCount()).toBe(1)
+    expect(await unposted(journal)).toEqual([eventOf(rids[2]!, 2)])
+  })
+
+  it('goes over many segments and keeps the order', async () => {
+    const journal = await open({ segmentBytes: 2_000 })
+    const events = Array.from({ length: 100 }, (_, index) => eventOf(ids.requestId(), index, 'x'.repeat(100)))
+    for (const event of events) {
+      journal.capture(event)
+      await journal.sync()
+    }
+    expect(await unposted(journal)).toEqual(events)
+    const directory = await kill(journal)
+    expect((await segmentsOf(directory)).length).toBeGreaterThan(5)
+    expect(await unposted(await open())).toEqual(events)
+  })
+
+  it('answers many that wait for the disk at once', async () => {
+    const journal = await open()
+    await Promise.all(
+      Array.from({ length: 500 }, async (_, index) => {
+        journal.capture(eventOf(ids.requestId(), index))
+        await journal.sync()
+      }),
+    )
+    expect((await unposted(journal)).length).toBe(500)
+  })
+
+  it('refuses a record that no reader would take', async () => {
+    const journal = await open()
+    expect(() => journal.capture('x'.repeat(5_000_000))).toThrow()
+    expect(journal.isWritable()).toBe(true)
+  })
+})
+
+describe('what a dead process left', () => {
+  it('captures a call as of its last progress, and one that was captured as it was', async () => {
+    const journal = await open()
+    const [running, captured, posted] = [ids.requestId(), ids.requestId(), ids.requestId()]
+    journal.capture(eventOf(posted, 1))
+    journal.progress(progressOf(running, 10))
+    journal.progress(progressOf(captured, 10))
+    journal.progress(progressOf(running, 30))
+    journal.capture(eventOf(captured, 50))
+    await journal.advance(async (captures) => captures.map(({ rid }) => rid === posted))
+    await kill(journal)
+
+    const next = await open({ node: 'n2' })
+    expect(next.inherited).toEqual(['n1'])
+    expect(await unposted(next)).toEqual([eventOf(captured, 50), eventOf(running, 30)])
+  })
+
+  it('is taken over once, and again when the heir dies too', async () => {
+    const journal = await open()
+    const rid = ids.requestId()
+    journal.capture(eventOf(rid, 7))
+    await kill(journal)
+    const [second, third] = await Promise.all([open(), open()])
+    expect([second.unpostedCount(), third.unpostedCount()].sort()).toEqual([0, 1])
+    const heir = second.unpostedCount() === 1 ? second : third
+    await (heir === second ? third : second).close()
+    opened.splice(opened.indexOf(heir === second ? third : second), 1)
+    await heir.close()
+    opened.splice(opened.indexOf(heir), 1)
+    for (const name of await readdir(root)) {
+      const path = join(root, name, 'lock.json')
+      const lock = JSON.parse(await readFile(path, 'utf8'))
+      await writeFile(path, JSON.stringify({ ...lock, startTicks: '1' }))
+    }
+    const last = await open()
+    expect(await unposted(last)).toEqual([eventOf(rid, 7)])
+  })
+
+  it('is left alone while its process lives', async () => {
+    const living = await open()
+    living.capture(eventOf(ids.requestId(), 1))
+    await living.sync()
+    const other = await open({ node: 'n2' })
+    expect(other.unpostedCount()).toBe(0)
+    expect(other.inherited).toEqual([])
+  })
+
+  it('may end at any byte of its last three records', async () => {
+    const journal = await open()
+    const events = Array.from({ length: 6 }, (_, index) => eventOf(ids.requestId(), index))
+    for (const event of events) journal.capture(event)
+    const directory = await kill(journal)
+    const [segment = ''] = await segmentsOf(directory)
+    const bytes = await readFile(segment)
+    const sizes = events.map((event) => RECORD_HEAD_BYTES + Buffer.byteLength(event))
+    const from = bytes.length - sizes.slice(-3).reduce((total, size) => total + size, 0)
+    const name = segment.slice(directory.length + 1)
+    for (let end = from; end <= bytes.length; end += 1) {
+      const place = join(root, `cut-${end}`)
+      await cp(directory, join(place, directory.slice(root.length + 1)), { recursive: true })
+      await truncate(join(place, directory.slice(root.length + 1), name), end)
+      const heir = await open({ dir: place })
+      let whole = 0
+      for (let at = SEGMENT_HEAD_BYTES; whole < sizes.length; whole++) {
+        at += sizes[whole] ?? 0
+        if (at > end) break
+      }
+      expect(await unposted(heir)).toEqual(events.slice(0, whole))
+      await heir.close()
+      opened.splice(opened.indexOf(heir), 1)
+    }
+  }, 60_000)
+
+  it('may be damaged in its last segment, but not before it', async () => {
+    const journal = await open({ segmentBytes: 600 })
+    const events = Array.from({ length: 12 }, (_, index) => eventOf(ids.requestId(), index))
+    for (const event of events) {
+      journal.capture(event)
+      await journal.sync()
+    }
+    const directory = await kill(journal)
+    const segments = await segmentsOf(directory)
+    const last = segments.at(-1) ?? ''
+    await appendFile(last, Buffer.from([1, 2, 3]))
+    await flip(segments[0] ?? '', SEGMENT_HEAD_BYTES + 40)
+    await expect(open()).rejects.toThrow(/damaged at byte 16 of/)
+    const heir = await open({ acceptsDamage: true })
+    const survivors = await unposted(heir)
+    expect(survivors.length).toBeGreaterThan(0)
+    expect(events.slice(-survivors.length)).toEqual(survivors)
+  })
+
+  it('is whole up to the last write when a process is killed', async () => {
+    const child = spawn(
+      process.execPath,
+      ['--import', 'tsx', join(import.meta.dirname, 'fixtures', 'journal-writer.ts'), root],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    let printed = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed += text
+    })
+    await until('it has synced many records', 20_000, () => printed.split('\n').length > 50)
+    child.kill('SIGKILL')
+    await until('it is gone', 5_000, () => child.signalCode !== null)
+    const synced = Number(printed.trimEnd().split('\n').at(-1))
+    const heir = await open()
+    const events = await unposted(heir)
+    expect(events.length).toBeGreaterThanOrEqual(synced)
+    expect(events.map((event) => Number(JSON.parse(event).chargeMicro))).toEqual(events.map((_, index) => index + 1))
+  })
+})
+
+async function flip(path: string, at: number): Promise<void> {
+  const bytes = await readFile(path)
+  bytes[at] = (bytes[at] ?? 0) ^ 1
+  await writeFile(path, bytes)
+}

@@ -30,7 +30,7 @@ afterAll(async () => {
 const Lookup = z.object({
   request_id: z.string(),
   model: z.string(),
-  provider: z.string(),
+  provider: z.string().nullable(),
   settlement_status: z.string(),
   settlement_type: z.literal('credit'),
   buyer_cost_micro: z.number().int(),
@@ -59,7 +59,7 @@ async function ledgerCharge(rid: string): Promise<number> {
   await until(`${rid} is posted`, 10_000, async () => {
     const rows = await database.query<{ amount: string }>(
       `select -e.amount as amount from ledger_entry e join account a on a.id = e.account
-       where e.id = $1 and a.kind = 'buyer_credit'`,
+       where e.tx = $1 and a.kind = 'buyer_credit'`,
       [rid],
     )
     charged = rows.rows[0] === undefined ? undefined : Number(rows.rows[0].amount)

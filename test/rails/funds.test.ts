@@ -99,6 +99,19 @@ describe('a hold', () => {
     expect((await world.gate.unposted(0, 100)).length).toBeGreaterThanOrEqual(3)
   })
 
+  it('of nothing, as a free call has, is released, captured and posted like any other', async () => {
+    const account = await world.account(1_000)
+    const request = { want: 0, min: 0 }
+    const released = await node.funds.reserve(reserveRequest(account, request))
+    await node.funds.release(released, 'free', '{"status":"free"}')
+    expect(await node.funds.find(account, released.rid)).toMatchObject({ state: 'released' })
+    const captured = await node.funds.reserve(reserveRequest(account, request))
+    expect(await capture(captured, 0)).toBe('accepted')
+    await world.gate.ack([{ account, balanceMicro: microUsd(1_000), version: 1n, rid: captured.rid, lookup: '{}' }])
+    expect(await node.funds.find(account, captured.rid)).toMatchObject({ state: 'posted', used: 0n })
+    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 0, free: 1_000 })
+  })
+
   it('is not found by another account', async () => {
     const account = await world.account(1_000)
     const other = await world.account(1_000)

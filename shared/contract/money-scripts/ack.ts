@@ -33,7 +33,7 @@ export function ackScript(epoch: number): string {
     local H=redis.call('HMGET',hold,'ep','st','used')
     if tonumber(H[1] or nil)==E and H[2]=='captured' then
       redis.call('HDEL',hold,'ev')
-      redis.call('HINCRBY',account,'u','-'..H[3])
+      redis.call('HINCRBY',account,'u',minus(H[3]))
       redis.call('HSET',hold,'st','posted')
       if lookup~='' then redis.call('HSET',hold,'lk',lookup) end
       redis.call('PEXPIRE',hold,ttl)

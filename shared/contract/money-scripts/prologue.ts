@@ -2,13 +2,15 @@
  * The beginning of every money script. The epoch is a literal, so that each epoch has its own digests and a server
  * that was restarted, promoted or rebuilt knows none of an older one; a server that was only emptied keeps its
  * scripts, and there the `ep` field of each record is the second half of the fence.
- * Amounts stay strings on their way into HINCRBY: a Lua number written as text loses digits above 10^14.
+ * Amounts stay strings on their way into HINCRBY: a Lua number written as text loses digits above 10^14. A minus of
+ * zero stays zero, because Redis reads no integer in `-0`.
  */
 export function prologue(epoch: number): string {
   return `local E=${epoch}
 local clock=redis.call('TIME')
 local now=tonumber(clock[1])*1000+math.floor(tonumber(clock[2])/1000)
 local function digits(n) return string.format('%.0f',n) end
+local function minus(s) if s=='0' then return s end return '-'..s end
 local function isAmount(s) return s~=nil and #s<=14 and string.find(s,'^%d+$')~=nil end
 `
 }

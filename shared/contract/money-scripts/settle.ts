@@ -44,7 +44,7 @@ const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,u
   if not openAccount(account) then return 'S' end
   if at=='' then at=digits(now) end
   if st=='open' then
-    redis.call('HINCRBY',account,'h','-'..H.amt)
+    redis.call('HINCRBY',account,'h',minus(H.amt))
     redis.call('HSET',hold,'st','captured','used',used,'ev',event)
     correctUse(counter,H.kd,H.km,digits(tonumber(used)-tonumber(H.amt)))
   else
@@ -66,8 +66,8 @@ const RELEASE = `local function release(hold,H,rid,counter,account,state,reason,
   redis.call('ZREM',KEYS[1],rid)
   if not H.isOld then
     if not openAccount(account) then return 'S' end
-    redis.call('HINCRBY',account,'h','-'..H.amt)
-    correctUse(counter,H.kd,H.km,'-'..H.amt)
+    redis.call('HINCRBY',account,'h',minus(H.amt))
+    correctUse(counter,H.kd,H.km,minus(H.amt))
   end
   redis.call('HSET',hold,'ep',E,'st',state,'why',reason)
   if lookup~='' then redis.call('HSET',hold,'lk',lookup) end

@@ -53,7 +53,7 @@ const DROP_EXPIRED = `local function dropExpired(key,day)
         redis.call('HDEL',key,all[i])
         if taken==day then
           freed=freed+tonumber(amount)
-          redis.call('HINCRBY',key,'du','-'..amount)
+          redis.call('HINCRBY',key,'du',minus(amount))
         end
       end
     end

@@ -21,6 +21,8 @@ export type Options = {
   /** Waits for rest, then checks that everything agrees (I10). */
   readonly isQuiesced: boolean
   readonly quiescenceMs?: number
+  /** How often to look again before a breach is believed: needed only while calls are running. */
+  readonly maxLooks?: number
 }
 
 export type Report = {
@@ -50,7 +52,11 @@ export async function checkMoney(config: Config, options: Options): Promise<Repo
     await redis.connect()
     const rest = options.isQuiesced ? await awaitRest(config, client, redis, options.quiescenceMs) : undefined
     let { findings, evidence } = await look(config, client, redis)
-    for (let looks = 1; looks < MAX_LOOKS && findings.some(({ state }) => state === 'breach'); looks++) {
+    for (
+      let looks = 1;
+      looks < (options.maxLooks ?? MAX_LOOKS) && findings.some(({ state }) => state === 'breach');
+      looks++
+    ) {
       await wait(LOOK_EVERY_MS)
       const again = await look(config, client, redis)
       findings = again.findings

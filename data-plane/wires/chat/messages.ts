@@ -7,6 +7,8 @@ const MAX_PARTS = 2_000
 const MAX_TEXT_CHARS = 2_097_152
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'assistant', 'tool', 'function'])
 
+const IMAGE_PARTS: ReadonlySet<string> = new Set(['image_url', 'input_image', 'image', 'image_file'])
+
 /** What a conversation holds beside text. */
 export type Content = { images: number; inlinedChars: number }
 
@@ -52,7 +54,7 @@ function checkParts(parts: readonly unknown[], index: number, content: Content):
     if (part['type'] === 'text') {
       if (typeof text !== 'string') throw invalid('A text part has a text.', param)
       checkText(text, index)
-    } else if (part['type'] === 'image_url' || part['type'] === 'input_image' || part['type'] === 'image') {
+    } else if (IMAGE_PARTS.has(part['type'])) {
       content.images++
       content.inlinedChars += checkImage(part, param)
     }

@@ -1,5 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { raiseMoneyEpoch } from '#control-plane/db/money-epoch.ts'
 import type { Hold, Offer } from '#data-plane/call.ts'
 import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -149,6 +151,87 @@ describe('a gate that lost its memory', () => {
   })
 })
 
+describe('a rebuild', () => {
+  it('under load charges every capture once and loses no hold, through a FLUSHALL and a restart', async () => {
+    const [one, two] = [await world.node('one'), await world.node('two')]
+    await Promise.all([untilOpen(one), untilOpen(two)])
+    const accounts = await Promise.all([1, 2, 3].map(() => world.account(1_000_000)))
+    const charged = new Map(accounts.map((account) => [account, 0]))
+    let refusals = 0
+    let isOver = false
+
+    async function buyer(node: Node, turn: number): Promise<void> {
+      for (let call = turn; !isOver; call++) {
+        const account = accounts[call % accounts.length]!
+        const hold = await node.funds.reserve(reserveRequest(account, { want: 50 })).catch(() => undefined)
+        if (hold === undefined) {
+          refusals += 1
+          await new Promise((resolve) => setTimeout(resolve, 10))
+        } else if (call % 4 === 0) {
+          await node.funds.release(hold, 'x', '')
+        } else {
+          charged.set(account, (charged.get(account) ?? 0) + 7)
+          await capture(node, hold, 7)
+        }
+      }
+    }
+
+    const buyers = Array.from({ length: 20 }, (_, index) => buyer(index % 2 ? one : two, index))
+    for (const disturb of [() => world.redis.flushall(), () => world.restartRedis(), () => world.redis.flushall()]) {
+      const before = await epochNow()
+      await disturb()
+      await untilRebuilt(before)
+      await Promise.all([untilOpen(one), untilOpen(two)])
+    }
+    isOver = true
+    await Promise.all(buyers)
+    expect(await Promise.all([one, two].map((node) => node.funds.drain(5_000)))).toEqual([true, true])
+    expect(refusals).toBeGreaterThan(0)
+    for (const account of accounts) {
+      const used = charged.get(account) ?? 0
+      expect(await figures(world.gate, account)).toEqual({ p: 1_000_000, h: 0, u: used, free: 1_000_000 - used })
+    }
+  })
+
+  it('that stopped half way is done again by the next, and what it had not harvested is not forgotten', async () => {
+    const node = await world.node('n1', { journalDir: `${world.folder}/gone` })
+    await untilOpen(node)
+    const account = await world.account(1_000)
+    const hold = await node.funds.reserve(reserveRequest(account, { want: 200 }))
+    // In Redis only: no journal brings this one.
+    await node.funds.capture(hold, microUsd(80), { event: eventText(hold, 80, 'n1'), lookup: '{}' })
+    await world.stopRebuilder()
+    const before = await epochNow()
+    await node.drop()
+    await world.db.updateTable('node').set({ retired_at: new Date() }).execute()
+    await world.redis.hdel(moneyKeys.nodes, 'n1')
+
+    const raised = await raiseMoneyEpoch(world.db, before)
+    await world.keeper.raise(raised, { epoch: before, phase: 'open' })
+    await world.keeper.load(raised)
+    await expect(world.keeper.open(before)).rejects.toMatchObject({ code: 'conflict' })
+    await expect(world.keeper.load(before)).rejects.toMatchObject({ code: 'conflict' })
+    world.startRebuilder()
+    await untilRebuilt(raised)
+    await world.gate.seed([{ account, balanceMicro: microUsd(1_000), version: 1n }])
+    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 80, free: 920 })
+    expect(await world.gate.unposted(-1_000, 10)).toEqual([
+      await world.redis.hget(moneyKeys.hold('m00', hold.rid), 'ev'),
+    ])
+  })
+
+  it('goes on when the connection that holds its lock is cut', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    await sql`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and pid <> pg_backend_pid()
+      and database = (select oid from pg_database where datname = current_database())`.execute(world.db)
+    const before = await epochNow()
+    await world.redis.flushall()
+    await untilRebuilt(before)
+    await untilOpen(node)
+  })
+})
+
 describe('caps after a rebuild', () => {
   it("an offer's cap counts what is taken, what was used, and what runs across a rebuild", async () => {
     const node = await world.node('n1')
@@ -185,7 +268,7 @@ describe('caps after a rebuild', () => {
 
 describe('a node that was killed', () => {
   it('is followed by one that captures what was running as of its last progress, and what was not posted', async () => {
-    const first = await world.node('first', `${world.folder}/journal`)
+    const first = await world.node('first', { journalDir: `${world.folder}/journal` })
     await untilOpen(first)
     const account = await world.account(1_000)
     const captured = await first.funds.reserve(reserveRequest(account, { want: 200 }))
@@ -201,7 +284,7 @@ describe('a node that was killed', () => {
     await first.drop()
     await markDead(`${world.folder}/journal`)
 
-    const second = await world.node('second', `${world.folder}/journal`)
+    const second = await world.node('second', { journalDir: `${world.folder}/journal` })
     await untilOpen(second)
     expect(second.journal.inherited).toEqual(['first'])
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 50, u: 150, free: 800 })
@@ -214,7 +297,7 @@ describe('a node that was killed', () => {
   })
 
   it('moves the posted cursor over what was acknowledged, and brings nothing of it again', async () => {
-    const first = await world.node('first', `${world.folder}/journal`)
+    const first = await world.node('first', { journalDir: `${world.folder}/journal` })
     await untilOpen(first)
     const account = await world.account(1_000)
     const holds = await Promise.all([1, 2, 3].map(() => first.funds.reserve(reserveRequest(account, { want: 100 }))))
@@ -228,7 +311,7 @@ describe('a node that was killed', () => {
     await until('the cursor has moved', 4_000, () => first.journal.unpostedCount() === 1)
     await first.drop()
     await markDead(`${world.folder}/journal`)
-    const second = await world.node('second', `${world.folder}/journal`)
+    const second = await world.node('second', { journalDir: `${world.folder}/journal` })
     expect(second.journal.unpostedCount()).toBe(1)
     await untilOpen(second)
     expect(await figures(world.gate, account)).toEqual({ p: 980, h: 0, u: 10, free: 970 })

@@ -46,8 +46,11 @@ export type GateWorld = {
   readonly folder: string
   /** A new buyer account with a balance in the ledger. */
   account(balanceMicro: number): Promise<AccountId>
-  node(id: string, journalDir?: string): Promise<Node>
+  /** A node; `options` may keep its journal elsewhere or let it reach Redis by another way. */
+  node(id: string, options?: { journalDir?: string; redisUrl?: string }): Promise<Node>
   restartRedis(): Promise<void>
+  /** Stops the server's process in its tracks, or lets it go on. */
+  freezeRedis(isFrozen: boolean): void
   stopRebuilder(): Promise<void>
   startRebuilder(): void
   stop(): Promise<void>
@@ -93,14 +96,17 @@ export async function startGateWorld(buckets = 1): Promise<GateWorld> {
         .execute()
       return id
     },
-    async node(id, journalDir = join(folder, `journal-${id}`)) {
-      const node = await openNode({ id, redisUrl: server.url, journalDir, buckets })
+    async node(id, { journalDir = join(folder, `journal-${id}`), redisUrl = server.url } = {}) {
+      const node = await openNode({ id, redisUrl, journalDir, buckets })
       nodes.push(node)
       return node
     },
     async restartRedis() {
       await server.stop()
       server = await startRedis({ dataDir, port })
+    },
+    freezeRedis(isFrozen) {
+      process.kill(server.pid, isFrozen ? 'SIGSTOP' : 'SIGCONT')
     },
     startRebuilder,
     async stopRebuilder() {

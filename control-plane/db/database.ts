@@ -35,6 +35,8 @@ export function createDatabase(url: string, options: Options): Database {
   })
   // Without a listener a broken idle connection would end the process.
   pool.on('error', (error) => options.onIdleError?.(error))
+  // So would one that breaks between two statements of somebody who holds it; the next statement tells that one.
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 

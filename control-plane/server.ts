@@ -5,6 +5,7 @@ import { SECOND } from '#shared/clock.ts'
 import type { ErrorDetail } from '#shared/errors.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import { codeOfStatus, toRestError } from './api/errors.ts'
+import { GRAPHQL_PATH, mountGraphQL } from './api/graphql/door.ts'
 import { acceptJsonOnly } from './api/json-body.ts'
 import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
 import { mountTrpc } from './api/trpc/door.ts'
@@ -36,7 +37,8 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   })
   server.setErrorHandler((error, request, reply) => sendError(plane, { error, request, reply }))
   server.setNotFoundHandler((request, reply) => {
-    const methods = methodsOf(pathOf(request))
+    const path = pathOf(request)
+    const methods = path === GRAPHQL_PATH ? ['POST'] : methodsOf(path)
     if (methods === undefined) throw new AppError('not_found')
     reply.header('allow', methods.join(', '))
     throw new AppError('method_not_allowed')
@@ -44,6 +46,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   mountHealth(server, plane)
   mountMetrics(server)
   mountRest(server, plane)
+  mountGraphQL(server, plane, plane.config)
   await mountTrpc(server, plane)
   return server
 }

@@ -41,13 +41,12 @@ function retryHeaders({ retryAfterSeconds, detail }: AppError): Record<string, s
   }
 }
 
-/** What GraphQL puts beside the message of an error. */
-export function toGraphQLExtensions(error: AppError, requestId: string): Record<string, unknown> {
+/** What GraphQL puts beside the message of an error; the request id stands in the header. */
+export function toGraphQLExtensions(error: AppError): Record<string, unknown> {
   const { code, status, detail, param, retryAfterSeconds } = error
   return {
     code,
     status,
-    request_id: requestId,
     ...(param === undefined ? {} : { param }),
     ...(Object.keys(detail).length === 0 ? {} : { detail }),
     ...(retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }),

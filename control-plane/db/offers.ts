@@ -110,6 +110,13 @@ export async function findOffer(db: Database | Trx, seller: AccountId, id: strin
   return rows[0]
 }
 
+/** Those of the named offers that are a seller's, in no order. */
+export async function listOffersById(db: Database | Trx, seller: AccountId, ids: readonly string[]): Promise<Offer[]> {
+  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where o.seller_account = ${seller} and o.id = any(${[...ids]}::text[])`.execute(db)
+  return rows
+}
+
 /** One offer of a seller, locked until the transaction ends. */
 export async function lockOffer(trx: Trx, seller: AccountId, id: string): Promise<Offer | undefined> {
   const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
@@ -194,7 +201,7 @@ export async function listActiveOffers(db: Database | Trx, model: string): Promi
   return rows
 }
 
-/** Models that have, or by their published document seem to have, offers. */
+/** Models with active offers. */
 export async function listOfferedModels(db: Database | Trx): Promise<string[]> {
   const rows = await db
     .selectFrom('offer')

@@ -11,7 +11,7 @@ const MAX_BATCH = 10
 
 /** Mounts the tRPC door. Queries may come in small batches; a mutation comes alone. */
 export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void> {
-  await server.register(async (scope) => {
+  await server.register((scope, _options, done) => {
     scope.addHook('preParsing', async (request) => {
       // Calls are JSON; tRPC would also take forms and files, which nothing here wants.
       const type = request.headers['content-type'] ?? ''
@@ -23,7 +23,7 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
       if (calls > 1 && request.method !== 'GET') throw batchRefused('A mutation comes alone.')
       if (calls > 1 && !/(^|&)batch=1(&|$)/.test(query)) throw batchRefused('A batch is marked as one.')
     })
-    await scope.register(fastifyTRPCPlugin, {
+    scope.register(fastifyTRPCPlugin, {
       prefix: PREFIX,
       trpcOptions: {
         router: appRouter,
@@ -32,6 +32,7 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
         allowBatching: true,
       },
     })
+    done()
   })
 }
 

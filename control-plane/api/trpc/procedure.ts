@@ -60,7 +60,7 @@ export const procedure = trpc.procedure.use(async ({ ctx, next, path }) => {
   if (result.ok) return result
   const { error } = result
   // tRPC's own refusals (an input that is no JSON, a path that is none) keep their code.
-  if (error.cause === undefined && error.code !== 'INTERNAL_SERVER_ERROR') throw error
+  if (error.code !== 'INTERNAL_SERVER_ERROR') throw error
   const known = toAppError(error.cause)
   if (known.code === 'internal_error') {
     ctx.ctx.log.error({ err: known, request_id: ctx.requestId, path }, 'a call failed')

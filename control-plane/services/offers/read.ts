@@ -1,5 +1,6 @@
+import { z } from 'zod'
 import { findModelByName } from '#control-plane/db/catalog.ts'
-import { listOffers as findOffers } from '#control-plane/db/offers.ts'
+import { listOffers as findOffers, listOffersById } from '#control-plane/db/offers.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
@@ -41,5 +42,20 @@ export const getOffer = defineOperation({
   run: async (ctx, actor, input): Promise<OfferView> => {
     if (!isId('ofr', input.id)) throw new AppError('not_found')
     return readOffer(ctx, actor.account, input.id)
+  },
+})
+
+const MAX_OFFERS_AT_ONCE = 100
+
+/** Those of the named offers that are the caller's, in no order; the rest are left out. */
+export const getOffers = defineOperation({
+  name: 'offer.get-many',
+  access: 'seller',
+  input: z.object({ ids: z.array(z.string().max(100)).max(MAX_OFFERS_AT_ONCE) }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<readonly OfferView[]> => {
+    const ids = input.ids.filter((id) => isId('ofr', id))
+    return viewOffers(ctx, await listOffersById(ctx.db, actor.account, ids))
   },
 })

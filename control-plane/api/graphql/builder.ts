@@ -1,0 +1,60 @@
+import SchemaBuilder from '@pothos/core'
+import ComplexityPlugin from '@pothos/plugin-complexity'
+import DataloaderPlugin from '@pothos/plugin-dataloader'
+import RelayPlugin from '@pothos/plugin-relay'
+import ScopeAuthPlugin from '@pothos/plugin-scope-auth'
+import { GraphQLError } from 'graphql'
+import type { Actor } from '#control-plane/actor.ts'
+import type { Ctx, InvokeOptions } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** What resolvers have of their request. */
+export type GraphQLContext = {
+  readonly ctx: Ctx
+  readonly actor: Actor
+  readonly requestId: string
+  readonly options: InvokeOptions
+}
+
+/** What a query may cost: an object is 1, and everything below a list counts once for each item that may come. */
+export const MAX_COST = 1_000
+/** Depth and breadth are bounded before anything runs, by the rules of `limits.ts`. */
+const MAX_BREADTH = 500
+
+type Types = {
+  Context: GraphQLContext
+  DefaultFieldNullability: false
+  AuthScopes: { seller: boolean; buyer: boolean }
+}
+
+export const builder = new SchemaBuilder<Types>({
+  plugins: [ScopeAuthPlugin, RelayPlugin, DataloaderPlugin, ComplexityPlugin],
+  defaultFieldNullability: false,
+  scopeAuth: {
+    authScopes: ({ actor }) => ({ seller: actor.kind === 'seller', buyer: actor.kind === 'buyer' }),
+    unauthorizedError: (_parent, { actor }) =>
+      new AppError(actor.kind === 'nobody' ? 'authentication_required' : 'wrong_key_type'),
+  },
+  relay: {
+    // Our ids name their own kind, so they are global as they stand, and the same at every door.
+    encodeGlobalID: (_typename, id) => String(id),
+    decodeGlobalID: (globalId) => ({ typename: typenameOf(globalId), id: globalId }),
+  },
+  complexity: {
+    defaultComplexity: 1,
+    defaultListMultiplier: 1,
+    limit: { complexity: MAX_COST, breadth: MAX_BREADTH },
+    complexityError: () =>
+      new GraphQLError(`The query costs more than ${MAX_COST}.`, {
+        extensions: { code: 'invalid_request', http: { status: 400 } },
+      }),
+  },
+})
+
+const TYPENAMES: Readonly<Record<string, string>> = { ofr: 'Offer' }
+
+function typenameOf(id: string): string {
+  const typename = TYPENAMES[id.split('_', 1)[0] ?? '']
+  if (typename === undefined) throw new AppError('not_found')
+  return typename
+}

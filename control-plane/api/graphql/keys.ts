@@ -1,0 +1,112 @@
+import { invoke } from '#control-plane/operation.ts'
+import type { CreatedKey, KeyView } from '#control-plane/services/key-views.ts'
+import {
+  createBuyerKey,
+  createSellerKey,
+  listBuyerKeys,
+  listSellerKeys,
+  revokeBuyerKey,
+  revokeSellerKey,
+} from '#control-plane/services/keys.ts'
+import { builder } from './builder.ts'
+import { withKey } from './offers.ts'
+
+type Terms = NonNullable<KeyView['terms']>
+
+const KeyTerms = builder.objectRef<Terms>('KeyTerms').implement({
+  description: 'What a buyer key may do.',
+  fields: (t) => ({
+    minDiscountPct: t.exposeInt('minDiscountPct', { nullable: true }),
+    providersBlocked: t.exposeStringList('providersBlocked'),
+    allowUntrusted: t.exposeBoolean('allowUntrusted', { nullable: true }),
+    capDailyUsd: t.exposeFloat('capDailyUsd', { nullable: true }),
+    capMonthlyUsd: t.exposeFloat('capMonthlyUsd', { nullable: true }),
+    rateLimitRpm: t.exposeInt('rateLimitRpm', { nullable: true }),
+    modelsAllowed: t.exposeStringList('modelsAllowed', { nullable: true }),
+  }),
+})
+
+const ApiKey = builder.objectRef<KeyView>('ApiKey').implement({
+  description: 'A key without the key itself. Instants are Unix milliseconds.',
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    keyType: t.exposeString('keyType'),
+    keyPrefix: t.exposeString('keyPrefix'),
+    label: t.exposeString('label'),
+    createdAt: t.exposeFloat('createdAt'),
+    lastUsedAt: t.exposeFloat('lastUsedAt', { nullable: true }),
+    expiresAt: t.exposeFloat('expiresAt', { nullable: true }),
+    revokedAt: t.exposeFloat('revokedAt', { nullable: true }),
+    terms: t.expose('terms', { type: KeyTerms, nullable: true }),
+  }),
+})
+
+const CreatedApiKey = builder.objectRef<CreatedKey>('CreatedApiKey').implement({
+  description: 'A new key. `key` is shown in the first answer only.',
+  fields: (t) => ({
+    key: t.string({ nullable: true, resolve: ({ secret }) => secret?.reveal() ?? null }),
+    wallet: t.exposeString('wallet'),
+    record: t.field({ type: ApiKey, resolve: (created) => created }),
+  }),
+})
+
+const CreateBuyerKeyInput = builder.inputType('CreateBuyerKeyInput', {
+  fields: (t) => ({
+    label: t.string({ required: true }),
+    expiresAt: t.float(),
+    minDiscountPct: t.int(),
+    providersBlocked: t.stringList({ required: true, defaultValue: [] }),
+    allowUntrusted: t.boolean(),
+    capDailyUsd: t.float(),
+    capMonthlyUsd: t.float(),
+    rateLimitRpm: t.int(),
+    modelsAllowed: t.stringList(),
+  }),
+})
+
+/** Keys that a list may hold, as its cost counts them. */
+const LIST_COST = { field: 1, multiplier: 50 }
+
+builder.queryFields((t) => ({
+  sellerKeys: t.field({
+    type: [ApiKey],
+    complexity: LIST_COST,
+    resolve: async (_root, _args, { ctx, actor, options }) =>
+      (await invoke(ctx, actor, listSellerKeys, {}, options)).keys,
+  }),
+  buyerKeys: t.field({
+    type: [ApiKey],
+    complexity: LIST_COST,
+    resolve: async (_root, _args, { ctx, actor, options }) =>
+      (await invoke(ctx, actor, listBuyerKeys, {}, options)).keys,
+  }),
+}))
+
+builder.mutationFields((t) => ({
+  createSellerKey: t.field({
+    type: CreatedApiKey,
+    args: {
+      label: t.arg.string({ required: true }),
+      expiresAt: t.arg.float(),
+      idempotencyKey: t.arg.string(),
+    },
+    resolve: (_root, { idempotencyKey, ...input }, { ctx, actor, options }) =>
+      invoke(ctx, actor, createSellerKey, input, withKey(options, idempotencyKey)),
+  }),
+  createBuyerKey: t.field({
+    type: CreatedApiKey,
+    args: { input: t.arg({ type: CreateBuyerKeyInput, required: true }), idempotencyKey: t.arg.string() },
+    resolve: (_root, { input, idempotencyKey }, { ctx, actor, options }) =>
+      invoke(ctx, actor, createBuyerKey, { ...input }, withKey(options, idempotencyKey)),
+  }),
+  revokeSellerKey: t.field({
+    type: ApiKey,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, revokeSellerKey, { id }, options),
+  }),
+  revokeBuyerKey: t.field({
+    type: ApiKey,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, revokeBuyerKey, { id }, options),
+  }),
+}))

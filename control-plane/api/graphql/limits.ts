@@ -1,0 +1,83 @@
+import type { FragmentDefinitionNode, SelectionSetNode, ValidationContext, ValidationRule } from 'graphql'
+import { GraphQLError, Kind } from 'graphql'
+
+/** What a document may hold, whatever it would cost: checked before anything runs. */
+export const DOCUMENT_LIMITS = {
+  bytes: 16_384,
+  tokens: 1_000,
+  depth: 8,
+  aliases: 15,
+  rootFields: 10,
+  directives: 20,
+} as const
+
+/** A refusal of a document as a whole. */
+export function refuseDocument(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'invalid_request', http: { status: 400 } } })
+}
+
+/** Bounds depth, root fields, aliases and directives. Fragments count where they are spread. */
+export const limitDocument: ValidationRule = (context) => {
+  let aliases = 0
+  let directives = 0
+  return {
+    Field(node) {
+      if (node.alias !== undefined && ++aliases === DOCUMENT_LIMITS.aliases + 1) {
+        context.reportError(refuseDocument(`A document has at most ${DOCUMENT_LIMITS.aliases} aliases.`))
+      }
+    },
+    Directive() {
+      if (++directives === DOCUMENT_LIMITS.directives + 1) {
+        context.reportError(refuseDocument(`A document has at most ${DOCUMENT_LIMITS.directives} directives.`))
+      }
+    },
+    OperationDefinition(node) {
+      const measured = measure(context, node.selectionSet)
+      if (measured.depth > DOCUMENT_LIMITS.depth) {
+        context.reportError(refuseDocument(`A query is at most ${DOCUMENT_LIMITS.depth} levels deep.`))
+      }
+      if (measured.fields > DOCUMENT_LIMITS.rootFields) {
+        context.reportError(refuseDocument(`An operation has at most ${DOCUMENT_LIMITS.rootFields} root fields.`))
+      }
+    },
+  }
+}
+
+type Measure = { readonly depth: number; readonly fields: number }
+
+/** Depth below and fields at the top of a selection. Each fragment is measured once, so that many spreads stay cheap. */
+function measure(context: ValidationContext, root: SelectionSetNode): Measure {
+  const known = new Map<FragmentDefinitionNode, Measure>()
+
+  function ofSelection(selection: SelectionSetNode): Measure {
+    let depth = 0
+    let fields = 0
+    for (const part of selection.selections) {
+      if (part.kind === Kind.FIELD) {
+        fields++
+        // Asking for the schema itself nests deeper, and costs nothing but bytes.
+        const below = part.selectionSet && !part.name.value.startsWith('__') ? ofSelection(part.selectionSet).depth : 0
+        depth = Math.max(depth, 1 + below)
+        continue
+      }
+      const spread = part.kind === Kind.INLINE_FRAGMENT ? ofSelection(part.selectionSet) : ofFragment(part.name.value)
+      depth = Math.max(depth, spread.depth)
+      fields += spread.fields
+    }
+    return { depth, fields }
+  }
+
+  function ofFragment(name: string): Measure {
+    const fragment = context.getFragment(name)
+    if (!fragment) return { depth: 0, fields: 0 }
+    const before = known.get(fragment)
+    if (before !== undefined) return before
+    // A fragment that spreads itself is refused by a rule of its own; here it must only come to an end.
+    known.set(fragment, { depth: 0, fields: 0 })
+    const measured = ofSelection(fragment.selectionSet)
+    known.set(fragment, measured)
+    return measured
+  }
+
+  return ofSelection(root)
+}

@@ -1,0 +1,134 @@
+import { invoke } from '#control-plane/operation.ts'
+import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { getOffer, getOffers, listOffers } from '#control-plane/services/offers/read.ts'
+import type { OfferView } from '#control-plane/services/offers/view.ts'
+import { AppError } from '#shared/errors.ts'
+import type { GraphQLContext } from './builder.ts'
+import { builder } from './builder.ts'
+import { costOfPage, readPage, toConnection } from './page.ts'
+
+const OfferStatus = builder.enumType('OfferStatus', { values: ['active', 'paused', 'inactive'] as const })
+const SettableStatus = builder.enumType('SettableOfferStatus', { values: ['active', 'paused'] as const })
+const PricingMode = builder.enumType('PricingMode', { values: ['discount', 'cost_multiplier'] as const })
+const ApiFormat = builder.enumType('ApiFormat', { values: ['openai', 'messages'] as const })
+
+/** Offers by id, those of the caller only: the cache lives and dies with the request and its actor. */
+async function loadOffers(ids: readonly string[], { ctx, actor, options }: GraphQLContext) {
+  const found = await invoke(ctx, actor, getOffers, { ids }, options)
+  const byId = new Map(found.map((offer) => [offer.id, offer]))
+  return ids.map((id) => byId.get(id) ?? new AppError('not_found'))
+}
+
+const Offer = builder.loadableNodeRef('Offer', {
+  id: { resolve: (offer: OfferView) => offer.id },
+  load: (ids: string[], context: GraphQLContext) => loadOffers(ids, context),
+})
+
+builder.objectType(Offer, {
+  description: 'Capacity on sale. Prices per million tokens are whole micro-USD, instants Unix milliseconds.',
+  authScopes: { seller: true },
+  fields: (t) => ({
+    offerId: t.exposeID('offerId'),
+    model: t.exposeString('model'),
+    sellerBaseUrl: t.exposeString('sellerBaseUrl'),
+    provider: t.exposeString('provider'),
+    providerModel: t.exposeString('providerModel'),
+    apiFormat: t.expose('apiFormat', { type: ApiFormat }),
+    trusted: t.exposeBoolean('trusted'),
+    status: t.expose('status', { type: OfferStatus }),
+    active: t.exposeBoolean('active'),
+    healthy: t.exposeBoolean('healthy'),
+    consecutiveFailures: t.exposeInt('consecutiveFailures'),
+    backedOffUntil: t.exposeFloat('backedOffUntil', { nullable: true }),
+    delistedReason: t.exposeString('delistedReason', { nullable: true }),
+    pricingMode: t.expose('pricingMode', { type: PricingMode }),
+    costMultiplier: t.exposeFloat('costMultiplier'),
+    discount: t.exposeFloat('discount'),
+    directInputPer1m: t.exposeFloat('directInputPer1m', { nullable: true }),
+    directOutputPer1m: t.exposeFloat('directOutputPer1m', { nullable: true }),
+    effectiveInputPer1m: t.exposeFloat('effectiveInputPer1m', { nullable: true }),
+    effectiveOutputPer1m: t.exposeFloat('effectiveOutputPer1m', { nullable: true }),
+    priceInputPer1m: t.exposeFloat('priceInputPer1m', { nullable: true }),
+    priceOutputPer1m: t.exposeFloat('priceOutputPer1m', { nullable: true }),
+    capDailyUsd: t.exposeFloat('capDailyUsd', { nullable: true }),
+    capDailyRemainingUsd: t.exposeFloat('capDailyRemainingUsd', { nullable: true }),
+    payoutAddress: t.exposeString('payoutAddress', { nullable: true }),
+    label: t.exposeString('label', { nullable: true }),
+    keyFingerprint: t.exposeString('keyFingerprint'),
+    createdAt: t.exposeFloat('createdAt'),
+    updatedAt: t.exposeFloat('updatedAt'),
+  }),
+})
+
+const CreateOfferInput = builder.inputType('CreateOfferInput', {
+  fields: (t) => ({
+    model: t.string({ required: true }),
+    apiKey: t.string(),
+    reuseKeyFingerprint: t.string(),
+    sellerBaseUrl: t.string({ required: true }),
+    discount: t.float(),
+    costMultiplier: t.float(),
+    pricingMode: t.field({ type: PricingMode }),
+    capDailyUsd: t.float(),
+    payoutAddress: t.string(),
+    label: t.string(),
+    apiFormat: t.field({ type: ApiFormat }),
+    providerModel: t.string(),
+  }),
+})
+
+const UpdateOfferInput = builder.inputType('UpdateOfferInput', {
+  fields: (t) => ({
+    discount: t.float(),
+    costMultiplier: t.float(),
+    pricingMode: t.field({ type: PricingMode }),
+    capDailyUsd: t.float(),
+    status: t.field({ type: SettableStatus }),
+    payoutAddress: t.string(),
+    label: t.string(),
+  }),
+})
+
+builder.queryFields((t) => ({
+  offers: t.connection({
+    type: Offer,
+    args: { status: t.arg({ type: OfferStatus }), model: t.arg.string() },
+    complexity: costOfPage,
+    resolve: async (_root, args, { ctx, actor, options }) => {
+      const { status, model } = args
+      const filter = { ...(status == null ? {} : { status }), ...(model == null ? {} : { model }) }
+      return toConnection(await invoke(ctx, actor, listOffers, { ...readPage(args), ...filter }, options), args)
+    },
+  }),
+  offer: t.field({
+    type: Offer,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, getOffer, { id }, options),
+  }),
+}))
+
+builder.mutationFields((t) => ({
+  createOffer: t.field({
+    type: Offer,
+    args: { input: t.arg({ type: CreateOfferInput, required: true }), idempotencyKey: t.arg.string() },
+    resolve: (_root, { input, idempotencyKey }, { ctx, actor, options }) =>
+      invoke(ctx, actor, createOffer, { ...input }, withKey(options, idempotencyKey)),
+  }),
+  updateOffer: t.field({
+    type: Offer,
+    args: { id: t.arg.id({ required: true }), input: t.arg({ type: UpdateOfferInput, required: true }) },
+    resolve: (_root, { id, input }, { ctx, actor, options }) =>
+      invoke(ctx, actor, updateOffer, { ...input, id }, options),
+  }),
+  deleteOffer: t.field({
+    type: Offer,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, deleteOffer, { id }, options),
+  }),
+}))
+
+/** The options of a call with the idempotency key of its own argument in front of the header's. */
+export function withKey(options: GraphQLContext['options'], key: string | null | undefined): GraphQLContext['options'] {
+  return key == null ? options : { ...options, idempotencyKey: key }
+}

@@ -1,34 +1,36 @@
-/** Second and third attempts of a process, as a share of its running calls. */
-const RETRY_SHARE = 0.2
-/** So many may always run at once. */
-const LEAST_RETRIES = 3
+/** What each call adds to the budget: in a steady state second attempts are a fifth of the calls at the most. */
+const RETRIES_PER_CALL = 0.2
+/** The most that is saved up: enough for one provider's death under load, too little to keep a storm going. */
+const MOST_SAVED = 100
+/** A market at rest regains its savings at this pace. */
+const REGAINED_PER_SECOND = 1
+const SECOND_MS = 1_000
 
-/** Keeps failover from turning a market's bad minute into three times its load. */
+/**
+ * Keeps failover from turning a market's bad minutes into three times its load (a token bucket over all calls of the
+ * process). It is asked only where the failed attempt did reach a provider: one that nobody received added no load.
+ */
 export type RetryBudget = {
   callBegins(): void
-  callEnds(): void
-  /** True when another attempt may begin; `retryEnds` must follow then. */
-  retryBegins(): boolean
-  retryEnds(): void
+  /** True when another attempt may begin; it is then paid for. */
+  spend(): boolean
 }
 
-export function createRetryBudget(): RetryBudget {
-  let calls = 0
-  let retries = 0
+/** A full budget over a clock of monotonic milliseconds. */
+export function createRetryBudget(monotonic: () => number): RetryBudget {
+  let saved = MOST_SAVED
+  let regainedAt = monotonic()
   return {
-    callBegins: () => {
-      calls++
+    callBegins() {
+      if (saved < MOST_SAVED) saved = Math.min(MOST_SAVED, saved + RETRIES_PER_CALL)
     },
-    callEnds: () => {
-      calls--
-    },
-    retryBegins() {
-      if (retries >= Math.max(LEAST_RETRIES, calls * RETRY_SHARE)) return false
-      retries++
+    spend() {
+      const now = monotonic()
+      saved = Math.min(MOST_SAVED, saved + ((now - regainedAt) / SECOND_MS) * REGAINED_PER_SECOND)
+      regainedAt = now
+      if (saved < 1) return false
+      saved--
       return true
-    },
-    retryEnds: () => {
-      retries--
     },
   }
 }

@@ -1,9 +1,9 @@
+import type { AttemptPlan, BuyerReply, Payer, RawRequest, UpstreamRequest } from '#data-plane/call.ts'
+import type { Payment } from '#data-plane/rails/rail.ts'
+import type { RateStanding } from '#data-plane/store/rate-limits.ts'
+import type { ParsedCall } from '#data-plane/wires/wire.ts'
 import type { AppError } from '#shared/errors.ts'
 import { describeCause, toAppError } from '#shared/errors.ts'
-import type { AttemptPlan, BuyerReply, Payer, RawRequest, UpstreamRequest } from '../call.ts'
-import type { Payment } from '../rails/rail.ts'
-import type { RateStanding } from '../store/rate-limits.ts'
-import type { ParsedCall } from '../wires/wire.ts'
 import { authenticate } from './authenticate.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 import { emitCall, emitRefusal } from './emit-call.ts'
@@ -41,7 +41,6 @@ export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequ
     refuse(route, raw, reply, { error, attempts: 0, standing })
   } finally {
     if (scope !== undefined) plane.rates.leave(scope)
-    plane.retries.callEnds()
   }
 }
 

@@ -29,7 +29,7 @@ const Envelope = z.object({
 type Sent = { status: number; headers: Headers; text: string; error: z.infer<typeof Envelope>['error'] | undefined }
 
 async function send(
-  body: string | Buffer,
+  body: string | Uint8Array<ArrayBuffer>,
   headers: Record<string, string> = {},
   path = '/v1/chat/completions',
 ): Promise<Sent> {
@@ -135,7 +135,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
   })
 
   it('C016: a body over the limit is 413, by its length and by its bytes', async () => {
-    const sent = await send(Buffer.alloc(33 * 1024 * 1024, 0x20)).catch(() => undefined)
+    const sent = await send(new Uint8Array(33 * 1024 * 1024).fill(0x20)).catch(() => undefined)
     if (sent) expect(sent.status).toBe(413)
     expect((await send(json(GOOD))).status).toBe(200)
   })

@@ -53,119 +53,75 @@ export type DataPlane = {
   close(): Promise<void>
 }
 
+type Basics = { readonly config: Config; readonly clock: Clock; readonly ids: Ids; readonly log: Logger }
+
 /** Builds the data plane from its configuration: the only place where its parts meet. */
 export async function createDataPlane(config: Config, overrides: Overrides = {}): Promise<DataPlane> {
   const clock = overrides.clock ?? systemClock
-  const ids = overrides.ids ?? createIds(clock)
-  const log = overrides.log ?? createLogger('data-plane', config.logLevel)
-  const { nodeId } = config
+  const basics: Basics = {
+    config,
+    clock,
+    ids: overrides.ids ?? createIds(clock),
+    log: overrides.log ?? createLogger('data-plane', config.logLevel),
+  }
+  const stores = await openStores(basics)
+  const { surface, calls, ready } = createSurface(basics, stores, overrides.limits)
+  const app = await createServer(surface)
+  await Promise.all([stores.snapshot.start(), stores.health.start(), stores.buyerKeys.start()])
+  stores.rates.start()
+  return {
+    app,
+    listen: () => app.listen({ host: config.host, port: config.port }),
+    isReady: surface.isReady,
+    async close() {
+      ready.isDraining = true
+      await endCalls(basics, app, surface)
+      calls.ticker.close()
+      await stores.close()
+      await calls.upstream.close()
+    },
+  }
+}
+
+type Stores = Awaited<ReturnType<typeof openStores>>
+
+/** Opens everything that keeps state: money, journal, market, keys, health, limits, queues. */
+async function openStores({ config, clock, ids, log }: Basics) {
   const cache = connect(config.redisCacheUrl.reveal(), log)
   const queueRedis = connect(config.redisUrl.reveal(), log)
-  const news = connect(config.redisCacheUrl.reveal(), log)
-  const subscriptions = createSubscriptions(news)
-
-  const journal = await openJournal({ dir: config.journalDir, node: nodeId, boot: ids.ulid(), clock, log })
-  let resumeCaps: () => Promise<void> = async () => undefined
+  const subscriptions = createSubscriptions(connect(config.redisCacheUrl.reveal(), log))
+  const journal = await openJournal({ dir: config.journalDir, node: config.nodeId, boot: ids.ulid(), clock, log })
+  const onOpen: (() => Promise<void>)[] = []
   const funds = openFunds({
     url: config.redisUrl.reveal(),
-    node: nodeId,
+    node: config.nodeId,
     buckets: config.moneyBuckets,
     clock,
     log,
     journal,
-    onOpen: () => void resumeCaps().catch((cause: unknown) => log.warn({ cause: describeCause(cause) }, 'offer caps')),
+    onOpen() {
+      for (const resume of onOpen) {
+        resume().catch((cause: unknown) => log.warn({ cause: describeCause(cause) }, 'the caps could not be resumed'))
+      }
+    },
   })
   const offerCaps = createOfferCaps({ gate: funds.gate, clock, log })
-  resumeCaps = () => offerCaps.resume()
+  onOpen.push(() => offerCaps.resume())
   const snapshot = createSnapshotStore({ redis: cache, subscriptions, clock, log, file: config.snapshotFile })
-  const events = createEventQueues({ redis: queueRedis, node: nodeId, ids, log })
-  const health = createHealth({ redis: cache, subscriptions, clock, ids, node: nodeId, emit: events.health })
+  const events = createEventQueues({ redis: queueRedis, node: config.nodeId, ids, log })
+  const health = createHealth({ redis: cache, subscriptions, clock, ids, node: config.nodeId, emit: events.health })
   const buyerKeys = createBuyerKeys({ redis: cache, subscriptions, clock, pepper: config.keyPepper })
   const rates = createRateLimits({ redis: cache, clock })
-  const ticker = createTicker(clock)
-  const upstream = createUpstream({
-    policy: { allowsLoopback: config.allowsLoopbackUpstreams },
-    openCredential: createCredentialOpener(config.keyRing, clock),
-    clock,
-    allowedHosts: () => snapshot.market().hosts,
-  })
-  const open = { count: 0 }
-  const drains = { count: 0 }
-  const ending = { isDue: false }
-  let isDraining = false
-  const metrics = createMetrics({
-    openCalls: () => open.count,
-    drains: () => drains.count,
-    droppedEvents: events.dropped,
-    isGateOpen: funds.isOpen,
-    offers: () => [...snapshot.market().offers.values()].reduce((sum, offers) => sum + offers.length, 0),
-  })
-  const calls: CallPlane = {
-    nodeId,
-    apiBaseUrl: config.apiBaseUrl,
-    clock,
-    log,
-    limits: { ...CHAT_LIMITS, ...overrides.limits },
-    market: snapshot.market,
-    health,
-    spentCaps: createSpentCaps(),
-    offerCaps,
-    rates,
-    upstream,
-    journal,
-    events,
-    ticker,
-    retries: createRetryBudget(),
-    drains,
-    ending,
-    observe: metrics.observe,
-  }
-  const isReady = () => !isDraining && snapshot.isLoaded()
-  const surface: Surface = {
-    calls,
-    callRows: callRows({ credit: creditRail({ funds, buyerKeys }) }),
-    readRows: READ_ROWS,
-    reads: { market: snapshot.market, health, caps: offerCaps, clock },
-    lookups: { funds, buyerKeys },
-    clock,
-    ids,
-    hosts: { base: new URL(config.baseUrl).host, api: new URL(config.apiBaseUrl).host },
-    controlPlaneUrl: config.controlPlaneUrl,
-    maxOpenCalls: config.maxOpenCalls,
-    open,
-    isReady,
-    metrics,
-  }
-  const app = await createServer(surface)
-  await Promise.all([snapshot.start(), health.start(), buyerKeys.start()])
-  rates.start()
-
-  async function untilIdle(limitMs: number): Promise<boolean> {
-    const deadline = clock.monotonic() + limitMs
-    while (open.count > 0 && clock.monotonic() < deadline) {
-      app.server.closeIdleConnections()
-      await new Promise((resolve) => setTimeout(resolve, DRAIN_LOOK_MS))
-    }
-    app.server.closeIdleConnections()
-    return open.count === 0
-  }
-
   return {
-    app,
-    listen: () => app.listen({ host: config.host, port: config.port }),
-    isReady,
+    journal,
+    funds,
+    offerCaps,
+    snapshot,
+    events,
+    health,
+    buyerKeys,
+    rates,
     async close() {
-      isDraining = true
-      if (open.count > 0 || config.drainPauseMs > 0) await new Promise((resolve) => setTimeout(resolve, config.drainPauseMs))
-      const closed = app.close()
-      if (!(await untilIdle(config.drainMs))) {
-        log.warn({ openCalls: open.count }, 'calls are cut because the process ends')
-        ending.isDue = true
-        await untilIdle(CUT_MS)
-      }
-      app.server.closeAllConnections()
-      await closed
-      ticker.close()
       rates.close()
       health.close()
       buyerKeys.close()
@@ -173,12 +129,92 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
       await funds.leave(POSTING_MS)
       await journal.close()
       await snapshot.close()
-      await upstream.close()
       subscriptions.close()
       cache.disconnect()
       queueRedis.disconnect()
     },
   }
+}
+
+function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limits: Partial<CallLimits> = {}) {
+  const { snapshot, health, offerCaps, funds, buyerKeys, events, rates, journal } = stores
+  const { market } = snapshot
+  const open = { count: 0 }
+  const drains = { count: 0 }
+  const ready: { isDraining: boolean } = { isDraining: false }
+  const metrics = createMetrics({
+    openCalls: () => open.count,
+    drains: () => drains.count,
+    droppedEvents: events.dropped,
+    isGateOpen: funds.isOpen,
+    offers: () => [...market().offers.values()].reduce((sum, offers) => sum + offers.length, 0),
+  })
+  const calls: CallPlane = {
+    nodeId: config.nodeId,
+    apiBaseUrl: config.apiBaseUrl,
+    clock,
+    log,
+    limits: { ...CHAT_LIMITS, ...limits },
+    market,
+    health,
+    spentCaps: createSpentCaps(),
+    offerCaps,
+    rates,
+    upstream: createUpstream({
+      policy: { allowsLoopback: config.allowsLoopbackUpstreams },
+      openCredential: createCredentialOpener(config.keyRing, clock),
+      clock,
+      allowedHosts: () => market().hosts,
+    }),
+    journal,
+    events,
+    ticker: createTicker(clock),
+    retries: createRetryBudget(clock.monotonic),
+    drains,
+    ending: { isDue: false },
+    observe: metrics.observe,
+  }
+  const surface: Surface = {
+    calls,
+    callRows: callRows({ credit: creditRail({ funds, buyerKeys }) }),
+    readRows: READ_ROWS,
+    reads: { market, health, caps: offerCaps, clock },
+    lookups: { funds, buyerKeys },
+    clock,
+    ids,
+    hosts: { base: new URL(config.baseUrl).host, api: new URL(config.apiBaseUrl).host },
+    controlPlaneUrl: config.controlPlaneUrl,
+    maxOpenCalls: config.maxOpenCalls,
+    open,
+    isReady: () => !ready.isDraining && snapshot.isLoaded(),
+    metrics,
+  }
+  return { surface, calls, ready }
+}
+
+/** Stops listening and waits for running calls; what is left at the deadline is cut in its protocol's way and settled. */
+async function endCalls({ config, clock, log }: Basics, app: FastifyInstance, { calls, open }: Surface): Promise<void> {
+  async function untilIdle(limitMs: number): Promise<boolean> {
+    const deadline = clock.monotonic() + limitMs
+    while (open.count > 0 && clock.monotonic() < deadline) {
+      app.server.closeIdleConnections()
+      await pause(DRAIN_LOOK_MS)
+    }
+    return open.count === 0
+  }
+  await pause(config.drainPauseMs)
+  const closed = app.close()
+  if (!(await untilIdle(config.drainMs))) {
+    log.warn({ openCalls: open.count }, 'calls are cut because the process ends')
+    calls.ending.isDue = true
+    await untilIdle(CUT_MS)
+  }
+  app.server.closeAllConnections()
+  await closed
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 /** A connection of the reading side. Commands wait for a short time only: a call is better refused than kept. */
@@ -187,10 +223,8 @@ function connect(url: string, log: Logger): Redis {
     maxRetriesPerRequest: 1,
     connectTimeout: 2_000,
     commandTimeout: 2_000,
-    enableAutoPipelining: false,
     retryStrategy: (times) => Math.min(50 * times, 1_000),
   })
   redis.on('error', (error: Error) => log.debug({ cause: describeCause(error) }, 'redis connection'))
   return redis
 }
-

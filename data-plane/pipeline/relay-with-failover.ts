@@ -1,10 +1,19 @@
+import type {
+  AttemptPlan,
+  BuyerReply,
+  Decoder,
+  Demand,
+  Hold,
+  Offer,
+  Target,
+  UpstreamRequest,
+} from '#data-plane/call.ts'
+import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
+import type { ParsedCall } from '#data-plane/wires/wire.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
-import type { AttemptPlan, BuyerReply, Decoder, Demand, Hold, Offer, Target, UpstreamRequest } from '../call.ts'
-import type { UpstreamFailure } from '../upstream/classify.ts'
-import type { ParsedCall } from '../wires/wire.ts'
 import type { AttemptResult } from './attempt.ts'
 import { runAttempt } from './attempt.ts'
 import type { CallPlane } from './call-plane.ts'
@@ -64,12 +73,10 @@ export async function relayWithFailover(plane: CallPlane, job: RelayJob): Promis
     if (attempts.length === MAX_ATTEMPTS || plane.clock.monotonic() >= deadlineAt) break
     const plan = planFor(job, offer)
     if (plan === undefined || !(await takeCap(plane, job, plan, attempts.length))) continue
-    const isRetry = attempts.length > 0
-    if (isRetry && !plane.retries.retryBegins()) break
+    if (!mayTry(plane, attempts)) break
     const request = job.call.encode(plan)
     const decoder = job.call.decoder(plan)
     const result = await attemptOnce(plane, job, { plan, request, decoder, attempts, deadlineAt })
-    if (isRetry) plane.retries.retryEnds()
     last = { plan, request, decoder, result }
     waitedMs += result.endedAt - result.sentAt
     attempts.push(attemptRow(plan, result))
@@ -84,8 +91,19 @@ export async function relayWithFailover(plane: CallPlane, job: RelayJob): Promis
   return { last, attempts, error, isGone: last?.result.isGone ?? false, waitedMs }
 }
 
+/** Second attempts are paid from the budget, but for those whose forerunner reached nobody. */
+function mayTry(plane: CallPlane, attempts: readonly Attempt[]): boolean {
+  const before = attempts.at(-1)
+  return before === undefined || before.errorClass === 'unreachable' || plane.retries.spend()
+}
+
 /** True when no other offer may or need take over. */
-function isFinal(result: AttemptResult, decoder: Decoder, failures: readonly UpstreamFailure[], isLast: boolean): boolean {
+function isFinal(
+  result: AttemptResult,
+  decoder: Decoder,
+  failures: readonly UpstreamFailure[],
+  isLast: boolean,
+): boolean {
   if (isLast || result.isGone || decoder.contentPieces() > 0) return true
   // Neither a failure nor content: an empty answer, which the next offer may do better.
   if (!result.failure) return false

@@ -1,4 +1,4 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { CallFacts } from './call.ts'
 
 /** Counters of one process, in Prometheus' text form. Labels have few values: never an id, a key or a model. */
@@ -29,7 +29,12 @@ export function createMetrics(gauges: Gauges): Metrics {
     labelNames: ['wire', 'outcome', 'code'],
     registers,
   })
-  const attempts = new Counter({ name: 'market_attempts_total', help: 'Attempts at offers', labelNames: ['wire'], registers })
+  const attempts = new Counter({
+    name: 'market_attempts_total',
+    help: 'Attempts at offers',
+    labelNames: ['wire'],
+    registers,
+  })
   const duration = new Histogram({
     name: 'market_call_duration_ms',
     help: 'Time from admission to the last byte',

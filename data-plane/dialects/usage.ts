@@ -1,7 +1,7 @@
+import type { Receipt, ReportedUsage } from '#data-plane/call.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { microUsdToDollars } from '#shared/money.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
-import type { Receipt, ReportedUsage } from '../call.ts'
 import { isRecord } from './json-members.ts'
 
 /** No answer counts more tokens than this: what is above is no count. */

@@ -1,7 +1,7 @@
-import type { AttemptPlan, BuyerReply, Decoder, UpstreamRequest } from '../call.ts'
-import type { UpstreamFailure } from '../upstream/classify.ts'
-import { classifyBadAnswer, classifyError, classifyStatus, ownFailure } from '../upstream/classify.ts'
-import type { UpstreamFlow, UpstreamHead } from '../upstream/send.ts'
+import type { AttemptPlan, BuyerReply, Decoder, UpstreamRequest } from '#data-plane/call.ts'
+import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
+import { classifyBadAnswer, classifyError, classifyStatus, ownFailure } from '#data-plane/upstream/classify.ts'
+import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
 import type { BuyerStream } from './buyer-stream.ts'
 import { createBuyerStream } from './buyer-stream.ts'
 import type { CallPlane } from './call-plane.ts'
@@ -104,15 +104,20 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
     plane.ticker.add(run.watcher)
     job.reply.onGone(() => buyerLeft(run))
     const firstByteMs = job.isStreamed ? plane.limits.firstByteMs : plane.limits.totalMs
-    run.flow = plane.upstream.send(job.plan.offer, job.request, { firstByteMs }, {
-      onHead: (head) => takeHead(run, head),
-      onData: (chunk) => takeData(run, chunk),
-      onEnd: () => takeEnd(run),
-      onError: (error) => {
-        finish(run, { failure: classifyError(error, run.head !== undefined) })
-        plane.ticker.remove(run.watcher)
+    run.flow = plane.upstream.send(
+      job.plan.offer,
+      job.request,
+      { firstByteMs },
+      {
+        onHead: (head) => takeHead(run, head),
+        onData: (chunk) => takeData(run, chunk),
+        onEnd: () => takeEnd(run),
+        onError: (error) => {
+          finish(run, { failure: classifyError(error, run.head !== undefined) })
+          plane.ticker.remove(run.watcher)
+        },
       },
-    })
+    )
     run.stream.attach(run.flow)
   })
 }
@@ -237,21 +242,23 @@ function tick(run: Running, now: number): void {
 
 function tickStream(run: Running, now: number): void {
   const { plane, job } = run
-  if (run.stream.isStuck(now, plane.limits.idleMs)) return buyerLeft(run)
+  if (run.stream.isStuck(now, plane.limits.idleMs)) buyerLeft(run)
   // While the buyer is the slow one, the provider's silence means nothing.
-  if (run.stream.isPaused()) {
-    run.lastContentAt = now
-    return
+  else if (run.stream.isPaused()) run.lastContentAt = now
+  else if (now - run.lastContentAt >= plane.limits.idleMs) giveUp(run, 'no content for too long')
+  else if (isTooSlow(run, now)) giveUp(run, 'too slow')
+  else {
+    if (run.pieces > run.recordedPieces && now - run.recordedAt >= PROGRESS_EVERY_MS) record(run, now)
+    if (run.stream.silentSince(run.sentAt, now) < plane.limits.keepAliveMs) return
+    if (!job.reply.isStarted()) job.startReply(undefined, undefined)
+    run.stream.send(job.decoder.keepAlive(), now)
   }
-  if (now - run.lastContentAt >= plane.limits.idleMs) return giveUp(run, 'no content for too long')
-  if (run.firstContentAt !== undefined) {
-    const elapsed = now - run.firstContentAt
-    if (elapsed > SLOW_AFTER_MS && run.pieces * SLOWEST_PIECE_MS < elapsed) return giveUp(run, 'too slow')
-    if (now - run.recordedAt >= PROGRESS_EVERY_MS && run.pieces > run.recordedPieces) record(run, now)
-  }
-  if (run.stream.silentSince(run.sentAt, now) < plane.limits.keepAliveMs) return
-  if (!job.reply.isStarted()) job.startReply(undefined, undefined)
-  run.stream.send(job.decoder.keepAlive(), now)
+}
+
+function isTooSlow({ firstContentAt, pieces }: Running, now: number): boolean {
+  if (firstContentAt === undefined) return false
+  const elapsed = now - firstContentAt
+  return elapsed > SLOW_AFTER_MS && pieces * SLOWEST_PIECE_MS < elapsed
 }
 
 function giveUp(run: Running, detail: string): void {

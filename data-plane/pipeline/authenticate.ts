@@ -1,6 +1,6 @@
+import type { RawRequest } from '#data-plane/call.ts'
+import type { Payment } from '#data-plane/rails/rail.ts'
 import { AppError } from '#shared/errors.ts'
-import type { RawRequest } from '../call.ts'
-import type { Payment } from '../rails/rail.ts'
 import type { CallRoute } from './call-plane.ts'
 
 /**

@@ -1,5 +1,5 @@
-import type { BuyerReply } from '../call.ts'
-import type { UpstreamFlow } from '../upstream/send.ts'
+import type { BuyerReply } from '#data-plane/call.ts'
+import type { UpstreamFlow } from '#data-plane/upstream/send.ts'
 
 /** The buyer's end of a stream: gathers what one tick brings into one write, and holds the provider back when it must. */
 export type BuyerStream = {

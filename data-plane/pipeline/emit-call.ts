@@ -1,7 +1,7 @@
+import type { CallFacts, RawRequest } from '#data-plane/call.ts'
 import type { AppError } from '#shared/errors.ts'
 import { describeCause } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
-import type { CallFacts, RawRequest } from '../call.ts'
 import type { CallPlane } from './call-plane.ts'
 import { countTokens } from './meter-usage.ts'
 import type { Relay } from './relay-with-failover.ts'

@@ -1,7 +1,7 @@
+import type { AttemptPlan, Demand, Ending, Metered } from '#data-plane/call.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
-import type { AttemptPlan, Demand, Ending, Metered } from '../call.ts'
 
 /** Where a provider gives no figure a token counts as so many bytes. */
 const BYTES_A_TOKEN = 4
@@ -24,7 +24,8 @@ export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): M
   if (reported.outputTokens === 0) anomalies.push('usage_zero')
   if (reported.outputTokens === undefined) anomalies.push('usage_missing')
   const output = hasFigures ? clipOutput(plan, demand, ending, anomalies) : estimate(contentBytes)
-  const input = reported.inputTokens === undefined ? estimate(demand.bounds.inputBytes) : clipInput(plan, demand, ending, anomalies)
+  const input =
+    reported.inputTokens === undefined ? estimate(demand.bounds.inputBytes) : clipInput(plan, demand, ending, anomalies)
   const usage = splitClasses(input, output, ending)
   for (const name of unpricedClasses(plan.target.price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
   return {

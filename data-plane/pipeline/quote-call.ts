@@ -1,9 +1,9 @@
+import type { Demand, Offer, Quote, Target } from '#data-plane/call.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import { chargeUp, max, min, subtractToZero, unitsWithin, ZERO } from '#shared/money.ts'
 import { dearestInput, dearestOutput } from '#shared/pricing.ts'
-import type { Demand, Offer, Quote, Target } from '../call.ts'
 
 /** What is forwarded when the buyer gave no limit: the model's own, but not more than this. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 8_192
@@ -79,7 +79,12 @@ export function quoteCall(
     minMicro = min(minMicro, max(maxCostMicro, ceilingAt(target, cheapest, bound.inputTokens, bound.choices)))
     if (minMicro > maxCostMicro) {
       throw new AppError('cost_ceiling_reached', {
-        detail: { limit_source: 'max_cost', limit_micro: Number(maxCostMicro), needed_micro: Number(minMicro), resets_at: null },
+        detail: {
+          limit_source: 'max_cost',
+          limit_micro: Number(maxCostMicro),
+          needed_micro: Number(minMicro),
+          resets_at: null,
+        },
       })
     }
     wantMicro = max(minMicro, min(wantMicro, maxCostMicro))

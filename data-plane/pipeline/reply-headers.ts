@@ -1,5 +1,5 @@
-import type { AttemptPlan, Receipt, UpstreamRequest } from '../call.ts'
-import type { RateStanding } from '../store/rate-limits.ts'
+import type { AttemptPlan, Receipt, UpstreamRequest } from '#data-plane/call.ts'
+import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 
 /** What the head of an answer says of the way the call took. */
 export type ReplyFacts = {

@@ -1,6 +1,6 @@
+import type { Hold, Payer, Quote } from '#data-plane/call.ts'
+import type { Payment } from '#data-plane/rails/rail.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Hold, Payer, Quote } from '../call.ts'
-import type { Payment } from '../rails/rail.ts'
 import type { CallPlane } from './call-plane.ts'
 
 const RETRY_SECONDS = 5

@@ -1,6 +1,6 @@
+import type { Demand, Payer, Target } from '#data-plane/call.ts'
+import type { Market } from '#data-plane/store/market.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Demand, Payer, Target } from '../call.ts'
-import type { Market } from '../store/market.ts'
 
 const MAX_SHOWN_NAME = 160
 
@@ -25,5 +25,6 @@ export function resolveTarget(market: Market, demand: Demand): Target {
 export function checkAllowed(market: Market, target: Target, payer: Payer): void {
   if (payer.modelsAllowed === null) return
   const isAllowed = payer.modelsAllowed.some((name) => market.resolve(name)?.id === target.model.id)
-  if (!isAllowed) throw new AppError('model_not_allowed', { param: 'model', detail: { limit_source: 'key_models', resets_at: null } })
+  if (!isAllowed)
+    throw new AppError('model_not_allowed', { param: 'model', detail: { limit_source: 'key_models', resets_at: null } })
 }

@@ -1,12 +1,12 @@
+import type { Demand, Offer, Payer, Target } from '#data-plane/call.ts'
+import type { HealthStore } from '#data-plane/store/health.ts'
+import type { Market } from '#data-plane/store/market.ts'
+import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import { isImageCapable } from '#shared/catalog/model.ts'
 import { nextUtcDay } from '#shared/clock.ts'
 import { keptToPercent, meetsFloor, strictestFloor } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
-import type { Demand, Offer, Payer, Target } from '../call.ts'
-import type { HealthStore } from '../store/health.ts'
-import type { Market } from '../store/market.ts'
-import type { SpentCaps } from '../store/spent-caps.ts'
 
 /** Offers that failover may use: more than the attempts, because one whose cap is spent costs no attempt. */
 export const MAX_CANDIDATES = 6
@@ -167,7 +167,9 @@ function refusal(ports: SelectionPorts, choice: Choice, { target, offers, furthe
         retryAfterSeconds: (nextUtcDay(now) - now) / 1_000,
       })
     case 'health': {
-      const recovery = Math.min(...offers.map((offer) => ports.health.blockedUntil(offer, now) || Number.POSITIVE_INFINITY))
+      const recovery = Math.min(
+        ...offers.map((offer) => ports.health.blockedUntil(offer, now) || Number.POSITIVE_INFINITY),
+      )
       return new AppError('no_healthy_sellers', {
         detail: { limit_source: 'seller_health', resets_at: Math.ceil(recovery / 1_000) },
         retryAfterSeconds: (recovery - now) / 1_000,

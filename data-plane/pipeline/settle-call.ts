@@ -1,4 +1,6 @@
 import type { z } from 'zod'
+import type { AttemptPlan, Decoder, Demand, Hold, Metered, Receipt, Target } from '#data-plane/call.ts'
+import type { Payment } from '#data-plane/rails/rail.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import type { AppError } from '#shared/errors.ts'
@@ -7,8 +9,6 @@ import { KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
 import { chargeUsage, listCost } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { outputTokens } from '#shared/usage.ts'
-import type { AttemptPlan, Decoder, Demand, Hold, Metered, Receipt, Target } from '../call.ts'
-import type { Payment } from '../rails/rail.ts'
 import type { CallPlane } from './call-plane.ts'
 import { countTokens, meterUsage } from './meter-usage.ts'
 import type { Relay } from './relay-with-failover.ts'
@@ -47,7 +47,12 @@ const NOTHING: Metered = { usage: {}, source: 'reported', finishReason: null, an
  * Charges what was metered, at most the hold, and makes it last: written to the journal, accepted by the gate, and where
  * the gate is away, on the disk before anybody is told. A call that costs nothing gives its hold back.
  */
-export async function settleCall(plane: CallPlane, call: AdmittedCall, relay: Relay, hasProgress: boolean): Promise<Settlement> {
+export async function settleCall(
+  plane: CallPlane,
+  call: AdmittedCall,
+  relay: Relay,
+  hasProgress: boolean,
+): Promise<Settlement> {
   const { last } = relay
   const metered = last === undefined ? NOTHING : meterUsage(last.plan, call.demand, last.decoder.ending())
   const outcome = outcomeOf(relay)
@@ -92,7 +97,11 @@ export function progressEvent(
     error: undefined,
     ...charge,
   })
-  return { event: JSON.stringify(event), chargeMicro: charge.chargeMicro, outputTokens: outputTokens(charge.metered.usage) }
+  return {
+    event: JSON.stringify(event),
+    chargeMicro: charge.chargeMicro,
+    outputTokens: outputTokens(charge.metered.usage),
+  }
 }
 
 function outcomeOf(relay: Relay): Outcome {
@@ -110,7 +119,11 @@ function chargeOf({ target, hold }: AdmittedCall, plan: AttemptPlan | undefined,
   const chargeMicro = min(due, hold.grantedMicro)
   const listMicro = listCost(unitPrices, metered.usage)
   if (chargeMicro === due) return { metered, chargeMicro, listMicro }
-  return { metered: { ...metered, anomalies: [...metered.anomalies.slice(0, 9), 'charge_clipped'] }, chargeMicro, listMicro }
+  return {
+    metered: { ...metered, anomalies: [...metered.anomalies.slice(0, 9), 'charge_clipped'] },
+    chargeMicro,
+    listMicro,
+  }
 }
 
 type Facts = Charge & {

@@ -1,5 +1,5 @@
+import type { Funds, Payer } from '#data-plane/call.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Funds, Payer } from '../call.ts'
 import type { AnyRail } from './rail.ts'
 import { defineRail } from './rail.ts'
 

@@ -1,5 +1,5 @@
+import type { CaptureOutcome, Hold, Payer, Quote, RawRequest } from '#data-plane/call.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import type { CaptureOutcome, Hold, Payer, Quote, RawRequest } from '../call.ts'
 
 export type RailName = 'credit'
 

@@ -1,10 +1,10 @@
+import type { Funds, Payer } from '#data-plane/call.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
-import { microUsdToDollars, microUsd } from '#shared/money.ts'
-import type { Funds, Payer } from '../call.ts'
+import { microUsd, microUsdToDollars } from '#shared/money.ts'
 
 export type LookupSources = {
   readonly funds: Pick<Funds, 'find'>

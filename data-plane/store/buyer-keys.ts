@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Redis } from 'ioredis'
+import type { Payer } from '#data-plane/call.ts'
 import { hashApiKey, isWellFormedKey, keyTypeOf } from '#shared/api-key.ts'
 import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -10,21 +11,12 @@ import { DocumentEnvelopeSchema } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
-import type { Payer } from '../call.ts'
+import type { KnownKey, KnownKeys } from './known-keys.ts'
+import { createKnownKeys } from './known-keys.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
 const POLL_MS = 5 * SECOND
-/** Keys in memory; past it the oldest go. */
-const MAX_KNOWN = 50_000
 const RETRY_SECONDS = 2
-
-type Known = {
-  readonly hmac: string
-  readonly record: KeyRecord
-  readonly payer: Payer
-  /** Must be read again before its next use; the old one serves while Redis is out of reach. */
-  isStale: boolean
-}
 
 export type BuyerKeyStore = {
   /** Throws AppError: `invalid_api_key`, `wrong_key_type`, `service_unavailable`. */
@@ -45,101 +37,39 @@ type Parts = {
  * the key store, read every 5 s, backs that up. While the store is empty or away a key that is not known is not invalid:
  * nobody can say.
  */
-export function createBuyerKeys({ redis, subscriptions, clock, pepper }: Parts): BuyerKeyStore {
-  /** By a plain digest of the key: several times cheaper than the HMAC, and never leaves this process. */
-  const known = new Map<string, Known>()
-  const digestByHmac = new Map<string, string>()
+export function createBuyerKeys(parts: Parts): BuyerKeyStore {
+  const { redis, subscriptions, clock } = parts
+  const known = createKnownKeys()
   let version: string | null = null
   let timer: NodeJS.Timeout | undefined
 
-  function forget(hmac: string): void {
-    const digest = digestByHmac.get(hmac)
-    if (digest === undefined) return
-    digestByHmac.delete(hmac)
-    known.delete(digest)
-  }
-
-  function remember(digest: string, entry: Known): void {
-    if (known.size >= MAX_KNOWN) {
-      const oldest = known.values().next()
-      if (!oldest.done) forget(oldest.value.hmac)
-    }
-    known.set(digest, entry)
-    digestByHmac.set(entry.hmac, digest)
-  }
-
-  function markStale(account?: string): void {
-    for (const entry of known.values())
-      if (account === undefined || entry.record.account === account) entry.isStale = true
-  }
-
   async function pollVersion(): Promise<void> {
     const now = await redis.get(cacheKeys.keysVersion)
-    if (now === version) return
+    if (now !== version) known.markStale()
     version = now
-    markStale()
-  }
-
-  async function lookUp(key: string, digest: string): Promise<Known> {
-    const hmac = hashApiKey(key, pepper)
-    const [text, filled] = await redis
-      .pipeline()
-      .hget(cacheKeys.keys, hmac)
-      .get(cacheKeys.keysVersion)
-      .exec()
-      .then((answers) => [textOf(answers?.[0]), textOf(answers?.[1])])
-      .catch((cause: unknown) => {
-        throw new AppError('service_unavailable', { cause, retryAfterSeconds: RETRY_SECONDS })
-      })
-    if (text === undefined) {
-      forget(hmac)
-      if (filled === undefined) throw new AppError('service_unavailable', { retryAfterSeconds: RETRY_SECONDS })
-      throw new AppError('invalid_api_key')
-    }
-    const record = KeyRecordSchema.parse(JSON.parse(text))
-    const entry = { hmac, record, payer: await readPayer(record), isStale: false }
-    remember(digest, entry)
-    return entry
-  }
-
-  async function readPayer(record: KeyRecord): Promise<Payer> {
-    const text = await redis.get(cacheKeys.account(record.account))
-    return toPayer(record, text === null ? undefined : readPolicy(text))
-  }
-
-  function check({ record, payer }: Known): Payer {
-    if (record.type !== 'buyer') throw new AppError('wrong_key_type')
-    if (record.isRevoked || (record.expiresAt !== null && record.expiresAt <= clock.now())) {
-      throw new AppError('invalid_api_key')
-    }
-    return payer
   }
 
   return {
     async identify(key) {
+      // A plain digest finds a known key several times faster than the HMAC, and never leaves this process.
       const digest = hash('sha256', key, 'base64')
-      const entry = known.get(digest)
-      if (entry !== undefined && !entry.isStale) return check(entry)
-      if (entry === undefined) {
-        const type = keyTypeOf(key)
-        if (type === 'seller' || type === 'management') throw new AppError('wrong_key_type')
-        // The checksum says that it was never issued: that needs no look-up.
-        if (!isWellFormedKey(key)) throw new AppError('invalid_api_key')
-      }
+      const entry = known.find(digest)
+      if (entry !== undefined && !entry.isStale) return check(entry, clock.now())
+      if (entry === undefined) checkForm(key)
       try {
-        return check(await lookUp(key, digest))
+        return check(await lookUp(parts, known, key, digest), clock.now())
       } catch (thrown) {
         const isAway = thrown instanceof AppError && thrown.code === 'service_unavailable'
-        if (isAway && entry !== undefined) return check(entry)
+        if (isAway && entry !== undefined) return check(entry, clock.now())
         throw thrown
       }
     },
     async start() {
       subscriptions.on(CHANNELS.keys, (hmacs) => {
-        for (const hmac of hmacs) forget(hmac)
+        for (const hmac of hmacs) known.forget(hmac)
       })
       subscriptions.on(CHANNELS.snapshot, (names) => {
-        for (const name of names) if (name.startsWith('account:')) markStale(name.slice('account:'.length))
+        for (const name of names) if (name.startsWith('account:')) known.markStale(name.slice('account:'.length))
       })
       timer = setInterval(() => void pollVersion().catch(() => undefined), POLL_MS)
       await pollVersion().catch(() => undefined)
@@ -148,9 +78,38 @@ export function createBuyerKeys({ redis, subscriptions, clock, pepper }: Parts):
   }
 }
 
-function textOf(answer: [error: Error | null, result: unknown] | undefined): string | undefined {
-  if (answer?.[0]) throw answer[0]
-  return typeof answer?.[1] === 'string' ? answer[1] : undefined
+/** Refuses without a look-up what can be no buyer key. */
+function checkForm(key: string): void {
+  const type = keyTypeOf(key)
+  if (type === 'seller' || type === 'management') throw new AppError('wrong_key_type')
+  if (!isWellFormedKey(key)) throw new AppError('invalid_api_key')
+}
+
+function check({ record, payer }: KnownKey, now: number): Payer {
+  if (record.type !== 'buyer') throw new AppError('wrong_key_type')
+  if (record.isRevoked || (record.expiresAt !== null && record.expiresAt <= now)) throw new AppError('invalid_api_key')
+  return payer
+}
+
+async function lookUp({ redis, pepper }: Parts, known: KnownKeys, key: string, digest: string): Promise<KnownKey> {
+  const hmac = hashApiKey(key, pepper)
+  try {
+    const [text, filled] = await Promise.all([redis.hget(cacheKeys.keys, hmac), redis.get(cacheKeys.keysVersion)])
+    if (text === null) {
+      known.forget(hmac)
+      if (filled === null) throw new AppError('service_unavailable', { retryAfterSeconds: RETRY_SECONDS })
+      throw new AppError('invalid_api_key')
+    }
+    const record = KeyRecordSchema.parse(JSON.parse(text))
+    const policy = await redis.get(cacheKeys.account(record.account))
+    const payer = toPayer(record, policy === null ? undefined : readPolicy(policy))
+    const entry = { hmac, record, payer, isStale: false }
+    known.remember(digest, entry)
+    return entry
+  } catch (cause) {
+    if (cause instanceof AppError) throw cause
+    throw new AppError('service_unavailable', { cause, retryAfterSeconds: RETRY_SECONDS })
+  }
 }
 
 /** Reads an account's policy, with or without the envelope of a snapshot document. */

@@ -1,3 +1,4 @@
+import type { Offer } from '#data-plane/call.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { FindProvider, Provider } from '#shared/catalog/providers.ts'
 import { createProviderFinder } from '#shared/catalog/providers.ts'
@@ -8,7 +9,6 @@ import type { Limits, MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import { isId } from '#shared/ids.ts'
 import { keptBps } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
-import type { Offer } from '../call.ts'
 
 /** The validated bodies of the documents, before anything is indexed. */
 export type MarketParts = {

@@ -2,12 +2,11 @@ import type { Redis } from 'ioredis'
 import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
-import type { DocumentName } from '#shared/contract/snapshot.ts'
-import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema, OffersDocumentSchema } from '#shared/contract/snapshot.ts'
 import { describeCause } from '#shared/errors.ts'
-import type { Offer } from '../call.ts'
-import type { Market, MarketParts } from './market.ts'
-import { buildMarket, EMPTY_PARTS, rankOffers } from './market.ts'
+import type { Market } from './market.ts'
+import { buildMarket, EMPTY_PARTS } from './market.ts'
+import type { MarketDocuments } from './market-documents.ts'
+import { createMarketDocuments, documentKey } from './market-documents.ts'
 import { readSnapshotFile, writeSnapshotFile } from './snapshot-file.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
@@ -39,161 +38,107 @@ type Parts = {
 
 /** Keeps the market in memory: changed documents are fetched, checked and swapped in; a bad one is refused alone. */
 export function createSnapshotStore({ redis, subscriptions, clock, log, file }: Parts): SnapshotStore {
-  let parts: MarketParts = EMPTY_PARTS
-  let market = buildMarket(parts)
+  const documents = createMarketDocuments()
+  let market = buildMarket(EMPTY_PARTS)
   let isLoaded = false
-  let isClosed = false
-  const versions = new Map<string, number>()
-  const texts = new Map<string, string>()
-  const refused = new Map<string, number>()
-  let running: Promise<void> | undefined
-  let runsAgain = false
-  let fileDueAt = 0
   let isFileStale = false
+  let fileDueAt = 0
   let timer: NodeJS.Timeout | undefined
 
-  /** Takes one document text in; throws when it is not a valid document of that name. */
-  function take(name: string, text: string): void {
-    const envelope = DocumentEnvelopeSchema.parse(JSON.parse(text))
-    if (envelope.name !== name) throw new Error('the document has another name')
-    parts = withDocument(parts, name, envelope.body)
-    versions.set(name, envelope.version)
-    texts.set(name, text)
-    refused.delete(name)
-  }
-
-  function tryTake(name: string, text: string, indexVersion: number): void {
-    try {
-      take(name, text)
-    } catch (cause) {
-      // The last good one stays; the same bad version is not fetched again.
-      refused.set(name, indexVersion)
-      log.warn({ document: name, cause: describeCause(cause) }, 'a snapshot document was refused')
-    }
-  }
-
   function swap(): void {
-    market = buildMarket(parts, market)
+    market = buildMarket(documents.parts(), market)
     isLoaded = true
     isFileStale = true
   }
 
-  async function refresh(): Promise<void> {
-    const index = await redis.hgetall(cacheKeys.snapshotIndex)
-    const names = Object.keys(index).filter((name) => !name.startsWith('account:'))
-    // An empty index is a Redis that lost its memory, not an empty market.
-    if (names.length === 0) return
-    const wanted = names.filter(
-      (name) => versions.get(name) !== Number(index[name]) && refused.get(name) !== Number(index[name]),
-    )
-    for (let from = 0; from < wanted.length && !isClosed; from += FETCH_BATCH) {
-      const batch = wanted.slice(from, from + FETCH_BATCH)
-      const found = await redis.mget(batch.map((name) => documentKey(name)))
-      for (const [at, text] of found.entries()) {
-        const name = batch[at]
-        if (name !== undefined && typeof text === 'string') tryTake(name, text, Number(index[name]))
-      }
+  const refresh = createSerial(async () => {
+    try {
+      if (await fetchChanged(redis, documents, log)) swap()
+    } catch (cause) {
+      log.warn({ cause: describeCause(cause) }, 'the snapshot could not be refreshed')
     }
-    const gone = [...versions.keys()].filter((name) => name.startsWith('offers:') && index[name] === undefined)
-    for (const name of gone) {
-      parts = withoutOffers(parts, name)
-      versions.delete(name)
-      texts.delete(name)
-    }
-    if (wanted.length > 0 || gone.length > 0) swap()
-  }
+  })
 
-  /** One refresh at a time; a wish during one is one more after it. */
-  function refreshSoon(): Promise<void> {
-    if (running) {
-      runsAgain = true
-      return running
-    }
-    running = refresh()
-      .catch((cause: unknown) => log.warn({ cause: describeCause(cause) }, 'the snapshot could not be refreshed'))
-      .finally(() => {
-        running = undefined
-        if (runsAgain && !isClosed) {
-          runsAgain = false
-          void refreshSoon()
-        }
-      })
-    return running
-  }
-
-  async function writeFileWhenDue(): Promise<void> {
+  async function saveWhenDue(): Promise<void> {
     if (file === undefined || !isFileStale || clock.monotonic() < fileDueAt) return
     isFileStale = false
     fileDueAt = clock.monotonic() + FILE_EVERY_MS
     try {
-      await writeSnapshotFile(file, texts)
+      await writeSnapshotFile(file, documents.texts())
     } catch (cause) {
       log.warn({ cause: describeCause(cause) }, 'the copy of the snapshot could not be written')
     }
-  }
-
-  async function loadFile(): Promise<void> {
-    const documents = file === undefined ? undefined : await readSnapshotFile(file)
-    if (documents === undefined) return
-    for (const [name, text] of Object.entries(documents)) tryTake(name, text, 0)
-    swap()
-    isFileStale = false
   }
 
   return {
     market: () => market,
     isLoaded: () => isLoaded,
     async start() {
-      subscriptions.on(CHANNELS.snapshot, () => void refreshSoon())
-      await refreshSoon()
-      if (!isLoaded) await loadFile()
-      timer = setInterval(() => void refreshSoon().then(writeFileWhenDue), POLL_MS)
+      subscriptions.on(CHANNELS.snapshot, () => void refresh())
+      await refresh()
+      if (!isLoaded && file !== undefined && (await loadFile(file, documents, log))) swap()
+      timer = setInterval(() => void refresh().then(saveWhenDue), POLL_MS)
     },
     async close() {
-      isClosed = true
       clearInterval(timer)
-      await running
       fileDueAt = 0
-      await writeFileWhenDue()
+      await saveWhenDue()
     },
   }
 }
 
-/** The parts with one document replaced. Throws a ZodError for a body that is not what its name says. */
-function withDocument(parts: MarketParts, name: string, body: unknown): MarketParts {
-  if (name.startsWith('offers:')) {
-    const document = OffersDocumentSchema.parse(body)
-    const offers = new Map<string, readonly Offer[]>(parts.offers)
-    offers.set(document.model, rankOffers(document.offers))
-    return { ...parts, offers }
+/** Fetches what the index says has changed; true when anything did. */
+async function fetchChanged(redis: Redis, documents: MarketDocuments, log: Log): Promise<boolean> {
+  const index = await redis.hgetall(cacheKeys.snapshotIndex)
+  // An empty index is a Redis that lost its memory, not an empty market.
+  if (Object.keys(index).length === 0) return false
+  const wanted = documents.wanted(index)
+  for (let from = 0; from < wanted.length; from += FETCH_BATCH) {
+    const names = wanted.slice(from, from + FETCH_BATCH)
+    const texts = await redis.mget(names.map(documentKey))
+    for (const [at, name] of names.entries()) {
+      const text = texts[at]
+      if (typeof text === 'string') takeOrRefuse(documents, { name, text, version: Number(index[name]) }, log)
+    }
   }
-  if (!isDocumentName(name)) return parts
-  switch (name) {
-    case 'models':
-      return { ...parts, models: DOCUMENT_SCHEMAS.models.parse(body).models }
-    case 'providers':
-      return { ...parts, providers: DOCUMENT_SCHEMAS.providers.parse(body).providers }
-    case 'prices':
-      return { ...parts, prices: new Map(Object.entries(DOCUMENT_SCHEMAS.prices.parse(body).prices)) }
-    case 'markets':
-      return { ...parts, rows: DOCUMENT_SCHEMAS.markets.parse(body).rows }
-    case 'resources':
-      return { ...parts, resources: DOCUMENT_SCHEMAS.resources.parse(body).resources }
-    case 'limits':
-      return { ...parts, limits: DOCUMENT_SCHEMAS.limits.parse(body) }
+  return documents.dropMissing(index) > 0 || wanted.length > 0
+}
+
+async function loadFile(file: string, documents: MarketDocuments, log: Log): Promise<boolean> {
+  const texts = await readSnapshotFile(file)
+  if (texts === undefined) return false
+  for (const [name, text] of Object.entries(texts)) takeOrRefuse(documents, { name, text, version: 0 }, log)
+  return true
+}
+
+/** A bad document is refused alone: the last good one stays, and the same version is not asked for again. */
+function takeOrRefuse(
+  documents: MarketDocuments,
+  { name, text, version }: { readonly name: string; readonly text: string; readonly version: number },
+  log: Log,
+): void {
+  try {
+    documents.take(name, text)
+  } catch (cause) {
+    documents.refuse(name, version)
+    log.warn({ document: name, cause: describeCause(cause) }, 'a snapshot document was refused')
   }
 }
 
-function withoutOffers(parts: MarketParts, name: string): MarketParts {
-  const offers = new Map(parts.offers)
-  offers.delete(name.slice('offers:'.length))
-  return { ...parts, offers }
-}
-
-function documentKey(name: string): string {
-  return isDocumentName(name) ? cacheKeys.document(name) : cacheKeys.document(`offers:${name.replace(/^offers:/, '')}`)
-}
-
-function isDocumentName(name: string): name is DocumentName {
-  return Object.hasOwn(DOCUMENT_SCHEMAS, name)
+/** Runs something one at a time: a wish while it runs is one more run after it. */
+function createSerial(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  let isWished = false
+  async function runAll(): Promise<void> {
+    do {
+      isWished = false
+      await run()
+    } while (isWished)
+    running = undefined
+  }
+  return () => {
+    if (running === undefined) running = runAll()
+    else isWished = true
+    return running
+  }
 }

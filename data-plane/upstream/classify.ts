@@ -1,6 +1,6 @@
+import type { BadAnswer } from '#data-plane/call.ts'
 import type { ErrorClass } from '#shared/contract/health-event.ts'
 import { AppError, redact } from '#shared/errors.ts'
-import type { BadAnswer } from '../call.ts'
 
 /** A failed attempt, as every step after it sees it: whose fault it is, what comes next, and what the buyer reads. */
 export type UpstreamFailure = {

@@ -1,10 +1,11 @@
 import { lookup as resolveName } from 'node:dns'
 import type { LookupFunction } from 'node:net'
+import type { Dispatcher } from 'undici'
 import { Agent } from 'undici'
+import type { Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkOutboundUrl, isDialable } from '#shared/outbound-guard.ts'
-import type { Offer, UpstreamRequest } from '../call.ts'
 import { readRetryAfter } from './classify.ts'
 import type { OpenCredential } from './credentials.ts'
 
@@ -68,16 +69,9 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
     maxHeaderSize: MAX_HEADER_BYTES,
   })
   const findAddress = addressBook(policy, allowedHosts)
-
   return {
-    send(offer, request, { firstByteMs }, events) {
-      let controller: { abort(reason: Error): void; pause(): void; resume(): void } | undefined
-      let isOver = false
-      const fail = (error: Error): void => {
-        if (isOver) return
-        isOver = true
-        events.onError(error)
-      }
+    send(offer, request, options, events) {
+      const handler = createHandler(events, clock)
       try {
         const address = findAddress(offer)
         agent.dispatch(
@@ -93,52 +87,68 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
               authorization: `Bearer ${openCredential(offer.credential).reveal()}`,
             },
             body: request.body,
-            headersTimeout: firstByteMs,
+            headersTimeout: options.firstByteMs,
           },
-          {
-            onRequestStart(started) {
-              controller = started
-              if (isOver) started.abort(new Error('aborted'))
-            },
-            onResponseStart(_controller, status, headers) {
-              if (isOver || status < 200) return
-              const encoding = headers['content-encoding']
-              if (encoding !== undefined && encoding !== 'identity') {
-                fail(Object.assign(new Error('an encoded answer'), { code: 'RESPONSE_EXCEEDED' }))
-                controller?.abort(new Error('aborted'))
-                return
-              }
-              const type = headers['content-type']
-              events.onHead({
-                status,
-                contentType: typeof type === 'string' ? type.toLowerCase() : '',
-                retryAfterMs: readRetryAfter(headers['retry-after'], clock.now()),
-              })
-            },
-            onResponseData(_controller, chunk) {
-              if (!isOver) events.onData(chunk)
-            },
-            onResponseEnd() {
-              if (isOver) return
-              isOver = true
-              events.onEnd()
-            },
-            onResponseError: (_controller, error) => fail(error),
-          },
+          handler.dispatch,
         )
       } catch (thrown) {
-        queueMicrotask(() => fail(thrown instanceof Error ? thrown : new Error('dispatch failed')))
+        queueMicrotask(() => handler.fail(thrown instanceof Error ? thrown : new Error('dispatch failed')))
       }
-      return {
-        abort() {
-          isOver = true
-          controller?.abort(new Error('aborted'))
-        },
-        pause: () => controller?.pause(),
-        resume: () => controller?.resume(),
-      }
+      return handler.flow
     },
     close: () => agent.destroy(),
+  }
+}
+
+type Handler = {
+  readonly dispatch: Dispatcher.DispatchHandler
+  readonly flow: UpstreamFlow
+  fail(error: Error): void
+}
+
+/** Turns the client's calls into ours; after an end, an error or an abort nothing more is passed on. */
+function createHandler(events: UpstreamEvents, clock: Clock): Handler {
+  let controller: Dispatcher.DispatchController | undefined
+  let isOver = false
+  const fail = (error: Error): void => {
+    if (isOver) return
+    isOver = true
+    events.onError(error)
+  }
+  const abort = (): void => {
+    isOver = true
+    controller?.abort(new Error('aborted'))
+  }
+  return {
+    fail,
+    flow: { abort, pause: () => controller?.pause(), resume: () => controller?.resume() },
+    dispatch: {
+      onRequestStart(started) {
+        controller = started
+        if (isOver) started.abort(new Error('aborted'))
+      },
+      onResponseStart(_controller, status, headers) {
+        if (isOver || status < 200) return
+        const encoding = headers['content-encoding']
+        if (encoding !== undefined && encoding !== 'identity') {
+          fail(Object.assign(new Error('an encoded answer'), { code: 'RESPONSE_EXCEEDED' }))
+          abort()
+          return
+        }
+        const type = headers['content-type']
+        const contentType = typeof type === 'string' ? type.toLowerCase() : ''
+        events.onHead({ status, contentType, retryAfterMs: readRetryAfter(headers['retry-after'], clock.now()) })
+      },
+      onResponseData(_controller, chunk) {
+        if (!isOver) events.onData(chunk)
+      },
+      onResponseEnd() {
+        if (isOver) return
+        isOver = true
+        events.onEnd()
+      },
+      onResponseError: (_controller, error) => fail(error),
+    },
   }
 }
 

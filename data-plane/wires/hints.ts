@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { RoutingHints } from '#data-plane/call.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
 import { AppError } from '#shared/errors.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { MAX_MICRO_USD, microUsd } from '#shared/money.ts'
-import type { RoutingHints } from '../call.ts'
-import { isRecord } from '../dialects/json-members.ts'
 
 /** The most providers that one hint may name. */
 const MAX_HINT_ENTRIES = 200

@@ -1,6 +1,6 @@
+import type { AttemptPlan, Decoder, Demand, RawRequest, UpstreamRequest } from '#data-plane/call.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import type { AttemptPlan, Decoder, Demand, RawRequest, UpstreamRequest } from '../call.ts'
 
 export type WireName = 'chat'
 

@@ -1,7 +1,7 @@
 import type { AttemptPlan, BadAnswer, Decoder } from '#data-plane/call.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import { isRecord } from '../json-members.ts'
 import { streamDecoder } from './stream.ts'
 import { wholeDecoder } from './whole.ts'
 

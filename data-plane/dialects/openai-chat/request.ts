@@ -1,7 +1,7 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { JsonMember } from '#data-plane/dialects/json-members.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
 import type { Model } from '#shared/catalog/model.ts'
-import type { JsonMember } from '../json-members.ts'
-import { isRecord } from '../json-members.ts'
 
 /** A chat request that can be forwarded by editing its own text. */
 export type EditableRequest = {

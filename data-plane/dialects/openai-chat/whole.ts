@@ -1,12 +1,26 @@
 import type { BadAnswer, Decoder, ReportedUsage } from '#data-plane/call.ts'
-import type { JsonMember } from '../json-members.ts'
-import { isRecord, scanMembers } from '../json-members.ts'
-import { chatUsageJson, mergeUsage } from '../usage.ts'
+import type { JsonMember } from '#data-plane/dialects/json-members.ts'
+import { isRecord, scanMembers } from '#data-plane/dialects/json-members.ts'
+import { chatUsageJson, mergeUsage } from '#data-plane/dialects/usage.ts'
 import type { DecoderOptions } from './decoder.ts'
 import { errorInside, knownFinishReason } from './decoder.ts'
 
 /** Top members of a provider's answer that pass beside the choices. */
 const PASSED = ['system_fingerprint', 'service_tier'] as const
+const MAX_PASSED_CHARS = 200
+/** Members of a message that are content. */
+const CONTENT = ['content', 'refusal', 'tool_calls', 'function_call', 'audio', 'images'] as const
+
+type Answer = {
+  readonly reported: ReportedUsage
+  /** The provider's choices as text, and what else may pass. */
+  choices: string
+  extra: string
+  finishReason: string | null
+  contentBytes: number
+  reasoningBytes: number
+  failure: BadAnswer | undefined
+}
 
 /**
  * A whole answer: kept until the provider is done, then rebuilt from an allow-list of members. The choices stay the
@@ -14,83 +28,81 @@ const PASSED = ['system_fingerprint', 'service_tier'] as const
  */
 export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
   const chunks: Buffer[] = []
-  const reported: ReportedUsage = { insaneFields: 0 }
-  let text = ''
-  let choices = ''
-  let extra = ''
-  let finishReason: string | null = null
-  let contentBytes = 0
-  let reasoningBytes = 0
-  let failure: BadAnswer | undefined
-
-  function readChoices(list: readonly unknown[]): void {
-    for (const choice of list) {
-      if (!isRecord(choice) || !isRecord(choice['message'])) {
-        failure = malformed('a choice without a message')
-        return
-      }
-      finishReason ??= knownFinishReason(choice['finish_reason'])
-      const reasoning = bytesOf(choice['message']['reasoning_content']) || bytesOf(choice['message']['reasoning'])
-      reasoningBytes += reasoning
-      contentBytes += reasoning
-      for (const name of ['content', 'refusal', 'tool_calls', 'function_call', 'audio', 'images']) {
-        contentBytes += bytesOf(choice['message'][name])
-      }
-    }
+  const answer: Answer = {
+    reported: { insaneFields: 0 },
+    choices: '',
+    extra: '',
+    finishReason: null,
+    contentBytes: 0,
+    reasoningBytes: 0,
+    failure: undefined,
   }
-
-  function read(): void {
-    const members = scanMembers(text)
-    if (members === undefined) {
-      failure = malformed('too deep, or cut')
-      return
-    }
-    const body = parse(text)
-    if (!isRecord(body)) {
-      failure = malformed('not a JSON object')
-      return
-    }
-    failure = errorInside(body)
-    const list = body['choices']
-    if (failure) return
-    if (!Array.isArray(list) || list.length === 0) {
-      failure = malformed('no choices')
-      return
-    }
-    readChoices(list)
-    mergeUsage(reported, body['usage'])
-    choices = valueText(text, members, 'choices')
-    for (const name of PASSED) {
-      const value = body[name]
-      if (typeof value === 'string' && value.length <= 200) extra += `,"${name}":${JSON.stringify(value)}`
-    }
-  }
-
   return {
     push(chunk) {
       chunks.push(chunk)
       return ''
     },
-    end() {
-      text = chunks.length === 1 && chunks[0] ? chunks[0].toString('utf8') : Buffer.concat(chunks).toString('utf8')
-      read()
-    },
-    contentPieces: () => (contentBytes > 0 ? 1 : 0),
+    end: () => readAnswer(answer, textOf(chunks)),
+    contentPieces: () => (answer.contentBytes > 0 ? 1 : 0),
     isDone: () => false,
-    failure: () => failure,
+    failure: () => answer.failure,
     ending: () => ({
-      reported,
-      finishReason: finishReason === 'length' && plan.isCeilingBound ? 'cost_ceiling_reached' : finishReason,
-      contentBytes,
-      reasoningBytes,
+      reported: answer.reported,
+      finishReason:
+        answer.finishReason === 'length' && plan.isCeilingBound ? 'cost_ceiling_reached' : answer.finishReason,
+      contentBytes: answer.contentBytes,
+      reasoningBytes: answer.reasoningBytes,
     }),
     stop: () => undefined,
     finish: (receipt) =>
       `{"id":"chatcmpl-${plan.rid}","object":"chat.completion","created":${plan.createdAt},` +
-      `"model":${JSON.stringify(plan.target.model.id)},"choices":${choices},"usage":${chatUsageJson(receipt)}${extra}}`,
+      `"model":${JSON.stringify(plan.target.model.id)},"choices":${answer.choices},` +
+      `"usage":${chatUsageJson(receipt)}${answer.extra}}`,
     fail: (error) => errorBody(error, plan.rid),
     keepAlive: () => '',
   }
+}
+
+function textOf(chunks: readonly Buffer[]): string {
+  const [first] = chunks
+  return (chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)).toString('utf8')
+}
+
+function readAnswer(answer: Answer, text: string): void {
+  const members = scanMembers(text)
+  const body = members === undefined ? undefined : parse(text)
+  if (members === undefined || !isRecord(body)) {
+    answer.failure = malformed('not a JSON object of a sane depth')
+    return
+  }
+  answer.failure = errorInside(body)
+  if (answer.failure) return
+  const list = body['choices']
+  if (!Array.isArray(list) || list.length === 0) {
+    answer.failure = malformed('no choices')
+    return
+  }
+  for (const choice of list) readChoice(answer, choice)
+  mergeUsage(answer.reported, body['usage'])
+  answer.choices = valueText(text, members, 'choices')
+  for (const name of PASSED) {
+    const value = body[name]
+    if (typeof value === 'string' && value.length <= MAX_PASSED_CHARS)
+      answer.extra += `,"${name}":${JSON.stringify(value)}`
+  }
+}
+
+function readChoice(answer: Answer, choice: unknown): void {
+  const message = isRecord(choice) ? choice['message'] : undefined
+  if (!isRecord(choice) || !isRecord(message)) {
+    answer.failure = malformed('a choice without a message')
+    return
+  }
+  answer.finishReason ??= knownFinishReason(choice['finish_reason'])
+  const reasoning = bytesOf(message['reasoning_content']) || bytesOf(message['reasoning'])
+  answer.reasoningBytes += reasoning
+  answer.contentBytes += reasoning
+  for (const name of CONTENT) answer.contentBytes += bytesOf(message[name])
 }
 
 function malformed(text: string): BadAnswer {

@@ -1,9 +1,9 @@
 import { chatDecoder } from '#data-plane/dialects/openai-chat/decoder.ts'
 import { encodeChatRequest } from '#data-plane/dialects/openai-chat/request.ts'
-import { openAiEnvelope, openAiErrorBody } from '../envelopes/openai.ts'
-import { ROUTING_FIELDS } from '../hints.ts'
-import type { AnyWire } from '../wire.ts'
-import { defineWire } from '../wire.ts'
+import { openAiEnvelope, openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import type { AnyWire } from '#data-plane/wires/wire.ts'
+import { defineWire } from '#data-plane/wires/wire.ts'
 import type { ChatRequest } from './read-request.ts'
 import { readChatRequest } from './read-request.ts'
 

@@ -1,6 +1,6 @@
+import type { Envelope } from '#data-plane/wires/wire.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import type { Envelope } from '../wire.ts'
 import { paymentRequired } from './payment-required.ts'
 
 /** The body of the /v1 error envelope, also as the payload of a stream's error event. */

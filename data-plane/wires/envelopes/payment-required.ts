@@ -1,6 +1,6 @@
+import type { Refusal } from '#data-plane/wires/wire.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import type { Refusal } from '../wire.ts'
 
 const X402_VERSION = 2
 

@@ -1,0 +1,52 @@
+import type { Payer } from '#data-plane/call.ts'
+import type { KeyRecord } from '#shared/contract/key-record.ts'
+
+/** Keys in memory; past it the oldest go. */
+const MAX_KNOWN = 50_000
+
+export type KnownKey = {
+  readonly hmac: string
+  readonly record: KeyRecord
+  readonly payer: Payer
+  /** Must be read again before its next use; the old one serves while Redis is out of reach. */
+  isStale: boolean
+}
+
+/** Keys that have been looked up, by a digest that only this process knows. */
+export type KnownKeys = {
+  find(digest: string): KnownKey | undefined
+  remember(digest: string, entry: KnownKey): void
+  forget(hmac: string): void
+  /** Marks all keys, or those of one account. */
+  markStale(account?: string): void
+}
+
+export function createKnownKeys(): KnownKeys {
+  const known = new Map<string, KnownKey>()
+  const digestByHmac = new Map<string, string>()
+
+  function forget(hmac: string): void {
+    const digest = digestByHmac.get(hmac)
+    if (digest === undefined) return
+    digestByHmac.delete(hmac)
+    known.delete(digest)
+  }
+
+  return {
+    find: (digest) => known.get(digest),
+    remember(digest, entry) {
+      if (known.size >= MAX_KNOWN) {
+        const oldest = known.values().next()
+        if (!oldest.done) forget(oldest.value.hmac)
+      }
+      known.set(digest, entry)
+      digestByHmac.set(entry.hmac, digest)
+    },
+    forget,
+    markStale(account) {
+      for (const entry of known.values()) {
+        if (account === undefined || entry.record.account === account) entry.isStale = true
+      }
+    },
+  }
+}

@@ -38,7 +38,7 @@ let rids: string[]
 beforeAll(async () => {
   world = await startGateWorld()
   const journalDir = join(world.folder, 'journal')
-  node = await world.node('node-1', journalDir)
+  node = await world.node('node-1', { journalDir })
   await untilOpen(node)
   buyer = await newAccount(world.db, 'buyer_credit', 1_000_000)
   seller = await newAccount(world.db, 'seller_available')

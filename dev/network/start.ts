@@ -52,6 +52,7 @@ export async function startNetwork(options: StartOptions): Promise<Sandbox> {
 
   const dataPlane = startPlane(options, 'data_plane', ['data-plane/main.ts'], {
     ...env,
+    ...profiling(),
     PORT: String(ports.dataPlane),
   })
   await run('migrate', ['control-plane/migrate.ts'])
@@ -75,6 +76,12 @@ export async function startNetwork(options: StartOptions): Promise<Sandbox> {
   const [seller_key = ''] = Object.values(keys.seller_keys)
   const shown = { buyer_key: keys.buyer_key, seller_key, management_key: keys.management_key }
   return { ...urls, database_url: databaseUrl, redis_url: redisUrl, ...shown, pids: options.crew.pids() }
+}
+
+/** With MARKET_PROFILE_DIR the data plane leaves a CPU profile there when it ends. */
+function profiling(): NodeJS.ProcessEnv {
+  const folder = process.env['MARKET_PROFILE_DIR']
+  return folder ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` } : {}
 }
 
 async function startProviders({ crew, home }: StartOptions, ports: NetworkPorts): Promise<void> {

@@ -98,7 +98,7 @@ function measureOpenLoop(market: BenchMarket, passUrl: string): void {
 }
 
 async function measureMarket(): Promise<void> {
-  const environment: Record<string, string> = values.profile ? { DATA_PLANE_PROFILE: values.profile } : {}
+  const environment: Record<string, string> = values.profile ? { MARKET_PROFILE_DIR: values.profile } : {}
   const market = await startBenchMarket(environment)
   const port = await freePort()
   const passUrl = `http://127.0.0.1:${port}`

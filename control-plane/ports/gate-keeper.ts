@@ -26,7 +26,7 @@ export type GateKeeper = {
   view(): Promise<GateView>
   /** Makes every money script unknown and announces the epoch, in one step; `before` is what was seen there. */
   raise(epoch: number, before: MoneyEpoch | undefined): Promise<void>
-  /** Loads every script but reserve. */
+  /** Loads every script but reserve, and notes the epoch in every bucket. */
   load(epoch: number): Promise<void>
   seed(epoch: number, balances: readonly Omit<PostedChange, 'rid' | 'lookup'>[]): Promise<void>
   seedUses(epoch: number, seeds: readonly UseSeed[]): Promise<void>

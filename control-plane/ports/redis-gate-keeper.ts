@@ -70,6 +70,7 @@ function createRedisGateKeeper({ redis, blocking, buckets, log }: Connections): 
       guarded({ epoch, phase: 'join' }, (step) => {
         const { reserve: _, ...scripts } = moneyScripts(epoch)
         for (const script of Object.values(scripts)) step.script('LOAD', script.text)
+        for (const bucket of bucketNames(buckets)) step.set(moneyKeys.filled(bucket), epoch)
       }),
     async seed(epoch, balances) {
       const { ack } = moneyScripts(epoch)

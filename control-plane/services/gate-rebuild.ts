@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { UseSeed } from '#shared/contract/money-scripts/uses.ts'
+import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { microUsd, ZERO } from '#shared/money.ts'
 import type { Balance } from '../db/accounts.ts'
@@ -71,7 +72,7 @@ export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<numb
   await seedSnapshot(keeper, epoch, snapshot)
   const harvested = await harvest(ctx, epoch)
   await keeper.startRegistering(epoch)
-  const missing = await waitForMembers(ctx, epoch)
+  const missing = await waitForMembers(ctx, epoch, view.runId)
   await keeper.admit(await listMembers(db))
   await keeper.open(epoch)
   const tookMs = Math.round(clock.monotonic() - startedAt)
@@ -114,14 +115,19 @@ async function harvest({ db, keeper }: RebuildCtx, epoch: number): Promise<numbe
   return count
 }
 
-/** Waits until every member has brought in what it has, but only so long; answers those that did not. */
-async function waitForMembers({ db, keeper, clock }: RebuildCtx, epoch: number): Promise<string[]> {
+/**
+ * Waits until every member has brought in what it has, but only so long; answers those that did not. Throws when the
+ * server lost its memory again meanwhile.
+ */
+async function waitForMembers({ db, keeper, clock }: RebuildCtx, epoch: number, runId: string): Promise<string[]> {
   const deadline = clock.monotonic() + READY_WAIT_MS
   const members = await listMembers(db)
   for (;;) {
     const ready = await keeper.ready(epoch)
     const missing = members.filter((member) => !ready.has(member))
     if (missing.length === 0 || clock.monotonic() >= deadline) return missing
+    const { doubted, runId: runNow } = await keeper.view()
+    if (doubted === epoch || runNow !== runId) throw new AppError('conflict', { message: 'the gate was lost again' })
     await pause(READY_LOOK_MS)
   }
 }

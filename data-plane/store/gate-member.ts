@@ -39,8 +39,11 @@ export type GateMember = {
   registered(): Membership | undefined
   /** The epoch in which paid calls are admitted now, if any. */
   open(): Membership | undefined
-  /** Something does not fit: paid calls stop until a newer epoch opens. */
-  doubt(reason: string): void
+  /**
+   * Something does not fit in the epoch that `about` names: paid calls stop until a newer one opens. What comes late
+   * about an older epoch is no news.
+   */
+  doubt(reason: string, about: Membership): void
   connected(runId: string): void
   lost(): void
   /** Looks at once instead of at the next turn. */
@@ -72,9 +75,8 @@ export function createGateMember(ports: Ports): GateMember {
     state.isOpen = false
   }
 
-  function doubt(reason: string): void {
-    const epoch = state.joined?.epoch
-    if (epoch === undefined || state.doubted?.epoch === epoch) return
+  function doubt(reason: string, { epoch }: Membership): void {
+    if (state.joined?.epoch !== epoch || state.doubted?.epoch === epoch) return
     state.doubted = { epoch, since: clock.monotonic() }
     state.isRegistered = false
     log.warn({ reason, epoch }, 'the money epoch is in doubt')
@@ -109,7 +111,9 @@ export function createGateMember(ports: Ports): GateMember {
     open: () => (state.isOpen && canWrite() ? state.joined : undefined),
     doubt,
     connected(runId) {
-      if (state.runId !== undefined && state.runId !== runId) doubt('the server is another run')
+      if (state.runId !== undefined && state.runId !== runId && state.joined) {
+        doubt('the server is another run', state.joined)
+      }
       state.runId = runId
       look()
     },
@@ -130,7 +134,7 @@ export function createGateMember(ports: Ports): GateMember {
 async function step(
   ports: Ports,
   state: State,
-  actions: { doubt(reason: string): void; close(reason: string): void },
+  actions: Pick<GateMember, 'doubt'> & { close(reason: string): void },
 ): Promise<void> {
   const { connection, node, clock } = ports
   if (!connection.isReady()) return actions.close('the gate is away')
@@ -141,9 +145,8 @@ async function step(
   ])
   const seen = parseMoneyEpoch(text)
   if (seen === undefined) return actions.close('there is no epoch')
-  const current = state.joined?.epoch ?? 0
-  if (seen.epoch < current) return actions.doubt('the epoch went back')
-  if (seen.epoch > current) {
+  if (state.joined && seen.epoch < state.joined.epoch) return actions.doubt('the epoch went back', state.joined)
+  if (state.joined?.epoch !== seen.epoch) {
     actions.close('a new epoch')
     state.isRegistered = false
     state.joined = { epoch: seen.epoch, scripts: moneyScripts(seen.epoch) }
@@ -156,7 +159,7 @@ async function step(
     try {
       await ports.register(membership)
     } catch (error) {
-      if (isMissingScript(error)) return actions.doubt('the server does not know the scripts')
+      if (isMissingScript(error)) return actions.doubt('the server does not know the scripts', membership)
       throw error
     }
     if (state.joined !== membership || state.doubted?.epoch === membership.epoch) return

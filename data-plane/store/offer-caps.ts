@@ -43,7 +43,7 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
     try {
       return decodeCapTake(await connection.run(membership.scripts.capTake, encodeCapTake(take)))
     } catch (error) {
-      if (isMissingScript(error)) member.doubt('the server does not know the scripts')
+      if (isMissingScript(error)) member.doubt('the server does not know the scripts', membership)
       log.warn({ cause: describeCause(error), offer: take.offer }, 'a cap could not be asked')
       return 'stale'
     }
@@ -56,7 +56,7 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
       const { offer, attempt, usedMicro } = settled
       await connection.run(membership.scripts.capSettle, encodeCapSettle(offer, attempt, usedMicro))
     } catch (error) {
-      if (isMissingScript(error)) member.doubt('the server does not know the scripts')
+      if (isMissingScript(error) && membership) member.doubt('the server does not know the scripts', membership)
       waiting.push(settled)
       if (waiting.length > MAX_WAITING) waiting.shift()
     }

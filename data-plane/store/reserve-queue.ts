@@ -65,12 +65,13 @@ export function createReserveQueue(ports: Ports, wake: () => void): ReserveQueue
       .run(membership.scripts.reserve, encodeReserve({ bucket, epoch: membership.epoch }, operations))
       .then((reply) => {
         const answers = decodeReserve(reply, entries.length)
-        if (answers.some((answer) => answer.kind === 'stale')) member.doubt('an account belongs to a newer epoch')
+        if (answers.some((answer) => answer.kind === 'stale'))
+          member.doubt('the server was emptied or rebuilt', membership)
         for (const [index, entry] of entries.entries()) take(entry, answers[index])
       })
       .catch((error: unknown) => {
         const isUnknown = isMissingScript(error)
-        if (isUnknown) member.doubt('the server does not know the scripts')
+        if (isUnknown) member.doubt('the server does not know the scripts', membership)
         else log.warn({ cause: describeCause(error), count: entries.length }, 'a batch of reserves was not answered')
         for (const entry of entries) refuse(entry, error, !isUnknown)
       })

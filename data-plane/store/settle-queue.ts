@@ -118,11 +118,11 @@ function send(ports: Ports, state: State, { membership, entries, bucket }: Sendi
     .run(membership.scripts.settle, batch)
     .then((reply) => {
       const answers = decodeAnswers(reply, entries.length)
-      const again = entries.filter((entry, index) => !isTaken(ports, state, entry, answers[index]))
+      const again = entries.filter((entry, index) => !isTaken(ports, state, { entry, membership }, answers[index]))
       if (again.length > 0) putBack(state, again)
     })
     .catch((error: unknown) => {
-      if (isMissingScript(error)) ports.member.doubt('the server does not know the scripts')
+      if (isMissingScript(error)) ports.member.doubt('the server does not know the scripts', membership)
       else ports.log.warn({ cause: describeCause(error), count: entries.length }, 'settlements were not answered')
       putBack(state, entries)
       state.pausedUntil = performance.now() + REFUSED_PAUSE_MS
@@ -138,11 +138,13 @@ function putBack(state: State, entries: readonly Entry[]): void {
   state.waiting = [...entries, ...state.waiting].sort((left, right) => left.order - right.order)
 }
 
+type Sent = { readonly entry: Entry; readonly membership: Membership }
+
 /** Takes one answer; false when the entry must be sent again with the others. */
-function isTaken(ports: Ports, state: State, entry: Entry, answer: Answer | undefined): boolean {
+function isTaken(ports: Ports, state: State, { entry, membership }: Sent, answer: Answer | undefined): boolean {
   const { rid, kind } = entry.operation
   if (answer?.kind === 'stale') {
-    ports.member.doubt('a record belongs to a newer epoch')
+    ports.member.doubt('a record belongs to a newer epoch', membership)
     return false
   }
   if (answer === undefined || answer.kind === 'error') {

@@ -35,6 +35,8 @@ export const moneyKeys = {
   keyUse: (bucket: string, keyId: string) => `{${bucket}}:k:${keyId}`,
   /** Open holds by deadline. */
   expiring: (bucket: string, epoch: number) => `{${bucket}}:z:exp:${epoch}`,
+  /** The epoch that filled the bucket: gone with the rest when somebody empties the server. */
+  filled: (bucket: string) => `{${bucket}}:epoch`,
   /** Captures that are not posted, by time. */
   unposted: (bucket: string, epoch: number) => `{${bucket}}:z:unack:${epoch}`,
   /** Takes of an offer's daily cap. */

@@ -36,6 +36,7 @@ const ids = createIds(systemClock)
 const redis = new Redis(server.url)
 for (const script of Object.values(moneyScripts(1))) await redis.script('LOAD', script.text)
 await redis.hset(moneyKeys.members, 'bench', '1')
+await redis.set(moneyKeys.filled('m00'), 1)
 await redis.set(moneyKeys.epoch, '1:open')
 
 const gate = createRedisGate({ redis, buckets: 1 })

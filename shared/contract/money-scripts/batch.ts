@@ -19,7 +19,7 @@ export type Subject = { readonly rid: string; readonly account: string; readonly
 
 /**
  * Keys of a batch in the order that the scripts count on: the two sets of the bucket, then account, hold and counter of
- * each operation. Without an API key the counter's place is filled with the hold's key, which is in the same slot.
+ * each operation; a reserve has the bucket's note of its epoch in the second place. Without an API key the counter's place is filled with the hold's key, which is in the same slot.
  */
 export function placeKeys(place: Place): { keys: string[]; args: string[]; addKeys(subject: Subject): void } {
   const { bucket, epoch } = place

@@ -3,6 +3,7 @@ import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd } from '#shared/money.ts'
 import type { HoldState } from '../hold.ts'
 import { HOLD_STATES } from '../hold.ts'
+import { moneyKeys } from '../redis-keys.ts'
 import type { Batch, Place } from './batch.ts'
 import { answersOf, placeKeys } from './batch.ts'
 import { CALENDAR, eachOperation, prologue, USE_COUNTER } from './prologue.ts'
@@ -36,14 +37,17 @@ export type ReserveAnswer =
     }
   /** The request id has a hold already. */
   | { readonly kind: 'duplicate'; readonly state: HoldState; readonly amountMicro: MicroUsd }
-  /** The account belongs to a newer epoch. */
+  /** The server was emptied, or the account belongs to a newer epoch. */
   | { readonly kind: 'stale' }
   | { readonly kind: 'error'; readonly message: string }
 
 const ARGUMENTS = 9
 
+/** An emptied server still knows the script: the bucket's own note of its epoch closes the gate there and then. */
 export function reserveScript(epoch: number): string {
-  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}local function operation(i)
+  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}local isFilled=tonumber(redis.call('GET',KEYS[2]) or nil)==E
+local function operation(i)
+  if not isFilled then return 'S' end
   local k,a=2+i*3,i*${ARGUMENTS}
   local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
   local rid,id,want,least,ttl=ARGV[a+1],ARGV[a+2],ARGV[a+3],ARGV[a+4],ARGV[a+5]
@@ -93,6 +97,7 @@ ${eachOperation(ARGUMENTS)}`
 /** The keys and arguments of one batch; all accounts lie in one bucket. */
 export function encodeReserve(place: Place, operations: readonly ReserveOperation[]): Batch {
   const { keys, args, addKeys } = placeKeys(place)
+  keys[1] = moneyKeys.filled(place.bucket)
   for (const operation of operations) {
     addKeys(operation)
     args.push(

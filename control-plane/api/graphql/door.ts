@@ -48,10 +48,18 @@ export function mountGraphQL(server: FastifyInstance, ctx: Ctx, options: { allow
       },
       context,
     )
-    reply.status(answer.status)
+    const text = await answer.text()
+    reply.status(answer.status === 200 && isRefusal(text) ? 400 : answer.status)
     reply.header('content-type', 'application/json; charset=utf-8')
-    return reply.send(await answer.text())
+    return reply.send(text)
   })
+}
+
+/** True for an answer of errors alone: variables that do not fit are refused before anything runs. */
+function isRefusal(text: string): boolean {
+  if (!text.startsWith('{"errors"')) return false
+  const body: unknown = JSON.parse(text)
+  return typeof body === 'object' && body !== null && !('data' in body)
 }
 
 /** Refuses lists of operations and documents that are too long before anything reads them. */

@@ -1,0 +1,218 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { invoke } from '#control-plane/operation.ts'
+import { authenticate } from '#control-plane/services/authenticate.ts'
+import { drainKeyChanges, restoreKeyStore } from '#control-plane/services/key-store.ts'
+import {
+  createBuyerKey,
+  createSellerKey,
+  listBuyerKeys,
+  listSellerKeys,
+  revokeBuyerKey,
+  revokeSellerKey,
+} from '#control-plane/services/keys.ts'
+import { createManagementKey } from '#control-plane/services/users.ts'
+import { hashApiKey, newApiKey } from '#shared/api-key.ts'
+import { HOUR } from '#shared/clock.ts'
+import { KeyRecordSchema } from '#shared/contract/key-record.ts'
+import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
+import type { AppError } from '#shared/errors.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { operator, startMarket } from '#test/support/control-plane.ts'
+import { until } from '#test/support/until.ts'
+
+let market: TestMarket
+let ada: Person
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+})
+afterAll(() => market.stop())
+
+const idem = () => ({ idempotencyKey: market.plane.ids.ulid() })
+const refusal = (call: Promise<unknown>): Promise<AppError> =>
+  call.then(
+    () => expect.fail('it was accepted'),
+    (error: AppError) => error,
+  )
+
+/** The record of a key as the data plane would read it. */
+async function published(key: string) {
+  const text = await market.world.redis.hget(cacheKeys.keys, hashApiKey(key, market.plane.settings.keyPepper))
+  return text === null ? undefined : KeyRecordSchema.parse(JSON.parse(text))
+}
+
+describe('a new key', () => {
+  it('works at once on both planes, is shown once, and lists by its prefix only', async () => {
+    const terms = {
+      minDiscountPct: 20,
+      capDailyUsd: 1.5,
+      providersBlocked: ['openai'],
+      rateLimitRpm: 7,
+      allowUntrusted: true,
+    }
+    const made = await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'app', ...terms }, idem())
+    const key = made.secret?.reveal() ?? ''
+    expect(await authenticate(market.plane, key)).toMatchObject({ kind: 'buyer', wallet: ada.wallet })
+    expect(await published(key)).toMatchObject({
+      id: made.id,
+      type: 'buyer',
+      account: ada.buyer.account,
+      isRevoked: false,
+      minDiscountPct: 20,
+      capDailyMicro: 1_500_000n,
+      capMonthlyMicro: null,
+      ratePerMinute: 7,
+      providersBlocked: ['openai'],
+      allowsUntrusted: true,
+    })
+    const { keys } = await invoke(market.plane, ada.buyer, listBuyerKeys, {})
+    expect(keys[0]).toMatchObject({ id: made.id, label: 'app', terms })
+    expect(JSON.stringify([made, keys])).not.toContain(key.slice(made.keyPrefix.length))
+    expect(key.startsWith(made.keyPrefix)).toBe(true)
+  })
+
+  it('C238 C239: needs an idempotency key; a repeat has the record without the key, another body is refused', async () => {
+    expect((await refusal(invoke(market.plane, ada.seller, createSellerKey, { label: 'x' }))).code).toBe(
+      'idempotency_key_required',
+    )
+    const once = idem()
+    const first = await invoke(market.plane, ada.seller, createSellerKey, { label: 'x' }, once)
+    const again = await invoke(market.plane, ada.seller, createSellerKey, { label: 'x' }, once)
+    expect(first.secret).not.toBeNull()
+    expect(again).toEqual({ ...first, secret: null })
+    expect((await refusal(invoke(market.plane, ada.seller, createSellerKey, { label: 'y' }, once))).code).toBe(
+      'idempotency_key_reused',
+    )
+  })
+
+  it('is one of at most 25 active ones of a side, however many ask at once', async () => {
+    const eve = await market.person()
+    const make = () => invoke(market.plane, eve.seller, createSellerKey, { label: 'many' }, idem())
+    const outcomes = await Promise.allSettled(Array.from({ length: 30 }, make))
+    expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(24)
+    const error = await refusal(make())
+    expect([error.code, error.status]).toEqual(['key_limit_reached', 409])
+    const { keys } = await invoke(market.plane, eve.seller, listSellerKeys, {})
+    await invoke(market.plane, eve.seller, revokeSellerKey, { id: keys[0]?.id ?? '' })
+    expect((await make()).secret).not.toBeNull()
+    expect((await invoke(market.plane, eve.buyer, listBuyerKeys, {})).keys).toHaveLength(1)
+  })
+
+  it('ends when it says so, and not in the past', async () => {
+    const now = market.plane.clock.now()
+    const input = { label: 'short', expiresAt: now + HOUR }
+    const made = await invoke(market.plane, ada.seller, createSellerKey, input, idem())
+    const key = made.secret?.reveal()
+    expect((await authenticate(market.plane, key)).kind).toBe('seller')
+    market.advance(HOUR)
+    expect((await refusal(authenticate(market.plane, key))).code).toBe('invalid_api_key')
+    const past = { label: 'past', expiresAt: new Date(now).toISOString() }
+    expect((await refusal(invoke(market.plane, ada.seller, createSellerKey, past, idem()))).code).toBe(
+      'invalid_request',
+    )
+  })
+})
+
+describe('revoking', () => {
+  it('C236: is for good, pushed to the data plane at once, and may be repeated', async () => {
+    const made = await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'gone' }, idem())
+    const key = made.secret?.reveal() ?? ''
+    const heard: string[] = []
+    const listener = market.world.redis.duplicate()
+    await listener.subscribe(CHANNELS.keys)
+    listener.on('message', (_channel, message) => heard.push(message))
+    const revoked = await invoke(market.plane, ada.buyer, revokeBuyerKey, { id: made.id })
+    expect(revoked.revokedAt).not.toBeNull()
+    const again = await invoke(market.plane, ada.buyer, revokeBuyerKey, { id: made.id })
+    expect(again.revokedAt).toBe(revoked.revokedAt)
+    expect((await refusal(authenticate(market.plane, key))).code).toBe('invalid_api_key')
+    expect((await published(key))?.isRevoked).toBe(true)
+    await until('the hash was announced', 2_000, () =>
+      heard.some((message) => message.includes(hashApiKey(key, market.plane.settings.keyPepper))),
+    )
+    listener.disconnect()
+    const undone = sql`update api_key set revoked_at = null where id = ${made.id}`.execute(market.plane.db)
+    await expect(undone).rejects.toThrow(/stays revoked/)
+  })
+
+  it('does not reach the keys of another wallet or of the other side', async () => {
+    const bob = await market.person()
+    const { keys } = await invoke(market.plane, ada.seller, listSellerKeys, {})
+    const id = keys[0]?.id ?? ''
+    expect((await refusal(invoke(market.plane, bob.seller, revokeSellerKey, { id }))).code).toBe('not_found')
+    expect((await refusal(invoke(market.plane, ada.buyer, revokeBuyerKey, { id }))).code).toBe('not_found')
+    expect((await refusal(invoke(market.plane, ada.seller, revokeSellerKey, { id: 'key_x' }))).code).toBe('not_found')
+  })
+
+  it('survives Redis being away: the row waits, and the store hears of it afterwards', async () => {
+    const made = await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'later' }, idem())
+    const key = made.secret?.reveal() ?? ''
+    const away = {
+      ...market.plane,
+      publisher: { ...market.plane.publisher, hasKeys: () => Promise.reject(new Error('away')) },
+    }
+    const revoked = await invoke(away, ada.buyer, revokeBuyerKey, { id: made.id })
+    expect(revoked.revokedAt).not.toBeNull()
+    expect((await published(key))?.isRevoked).toBe(false)
+    expect(await drainKeyChanges(market.plane)).toBe(1)
+    expect((await published(key))?.isRevoked).toBe(true)
+    expect(await drainKeyChanges(market.plane)).toBe(0)
+  })
+})
+
+describe('the key store', () => {
+  it('is filled whole when it was emptied, and not before all keys are in', async () => {
+    await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'more' }, idem())
+    const before = await market.world.redis.hgetall(cacheKeys.keys)
+    const version = Number(await market.world.redis.get(cacheKeys.keysVersion))
+    await market.world.redis.del(cacheKeys.keys, cacheKeys.keysVersion)
+    expect(await restoreKeyStore(market.plane)).toBe(true)
+    expect(await restoreKeyStore(market.plane)).toBe(false)
+    expect(await market.world.redis.hgetall(cacheKeys.keys)).toEqual(before)
+    expect(Number(await market.world.redis.get(cacheKeys.keysVersion))).toBeGreaterThan(version)
+    expect(await market.world.redis.ttl(cacheKeys.keys)).toBe(-1)
+  })
+
+  it('is filled whole by the first change after it was emptied', async () => {
+    await market.world.redis.del(cacheKeys.keys, cacheKeys.keysVersion)
+    await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'first' }, idem())
+    const { rows } = await sql<{
+      count: number
+    }>`select count(*)::int as count from api_key where type <> 'management'`.execute(market.plane.db)
+    expect(await market.world.redis.hlen(cacheKeys.keys)).toBe(rows[0]?.count)
+  })
+})
+
+describe('a key that is shown', () => {
+  it('C235: is refused unless it is exactly one of ours', async () => {
+    const key = ada.sellerKey
+    const flipped = key.slice(0, -1) + (key.endsWith('a') ? 'b' : 'a')
+    const never = newApiKey('seller').secret.reveal()
+    for (const wrong of [
+      flipped,
+      key.slice(0, -1),
+      `${key}x`,
+      `inf_${key.slice('mkt_seller_'.length)}`,
+      never,
+      '',
+      'inf_',
+    ]) {
+      expect((await refusal(authenticate(market.plane, wrong))).code).toBe('invalid_api_key')
+    }
+    expect((await authenticate(market.plane, undefined)).kind).toBe('nobody')
+  })
+
+  it('of management has its scope, and one for operators is never made through a door', async () => {
+    const org = await authenticate(market.plane, await market.managementKey('org'))
+    const top = await authenticate(market.plane, await market.managementKey('operator'))
+    expect([org.kind, top.kind]).toEqual(['org', 'operator'])
+    const make = (actor: typeof top, scope: string) =>
+      invoke(market.plane, actor, createManagementKey, { label: 'x', scope })
+    expect((await refusal(make(top, 'operator'))).code).toBe('forbidden')
+    expect((await refusal(make(org, 'org'))).code).toBe('forbidden')
+    expect((await refusal(make(ada.seller, 'org'))).code).toBe('wrong_key_type')
+    expect((await make(operator, 'operator')).key.reveal()).toMatch(/^mkt_mgmt_/)
+  })
+})

@@ -1,0 +1,325 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { SellerActor } from '#control-plane/actor.ts'
+import { invoke } from '#control-plane/operation.ts'
+import { putProvider } from '#control-plane/services/catalog.ts'
+import { deleteOffer, nextStatus, updateOffer } from '#control-plane/services/offers/change.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
+import type { AppError } from '#shared/errors.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { operator, startMarket } from '#test/support/control-plane.ts'
+
+let market: TestMarket
+let ada: Person
+let bob: Person
+let keys = 0
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  bob = await market.person()
+})
+afterAll(() => market.stop())
+
+const newKey = () => `sk-good-canary-${++keys}-abcdefgh`
+const wish = (changes: object = {}) => ({
+  model: 'gpt-test',
+  apiKey: newKey(),
+  sellerBaseUrl: market.provider.url,
+  discount: 40,
+  ...changes,
+})
+const create = (actor: SellerActor, input: object) =>
+  invoke(market.plane, actor, createOffer, input, { idempotencyKey: market.plane.ids.ulid() })
+const refusal = (call: Promise<unknown>): Promise<AppError> =>
+  call.then(
+    () => expect.fail('it was accepted'),
+    (error: AppError) => error,
+  )
+
+describe('creating an offer', () => {
+  it('answers the offer with its exact price, and asks the provider with the key alone', async () => {
+    market.provider.requests.reset()
+    const offer = await create(
+      ada.seller,
+      wish({ capDailyUsd: 12.5, label: 'mine <b>é</b>', payoutAddress: ada.wallet }),
+    )
+    expect(offer).toMatchObject({
+      model: 'gpt-test',
+      providerModel: 'gpt-test',
+      provider: 'test',
+      trusted: true,
+      status: 'active',
+      healthy: true,
+      discount: 40,
+      costMultiplier: 0.6,
+      pricingMode: 'discount',
+      directInputPer1m: 250_000,
+      effectiveInputPer1m: 150_000,
+      priceOutputPer1m: 1_200_000,
+      capDailyUsd: 12.5,
+      capDailyRemainingUsd: 12.5,
+      label: 'mine <b>é</b>',
+      payoutAddress: ada.wallet,
+    })
+    const asked = market.provider.requests.list()
+    expect(asked.map((request) => request.path)).toEqual(['/v1/models'])
+    expect(Object.keys(asked[0]?.headers ?? {}).sort()).toEqual(
+      ['accept', 'authorization', 'connection', 'content-type', 'host', 'user-agent'].sort(),
+    )
+  })
+
+  it('takes a cost multiplier as the same thing, and any exact name of the model', async () => {
+    const offer = await create(ada.seller, wish({ model: 'LAB/gpt-test', discount: undefined, costMultiplier: 0.8766 }))
+    expect(offer).toMatchObject({
+      model: 'gpt-test',
+      providerModel: 'LAB/gpt-test',
+      discount: 12.34,
+      costMultiplier: 0.8766,
+    })
+    expect((await create(ada.seller, wish({ discount: 0 }))).costMultiplier).toBe(1)
+    expect((await create(ada.seller, wish({ discount: 100 }))).effectiveInputPer1m).toBe(0)
+    expect((await create(ada.seller, wish({ discount: 12.34, costMultiplier: 0.8766 }))).discount).toBe(12.34)
+  })
+
+  it.each<[string, object]>([
+    ['C210 an empty key', { apiKey: '' }],
+    ['C210 spaces in the key', { apiKey: 'sk good key' }],
+    ['C210 a newline in the key', { apiKey: 'sk-good-key\nx: y' }],
+    ['C210 a key of 10 KB', { apiKey: 'k'.repeat(10_240) }],
+    ['C210 a key that is not ASCII', { apiKey: 'sk-good-ключ' }],
+    ['no key at all', { apiKey: undefined }],
+    ['two keys', { reuseKeyFingerprint: 'a'.repeat(64) }],
+    ['C211 a label of 10 KB', { label: 'l'.repeat(10_240) }],
+    ['C211 a NUL in the label', { label: 'a\u0000b' }],
+    ['C212 a cap below zero', { capDailyUsd: -1 }],
+    ['C212 a cap of zero', { capDailyUsd: 0 }],
+    ['C212 a cap finer than a micro-USD', { capDailyUsd: 0.000_000_1 }],
+    ['C212 a cap past the limit', { capDailyUsd: 1e12 }],
+    ['C212 a cap as text', { capDailyUsd: '5' }],
+    ['a discount below zero', { discount: -1 }],
+    ['a discount over 100', { discount: 100.01 }],
+    ['a discount with three decimals', { discount: 10.001 }],
+    ['a discount as text', { discount: '10' }],
+    ['no price', { discount: undefined }],
+    ['two prices', { costMultiplier: 0.5 }],
+    ['a multiplier over one', { discount: undefined, costMultiplier: 1.1 }],
+    ['an address that is none', { payoutAddress: '0x12' }],
+    ['a NUL in the model', { model: 'gpt-test\u0000' }],
+    ['a format that is none', { apiFormat: 'grpc' }],
+  ])('refuses %s before anybody is asked', async (_case, change) => {
+    market.provider.requests.reset()
+    const error = await refusal(create(ada.seller, wish(change)))
+    expect([error.code, error.status]).toEqual(['invalid_request', 400])
+    expect(market.provider.requests.count()).toBe(0)
+  })
+
+  it('refuses an unknown model, and a base URL that is no allow-listed host', async () => {
+    expect((await refusal(create(ada.seller, wish({ model: 'nope' })))).code).toBe('unknown_model')
+    expect((await refusal(create(ada.seller, wish({ sellerBaseUrl: 'https://elsewhere.example/v1' })))).code).toBe(
+      'invalid_base_url',
+    )
+  })
+
+  it('is refused with the status the provider gave when that refuses the key or the model', async () => {
+    const rejected = await refusal(create(ada.seller, wish({ apiKey: 'sk-bad-canary-key' })))
+    expect([rejected.code, rejected.status, rejected.detail['provider_status']]).toEqual([
+      'provider_probe_failed',
+      502,
+      401,
+    ])
+    await fetch(new URL('/__sandbox/behave', market.provider.url), {
+      method: 'POST',
+      body: JSON.stringify({ model: 'not-listed', behaviour: 'server-error' }),
+    })
+    const unserved = await refusal(create(ada.seller, wish({ providerModel: 'not-listed' })))
+    expect([unserved.code, unserved.detail['provider_status']]).toEqual(['provider_probe_failed', 500])
+    // Nobody listens on port 1.
+    const closed = { id: 'closed', name: 'Closed', baseUrl: 'http://127.0.0.1:1/v1', isTrusted: false }
+    await invoke(market.plane, operator, putProvider, closed)
+    const away = await refusal(create(ada.seller, wish({ sellerBaseUrl: closed.baseUrl })))
+    expect([away.code, away.detail['provider_status']]).toEqual(['provider_probe_failed', null])
+    expect(JSON.stringify([rejected, away])).not.toContain('canary')
+  })
+})
+
+describe('one active offer per credential, address and model', () => {
+  it('C213: tells the owner which offer stands, and nobody else', async () => {
+    const input = wish()
+    const first = await create(ada.seller, input)
+    for (const sellerBaseUrl of [input.sellerBaseUrl, `${input.sellerBaseUrl}/`, `${input.sellerBaseUrl}//`]) {
+      const own = await refusal(create(ada.seller, { ...input, sellerBaseUrl, discount: 50 }))
+      expect([own.code, own.detail]).toEqual([
+        'duplicate_offer_for_credential',
+        { existing_offer_id: first.id, offer_id: first.id },
+      ])
+    }
+    const foreign = await refusal(create(bob.seller, input))
+    expect([foreign.code, foreign.detail]).toEqual(['duplicate_offer_for_credential', {}])
+    expect((await create(ada.seller, { ...input, model: 'claude-test' })).model).toBe('claude-test')
+  })
+
+  it('holds when many are created at once', async () => {
+    const input = wish()
+    const outcomes = await Promise.allSettled(Array.from({ length: 12 }, () => create(ada.seller, input)))
+    expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(1)
+  })
+
+  it('C221: a deleted offer frees its place, and cannot come back while a twin is active', async () => {
+    const input = wish()
+    const first = await create(ada.seller, input)
+    const gone = await invoke(market.plane, ada.seller, deleteOffer, { id: first.id })
+    expect([gone.status, gone.active]).toEqual(['inactive', false])
+    const second = await create(ada.seller, input)
+    const error = await refusal(invoke(market.plane, ada.seller, updateOffer, { id: first.id, status: 'active' }))
+    expect([error.code, error.detail['existing_offer_id']]).toEqual(['duplicate_offer_for_credential', second.id])
+    await invoke(market.plane, ada.seller, deleteOffer, { id: second.id })
+    const back = await invoke(market.plane, ada.seller, updateOffer, { id: first.id, status: 'active' })
+    expect(back.status).toBe('active')
+  })
+
+  it('takes a saved key by its fingerprint: of the caller, for its host', async () => {
+    const first = await create(ada.seller, wish())
+    const reuse = { apiKey: undefined, reuseKeyFingerprint: first.keyFingerprint, model: 'claude-test' }
+    expect((await create(ada.seller, wish(reuse))).keyFingerprint).toBe(first.keyFingerprint)
+    expect((await refusal(create(bob.seller, wish({ ...reuse, model: 'gpt-test' })))).code).toBe('not_found')
+    const elsewhere = wish({ ...reuse, sellerBaseUrl: 'https://allowed.example/v1' })
+    expect((await refusal(create(ada.seller, elsewhere))).code).toBe('invalid_base_url')
+  })
+})
+
+describe('changing an offer', () => {
+  it('sets what is named, removes what is null, leaves the rest', async () => {
+    const offer = await create(ada.seller, wish({ capDailyUsd: 3, label: 'x' }))
+    const changed = await invoke(market.plane, ada.seller, updateOffer, {
+      id: offer.id,
+      discount: 55.5,
+      capDailyUsd: null,
+    })
+    expect(changed).toMatchObject({ discount: 55.5, capDailyUsd: null, label: 'x', status: 'active' })
+    const mode = { id: offer.id, costMultiplier: 0.5, pricingMode: 'cost_multiplier' }
+    expect(await invoke(market.plane, ada.seller, updateOffer, mode)).toMatchObject({
+      discount: 50,
+      pricingMode: 'cost_multiplier',
+    })
+  })
+
+  it('C219: ignores fields that are not its own', async () => {
+    const offer = await create(ada.seller, wish())
+    const changes = {
+      id: offer.id,
+      ownerId: 'x',
+      sellerAccount: bob.seller.account,
+      active: false,
+      encryptedKey: 'x',
+      keptBps: 1,
+    }
+    const after = await invoke(market.plane, ada.seller, updateOffer, changes)
+    expect({ ...after, updatedAt: 0 }).toEqual({ ...offer, updatedAt: 0 })
+  })
+
+  it('follows the table of states, row by row', () => {
+    const outcome = (
+      status: 'active' | 'paused' | 'inactive',
+      event: 'activate' | 'pause' | 'remove',
+      reason: string | null,
+    ) => {
+      try {
+        return nextStatus({ status, delistedReason: reason }, event)
+      } catch (error) {
+        return error instanceof Error && 'code' in error ? error.code : error
+      }
+    }
+    const rows = (['active', 'paused', 'inactive'] as const).map((status) =>
+      (['activate', 'pause', 'remove'] as const).map((event) => outcome(status, event, null)),
+    )
+    expect(rows).toEqual([
+      ['active', 'paused', 'inactive'],
+      ['active', 'paused', 'inactive'],
+      ['active', 'conflict', 'inactive'],
+    ])
+    expect(outcome('paused', 'activate', 'cannot serve')).toBe('offer_delisted_by_operator')
+    expect(outcome('paused', 'remove', 'cannot serve')).toBe('inactive')
+  })
+
+  it('C218: one that the operator delisted stays off, and shows why', async () => {
+    const offer = await create(ada.seller, wish())
+    await sql`update offer set status = 'inactive', delisted_reason = 'cannot serve' where id = ${offer.id}`.execute(
+      market.plane.db,
+    )
+    const error = await refusal(invoke(market.plane, ada.seller, updateOffer, { id: offer.id, status: 'active' }))
+    expect([error.code, error.status]).toEqual(['offer_delisted_by_operator', 400])
+    const edited = await invoke(market.plane, ada.seller, updateOffer, { id: offer.id, discount: 1 })
+    expect(edited).toMatchObject({ discount: 1, delistedReason: 'cannot serve', status: 'inactive' })
+    const forced = sql`update offer set status = 'active' where id = ${offer.id}`.execute(market.plane.db)
+    await expect(forced).rejects.toThrow(/offer_delisted_is_off/)
+  })
+
+  it('C247: is not found by anybody else, and not touched', async () => {
+    const offer = await create(ada.seller, wish())
+    for (const id of [offer.id, 'ofr_unknown', 'nonsense', `${offer.id}'`]) {
+      for (const operation of [getOffer, deleteOffer]) {
+        expect((await refusal(invoke(market.plane, bob.seller, operation, { id }))).code).toBe('not_found')
+      }
+      const change = invoke(market.plane, bob.seller, updateOffer, { id, discount: 99 })
+      expect((await refusal(change)).code).toBe('not_found')
+    }
+    expect(await invoke(market.plane, ada.seller, getOffer, { id: offer.id })).toEqual(offer)
+  })
+})
+
+describe('listing offers', () => {
+  it('pages through all of them once, newest first, while others come and go', async () => {
+    const eve = await market.person()
+    const made: string[] = []
+    for (let index = 0; index < 7; index++) made.push((await create(eve.seller, wish())).id)
+    const seen: string[] = []
+    let nextToken: string | undefined
+    for (let page = 0; page < 10; page++) {
+      const answer = await invoke(market.plane, eve.seller, listOffers, { maxItems: 3, nextToken })
+      seen.push(...answer.items.map((offer) => offer.id))
+      if (page === 0) await create(eve.seller, wish())
+      if (answer.nextToken === null) break
+      nextToken = answer.nextToken
+    }
+    expect(seen).toEqual([...made].reverse())
+  })
+
+  it('filters by state and model, and refuses what is no page', async () => {
+    const eve = await market.person()
+    const offer = await create(eve.seller, wish())
+    await create(eve.seller, wish({ model: 'claude-test' }))
+    await invoke(market.plane, eve.seller, updateOffer, { id: offer.id, status: 'paused' })
+    const ids = async (input: object) =>
+      (await invoke(market.plane, eve.seller, listOffers, input)).items.map((item) => item.model)
+    expect(await ids({ status: 'paused' })).toEqual(['gpt-test'])
+    expect(await ids({ status: 'active' })).toEqual(['claude-test'])
+    expect(await ids({ model: 'lab/claude-test' })).toEqual(['claude-test'])
+    expect(await ids({ model: 'nope' })).toEqual([])
+    for (const input of [
+      { maxItems: 0 },
+      { maxItems: 101 },
+      { nextToken: "ofr_' or 1=1" },
+      { nextToken: 'x' },
+      { status: 'gone' },
+    ]) {
+      expect((await refusal(invoke(market.plane, eve.seller, listOffers, input))).code).toBe('invalid_request')
+    }
+  })
+})
+
+it('a provider key stands nowhere but sealed: no table holds it', async () => {
+  await create(ada.seller, wish())
+  const tables = await sql<{ name: string }>`select table_name as name from information_schema.tables
+    where table_schema = 'public' and table_type = 'BASE TABLE'`.execute(market.plane.db)
+  for (const { name } of tables.rows) {
+    const found = await sql<{ count: bigint }>`select count(*) as count from ${sql.table(name)} as row
+      where row::text ~ 'canary|mkt_seller_[0-9A-Za-z]{20}|inf_[0-9A-Za-z]{20}'`.execute(market.plane.db)
+    expect([name, found.rows[0]?.count]).toEqual([name, 0n])
+  }
+  for (const key of await market.world.redis.keys('snap:*')) {
+    const text = key === 'snap:index' ? '' : await market.world.redis.get(key)
+    expect(text).not.toMatch(/canary/)
+  }
+})

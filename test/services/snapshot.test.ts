@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { invoke } from '#control-plane/operation.ts'
+import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
+import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { getOffer } from '#control-plane/services/offers/read.ts'
+import { isSnapshotWhole, publishChanged, reconcileSnapshot } from '#control-plane/services/snapshot.ts'
+import { HOUR } from '#shared/clock.ts'
+import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
+import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema, OffersDocumentSchema } from '#shared/contract/snapshot.ts'
+import { keptToPercent } from '#shared/discount.ts'
+import { openCredential } from '#shared/seal.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { catalogItem, operator, startMarket } from '#test/support/control-plane.ts'
+import { until } from '#test/support/until.ts'
+
+let market: TestMarket
+let ada: Person
+let keys = 0
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  await reconcileSnapshot(market.plane)
+})
+afterAll(() => market.stop())
+
+const create = (changes: object = {}) =>
+  invoke(
+    market.plane,
+    ada.seller,
+    createOffer,
+    {
+      model: 'gpt-test',
+      apiKey: `sk-good-snap-${++keys}`,
+      sellerBaseUrl: market.provider.url,
+      discount: 10,
+      ...changes,
+    },
+    { idempotencyKey: market.plane.ids.ulid() },
+  )
+
+async function documentOf(name: string) {
+  const text = await market.world.redis.get(`snap:doc:${name}`)
+  return DocumentEnvelopeSchema.parse(JSON.parse(text ?? 'null'))
+}
+const offersOf = async (model: string) => OffersDocumentSchema.parse((await documentOf(`offers:${model}`)).body).offers
+
+describe('a published snapshot', () => {
+  it('holds every document in the form of the contract, in the version the index says', async () => {
+    await create()
+    const index = await market.world.redis.hgetall(cacheKeys.snapshotIndex)
+    expect(Object.keys(index).sort()).toEqual(
+      ['limits', 'markets', 'models', 'offers:gpt-test', 'prices', 'providers', 'resources'].sort(),
+    )
+    for (const [name, version] of Object.entries(index)) {
+      const envelope = await documentOf(name)
+      expect([envelope.name, envelope.version]).toEqual([name, Number(version)])
+      const schema = Object.entries(DOCUMENT_SCHEMAS).find(([known]) => known === name)?.[1] ?? OffersDocumentSchema
+      schema.parse(envelope.body)
+    }
+    const markets = DOCUMENT_SCHEMAS.markets.parse((await documentOf('markets')).body)
+    expect(markets.rows.map((row) => row.model)).toEqual(['claude-test', 'gpt-test'])
+  })
+
+  it('carries an offer whose credential only the ring opens', async () => {
+    const offer = await create({ apiKey: 'sk-good-openable', capDailyUsd: 2, discount: 33.33 })
+    const row = (await offersOf('gpt-test')).find(({ id }) => id === offer.id)
+    if (!row) return expect.fail('the offer is not on sale')
+    expect([row.keptBps, row.capDailyMicro, row.isTrusted]).toEqual([6_667n, 2_000_000n, true])
+    expect(openCredential(market.plane.settings.keyRing, row.credential).reveal()).toBe('sk-good-openable')
+    const moved = { ...row.credential, host: 'evil.example' }
+    expect(() => openCredential(market.plane.settings.keyRing, moved)).toThrow()
+    expect(row.sellerAlias).not.toContain(ada.seller.account)
+  })
+
+  it('announces a change of an offer within 250 ms of its being asked for, and only that document', async () => {
+    const offer = await create()
+    const listener = market.world.redis.duplicate()
+    const heard: string[] = []
+    await listener.subscribe(CHANNELS.snapshot)
+    listener.on('message', (_channel, message) => heard.push(message))
+    const startedAt = performance.now()
+    await invoke(market.plane, ada.seller, updateOffer, { id: offer.id, discount: 77 })
+    await until('the change is announced', 250, () => heard.length > 0)
+    expect(performance.now() - startedAt).toBeLessThan(250)
+    expect(heard).toEqual(['["offers:gpt-test"]'])
+    expect((await offersOf('gpt-test')).find(({ id }) => id === offer.id)?.keptBps).toBe(2_300n)
+    listener.disconnect()
+  })
+
+  it('publishes nothing that has not changed', async () => {
+    await reconcileSnapshot(market.plane)
+    const before = await market.world.redis.hgetall(cacheKeys.snapshotIndex)
+    expect(await reconcileSnapshot(market.plane)).toEqual([])
+    expect(await market.world.redis.hgetall(cacheKeys.snapshotIndex)).toEqual(before)
+  })
+
+  it('keeps an empty document for a model whose last offer went', async () => {
+    const offer = await create({ model: 'claude-test' })
+    expect(await offersOf('claude-test')).toHaveLength(1)
+    await invoke(market.plane, ada.seller, deleteOffer, { id: offer.id })
+    expect(await offersOf('claude-test')).toEqual([])
+  })
+
+  it('ends in the last state, with versions that only rise, whoever publishes at once', async () => {
+    const offer = await create({ model: 'claude-test' })
+    const discounts = Array.from({ length: 25 }, (_, index) => index + 1)
+    await Promise.all(
+      discounts.map((discount) => invoke(market.plane, ada.seller, updateOffer, { id: offer.id, discount })),
+    )
+    const stored = await invoke(market.plane, ada.seller, getOffer, { id: offer.id })
+    const [row] = await offersOf('claude-test')
+    expect(row && keptToPercent(row.keptBps)).toBe(stored.discount)
+    expect(await isSnapshotWhole(market.plane)).toBe(true)
+  })
+
+  it('follows trust: a provider that loses it changes its offers too', async () => {
+    await create()
+    const provider = { id: 'test', name: 'Test', baseUrl: market.provider.url, isTrusted: false }
+    await invoke(market.plane, operator, putProvider, provider)
+    expect((await offersOf('gpt-test')).every((row) => !row.isTrusted)).toBe(true)
+    await invoke(market.plane, operator, putProvider, { ...provider, isTrusted: true })
+    expect((await offersOf('gpt-test')).every((row) => row.isTrusted)).toBe(true)
+  })
+
+  it('changes prices when their time has come, each with its version and source', async () => {
+    const pricesNow = async () => DOCUMENT_SCHEMAS.prices.parse((await documentOf('prices')).body).prices['gpt-test']
+    const before = await pricesNow()
+    expect(before).toMatchObject({ source: 'test', unitPrices: { input: 250_000n, output: 2_000_000n } })
+    const item = { ...catalogItem('gpt-test'), pricing: { prompt: '0.000001', completion: '0.000004' } }
+    const effectiveAt = market.plane.clock.now() + HOUR
+    await invoke(market.plane, operator, importCatalog, { source: 'later', models: [item], effectiveAt })
+    expect(await pricesNow()).toEqual(before)
+    market.advance(HOUR)
+    expect(await reconcileSnapshot(market.plane)).toEqual(['prices'])
+    expect(await pricesNow()).toMatchObject({ source: 'later', unitPrices: { input: 1_000_000n } })
+  })
+})
+
+describe('a store that lost something', () => {
+  it('is filled again in one step: no reader sees a market of one document', async () => {
+    await create()
+    const index = Object.keys(await market.world.redis.hgetall(cacheKeys.snapshotIndex)).sort()
+    const sizes = new Set<number>()
+    const listener = market.world.redis.duplicate()
+    await listener.subscribe(CHANNELS.snapshot)
+    listener.on('message', (_channel, message) => sizes.add(JSON.parse(message).length))
+    await market.world.redis.del(cacheKeys.snapshotIndex, ...index.map((name) => `snap:doc:${name}`))
+    expect(await isSnapshotWhole(market.plane)).toBe(false)
+    await publishChanged(market.plane, ['offers:gpt-test'])
+    expect(Object.keys(await market.world.redis.hgetall(cacheKeys.snapshotIndex)).sort()).toEqual(index)
+    await until('the announcement is heard', 2_000, () => sizes.size > 0)
+    expect([...sizes]).toEqual([index.length])
+    expect(await isSnapshotWhole(market.plane)).toBe(true)
+    listener.disconnect()
+  })
+
+  it('gets what a failed publication left behind', async () => {
+    const offer = await create()
+    const publish = () => Promise.reject(new Error('away'))
+    const away = { ...market.plane, publisher: { ...market.plane.publisher, publish } }
+    const changed = await invoke(away, ada.seller, updateOffer, { id: offer.id, discount: 91 })
+    expect(changed.discount).toBe(91)
+    const kept = async () => (await offersOf('gpt-test')).find(({ id }) => id === offer.id)?.keptBps
+    expect(await kept()).toBe(9_000n)
+    expect(await reconcileSnapshot(market.plane)).toEqual(['offers:gpt-test'])
+    expect(await kept()).toBe(900n)
+  })
+})

@@ -1,0 +1,208 @@
+import { createTRPCClient, httpLink } from '@trpc/client'
+import type { FastifyInstance } from 'fastify'
+import { z } from 'zod'
+import type { BuyerActor, SellerActor } from '#control-plane/actor.ts'
+import { machineOperator } from '#control-plane/actor.ts'
+import type { AppRouter } from '#control-plane/api/trpc/router.ts'
+import { readConfig } from '#control-plane/config.ts'
+import { invoke } from '#control-plane/operation.ts'
+import type { ControlPlane, Overrides } from '#control-plane/plane.ts'
+import { createControlPlane } from '#control-plane/plane.ts'
+import { createServer } from '#control-plane/server.ts'
+import { authenticate } from '#control-plane/services/authenticate.ts'
+import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
+import { createManagementKey, createUser } from '#control-plane/services/users.ts'
+import type { SampleProvider } from '#dev/provider/server.ts'
+import { createSampleProvider } from '#dev/provider/server.ts'
+import type { Clock } from '#shared/clock.ts'
+import { systemClock } from '#shared/clock.ts'
+import type { GateWorld } from './gate.ts'
+import { startGateWorld } from './gate.ts'
+import { until } from './until.ts'
+
+const SECRET = 'for tests only, 32 characters long'
+const MANY = 1_000_000
+
+/** A wallet with a key on each side. */
+export type Person = {
+  readonly wallet: string
+  readonly buyerKey: string
+  readonly sellerKey: string
+  readonly buyer: BuyerActor
+  readonly seller: SellerActor
+}
+
+export type Answer = {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  readonly body: unknown
+}
+
+export type Call = { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> }
+
+/** The control plane with all its doors, on real services, with a real provider and a catalogue of three models. */
+export type TestMarket = {
+  readonly plane: ControlPlane
+  readonly world: GateWorld
+  readonly provider: SampleProvider
+  readonly url: string
+  /** Moves the clock of the plane. */
+  advance(ms: number): void
+  person(): Promise<Person>
+  managementKey(scope: 'org' | 'operator'): Promise<string>
+  rest(method: string, path: string, call?: Call): Promise<Answer>
+  graphql(key: string | undefined, query: string, variables?: object): Promise<Answer>
+  trpc(key: string | undefined, headers?: Record<string, string>): ReturnType<typeof createTRPCClient<AppRouter>>
+  stop(): Promise<void>
+}
+
+export const operator = machineOperator('test')
+export const MODELS = ['gpt-test', 'claude-test', 'sandbox/echo'] as const
+
+export function catalogItem(id: string) {
+  const isFree = id.startsWith('sandbox/')
+  const price = (dollars: string) => (isFree ? '0' : dollars)
+  return {
+    id: isFree ? id : `lab/${id}`,
+    canonical: id,
+    aliases: isFree ? [] : [`${id}-20260101`],
+    name: id,
+    created: 1_760_000_000,
+    description: '',
+    context_length: 128_000,
+    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
+    pricing: { prompt: price('0.00000025'), completion: price('0.000002') },
+    top_provider: { max_completion_tokens: 16_000 },
+    supported_parameters: ['temperature'],
+    supported_features: ['streaming'],
+    endpoints: ['chat' as const],
+  }
+}
+
+type Options = { readonly overrides?: Overrides; readonly environment?: Record<string, string> }
+
+export async function startMarket({ overrides = {}, environment = {} }: Options = {}): Promise<TestMarket> {
+  const [world, provider] = await Promise.all([
+    startGateWorld(),
+    createSampleProvider({ host: '127.0.0.1', port: 0, name: 'test', models: [...MODELS] }),
+  ])
+  let offsetMs = 0
+  const clock: Clock = { now: () => systemClock.now() + offsetMs, monotonic: systemClock.monotonic }
+  const config = readConfig({
+    NODE_ENV: 'test',
+    PORT: '0',
+    DATABASE_URL: world.databaseUrl,
+    REDIS_URL: world.redisUrl,
+    KEY_PEPPER: SECRET,
+    FINGERPRINT_PEPPER: SECRET,
+    SESSION_SECRET: SECRET,
+    CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    ALLOW_LOOPBACK_UPSTREAMS: '1',
+    LOG_LEVEL: 'silent',
+    ...environment,
+  })
+  const wide = { perKey: MANY, perWallet: MANY }
+  const rateLimits = { read: wide, write: wide, probe: wide, challenge: wide }
+  const plane = createControlPlane(config, { clock, ...overrides, settings: { rateLimits, ...overrides.settings } })
+  await plane.connected(5_000)
+  await until('the gate is open', 10_000, async () => (await world.redis.get('m:epoch'))?.endsWith(':open') ?? false)
+  await invoke(plane, operator, importCatalog, { source: 'test', models: MODELS.map(catalogItem) })
+  const base = { id: 'test', name: 'Test', baseUrl: provider.url, isTrusted: true }
+  await invoke(plane, operator, putProvider, base)
+  const public_ = { id: 'public', name: 'Public', baseUrl: 'https://allowed.example/v1', isTrusted: false }
+  await invoke(plane, operator, putProvider, public_)
+  const server = await createServer(plane)
+  const url = await server.listen({ host: '127.0.0.1', port: 0 })
+  return { plane, world, provider, url, advance: (ms) => (offsetMs += ms), ...callers(plane, url), ...ends(server) }
+
+  function ends(listening: FastifyInstance) {
+    return {
+      stop: async () => {
+        await listening.close()
+        await plane.close()
+        await Promise.all([world.stop(), provider.close()])
+      },
+    }
+  }
+}
+
+let people = 0
+
+function callers(plane: ControlPlane, url: string) {
+  async function rest(method: string, path: string, { key, body, headers = {} }: Call = {}): Promise<Answer> {
+    const answer = await fetch(url + path, {
+      method,
+      headers: {
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    return { status: answer.status, headers: answer.headers, text, body: parse(text) }
+  }
+  return {
+    rest,
+    person: async (): Promise<Person> => {
+      const wallet = `0x${(++people).toString(16).padStart(40, '0')}`
+      const made = await invoke(plane, operator, createUser, { wallet })
+      const [buyerKey, sellerKey] = [made.buyerKey?.reveal() ?? '', made.sellerKey?.reveal() ?? '']
+      const [buyer, seller] = await Promise.all([authenticate(plane, buyerKey), authenticate(plane, sellerKey)])
+      if (buyer.kind !== 'buyer' || seller.kind !== 'seller') throw new Error('keys of the wrong kind')
+      return { wallet, buyerKey, sellerKey, buyer, seller }
+    },
+    managementKey: async (scope: 'org' | 'operator') =>
+      (await invoke(plane, operator, createManagementKey, { label: 'test', scope })).key.reveal(),
+    graphql: (key: string | undefined, query: string, variables: object = {}) =>
+      rest('POST', '/graphql', { ...(key === undefined ? {} : { key }), body: { query, variables } }),
+    trpc: (key: string | undefined, headers: Record<string, string> = {}) =>
+      createTRPCClient<AppRouter>({
+        links: [
+          httpLink({
+            url: `${url}/trpc`,
+            headers: { ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...headers },
+          }),
+        ],
+      }),
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const RestError = z.object({
+  error: z.object({ code: z.string(), detail: z.record(z.string(), z.unknown()).optional() }),
+})
+const GraphError = z.object({ errors: z.array(z.object({ extensions: z.object({ code: z.string() }) })).min(1) })
+
+/** The code in a REST or GraphQL answer that is an error; undefined for any other. */
+export function codeOf(answer: Answer): string | undefined {
+  const rest = RestError.safeParse(answer.body)
+  if (rest.success) return rest.data.error.code
+  const graph = GraphError.safeParse(answer.body)
+  return graph.success ? graph.data.errors[0]?.extensions.code : undefined
+}
+
+/** What is told beside the code of a REST error. */
+export function detailOf(answer: Answer): Record<string, unknown> {
+  return RestError.parse(answer.body).error.detail ?? {}
+}
+
+const TrpcFailure = z.object({ data: z.object({ errorCode: z.string().nullable(), httpStatus: z.number() }) })
+
+/** Our code in what a tRPC client throws. */
+export async function trpcCodeOf(call: Promise<unknown>): Promise<string | null | undefined> {
+  try {
+    await call
+    return undefined
+  } catch (error) {
+    return TrpcFailure.parse(error).data.errorCode
+  }
+}

@@ -14,7 +14,7 @@ import { openRedisGateKeeper } from './ports/redis-gate-keeper.ts'
 import { createRedisLimiter } from './ports/redis-limiter.ts'
 import { createRedisOfferState } from './ports/redis-offer-state.ts'
 import { createRedisPublisher } from './ports/redis-publisher.ts'
-import { drainAccountChanges } from './services/ledger.ts'
+import { sweepHolds } from './services/sweep.ts'
 import { startWorkers } from './workers/index.ts'
 import { startRebuildGate } from './workers/rebuild-gate.ts'
 import type { WorkerPlane } from './workers/worker.ts'
@@ -145,7 +145,8 @@ function startBackground(plane: WorkerPlane, config: Config): () => Promise<void
   })
   const workers = startWorkers(plane)
   const afterOpen = async () => {
-    await drainAccountChanges(plane)
+    // Of what the gate harvested, the queue may have lost the jobs: everything that waits is posted now.
+    await sweepHolds(plane, 0)
   }
   const stopRebuild = startRebuildGate({ ...plane, keeper, afterOpen })
   return async () => {

@@ -1,0 +1,154 @@
+import type { AttemptPlan, Demand, Offer, Payer, RawRequest, Target } from '#data-plane/call.ts'
+import { buildMarket, EMPTY_PARTS, rankOffers } from '#data-plane/store/market.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import type { Provider } from '#shared/catalog/providers.ts'
+import { systemClock } from '#shared/clock.ts'
+import type { OfferRow } from '#shared/contract/snapshot.ts'
+import { createIds } from '#shared/ids.ts'
+import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
+import type { ReferencePrice } from '#shared/pricing.ts'
+
+const ids = createIds(systemClock)
+
+export function buildModel(given: Partial<Model> = {}): Model {
+  return {
+    id: 'gpt-5-mini',
+    lab: 'openai',
+    name: 'GPT-5 mini',
+    description: '',
+    created: 1_700_000_000,
+    aliases: [],
+    contextLength: 128_000,
+    maxCompletionTokens: 16_384,
+    inputModalities: ['text'],
+    outputModalities: ['text'],
+    features: ['tools', 'streaming'],
+    parameters: ['temperature', 'tools', 'max_tokens'],
+    endpoints: ['chat'],
+    imageTokens: 1_000,
+    isSandbox: false,
+    mediaUnit: null,
+    ...given,
+  }
+}
+
+export const PRICE: ReferencePrice = {
+  version: 'test',
+  unitPrices: { input: picoUsd(1_000_000n), cacheRead: picoUsd(100_000n), output: picoUsd(10_000_000n) },
+}
+
+export function buildProvider(id: string, isTrusted = true): Provider {
+  const host = `${id}.example`
+  return { id, name: `Provider ${id}`, baseUrl: `https://${host}/v1`, host, isTrusted, costReferenceUrl: null }
+}
+
+/** An offer of `gpt-5-mini` at provider `a` that keeps 60 per cent, where nothing else is said. */
+export function buildOffer(given: Partial<OfferRow> = {}): OfferRow {
+  const provider = given.provider ?? 'a'
+  return {
+    id: ids.make('ofr'),
+    model: 'gpt-5-mini',
+    sellerAccount: ids.make('acc'),
+    sellerAlias: 'seller-1',
+    provider,
+    isTrusted: true,
+    baseUrl: `https://${provider}.example/v1`,
+    apiFormat: 'openai',
+    providerModel: 'vendor-gpt-5-mini',
+    keptBps: keptBps(6_000),
+    capDailyMicro: null,
+    credential: {
+      v: 1,
+      id: ids.make('crd'),
+      tenant: 'acc_1',
+      host: `${provider}.example`,
+      purpose: 'offer',
+      ringKeyId: 'k1',
+      wrapIv: '',
+      wrappedKey: '',
+      iv: '',
+      ciphertext: '',
+    },
+    ttftMs: null,
+    createdAt: 1,
+    stats: { trades24h: 0, volume24hMicro: microUsd(0) },
+    ...given,
+  }
+}
+
+export function buildTestMarket(offers: readonly OfferRow[], model: Model = buildModel()) {
+  const names = [...new Set(offers.map(({ provider }) => provider))]
+  return buildMarket({
+    ...EMPTY_PARTS,
+    models: [model],
+    providers: [...names, 'unused'].map((name) => buildProvider(name)),
+    prices: new Map([[model.id, { ...PRICE, effectiveAt: 0, source: 'test' }]]),
+    offers: new Map([[model.id, rankOffers(offers)]]),
+  })
+}
+
+export function buildTarget(model: Model = buildModel()): Target {
+  return { model, price: PRICE, endpoint: 'chat', requestedModel: model.id }
+}
+
+export function buildDemand(given: Partial<Demand> = {}): Demand {
+  return {
+    endpoint: 'chat',
+    model: 'gpt-5-mini',
+    isStreamed: false,
+    hints: { only: [], blocked: [], order: [], allowsUntrusted: undefined },
+    floorPercents: [],
+    needs: { imageInput: false },
+    bounds: { inputTokens: 100, inputImages: 0, inputBytes: 36, maxOutputTokens: 50, choices: 1 },
+    maxCostMicro: undefined,
+    ...given,
+  }
+}
+
+export function buildPayer(given: Partial<Payer> = {}): Payer {
+  return {
+    account: 'acc_1',
+    keyId: 'key_1',
+    wallet: null,
+    floorPercents: [],
+    providersBlocked: [],
+    allowsUntrusted: undefined,
+    modelsAllowed: null,
+    caps: { dailyMicro: null, monthlyMicro: null },
+    ratePerMinute: null,
+    ...given,
+  }
+}
+
+export function buildPlan(given: Partial<AttemptPlan> = {}): AttemptPlan {
+  const [offer] = rankOffers([buildOffer()])
+  return {
+    rid: ids.requestId(),
+    offer: offer!,
+    target: buildTarget(),
+    maxOutputTokens: 50,
+    createdAt: 1_763_000_000,
+    isCeilingBound: false,
+    ...given,
+  }
+}
+
+export function buildRaw(body: string | Buffer, headers: Record<string, string> = {}): RawRequest {
+  return {
+    requestId: ids.requestId(),
+    method: 'POST',
+    path: '/v1/chat/completions',
+    query: new URLSearchParams(),
+    params: {},
+    headers: { 'content-type': 'application/json', ...headers },
+    body: Buffer.from(body),
+    pathFloorPercent: undefined,
+    receivedAt: 1_763_000_000_000,
+    startedAt: 0,
+  }
+}
+
+/** Offers by their providers, in order: how a test reads a ranking. */
+export function providersOf(offers: readonly Offer[]): string[] {
+  return offers.map(({ provider }) => provider)
+}

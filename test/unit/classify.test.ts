@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import { classifyBadAnswer, classifyError, classifyStatus, readRetryAfter } from '#data-plane/upstream/classify.ts'
+
+describe('the classifier of upstream failures', () => {
+  it.each([
+    [401, 'credential_rejected', 'offer', 502],
+    [402, 'credential_rejected', 'offer', 502],
+    [403, 'credential_rejected', 'offer', 502],
+    [404, 'not_found', 'offer', 502],
+    [408, 'timeout', 'offer', 504],
+    [429, 'rate_limited', 'offer', 429],
+    [529, 'overloaded', 'offer', 503],
+    [503, 'overloaded', 'offer', 503],
+    [500, 'server_error', 'offer', 502],
+    [302, 'bad_response', 'offer', 502],
+    [204, 'bad_response', 'offer', 502],
+    [400, 'bad_request', 'buyer', 400],
+    [422, 'bad_request', 'buyer', 400],
+  ] as const)('status %i is %s, the fault of the %s, and %i to the buyer', (status, errorClass, fault, shown) => {
+    const failure = classifyStatus(status, '{"error":{"message":"words"}}')
+    expect([failure.errorClass, failure.fault, failure.error.status]).toEqual([errorClass, fault, shown])
+  })
+
+  it('never shows a rejected credential as the buyer’s own, and shows no words of a failing provider', () => {
+    const { error } = classifyStatus(401, '{"error":{"message":"Incorrect API key provided: sk-secret12345678"}}')
+    expect(error.code).toBe('upstream_error')
+    expect(JSON.stringify([error.message, error.detail])).not.toContain('key')
+  })
+
+  it('passes on what a provider says of the request, on one line and without what looks like a key', () => {
+    const { error, detail } = classifyStatus(400, '{"error":{"message":"bad\\nfield; Bearer abcdefgh12345678"}}')
+    expect(error.message).toBe('The provider rejected the request: bad field; [secret]')
+    expect(detail).not.toContain('abcdefgh')
+  })
+
+  it('knows an input that is too long', () => {
+    const text =
+      '{"error":{"message":"This model\'s maximum context length is 8192 tokens","code":"context_length_exceeded"}}'
+    expect(classifyStatus(400, text).errorClass).toBe('context_length')
+  })
+
+  it('reads bodies of status 200 that are no answer', () => {
+    expect(classifyBadAnswer({ kind: 'error', status: 429, text: '' }).errorClass).toBe('rate_limited')
+    expect(classifyBadAnswer({ kind: 'malformed', status: 502, text: '' }).errorClass).toBe('bad_response')
+    expect(classifyBadAnswer({ kind: 'cut', status: 502, text: '' }).errorClass).toBe('cut')
+  })
+
+  it('reads broken connections by their codes alone', () => {
+    const failed = (code: string, hasHead = false) =>
+      classifyError(Object.assign(new Error('with secret words'), { code }), hasHead)
+    expect(failed('ECONNREFUSED').errorClass).toBe('unreachable')
+    expect(failed('UND_ERR_CONNECT_TIMEOUT').errorClass).toBe('timeout')
+    expect(failed('UND_ERR_SOCKET', true).errorClass).toBe('cut')
+    expect(failed('HPE_INVALID_CONSTANT').errorClass).toBe('bad_response')
+    expect(failed('ECONNREFUSED').detail).toBe('ECONNREFUSED')
+  })
+
+  it('reads Retry-After as seconds or a date, capped', () => {
+    const now = Date.UTC(2026, 0, 1)
+    expect(readRetryAfter('7', now)).toBe(7_000)
+    expect(readRetryAfter('99999', now)).toBe(600_000)
+    expect(readRetryAfter(new Date(now + 5_000).toUTCString(), now)).toBe(5_000)
+    expect(readRetryAfter('soon', now)).toBeUndefined()
+    expect(readRetryAfter(undefined, now)).toBeUndefined()
+  })
+})

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest'
+import { parseFloor, readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import { AppError } from '#shared/errors.ts'
+
+function codeOf(run: () => unknown): string | undefined {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    return error instanceof AppError ? error.code : 'a stranger'
+  }
+}
+
+describe('routing hints', () => {
+  it('reads a name, a list, the URL forms and the block list', () => {
+    const hints = readHints({
+      provider: ['a', 'b'],
+      provider_url: 'https://c.example/v1',
+      provider_base_url: 'd.example',
+      providers_blocked: 'e',
+      provider_order: ['b', 'a'],
+      allow_untrusted: true,
+    })
+    expect(hints).toEqual({
+      only: [['a', 'b'], ['https://c.example/v1'], ['d.example']],
+      blocked: ['e'],
+      order: ['b', 'a'],
+      allowsUntrusted: true,
+    })
+  })
+
+  it('reads the object form of other routers', () => {
+    const provider = { only: ['a'], ignore: ['b'], order: ['c', 'd'], allow_fallbacks: false, sort: 'price' }
+    expect(readHints({ provider })).toEqual({
+      only: [['a'], ['c', 'd']],
+      blocked: ['b'],
+      order: ['c', 'd'],
+      allowsUntrusted: undefined,
+    })
+  })
+
+  it('takes an empty list for no hint', () => {
+    expect(readHints({ provider: [], providers_blocked: [] })).toMatchObject({ only: [], blocked: [] })
+  })
+
+  it.each([
+    { providers_blocked: {} },
+    { providers_blocked: [5] },
+    { provider: 5 },
+    { provider: [''] },
+    { provider_url: ['a'] },
+    { provider_order: Array.from({ length: 10_000 }, () => 'a') },
+    { allow_untrusted: 'yes' },
+  ])('refuses what cannot be read: %j', (body) => {
+    expect(codeOf(() => readHints(body))).toBe('invalid_request')
+  })
+
+  it.each([101, -1, 'abc', null, 5.5, '05', 1e9, true])('refuses the floor %j', (floor) => {
+    expect(codeOf(() => readFloors({ min_discount_pct: floor }, {}, undefined))).toBe('invalid_minimum_discount')
+  })
+
+  it('takes floors from body, header and path', () => {
+    expect(readFloors({ min_discount_pct: 5 }, { 'x-min-discount': '90' }, 50)).toEqual([5, 90, 50])
+    expect(readFloors({}, {}, undefined)).toEqual([])
+    for (const text of ['007', '5.5', '', '+5', '1e1'])
+      expect(codeOf(() => parseFloor(text))).toBe('invalid_minimum_discount')
+  })
+
+  it('takes the ceiling of a call as whole micro-USD', () => {
+    expect(readMaxCost({ 'x-mkt-max-cost-micro': '1500' })).toBe(1_500n)
+    expect(readMaxCost({})).toBeUndefined()
+    for (const text of ['-1', '1.5', '', '99999999999999999']) {
+      expect(codeOf(() => readMaxCost({ 'x-mkt-max-cost-micro': text }))).toBe('invalid_request')
+    }
+  })
+})

@@ -1,0 +1,45 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { MAX_JSON_DEPTH, readJsonObject, scanMembers } from '#data-plane/dialects/json-members.ts'
+
+/** The members as JSON.parse would give them, from the spans. */
+function members(text: string): Record<string, unknown> {
+  const found = scanMembers(text) ?? []
+  return Object.fromEntries(found.map(({ key, start, end }) => [key, JSON.parse(text.slice(start, end))]))
+}
+
+describe('the scanner of JSON members', () => {
+  it('finds each value of the top object, whatever stands in strings', () => {
+    const text = ' { "a" : [1, {"b": 2}] , "c\\u0064": "x\\\\\\"},{" ,"e":{"a":[]},"f":-1.5e3 } '
+    expect(members(text)).toEqual({ a: [1, { b: 2 }], cd: 'x\\"},{', e: { a: [] }, f: -1500 })
+  })
+
+  it('agrees with JSON.parse on any object', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 4 })), (value) => {
+        for (const text of [JSON.stringify(value), JSON.stringify(value, null, 2)]) {
+          const parsed: unknown = JSON.parse(text)
+          expect(members(text)).toEqual(parsed)
+        }
+      }),
+    )
+  })
+
+  it('names both of a pair of duplicates, so that the last can win', () => {
+    const text = '{"a":1,"a":2}'
+    expect(scanMembers(text)?.map(({ start, end }) => text.slice(start, end))).toEqual(['1', '2'])
+  })
+
+  it('refuses what nests too deep without reading it', () => {
+    const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+    expect(scanMembers(`{"a":${nested(MAX_JSON_DEPTH - 1)}}`)).toBeDefined()
+    expect(scanMembers(`{"a":${nested(MAX_JSON_DEPTH)}}`)).toBeUndefined()
+    expect(scanMembers('['.repeat(100_000))).toBeUndefined()
+    expect(scanMembers('{"a":"no end')).toBeUndefined()
+  })
+
+  it('reads objects only', () => {
+    expect(readJsonObject('{"a":1}')).toEqual({ a: 1 })
+    for (const text of ['[1]', '1', '{"a":}', 'null', '']) expect(readJsonObject(text)).toBeUndefined()
+  })
+})

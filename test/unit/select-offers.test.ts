@@ -1,0 +1,174 @@
+import { describe, expect, it } from 'vitest'
+import type { Demand, Payer } from '#data-plane/call.ts'
+import { MAX_CANDIDATES, readChoice, selectOffers } from '#data-plane/pipeline/select-offers.ts'
+import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import type { OfferRow } from '#shared/contract/snapshot.ts'
+import { AppError } from '#shared/errors.ts'
+import { keptBps, microUsd } from '#shared/money.ts'
+import {
+  buildDemand,
+  buildModel,
+  buildOffer,
+  buildPayer,
+  buildTarget,
+  buildTestMarket,
+  providersOf,
+} from '#test/support/build-market.ts'
+
+const NOW = Date.UTC(2026, 10, 21, 12)
+
+type Setting = {
+  demand?: Partial<Demand>
+  payer?: Partial<Payer>
+  model?: Model
+  /** Providers whose offers are backed off until a minute from now. */
+  down?: readonly string[]
+  spent?: readonly string[]
+}
+
+function select(offers: readonly OfferRow[], { demand, payer, model, down = [], spent = [] }: Setting = {}) {
+  const market = buildTestMarket(offers, model)
+  const caps = createSpentCaps()
+  for (const offer of offers) if (spent.includes(offer.provider)) caps.mark(offer.id, NOW)
+  const health = {
+    isAllWell: () => down.length === 0,
+    blockedUntil: (offer: { provider: string }) => (down.includes(offer.provider) ? NOW + 60_000 : 0),
+  }
+  const choice = readChoice(market, buildDemand(demand), buildPayer(payer))
+  return selectOffers({ market, health, caps, now: NOW }, buildTarget(model ?? buildModel()), choice)
+}
+
+function refused(offers: readonly OfferRow[], setting: Setting): AppError {
+  try {
+    select(offers, setting)
+  } catch (error) {
+    if (error instanceof AppError) return error
+  }
+  throw new Error('it was not refused')
+}
+
+const hints = (given: Partial<Demand['hints']>) => ({
+  demand: { hints: { only: [], blocked: [], order: [], allowsUntrusted: undefined, ...given } },
+})
+const a = buildOffer({ provider: 'a', keptBps: keptBps(6_000) })
+const b = buildOffer({ provider: 'b', keptBps: keptBps(7_000) })
+const c = buildOffer({ provider: 'c', keptBps: keptBps(8_000), capDailyMicro: microUsd(1_000_000) })
+const shady = buildOffer({ provider: 'shady', keptBps: keptBps(1_000), isTrusted: false })
+
+describe('selecting offers', () => {
+  it('takes the cheapest trusted offers in order, whatever order they came in', () => {
+    const { candidates, excluded } = select([c, shady, b, a])
+    expect(providersOf(candidates)).toEqual(['a', 'b', 'c'])
+    expect(excluded).toEqual([{ offer: shady.id, reason: 'trusted' }])
+  })
+
+  it('breaks ties in price by measured speed, then by id', () => {
+    const slow = buildOffer({ provider: 'slow', ttftMs: 900 })
+    const fast = buildOffer({ provider: 'fast', ttftMs: 100 })
+    const unknown = buildOffer({ provider: 'unknown' })
+    expect(providersOf(select([unknown, slow, fast]).candidates)).toEqual(['fast', 'slow', 'unknown'])
+  })
+
+  it('admits untrusted offers by the request over the key', () => {
+    expect(providersOf(select([shady, a], hints({ allowsUntrusted: true })).candidates)).toEqual(['shady', 'a'])
+    const payer = { allowsUntrusted: true }
+    expect(providersOf(select([shady, a], { payer }).candidates)).toEqual(['shady', 'a'])
+    expect(providersOf(select([shady, a], { payer, ...hints({ allowsUntrusted: false }) }).candidates)).toEqual(['a'])
+  })
+
+  it('ignores unknown names in a list, in any spelling of the known ones', () => {
+    for (const name of ['b', 'B', 'Provider b', 'b.example', 'https://b.example/v1/x', 'b.example.']) {
+      expect(providersOf(select([a, b, c], hints({ only: [['nope', name]] })).candidates), name).toEqual(['b'])
+    }
+  })
+
+  it('intersects allow-lists', () => {
+    expect(
+      providersOf(
+        select(
+          [a, b, c],
+          hints({
+            only: [
+              ['a', 'b'],
+              ['b', 'c'],
+            ],
+          }),
+        ).candidates,
+      ),
+    ).toEqual(['b'])
+  })
+
+  it('reorders by provider_order only what has passed', () => {
+    const { candidates } = select([a, b, c, shady], hints({ order: ['c', 'nope', 'shady', 'b'] }))
+    expect(providersOf(candidates)).toEqual(['c', 'b', 'a'])
+  })
+
+  it('looks at no more offers than a call may use', () => {
+    const many = Array.from({ length: 100 }, (_, index) =>
+      buildOffer({ provider: 'a', keptBps: keptBps(5_000 + index) }),
+    )
+    expect(select(many).candidates).toHaveLength(MAX_CANDIDATES)
+  })
+
+  it('applies the strictest floor of request and key', () => {
+    const setting = { demand: { floorPercents: [5, undefined, 35] }, payer: { floorPercents: [20] } }
+    expect(providersOf(select([a, b, c], setting).candidates)).toEqual(['a'])
+  })
+})
+
+describe('which refusal', () => {
+  it('nobody sells the model: no_sellers_for_model', () => {
+    expect(refused([], {}).code).toBe('no_sellers_for_model')
+    expect(refused([a], { model: buildModel({ endpoints: ['embeddings'] }) }).code).toBe('no_sellers_for_model')
+    expect(refused([buildOffer({ apiFormat: 'messages' })], {}).code).toBe('no_sellers_for_model')
+  })
+
+  it('every hint unknown: unsupported_provider, naming them and the supported ones', () => {
+    const { code, message, detail } = refused([a], hints({ only: [['nope', 'nada']] }))
+    expect(code).toBe('unsupported_provider')
+    expect(message).toContain('nope, nada')
+    expect(detail['supported_providers']).toEqual(['a', 'unused'])
+  })
+
+  it('a known provider without an offer, or with one that is down: no_sellers_for_model', () => {
+    expect(refused([a], hints({ only: [['unused']] })).code).toBe('no_sellers_for_model')
+    expect(refused([a, b], { ...hints({ only: [['a']] }), down: ['a'] }).code).toBe('no_sellers_for_model')
+  })
+
+  it('the block list leaves none, also of the named ones: no_healthy_sellers', () => {
+    expect(refused([a, b], hints({ blocked: ['a', 'b'] })).code).toBe('no_healthy_sellers')
+    expect(refused([a, b], hints({ only: [['a']], blocked: ['a'] })).code).toBe('no_healthy_sellers')
+    expect(refused([a], { payer: { providersBlocked: ['a'] } }).detail['limit_source']).toBe('providers_blocked')
+  })
+
+  it('only untrusted offers: no_sellers_for_model that says so', () => {
+    const { code, detail } = refused([shady], {})
+    expect(code).toBe('no_sellers_for_model')
+    expect(detail['detail']).toEqual({ untrusted_available: true })
+  })
+
+  it('no offer meets the floor: the best otherwise eligible discount is named', () => {
+    const error = refused([a, b, c, shady], { demand: { floorPercents: [90] }, down: ['a'] })
+    expect(error.code).toBe('minimum_discount_not_met')
+    expect(error.detail['best_discount_pct']).toBe(30)
+    expect(error.message).toContain('30%')
+  })
+
+  it('every cap spent: no_healthy_sellers until midnight UTC', () => {
+    const { code, detail, retryAfterSeconds } = refused([c], { spent: ['c'] })
+    expect(code).toBe('no_healthy_sellers')
+    expect(detail).toEqual({ limit_source: 'seller_cap', resets_at: Date.UTC(2026, 10, 22) / 1_000 })
+    expect(retryAfterSeconds).toBe(12 * 3_600)
+  })
+
+  it('all backed off: Retry-After is the nearest recovery', () => {
+    const { code, detail, retryAfterSeconds } = refused([a, b], { down: ['a', 'b'] })
+    expect([code, detail['limit_source'], retryAfterSeconds]).toEqual(['no_healthy_sellers', 'seller_health', 60])
+  })
+
+  it('the filter that empties the list decides, not the first that refuses one', () => {
+    const { code, detail } = refused([shady, a, c], { down: ['a'], spent: ['c'] })
+    expect([code, detail['limit_source']]).toEqual(['no_healthy_sellers', 'seller_health'])
+  })
+})

@@ -51,8 +51,15 @@ export async function markHarvested(db: Database, epoch: number): Promise<void> 
   await sql`update money_epoch set harvested = greatest(harvested, ${epoch})`.execute(db)
 }
 
-/** Puts processes on record as members and brings back those that had been retired. */
-export async function upsertNodes(db: Database, ids: readonly string[]): Promise<void> {
+/** Puts processes on record that have never been: one that was retired stays so until it is seen to live. */
+export async function insertNewNodes(db: Database, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return
+  await sql`insert into node (id) select id from unnest(${[...ids]}::text[]) as given(id) order by id
+    on conflict (id) do nothing`.execute(db)
+}
+
+/** Notes that processes were just seen to live, and puts them on record as members. */
+export async function markNodesSeen(db: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`insert into node (id) select id from unnest(${[...ids]}::text[]) as given(id) order by id
     on conflict (id) do update set last_seen_at = now(), retired_at = null`.execute(db)

@@ -10,12 +10,12 @@ import { listFundedAccounts } from '../db/accounts.ts'
 import type { Database } from '../db/database.ts'
 import type { MoneySnapshot, UseTotal } from '../db/money-epoch.ts'
 import {
+  insertNewNodes,
   listMembers,
   markHarvested,
   raiseMoneyEpoch,
   readMoneyEpoch,
   readMoneySnapshot,
-  upsertNodes,
 } from '../db/money-epoch.ts'
 import type { PostedChange } from '../ports/gate.ts'
 import type { GateKeeper, GateView } from '../ports/gate-keeper.ts'
@@ -67,7 +67,7 @@ export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<numb
   const epoch = await raiseMoneyEpoch(db, view.epoch?.epoch ?? 0)
   await keeper.raise(epoch, view.epoch)
   await keeper.load(epoch)
-  await upsertNodes(db, nodesHere(view))
+  await insertNewNodes(db, nodesHere(view))
   const snapshot = await readMoneySnapshot(db, view.now, ACCOUNTS_BEFORE_OPENING)
   await seedSnapshot(keeper, epoch, snapshot)
   const harvested = await harvest(ctx, epoch)
@@ -123,11 +123,13 @@ async function waitForMembers({ db, keeper, clock }: RebuildCtx, epoch: number, 
   const deadline = clock.monotonic() + READY_WAIT_MS
   const members = await listMembers(db)
   for (;;) {
-    const ready = await keeper.ready(epoch)
-    const missing = members.filter((member) => !ready.has(member))
+    const [ready, view] = await Promise.all([keeper.ready(epoch), keeper.view()])
+    if (view.doubted === epoch || view.runId !== runId) {
+      throw new AppError('conflict', { message: 'the gate was lost again' })
+    }
+    // One that signed off meanwhile is gone, and whoever inherited its calls has brought them in.
+    const missing = members.filter((member) => !ready.has(member) && (view.nodes.get(member) ?? 0) >= 0)
     if (missing.length === 0 || clock.monotonic() >= deadline) return missing
-    const { doubted, runId: runNow } = await keeper.view()
-    if (doubted === epoch || runNow !== runId) throw new AppError('conflict', { message: 'the gate was lost again' })
     await pause(READY_LOOK_MS)
   }
 }

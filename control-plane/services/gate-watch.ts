@@ -2,7 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { SECOND } from '#shared/clock.ts'
 import { findBalances } from '../db/accounts.ts'
 import type { Database } from '../db/database.ts'
-import { readMoneyEpoch, releaseRebuildLock, retireNodes, tryRebuildLock, upsertNodes } from '../db/money-epoch.ts'
+import {
+  listMembers,
+  markNodesSeen,
+  readMoneyEpoch,
+  releaseRebuildLock,
+  retireNodes,
+  tryRebuildLock,
+} from '../db/money-epoch.ts'
 import type { Gate } from '../ports/gate.ts'
 import type { GateKeeper, GateView } from '../ports/gate-keeper.ts'
 import type { RebuildCtx } from './gate-rebuild.ts'
@@ -41,6 +48,9 @@ type Memory = {
   /** The run of the server that is trusted. */
   runId: string | undefined
   readonly admitted: Set<string>
+  /** What each node last announced, and those that were seen to live since that was written down. */
+  announced: ReadonlyMap<string, number>
+  readonly living: Set<string>
   writtenAt: number
   /** Where the seeding behind an opening has come to; undefined when it is through. */
   seededTo: string | undefined
@@ -48,7 +58,14 @@ type Memory = {
 
 /** Works as the rebuilder until the lock's connection fails, which throws. */
 async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
-  const memory: Memory = { runId: undefined, admitted: new Set(), writtenAt: 0, seededTo: undefined }
+  const memory: Memory = {
+    runId: undefined,
+    admitted: new Set(),
+    announced: new Map(),
+    living: new Set(),
+    writtenAt: 0,
+    seededTo: undefined,
+  }
   while (!signal.aborted) {
     // Asked on the connection that holds the lock: when that is gone, so is the right to rebuild.
     const { epoch } = await readMoneyEpoch(ctx.db)
@@ -78,20 +95,32 @@ async function look(ctx: RebuildCtx, memory: Memory, newestEpoch: number): Promi
   await finishRebuild(ctx, epoch)
 }
 
-/** Puts new nodes on record and lets them in, takes those off that left, and notes who was seen. */
+/** Puts new nodes on record and lets them in, takes those off that left, and notes which are seen to live. */
 async function keepMembers({ db, keeper, clock }: RebuildCtx, memory: Memory, view: GateView): Promise<void> {
-  const here = nodesHere(view)
-  const left = [...view.nodes.keys()].filter((node) => !here.includes(node))
+  const left = [...view.nodes].filter(([, at]) => at < 0).map(([node]) => node)
   if (left.length > 0) {
     await retireNodes(db, left)
     await keeper.dismiss(left)
-    for (const node of left) memory.admitted.delete(node)
+    for (const node of left) {
+      memory.admitted.delete(node)
+      memory.living.delete(node)
+    }
   }
-  const isNew = here.some((node) => !memory.admitted.has(node))
+  // An announcement stays when its process dies: only one that changes shows life, whatever the clocks say.
+  const living = nodesHere(view).filter(
+    (node) => memory.announced.has(node) && memory.announced.get(node) !== view.nodes.get(node),
+  )
+  memory.announced = view.nodes
+  for (const node of living) memory.living.add(node)
+  const isNew = living.some((node) => !memory.admitted.has(node))
   if (!isNew && clock.monotonic() - memory.writtenAt < MEMBERS_INTERVAL_MS) return
-  await upsertNodes(db, here)
-  await keeper.admit(here)
-  for (const node of here) memory.admitted.add(node)
+  const seen = [...memory.living]
+  await markNodesSeen(db, seen)
+  await keeper.admit(seen)
+  const members = new Set(await listMembers(db))
+  await keeper.dismiss(nodesHere(view).filter((node) => !members.has(node)))
+  for (const node of seen) memory.admitted.add(node)
+  memory.living.clear()
   memory.writtenAt = clock.monotonic()
 }
 

@@ -15,15 +15,16 @@ const Lock = z.object({
   /** When the process began, in the kernel's ticks since boot; null where /proc does not tell. Pids are used again. */
   startTicks: z.string().nullable(),
   host: z.string(),
-  node: z.string(),
+  /** Whose calls are in here: the name under which the process takes part in the gate. */
+  member: z.string(),
 })
 
 /** Makes the directory of this boot; it appears with its lock in it or not at all. */
-export async function createBootDirectory(root: string, boot: string, node: string): Promise<string> {
+export async function createBootDirectory(root: string, boot: string, member: string): Promise<string> {
   await mkdir(root, { recursive: true, mode: 0o700 })
   const draft = join(root, `${boot}${DRAFT}`)
   await mkdir(draft, { mode: 0o700 })
-  const lock = { pid: process.pid, startTicks: await startTicksOf(process.pid), host: hostname(), node }
+  const lock = { pid: process.pid, startTicks: await startTicksOf(process.pid), host: hostname(), member }
   await writeFile(join(draft, LOCK_FILE), JSON.stringify(lock), { mode: 0o600 })
   const directory = join(root, boot)
   await rename(draft, directory)
@@ -36,8 +37,8 @@ export async function touchLock(directory: string, now: number): Promise<void> {
   await utimes(join(directory, LOCK_FILE), now / 1000, now / 1000)
 }
 
-/** A directory taken over; `node` is whose it was, where its lock still tells. */
-export type LeftDirectory = { readonly path: string; readonly node: string | undefined }
+/** A directory taken over; `member` is whose it was, where its lock still tells. */
+export type LeftDirectory = { readonly path: string; readonly member: string | undefined }
 
 const BOOT = /^[0-9A-HJKMNP-TV-Z]{26}$/
 const ADOPTED = /^([0-9A-HJKMNP-TV-Z]{26})\.of-([0-9A-HJKMNP-TV-Z]{26})$/
@@ -57,7 +58,7 @@ export async function adoptLeftDirectories(root: string, boot: string, now: numb
     const target = join(root, `${original}.of-${boot}`)
     try {
       await rename(join(root, name), target)
-      adopted.push({ path: target, node: (await readLock(target))?.node })
+      adopted.push({ path: target, member: (await readLock(target))?.member })
     } catch {
       // Another process was first.
     }

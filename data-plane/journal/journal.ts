@@ -25,7 +25,9 @@ export type JournalReplay = {
   advance(check: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<void>
   /** Captures that are not known to be posted. */
   unpostedCount(): number
-  /** Nodes whose processes are gone and whose captures are in this journal now. */
+  /** The name under which this process takes part in the gate: its node and its boot, so no two share it. */
+  readonly member: string
+  /** Members whose processes are gone and whose captures are in this journal now. */
   readonly inherited: readonly string[]
 }
 
@@ -58,7 +60,8 @@ type Options = {
  */
 export async function openJournal(options: Options): Promise<OpenJournal> {
   const { dir, node, boot, clock, log } = options
-  const directory = await createBootDirectory(dir, boot, node)
+  const member = `${node}.${boot}`
+  const directory = await createBootDirectory(dir, boot, member)
   const unposted = createUnposted()
   const full: FullSegment[] = []
   const numbering = { last: 0 }
@@ -100,7 +103,8 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
     sync: () => writer.sync(),
     isWritable: () => writer.isWritable(),
     unpostedCount: () => unposted.size(),
-    inherited: adopted.flatMap((left) => (left.node === undefined || left.node === node ? [] : [left.node])),
+    member,
+    inherited: adopted.flatMap((left) => (left.member === undefined ? [] : [left.member])),
     unposted: () => readUnposted({ directory, writer, unposted, full }),
     async advance(check) {
       if (isAdvancing) return

@@ -9,7 +9,7 @@ import { crc32c } from './crc32c.ts'
  *   `P` 0x50  progress of a running call: the usage event that would be captured if the process died now
  *   `C` 0x43  a capture: the usage event
  *   `K` 0x4b  the posted cursor: in decimal digits, up to which sequence number every capture is posted
- *   `A` 0x41  first in a segment: the segment of that file name was given up after a failed write, and may end torn
+ *   `A` 0x41  first in a segment: these files, by name with spaces between, were given up after an error and may end torn
  */
 export const SEGMENT_MAGIC = Buffer.from('MKTJRNL1', 'latin1')
 export const SEGMENT_HEAD_BYTES = 16

@@ -26,18 +26,22 @@ export async function* readDirectory(directory: string, acceptsDamage: boolean):
   for (const [index, segment] of segments.entries()) {
     const content = readSegment(await readFile(segment))
     yield* content.records
-    const next = segments[index + 1]
-    if (content.isSound || next === undefined || acceptsDamage) continue
-    if (await wasGivenUp(segment, next)) continue
+    const later = segments.slice(index + 1)
+    if (content.isSound || later.length === 0 || acceptsDamage) continue
+    if (await wasGivenUp(segment, later)) continue
     throw new AppError('internal_error', {
       message: `the journal is damaged at byte ${content.soundBytes} of ${segment}: start with JOURNAL_ACCEPT_DAMAGE=1 to go on without what follows there`,
     })
   }
 }
 
-async function wasGivenUp(segment: string, next: string): Promise<boolean> {
-  const [first] = readSegment(await readFile(next)).records
-  return first?.type === 'A' && basename(segment) === first.payload
+/** True when a later segment begins by naming this one as given up. */
+async function wasGivenUp(segment: string, later: readonly string[]): Promise<boolean> {
+  for (const path of later) {
+    const [first] = readSegment(await readFile(path)).records
+    if (first?.type === 'A' && first.payload.split(' ').includes(basename(segment))) return true
+  }
+  return false
 }
 
 /** Makes the entries of a directory last: a new or renamed file is not safe before that. */

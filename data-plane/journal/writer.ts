@@ -45,6 +45,8 @@ type State = {
   segment: Segment
   /** How many segments were begun, failed ones included: no name is used twice. */
   begun: number
+  /** Segments that were given up and of which the next good one must tell the reader. */
+  failed: string[]
   pending: Buffer[]
   pendingBytes: number
   /** Written but not yet known to be on the disk. */
@@ -64,6 +66,7 @@ export async function openWriter(options: Options): Promise<JournalWriter> {
   const state: State = {
     segment: await openSegment(options.directory, 1),
     begun: 1,
+    failed: [],
     pending: [],
     pendingBytes: 0,
     unsynced: [],
@@ -200,8 +203,7 @@ async function rotate(state: State, options: Options): Promise<void> {
     await state.syncing
     await syncNow(state, options)
     const old = state.segment
-    state.begun += 1
-    state.segment = await openSegment(options.directory, state.begun)
+    state.segment = await beginSegment(state, options)
     options.onFull(old.path)
     await old.handle.close()
   } catch (error) {
@@ -215,10 +217,11 @@ function giveUp(state: State, options: Options, error: unknown): void {
   state.isBroken = true
   options.log.error({ cause: describeCause(error) }, 'the journal cannot be written: paid calls are refused')
   const failed = basename(state.segment.path)
+  state.failed.push(failed)
   const recover = async () => {
     if (state.isClosed) return
     try {
-      await recoverInto(state, options, failed)
+      await recoverInto(state, options)
       options.log.info({ failed }, 'the journal goes on in a new segment')
       await writeNow(state, options)
     } catch (again) {
@@ -229,20 +232,21 @@ function giveUp(state: State, options: Options, error: unknown): void {
   setTimeout(() => void recover(), RECOVERY_PAUSE_MS).unref()
 }
 
-async function recoverInto(state: State, options: Options, failed: string): Promise<void> {
+async function recoverInto(state: State, options: Options): Promise<void> {
   await state.syncing?.catch(() => undefined)
   await state.writing?.catch(() => undefined)
-  state.begun += 1
-  const segment = await openSegment(options.directory, state.begun)
-  const marker = encodeRecord({ type: 'A', seq: 0, payload: failed })
+  const segment = await beginSegment(state, options)
+  const marker = encodeRecord({ type: 'A', seq: 0, payload: state.failed.join(' ') })
   const again = [...state.unsynced]
   try {
     await writeFully(segment, [marker, ...again])
     await segment.handle.datasync()
   } catch (error) {
+    state.failed.push(basename(segment.path))
     await segment.handle.close().catch(() => undefined)
     throw error
   }
+  state.failed = []
   options.onFull(state.segment.path)
   await state.segment.handle.close().catch(() => undefined)
   state.segment = segment
@@ -254,11 +258,27 @@ async function recoverInto(state: State, options: Options, failed: string): Prom
   state.syncWaiters = release(state.syncWaiters, state.synced)
 }
 
+/** Opens the next segment; one that cannot be opened may still have left a file behind. */
+async function beginSegment(state: State, options: Options): Promise<Segment> {
+  state.begun += 1
+  try {
+    return await openSegment(options.directory, state.begun)
+  } catch (error) {
+    state.failed.push(segmentName(state.begun))
+    throw error
+  }
+}
+
 async function openSegment(directory: string, ordinal: number): Promise<Segment> {
   const path = join(directory, segmentName(ordinal))
   const handle = await open(path, 'ax', 0o600)
   const head = encodeSegmentHead(ordinal)
-  await handle.write(head)
-  await syncDirectory(directory)
+  try {
+    await handle.write(head)
+    await syncDirectory(directory)
+  } catch (error) {
+    await handle.close().catch(() => undefined)
+    throw error
+  }
   return { handle, path, bytes: head.length }
 }

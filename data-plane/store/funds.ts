@@ -63,7 +63,7 @@ export function openFunds(options: Options): FundsStore {
   })
   const member = createGateMember({
     connection,
-    node,
+    name: journal.member,
     clock,
     log,
     register: (membership) => bringInto({ connection, openCalls, settles, journal, node, buckets, log }, membership),
@@ -126,7 +126,7 @@ export function openFunds(options: Options): FundsStore {
       await until(() => advance().then(isOver, isOver), waitMs)
       clearInterval(cursor)
       member.stop()
-      if (isOver() && member.open() !== undefined) await signOff(connection, [node])
+      if (isOver() && member.open() !== undefined) await signOff(connection, [journal.member])
       connection.close()
     },
   }
@@ -213,10 +213,10 @@ function refusalOf(answer: Exclude<ReserveAnswer, { kind: 'granted' }>, request:
   }
 }
 
-/** Takes nodes off the list of those that a rebuild waits for. */
-async function signOff(connection: MoneyConnection, nodes: readonly string[]): Promise<void> {
-  if (nodes.length === 0) return
-  await connection.writes.hset(moneyKeys.nodes, new Map(nodes.map((node) => [node, '-1']))).catch(() => undefined)
+/** Takes members off the list of those that a rebuild waits for. */
+async function signOff(connection: MoneyConnection, members: readonly string[]): Promise<void> {
+  if (members.length === 0) return
+  await connection.writes.hset(moneyKeys.nodes, new Map(members.map((member) => [member, '-1']))).catch(() => undefined)
 }
 
 const LOOK_MS = 20

@@ -19,7 +19,8 @@ export type Membership = { readonly epoch: number; readonly scripts: MoneyScript
 
 type Ports = {
   readonly connection: Pick<MoneyConnection, 'isReady' | 'writes'>
-  readonly node: string
+  /** Unique to this process. */
+  readonly name: string
   readonly clock: Clock
   readonly log: Logger
   /** Brings running calls and unposted captures into the epoch. Rejects when that did not work. */
@@ -136,12 +137,12 @@ async function step(
   state: State,
   actions: Pick<GateMember, 'doubt'> & { close(reason: string): void },
 ): Promise<void> {
-  const { connection, node, clock } = ports
+  const { connection, name, clock } = ports
   if (!connection.isReady()) return actions.close('the gate is away')
   const [text, isMember] = await Promise.all([
     connection.writes.get(moneyKeys.epoch),
-    connection.writes.hexists(moneyKeys.members, node),
-    connection.writes.hset(moneyKeys.nodes, node, clock.now()),
+    connection.writes.hexists(moneyKeys.members, name),
+    connection.writes.hset(moneyKeys.nodes, name, clock.now()),
   ])
   const seen = parseMoneyEpoch(text)
   if (seen === undefined) return actions.close('there is no epoch')
@@ -163,7 +164,7 @@ async function step(
       throw error
     }
     if (state.joined !== membership || state.doubted?.epoch === membership.epoch) return
-    await connection.writes.hset(moneyKeys.ready(membership.epoch), node, clock.now())
+    await connection.writes.hset(moneyKeys.ready(membership.epoch), name, clock.now())
     state.isRegistered = true
     ports.onRegistered()
   }

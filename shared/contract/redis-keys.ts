@@ -19,11 +19,11 @@ export function moneyBucket(account: string, buckets: number): string {
 export const moneyKeys = {
   /** `E:join`, `E:register` or `E:open`. */
   epoch: 'm:epoch',
-  /** Hash of node id → Unix milliseconds at which it reported ready for the epoch. */
+  /** Hash of member → Unix milliseconds at which it reported ready for the epoch. */
   ready: (epoch: number) => `m:ready:${epoch}`,
-  /** Hash of node id → Unix milliseconds at which the node last announced itself. */
+  /** Hash of data-plane process → Unix milliseconds at which it last announced itself; -1 for one that signed off. */
   nodes: 'm:nodes',
-  /** Hash of the nodes whose membership is on record: only they admit paid calls. */
+  /** Hash of the processes whose membership is on record: only they admit paid calls. */
   members: 'm:members',
   /** The epoch that a node no longer trusts; asks for a rebuild. */
   doubt: 'm:doubt',

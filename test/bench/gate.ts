@@ -35,7 +35,6 @@ const log = createLogger('bench', 'error')
 const ids = createIds(systemClock)
 const redis = new Redis(server.url)
 for (const script of Object.values(moneyScripts(1))) await redis.script('LOAD', script.text)
-await redis.hset(moneyKeys.members, 'bench', '1')
 await redis.set(moneyKeys.filled('m00'), 1)
 await redis.set(moneyKeys.epoch, '1:open')
 
@@ -47,6 +46,7 @@ const journal = await openJournal({
   clock: systemClock,
   log,
 })
+await redis.hset(moneyKeys.members, journal.member, '1')
 const funds = openFunds({ url: server.url, node: 'bench', buckets: 1, clock: systemClock, log, journal })
 await until('the gate is open', 5_000, () => funds.isOpen())
 

@@ -43,7 +43,7 @@ describe('a gate that lost its memory', () => {
     const node = await world.node('n1')
     await untilOpen(node)
     expect(await epochText()).toBe(`${await epochNow()}:open`)
-    expect(await world.db.selectFrom('node').select('id').execute()).toEqual([{ id: 'n1' }])
+    expect(await world.db.selectFrom('node').select('id').execute()).toEqual([{ id: node.journal.member }])
   })
 
   it('has the right figures after FLUSHALL, running calls and unposted captures included', async () => {
@@ -228,7 +228,7 @@ describe('a rebuild', () => {
     const before = await epochNow()
     await node.drop()
     await world.db.updateTable('node').set({ retired_at: new Date() }).execute()
-    await world.redis.hdel(moneyKeys.nodes, 'n1')
+    await world.redis.hdel(moneyKeys.nodes, node.journal.member)
 
     const raised = await raiseMoneyEpoch(world.db, before)
     await world.keeper.raise(raised, { epoch: before, phase: 'open' })
@@ -310,13 +310,13 @@ describe('a node that was killed', () => {
 
     const second = await world.node('second', { journalDir: `${world.folder}/journal` })
     await untilOpen(second)
-    expect(second.journal.inherited).toEqual(['first'])
+    expect(second.journal.inherited).toEqual([first.journal.member])
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 50, u: 150, free: 800 })
     expect(await second.funds.find(account, running.rid)).toMatchObject({ state: 'captured', used: 60n })
     expect(await second.funds.find(account, untouched.rid)).toMatchObject({ state: 'open' })
     await until('the dead one is off the record', 3_000, async () => {
       const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
-      return rows.length === 1 && rows[0]?.id === 'second'
+      return rows.length === 1 && rows[0]?.id === second.journal.member
     })
   })
 

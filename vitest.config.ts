@@ -5,6 +5,8 @@ const named = process.argv.filter((argument) => argument.endsWith('.test.ts'))
 const isTidyOnly = named.length > 0 && named.every((argument) => argument.endsWith('tidy.test.ts'))
 
 export default defineConfig({
+  // The packages around GraphQL load its CommonJS build; ours has to be the same one, or its types are not its types.
+  resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: isTidyOnly ? [] : ['test/support/services.ts'],

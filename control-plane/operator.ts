@@ -19,16 +19,19 @@ import { createManagementKey, createUser } from './services/users.ts'
 
 const CONNECT_WAIT_MS = 3 * SECOND
 
+/** The options of a command by name; one that was not given is not there. */
+type Options = { readonly [name: string]: string | undefined }
+
 type Command = {
   readonly usage: string
-  readonly run: (plane: ControlPlane, options: Readonly<Record<string, string>>) => Promise<unknown>
+  readonly run: (plane: ControlPlane, options: Options) => Promise<unknown>
 }
 
 /** A command that invokes one operation; `read` turns the option texts into its input. */
 function command<Input extends z.ZodType, Output>(
   usage: string,
   operation: Operation<'operator', Input, Output>,
-  read: (options: Readonly<Record<string, string>>) => unknown = (options) => options,
+  read: (options: Options) => unknown = (options) => options,
 ): Command {
   return {
     usage,

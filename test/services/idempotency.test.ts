@@ -1,0 +1,192 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { NOBODY } from '#control-plane/actor.ts'
+import { defineOperation, invoke } from '#control-plane/operation.ts'
+import { createRedisLimiter } from '#control-plane/ports/redis-limiter.ts'
+import { purgeIdempotencyKeys } from '#control-plane/services/retention.ts'
+import { DAY, MINUTE, SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { operator, startMarket } from '#test/support/control-plane.ts'
+
+let market: TestMarket
+let ada: Person
+let bob: Person
+let runs = 0
+let wait: Promise<void> | undefined
+
+const Made = z.object({ number: z.number(), secret: z.string().nullable() })
+
+/** An operation that counts its runs, waits when told to, and fails when told to. */
+const makeThing = defineOperation({
+  name: 'thing.make',
+  access: 'seller',
+  input: z.object({ name: z.string().min(1), fails: z.boolean().optional() }),
+  limit: 'write',
+  idempotency: 'accepted',
+  output: Made,
+  forReplay: (made) => ({ ...made, secret: null }),
+  run: async (ctx, _actor, input): Promise<z.infer<typeof Made>> => {
+    const number = ++runs
+    await wait
+    if (input.fails) throw new AppError('conflict')
+    ctx.note({ subject: input.name, before: null, after: { number } })
+    return { number, secret: 'canary-secret' }
+  },
+})
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  bob = await market.person()
+})
+afterAll(() => market.stop())
+
+const make = (input: object, idempotencyKey?: string, who = ada) =>
+  invoke(market.plane, who.seller, makeThing, input, { idempotencyKey })
+const codeOf = (call: Promise<unknown>): Promise<string> =>
+  call.then(
+    () => 'accepted',
+    (error: AppError) => error.code,
+  )
+
+describe('an idempotency key', () => {
+  it('runs once and replays the answer, without what is shown once', async () => {
+    const first = await make({ name: 'a' }, 'k1')
+    expect(first.secret).toBe('canary-secret')
+    expect(await make({ name: 'a' }, 'k1')).toEqual({ number: first.number, secret: null })
+    const stored = await market.plane.db.selectFrom('idempotency').selectAll().execute()
+    expect(JSON.stringify(stored)).not.toContain('canary')
+  })
+
+  it('is refused with another request; the order of fields does not make one', async () => {
+    const first = await make({ name: 'b', fails: false }, 'k2')
+    expect((await make({ fails: false, name: 'b' }, 'k2')).number).toBe(first.number)
+    expect(await codeOf(make({ name: 'c' }, 'k2'))).toBe('idempotency_key_reused')
+  })
+
+  it('belongs to one caller', async () => {
+    const first = await make({ name: 'd' }, 'k3')
+    expect((await make({ name: 'other' }, 'k3', bob)).number).not.toBe(first.number)
+  })
+
+  it('lets one of many at once run; the rest are told that it is running', async () => {
+    let go = () => {}
+    wait = new Promise((resolve) => {
+      go = resolve
+    })
+    const before = runs
+    const calls = Array.from({ length: 10 }, () => make({ name: 'e' }, 'k4'))
+    const settled = Promise.allSettled(calls)
+    const losers = calls.map((call) => codeOf(call))
+    await Promise.race(losers)
+    go()
+    wait = undefined
+    const outcomes = await settled
+    expect(runs).toBe(before + 1)
+    expect(outcomes.filter((outcome) => outcome.status === 'fulfilled').length).toBeGreaterThanOrEqual(1)
+    for (const code of await Promise.all(losers)) expect(['accepted', 'idempotency_in_progress']).toContain(code)
+    expect((await make({ name: 'e' }, 'k4')).number).toBe(before + 1)
+  })
+
+  it('is free again when its run failed', async () => {
+    const before = runs
+    expect(await codeOf(make({ name: 'f', fails: true }, 'k5'))).toBe('conflict')
+    expect(await codeOf(make({ name: 'f', fails: true }, 'k5'))).toBe('conflict')
+    expect(runs).toBe(before + 2)
+    expect(await codeOf(make({ name: 'f' }, 'k5'))).toBe('accepted')
+  })
+
+  it('is free again a minute after a process died with it, for the same request only', async () => {
+    const place = { tenant: ada.seller.user, operation: makeThing.name, key: 'k6' }
+    await make({ name: 'g' }, 'k6')
+    await market.plane.db
+      .updateTable('idempotency')
+      .set({ answer: null })
+      .where('key', '=', place.key)
+      .where('tenant', '=', place.tenant)
+      .execute()
+    expect(await codeOf(make({ name: 'g' }, 'k6'))).toBe('idempotency_in_progress')
+    market.advance(61 * SECOND)
+    expect(await codeOf(make({ name: 'h' }, 'k6'))).toBe('idempotency_key_reused')
+    expect(await codeOf(make({ name: 'g' }, 'k6'))).toBe('accepted')
+  })
+
+  it('is remembered for 24 hours', async () => {
+    const first = await make({ name: 'i' }, 'k7')
+    market.advance(DAY - MINUTE)
+    expect((await make({ name: 'i' }, 'k7')).number).toBe(first.number)
+    market.advance(MINUTE)
+    expect((await make({ name: 'j' }, 'k7')).number).not.toBe(first.number)
+    market.advance(DAY)
+    expect(await purgeIdempotencyKeys(market.plane)).toBeGreaterThan(0)
+    expect(await market.plane.db.selectFrom('idempotency').selectAll().execute()).toEqual([])
+  })
+
+  it('is 1 to 255 printable characters', async () => {
+    for (const key of ['', ' ', 'a b', 'é', 'a'.repeat(256), 'a\u0000']) {
+      expect(await codeOf(make({ name: 'k' }, key))).toBe('invalid_request')
+    }
+  })
+})
+
+describe('invoke', () => {
+  it('checks the caller first, then the limit, then the input, and runs nothing that was refused', async () => {
+    const before = runs
+    const call = (actor: Parameters<typeof invoke>[1], input: unknown) =>
+      codeOf(invoke(market.plane, actor, makeThing, input))
+    expect(await call(NOBODY, {})).toBe('authentication_required')
+    expect(await call(ada.buyer, {})).toBe('wrong_key_type')
+    expect(await call(operator, { name: 'x' })).toBe('wrong_key_type')
+    for (const input of [{}, { name: '' }, { name: 5 }, [], null, 'text', undefined]) {
+      expect(await call(ada.seller, input)).toBe('invalid_request')
+    }
+    expect(runs).toBe(before)
+  })
+
+  it('writes who did what, and how it looked before and after', async () => {
+    const { number } = await make({ name: 'audited' })
+    const row = await market.plane.db
+      .selectFrom('audit_log')
+      .selectAll()
+      .where('subject', '=', 'audited')
+      .executeTakeFirstOrThrow()
+    expect(row).toMatchObject({
+      actor_kind: 'seller',
+      actor: ada.seller.user,
+      key_id: ada.seller.keyId,
+      operation: 'thing.make',
+      before: null,
+      after: { number },
+    })
+    const undone = market.plane.db.deleteFrom('audit_log').where('id', '=', row.id).execute()
+    await expect(undone).rejects.toThrow(/never changed or deleted/)
+  })
+
+  it('limits the calls of a key and of a wallet, and says whose limit it was and when it lifts', async () => {
+    const narrow = { perKey: 3, perWallet: 5 }
+    const rateLimits = { ...market.plane.settings.rateLimits, write: narrow }
+    const plane = { ...market.plane, settings: { ...market.plane.settings, rateLimits } }
+    const eve = await market.person()
+    const call = (keyId: `key_${string}`) => invoke(plane, { ...eve.seller, keyId }, makeThing, { name: 'x' })
+    for (let turn = 0; turn < 3; turn++) await call('key_one')
+    const byKey = await call('key_one').catch((error: AppError) => error)
+    if (!(byKey instanceof AppError)) return expect.fail('the limit did not hold')
+    expect([byKey.code, byKey.detail['limit_source'], byKey.detail['limit']]).toEqual(['rate_limited', 'key', 3])
+    expect(byKey.retryAfterSeconds).toBeGreaterThan(0)
+    expect(byKey.retryAfterSeconds).toBeLessThanOrEqual(60)
+    await call('key_two')
+    const byWallet = await call('key_two').catch((error: AppError) => error)
+    expect(byWallet instanceof AppError && byWallet.detail['limit_source']).toBe('wallet')
+    market.advance(MINUTE)
+    expect((await call('key_one')).secret).toBe('canary-secret')
+  })
+
+  it('lets calls through while the counter is away: it guards against abuse, not money', async () => {
+    const away = market.world.redis.duplicate({ lazyConnect: true, enableOfflineQueue: false })
+    const limiter = createRedisLimiter(away, market.plane.clock)
+    expect(await limiter('scope', 1)).toMatchObject({ isExceeded: false })
+    expect(await limiter('scope', 1)).toMatchObject({ isExceeded: false })
+    away.disconnect()
+  })
+})

@@ -13,6 +13,7 @@ import type { Actor, BuyerActor, OperatorActor, OrgActor, SellerActor } from './
 import { tenantOf } from './actor.ts'
 import { insertAuditEntries } from './db/audit.ts'
 import type { Database } from './db/database.ts'
+import { isTransient } from './db/database.ts'
 import { claimIdempotencyKey, deleteIdempotencyKey, finishIdempotencyKey } from './db/idempotency.ts'
 import type { Gate } from './ports/gate.ts'
 import type { Limiter, LimitState } from './ports/limiter.ts'
@@ -118,15 +119,26 @@ export async function invoke<A extends Access, Input extends z.ZodType, Output>(
   ...[rawInput, options = {}]: [rawInput: unknown, options?: InvokeOptions]
 ): Promise<Output> {
   const admitted = ADMIT[operation.access](actor)
-  await countCall(ctx, actor, operation.limit, options)
-  const input = parseInput(operation.input, rawInput)
-  const changes: Change[] = []
-  const run = async () => {
-    const output = await operation.run({ ...ctx, note: (change) => changes.push(change) }, admitted, input)
-    if (operation.limit !== 'read') await audit(ctx, actor, operation.name, changes)
-    return output
+  return orUnavailable(async () => {
+    await countCall(ctx, actor, operation.limit, options)
+    const input = parseInput(operation.input, rawInput)
+    const changes: Change[] = []
+    const run = async () => {
+      const output = await operation.run({ ...ctx, note: (change) => changes.push(change) }, admitted, input)
+      if (operation.limit !== 'read') await audit(ctx, actor, operation.name, changes)
+      return output
+    }
+    return operation.idempotency === 'none' ? run() : runOnce(ctx, actor, { operation, rawInput, options, run })
+  })
+}
+
+/** Runs work on the database; a failure that says nothing about the work is `service_unavailable`: try again. */
+export async function orUnavailable<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw isTransient(error) ? new AppError('service_unavailable', { cause: error, retryAfterSeconds: 1 }) : error
   }
-  return operation.idempotency === 'none' ? run() : runOnce(ctx, actor, { operation, rawInput, options, run })
 }
 
 /** How each access checks the caller; a key of the wrong side is told so, and nobody is asked for a key. */

@@ -2,7 +2,6 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { fastify } from 'fastify'
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import { SECOND } from '#shared/clock.ts'
-import type { ErrorDetail } from '#shared/errors.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import { codeOfStatus, toRestError } from './api/errors.ts'
 import { GRAPHQL_PATH, mountGraphQL } from './api/graphql/door.ts'
@@ -68,7 +67,7 @@ type Failure = { readonly error: unknown; readonly request: FastifyRequest; read
 /** The one boundary: whatever was thrown becomes an envelope, and only our own side's failures are logged as such. */
 function sendError(plane: ControlPlane, { error, request, reply }: Failure): FastifyReply {
   const known = isFrameworkError(error) ? new AppError(codeOfStatus(error.statusCode), { cause: error }) : error
-  const appError = asUnavailable(toAppError(known))
+  const appError = toAppError(known)
   const facts = { err: appError, request_id: request.id, path: request.routeOptions.url, method: request.method }
   if (appError.code === 'internal_error') plane.log.error(facts, 'a request failed')
   else plane.log.debug(facts, 'a request was refused')
@@ -86,17 +85,6 @@ function isFrameworkError(error: unknown): error is FastifyError & { statusCode:
     'statusCode' in error &&
     typeof error.statusCode === 'number'
   )
-}
-
-const NO_DETAIL: ErrorDetail = {}
-
-/** A database that is briefly away is our side's pause, not a fault of the request. */
-function asUnavailable(error: AppError): AppError {
-  const { cause } = error
-  if (error.code !== 'internal_error' || !(cause instanceof Error) || !('code' in cause)) return error
-  const isAway =
-    typeof cause.code === 'string' && /^(ECONNREFUSED|ECONNRESET|57P0[123]|53300|08\w{3})$/.test(cause.code)
-  return isAway ? new AppError('service_unavailable', { cause, retryAfterSeconds: 1, detail: NO_DETAIL }) : error
 }
 
 function mountHealth(server: FastifyInstance, plane: ControlPlane): void {

@@ -6,13 +6,14 @@ import { NOBODY } from '../actor.ts'
 import type { PresentedKey } from '../db/keys.ts'
 import { findKeyByHash, updateKeyUsed } from '../db/keys.ts'
 import type { Ctx } from '../operation.ts'
+import { orUnavailable } from '../operation.ts'
 
 /** How exact the last use of a key is remembered. */
 const USE_RESOLUTION_MS = MINUTE
 
 /**
  * The actor that a key belongs to, or nobody without one. Throws `invalid_api_key` for a key that is malformed, unknown,
- * revoked or past its end; a malformed one costs no look-up.
+ * revoked or past its end; a malformed one costs no look-up. Throws `service_unavailable` while nobody can say.
  */
 export async function authenticate(
   ctx: Pick<Ctx, 'db' | 'clock' | 'settings' | 'log'>,
@@ -20,7 +21,7 @@ export async function authenticate(
 ): Promise<Actor> {
   if (key === undefined) return NOBODY
   if (!isWellFormedKey(key)) throw new AppError('invalid_api_key')
-  const found = await findKeyByHash(ctx.db, hashApiKey(key, ctx.settings.keyPepper))
+  const found = await orUnavailable(() => findKeyByHash(ctx.db, hashApiKey(key, ctx.settings.keyPepper)))
   const now = ctx.clock.now()
   if (found === undefined || found.revokedAt !== null) throw new AppError('invalid_api_key')
   if (found.expiresAt !== null && found.expiresAt.getTime() <= now) throw new AppError('invalid_api_key')

@@ -2,7 +2,9 @@ import { inspect } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { readConfig } from '#control-plane/config.ts'
+import { createControlPlane } from '#control-plane/plane.ts'
 import { createServer } from '#control-plane/server.ts'
+import { Secret } from '#shared/secret.ts'
 import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 
@@ -225,6 +227,33 @@ describe('tRPC', () => {
     expect(await get('/trpc/nothing')).toBe(404)
     const form = { key: ada.sellerKey, body: 'x', headers: { 'content-type': 'multipart/form-data; boundary=x' } }
     expect(await status(market.rest('POST', '/trpc/offer.delete', form))).toBe(415)
+  })
+})
+
+describe('without a database', () => {
+  it('every door says try again, and only the process is alive', async () => {
+    const { databaseUrl: _, ...config } = market.plane.config
+    const plane = createControlPlane({ ...config, databaseUrl: new Secret('postgres://nobody@127.0.0.1:1/none') })
+    const server = await createServer(plane)
+    const url = await server.listen({ host: '127.0.0.1', port: 0 })
+    const headers = { authorization: `Bearer ${ada.buyerKey}`, 'content-type': 'application/json' }
+    try {
+      const answers = await Promise.all([
+        fetch(`${url}/v1/buyer/me`, { headers }),
+        fetch(`${url}/graphql`, { method: 'POST', headers, body: '{"query":"{ me { wallet } }"}' }),
+        fetch(`${url}/trpc/buyer.me`, { headers }),
+      ])
+      for (const answer of answers) {
+        expect([answer.url.slice(url.length), answer.status]).toEqual([answer.url.slice(url.length), 503])
+        expect(await answer.text()).toContain('service_unavailable')
+      }
+      expect(answers[0]?.headers.get('retry-after')).toBe('1')
+      expect((await fetch(`${url}/health/ready`)).status).toBe(503)
+      expect((await fetch(`${url}/health/live`)).status).toBe(200)
+    } finally {
+      await server.close()
+      await plane.close()
+    }
   })
 })
 

@@ -32,18 +32,19 @@ export const CORS_HEADERS: Readonly<Record<string, string>> = {
   'access-control-expose-headers': EXPOSED,
 }
 
+const CORS_LINES: readonly string[] = Object.entries(CORS_HEADERS).flat()
+
 /** Bytes that may wait for a slow buyer before the provider is held back. */
 const MAX_BUFFERED_BYTES = 262_144
 
 /** An answer written straight to Node's response: the framework's own sending would copy every chunk of a stream. */
 export function createHttpReply(response: ServerResponse, requestId: RequestId): BuyerReply {
   let isStarted = false
-  const idHeaders = { 'x-request-id': requestId, 'x-generation-id': requestId, ...CORS_HEADERS }
   return {
     start(headers) {
       if (isStarted || response.destroyed) return
       isStarted = true
-      response.writeHead(200, { ...idHeaders, ...headers })
+      response.writeHead(200, flatHeaders(requestId, headers))
       response.flushHeaders()
     },
     write(text) {
@@ -57,16 +58,31 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId):
     whole(status, headers, body) {
       if (isStarted || response.destroyed) return
       isStarted = true
-      response.writeHead(status, { ...idHeaders, ...headers, 'content-length': Buffer.byteLength(body) })
+      const flat = flatHeaders(requestId, headers)
+      flat.push('content-length', String(Buffer.byteLength(body)))
+      response.writeHead(status, flat)
       response.end(body)
     },
-    isStarted: () => isStarted,
-    isGone: () => response.destroyed && !response.writableFinished,
+    isStarted() {
+      return isStarted
+    },
+    isGone() {
+      return response.destroyed && !response.writableFinished
+    },
     onGone(listener) {
       response.once('close', () => {
         if (!response.writableEnded) listener()
       })
     },
-    onDrain: (listener) => void response.on('drain', listener),
+    onDrain(listener) {
+      response.on('drain', listener)
+    },
   }
+}
+
+/** Names and values one after another: the form that Node writes without looking anything up. */
+function flatHeaders(requestId: RequestId, headers: Readonly<Record<string, string>>): string[] {
+  const flat = ['x-request-id', requestId, 'x-generation-id', requestId, ...CORS_LINES]
+  for (const name in headers) flat.push(name, headers[name] ?? '')
+  return flat
 }

@@ -3,7 +3,7 @@ import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyBadAnswer, classifyError, classifyStatus, ownFailure } from '#data-plane/upstream/classify.ts'
 import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
 import type { BuyerStream } from './buyer-stream.ts'
-import { createBuyerStream } from './buyer-stream.ts'
+import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
 import type { CallPlane } from './call-plane.ts'
 import type { Watcher } from './ticker.ts'
 
@@ -82,8 +82,12 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
       job,
       resolve,
       sentAt,
-      watcher: { tick: (now) => tick(run, now) },
-      stream: createBuyerStream(job.reply),
+      watcher: {
+        tick(now) {
+          tick(run, now)
+        },
+      },
+      stream: job.isStreamed ? createBuyerStream(job.reply) : NO_STREAM,
       flow: undefined,
       head: undefined,
       refusal: undefined,
@@ -109,10 +113,16 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
       job.request,
       { firstByteMs },
       {
-        onHead: (head) => takeHead(run, head),
-        onData: (chunk) => takeData(run, chunk),
-        onEnd: () => takeEnd(run),
-        onError: (error) => {
+        onHead(head) {
+          takeHead(run, head)
+        },
+        onData(chunk) {
+          takeData(run, chunk)
+        },
+        onEnd() {
+          takeEnd(run)
+        },
+        onError(error) {
           finish(run, { failure: classifyError(error, run.head !== undefined) })
           plane.ticker.remove(run.watcher)
         },

@@ -15,6 +15,17 @@ export type BuyerStream = {
   silentSince(start: number, now: number): number
 }
 
+/** What stands in a stream's place while a whole reply is waited for. */
+export const NO_STREAM: BuyerStream = {
+  attach: () => undefined,
+  send: () => undefined,
+  flush: () => undefined,
+  discard: () => undefined,
+  isPaused: () => false,
+  isStuck: () => false,
+  silentSince: () => 0,
+}
+
 export function createBuyerStream(reply: BuyerReply): BuyerStream {
   let flow: UpstreamFlow | undefined
   let waiting = ''

@@ -72,8 +72,9 @@ export async function relayWithFailover(plane: CallPlane, job: RelayJob): Promis
   for (const [index, offer] of job.candidates.entries()) {
     if (attempts.length === MAX_ATTEMPTS || plane.clock.monotonic() >= deadlineAt) break
     const plan = planFor(job, offer)
-    if (plan === undefined || !(await takeCap(plane, job, plan, attempts.length))) continue
+    if (plan === undefined) continue
     if (!mayTry(plane, attempts)) break
+    if (offer.capDailyMicro !== null && !(await takeCap(plane, job, plan, attempts.length))) continue
     const request = job.call.encode(plan)
     const decoder = job.call.decoder(plan)
     const result = await attemptOnce(plane, job, { plan, request, decoder, attempts, deadlineAt })
@@ -129,7 +130,6 @@ function planFor(job: RelayJob, offer: Offer): AttemptPlan | undefined {
 
 async function takeCap(plane: CallPlane, job: RelayJob, plan: AttemptPlan, attempt: number): Promise<boolean> {
   const { offer } = plan
-  if (offer.capDailyMicro === null) return true
   const { bound } = job.quote
   const most = ceilingAt(job.target, offer.keptBps, bound.inputTokens, plan.maxOutputTokens * bound.choices)
   const hasRoom = await plane.offerCaps.take(offer, `${plan.rid}.${attempt}`, most, job.quote.ttlMs)
@@ -160,8 +160,12 @@ function attemptOnce(plane: CallPlane, job: RelayJob, trial: Trial): Promise<Att
     isStreamed: job.demand.isStreamed,
     choices: job.demand.bounds.choices,
     deadlineAt,
-    startReply: (winner, sent) => job.startReply(winner, sent, attempts.length + 1),
-    onProgress: () => job.onProgress(plan, decoder, attempts),
+    startReply(winner, sent) {
+      job.startReply(winner, sent, attempts.length + 1)
+    },
+    onProgress() {
+      job.onProgress(plan, decoder, attempts)
+    },
   })
 }
 

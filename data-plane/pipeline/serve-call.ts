@@ -107,7 +107,9 @@ async function serveAdmitted(plane: CallPlane, admission: Admission): Promise<vo
       reply,
       createdAt: Math.floor(admitted.receivedAt / 1_000),
       startedAt: admitted.startedAt,
-      startReply: (plan, request, attempts) => startStream(admission, { plan, request, attempts, decisionMs }),
+      startReply(plan, request, attempts) {
+        startStream(admission, { plan, request, attempts, decisionMs })
+      },
       onProgress(plan, decoder, attempts) {
         hasProgress = true
         const progress = progressEvent(plane, admitted, { plan, decoder, attempts })

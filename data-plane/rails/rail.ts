@@ -50,10 +50,15 @@ export function defineRail<Proof>(rail: Rail<Proof>): AnyRail {
       if (proof === undefined) return undefined
       return {
         rail: rail.name,
-        identify: () => rail.identify(proof),
-        reserve: (payer, quote) => rail.reserve(payer, proof, quote),
-        settle: (hold, charge, texts) => rail.settle(hold, charge, texts),
-        release: (hold, reason, lookup) => rail.release(hold, reason, lookup),
+        // Methods, not arrows: this object is made for every call, and the loader names each arrow as it is made.
+        identify() {
+          return rail.identify(proof)
+        },
+        reserve(payer, quote) {
+          return rail.reserve(payer, proof, quote)
+        },
+        settle: rail.settle,
+        release: rail.release,
       }
     },
   }

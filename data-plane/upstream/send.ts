@@ -1,4 +1,5 @@
 import { lookup as resolveName } from 'node:dns'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { LookupFunction } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { Agent } from 'undici'
@@ -71,7 +72,7 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
   const findAddress = addressBook(policy, allowedHosts)
   return {
     send(offer, request, options, events) {
-      const handler = createHandler(events, clock)
+      const sending: Sending = { events, clock, controller: undefined, isOver: false }
       try {
         const address = findAddress(offer)
         agent.dispatch(
@@ -89,65 +90,82 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
             body: request.body,
             headersTimeout: options.firstByteMs,
           },
-          handler.dispatch,
+          createHandler(sending),
         )
       } catch (thrown) {
-        queueMicrotask(() => handler.fail(thrown instanceof Error ? thrown : new Error('dispatch failed')))
+        queueMicrotask(() => failSending(sending, thrown instanceof Error ? thrown : new Error('dispatch failed')))
       }
-      return handler.flow
+      return {
+        abort() {
+          abortSending(sending)
+        },
+        pause() {
+          sending.controller?.pause()
+        },
+        resume() {
+          sending.controller?.resume()
+        },
+      }
     },
     close: () => agent.destroy(),
   }
 }
 
-type Handler = {
-  readonly dispatch: Dispatcher.DispatchHandler
-  readonly flow: UpstreamFlow
-  fail(error: Error): void
+/** A request under way, as the client's calls find it. */
+type Sending = {
+  readonly events: UpstreamEvents
+  readonly clock: Clock
+  controller: Dispatcher.DispatchController | undefined
+  isOver: boolean
+}
+
+function failSending(sending: Sending, error: Error): void {
+  if (sending.isOver) return
+  sending.isOver = true
+  sending.events.onError(error)
+}
+
+function abortSending(sending: Sending): void {
+  sending.isOver = true
+  sending.controller?.abort(new Error('aborted'))
+}
+
+function takeHead(sending: Sending, status: number, headers: IncomingHttpHeaders): void {
+  if (sending.isOver || status < 200) return
+  const encoding = headers['content-encoding']
+  if (encoding !== undefined && encoding !== 'identity') {
+    failSending(sending, Object.assign(new Error('an encoded answer'), { code: 'RESPONSE_EXCEEDED' }))
+    abortSending(sending)
+    return
+  }
+  const retryAfter = headers['retry-after']
+  sending.events.onHead({
+    status,
+    contentType: (headers['content-type'] ?? '').toLowerCase(),
+    retryAfterMs: retryAfter === undefined ? undefined : readRetryAfter(retryAfter, sending.clock.now()),
+  })
 }
 
 /** Turns the client's calls into ours; after an end, an error or an abort nothing more is passed on. */
-function createHandler(events: UpstreamEvents, clock: Clock): Handler {
-  let controller: Dispatcher.DispatchController | undefined
-  let isOver = false
-  const fail = (error: Error): void => {
-    if (isOver) return
-    isOver = true
-    events.onError(error)
-  }
-  const abort = (): void => {
-    isOver = true
-    controller?.abort(new Error('aborted'))
-  }
+function createHandler(sending: Sending): Dispatcher.DispatchHandler {
   return {
-    fail,
-    flow: { abort, pause: () => controller?.pause(), resume: () => controller?.resume() },
-    dispatch: {
-      onRequestStart(started) {
-        controller = started
-        if (isOver) started.abort(new Error('aborted'))
-      },
-      onResponseStart(_controller, status, headers) {
-        if (isOver || status < 200) return
-        const encoding = headers['content-encoding']
-        if (encoding !== undefined && encoding !== 'identity') {
-          fail(Object.assign(new Error('an encoded answer'), { code: 'RESPONSE_EXCEEDED' }))
-          abort()
-          return
-        }
-        const type = headers['content-type']
-        const contentType = typeof type === 'string' ? type.toLowerCase() : ''
-        events.onHead({ status, contentType, retryAfterMs: readRetryAfter(headers['retry-after'], clock.now()) })
-      },
-      onResponseData(_controller, chunk) {
-        if (!isOver) events.onData(chunk)
-      },
-      onResponseEnd() {
-        if (isOver) return
-        isOver = true
-        events.onEnd()
-      },
-      onResponseError: (_controller, error) => fail(error),
+    onRequestStart(controller) {
+      sending.controller = controller
+      if (sending.isOver) controller.abort(new Error('aborted'))
+    },
+    onResponseStart(_controller, status, headers) {
+      takeHead(sending, status, headers)
+    },
+    onResponseData(_controller, chunk) {
+      if (!sending.isOver) sending.events.onData(chunk)
+    },
+    onResponseEnd() {
+      if (sending.isOver) return
+      sending.isOver = true
+      sending.events.onEnd()
+    },
+    onResponseError(_controller, error) {
+      failSending(sending, error)
     },
   }
 }

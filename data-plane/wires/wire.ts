@@ -51,8 +51,12 @@ export function defineWire<Request>(wire: Wire<Request>): AnyWire {
       const request = wire.parse(raw)
       return {
         demand: wire.demand(request),
-        encode: (plan) => wire.encode(request, plan),
-        decoder: (plan) => wire.decoder(request, plan),
+        encode(plan) {
+          return wire.encode(request, plan)
+        },
+        decoder(plan) {
+          return wire.decoder(request, plan)
+        },
       }
     },
   }

@@ -50,7 +50,9 @@ export function streamDecoder({ plan, errorBody }: DecoderOptions): Decoder {
   }
   const reader = createSseReader((data) => takeData(state, data))
   return {
-    push: (chunk) => push(state, reader, chunk),
+    push(chunk) {
+      return push(state, reader, chunk)
+    },
     end() {
       if (state.isDone || state.isStopped || state.failure) return
       reader.end()
@@ -58,17 +60,31 @@ export function streamDecoder({ plan, errorBody }: DecoderOptions): Decoder {
         state.failure = { kind: 'cut', status: 502, text: 'the stream has no end' }
       }
     },
-    contentPieces: () => state.pieces,
-    isDone: () => state.isDone,
-    failure: () => state.failure,
-    ending: () => endingOf(state),
+    contentPieces() {
+      return state.pieces
+    },
+    isDone() {
+      return state.isDone
+    },
+    failure() {
+      return state.failure
+    },
+    ending() {
+      return endingOf(state)
+    },
     stop() {
       state.isStopped = true
       state.isDone = true
     },
-    finish: (receipt) => finish(state, receipt),
-    fail: (error) => `data: ${errorBody(error, plan.rid)}\n\n`,
-    keepAlive: () => KEEP_ALIVE,
+    finish(receipt) {
+      return finish(state, receipt)
+    },
+    fail(error) {
+      return `data: ${errorBody(error, plan.rid)}\n\n`
+    },
+    keepAlive() {
+      return KEEP_ALIVE
+    },
   }
 }
 

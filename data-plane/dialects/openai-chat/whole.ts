@@ -42,24 +42,43 @@ export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
       chunks.push(chunk)
       return ''
     },
-    end: () => readAnswer(answer, textOf(chunks)),
-    contentPieces: () => (answer.contentBytes > 0 ? 1 : 0),
-    isDone: () => false,
-    failure: () => answer.failure,
-    ending: () => ({
-      reported: answer.reported,
-      finishReason:
-        answer.finishReason === 'length' && plan.isCeilingBound ? 'cost_ceiling_reached' : answer.finishReason,
-      contentBytes: answer.contentBytes,
-      reasoningBytes: answer.reasoningBytes,
-    }),
-    stop: () => undefined,
-    finish: (receipt) =>
-      `{"id":"chatcmpl-${plan.rid}","object":"chat.completion","created":${plan.createdAt},` +
-      `"model":${JSON.stringify(plan.target.model.id)},"choices":${answer.choices},` +
-      `"usage":${chatUsageJson(receipt)}${answer.extra}}`,
-    fail: (error) => errorBody(error, plan.rid),
-    keepAlive: () => '',
+    end() {
+      readAnswer(answer, textOf(chunks))
+    },
+    contentPieces() {
+      return answer.contentBytes > 0 ? 1 : 0
+    },
+    isDone() {
+      return false
+    },
+    failure() {
+      return answer.failure
+    },
+    ending() {
+      const { finishReason } = answer
+      return {
+        reported: answer.reported,
+        finishReason: finishReason === 'length' && plan.isCeilingBound ? 'cost_ceiling_reached' : finishReason,
+        contentBytes: answer.contentBytes,
+        reasoningBytes: answer.reasoningBytes,
+      }
+    },
+    stop() {
+      // A whole answer is taken whole.
+    },
+    finish(receipt) {
+      return (
+        `{"id":"chatcmpl-${plan.rid}","object":"chat.completion","created":${plan.createdAt},` +
+        `"model":${JSON.stringify(plan.target.model.id)},"choices":${answer.choices},` +
+        `"usage":${chatUsageJson(receipt)}${answer.extra}}`
+      )
+    },
+    fail(error) {
+      return errorBody(error, plan.rid)
+    },
+    keepAlive() {
+      return ''
+    },
   }
 }
 

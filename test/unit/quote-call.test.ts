@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import type { Demand } from '#data-plane/call.ts'
+import { limitWithin, quoteCall } from '#data-plane/pipeline/quote-call.ts'
+import { rankOffers } from '#data-plane/store/market.ts'
+import { systemClock } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import { createIds } from '#shared/ids.ts'
+import { keptBps, microUsd } from '#shared/money.ts'
+import { buildDemand, buildModel, buildOffer, buildTarget } from '#test/support/build-market.ts'
+
+const ids = createIds(systemClock)
+const target = buildTarget()
+const offers = rankOffers([buildOffer({ keptBps: keptBps(5_000) }), buildOffer({ keptBps: keptBps(10_000) })])
+
+/** Input costs 1 micro-USD a token at the reference price, output 10. */
+function quote(given: Partial<Demand['bounds']> = {}, maxCost?: number) {
+  const bounds = { ...buildDemand().bounds, inputTokens: 100, ...given }
+  const demand = buildDemand({ bounds, maxCostMicro: maxCost === undefined ? undefined : microUsd(maxCost) })
+  return quoteCall({ rid: ids.requestId(), target, demand, totalMs: 600_000 }, offers)
+}
+
+describe('quoting a call', () => {
+  it('wants the dearest candidate’s bound, and at least the cheapest’s', () => {
+    expect(quote({ maxOutputTokens: 50 })).toMatchObject({ wantMicro: 600n, minMicro: 300n, ttlMs: 630_000 })
+  })
+
+  it('bounds an open answer by the model and 8,192 tokens, and would do with 256', () => {
+    expect(quote({ maxOutputTokens: undefined })).toMatchObject({ wantMicro: 82_020n, minMicro: 1_330n })
+  })
+
+  it('counts every answer and every image', () => {
+    expect(quote({ maxOutputTokens: 50, choices: 3 })).toMatchObject({ wantMicro: 1_600n })
+    expect(quote({ maxOutputTokens: 50, inputImages: 2 })).toMatchObject({ wantMicro: 2_600n })
+  })
+
+  it('never holds for more input than the model can read', () => {
+    expect(quote({ inputTokens: 9_000_000, maxOutputTokens: 1 }).wantMicro).toBe(128_010n)
+  })
+
+  it('shortens the answer to the buyer’s ceiling, and refuses when not one token fits', () => {
+    expect(quote({ maxOutputTokens: 50 }, 400)).toMatchObject({ wantMicro: 400n, minMicro: 300n })
+    expect(quote({ maxOutputTokens: 50 }, 200)).toMatchObject({ wantMicro: 200n, minMicro: 200n })
+    expect(() => quote({ maxOutputTokens: 50 }, 54)).toThrow(AppError)
+  })
+})
+
+describe('the limit that a hold covers', () => {
+  const { bound } = quote({ maxOutputTokens: 50 })
+
+  it('is the whole limit where the hold covers it', () => {
+    expect(limitWithin(target, bound, keptBps(10_000), microUsd(600))).toBe(50)
+  })
+
+  it('is what is left after the input otherwise', () => {
+    expect(limitWithin(target, bound, keptBps(10_000), microUsd(400))).toBe(30)
+    expect(limitWithin(target, bound, keptBps(5_000), microUsd(400))).toBe(50)
+  })
+
+  it('is nothing where the input alone costs more', () => {
+    expect(limitWithin(target, bound, keptBps(10_000), microUsd(100))).toBeUndefined()
+    expect(limitWithin(target, bound, keptBps(10_000), microUsd(105))).toBeUndefined()
+  })
+
+  it('is never more than was asked, also where nothing costs anything', () => {
+    const free = buildTarget(buildModel({ id: 'sandbox/echo' }))
+    const bare = { ...free, price: { version: 'test', unitPrices: {} } }
+    expect(limitWithin(bare, bound, keptBps(10_000), microUsd(0))).toBe(50)
+  })
+})

@@ -50,9 +50,8 @@ export async function startNetwork(options: StartOptions): Promise<Sandbox> {
   const run = (name: string, args: readonly string[]) =>
     runProgram(name, { args, env, logFile: home.path(`logs/${name}.log`) })
 
-  const dataPlane = startPlane(options, 'data_plane', ['data-plane/main.ts'], {
+  const dataPlane = startPlane(options, 'data_plane', [...profiling(), 'data-plane/main.ts'], {
     ...env,
-    ...profiling(),
     PORT: String(ports.dataPlane),
   })
   await run('migrate', ['control-plane/migrate.ts'])
@@ -79,9 +78,9 @@ export async function startNetwork(options: StartOptions): Promise<Sandbox> {
 }
 
 /** With MARKET_PROFILE_DIR the data plane leaves a CPU profile there when it ends. */
-function profiling(): NodeJS.ProcessEnv {
+function profiling(): string[] {
   const folder = process.env['MARKET_PROFILE_DIR']
-  return folder ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` } : {}
+  return folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : []
 }
 
 async function startProviders({ crew, home }: StartOptions, ports: NetworkPorts): Promise<void> {

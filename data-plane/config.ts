@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
 import type { Environment } from '#shared/environment.ts'
-import { optionalText, readEnvironment, sharedVariables, wholeNumber } from '#shared/environment.ts'
+import { flag, optionalText, readEnvironment, sharedVariables, wholeNumber } from '#shared/environment.ts'
 import type { LogLevel } from '#shared/logger.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
@@ -23,6 +23,8 @@ export type Config = {
   readonly keyRing: KeyRing
   readonly keyPepper: Secret
   readonly journalDir: string
+  /** Goes on where a journal left behind is damaged in its middle, without what follows there. */
+  readonly acceptsJournalDamage: boolean
   /** Copy of the snapshot on disk; none is kept without it. */
   readonly snapshotFile: string | undefined
   /** Name of this process among all: one journal and one seat in the gate's recovery. */
@@ -40,6 +42,7 @@ const Variables = z.object({
   PORT: wholeNumber(8_402, 0, 65_535),
   CONTROL_PLANE_URL: optionalText.pipe(z.url('CONTROL_PLANE_URL is a URL').optional()),
   JOURNAL_DIR: z.string('JOURNAL_DIR is required').min(1, 'JOURNAL_DIR is required'),
+  JOURNAL_ACCEPT_DAMAGE: flag,
   SNAPSHOT_FILE: optionalText,
   NODE_ID: z
     .string()
@@ -73,6 +76,7 @@ export function readConfig(environment: Environment = process.env): Config {
     keyRing: found.CREDENTIAL_KEYS,
     keyPepper: found.KEY_PEPPER,
     journalDir: found.JOURNAL_DIR,
+    acceptsJournalDamage: found.JOURNAL_ACCEPT_DAMAGE,
     snapshotFile: found.SNAPSHOT_FILE,
     nodeId: found.NODE_ID,
     allowsLoopbackUpstreams: found.ALLOW_LOOPBACK_UPSTREAMS,

@@ -10,6 +10,9 @@ const RECONNECT_MOST_MS = 500
 const CONNECT_TIMEOUT_MS = 2_000
 /** Without an answer for so long the connection is given up: it may be cut without anybody having said so. */
 const SILENCE_MS = 3_000
+const WATCH_MS = 500
+/** A server that does not answer does not say goodbye either. */
+const GOODBYE_MS = 100
 const READ_TIMEOUT_MS = 500
 
 type Listeners = {
@@ -42,9 +45,10 @@ export function connectMoney(url: string, log: Logger, listeners: Listeners): Mo
     maxRetriesPerRequest: 0,
     connectTimeout: CONNECT_TIMEOUT_MS,
     disableClientInfo: true,
+    disconnectTimeout: GOODBYE_MS,
     retryStrategy: (times: number) => Math.min(RECONNECT_FIRST_MS * times, RECONNECT_MOST_MS),
   }
-  const writes = new Redis(url, { ...common, socketTimeout: SILENCE_MS })
+  const writes = new Redis(url, common)
   const reads = new Redis(url, { ...common, commandTimeout: READ_TIMEOUT_MS })
   const news = new Redis(url, { ...common, enableOfflineQueue: true, maxRetriesPerRequest: null })
   let isReady = false
@@ -68,6 +72,7 @@ export function connectMoney(url: string, log: Logger, listeners: Listeners): Mo
     isReady = false
     listeners.onLost()
   })
+  const stopWatch = watchSilence(writes)
   news.on('message', () => listeners.onEpochNews())
   news.subscribe(CHANNELS.money).catch(() => undefined)
 
@@ -77,9 +82,36 @@ export function connectMoney(url: string, log: Logger, listeners: Listeners): Mo
     writes,
     reads,
     close() {
+      stopWatch()
       for (const client of [writes, reads, news]) client.disconnect()
     },
   }
+}
+
+/**
+ * Reconnects when the server is silent: a PING stands behind everything that was asked before it. Answers the way to
+ * end the watch.
+ */
+function watchSilence(client: Redis): () => void {
+  let askedAt: number | undefined
+  const forget = () => {
+    askedAt = undefined
+  }
+  client.on('connect', () => {
+    askedAt = performance.now()
+  })
+  client.on('ready', forget)
+  client.on('close', forget)
+  const timer = setInterval(() => {
+    if (askedAt !== undefined) {
+      if (performance.now() - askedAt > SILENCE_MS) client.disconnect(true)
+    } else if (client.status === 'ready') {
+      askedAt = performance.now()
+      client.ping().then(forget, forget)
+    }
+  }, WATCH_MS)
+  timer.unref()
+  return () => clearInterval(timer)
 }
 
 /** True for the answer of a server that does not have the script: it was restarted, promoted or rebuilt. */

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Network } from '#test/support/network.ts'
 import { freePort, startNetwork } from '#test/support/network.ts'
@@ -32,7 +32,17 @@ export async function startScript(core: number, script: string, args: readonly s
 export function pin(pid: number, core: number, niceness = 0): void {
   for (const id of withDescendants(pid)) {
     spawnSync('taskset', ['-a', '-p', '-c', String(core), String(id)])
-    if (niceness !== 0) spawnSync('renice', ['-n', String(niceness), '-p', String(id)])
+    if (niceness !== 0) yieldTo(id, niceness)
+  }
+}
+
+/** Lets others go first: within its session, and where the kernel groups sessions (sched(7), autogroup), as one too. */
+function yieldTo(pid: number, niceness: number): void {
+  spawnSync('renice', ['-n', String(niceness), '-p', String(pid)])
+  try {
+    writeFileSync(`/proc/${pid}/autogroup`, String(niceness))
+  } catch {
+    // No such grouping here.
   }
 }
 

@@ -142,9 +142,13 @@ describe('the market survives', () => {
           { 'idempotency-key': 'door-graphql', 'x-market-client': 'test' },
         ),
       'claude-sonnet-4.5': () =>
-        post(`${network.sandbox.trpc_url}/offer.create`, offer('claude-sonnet-4.5', 'sk-trpc-door'), {
-          'idempotency-key': 'door-trpc',
-        }),
+        post(
+          `${network.sandbox.trpc_url}/offer.create`,
+          { model: 'claude-sonnet-4.5', apiKey: 'sk-trpc-door', sellerBaseUrl: baseUrl, discount: 90 },
+          {
+            'idempotency-key': 'door-trpc',
+          },
+        ),
     }
     for (const [model, create] of Object.entries(made)) {
       expect((await ask(model)).family).not.toBe('sandbox-c')

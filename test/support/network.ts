@@ -2,10 +2,10 @@ import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { isPortFree } from '#dev/services/free-port.ts'
 import { until } from './until.ts'
 
 const Sandbox = z.object({
@@ -94,11 +94,18 @@ export async function startNetwork(environment: Record<string, string> = {}): Pr
   }
 }
 
-/** A port that was free a moment ago. */
+/** Ports that the kernel gives to nobody by itself, so that a free one stays free (net.ipv4.ip_local_port_range). */
+const FIRST_PORT = 20_000
+const BLOCKS = 600
+const BLOCK = 20
+const MAX_BLOCKS_TRIED = 50
+
+/** The first of a block of ports that nobody listens on. */
 export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
+  for (let tried = 0; tried < MAX_BLOCKS_TRIED; tried++) {
+    const first = FIRST_PORT + Math.floor(Math.random() * BLOCKS) * BLOCK
+    const free = await Promise.all(Array.from({ length: BLOCK }, (_, index) => isPortFree(first + index)))
+    if (free.every(Boolean)) return first
+  }
+  throw new Error('no block of ports is free')
 }

@@ -90,7 +90,14 @@ async function openStores({ config, clock, ids, log }: Basics) {
   const cache = connect(config.redisCacheUrl.reveal(), log)
   const queueRedis = connect(config.redisUrl.reveal(), log)
   const subscriptions = createSubscriptions(connect(config.redisCacheUrl.reveal(), log))
-  const journal = await openJournal({ dir: config.journalDir, node: config.nodeId, boot: ids.ulid(), clock, log })
+  const journal = await openJournal({
+    dir: config.journalDir,
+    node: config.nodeId,
+    boot: ids.ulid(),
+    clock,
+    log,
+    acceptsDamage: config.acceptsJournalDamage,
+  })
   const onOpen: (() => Promise<void>)[] = []
   const funds = openFunds({
     url: config.redisUrl.reveal(),

@@ -45,7 +45,6 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId):
       if (isStarted || response.destroyed) return
       isStarted = true
       response.writeHead(200, flatHeaders(requestId, headers))
-      response.flushHeaders()
     },
     write(text) {
       if (response.destroyed || response.writableEnded) return true

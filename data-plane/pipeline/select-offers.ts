@@ -179,7 +179,6 @@ function refusal(ports: SelectionPorts, choice: Choice, { target, offers, furthe
       return new AppError('no_healthy_sellers', {
         message: 'The list of blocked providers leaves no seller.',
         detail: { limit_source: 'providers_blocked', resets_at: null },
-        retryAfterSeconds: 60,
       })
   }
 }
@@ -199,7 +198,6 @@ function discountRefusal(ports: SelectionPorts, choice: Choice, offers: readonly
       limit_source: 'min_discount',
       resets_at: null,
     },
-    retryAfterSeconds: 60,
   })
 }
 

@@ -83,13 +83,13 @@ function shownError(errorClass: ErrorClass, retryAfterMs: number | undefined): A
     case 'rate_limited':
       return new AppError('rate_limited', {
         message: 'Every available provider is rate limited.',
-        detail: { limit_source: 'provider' },
+        detail: { limit_source: 'provider', resets_at: null },
         retryAfterSeconds,
       })
     case 'overloaded':
       return new AppError('overloaded', {
         message: 'Every available provider is overloaded.',
-        detail: { limit_source: 'provider' },
+        detail: { limit_source: 'provider', resets_at: null },
         retryAfterSeconds,
       })
     case 'timeout':

@@ -17,6 +17,8 @@ export const openAiEnvelope: Envelope = (error, requestId) => {
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (error.retryAfterSeconds !== undefined)
     headers['retry-after'] = String(Math.max(1, Math.ceil(error.retryAfterSeconds)))
+  // A market that has no such offer will not have one in a second: official clients would otherwise try again.
+  else if (error.status === 503) headers['x-should-retry'] = 'false'
   if (error.code === 'payment_required') return paymentRequired(error, requestId)
   if (error.status === 401) headers['www-authenticate'] = 'Bearer'
   return { status: error.status, headers, body: openAiErrorBody(error, requestId) }

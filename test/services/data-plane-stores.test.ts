@@ -1,0 +1,302 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import type { BuyerKeyStore } from '#data-plane/store/buyer-keys.ts'
+import { createBuyerKeys } from '#data-plane/store/buyer-keys.ts'
+import { createHealth } from '#data-plane/store/health.ts'
+import { createRateLimits } from '#data-plane/store/rate-limits.ts'
+import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
+import { createSubscriptions } from '#data-plane/store/subscriptions.ts'
+import { hashApiKey, newApiKey } from '#shared/api-key.ts'
+import { systemClock } from '#shared/clock.ts'
+import type { HealthEvent } from '#shared/contract/health-event.ts'
+import type { KeyRecord } from '#shared/contract/key-record.ts'
+import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
+import { AppError } from '#shared/errors.ts'
+import { createIds } from '#shared/ids.ts'
+import { createLogger } from '#shared/logger.ts'
+import { Secret } from '#shared/secret.ts'
+import { buildModel, buildOffer, buildPlan, buildProvider } from '#test/support/build-market.ts'
+import { until } from '#test/support/until.ts'
+
+/** Databases of the run's Redis that only this file uses; news is of the whole server, so names must not meet. */
+const DATABASE = 41
+const PEPPER = new Secret('a pepper of sixteen or more')
+const ids = createIds(systemClock)
+const log = createLogger('test', 'silent')
+let redis: Redis
+let closers: (() => unknown)[]
+let folder: string
+
+function connect(): Redis {
+  const connection = new Redis(inject('redisUrl'), { db: DATABASE })
+  closers.push(() => connection.disconnect())
+  return connection
+}
+
+beforeEach(async () => {
+  closers = []
+  redis = connect()
+  await redis.flushdb()
+  folder = await mkdtemp(join(tmpdir(), 'stores-'))
+})
+
+afterEach(async () => {
+  for (const close of closers.reverse()) await close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function publish(name: string, version: number, body: unknown): Promise<void> {
+  const text = JSON.stringify({ schema: 1, name, version, body })
+  await redis
+    .multi()
+    .set(`snap:doc:${name}`, text)
+    .hset(cacheKeys.snapshotIndex, name, String(version))
+    .publish(CHANNELS.snapshot, JSON.stringify([name]))
+    .exec()
+}
+
+async function startSnapshot(file?: string) {
+  const subscriptions = createSubscriptions(connect())
+  const store = createSnapshotStore({ redis: connect(), subscriptions, clock: systemClock, log, file })
+  closers.push(() => store.close())
+  await store.start()
+  return store
+}
+
+/** An offer as the contract carries it. */
+function offerText(offer = buildOffer()) {
+  return { ...offer, keptBps: Number(offer.keptBps), stats: { trades24h: 0, volume24hMicro: '0' } }
+}
+
+describe('the snapshot', () => {
+  it('is loaded at the start, and a change is there within a moment of its news', async () => {
+    await publish('models', 1, { models: [buildModel()] })
+    await publish('providers', 2, { providers: [buildProvider('a')] })
+    await publish('offers:gpt-5-mini', 3, { model: 'gpt-5-mini', offers: [offerText()] })
+    const store = await startSnapshot()
+    expect(store.isLoaded()).toBe(true)
+    expect(store.market().resolve('openai/gpt-5-mini')?.id).toBe('gpt-5-mini')
+    expect(store.market().offers.get('gpt-5-mini')).toHaveLength(1)
+    const before = store.market().resolve
+    await publish('offers:gpt-5-mini', 4, { model: 'gpt-5-mini', offers: [offerText(), offerText()] })
+    await until('the second offer is there', 1_000, () => store.market().offers.get('gpt-5-mini')?.length === 2)
+    expect(store.market().resolve).toBe(before)
+  })
+
+  it('refuses a bad document alone and keeps the last good one', async () => {
+    await publish('models', 1, { models: [buildModel()] })
+    const store = await startSnapshot()
+    await publish('models', 2, { models: 'none' })
+    await publish('providers', 3, { providers: [buildProvider('b')] })
+    await until('the good one is there', 1_000, () => store.market().findProvider('b') !== undefined)
+    expect(store.market().models).toHaveLength(1)
+  })
+
+  it('forgets the offers of a model that the index does not name, but nothing when Redis is empty', async () => {
+    await publish('models', 1, { models: [buildModel()] })
+    await publish('offers:gpt-5-mini', 2, { model: 'gpt-5-mini', offers: [offerText()] })
+    const store = await startSnapshot()
+    await redis.flushdb()
+    await redis.publish(CHANNELS.snapshot, '["models"]')
+    await publish('models', 7, { models: [buildModel(), buildModel({ id: 'other' })] })
+    await until('the new models are there', 1_000, () => store.market().models.length === 2)
+    expect(store.market().offers.size).toBe(0)
+  })
+
+  it('starts from its copy on disk when Redis has nothing, readable by its owner alone', async () => {
+    const file = join(folder, 'snapshot.json')
+    await publish('models', 1, { models: [buildModel()] })
+    const first = await startSnapshot(file)
+    await first.close()
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(await readFile(file, 'utf8')).toContain('gpt-5-mini')
+    await redis.flushdb()
+    const second = await startSnapshot(file)
+    expect(second.isLoaded()).toBe(true)
+    expect(second.market().resolve('gpt-5-mini')).toBeDefined()
+  })
+
+  it('is not loaded where there is neither', async () => {
+    expect((await startSnapshot(join(folder, 'none.json'))).isLoaded()).toBe(false)
+  })
+})
+
+async function startKeys(connection = connect()): Promise<BuyerKeyStore> {
+  const subscriptions = createSubscriptions(connect())
+  const keys = createBuyerKeys({ redis: connection, subscriptions, clock: systemClock, pepper: PEPPER })
+  closers.push(() => keys.close())
+  await keys.start()
+  return keys
+}
+
+async function issue(given: Partial<Record<keyof KeyRecord, unknown>> = {}): Promise<string> {
+  const key = newApiKey('buyer').secret.reveal()
+  const record = {
+    v: 1,
+    id: ids.make('key'),
+    type: 'buyer',
+    account: 'acc_1',
+    wallet: null,
+    isRevoked: false,
+    expiresAt: null,
+    minDiscountPct: 20,
+    providersBlocked: ['b'],
+    allowsUntrusted: null,
+    capDailyMicro: '1000',
+    capMonthlyMicro: null,
+    ratePerMinute: null,
+    modelsAllowed: null,
+    ...given,
+  }
+  await redis.hset(cacheKeys.keys, hashApiKey(key, PEPPER), JSON.stringify(record))
+  await redis.incr(cacheKeys.keysVersion)
+  return key
+}
+
+async function codeOf(call: Promise<unknown>): Promise<string> {
+  return call.then(
+    () => 'accepted',
+    (error: unknown) => (error instanceof AppError ? error.code : String(error)),
+  )
+}
+
+describe('buyers’ keys', () => {
+  it('carry their caps and limits, with the preferences of their account', async () => {
+    const key = await issue()
+    const policy = {
+      v: 1,
+      account: 'acc_1',
+      allowsUntrusted: true,
+      providersBlocked: ['c'],
+      minDiscountPct: 30,
+      ownProviders: [],
+    }
+    await redis.set(cacheKeys.account('acc_1'), JSON.stringify(policy))
+    expect(await (await startKeys()).identify(key)).toMatchObject({
+      account: 'acc_1',
+      floorPercents: [20, 30],
+      providersBlocked: ['b', 'c'],
+      allowsUntrusted: true,
+      caps: { dailyMicro: 1_000n, monthlyMicro: null },
+    })
+  })
+
+  it('are refused by what is wrong with them', async () => {
+    const keys = await startKeys()
+    const [revoked, expired] = [await issue({ isRevoked: true }), await issue({ expiresAt: 1 })]
+    const stranger = newApiKey('buyer').secret.reveal()
+    expect(await codeOf(keys.identify(revoked))).toBe('invalid_api_key')
+    expect(await codeOf(keys.identify(expired))).toBe('invalid_api_key')
+    expect(await codeOf(keys.identify(stranger))).toBe('invalid_api_key')
+    expect(await codeOf(keys.identify(`${stranger.slice(0, -1)}!`))).toBe('invalid_api_key')
+    expect(await codeOf(keys.identify(newApiKey('seller').secret.reveal()))).toBe('wrong_key_type')
+    expect(await codeOf(keys.identify(newApiKey('management').secret.reveal()))).toBe('wrong_key_type')
+    expect(await codeOf(keys.identify(await issue({ type: 'seller' })))).toBe('wrong_key_type')
+  })
+
+  it('are not called invalid while the store is not filled', async () => {
+    const keys = await startKeys()
+    expect(await codeOf(keys.identify(newApiKey('buyer').secret.reveal()))).toBe('service_unavailable')
+  })
+
+  it('stop working at once when their change is announced', async () => {
+    const keys = await startKeys()
+    const key = await issue()
+    await keys.identify(key)
+    const hmac = hashApiKey(key, PEPPER)
+    await redis.hdel(cacheKeys.keys, hmac)
+    await redis.publish(CHANNELS.keys, JSON.stringify([hmac]))
+    await until('the key is refused', 1_000, async () => (await codeOf(keys.identify(key))) === 'invalid_api_key')
+  })
+
+  it('stop working within 5 s when nobody announced it, and go on while Redis is away', async () => {
+    const connection = connect()
+    const keys = await startKeys(connection)
+    const [gone, kept] = [await issue(), await issue()]
+    await Promise.all([keys.identify(gone), keys.identify(kept)])
+    await redis.hdel(cacheKeys.keys, hashApiKey(gone, PEPPER))
+    await redis.incr(cacheKeys.keysVersion)
+    await until('the key is refused', 6_000, async () => (await codeOf(keys.identify(gone))) === 'invalid_api_key')
+    connection.disconnect()
+    expect(await codeOf(keys.identify(kept))).toBe('accepted')
+    expect(await codeOf(keys.identify(newApiKey('buyer').secret.reveal()))).toBe('service_unavailable')
+  })
+})
+
+async function startHealth(node: string, events: HealthEvent[] = []) {
+  const subscriptions = createSubscriptions(connect())
+  const health = createHealth({
+    redis: connect(),
+    subscriptions,
+    clock: systemClock,
+    ids,
+    node,
+    emit: (event) => void events.push(event),
+  })
+  closers.push(() => health.close())
+  await health.start()
+  return health
+}
+
+describe('offers’ health', () => {
+  it('is shared: what one process backs off no other tries, and what one heals all may', async () => {
+    const events: HealthEvent[] = []
+    const [first, second] = [await startHealth('n1', events), await startHealth('n2')]
+    const { offer, rid } = buildPlan()
+    const failure = { errorClass: 'rate_limited', status: 429, retryAfterMs: 60_000, detail: 'status 429' } as const
+    first.failed(offer, rid, failure)
+    expect(first.blockedUntil(offer, Date.now())).toBeGreaterThan(Date.now())
+    await until('the other knows', 1_000, () => second.blockedUntil(offer, Date.now()) > 0)
+    expect((await startHealth('n3')).blockedUntil(offer, Date.now())).toBeGreaterThan(0)
+    second.succeeded(offer, rid)
+    await until('the first knows', 1_000, () => first.blockedUntil(offer, Date.now()) === 0)
+    expect(events.map(({ action, errorClass }) => [action, errorClass])).toEqual([['backed_off', 'rate_limited']])
+  })
+
+  it('is reset when its record is taken away', async () => {
+    const health = await startHealth('n1')
+    const { offer, rid } = buildPlan()
+    health.failed(offer, rid, { errorClass: 'not_found', status: 404, retryAfterMs: undefined, detail: '' })
+    await until('it is shared', 1_000, async () => (await redis.hexists(cacheKeys.health, offer.id)) === 1)
+    await redis.hdel(cacheKeys.health, offer.id)
+    await redis.publish(CHANNELS.health, JSON.stringify([offer.id]))
+    await until('it is back', 1_000, () => health.blockedUntil(offer, Date.now()) === 0)
+  })
+})
+
+describe('rate limits', () => {
+  it('count a minute, say what is left and when it ends', () => {
+    const rates = createRateLimits({ redis, clock: { now: () => 90_000, monotonic: () => 0 } })
+    expect(rates.enter('k', 2, 10)).toEqual({ limit: 2, remaining: 1, resetAt: 120 })
+    rates.enter('k', 2, 10)
+    expect(() => rates.enter('k', 2, 10)).toThrow(
+      expect.objectContaining({ code: 'rate_limited', retryAfterSeconds: 30 }),
+    )
+    expect(rates.enter('other', 2, 10).remaining).toBe(1)
+  })
+
+  it('bound what runs at once', () => {
+    const rates = createRateLimits({ redis, clock: systemClock })
+    rates.enter('k', 100, 1)
+    expect(() => rates.enter('k', 100, 1)).toThrow(expect.objectContaining({ code: 'too_many_in_flight' }))
+    rates.leave('k')
+    rates.enter('k', 100, 1)
+  })
+
+  it('are shared between processes', async () => {
+    const clock = { now: () => 90_000, monotonic: () => 0 }
+    const [first, second] = [createRateLimits({ redis, clock }), createRateLimits({ redis: connect(), clock })]
+    for (const rates of [first, second]) {
+      rates.start()
+      closers.push(() => rates.close())
+    }
+    for (let call = 0; call < 5; call++) first.enter('k', 100, 100)
+    second.enter('k', 100, 100)
+    await until('the second has heard', 2_000, async () => (await redis.get(cacheKeys.rate('k', 1))) === '6')
+    second.enter('k', 100, 100)
+    await until('both counts are one', 2_000, () => second.enter('k', 1_000, 100).remaining < 993)
+  })
+})

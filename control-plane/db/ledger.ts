@@ -52,16 +52,16 @@ export async function findEntries(db: Database | Trx, tx: string): Promise<Entry
     .execute()
 }
 
-/** Writes transactions with all of their entries. The database refuses entries that do not sum to zero. */
-export async function insertTransactions(
-  trx: Trx,
-  transactions: readonly LedgerTransaction[],
-  entries: readonly Entry[],
-): Promise<void> {
+/** Writes the heads of transactions; their entries follow in the same database transaction. */
+export async function insertTransactions(trx: Trx, transactions: readonly LedgerTransaction[]): Promise<void> {
   await sql`insert into ledger_tx (id, kind, note) select * from unnest(
     ${transactions.map((row) => row.id)}::text[],
     ${transactions.map((row) => row.kind)}::text[],
     ${transactions.map((row) => row.note)}::text[])`.execute(trx)
+}
+
+/** Writes all entries of transactions at once. The database refuses those that do not sum to zero. */
+export async function insertEntries(trx: Trx, entries: readonly Entry[]): Promise<void> {
   await sql`insert into ledger_entry (tx, account, amount) select * from unnest(
     ${entries.map((row) => row.tx)}::text[],
     ${entries.map((row) => row.account)}::text[],

@@ -6,7 +6,7 @@ import type { Balance } from '../db/accounts.ts'
 import { deleteAccountChanges, findBalances, findKinds, lockAccounts } from '../db/accounts.ts'
 import type { Trx } from '../db/database.ts'
 import { isTransient, refusalOf, transact } from '../db/database.ts'
-import { insertTransactions, moveBalances } from '../db/ledger.ts'
+import { insertEntries, insertTransactions, moveBalances } from '../db/ledger.ts'
 import type { Poison } from '../db/settlements.ts'
 import { findSettled, insertConflicts, insertPoison, insertSettlements } from '../db/settlements.ts'
 import type { Ctx } from '../operation.ts'
@@ -157,14 +157,14 @@ async function compareWithSettled(trx: Trx, events: readonly ReadEvent[], source
 async function moveMoney(trx: Trx, events: readonly ReadEvent[]): Promise<Balance[]> {
   const charged = events.map(({ event }) => event).filter((event) => event.chargeMicro > 0n)
   if (charged.length === 0) return []
-  const parties = new Set(charged.flatMap((event) => [event.account, event.sellerAccount ?? event.account]))
-  const locked = await lockAccounts(trx, [...parties])
-  const { entries, movements } = splitCharges(charged, locked)
+  // Whatever needs no locked account comes first: other posters wait for these accounts until the commit.
   await insertTransactions(
     trx,
     charged.map((event) => ({ id: event.rid, kind: 'settle', note: null })),
-    entries,
   )
+  const parties = new Set(charged.flatMap((event) => [event.account, event.sellerAccount ?? event.account]))
+  const { entries, movements } = splitCharges(charged, await lockAccounts(trx, [...parties]))
+  await insertEntries(trx, entries)
   return moveBalances(trx, movements)
 }
 

@@ -16,7 +16,14 @@ import {
 import type { Database, Trx } from '../db/database.ts'
 import { transact } from '../db/database.ts'
 import type { Movement } from '../db/ledger.ts'
-import { claimLedgerKey, findEntries, findLedgerKey, insertTransactions, moveBalances } from '../db/ledger.ts'
+import {
+  claimLedgerKey,
+  findEntries,
+  findLedgerKey,
+  insertEntries,
+  insertTransactions,
+  moveBalances,
+} from '../db/ledger.ts'
 import { findUserByWallet } from '../db/users.ts'
 import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
@@ -71,9 +78,9 @@ export async function postTransaction(trx: Trx, transaction: NewTransaction): Pr
     if (isBounded && balance >= MAX_MICRO_USD)
       throw new AppError('conflict', { message: 'The balance would pass its limit.' })
   }
-  await insertTransactions(
+  await insertTransactions(trx, [{ id, kind, note }])
+  await insertEntries(
     trx,
-    [{ id, kind, note }],
     lines.map((line) => ({ tx: id, ...line })),
   )
   const movements: Movement[] = lines.map((line) => ({ ...line, entries: 1 }))

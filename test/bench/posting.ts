@@ -1,19 +1,29 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
+import { Redis } from 'ioredis'
 import { openAccount } from '#control-plane/db/accounts.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
-import type { Gate } from '#control-plane/ports/gate.ts'
+import { createRedisGate } from '#control-plane/ports/redis-gate.ts'
+import { openRedisGateKeeper } from '#control-plane/ports/redis-gate-keeper.ts'
 import type { IngestCtx } from '#control-plane/services/ingest.ts'
 import { postBatch } from '#control-plane/services/ingest.ts'
 import { postTransaction } from '#control-plane/services/ledger.ts'
+import { startRebuildGate } from '#control-plane/workers/rebuild-gate.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
+import { startRedis } from '#dev/services/redis.ts'
 import { systemClock } from '#shared/clock.ts'
+import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
+import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
+import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
+import { createLogger } from '#shared/logger.ts'
+import { microUsd } from '#shared/money.ts'
 import { createTestDatabase } from '#test/support/database.ts'
+import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 const EVENTS = 30_000
@@ -24,33 +34,39 @@ const POSTERS = 2
 const BUYERS = 50
 const SELLERS = 10
 
-/** The gate's part is measured by its own bench; here only Postgres and our code count. */
-const silentGate: Gate = {
-  ack: async () => undefined,
-  seed: async () => undefined,
-  spendable: async () => undefined,
-  unposted: async () => [],
-  expireHolds: async () => 0,
-}
-
-/** Events a second that two posters of one process book on a PostgreSQL with its durability on. */
+/**
+ * Events a second that two posters of one process book and acknowledge, on a PostgreSQL with its durability on and a
+ * Redis that writes every answer to its disk first. The calls were captured before.
+ */
 export async function measurePosting(): Promise<{ what: string; figure: string; beside: string }> {
   const folder = mkdtempSync(join(tmpdir(), 'market-posting-'))
-  const postgres = await startPostgres({ dataDir: join(folder, 'postgres') })
+  const [postgres, server] = await Promise.all([
+    startPostgres({ dataDir: join(folder, 'postgres') }),
+    startRedis({ dataDir: join(folder, 'redis') }),
+  ])
+  const log = createLogger('bench', 'error')
+  const redis = new Redis(server.url)
+  const { keeper, close } = openRedisGateKeeper({ url: server.url, buckets: 1, log })
+  const { db, drop } = await createTestDatabase(postgres.url)
+  const gate = createRedisGate({ redis, buckets: 1 })
+  const stopRebuilder = startRebuildGate({ db, keeper, gate, clock: systemClock, log })
   try {
-    const { db, drop } = await createTestDatabase(postgres.url)
     await fund(db)
-    const ctx: IngestCtx = { db, gate: silentGate, log: pino({ level: 'silent' }) }
-    await postAll(ctx, WARM_UP_EVENTS)
-    const perSecond = await postAll(ctx, EVENTS)
-    await drop()
+    await until('the gate is open', 10_000, async () => (await redis.get(moneyKeys.epoch))?.endsWith(':open') ?? false)
+    const ctx: IngestCtx = { db, gate, log }
+    await postAll(ctx, await captureAll(redis, WARM_UP_EVENTS))
+    const perSecond = await postAll(ctx, await captureAll(redis, EVENTS))
     return {
       what: 'posting of usage events',
       figure: `${perSecond.toFixed(0)} events/s`,
-      beside: `${POSTERS} posters, batches of ${BATCH}, gate left out`,
+      beside: `${POSTERS} posters, batches of ${BATCH}, acknowledged to the gate`,
     }
   } finally {
-    await postgres.stop()
+    await stopRebuilder()
+    close()
+    redis.disconnect()
+    await drop()
+    await Promise.all([postgres.stop(), server.stop()])
     rmSync(folder, { recursive: true, force: true })
   }
 }
@@ -77,13 +93,29 @@ async function fund(db: Database): Promise<void> {
   })
 }
 
-async function postAll(ctx: IngestCtx, count: number): Promise<number> {
+/** Captures calls in the gate, as the data plane would, and answers their events in batches. */
+async function captureAll(redis: Redis, count: number): Promise<string[][]> {
+  const epoch = parseMoneyEpoch(await redis.get(moneyKeys.epoch))?.epoch ?? 1
+  const { sha } = moneyScripts(epoch).settle
+  const ids = createIds(systemClock)
   const batches: string[][] = []
-  for (let index = 0; index < count; index++) {
-    if (index % BATCH === 0) batches.push([])
-    const text = eventText({ account: buyer(index * 7), sellerAccount: seller(index), charge: 500 + (index % 900) })
-    batches.at(-1)?.push(text)
+  for (let start = 0; start < count; start += BATCH) {
+    const operations = Array.from({ length: Math.min(BATCH, count - start) }, (_, offset): SettleOperation => {
+      const index = start + offset
+      const [rid, account, charge] = [ids.requestId(), buyer(index * 7), 500 + (index % 900)]
+      const event = eventText({ rid, account, sellerAccount: seller(index), charge })
+      const subject = { rid, account, keyId: null, node: 'bench' }
+      return { kind: 'capture', ...subject, usedMicro: microUsd(charge), event, lookup: null, capturedAt: null }
+    })
+    const { keys, args } = encodeSettle({ bucket: 'm00', epoch }, operations)
+    await redis.evalsha(sha, keys.length, ...keys, ...args)
+    batches.push(operations.map((operation) => (operation.kind === 'capture' ? operation.event : '')))
   }
+  return batches
+}
+
+async function postAll(ctx: IngestCtx, batches: string[][]): Promise<number> {
+  const count = batches.reduce((sum, batch) => sum + batch.length, 0)
   const startedAt = performance.now()
   await Promise.all(
     Array.from({ length: POSTERS }, async () => {

@@ -10,6 +10,8 @@ import { segmentName, syncDirectory } from './segments.ts'
 export const SEGMENT_BYTES = 64 * 1024 * 1024
 /** Records that wait for the disk; past it the journal counts as not writable. */
 const MAX_PENDING_BYTES = 64 * 1024 * 1024
+/** How long records gather before they are written together; whoever waits for them does not wait for this. */
+const GATHER_MS = 2
 const BACKGROUND_SYNC_MS = 1 * SECOND
 const RECOVERY_PAUSE_MS = 1 * SECOND
 /** How long a caller waits for the disk at most. */
@@ -91,10 +93,10 @@ export async function openWriter(options: Options): Promise<JournalWriter> {
       state.appended += 1
       if (isDue) return
       isDue = true
-      setImmediate(() => {
+      setTimeout(() => {
         isDue = false
         void writeNow(state, options)
-      })
+      }, GATHER_MS)
     },
     written() {
       if (state.written >= state.appended) return Promise.resolve()

@@ -178,6 +178,7 @@ function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limi
     ticker: createTicker(clock),
     retries: createRetryBudget(clock.monotonic),
     drains,
+    running: new Map(),
     ending: { isDue: false },
     observe: metrics.observe,
   }
@@ -186,7 +187,7 @@ function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limi
     callRows: callRows({ credit: creditRail({ funds, buyerKeys }) }),
     readRows: READ_ROWS,
     reads: { market, health, caps: offerCaps, clock },
-    lookups: { funds, buyerKeys },
+    lookups: { funds, buyerKeys, running: calls.running },
     clock,
     ids,
     hosts: { base: new URL(config.baseUrl).host, api: new URL(config.apiBaseUrl).host },

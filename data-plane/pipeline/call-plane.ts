@@ -8,6 +8,7 @@ import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import type { Clock } from '#shared/clock.ts'
+import type { RequestId } from '#shared/ids.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Ticker } from './ticker.ts'
 
@@ -40,6 +41,9 @@ type Log = {
   error(facts: object, text: string): void
 }
 
+/** What is known of a call before its end. */
+export type RunningCall = { readonly model: string; readonly isStreamed: boolean }
+
 /** All that serving a call reaches for. */
 export type CallPlane = {
   readonly nodeId: string
@@ -59,6 +63,8 @@ export type CallPlane = {
   readonly retries: RetryBudget
   /** Streams without a buyer that are being read to their end. */
   readonly drains: { count: number }
+  /** Admitted calls of this process, for a lookup before their end. */
+  readonly running: Map<RequestId, RunningCall>
   /** Set when the process ends: what still runs is cut in the protocol's own way and settled. */
   readonly ending: { isDue: boolean }
   observe(facts: CallFacts): void

@@ -34,12 +34,14 @@ export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequ
     scope = payerScope(payer)
     const call = route.wire.read(raw)
     const { admitted, quote } = await admit(plane, route, { raw, call, payment, payer })
+    plane.running.set(raw.requestId, { model: admitted.target.model.id, isStreamed: call.demand.isStreamed })
     await serveAdmitted(plane, { raw, reply, call, admitted, quote, standing, wire: route.wire })
   } catch (thrown) {
     const error = toAppError(thrown)
     emitRefusal(plane, route.wire.name, raw, error)
     refuse(route, raw, reply, { error, attempts: 0, standing })
   } finally {
+    plane.running.delete(raw.requestId)
     if (scope !== undefined) plane.rates.leave(scope)
   }
 }

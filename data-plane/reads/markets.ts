@@ -1,3 +1,5 @@
+import type { Offer } from '#data-plane/call.ts'
+import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
@@ -6,8 +8,6 @@ import { isId } from '#shared/ids.ts'
 import type { BookEntry, LiveState, MarketParts, TokenPrices } from '#shared/market-view.ts'
 import { buildBook, costMultiplier, summarizeMarket, tokenPrices } from '#shared/market-view.ts'
 import { KEEP_ALL } from '#shared/money.ts'
-import type { Offer } from '#data-plane/call.ts'
-import type { Market } from '#data-plane/store/market.ts'
 import type { Read, ReadSources } from './read.ts'
 
 const MAX_AGE_SECONDS = 5

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '#shared/clock.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
+import type { Clock } from '#shared/clock.ts'
 
 /** What free answers are made from: the snapshot and what is known live beside it. */
 export type ReadSources = {

@@ -3,12 +3,15 @@ import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { AppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 
 export type LookupSources = {
   readonly funds: Pick<Funds, 'find'>
   readonly buyerKeys: { identify(key: string): Promise<Payer> }
+  /** Calls of this process that have not ended. */
+  readonly running: ReadonlyMap<RequestId, { readonly model: string; readonly isStreamed: boolean }>
 }
 
 /**
@@ -27,11 +30,15 @@ export async function findRequest(
   const rid = parseRequestId(id)
   if (rid === undefined) throw new AppError('not_found', { message: 'There is no such request.' })
   const hold = await sources.funds.find(payer.account, rid)
-  return hold === undefined ? undefined : lookupOf(rid, hold)
+  return hold === undefined ? undefined : lookupOf(rid, hold, sources.running.get(rid))
 }
 
 /** The record as the call left it, or what is known of one that runs. */
-function lookupOf(rid: string, hold: HoldRecord): LookupRecord | undefined {
+function lookupOf(
+  rid: string,
+  hold: HoldRecord,
+  running: { readonly model: string; readonly isStreamed: boolean } | undefined,
+): LookupRecord | undefined {
   if (hold.lookup !== null && hold.lookup !== '') {
     const parsed = LookupRecordSchema.safeParse(JSON.parse(hold.lookup))
     if (parsed.success) return parsed.data
@@ -39,7 +46,7 @@ function lookupOf(rid: string, hold: HoldRecord): LookupRecord | undefined {
   if (hold.state === 'posted') return undefined
   return {
     request_id: rid,
-    model: '',
+    model: running?.model ?? '',
     provider: null,
     settlement_status: hold.state === 'open' ? 'pending' : hold.state === 'captured' ? 'accrued' : 'failed',
     settlement_type: 'credit',
@@ -50,7 +57,7 @@ function lookupOf(rid: string, hold: HoldRecord): LookupRecord | undefined {
     tx_hash: null,
     attempts: [],
     created_at: hold.openedAt,
-    streamed: false,
+    streamed: running?.isStreamed ?? false,
     cancelled: false,
     finish_reason: null,
     input_tokens: 0,

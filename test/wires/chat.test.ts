@@ -140,7 +140,9 @@ describe('a chat request', () => {
     const model = buildModel({ parameters: ['top_p', 'reasoning_effort', 'include_reasoning'] })
     const stripped = forwarded(body, { target: buildTarget(model) })
     expect(stripped.adaptedParams).toEqual(['tools', 'tool_choice', 'include_reasoning'])
-    expect(Object.keys(stripped.json).sort()).toEqual(['max_tokens', 'messages', 'model', 'reasoning_effort', 'top_p'])
+    expect(new Set(Object.keys(stripped.json))).toEqual(
+      new Set(['max_tokens', 'messages', 'model', 'reasoning_effort', 'top_p']),
+    )
   })
 
   it('forwards function tools only', () => {
@@ -394,6 +396,6 @@ describe('the envelope', () => {
     )
     expect(status).toBe(402)
     expect(JSON.parse(body)).toMatchObject({ x402Version: 2, accepts: [], error: 'payment_required', resource })
-    expect(Buffer.from(headers['payment-required'] ?? '', 'base64').toString()).toBe(body)
+    expect(Buffer.from(String(headers['payment-required']), 'base64').toString()).toBe(body)
   })
 })

@@ -84,5 +84,7 @@ function fieldOf(event: string, opening: string): string | undefined {
   if (start === -1) return undefined
   const from = start + opening.length
   const end = event.indexOf('"', from)
-  return end === -1 ? undefined : event.slice(from, end)
+  if (end === -1) return undefined
+  // A copy of its own: a slice would keep the whole event in memory for as long as the id is remembered.
+  return Buffer.from(event.slice(from, end), 'latin1').toString('latin1')
 }

@@ -14,6 +14,8 @@ import { isMissingScript } from './money-connection.ts'
 
 /** How long a call waits for Redis to take its capture before the journal has to vouch for it. */
 const CAPTURE_WAIT_MS = 250
+/** How often it is looked for those who have waited that long. */
+const LOOK_MS = 50
 /** Batches on the way at once: more would only wait inside the server. */
 const MAX_BATCHES_UNDER_WAY = 16
 /** Pause after the server refused a whole batch (full, loading, disk in trouble). */
@@ -25,6 +27,8 @@ const RETRY_MS = 1 * SECOND
 type Entry = {
   readonly operation: SettleOperation
   readonly order: number
+  /** Monotonic milliseconds. */
+  readonly pushedAt: number
   tries: number
   waiter: ((outcome: CaptureOutcome) => void) | undefined
 }
@@ -57,8 +61,8 @@ type State = {
   readonly unsettled: Map<string, Entry>
   /** Those of them that are not on the way, in their order. */
   waiting: Entry[]
-  /** Those that came in this tick: one timer lets all of them go. */
-  fresh: Entry[]
+  /** True while a timer runs that will look for those who have waited too long. */
+  isWatched: boolean
   nextOrder: number
   underWay: number
   pausedUntil: number
@@ -70,7 +74,7 @@ export function createSettleQueue(ports: Ports, wake: () => void): SettleQueue {
   const state: State = {
     unsettled: new Map(),
     waiting: [],
-    fresh: [],
+    isWatched: false,
     nextOrder: 0,
     underWay: 0,
     pausedUntil: 0,
@@ -78,19 +82,18 @@ export function createSettleQueue(ports: Ports, wake: () => void): SettleQueue {
   }
   return {
     push(operation) {
-      const entry: Entry = { operation, order: state.nextOrder++, tries: 0, waiter: undefined }
+      const pushedAt = performance.now()
+      const entry: Entry = { operation, order: state.nextOrder++, pushedAt, tries: 0, waiter: undefined }
       state.unsettled.set(operation.rid, entry)
       state.waiting.push(entry)
       if (member.registered() === undefined) return Promise.resolve('queued')
       wake()
-      state.fresh.push(entry)
+      watch(state)
       return new Promise((resolve) => {
         entry.waiter = resolve
       })
     },
     flush() {
-      if (state.fresh.length > 0) setTimeout(letGo, CAPTURE_WAIT_MS, state.fresh).unref()
-      state.fresh = []
       const membership = member.registered()
       if (membership === undefined) return letGo(state.waiting)
       if (performance.now() < state.pausedUntil) return
@@ -176,6 +179,27 @@ function retryAlone(ports: Ports, state: State, entry: Entry, message: string): 
     putBack(state, [entry])
     state.wake()
   }, RETRY_MS).unref()
+}
+
+/**
+ * Lets those go who have waited too long. The timer holds no entry: settled ones, with the texts they carry, must not
+ * stay in memory until it fires.
+ */
+function watch(state: State): void {
+  if (state.isWatched) return
+  state.isWatched = true
+  setTimeout(() => {
+    state.isWatched = false
+    const longest = performance.now() - CAPTURE_WAIT_MS
+    for (const entry of state.unsettled.values()) {
+      if (entry.pushedAt > longest) {
+        // They stand in the order in which they came: this one and all after it may still wait.
+        watch(state)
+        return
+      }
+      letGo([entry])
+    }
+  }, LOOK_MS).unref()
 }
 
 /** Tells those who still wait that Redis does not have their capture yet. */

@@ -11,6 +11,7 @@ import type { Usage } from '#shared/usage.ts'
 import { outputTokens } from '#shared/usage.ts'
 import type { CallPlane } from './call-plane.ts'
 import { countTokens, meterUsage } from './meter-usage.ts'
+import { boundOf, ceilingAt } from './quote-call.ts'
 import type { Relay } from './relay-with-failover.ts'
 import type { RankedOffers } from './select-offers.ts'
 
@@ -186,10 +187,15 @@ function rounded(at: number | undefined, since: number | undefined): number | nu
   return at === undefined || since === undefined ? null : Math.max(0, Math.round(at - since))
 }
 
-function explain({ ranked, hold }: AdmittedCall): UsageEventText['explanation'] {
-  const estimateMicro = hold.grantedMicro.toString()
+/** The offers in order with the most that the call could have cost at each, and why others were passed over. */
+function explain({ ranked, target, demand }: AdmittedCall): UsageEventText['explanation'] {
+  const { inputTokens, outputTokens } = boundOf(target, demand)
   return {
-    ranked: ranked.candidates.map(({ id, provider }) => ({ offer: id, provider, estimateMicro })),
+    ranked: ranked.candidates.map(({ id, provider, keptBps }) => ({
+      offer: id,
+      provider,
+      estimateMicro: ceilingAt(target, keptBps, inputTokens, outputTokens).toString(),
+    })),
     excluded: ranked.excluded.map(({ offer, reason }) => ({ offer, reason })),
   }
 }

@@ -50,7 +50,7 @@ export async function startNetwork(options: StartOptions): Promise<Sandbox> {
   const run = (name: string, args: readonly string[]) =>
     runProgram(name, { args, env, logFile: home.path(`logs/${name}.log`) })
 
-  const dataPlane = startPlane(options, 'data_plane', [...profiling(), 'data-plane/main.ts'], {
+  const dataPlane = startPlane(options, 'data_plane', [...DATA_PLANE_FLAGS, ...profiling(), 'data-plane/main.ts'], {
     ...env,
     PORT: String(ports.dataPlane),
   })
@@ -76,6 +76,9 @@ export async function startNetwork(options: StartOptions): Promise<Sandbox> {
   const shown = { buyer_key: keys.buyer_key, seller_key, management_key: keys.management_key }
   return { ...urls, database_url: databaseUrl, redis_url: redisUrl, ...shown, pids: options.crew.pids() }
 }
+
+/** A large nursery lets a call's garbage die young. The image and `npm run data-plane` have the same flags. */
+const DATA_PLANE_FLAGS = ['--min-semi-space-size=64', '--max-semi-space-size=64']
 
 /** With MARKET_PROFILE_DIR the data plane leaves a CPU profile there when it ends. */
 function profiling(): string[] {

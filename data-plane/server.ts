@@ -63,7 +63,11 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   })
   app.addHook('onRequest', (request, reply, done) => guardRequest(surface, request, reply, done))
   app.setErrorHandler((error, request, reply) => void sendError(reply, request, fromFramework(error)))
-  app.setNotFoundHandler((request, reply) => void sendError(reply, request, missing(surface, request)))
+  app.setNotFoundHandler((request, reply) => {
+    const allow = allowedMethods(surface, request)
+    if (allow !== undefined) reply.header('allow', allow)
+    sendError(reply, request, missing(request, allow !== undefined))
+  })
   await app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, parsed) => parsed(null, body))
@@ -201,18 +205,27 @@ function mountHealth(scope: FastifyInstance, surface: Surface): void {
   )
 }
 
+/** The methods that the path of an unanswered request takes; undefined when there is no such path. */
+function allowedMethods({ callRows, readRows }: Surface, request: FastifyRequest): string | undefined {
+  const path = pathOf(request).replace(/^\/min[^/]*(?=\/)/, '')
+  const call = callRows.find((row) => row.path === path)
+  if (call) return `${call.method}, OPTIONS`
+  const isRead = readRows.some((row) =>
+    row.path.endsWith('*') ? path.startsWith(row.path.slice(0, -1)) : row.path === path,
+  )
+  return isRead ? 'GET, HEAD, OPTIONS' : undefined
+}
+
 /** Why a path is not answered: a segment that is no floor, a method it does not take, or nothing there. */
-function missing({ callRows, readRows }: Surface, request: FastifyRequest): AppError {
-  const url = request.raw.url ?? '/'
-  const path = url.split('?', 1)[0] ?? '/'
-  const floor = /^\/min([^/]*)(\/.*)$/.exec(path)
+function missing(request: FastifyRequest, isKnown: boolean): AppError {
+  const floor = /^\/min([^/]*)(\/.*)$/.exec(pathOf(request))
   if (floor && !/^(?:0|[1-9]\d?|100)$/.test(floor[1] ?? '')) return new AppError('invalid_minimum_discount')
   if (floor?.[2]?.startsWith('/min')) return new AppError('invalid_minimum_discount')
-  const rest = floor?.[2] ?? path
-  const isKnown =
-    callRows.some((row) => row.path === rest) ||
-    readRows.some((row) => (row.path.endsWith('*') ? rest.startsWith(row.path.slice(0, -1)) : row.path === rest))
   return new AppError(isKnown ? 'method_not_allowed' : 'not_found')
+}
+
+function pathOf(request: FastifyRequest): string {
+  return (request.raw.url ?? '/').split('?', 1)[0] ?? '/'
 }
 
 /** What the framework throws, in our words. */

@@ -80,14 +80,15 @@ async function measureStreamed(market: BenchMarket, passUrl: string): Promise<vo
 }
 
 function measureOpenLoop(market: BenchMarket, passUrl: string): void {
-  const body = chatBody(market.model, false)
-  const load = { body, rate: OPEN_LOOP_RATE, seconds }
-  const bare = driveOpenLoop({ ...load, url: `${passUrl}/v1/chat/completions` })
-  const ours = driveOpenLoop({
-    ...load,
-    url: `${market.network.sandbox.api_base_url}/v1/chat/completions`,
-    key: market.buyerKey,
+  const load = { body: chatBody(market.model, false), rate: OPEN_LOOP_RATE, seconds }
+  const [bare, ours] = [
+    { ...load, url: `${passUrl}/v1/chat/completions` },
+    { ...load, url: `${market.network.sandbox.api_base_url}/v1/chat/completions`, key: market.buyerKey },
+  ].map((one) => {
+    driveOpenLoop({ ...one, seconds: WARM_UP_SECONDS })
+    return driveOpenLoop(one)
   })
+  if (!bare || !ours) return
   const added = (ourMs: number, bareMs: number) => `${(ourMs - bareMs).toFixed(2)} ms`
   say({ what: `pass-through at ${OPEN_LOOP_RATE} calls/s`, figure: `p50 ${bare.p50} ms, p99 ${bare.p99} ms` })
   say({

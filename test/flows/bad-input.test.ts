@@ -179,7 +179,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
     const url = `${network.sandbox.api_base_url}/v1/chat/completions`
     for (const method of ['GET', 'PUT', 'DELETE']) {
       const answer = await fetch(url, { method })
-      expect([method, answer.status]).toEqual([method, 405])
+      expect([method, answer.status, answer.headers.get('allow')]).toEqual([method, 405, 'POST, OPTIONS'])
       Envelope.parse(await answer.json())
     }
     const missing = await fetch(`${network.sandbox.api_base_url}/v1/nothing-here`, { method: 'POST' })

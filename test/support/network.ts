@@ -75,6 +75,9 @@ export async function startNetwork(environment: Record<string, string> = {}): Pr
     return child.exitCode
   }
 
+  // A harness that dies leaves no market behind.
+  const abandon = () => child.kill('SIGTERM')
+  process.once('exit', abandon)
   await start()
   return {
     home,
@@ -89,6 +92,7 @@ export async function startNetwork(environment: Record<string, string> = {}): Pr
     },
     remove: async () => {
       await stop()
+      process.off('exit', abandon)
       await rm(home, { recursive: true, force: true })
     },
   }

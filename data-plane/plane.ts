@@ -195,6 +195,7 @@ function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limi
     maxOpenCalls: config.maxOpenCalls,
     open,
     isReady: () => !ready.isDraining && snapshot.isLoaded(),
+    takesPaidCalls: () => !ready.isDraining && funds.isOpen(),
     metrics,
   }
   return { surface, calls, ready }

@@ -43,6 +43,8 @@ export type Surface = {
   /** Calls under way. */
   readonly open: { count: number }
   isReady(): boolean
+  /** True while money may be held: not during a rebuild of the gate. */
+  takesPaidCalls(): boolean
   readonly metrics: { text(): Promise<string>; readonly contentType: string }
 }
 
@@ -199,6 +201,11 @@ function mountHealth(scope: FastifyInstance, surface: Surface): void {
   scope.get('/health/ready', (_request, reply) => {
     const isReady = surface.isReady()
     return reply.code(isReady ? 200 : 503).send({ status: isReady ? 'ready' : 'not ready' })
+  })
+  // Apart from readiness: while the gate is rebuilt, reads and running calls go on here.
+  scope.get('/health/paid', (_request, reply) => {
+    const isOpen = surface.takesPaidCalls()
+    return reply.code(isOpen ? 200 : 503).send({ status: isOpen ? 'open' : 'closed' })
   })
   scope.get('/metrics', async (_request, reply) =>
     reply.header('content-type', surface.metrics.contentType).send(await surface.metrics.text()),

@@ -69,6 +69,7 @@ export async function startNetwork(options: StartOptions): Promise<Sandbox> {
     waitForReady(options, 'control_plane', urls.control_plane_url),
     waitForReady(options, 'worker', `http://127.0.0.1:${ports.worker}`),
     waitForReady(options, 'data_plane', urls.base_url),
+    waitForReady(options, 'data_plane', urls.base_url, 'paid'),
   ])
   const keys = readSeededKeys(home.path(SEEDED_KEYS_FILE))
   if (!keys) throw new AppError('internal_error', { message: 'the seeds left no keys' })
@@ -142,9 +143,12 @@ function startPlane(
   return crew.add({ name, restart: 'always', start: () => startProgram({ args, env, logFile }) })
 }
 
-async function waitForReady({ home }: StartOptions, name: string, origin: string): Promise<void> {
+/** A process by its name in `pids`, its origin, and which of its health answers has to be good. */
+type WaitedFor = [name: string, origin: string, what?: 'ready' | 'paid']
+
+async function waitForReady({ home }: StartOptions, ...[name, origin, what = 'ready']: WaitedFor): Promise<void> {
   const answers = () =>
-    fetch(`${origin}/health/ready`, { signal: AbortSignal.timeout(2_000) }).then(
+    fetch(`${origin}/health/${what}`, { signal: AbortSignal.timeout(2_000) }).then(
       (reply) => reply.ok,
       () => false,
     )

@@ -6,6 +6,7 @@
  */
 import { parseArgs } from 'node:util'
 import { freePort } from '#test/support/network.ts'
+import { measureDisk } from './disk.ts'
 import type { Load } from './load.ts'
 import { drive, driveOpenLoop } from './load.ts'
 import type { BenchMarket } from './market.ts'
@@ -120,6 +121,7 @@ async function measureMarket(): Promise<void> {
   }
 }
 
+say({ what: 'one fdatasync of this disk', ...measureDisk() })
 if (wanted.has('selection')) for (const row of measureSelection()) say(row)
 if (wanted.has('posting')) say(await measurePosting())
 if (['whole', 'streamed', 'open', 'routed'].some((name) => wanted.has(name))) await measureMarket()

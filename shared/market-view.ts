@@ -1,6 +1,6 @@
 import type { Model } from './catalog/model.ts'
 import type { MarketRow, OfferRow } from './contract/snapshot.ts'
-import { keptToPercent, percentToKept } from './discount.ts'
+import { keptToPercent } from './discount.ts'
 import type { KeptBps, MicroUsd, PicoUsd } from './money.ts'
 import { discountedPerMillion, KEEP_ALL, subtractToZero } from './money.ts'
 import type { UnitPrices } from './pricing.ts'
@@ -166,9 +166,4 @@ function sellersOf(entries: readonly BookEntry[]): number {
 /** `cost_multiplier` of a kept share: 0.7 for 30 per cent off. */
 export function costMultiplier(kept: KeptBps): number {
   return Number(kept) / 10_000
-}
-
-/** The kept share of a `cost_multiplier` with at most four decimals. Throws a RangeError outside 0 to 1. */
-export function multiplierToKept(multiplier: number): KeptBps {
-  return percentToKept(Number((100 - multiplier * 100).toFixed(6)))
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { KeyType } from '#shared/api-key.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
-import type { Database, Trx } from './database.ts'
+import type { Trx } from './database.ts'
 
 /** All that a key record in the key store is made of. */
 export type StoredKey = {
@@ -60,10 +60,4 @@ export async function listStoredKeys(trx: Trx, after: string, limit: number): Pr
   const { rows } = await sql<StoredKey>`select ${STORED} from api_key k join app_user u on u.id = k.user_id
     where k.id > ${after} order by k.id limit ${limit}`.execute(trx)
   return rows
-}
-
-/** True while some change waits. */
-export async function hasKeyChanges(db: Database): Promise<boolean> {
-  const row = await db.selectFrom('key_change').select('seq').limit(1).executeTakeFirst()
-  return row !== undefined
 }

@@ -4,7 +4,7 @@ import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import type { Attempt, UsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
-import { inputTokens, outputTokens } from '#shared/usage.ts'
+import { lookupRecordOf, SETTLEMENT_TYPES } from '#shared/lookup-record.ts'
 import type { SettledCall } from '../db/settlements.ts'
 import { findSettledCall, listSettledCalls } from '../db/settlements.ts'
 import { defineOperation } from '../operation.ts'
@@ -15,8 +15,6 @@ function statusOf(charge: bigint, outcome: UsageEvent['outcome']): LookupRecord[
   return outcome === 'failed' ? 'failed' : 'free'
 }
 
-const TYPE_OF_RAIL = { credit: 'credit', 'x402-exact': 'x402', 'x402-upto': 'x402', mpp: 'mpp' } as const
-
 function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
   return attempts.map(({ provider, status, ms }) => ({ provider, status, ms }))
 }
@@ -24,29 +22,11 @@ function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] 
 /** The lookup record of a call that has just been booked at `postedAt` (Unix milliseconds). */
 export function lookupOfEvent(event: UsageEvent, postedAt: number): LookupRecord {
   const status = statusOf(event.chargeMicro, event.outcome)
-  return {
-    request_id: event.rid,
-    model: event.model,
-    provider: event.provider,
+  return lookupRecordOf(event, {
     settlement_status: status,
-    settlement_type: TYPE_OF_RAIL[event.rail],
     settlement_error: status === 'failed' ? event.errorCode : null,
     confirmed_at: status === 'settled' ? postedAt : null,
-    buyer_cost_micro: Number(event.chargeMicro),
-    list_cost_micro: Number(event.listMicro),
-    tx_hash: null,
-    attempts: publicAttempts(event.attempts),
-    created_at: event.startedAt,
-    streamed: event.isStreamed,
-    cancelled: event.outcome === 'cancelled',
-    finish_reason: event.finishReason,
-    input_tokens: inputTokens(event.usage),
-    output_tokens: outputTokens(event.usage),
-    cache_read_tokens: event.usage.cacheRead ?? 0,
-    reasoning_tokens: event.usage.reasoning ?? 0,
-    ttft_ms: event.ttftMs,
-    duration_ms: Math.max(0, event.endedAt - event.startedAt),
-  }
+  })
 }
 
 /** The same record from the settlement row. */
@@ -57,7 +37,7 @@ export function lookupOfCall(call: SettledCall): LookupRecord {
     model: call.model,
     provider: call.provider,
     settlement_status: status,
-    settlement_type: TYPE_OF_RAIL[call.rail],
+    settlement_type: SETTLEMENT_TYPES[call.rail],
     settlement_error: status === 'failed' ? call.error_code : null,
     confirmed_at: status === 'settled' ? call.posted_at.getTime() : null,
     buyer_cost_micro: Number(call.charge),

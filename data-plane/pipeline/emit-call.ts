@@ -2,8 +2,8 @@ import type { CallFacts, RawRequest } from '#data-plane/call.ts'
 import type { AppError } from '#shared/errors.ts'
 import { describeCause } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
+import { inputTokens, outputTokens } from '#shared/usage.ts'
 import type { CallPlane } from './call-plane.ts'
-import { countTokens } from './meter-usage.ts'
 import type { Relay } from './relay-with-failover.ts'
 import type { AdmittedCall, Settlement } from './settle-call.ts'
 
@@ -12,7 +12,7 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
   plane.events.usage(settlement.event)
   const durationMs = plane.clock.monotonic() - call.startedAt
   const result = relay.last?.result
-  const tokens = countTokens(settlement.metered.usage)
+  const { usage } = settlement.metered
   const facts: CallFacts = {
     rid: call.hold.rid,
     wire: call.wire,
@@ -26,8 +26,8 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
     durationMs,
     overheadMs: durationMs - relay.waitedMs,
     ttftMs: result?.firstContentAt === undefined ? null : result.firstContentAt - call.startedAt,
-    inputTokens: tokens.input,
-    outputTokens: tokens.output,
+    inputTokens: inputTokens(usage),
+    outputTokens: outputTokens(usage),
     chargeMicro: settlement.receipt.chargeMicro,
   }
   plane.observe(facts)

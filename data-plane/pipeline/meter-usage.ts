@@ -1,7 +1,6 @@
 import type { AttemptPlan, Demand, Ending, Metered } from '#data-plane/call.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
-import { inputTokens, outputTokens } from '#shared/usage.ts'
 
 /** Where a provider gives no figure a token counts as so many bytes. */
 const BYTES_A_TOKEN = 4
@@ -34,11 +33,6 @@ export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): M
     finishReason,
     anomalies: anomalies.slice(0, 10),
   }
-}
-
-/** Tokens of either side as counted so far, for the answers that never come to their end. */
-export function countTokens(usage: Usage): { input: number; output: number } {
-  return { input: inputTokens(usage), output: outputTokens(usage) }
 }
 
 function estimate(bytes: number): number {

@@ -13,7 +13,6 @@ export const MAX_CANDIDATES = 6
 
 /** The filters in their order; an offer's reason is the first that refuses it. */
 export const FILTERS = ['capability', 'provider', 'blocked', 'trusted', 'discount', 'cap', 'health'] as const
-export type Filter = (typeof FILTERS)[number]
 
 const ELIGIBLE = FILTERS.length
 const MAX_NAMED = 50

@@ -4,13 +4,14 @@ import type { Payment } from '#data-plane/rails/rail.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import type { AppError } from '#shared/errors.ts'
+import { lookupRecordOf } from '#shared/lookup-record.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import { KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
 import { chargeUsage, listCost } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { outputTokens } from '#shared/usage.ts'
 import type { CallPlane } from './call-plane.ts'
-import { countTokens, meterUsage } from './meter-usage.ts'
+import { meterUsage } from './meter-usage.ts'
 import { boundOf, ceilingAt } from './quote-call.ts'
 import type { Relay } from './relay-with-failover.ts'
 import type { RankedOffers } from './select-offers.ts'
@@ -68,7 +69,7 @@ export async function settleCall(
   })
   const receipt: Receipt = { chargeMicro: charge.chargeMicro, listMicro: charge.listMicro, usage: charge.metered.usage }
   const text = JSON.stringify(event)
-  const lookup = JSON.stringify(writeLookup(call, event))
+  const lookup = JSON.stringify(writeLookup(event))
   if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
     void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
   }
@@ -200,30 +201,11 @@ function explain({ ranked, target, demand }: AdmittedCall): UsageEventText['expl
   }
 }
 
-function writeLookup(call: AdmittedCall, event: UsageEventText): LookupRecord {
+function writeLookup(event: UsageEventText): LookupRecord {
   const isFree = event.chargeMicro === '0'
-  const tokens = countTokens(event.usage)
-  return {
-    request_id: event.rid,
-    model: event.model,
-    provider: event.provider,
+  return lookupRecordOf(event, {
     settlement_status: !isFree ? 'accrued' : event.outcome === 'failed' ? 'failed' : 'free',
-    settlement_type: 'credit',
     settlement_error: event.errorCode,
     confirmed_at: null,
-    buyer_cost_micro: Number(event.chargeMicro),
-    list_cost_micro: Number(event.listMicro),
-    tx_hash: null,
-    attempts: event.attempts.map(({ provider, status, ms }) => ({ provider, status, ms })),
-    created_at: event.startedAt,
-    streamed: event.isStreamed,
-    cancelled: event.outcome === 'cancelled',
-    finish_reason: event.finishReason,
-    input_tokens: tokens.input,
-    output_tokens: tokens.output,
-    cache_read_tokens: event.usage.cacheRead ?? 0,
-    reasoning_tokens: event.usage.reasoning ?? 0,
-    ttft_ms: event.ttftMs,
-    duration_ms: Math.round(event.endedAt - call.receivedAt),
-  }
+  })
 }

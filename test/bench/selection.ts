@@ -1,63 +1,26 @@
 import type { Choice } from '#data-plane/pipeline/select-offers.ts'
 import { selectOffers } from '#data-plane/pipeline/select-offers.ts'
 import { buildMarket, EMPTY_PARTS, rankOffers } from '#data-plane/store/market.ts'
-import type { Model } from '#shared/catalog/model.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { keptBps, microUsd, parseUnitPrice } from '#shared/money.ts'
+import { buildModel, buildOffer } from '#test/support/build-market.ts'
 
 const SIZES = [10, 1_000, 10_000]
 const ROUNDS = 5_000
 const WARM_UP = 500
 
-const model: Model = {
-  id: 'bench',
-  lab: 'bench',
-  name: 'bench',
-  description: '',
-  created: 0,
-  aliases: [],
-  contextLength: 128_000,
-  maxCompletionTokens: 8_192,
-  inputModalities: ['text'],
-  outputModalities: ['text'],
-  features: [],
-  parameters: [],
-  endpoints: ['chat'],
-  imageTokens: 8_192,
-  isSandbox: false,
-  mediaUnit: null,
-}
+const model = buildModel({ id: 'bench' })
 
 function offer(index: number, count: number): OfferRow {
-  return {
+  return buildOffer({
     id: `ofr_${index.toString().padStart(6, '0')}`,
     model: model.id,
-    sellerAccount: `acc_${index}`,
-    sellerAlias: `seller-${index}`,
     provider: `provider-${index % 20}`,
     // Every second provider is not trusted: the walk has something to pass over.
     isTrusted: index % 2 === 0,
-    baseUrl: `https://provider-${index % 20}.example/v1`,
-    apiFormat: 'openai',
-    providerModel: model.id,
     keptBps: keptBps(1_000 + Math.floor((index * 8_000) / count)),
     capDailyMicro: microUsd(1_000_000n),
-    credential: {
-      v: 1,
-      id: `crd_${index}`,
-      tenant: 'acc_1',
-      host: 'provider.example',
-      purpose: 'offer',
-      ringKeyId: 'k1',
-      wrapIv: '',
-      wrappedKey: '',
-      iv: '',
-      ciphertext: '',
-    },
-    ttftMs: null,
-    createdAt: 0,
-    stats: { trades24h: 0, volume24hMicro: microUsd(0n) },
-  }
+  })
 }
 
 /** Microseconds to choose among so many offers: plainly, and with every hint set so that most are passed over. */

@@ -2,13 +2,14 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { raiseMoneyEpoch } from '#control-plane/db/money-epoch.ts'
-import type { Hold, Offer } from '#data-plane/call.ts'
+import type { Hold } from '#data-plane/call.ts'
 import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
 import { systemClock } from '#shared/clock.ts'
 import { moneyScripts } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
-import { keptBps, microUsd } from '#shared/money.ts'
+import { microUsd } from '#shared/money.ts'
+import { buildOffer } from '#test/support/build-market.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
 import { eventText, figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
 import { until } from '#test/support/until.ts'
@@ -261,7 +262,7 @@ describe('caps after a rebuild', () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const caps = createOfferCaps({ gate: node.funds.gate, clock: systemClock, log })
-    const offer = { ...OFFER, id: ids.make('ofr') }
+    const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
     expect(await caps.take(offer, 'a.1', microUsd(600), 60_000)).toBe(true)
     expect(await caps.take(offer, 'b.1', microUsd(600), 60_000)).toBe(false)
     await caps.settle(offer, 'a.1', microUsd(250))
@@ -283,7 +284,7 @@ describe('caps after a rebuild', () => {
     const node = await world.node('n1')
     await untilOpen(node)
     const caps = createOfferCaps({ gate: node.funds.gate, clock: systemClock, log })
-    const offer = { ...OFFER, id: ids.make('ofr') }
+    const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
     expect(await caps.take(offer, 'a.1', microUsd(1_000), 0)).toBe(true)
     await until('the take is past its deadline', 1_000, () => caps.take(offer, 'b.1', microUsd(1_000), 60_000))
     expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 1_000n]]))
@@ -341,34 +342,6 @@ describe('a node that was killed', () => {
     expect(await figures(world.gate, account)).toEqual({ p: 980, h: 0, u: 10, free: 970 })
   })
 })
-
-const OFFER: Omit<Offer, 'id'> = {
-  model: 'gpt-5-mini',
-  sellerAccount: 'acc_seller',
-  sellerAlias: 'seller-1',
-  provider: 'sandbox-a',
-  isTrusted: true,
-  baseUrl: 'https://provider.example/v1',
-  apiFormat: 'openai',
-  providerModel: 'gpt-5-mini',
-  keptBps: keptBps(7_000),
-  capDailyMicro: microUsd(1_000),
-  credential: {
-    v: 1,
-    id: 'crd_1',
-    tenant: 'acc_seller',
-    host: 'provider.example',
-    purpose: 'offer',
-    ringKeyId: 'k1',
-    wrapIv: '',
-    wrappedKey: '',
-    iv: '',
-    ciphertext: '',
-  },
-  ttftMs: null,
-  createdAt: 0,
-  stats: { trades24h: 0, volume24hMicro: microUsd(0) },
-}
 
 /** Makes the locks of a journal those of a process that is gone: its own pid, begun at another time. */
 async function markDead(root: string): Promise<void> {

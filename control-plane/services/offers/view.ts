@@ -3,11 +3,11 @@ import { listPricesAt } from '#control-plane/db/catalog.ts'
 import type { Offer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { keptToPercent } from '#shared/discount.ts'
-import type { KeptBps, PicoUsd } from '#shared/money.ts'
-import { discountedPerMillion, keptBps, microUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
+import { costMultiplier, tokenPrices } from '#shared/market-view.ts'
+import type { KeptBps } from '#shared/money.ts'
+import { KEEP_ALL, keptBps, microUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
-import { UnitPricesSchema, unitPrice } from '#shared/pricing.ts'
-import type { UsageClass } from '#shared/usage.ts'
+import { UnitPricesSchema } from '#shared/pricing.ts'
 
 /**
  * An offer as its seller sees it. Prices per million tokens are whole micro-USD: `direct` the reference, `effective` and
@@ -90,7 +90,7 @@ function viewFacts(offer: Offer) {
     active: offer.status === 'active',
     delistedReason: offer.delistedReason,
     pricingMode: offer.pricingMode,
-    costMultiplier: Number(kept) / 10_000,
+    costMultiplier: costMultiplier(kept),
     discount: keptToPercent(kept),
     payoutAddress: offer.payoutAddress,
     label: offer.label,
@@ -101,19 +101,16 @@ function viewFacts(offer: Offer) {
 }
 
 function viewPrices(prices: UnitPrices | undefined, kept: KeptBps) {
-  const direct = (usageClass: UsageClass) => (prices === undefined ? undefined : unitPrice(prices, usageClass))
-  // A price in pico-USD a unit is the same integer in micro-USD a million units.
-  const listed = (price: PicoUsd | undefined) => (price === undefined ? null : Number(price))
-  const effective = (price: PicoUsd | undefined) =>
-    price === undefined ? null : Number(discountedPerMillion(price, kept))
-  const [input, output] = [direct('input'), direct('output')]
+  const shown = (price: bigint | null) => (price === null ? null : Number(price))
+  const direct = tokenPrices(prices ?? {}, KEEP_ALL)
+  const effective = tokenPrices(prices ?? {}, kept)
   return {
-    directInputPer1m: listed(input),
-    directOutputPer1m: listed(output),
-    effectiveInputPer1m: effective(input),
-    effectiveOutputPer1m: effective(output),
-    priceInputPer1m: effective(input),
-    priceOutputPer1m: effective(output),
+    directInputPer1m: shown(direct.input),
+    directOutputPer1m: shown(direct.output),
+    effectiveInputPer1m: shown(effective.input),
+    effectiveOutputPer1m: shown(effective.output),
+    priceInputPer1m: shown(effective.input),
+    priceOutputPer1m: shown(effective.output),
   }
 }
 

@@ -2,6 +2,7 @@ import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { JsonMember } from '#data-plane/dialects/json-members.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
 import type { Model } from '#shared/catalog/model.ts'
+import { takesParameter } from '#shared/catalog/model.ts'
 
 /** A chat request that can be forwarded by editing its own text. */
 export type EditableRequest = {
@@ -124,6 +125,6 @@ function limitParameter(body: Readonly<Record<string, unknown>>, model: Model): 
   if (body['max_completion_tokens'] !== undefined && body['max_completion_tokens'] !== null) {
     return 'max_completion_tokens'
   }
-  const prefersNew = model.parameters.includes('max_completion_tokens') && !model.parameters.includes('max_tokens')
+  const prefersNew = takesParameter(model, 'max_completion_tokens') && !takesParameter(model, 'max_tokens')
   return prefersNew ? 'max_completion_tokens' : 'max_tokens'
 }

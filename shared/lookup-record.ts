@@ -1,0 +1,42 @@
+import type { LookupRecord } from './contract/lookup.ts'
+import type { UsageEvent } from './contract/usage-event.ts'
+import { inputTokens, outputTokens } from './usage.ts'
+
+/** A usage event as it was read, or as it is written: there its amounts are digits. */
+type EventFacts = Omit<UsageEvent, 'chargeMicro' | 'listMicro' | 'holdMicro' | 'sellerNetMicro' | 'feeMicro'> & {
+  readonly chargeMicro: bigint | string
+  readonly listMicro: bigint | string
+}
+
+/** What an event cannot know: where its money stands. */
+type Standing = Pick<LookupRecord, 'settlement_status' | 'settlement_error' | 'confirmed_at'>
+
+export const SETTLEMENT_TYPES = { credit: 'credit', 'x402-exact': 'x402', 'x402-upto': 'x402', mpp: 'mpp' } as const
+
+/** The lookup record of a call: both planes write it from the event, each at its own stage of the settlement. */
+export function lookupRecordOf(
+  event: Omit<EventFacts, 'keptBps' | 'feeBps' | 'explanation'>,
+  standing: Standing,
+): LookupRecord {
+  return {
+    request_id: event.rid,
+    model: event.model,
+    provider: event.provider,
+    settlement_type: SETTLEMENT_TYPES[event.rail],
+    ...standing,
+    buyer_cost_micro: Number(event.chargeMicro),
+    list_cost_micro: Number(event.listMicro),
+    tx_hash: null,
+    attempts: event.attempts.map(({ provider, status, ms }) => ({ provider, status, ms })),
+    created_at: event.startedAt,
+    streamed: event.isStreamed,
+    cancelled: event.outcome === 'cancelled',
+    finish_reason: event.finishReason,
+    input_tokens: inputTokens(event.usage),
+    output_tokens: outputTokens(event.usage),
+    cache_read_tokens: event.usage.cacheRead ?? 0,
+    reasoning_tokens: event.usage.reasoning ?? 0,
+    ttft_ms: event.ttftMs,
+    duration_ms: Math.max(0, event.endedAt - event.startedAt),
+  }
+}

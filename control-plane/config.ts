@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { CrashAt } from '#shared/crash-point.ts'
 import type { Environment } from '#shared/environment.ts'
 import { flag, readEnvironment, secretOf, sharedVariables, wholeNumber } from '#shared/environment.ts'
 import type { LogLevel } from '#shared/logger.ts'
@@ -31,6 +32,8 @@ export type Config = {
   /** True lets GraphQL be asked for its schema. */
   readonly allowsIntrospection: boolean
   readonly logLevel: LogLevel
+  /** Where a fault run wants this process to die. */
+  readonly crashAt: CrashAt | undefined
 }
 
 const Variables = z.object({
@@ -67,6 +70,7 @@ export function readConfig(environment: Environment = process.env): Config {
     allowsLoopbackUpstreams: found.ALLOW_LOOPBACK_UPSTREAMS,
     allowsIntrospection: isProduction ? found.ALLOW_INTROSPECTION : true,
     logLevel: found.LOG_LEVEL,
+    crashAt: found.CRASH_AT,
   }
 }
 

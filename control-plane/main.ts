@@ -1,4 +1,5 @@
 import { SECOND } from '#shared/clock.ts'
+import { armCrash } from '#shared/crash-point.ts'
 import { readConfig } from './config.ts'
 import type { ControlPlane } from './plane.ts'
 import { createControlPlane } from './plane.ts'
@@ -37,7 +38,9 @@ async function runWorker(plane: ControlPlane): Promise<Stop> {
 
 async function main(role: string | undefined): Promise<void> {
   if (role !== 'server' && role !== 'worker') throw new Error(`the role is one of: ${Object.keys(ROLES).join(', ')}`)
-  const plane = createControlPlane(readConfig())
+  const config = readConfig()
+  armCrash(config.crashAt)
+  const plane = createControlPlane(config)
   await plane.connected(CONNECT_WAIT_MS)
   const stop = await ROLES[role](plane)
   let isStopping = false

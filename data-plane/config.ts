@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { z } from 'zod'
+import type { CrashAt } from '#shared/crash-point.ts'
 import type { Environment } from '#shared/environment.ts'
 import { flag, optionalText, readEnvironment, sharedVariables, wholeNumber } from '#shared/environment.ts'
 import type { LogLevel } from '#shared/logger.ts'
@@ -35,6 +36,8 @@ export type Config = {
   readonly drainPauseMs: number
   readonly maxOpenCalls: number
   readonly logLevel: LogLevel
+  /** Where a fault run wants this process to die. */
+  readonly crashAt: CrashAt | undefined
 }
 
 const Variables = z.object({
@@ -84,5 +87,6 @@ export function readConfig(environment: Environment = process.env): Config {
     drainPauseMs: found.DRAIN_PAUSE_MS,
     maxOpenCalls: found.MAX_OPEN_CALLS,
     logLevel: found.LOG_LEVEL,
+    crashAt: found.CRASH_AT,
   }
 }

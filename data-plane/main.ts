@@ -1,10 +1,13 @@
+import { armCrash } from '#shared/crash-point.ts'
 import { describeError } from '#shared/logger.ts'
 import { readConfig } from './config.ts'
 import { createDataPlane } from './plane.ts'
 
 /** The data plane as a process: listens, and on SIGTERM lets running calls end before it goes. */
 async function run(): Promise<void> {
-  const plane = await createDataPlane(readConfig())
+  const config = readConfig()
+  armCrash(config.crashAt)
+  const plane = await createDataPlane(config)
   const address = await plane.listen()
   console.log(`data plane on ${address}`)
   let isClosing = false

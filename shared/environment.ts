@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { CrashAt } from './crash-point.ts'
+import { parseCrashAt } from './crash-point.ts'
 import { LOG_LEVELS } from './logger.ts'
 import { parseKeyRing } from './seal.ts'
 import { Secret } from './secret.ts'
@@ -33,6 +35,14 @@ export function secretOf(name: string) {
     .transform((text) => new Secret(text))
 }
 
+/** `name#k`, a place of crash-point.ts, where empty means absent. */
+const crashAt = optionalText.transform((text, context) => {
+  if (text === undefined) return undefined
+  const at = parseCrashAt(text)
+  if (at === undefined) context.addIssue({ code: 'custom', message: 'CRASH_AT is a known place, # and a passage' })
+  return at
+})
+
 /** An address without a trailing slash. */
 export function origin(fallback: string) {
   return z
@@ -64,6 +74,7 @@ export const sharedVariables = {
   KEY_PEPPER: secretOf('KEY_PEPPER'),
   ALLOW_LOOPBACK_UPSTREAMS: flag,
   LOG_LEVEL: z.enum(LOG_LEVELS).default('info'),
+  CRASH_AT: crashAt,
 }
 
 /**
@@ -71,7 +82,11 @@ export const sharedVariables = {
  * refuses development switches in production.
  */
 export function readEnvironment<
-  Schema extends z.ZodType<{ NODE_ENV?: string | undefined; ALLOW_LOOPBACK_UPSTREAMS: boolean }>,
+  Schema extends z.ZodType<{
+    NODE_ENV?: string | undefined
+    ALLOW_LOOPBACK_UPSTREAMS: boolean
+    CRASH_AT?: CrashAt | undefined
+  }>,
 >(schema: Schema, environment: Environment): z.output<Schema> {
   const parsed = schema.safeParse(environment)
   if (!parsed.success) {
@@ -80,6 +95,9 @@ export function readEnvironment<
   }
   if (parsed.data.NODE_ENV === 'production' && parsed.data.ALLOW_LOOPBACK_UPSTREAMS) {
     throw new Error('ALLOW_LOOPBACK_UPSTREAMS is for development and refuses to start in production')
+  }
+  if (parsed.data.NODE_ENV === 'production' && parsed.data.CRASH_AT !== undefined) {
+    throw new Error('CRASH_AT is for tests and refuses to start in production')
   }
   return parsed.data
 }

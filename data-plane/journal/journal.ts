@@ -1,6 +1,7 @@
 import { readFile, rm } from 'node:fs/promises'
 import type { Journal } from '#data-plane/call.ts'
 import type { Clock } from '#shared/clock.ts'
+import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { adoptLeftDirectories, createBootDirectory } from './boot-lock.ts'
@@ -112,6 +113,7 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
       try {
         const isAnyPosted = await unposted.check(check)
         if (!isAnyPosted || !writer.isWritable()) return
+        crashPoint('before_cursor')
         append('K', ((unposted.firstCapture() ?? numbering.last + 1) - 1).toString())
       } finally {
         isAdvancing = false

@@ -2,6 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { SECOND } from '#shared/clock.ts'
+import { crashPoint } from '#shared/crash-point.ts'
 import { AppError, describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { encodeRecord, encodeSegmentHead } from './record.ts'
@@ -161,6 +162,7 @@ async function writeAll(state: State, options: Options): Promise<void> {
       giveUp(state, options, error)
       return
     }
+    crashPoint('after_C_write_before_fsync')
     state.written += buffers.length
     state.segment.bytes += bytes
     state.writeWaiters = release(state.writeWaiters, state.written)
@@ -194,6 +196,7 @@ async function syncAll(state: State, options: Options): Promise<void> {
       return
     }
     state.unsynced.splice(0, reached - state.synced)
+    crashPoint('after_C')
     state.synced = reached
     state.syncWaiters = release(state.syncWaiters, reached)
     if (state.syncWaiters.length === 0) return

@@ -2,6 +2,7 @@ import type { AttemptPlan, BuyerReply, Decoder, UpstreamRequest } from '#data-pl
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyBadAnswer, classifyError, classifyStatus, ownFailure } from '#data-plane/upstream/classify.ts'
 import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
+import { crashPoint } from '#shared/crash-point.ts'
 import type { BuyerStream } from './buyer-stream.ts'
 import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
 import type { CallPlane } from './call-plane.ts'
@@ -134,6 +135,7 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
 
 function takeHead(run: Running, head: UpstreamHead): void {
   run.head = head
+  crashPoint('after_headers')
   const isRightType = run.job.isStreamed
     ? head.contentType.startsWith('text/event-stream')
     : head.contentType.includes('json')
@@ -179,7 +181,11 @@ function deliver(run: Running, text: string): void {
     run.firstContentAt = now
     if (run.drainUntil === undefined && !job.reply.isStarted()) job.startReply(job.plan, job.request)
     record(run, now)
-  } else if (run.pieces - run.recordedPieces >= PROGRESS_EVERY_PIECES) record(run, now)
+    crashPoint('after_first_content')
+  } else {
+    if (run.pieces - run.recordedPieces >= PROGRESS_EVERY_PIECES) record(run, now)
+    crashPoint('mid_stream')
+  }
   if (run.drainUntil === undefined) run.stream.send(text, now)
 }
 

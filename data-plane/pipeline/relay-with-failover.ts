@@ -12,6 +12,7 @@ import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import type { ParsedCall } from '#data-plane/wires/wire.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
+import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
 import type { AttemptResult } from './attempt.ts'
@@ -77,6 +78,7 @@ export async function relayWithFailover(plane: CallPlane, job: RelayJob): Promis
     if (offer.capDailyMicro !== null && !(await takeCap(plane, job, plan, attempts.length))) continue
     const request = job.call.encode(plan)
     const decoder = job.call.decoder(plan)
+    crashPoint('before_dispatch')
     const result = await attemptOnce(plane, job, { plan, request, decoder, attempts, deadlineAt })
     last = { plan, request, decoder, result }
     waitedMs += result.endedAt - result.sentAt

@@ -2,6 +2,7 @@ import type { AttemptPlan, BuyerReply, Payer, RawRequest, UpstreamRequest } from
 import type { Payment } from '#data-plane/rails/rail.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import type { ParsedCall } from '#data-plane/wires/wire.ts'
+import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import { describeCause, toAppError } from '#shared/errors.ts'
 import { authenticate } from './authenticate.ts'
@@ -66,7 +67,9 @@ async function admit(
   const ports = { market, health: plane.health, caps: plane.spentCaps, now: raw.receivedAt }
   const ranked = selectOffers(ports, target, readChoice(market, demand, payer))
   const quote = quoteCall({ rid: raw.requestId, target, demand, totalMs: plane.limits.totalMs }, ranked.candidates)
+  crashPoint('before_reserve')
   const hold = await reserveFunds(plane, payment, payer, quote)
+  crashPoint('after_reserve')
   const admitted: AdmittedCall = {
     wire: route.wire.name,
     payment,

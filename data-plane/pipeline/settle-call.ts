@@ -3,6 +3,7 @@ import type { AttemptPlan, Decoder, Demand, Hold, Metered, Receipt, Target } fro
 import type { Payment } from '#data-plane/rails/rail.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
+import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import { lookupRecordOf } from '#shared/lookup-record.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
@@ -77,9 +78,12 @@ export async function settleCall(
   if (charge.chargeMicro === ZERO && !hasProgress) {
     void call.payment.release(call.hold, relay.error?.code ?? outcome, lookup)
   } else {
+    crashPoint('before_C')
     plane.journal.capture(text)
+    crashPoint('before_capture')
     const captured = await call.payment.settle(call.hold, charge.chargeMicro, { event: text, lookup })
     if (captured === 'queued') await plane.journal.sync()
+    crashPoint('after_capture')
   }
   return { outcome, receipt, metered: charge.metered, event: text }
 }

@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import type { UsageBatch } from '#shared/contract/usage-event.ts'
+import { crashPoint } from '#shared/crash-point.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 
@@ -59,7 +60,9 @@ export function createEventQueues({ redis, node, ids, log }: Parts): EventQueues
 
   const usage = createBatcher<string>(USAGE_BATCH_MS, async (events) => {
     const batch: UsageBatch = { v: 1, id: ids.make('btc'), node, events: [...events] }
+    crashPoint('before_queue_add')
     await usageQueue.add('batch', batch)
+    crashPoint('after_queue_add')
   })
   const health = createBatcher<HealthEvent>(HEALTH_BATCH_MS, async (events) => {
     await healthQueue.add('batch', { v: 1, events })

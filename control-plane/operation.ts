@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { z } from 'zod'
-import type { Clock } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
@@ -43,7 +43,7 @@ export type LimitKind = 'read' | 'write' | 'probe' | 'challenge'
 /** What every operation may use. */
 export type Ctx = {
   readonly db: Database
-  readonly clock: Clock
+  readonly clock: Time
   readonly ids: Ids
   readonly gate: Gate
   readonly publisher: Publisher

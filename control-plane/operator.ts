@@ -43,7 +43,7 @@ async function readStatus(plane: ControlPlane): Promise<GateStatus> {
   const { redisUrl, moneyBuckets } = plane.config
   const { keeper, close } = openRedisGateKeeper({ url: redisUrl.reveal(), buckets: moneyBuckets, log: plane.log })
   try {
-    return await readGateStatus({ db: plane.db, keeper })
+    return await readGateStatus({ db: plane.db, keeper, clock: plane.clock })
   } finally {
     close()
   }

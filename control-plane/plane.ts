@@ -1,7 +1,7 @@
 import { hostname } from 'node:os'
 import { Redis } from 'ioredis'
 import { sql } from 'kysely'
-import type { Clock } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
 import { SECOND, systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
@@ -56,7 +56,7 @@ export type Overrides = Partial<Omit<Ctx, 'settings' | 'db'>> & { readonly setti
 
 /** Puts the control plane together. Nothing of it needs Postgres or Redis to be there yet. */
 export function createControlPlane(config: Config, overrides: Overrides = {}): ControlPlane {
-  const clock: Clock = overrides.clock ?? systemClock
+  const clock: Time = overrides.clock ?? systemClock
   const log = overrides.log ?? createLogger('control-plane', config.logLevel)
   const onIdleError = (error: Error) => log.warn({ err: error }, 'a connection to Postgres broke')
   const db = createDatabase(config.databaseUrl.reveal(), { max: config.databasePool, onIdleError })

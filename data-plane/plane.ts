@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Redis } from 'ioredis'
-import type { Clock } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
@@ -38,7 +38,7 @@ const POSTING_MS = 2_000
 
 /** What a test may put in the place of the real thing. */
 export type Overrides = {
-  readonly clock?: Clock
+  readonly clock?: Time
   readonly ids?: Ids
   readonly log?: Logger
   readonly limits?: Partial<CallLimits>
@@ -53,7 +53,7 @@ export type DataPlane = {
   close(): Promise<void>
 }
 
-type Basics = { readonly config: Config; readonly clock: Clock; readonly ids: Ids; readonly log: Logger }
+type Basics = { readonly config: Config; readonly clock: Time; readonly ids: Ids; readonly log: Logger }
 
 /** Builds the data plane from its configuration: the only place where its parts meet. */
 export async function createDataPlane(config: Config, overrides: Overrides = {}): Promise<DataPlane> {

@@ -1,4 +1,6 @@
-/** The one source of time of a plane; tests hand in their own. Wall times are Unix milliseconds. */
+import { setTimeout as wait } from 'node:timers/promises'
+
+/** What tells the time in a plane; tests hand in their own. Wall times are Unix milliseconds. */
 export type Clock = {
   /** Unix milliseconds. */
   now(): number
@@ -6,12 +8,43 @@ export type Clock = {
   monotonic(): number
 }
 
+/** Calls off what was to be run; nothing happens when it has run already. */
+export type Cancel = () => void
+
+/** What runs things later. Nothing of it keeps a process alive, except a sleep that somebody waits for. */
+export type Timers = {
+  /** Runs once, so many milliseconds from now. */
+  after(ms: number, run: () => void): Cancel
+  /** Runs again and again until it is called off. */
+  every(ms: number, run: () => void): Cancel
+  /** Runs at the end of this turn of the event loop: what comes in the same turn is gathered. */
+  soon(run: () => void): void
+  /** Resolves after so many milliseconds, or as soon as the signal says that nobody waits any more. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+}
+
+/** The one source of time of a plane. */
+export type Time = Clock & Timers
+
 export const SECOND = 1_000
 export const MINUTE = 60 * SECOND
 export const HOUR = 60 * MINUTE
 export const DAY = 24 * HOUR
 
-export const systemClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() }
+export const systemClock: Time = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms).unref()
+    return () => clearTimeout(timer)
+  },
+  every(ms, run) {
+    const timer = setInterval(run, ms).unref()
+    return () => clearInterval(timer)
+  },
+  soon: (run) => void setImmediate(run),
+  sleep: (ms, signal) => wait(ms, undefined, signal && { signal }).catch(() => undefined),
+}
 
 /** The UTC day of an instant as `2026-11-21`: the unit of daily caps. */
 export function utcDay(at: number): string {

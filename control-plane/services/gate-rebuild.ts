@@ -1,7 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import type { Clock } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { UseSeed } from '#shared/contract/money-scripts/uses.ts'
+import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { microUsd, ZERO } from '#shared/money.ts'
@@ -23,7 +23,7 @@ import type { GateKeeper, GateView } from '../ports/gate-keeper.ts'
 export type RebuildCtx = {
   readonly db: Database
   readonly keeper: GateKeeper
-  readonly clock: Clock
+  readonly clock: Time
   readonly log: Logger
   /** Things to do at once when the gate opened: confirm changes, sweep. What it throws is only logged. */
   readonly afterOpen?: () => Promise<void>
@@ -95,6 +95,7 @@ async function seedSnapshot(keeper: GateKeeper, epoch: number, snapshot: MoneySn
     monthMicro: microUsd(use.month),
   })
   await keeper.seed(epoch, snapshot.balances.map(toChange))
+  crashPoint('seed_mid')
   await keeper.seedUses(epoch, [
     ...keyUses.map((use) => toSeed(use, keeper.keyCounter(use.id, use.account))),
     ...offerUses.map((use) => toSeed(use, keeper.offerCounter(use.id))),
@@ -130,7 +131,7 @@ async function waitForMembers({ db, keeper, clock }: RebuildCtx, epoch: number, 
     // One that signed off meanwhile is gone, and whoever inherited its calls has brought them in.
     const missing = members.filter((member) => !ready.has(member) && (view.nodes.get(member) ?? 0) >= 0)
     if (missing.length === 0 || clock.monotonic() >= deadline) return missing
-    await pause(READY_LOOK_MS)
+    await clock.sleep(READY_LOOK_MS)
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Timers } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { Database } from '../db/database.ts'
 import { listMembers, readMoneyEpoch } from '../db/money-epoch.ts'
@@ -22,11 +23,11 @@ export type GateStatus = {
 }
 
 /** Reads the state of the gate; a connection that is only being made is given a few seconds. */
-export async function readGateStatus(parts: { db: Database; keeper: GateKeeper }): Promise<GateStatus> {
+export async function readGateStatus(parts: { db: Database; keeper: GateKeeper; clock: Timers }): Promise<GateStatus> {
   const [record, members, view] = await Promise.all([
     readMoneyEpoch(parts.db),
     listMembers(parts.db),
-    lookAtGate(parts.keeper),
+    lookAtGate(parts.keeper, parts.clock),
   ])
   return {
     isOpen: view?.epoch?.phase === 'open' && view.hasScripts && view.doubted !== view.epoch.epoch,
@@ -45,12 +46,12 @@ export async function readGateStatus(parts: { db: Database; keeper: GateKeeper }
   }
 }
 
-async function lookAtGate(keeper: GateKeeper): Promise<GateView | undefined> {
+async function lookAtGate(keeper: GateKeeper, clock: Timers): Promise<GateView | undefined> {
   for (let waited = 0; waited < LOOK_FOR_MS; waited += LOOK_EVERY_MS) {
     try {
       return await keeper.view()
     } catch {
-      await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
+      await clock.sleep(LOOK_EVERY_MS)
     }
   }
   return undefined

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { SECOND } from '#shared/clock.ts'
 import { findBalances } from '../db/accounts.ts'
 import type { Database } from '../db/database.ts'
@@ -40,7 +39,7 @@ export async function watchGate(ctx: RebuildCtx, signal: AbortSignal): Promise<v
     } catch (error) {
       ctx.log.warn({ err: error }, 'watching the gate failed')
     }
-    await rest(LOCK_RETRY_MS, signal)
+    await ctx.clock.sleep(LOCK_RETRY_MS, signal)
   }
 }
 
@@ -71,10 +70,10 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
     const { epoch } = await readMoneyEpoch(ctx.db)
     try {
       await look(ctx, memory, epoch)
-      await rest(memory.seededTo === undefined ? LOOK_MS : 0, signal)
+      await ctx.clock.sleep(memory.seededTo === undefined ? LOOK_MS : 0, signal)
     } catch (error) {
       ctx.log.warn({ err: error }, 'the gate could not be looked after')
-      await rest(FAILURE_PAUSE_MS, signal)
+      await ctx.clock.sleep(FAILURE_PAUSE_MS, signal)
     }
   }
 }
@@ -128,6 +127,7 @@ export type SeedCtx = {
   readonly db: Database
   readonly gate: Gate
   readonly keeper: Pick<GateKeeper, 'takeSeedRequests'>
+  readonly clock: RebuildCtx['clock']
   readonly log: RebuildCtx['log']
 }
 
@@ -135,7 +135,10 @@ const REQUESTS_AT_ONCE = 500
 const REQUEST_WAIT_MS = 1 * SECOND
 
 /** Seeds the accounts that nodes ask for, until the signal. Any number of processes may run it. */
-export async function answerSeedRequests({ db, gate, keeper, log }: SeedCtx, signal: AbortSignal): Promise<void> {
+export async function answerSeedRequests(
+  { db, gate, keeper, clock, log }: SeedCtx,
+  signal: AbortSignal,
+): Promise<void> {
   while (!signal.aborted) {
     try {
       const accounts = await keeper.takeSeedRequests(REQUESTS_AT_ONCE, REQUEST_WAIT_MS)
@@ -145,11 +148,7 @@ export async function answerSeedRequests({ db, gate, keeper, log }: SeedCtx, sig
     } catch (error) {
       if (signal.aborted) return
       log.warn({ err: error }, 'accounts could not be seeded')
-      await rest(FAILURE_PAUSE_MS, signal)
+      await clock.sleep(FAILURE_PAUSE_MS, signal)
     }
   }
-}
-
-async function rest(ms: number, signal: AbortSignal): Promise<void> {
-  await pause(ms, undefined, { signal }).catch(() => undefined)
 }

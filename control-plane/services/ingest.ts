@@ -1,4 +1,5 @@
-import { setTimeout as wait } from 'node:timers/promises'
+import type { Time } from '#shared/clock.ts'
+import { crashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
@@ -16,7 +17,7 @@ import { lookupOfEvent } from './lookup.ts'
 import type { ReadEvent } from './usage-reading.ts'
 import { brokenAccount, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
 
-export type IngestCtx = Pick<Ctx, 'db' | 'gate' | 'log'>
+export type IngestCtx = Pick<Ctx, 'db' | 'gate' | 'clock' | 'log'>
 
 /** Events to post, as the bytes that were captured, and where they came from, for what is set aside. */
 export type Batch = { readonly events: readonly string[]; readonly source: string }
@@ -51,7 +52,7 @@ export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostRepor
   readable.sort((left, right) => (left.event.rid < right.event.rid ? -1 : 1))
   const events = await withoutStrangers(ctx, batch, readable, poison)
   const booked = await bookApart(ctx, batch, events, poison)
-  await withRetries(() => insertPoison(ctx.db, poison))
+  await withRetries(ctx.clock, () => insertPoison(ctx.db, poison))
   if (poison.length > 0) {
     const reasons = poison.map((row) => ({ rid: row.rid, reason: row.reason, detail: row.detail }))
     ctx.log.error({ source: batch.source, reasons }, 'usage events were set aside')
@@ -67,7 +68,7 @@ export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Pr
     const rid = isPoison(read) ? read.rid : read.event.rid
     return poisonOf({ text, payloadHash: read.payloadHash }, { rid, reason, detail: '', source: batch.source })
   })
-  await withRetries(() => insertPoison(ctx.db, poison))
+  await withRetries(ctx.clock, () => insertPoison(ctx.db, poison))
   ctx.log.error({ source: batch.source, reason, events: poison.length }, 'usage events were set aside')
 }
 
@@ -84,7 +85,7 @@ async function withoutStrangers(
   poison: Poison[],
 ): Promise<ReadEvent[]> {
   const named = new Set(events.flatMap(({ event }) => [event.account, event.sellerAccount ?? event.account]))
-  const kinds = await withRetries(() => findKinds(ctx.db, [...named]))
+  const kinds = await withRetries(ctx.clock, () => findKinds(ctx.db, [...named]))
   return events.filter((read) => {
     const broken = brokenAccount(read.event, kinds)
     if (broken !== undefined) poison.push(poisonOf(read, { rid: read.event.rid, source: batch.source, ...broken }))
@@ -101,7 +102,10 @@ async function bookApart(
 ): Promise<Booked> {
   if (events.length === 0) return { events: [], balances: [] }
   try {
-    return await withRetries(() => transact(ctx.db, (trx) => book(trx, events, batch.source)))
+    crashPoint('worker_before_tx')
+    const booked = await withRetries(ctx.clock, () => transact(ctx.db, (trx) => book(trx, events, batch.source)))
+    crashPoint('worker_after_commit')
+    return booked
   } catch (error) {
     const refusal = refusalOf(error)
     if (refusal === undefined || isTransient(error)) throw error
@@ -131,7 +135,9 @@ async function book(trx: Trx, events: readonly ReadEvent[], source: string): Pro
     postedAt: inserted.get(read.event.rid) ?? new Date(0),
   }))
   if (others.length > 0) fates.push(...(await compareWithSettled(trx, others, source)))
-  return { events: fates, balances: await moveMoney(trx, fresh) }
+  const balances = await moveMoney(trx, fresh)
+  crashPoint('worker_in_tx')
+  return { events: fates, balances }
 }
 
 async function compareWithSettled(trx: Trx, events: readonly ReadEvent[], source: string): Promise<BookedEvent[]> {
@@ -177,7 +183,8 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
   }
   const others = new Set(booked.events.map(({ read }) => read.event.account).filter((account) => !newest.has(account)))
   if (others.size > 0) {
-    for (const row of await withRetries(() => findBalances(ctx.db, [...others]))) newest.set(row.account, row)
+    for (const row of await withRetries(ctx.clock, () => findBalances(ctx.db, [...others])))
+      newest.set(row.account, row)
   }
   const changes: PostedChange[] = []
   for (const { read, fate, postedAt } of booked.events) {
@@ -189,7 +196,9 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
     changes.push({ ...changeOf(balance), rid, ...lookup })
   }
   if (changes.length === 0) return
+  crashPoint('before_ack')
   await ctx.gate.ack(changes)
+  crashPoint('after_ack')
   const told = new Set(changes.map((change) => change.account))
   await deleteAccountChanges(
     ctx.db,
@@ -211,13 +220,13 @@ function report(booked: Booked, poison: readonly Poison[]): PostReport {
 }
 
 /** Runs work that may be repeated, again and again while Postgres says that trying again may help. */
-async function withRetries<Result>(run: () => Promise<Result>): Promise<Result> {
+async function withRetries<Result>(clock: Time, run: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await run()
     } catch (error) {
       if (attempt >= MAX_TRIES || !isTransient(error)) throw error
-      await wait(FIRST_WAIT_MS * 2 ** (attempt - 1))
+      await clock.sleep(FIRST_WAIT_MS * 2 ** (attempt - 1))
     }
   }
 }

@@ -1,4 +1,5 @@
 import { MINUTE } from '#shared/clock.ts'
+import { crashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { Balance } from '../db/accounts.ts'
@@ -7,7 +8,7 @@ import type { Ctx } from '../operation.ts'
 import { postBatch } from './ingest.ts'
 import { drainAccountChanges } from './ledger.ts'
 
-type SweepCtx = Pick<Ctx, 'db' | 'gate' | 'log'>
+type SweepCtx = Pick<Ctx, 'db' | 'gate' | 'clock' | 'log'>
 
 /** How long a capture may wait for its event to come by the queue. */
 const UNPOSTED_AFTER_MS = MINUTE
@@ -26,6 +27,7 @@ export type SweepReport = { readonly expired: number; readonly posted: number; r
  */
 export async function sweepHolds(ctx: SweepCtx, unpostedAfterMs = UNPOSTED_AFTER_MS): Promise<SweepReport> {
   const expired = await expireHolds(ctx)
+  crashPoint('sweeper_mid')
   const posted = await postLeftBehind(ctx, unpostedAfterMs)
   const told = await drainAccountChanges(ctx)
   if (expired + posted > 0) ctx.log.warn({ expired, posted }, 'the sweeper finished calls that nobody else did')

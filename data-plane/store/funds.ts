@@ -1,6 +1,6 @@
 import type { Funds, Hold, ReserveRequest } from '#data-plane/call.ts'
 import type { JournalReplay } from '#data-plane/journal/journal.ts'
-import type { Clock } from '#shared/clock.ts'
+import type { Time, Timers } from '#shared/clock.ts'
 import { nextUtcDay, nextUtcMonth, SECOND } from '#shared/clock.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { ReserveAnswer } from '#shared/contract/money-scripts/reserve.ts'
@@ -31,7 +31,7 @@ type Options = {
   readonly url: string
   readonly node: string
   readonly buckets: number
-  readonly clock: Clock
+  readonly clock: Time
   readonly log: Logger
   readonly journal: JournalReplay
   /** Told when paid calls begin to be admitted. */
@@ -56,11 +56,14 @@ export type FundsStore = Funds & {
 export function openFunds(options: Options): FundsStore {
   const { url, node, buckets, clock, log, journal } = options
   const openCalls = createOpenCalls(clock)
-  const connection = connectMoney(url, log, {
-    onReady: (runId) => member.connected(runId),
-    onLost: () => member.lost(),
-    onEpochNews: () => member.look(),
-  })
+  const connection = connectMoney(
+    { url, clock, log },
+    {
+      onReady: (runId) => member.connected(runId),
+      onLost: () => member.lost(),
+      onEpochNews: () => member.look(),
+    },
+  )
   const member = createGateMember({
     connection,
     name: journal.member,
@@ -77,7 +80,7 @@ export function openFunds(options: Options): FundsStore {
     },
   })
   const settles: SettleQueue = createSettleQueue(
-    { connection, member, buckets, log, onDone: ({ rid }) => openCalls.remove(rid) },
+    { connection, member, buckets, clock, log, onDone: ({ rid }) => openCalls.remove(rid) },
     () => tick.wake(),
   )
   const reserves: ReserveQueue = createReserveQueue(
@@ -85,6 +88,7 @@ export function openFunds(options: Options): FundsStore {
       connection,
       member,
       buckets,
+      clock,
       log,
       onLost: ({ rid, account, keyId }) => {
         void settles.push({ kind: 'release', rid, account, keyId, node, reason: 'reserve_lost', lookup: null })
@@ -92,7 +96,7 @@ export function openFunds(options: Options): FundsStore {
     },
     () => tick.wake(),
   )
-  const tick = createTick(() => {
+  const tick = createTick(clock, () => {
     settles.flush()
     reserves.flush()
   })
@@ -105,10 +109,9 @@ export function openFunds(options: Options): FundsStore {
     await journal.advance((captures) => arePosted(ports, membership, captures))
   }
 
-  const cursor = setInterval(() => {
+  const stopCursor = clock.every(CURSOR_INTERVAL_MS, () => {
     advance().catch((error: unknown) => log.warn({ cause: describeCause(error) }, 'the posted cursor stands still'))
-  }, CURSOR_INTERVAL_MS)
-  cursor.unref()
+  })
 
   return {
     gate: { connection, member },
@@ -120,11 +123,11 @@ export function openFunds(options: Options): FundsStore {
     ...settlements(settles, node),
     find: (account, rid) => find(connection, moneyKeys.hold(moneyBucket(account, buckets), rid), account),
     pending: () => ({ openCalls: openCalls.size(), unsettled: settles.size() }),
-    drain: (deadlineMs) => until(() => settles.size() === 0, deadlineMs),
+    drain: (deadlineMs) => until(clock, deadlineMs, () => settles.size() === 0),
     async leave(waitMs) {
       const isOver = () => settles.size() === 0 && openCalls.size() === 0 && journal.unpostedCount() === 0
-      await until(() => advance().then(isOver, isOver), waitMs)
-      clearInterval(cursor)
+      await until(clock, waitMs, () => advance().then(isOver, isOver))
+      stopCursor()
       member.stop()
       if (isOver() && member.open() !== undefined) await signOff(connection, [journal.member])
       connection.close()
@@ -221,26 +224,27 @@ async function signOff(connection: MoneyConnection, members: readonly string[]):
 
 const LOOK_MS = 20
 
-async function until(check: () => boolean | Promise<boolean>, deadlineMs: number): Promise<boolean> {
-  const deadline = performance.now() + deadlineMs
+async function until(clock: Time, limitMs: number, check: () => boolean | Promise<boolean>): Promise<boolean> {
+  const deadline = clock.monotonic() + limitMs
   while (!(await check())) {
-    if (performance.now() >= deadline) return false
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+    if (clock.monotonic() >= deadline) return false
+    await clock.sleep(LOOK_MS)
   }
   return true
 }
 
 /** Runs something once at the end of the tick in which it was woken. */
-function createTick(run: () => void): { wake(): void } {
+function createTick(clock: Timers, run: () => void): { wake(): void } {
   let isDue = false
+  const turn = () => {
+    isDue = false
+    run()
+  }
   return {
     wake() {
       if (isDue) return
       isDue = true
-      setImmediate(() => {
-        isDue = false
-        run()
-      })
+      clock.soon(turn)
     },
   }
 }

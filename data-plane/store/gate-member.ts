@@ -1,4 +1,4 @@
-import type { Clock } from '#shared/clock.ts'
+import type { Cancel, Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { MoneyScripts } from '#shared/contract/money-scripts.ts'
 import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
@@ -21,7 +21,7 @@ type Ports = {
   readonly connection: Pick<MoneyConnection, 'isReady' | 'writes'>
   /** Unique to this process. */
   readonly name: string
-  readonly clock: Clock
+  readonly clock: Time
   readonly log: Logger
   /** Brings running calls and unposted captures into the epoch. Rejects when that did not work. */
   register(membership: Membership): Promise<void>
@@ -66,7 +66,7 @@ type State = {
 export function createGateMember(ports: Ports): GateMember {
   const { connection, clock, log } = ports
   const state: State = { joined: undefined, isRegistered: false, isOpen: false, doubted: undefined, runId: undefined }
-  let timer: NodeJS.Timeout | undefined
+  let endPause: Cancel | undefined
   let isLooking = false
   let looksAgain = false
   let isStopped = false
@@ -86,7 +86,7 @@ export function createGateMember(ports: Ports): GateMember {
   }
 
   function look(): void {
-    clearTimeout(timer)
+    endPause?.()
     if (isStopped) return
     if (isLooking) {
       looksAgain = true
@@ -101,7 +101,7 @@ export function createGateMember(ports: Ports): GateMember {
       .finally(() => {
         isLooking = false
         if (isStopped) return
-        timer = setTimeout(look, looksAgain ? 0 : state.isOpen ? OPEN_POLL_MS : CLOSED_POLL_MS)
+        endPause = clock.after(looksAgain ? 0 : state.isOpen ? OPEN_POLL_MS : CLOSED_POLL_MS, look)
         looksAgain = false
       })
   }
@@ -126,7 +126,7 @@ export function createGateMember(ports: Ports): GateMember {
     isCurrent: (membership) => state.joined === membership && canWrite(),
     stop() {
       isStopped = true
-      clearTimeout(timer)
+      endPause?.()
     },
   }
 }

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis'
+import type { Time } from '#shared/clock.ts'
 import type { Batch } from '#shared/contract/money-scripts/batch.ts'
 import type { MoneyScript } from '#shared/contract/money-scripts.ts'
 import { CHANNELS } from '#shared/contract/redis-keys.ts'
@@ -38,7 +39,9 @@ export type MoneyConnection = {
   close(): void
 }
 
-export function connectMoney(url: string, log: Logger, listeners: Listeners): MoneyConnection {
+type Options = { readonly url: string; readonly clock: Time; readonly log: Logger }
+
+export function connectMoney({ url, clock, log }: Options, listeners: Listeners): MoneyConnection {
   const common = {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -72,7 +75,7 @@ export function connectMoney(url: string, log: Logger, listeners: Listeners): Mo
     isReady = false
     listeners.onLost()
   })
-  const stopWatch = watchSilence(writes)
+  const stopWatch = watchSilence(clock, writes)
   news.on('message', () => listeners.onEpochNews())
   news.subscribe(CHANNELS.money).catch(() => undefined)
 
@@ -92,26 +95,24 @@ export function connectMoney(url: string, log: Logger, listeners: Listeners): Mo
  * Reconnects when the server is silent: a PING stands behind everything that was asked before it. Answers the way to
  * end the watch.
  */
-function watchSilence(client: Redis): () => void {
+function watchSilence(clock: Time, client: Redis): () => void {
   let askedAt: number | undefined
   const forget = () => {
     askedAt = undefined
   }
   client.on('connect', () => {
-    askedAt = performance.now()
+    askedAt = clock.monotonic()
   })
   client.on('ready', forget)
   client.on('close', forget)
-  const timer = setInterval(() => {
+  return clock.every(WATCH_MS, () => {
     if (askedAt !== undefined) {
-      if (performance.now() - askedAt > SILENCE_MS) client.disconnect(true)
+      if (clock.monotonic() - askedAt > SILENCE_MS) client.disconnect(true)
     } else if (client.status === 'ready') {
-      askedAt = performance.now()
+      askedAt = clock.monotonic()
       client.ping().then(forget, forget)
     }
-  }, WATCH_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  })
 }
 
 /** True for the answer of a server that does not have the script: it was restarted, promoted or rebuilt. */

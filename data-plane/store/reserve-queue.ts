@@ -1,3 +1,4 @@
+import type { Timers } from '#shared/clock.ts'
 import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 import type { ReserveAnswer, ReserveOperation } from '#shared/contract/money-scripts/reserve.ts'
 import { decodeReserve, encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
@@ -24,6 +25,7 @@ type Ports = {
   readonly connection: Pick<MoneyConnection, 'run'>
   readonly member: Pick<GateMember, 'open' | 'doubt'>
   readonly buckets: number
+  readonly clock: Timers
   readonly log: Logger
   /** Nobody knows whether this reserve happened: it must be given back. */
   onLost(operation: ReserveOperation): void
@@ -58,9 +60,9 @@ export function createReserveQueue(ports: Ports, wake: () => void): ReserveQueue
 
   function send(membership: Membership, entries: readonly Entry[], bucket: string): void {
     const operations = entries.map((entry) => entry.operation)
-    const deadline = setTimeout(() => {
+    const endDeadline = ports.clock.after(RESERVE_WAIT_MS, () => {
       for (const entry of entries) refuse(entry, new Error('no answer in time'), true)
-    }, RESERVE_WAIT_MS)
+    })
     ports.connection
       .run(membership.scripts.reserve, encodeReserve({ bucket, epoch: membership.epoch }, operations))
       .then((reply) => {
@@ -75,7 +77,7 @@ export function createReserveQueue(ports: Ports, wake: () => void): ReserveQueue
         else log.warn({ cause: describeCause(error), count: entries.length }, 'a batch of reserves was not answered')
         for (const entry of entries) refuse(entry, error, !isUnknown)
       })
-      .finally(() => clearTimeout(deadline))
+      .finally(endDeadline)
   }
 
   return {

@@ -1,4 +1,4 @@
-import type { Clock } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
 import type { ReserveAnswer } from '#shared/contract/money-scripts/reserve.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -12,7 +12,7 @@ const SEED_LOOK_MS = 15
 const MAX_REQUESTS = 10_000
 
 /** Asks the control plane to bring an account into the gate and tries again until it is there. */
-export function createSeedRequests(connection: Pick<MoneyConnection, 'writes'>, clock: Clock) {
+export function createSeedRequests(connection: Pick<MoneyConnection, 'writes'>, clock: Time) {
   const asked = new Map<AccountId, number>()
 
   async function ask(account: AccountId): Promise<void> {
@@ -35,7 +35,7 @@ export function createSeedRequests(connection: Pick<MoneyConnection, 'writes'>, 
       const deadline = clock.monotonic() + SEED_WAIT_MS
       await ask(account)
       for (;;) {
-        await new Promise((resolve) => setTimeout(resolve, SEED_LOOK_MS))
+        await clock.sleep(SEED_LOOK_MS)
         const answer = await tryAgain()
         if (answer.kind !== 'unseeded') return answer
         if (clock.monotonic() >= deadline) return answer

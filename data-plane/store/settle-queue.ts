@@ -1,5 +1,5 @@
-import { performance } from 'node:perf_hooks'
 import type { CaptureOutcome } from '#data-plane/call.ts'
+import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { Answer } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
@@ -37,6 +37,7 @@ type Ports = {
   readonly connection: Pick<MoneyConnection, 'run'>
   readonly member: Pick<GateMember, 'registered' | 'doubt'>
   readonly buckets: number
+  readonly clock: Time
   readonly log: Logger
   /** The operation is done and needs no memory any more. */
   onDone(operation: SettleOperation): void
@@ -70,7 +71,7 @@ type State = {
 }
 
 export function createSettleQueue(ports: Ports, wake: () => void): SettleQueue {
-  const { member } = ports
+  const { member, clock } = ports
   const state: State = {
     unsettled: new Map(),
     waiting: [],
@@ -82,13 +83,13 @@ export function createSettleQueue(ports: Ports, wake: () => void): SettleQueue {
   }
   return {
     push(operation) {
-      const pushedAt = performance.now()
+      const pushedAt = clock.monotonic()
       const entry: Entry = { operation, order: state.nextOrder++, pushedAt, tries: 0, waiter: undefined }
       state.unsettled.set(operation.rid, entry)
       state.waiting.push(entry)
       if (member.registered() === undefined) return Promise.resolve('queued')
       wake()
-      watch(state)
+      watch(clock, state)
       return new Promise((resolve) => {
         entry.waiter = resolve
       })
@@ -96,7 +97,7 @@ export function createSettleQueue(ports: Ports, wake: () => void): SettleQueue {
     flush() {
       const membership = member.registered()
       if (membership === undefined) return letGo(state.waiting)
-      if (performance.now() < state.pausedUntil) return
+      if (clock.monotonic() < state.pausedUntil) return
       while (state.waiting.length > 0 && state.underWay < MAX_BATCHES_UNDER_WAY) {
         const batch = state.waiting.splice(0, MAX_BATCH)
         for (const [bucket, entries] of groupByBucket(batch, ports.buckets)) {
@@ -128,8 +129,8 @@ function send(ports: Ports, state: State, { membership, entries, bucket }: Sendi
       if (isMissingScript(error)) ports.member.doubt('the server does not know the scripts', membership)
       else ports.log.warn({ cause: describeCause(error), count: entries.length }, 'settlements were not answered')
       putBack(state, entries)
-      state.pausedUntil = performance.now() + REFUSED_PAUSE_MS
-      setTimeout(state.wake, REFUSED_PAUSE_MS + 1).unref()
+      state.pausedUntil = ports.clock.monotonic() + REFUSED_PAUSE_MS
+      ports.clock.after(REFUSED_PAUSE_MS + 1, state.wake)
     })
     .finally(() => {
       state.underWay -= 1
@@ -175,31 +176,31 @@ function retryAlone(ports: Ports, state: State, entry: Entry, message: string): 
     letGo([entry])
     return
   }
-  setTimeout(() => {
+  ports.clock.after(RETRY_MS, () => {
     putBack(state, [entry])
     state.wake()
-  }, RETRY_MS).unref()
+  })
 }
 
 /**
  * Lets those go who have waited too long. The timer holds no entry: settled ones, with the texts they carry, must not
  * stay in memory until it fires.
  */
-function watch(state: State): void {
+function watch(clock: Time, state: State): void {
   if (state.isWatched) return
   state.isWatched = true
-  setTimeout(() => {
+  clock.after(LOOK_MS, () => {
     state.isWatched = false
-    const longest = performance.now() - CAPTURE_WAIT_MS
+    const longest = clock.monotonic() - CAPTURE_WAIT_MS
     for (const entry of state.unsettled.values()) {
       if (entry.pushedAt > longest) {
         // They stand in the order in which they came: this one and all after it may still wait.
-        watch(state)
+        watch(clock, state)
         return
       }
       letGo([entry])
     }
-  }, LOOK_MS).unref()
+  })
 }
 
 /** Tells those who still wait that Redis does not have their capture yet. */

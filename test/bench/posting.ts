@@ -53,7 +53,7 @@ export async function measurePosting(): Promise<{ what: string; figure: string; 
   try {
     await fund(db)
     await until('the gate is open', 10_000, async () => (await redis.get(moneyKeys.epoch))?.endsWith(':open') ?? false)
-    const ctx: IngestCtx = { db, gate, log }
+    const ctx: IngestCtx = { db, gate, clock: systemClock, log }
     await postAll(ctx, await captureAll(redis, WARM_UP_EVENTS))
     const perSecond = await postAll(ctx, await captureAll(redis, EVENTS))
     return {

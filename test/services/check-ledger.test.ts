@@ -42,7 +42,7 @@ beforeAll(async () => {
   await untilOpen(node)
   buyer = await newAccount(world.db, 'buyer_credit', 1_000_000)
   seller = await newAccount(world.db, 'seller_available')
-  const ctx = { db: world.db, gate: world.gate, log }
+  const ctx = { db: world.db, gate: world.gate, clock: systemClock, log }
   await drainAccountChanges(ctx)
   const events: string[] = []
   for (let index = 0; index < 10; index++) {

@@ -34,7 +34,7 @@ let seller: AccountId
 beforeAll(async () => {
   world = await startGateWorld()
   db = world.db
-  ctx = { db, gate: world.gate, log }
+  ctx = { db, gate: world.gate, clock: systemClock, log }
   node = await world.node('node-1')
   await untilOpen(node)
   seller = await newAccount(db, 'seller_available')
@@ -248,7 +248,7 @@ describe('the worker', () => {
     const calls = [await capture(account, 60), await capture(account, 70)]
     await queue.add('batch', { v: 1, id: ids.make('btc'), node: 'node-1', events: calls.map((call) => call.text) })
     await queue.add('batch', { v: 1, strange: account })
-    const worker = startPostUsage({ ...ctx, clock: systemClock, redisUrl: new Secret(world.redisUrl) })
+    const worker = startPostUsage({ ...ctx, redisUrl: new Secret(world.redisUrl) })
     await until('the batch is posted', 10_000, async () => (await balanceOf(db, account)) === 99_870)
     await until('the queue is empty', 5_000, async () => {
       const counts = await queue.getJobCounts('waiting', 'active', 'delayed', 'failed')

@@ -14,7 +14,7 @@ import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
 import { createManagementKey, createUser } from '#control-plane/services/users.ts'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
-import type { Clock } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { GateWorld } from './gate.ts'
 import { startGateWorld } from './gate.ts'
@@ -88,7 +88,7 @@ export async function startMarket({ overrides = {}, environment = {} }: Options 
     createSampleProvider({ host: '127.0.0.1', port: 0, name: 'test', models: [...MODELS] }),
   ])
   let offsetMs = 0
-  const clock: Clock = { now: () => systemClock.now() + offsetMs, monotonic: systemClock.monotonic }
+  const clock: Time = { ...systemClock, now: () => systemClock.now() + offsetMs }
   const config = readConfig({
     NODE_ENV: 'test',
     PORT: '0',

@@ -30,12 +30,50 @@ export const ExplanationSchema = z.object({
 export type Explanation = z.infer<typeof ExplanationSchema>
 
 /**
+ * What an event tells of. A `call` is over: its charge is final. A `submit` is a long job that has begun: its charge is
+ * the whole quote, which goes to escrow. An `end` is that job's: its charge is final and comes out of the escrow.
+ */
+export const EVENT_KINDS = ['call', 'submit', 'end'] as const
+export type EventKind = (typeof EVENT_KINDS)[number]
+
+/** What the submit of a long job adds. */
+export const SubmittedJobSchema = z.object({
+  /** Unix milliseconds after which its provider is asked once more and the job ended whatever it says. */
+  deadlineAt: z.number().int().positive(),
+  /** The provider's own id of the job. */
+  providerJob: z.string().min(1).max(500),
+})
+export type SubmittedJob = z.infer<typeof SubmittedJobSchema>
+
+const JOB_END = '.end'
+
+/** The id under which the end of a long job is captured, journalled and queued; `job` is the submit's request id. */
+export function jobEndId(job: string): string {
+  return job + JOB_END
+}
+
+/** The request id of the job whose end has this id; undefined for an id that is no end's. */
+export function jobOfEnd(rid: string): string | undefined {
+  return rid.endsWith(JOB_END) ? rid.slice(0, -JOB_END.length) : undefined
+}
+
+/**
  * What one call did and cost, version 1: the same bytes stand in the hold, in the journal and in the queue, and the
  * payload hash of a settlement is taken over them. Every admitted call has one, failed ones with a charge of zero.
+ *
+ * A long job has two. Its `submit` has the quote as `holdMicro` and as `chargeMicro`, with `sellerNetMicro` and
+ * `feeMicro` zero, since nobody is paid yet, and `outcome` `succeeded`. Its `end` has {@link jobEndId} as `rid`, the
+ * quote as `holdMicro`, and the final charge with its split; it is captured with an amount of zero, because the money
+ * left the balance at the submit. A reader that knows only calls refuses both: one by its split, the other by its id.
  */
 export const UsageEventSchema = z.object({
   v: z.literal(1),
-  rid: z.string().length(26),
+  /** Absent in the event of an ordinary call. */
+  kind: z.enum(EVENT_KINDS).optional(),
+  /** Only in a submit. */
+  job: SubmittedJobSchema.optional(),
+  /** The request id, or that of a job's end. */
+  rid: z.string().regex(/^.{26}(\.end)?$/),
   /** Unix milliseconds of admission and of the end. */
   startedAt: z.number().int(),
   endedAt: z.number().int(),

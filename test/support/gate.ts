@@ -183,7 +183,7 @@ export function eventText(hold: Hold, chargeMicro: number, node: string): string
   const feeBps = keptBps(500)
   const { sellerNet, fee } = splitCharge(charge, feeBps)
   const now = Date.now()
-  const event: Record<keyof UsageEvent, unknown> = {
+  const event: Record<Exclude<keyof UsageEvent, 'kind' | 'job'>, unknown> = {
     v: 1,
     rid: hold.rid,
     startedAt: now - 100,

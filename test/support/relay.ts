@@ -1,51 +1,218 @@
 import type { Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 
+/** What a wire does to the bytes on it; each connection obeys at once, also one that stands already. */
+export type WireFault = {
+  /** Milliseconds that every byte takes, each way. */
+  readonly delayMs: number
+  /** The most that passes in a second, each way; undefined for as much as comes. */
+  readonly bytesPerSecond: number | undefined
+  /** Bytes of this direction are thrown away. */
+  readonly drops: 'nothing' | 'requests' | 'answers' | 'both'
+  /** New connections are accepted and lead nowhere. */
+  readonly isHalfOpen: boolean
+  /** New connections are refused by a reset. */
+  readonly refuses: boolean
+  /** A connection is cut once it has brought so many bytes of answers. */
+  readonly cutsAfterBytes: number | undefined
+}
+
+const SOUND: WireFault = {
+  delayMs: 0,
+  bytesPerSecond: undefined,
+  drops: 'nothing',
+  isHalfOpen: false,
+  refuses: false,
+  cutsAfterBytes: undefined,
+}
+/** What may wait in one direction of one connection before its source has to wait. */
+const MAX_QUEUED_BYTES = 1_048_576
+
 /** A wire between a client and a server that can be made to fail in the nasty ways. */
 export type Relay = {
   readonly url: string
+  readonly port: number
   /** From now on the server's answers are thrown away; what is sent still arrives. */
   dropAnswers(isDropping: boolean): void
+  /** Replaces the fault; what is not named is sound. */
+  fault(fault: Partial<WireFault>): void
+  /** Sound again, for new and standing connections; what was dropped stays dropped. */
+  pass(): void
+  /** Cuts the connection of the next request that contains the text, once the server has answered it: nobody is told. */
+  cutReplyTo(text: string): void
+  /** How many such cuts there were. */
+  cuts(): number
   /** Cuts every connection. */
   cut(): void
+  /** Cuts every connection by a reset. */
+  reset(): void
+  /** Leads new connections to another server and cuts the others. */
+  retarget(target: string): void
+  connections(): number
   close(): Promise<void>
 }
 
+type State = {
+  target: { host: string; port: number }
+  fault: WireFault
+  marks: string[]
+  cuts: number
+  readonly pairs: Set<Pair>
+}
+
+type Pair = { readonly client: Socket; readonly server: Socket; isMarked: boolean; answered: number }
+
 /** A relay on a loopback port to the host and port of a URL. */
 export async function startRelay(target: string): Promise<Relay> {
-  const { hostname, port, protocol } = new URL(target)
-  const sockets = new Set<Socket>()
-  let isDropping = false
-  const server = createServer((client) => {
-    const upstream = connect(Number(port), hostname)
-    for (const socket of [client, upstream]) {
-      sockets.add(socket)
-      socket.on('error', () => undefined)
-      socket.on('close', () => {
-        sockets.delete(socket)
-        client.destroy()
-        upstream.destroy()
-      })
-    }
-    client.on('data', (bytes) => upstream.write(bytes))
-    upstream.on('data', (bytes) => {
-      if (!isDropping) client.write(bytes)
-    })
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
+  const state: State = { target: addressOf(target), fault: SOUND, marks: [], cuts: 0, pairs: new Set() }
+  const listener = createServer((client) => accept(state, client))
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
+  const address = listener.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
   const cut = () => {
-    for (const socket of sockets) socket.destroy()
+    for (const pair of state.pairs) cutPair(pair)
   }
   return {
-    url: `${protocol}//127.0.0.1:${typeof address === 'object' ? address?.port : 0}`,
-    dropAnswers(dropping) {
-      isDropping = dropping
+    url: `${new URL(target).protocol}//127.0.0.1:${port}`,
+    port,
+    dropAnswers(isDropping) {
+      state.fault = { ...state.fault, drops: isDropping ? 'answers' : 'nothing' }
     },
+    fault(fault) {
+      state.fault = { ...SOUND, ...fault }
+    },
+    pass() {
+      state.fault = SOUND
+      state.marks = []
+    },
+    cutReplyTo: (text) => void state.marks.push(text),
+    cuts: () => state.cuts,
     cut,
+    reset() {
+      for (const { client, server } of state.pairs) {
+        client.resetAndDestroy()
+        server.resetAndDestroy()
+      }
+    },
+    retarget(next) {
+      state.target = addressOf(next)
+      cut()
+    },
+    connections: () => state.pairs.size,
     async close() {
       cut()
-      await new Promise((resolve) => server.close(resolve))
+      await new Promise((resolve) => listener.close(resolve))
     },
   }
+}
+
+function cutPair({ client, server }: Pair): void {
+  client.destroy()
+  server.destroy()
+}
+
+function addressOf(target: string): { host: string; port: number } {
+  const { hostname, port } = new URL(target)
+  return { host: hostname, port: Number(port) }
+}
+
+function accept(state: State, client: Socket): void {
+  client.on('error', () => undefined)
+  if (state.fault.refuses) {
+    client.resetAndDestroy()
+    return
+  }
+  const server = state.fault.isHalfOpen ? client : connect(state.target)
+  const pair: Pair = { client, server, isMarked: false, answered: 0 }
+  state.pairs.add(pair)
+  server.on('error', () => undefined)
+  for (const socket of [client, server]) {
+    socket.setNoDelay(true)
+    socket.on('close', (hadError) => {
+      state.pairs.delete(pair)
+      // What is still on its way arrives before the end does, unless the end is a break.
+      if (hadError) cutPair(pair)
+    })
+  }
+  if (server === client) {
+    client.resume()
+    return
+  }
+  carry(state, client, server, (bytes) => takeRequest(state, pair, bytes))
+  carry(state, server, client, (bytes) => takeAnswer(state, pair, bytes))
+}
+
+/** False when the bytes are not to be passed on. */
+function takeRequest(state: State, pair: Pair, bytes: Buffer): boolean {
+  if (state.marks.length > 0) {
+    const mark = state.marks.find((text) => bytes.includes(text))
+    if (mark !== undefined) {
+      state.marks.splice(state.marks.indexOf(mark), 1)
+      pair.isMarked = true
+    }
+  }
+  return state.fault.drops !== 'requests' && state.fault.drops !== 'both'
+}
+
+function takeAnswer(state: State, pair: Pair, bytes: Buffer): boolean {
+  if (pair.isMarked) {
+    state.cuts += 1
+    cutPair(pair)
+    return false
+  }
+  pair.answered += bytes.length
+  const { cutsAfterBytes, drops } = state.fault
+  if (cutsAfterBytes !== undefined && pair.answered >= cutsAfterBytes) {
+    cutPair(pair)
+    return false
+  }
+  return drops !== 'answers' && drops !== 'both'
+}
+
+/** Carries bytes one way, in order, each no earlier than the fault allows. */
+function carry(state: State, from: Socket, to: Socket, mayPass: (bytes: Buffer) => boolean): void {
+  const queue: { readonly bytes: Buffer; readonly due: number }[] = []
+  let queuedBytes = 0
+  let lastDue = 0
+  let timer: NodeJS.Timeout | undefined
+  let isOver = false
+
+  function send(bytes: Buffer): void {
+    if (!to.destroyed && !to.write(bytes)) {
+      from.pause()
+      to.once('drain', () => from.resume())
+    }
+  }
+
+  function flush(): void {
+    timer = undefined
+    const now = performance.now()
+    for (let head = queue[0]; head !== undefined && head.due <= now; head = queue[0]) {
+      queue.shift()
+      queuedBytes -= head.bytes.length
+      send(head.bytes)
+    }
+    const next = queue[0]
+    if (next !== undefined) timer = setTimeout(flush, Math.max(1, next.due - now))
+    else if (isOver) to.end()
+    if (queuedBytes < MAX_QUEUED_BYTES) from.resume()
+  }
+
+  from.on('data', (bytes: Buffer) => {
+    if (!mayPass(bytes)) return
+    const { delayMs, bytesPerSecond } = state.fault
+    if (queue.length === 0 && delayMs === 0 && bytesPerSecond === undefined) return send(bytes)
+    const now = performance.now()
+    const takesMs = bytesPerSecond === undefined ? 0 : (bytes.length / bytesPerSecond) * 1_000
+    lastDue = Math.max(now + delayMs, lastDue + takesMs)
+    queue.push({ bytes, due: lastDue })
+    queuedBytes += bytes.length
+    if (queuedBytes >= MAX_QUEUED_BYTES) from.pause()
+    timer ??= setTimeout(flush, lastDue - now)
+  })
+  from.on('close', () => {
+    isOver = true
+    if (queue.length === 0) to.end()
+  })
+  to.on('close', () => clearTimeout(timer))
 }

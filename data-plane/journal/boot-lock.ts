@@ -1,9 +1,8 @@
-import { mkdir, readdir, readFile, rename, stat, utimes, writeFile } from 'node:fs/promises'
-import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { MINUTE } from '#shared/clock.ts'
-import { syncDirectory } from './segments.ts'
+import type { JournalFiles } from './files.ts'
+import type { Processes } from './processes.ts'
 
 const LOCK_FILE = 'lock.json'
 const DRAFT = '.draft'
@@ -19,22 +18,29 @@ const Lock = z.object({
   member: z.string(),
 })
 
+/** Where the boots of a machine keep their directories, and what decides whose are left. */
+export type JournalRoot = {
+  readonly path: string
+  readonly files: JournalFiles
+  readonly processes: Processes
+}
+
 /** Makes the directory of this boot; it appears with its lock in it or not at all. */
-export async function createBootDirectory(root: string, boot: string, member: string): Promise<string> {
-  await mkdir(root, { recursive: true, mode: 0o700 })
-  const draft = join(root, `${boot}${DRAFT}`)
-  await mkdir(draft, { mode: 0o700 })
-  const lock = { pid: process.pid, startTicks: await startTicksOf(process.pid), host: hostname(), member }
-  await writeFile(join(draft, LOCK_FILE), JSON.stringify(lock), { mode: 0o600 })
-  const directory = join(root, boot)
-  await rename(draft, directory)
-  await syncDirectory(root)
+export async function createBootDirectory(root: JournalRoot, boot: string, member: string): Promise<string> {
+  const { path, files, processes } = root
+  await files.makeDirectory(path)
+  const draft = join(path, `${boot}${DRAFT}`)
+  await files.makeDirectory(draft)
+  await files.write(join(draft, LOCK_FILE), JSON.stringify({ ...(await processes.own()), member }))
+  const directory = join(path, boot)
+  await files.rename(draft, directory)
+  await files.syncDirectory(path)
   return directory
 }
 
-/** Shows other machines that the owner still lives. */
-export async function touchLock(directory: string, now: number): Promise<void> {
-  await utimes(join(directory, LOCK_FILE), now / 1000, now / 1000)
+/** Shows other machines that the owner still lives. Rejects when the directory is not the owner's any more. */
+export async function touchLock(files: JournalFiles, directory: string, now: number): Promise<void> {
+  await files.touch(join(directory, LOCK_FILE), now)
 }
 
 /** A directory taken over; `member` is whose it was, where its lock still tells. */
@@ -47,37 +53,39 @@ const ADOPTED = /^([0-9A-HJKMNP-TV-Z]{26})\.of-([0-9A-HJKMNP-TV-Z]{26})$/
  * Takes over every directory under `root` whose process is gone, by renaming it: of several that try, one succeeds.
  * What a process had taken over and did not finish is taken over again.
  */
-export async function adoptLeftDirectories(root: string, boot: string, now: number): Promise<LeftDirectory[]> {
-  const names = await readdir(root)
+export async function adoptLeftDirectories(root: JournalRoot, boot: string, now: number): Promise<LeftDirectory[]> {
+  const { path, files } = root
   const adopted: LeftDirectory[] = []
-  for (const name of names.sort()) {
+  for (const name of await files.list(path)) {
     const owner = ADOPTED.exec(name)?.[2] ?? name
     if (owner === boot || (!BOOT.test(name) && !ADOPTED.test(name))) continue
-    if (names.includes(owner) && (await isAlive(join(root, owner), now))) continue
+    // Asked of the disk and not of the list, in which an owner may be missing that came while it was made.
+    if (await isOwned(root, join(path, owner), now)) continue
     const original = name.slice(0, 26)
-    const target = join(root, `${original}.of-${boot}`)
+    const target = join(path, `${original}.of-${boot}`)
     try {
-      await rename(join(root, name), target)
-      adopted.push({ path: target, member: (await readLock(target))?.member })
+      await files.rename(join(path, name), target)
+      adopted.push({ path: target, member: (await readLock(files, target))?.member })
     } catch {
       // Another process was first.
     }
   }
-  await syncDirectory(root)
+  if (adopted.length > 0) await files.syncDirectory(path)
   return adopted
 }
 
-async function readLock(directory: string): Promise<z.infer<typeof Lock> | undefined> {
-  const text = await readFile(join(directory, LOCK_FILE), 'utf8').catch(() => undefined)
-  return text === undefined ? undefined : Lock.safeParse(readJson(text)).data
+async function readLock(files: JournalFiles, directory: string): Promise<z.infer<typeof Lock> | undefined> {
+  const bytes = await files.read(join(directory, LOCK_FILE))
+  return bytes && Lock.safeParse(readJson(bytes.toString('utf8'))).data
 }
 
-async function isAlive(directory: string, now: number): Promise<boolean> {
-  const lock = await readLock(directory)
+async function isOwned({ files, processes }: JournalRoot, directory: string, now: number): Promise<boolean> {
+  const lock = await readLock(files, directory)
   if (lock === undefined) return false
-  if (lock.host !== hostname()) return now - (await stat(join(directory, LOCK_FILE))).mtimeMs < FOREIGN_SILENCE_MS
-  if (!isRunning(lock.pid)) return false
-  return lock.startTicks === null || lock.startTicks === (await startTicksOf(lock.pid))
+  const isAlive = await processes.isAlive(lock)
+  if (isAlive !== undefined) return isAlive
+  const status = await files.status(join(directory, LOCK_FILE))
+  return status !== undefined && now - status.changedAt < FOREIGN_SILENCE_MS
 }
 
 function readJson(text: string): unknown {
@@ -86,19 +94,4 @@ function readJson(text: string): unknown {
   } catch {
     return undefined
   }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
-}
-
-/** Field 22 of /proc/{pid}/stat (proc(5)); the name in field 2 may hold spaces, so counting starts behind it. */
-async function startTicksOf(pid: number): Promise<string | null> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
-  return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null
 }

@@ -1,15 +1,18 @@
-import { readFile, rm } from 'node:fs/promises'
 import type { Journal } from '#data-plane/call.ts'
-import type { Clock } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { adoptLeftDirectories, createBootDirectory } from './boot-lock.ts'
+import type { JournalFiles } from './files.ts'
+import { diskFiles } from './files.ts'
+import type { Processes } from './processes.ts'
+import { kernelProcesses } from './processes.ts'
 import type { RecordType } from './record.ts'
-import { encodeRecord, MAX_PAYLOAD_CHARS, readSegment } from './record.ts'
+import { encodeRecord, MAX_PAYLOAD_CHARS } from './record.ts'
 import type { FullSegment } from './retention.ts'
 import { RETENTION_BYTES, RETENTION_MS, startUpkeep } from './retention.ts'
-import { listSegments } from './segments.ts'
+import { listSegments, readFrom } from './segments.ts'
 import { takeOver } from './take-over.ts'
 import type { Captured, Unposted } from './unposted.ts'
 import { createUnposted, identify } from './unposted.ts'
@@ -44,8 +47,11 @@ type Options = {
   readonly node: string
   /** ULID of this boot. */
   readonly boot: string
-  readonly clock: Clock
+  readonly clock: Time
   readonly log: Logger
+  /** The disk, and the processes that share it; those of this machine unless handed in. */
+  readonly files?: JournalFiles
+  readonly processes?: Processes
   /** Goes on in spite of a damaged record in the middle of what a dead process left. */
   readonly acceptsDamage?: boolean
   readonly segmentBytes?: number
@@ -60,27 +66,31 @@ type Options = {
  * Throws AppError when a damaged record lies where a death cannot have put it, unless `acceptsDamage`.
  */
 export async function openJournal(options: Options): Promise<OpenJournal> {
-  const { dir, node, boot, clock, log } = options
+  const { dir, node, boot, clock, log, files = diskFiles, processes = kernelProcesses } = options
+  const root = { path: dir, files, processes }
   const member = `${node}.${boot}`
-  const directory = await createBootDirectory(dir, boot, member)
+  const directory = await createBootDirectory(root, boot, member)
   const unposted = createUnposted()
   const full: FullSegment[] = []
   const numbering = { last: 0 }
   let isAdvancing = false
   const writer = await openWriter({
     directory,
+    clock,
+    files,
     log,
     segmentBytes: options.segmentBytes ?? SEGMENT_BYTES,
     onFull: (path) => full.push({ path, lastSeq: numbering.last, at: clock.now() }),
   })
   const { append, capture } = createAppender({ writer, unposted, numbering, log })
-  const adopted = await adoptLeftDirectories(dir, boot, clock.now())
+  const adopted = await adoptLeftDirectories(root, boot, clock.now())
   try {
-    for (const { path } of adopted) await takeOver(path, { capture, writer, log, acceptsDamage: options.acceptsDamage })
+    const ports = { files, capture, writer, log, acceptsDamage: options.acceptsDamage }
+    for (const { path } of adopted) await takeOver(path, ports)
   } catch (error) {
     // Without its owner's directory, what was taken over is free for the next start.
     await writer.close()
-    await rm(directory, { recursive: true, force: true })
+    await files.remove(directory)
     throw error
   }
   const stopUpkeep = startUpkeep({
@@ -93,6 +103,7 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
       retentionBytes: options.retentionBytes ?? RETENTION_BYTES,
     },
     clock,
+    files,
     log,
   })
   return {
@@ -106,7 +117,7 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
     unpostedCount: () => unposted.size(),
     member,
     inherited: adopted.flatMap((left) => (left.member === undefined ? [] : [left.member])),
-    unposted: () => readUnposted({ directory, writer, unposted, full }),
+    unposted: () => readUnposted({ files, directory, writer, unposted, full }),
     async advance(check) {
       if (isAdvancing) return
       isAdvancing = true
@@ -154,20 +165,21 @@ function createAppender({ writer, unposted, numbering, log }: Parts) {
 }
 
 type Reading = {
+  readonly files: JournalFiles
   readonly directory: string
   readonly writer: JournalWriter
   readonly unposted: Unposted
   readonly full: readonly FullSegment[]
 }
 
-async function* readUnposted({ directory, writer, unposted, full }: Reading): AsyncGenerator<string> {
+async function* readUnposted({ files, directory, writer, unposted, full }: Reading): AsyncGenerator<string> {
   await writer.written()
   const first = unposted.firstCapture()
   if (first === undefined) return
   const passed = new Set(full.filter((segment) => segment.lastSeq < first).map((segment) => segment.path))
-  for (const path of await listSegments(directory)) {
+  for (const path of await listSegments(files, directory)) {
     if (passed.has(path)) continue
-    for (const record of readSegment(await readFile(path)).records) {
+    for (const record of (await readFrom(files, path)).records) {
       if (record.type === 'C' && unposted.has(record.seq)) yield record.payload
     }
   }

@@ -1,10 +1,10 @@
-import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Clock } from '#shared/clock.ts'
+import type { Cancel, Time } from '#shared/clock.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { touchLock } from './boot-lock.ts'
+import type { JournalFiles } from './files.ts'
 import { FINISHED_FILE } from './take-over.ts'
 
 /** Posted segments are kept for a Postgres that went back in time. */
@@ -25,46 +25,48 @@ type Upkeep = {
   /** The lowest sequence number that a start after a kill would need. */
   firstNeeded(): number
   readonly limits: Limits
-  readonly clock: Clock
+  readonly clock: Time
+  readonly files: JournalFiles
   readonly log: Logger
 }
 
 /** Shows that the owner lives and removes what nobody needs, once a minute; the answer ends it. */
-export function startUpkeep({ directory, full, adopted, firstNeeded, limits, clock, log }: Upkeep): () => void {
+export function startUpkeep(upkeep: Upkeep): Cancel {
+  const { directory, full, adopted, firstNeeded, limits, clock, files, log } = upkeep
   const kept = [...adopted]
-  const timer = setInterval(() => {
+  return clock.every(UPKEEP_INTERVAL_MS, () => {
     Promise.all([
-      touchLock(directory, clock.now()),
-      prune(full, firstNeeded(), limits, clock.now()),
-      removeFinished(kept, limits.retentionMs, clock.now()),
+      touchLock(files, directory, clock.now()),
+      prune(files, full, firstNeeded(), { ...limits, now: clock.now() }),
+      removeFinished(files, kept, clock.now() - limits.retentionMs),
     ]).catch((error: unknown) => log.warn({ cause: describeCause(error) }, 'upkeep of the journal failed'))
-  }, UPKEEP_INTERVAL_MS)
-  timer.unref()
-  return () => clearInterval(timer)
+  })
 }
 
 /** Removes full segments that nobody needs: old enough, or the oldest of too many. */
-async function prune(full: FullSegment[], firstNeeded: number, limits: Limits, now: number): Promise<void> {
-  const sizes = await Promise.all(full.map(async ({ path }) => (await stat(path)).size))
+async function prune(
+  files: JournalFiles,
+  full: FullSegment[],
+  firstNeeded: number,
+  { retentionMs, retentionBytes, now }: Limits & { now: number },
+): Promise<void> {
+  const sizes = await Promise.all(full.map(async ({ path }) => (await files.status(path))?.bytes ?? 0))
   let kept = sizes.reduce((total, size) => total + size, 0)
   while (full.length > 0) {
     const [oldest] = full
     if (!oldest || oldest.lastSeq >= firstNeeded) return
-    if (now - oldest.at < limits.retentionMs && kept <= limits.retentionBytes) return
-    await rm(oldest.path, { force: true })
+    if (now - oldest.at < retentionMs && kept <= retentionBytes) return
+    await files.remove(oldest.path)
     kept -= sizes.shift() ?? 0
     full.shift()
   }
 }
 
-async function removeFinished(kept: string[], retentionMs: number, now: number): Promise<void> {
+async function removeFinished(files: JournalFiles, kept: string[], before: number): Promise<void> {
   for (const left of [...kept]) {
-    const age = await stat(join(left, FINISHED_FILE)).then(
-      (file) => now - file.mtimeMs,
-      () => 0,
-    )
-    if (age < retentionMs) continue
-    await rm(left, { recursive: true, force: true })
+    const finished = await files.status(join(left, FINISHED_FILE))
+    if (finished === undefined || finished.changedAt > before) continue
+    await files.remove(left)
     kept.splice(kept.indexOf(left), 1)
   }
 }

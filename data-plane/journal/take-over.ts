@@ -1,6 +1,6 @@
-import { stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Logger } from '#shared/logger.ts'
+import type { JournalFiles } from './files.ts'
 import { readDirectory } from './segments.ts'
 import { identify } from './unposted.ts'
 import type { JournalWriter } from './writer.ts'
@@ -9,6 +9,7 @@ import type { JournalWriter } from './writer.ts'
 export const FINISHED_FILE = 'finished'
 
 type TakeOver = {
+  readonly files: JournalFiles
   capture(event: string): void
   readonly writer: JournalWriter
   readonly log: Logger
@@ -19,13 +20,14 @@ type TakeOver = {
  * Captures again, in the own journal, what a dead process had captured and nobody posted, and captures what it left
  * running as of its last progress, which favours the buyer.
  */
-export async function takeOver(left: string, { capture, writer, log, acceptsDamage }: TakeOver): Promise<void> {
+export async function takeOver(left: string, ports: TakeOver): Promise<void> {
+  const { files, capture, writer, log, acceptsDamage } = ports
   const finished = join(left, FINISHED_FILE)
-  if (await exists(finished)) return
+  if ((await files.status(finished)) !== undefined) return
   const captures = new Map<string, { readonly seq: number; readonly event: string }>()
   const running = new Map<string, string>()
   let posted = 0
-  for await (const { type, seq, payload } of readDirectory(left, acceptsDamage ?? false)) {
+  for await (const { type, seq, payload } of readDirectory(files, left, acceptsDamage ?? false)) {
     if (type === 'K') posted = Math.max(posted, Number(payload))
     const rid = type === 'P' || type === 'C' ? identify(payload)?.rid : undefined
     if (rid === undefined) continue
@@ -39,13 +41,6 @@ export async function takeOver(left: string, { capture, writer, log, acceptsDama
   for (const { event } of unposted) capture(event)
   for (const event of running.values()) capture(event)
   await writer.sync()
-  await writeFile(finished, '')
+  await files.write(finished, '')
   log.info({ captures: unposted.length, running: running.size }, 'took over the journal of a dead process')
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
 }

@@ -1,12 +1,12 @@
-import type { FileHandle } from 'node:fs/promises'
-import { open } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError, describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
+import type { JournalFile, JournalFiles } from './files.ts'
 import { encodeRecord, encodeSegmentHead } from './record.ts'
-import { segmentName, syncDirectory } from './segments.ts'
+import { segmentName } from './segments.ts'
 
 export const SEGMENT_BYTES = 64 * 1024 * 1024
 /** Records that wait for the disk; past it the journal counts as not writable. */
@@ -19,10 +19,12 @@ const RECOVERY_PAUSE_MS = 1 * SECOND
 const SYNC_WAIT_MS = 10 * SECOND
 
 type Waiter = { readonly count: number; resolve(): void }
-type Segment = { readonly handle: FileHandle; readonly path: string; bytes: number }
+type Segment = { readonly file: JournalFile; readonly path: string; bytes: number }
 
 type Options = {
   readonly directory: string
+  readonly clock: Time
+  readonly files: JournalFiles
   readonly log: Logger
   readonly segmentBytes: number
   /** Told of a segment that is full: nothing is added to it any more. */
@@ -67,7 +69,7 @@ type State = {
 
 export async function openWriter(options: Options): Promise<JournalWriter> {
   const state: State = {
-    segment: await openSegment(options.directory, 1),
+    segment: await openSegment(options, 1),
     begun: 1,
     failed: [],
     pending: [],
@@ -84,8 +86,7 @@ export async function openWriter(options: Options): Promise<JournalWriter> {
     syncWaiters: [],
   }
   let isDue = false
-  const background = setInterval(() => void syncNow(state, options), BACKGROUND_SYNC_MS)
-  background.unref()
+  const stopBackground = options.clock.every(BACKGROUND_SYNC_MS, () => void syncNow(state, options))
 
   return {
     append(bytes) {
@@ -94,42 +95,42 @@ export async function openWriter(options: Options): Promise<JournalWriter> {
       state.appended += 1
       if (isDue) return
       isDue = true
-      setTimeout(() => {
+      options.clock.after(GATHER_MS, () => {
         isDue = false
         void writeNow(state, options)
-      }, GATHER_MS)
+      })
     },
     written() {
       if (state.written >= state.appended) return Promise.resolve()
-      const done = wait(state.writeWaiters, state.appended)
+      const done = wait(options.clock, state.writeWaiters, state.appended)
       void writeNow(state, options)
       return done
     },
     async sync() {
       if (state.synced >= state.appended) return
-      const done = wait(state.syncWaiters, state.appended)
+      const done = wait(options.clock, state.syncWaiters, state.appended)
       await writeNow(state, options)
       void syncNow(state, options)
       await done
     },
     isWritable: () => !state.isBroken && !state.isClosed && state.pendingBytes < MAX_PENDING_BYTES,
     async close() {
-      clearInterval(background)
+      stopBackground()
       await writeNow(state, options)
       await syncNow(state, options)
       state.isClosed = true
-      await state.segment.handle.close().catch(() => undefined)
+      await state.segment.file.close().catch(() => undefined)
     },
   }
 }
 
-function wait(waiters: Waiter[], count: number): Promise<void> {
+function wait(clock: Time, waiters: Waiter[], count: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const deadline = setTimeout(() => reject(new AppError('service_unavailable')), SYNC_WAIT_MS)
+    const cancel = clock.after(SYNC_WAIT_MS, () => reject(new AppError('service_unavailable')))
     waiters.push({
       count,
       resolve() {
-        clearTimeout(deadline)
+        cancel()
         resolve()
       },
     })
@@ -152,7 +153,6 @@ function writeNow(state: State, options: Options): Promise<void> {
 async function writeAll(state: State, options: Options): Promise<void> {
   while (state.pending.length > 0 && !state.isBroken && !state.isClosed) {
     const buffers = state.pending
-    const bytes = state.pendingBytes
     state.pending = []
     state.pendingBytes = 0
     state.unsynced.push(...buffers)
@@ -164,7 +164,6 @@ async function writeAll(state: State, options: Options): Promise<void> {
     }
     crashPoint('after_C_write_before_fsync')
     state.written += buffers.length
-    state.segment.bytes += bytes
     state.writeWaiters = release(state.writeWaiters, state.written)
     if (state.segment.bytes >= options.segmentBytes) await rotate(state, options)
     // A caller that waits for the disk may have come while this write ran.
@@ -174,8 +173,8 @@ async function writeAll(state: State, options: Options): Promise<void> {
 
 async function writeFully(segment: Segment, buffers: readonly Buffer[]): Promise<void> {
   const all = buffers.length === 1 && buffers[0] ? buffers[0] : Buffer.concat(buffers)
-  let done = 0
-  while (done < all.length) done += (await segment.handle.write(all, done)).bytesWritten
+  await segment.file.write(all, segment.bytes)
+  segment.bytes += all.length
 }
 
 /** One fdatasync at a time; a caller that came during one is served by the next. */
@@ -190,7 +189,7 @@ async function syncAll(state: State, options: Options): Promise<void> {
   while (state.synced < state.written && !state.isBroken && !state.isClosed) {
     const reached = state.written
     try {
-      await state.segment.handle.datasync()
+      await state.segment.file.datasync()
     } catch (error) {
       giveUp(state, options, error)
       return
@@ -210,7 +209,7 @@ async function rotate(state: State, options: Options): Promise<void> {
     const old = state.segment
     state.segment = await beginSegment(state, options)
     options.onFull(old.path)
-    await old.handle.close()
+    await old.file.close()
   } catch (error) {
     giveUp(state, options, error)
   }
@@ -231,10 +230,10 @@ function giveUp(state: State, options: Options, error: unknown): void {
       await writeNow(state, options)
     } catch (again) {
       options.log.error({ cause: describeCause(again) }, 'the journal still cannot be written')
-      setTimeout(() => void recover(), RECOVERY_PAUSE_MS).unref()
+      options.clock.after(RECOVERY_PAUSE_MS, () => void recover())
     }
   }
-  setTimeout(() => void recover(), RECOVERY_PAUSE_MS).unref()
+  options.clock.after(RECOVERY_PAUSE_MS, () => void recover())
 }
 
 async function recoverInto(state: State, options: Options): Promise<void> {
@@ -245,15 +244,15 @@ async function recoverInto(state: State, options: Options): Promise<void> {
   const again = [...state.unsynced]
   try {
     await writeFully(segment, [marker, ...again])
-    await segment.handle.datasync()
+    await segment.file.datasync()
   } catch (error) {
     state.failed.push(basename(segment.path))
-    await segment.handle.close().catch(() => undefined)
+    await segment.file.close().catch(() => undefined)
     throw error
   }
   state.failed = []
   options.onFull(state.segment.path)
-  await state.segment.handle.close().catch(() => undefined)
+  await state.segment.file.close().catch(() => undefined)
   state.segment = segment
   state.unsynced.splice(0, again.length)
   state.written = state.synced + again.length
@@ -267,23 +266,23 @@ async function recoverInto(state: State, options: Options): Promise<void> {
 async function beginSegment(state: State, options: Options): Promise<Segment> {
   state.begun += 1
   try {
-    return await openSegment(options.directory, state.begun)
+    return await openSegment(options, state.begun)
   } catch (error) {
     state.failed.push(segmentName(state.begun))
     throw error
   }
 }
 
-async function openSegment(directory: string, ordinal: number): Promise<Segment> {
+async function openSegment({ directory, files }: Options, ordinal: number): Promise<Segment> {
   const path = join(directory, segmentName(ordinal))
-  const handle = await open(path, 'ax', 0o600)
+  const file = await files.create(path)
   const head = encodeSegmentHead(ordinal)
   try {
-    await handle.write(head)
-    await syncDirectory(directory)
+    await file.write(head, 0)
+    await files.syncDirectory(directory)
   } catch (error) {
-    await handle.close().catch(() => undefined)
+    await file.close().catch(() => undefined)
     throw error
   }
-  return { handle, path, bytes: head.length }
+  return { file, path, bytes: head.length }
 }

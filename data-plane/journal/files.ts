@@ -1,0 +1,91 @@
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
+
+/** An open segment. Its methods reject as the system call does, and after a rejection only `close` is called. */
+export type JournalFile = {
+  /** Puts all of the bytes at this place of the file, which grows where that is beyond its end. */
+  write(bytes: Uint8Array, at: number): Promise<void>
+  /** Resolves when all that was written, and the length of the file, is on the disk (fdatasync(2)). */
+  datasync(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * All of a disk that the journal touches. What was written survives the process; only what was synced survives the
+ * machine, and a new or renamed name only after a sync of its directory.
+ */
+export type JournalFiles = {
+  /** Makes a directory, and those above it; fine when it is there. */
+  makeDirectory(path: string): Promise<void>
+  /** Opens a new file; rejects when there is one of that name. */
+  create(path: string): Promise<JournalFile>
+  /** Writes a small file at once. */
+  write(path: string, text: string): Promise<void>
+  /** The bytes of a file; undefined when there is none. */
+  read(path: string): Promise<Buffer | undefined>
+  /** Names in a directory, sorted. */
+  list(directory: string): Promise<string[]>
+  /** Moves a file or directory; of several that move one to different names, one succeeds and the others reject. */
+  rename(from: string, to: string): Promise<void>
+  /** Removes a file, or a directory with all in it; fine when there is none. */
+  remove(path: string): Promise<void>
+  /** Size and the time of the last change, in Unix milliseconds; undefined when there is nothing. */
+  status(path: string): Promise<{ readonly bytes: number; readonly changedAt: number } | undefined>
+  /** Sets the time of the last change, in Unix milliseconds; rejects when there is nothing. */
+  touch(path: string, at: number): Promise<void>
+  /** Makes the names in a directory last. */
+  syncDirectory(path: string): Promise<void>
+}
+
+/** The disk of this machine. Only the user of the process may read what it makes. */
+export const diskFiles: JournalFiles = {
+  async makeDirectory(path) {
+    await mkdir(path, { recursive: true, mode: 0o700 })
+  },
+  create,
+  write: (path, text) => writeFile(path, text, { mode: 0o600 }),
+  read: (path) => orMissing(readFile(path)),
+  list: async (directory) => (await readdir(directory)).sort(),
+  rename,
+  remove: (path) => rm(path, { recursive: true, force: true }),
+  async status(path) {
+    const found = await orMissing(stat(path))
+    return found && { bytes: found.size, changedAt: found.mtimeMs }
+  },
+  touch: (path, at) => utimes(path, at / 1_000, at / 1_000),
+  async syncDirectory(path) {
+    const handle = await open(path, 'r')
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  },
+}
+
+async function create(path: string): Promise<JournalFile> {
+  const handle = await open(path, 'wx', 0o600)
+  return {
+    async write(bytes, at) {
+      let done = 0
+      while (done < bytes.length) {
+        done += (await handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten
+      }
+    },
+    datasync: () => handle.datasync(),
+    close: () => handle.close(),
+  }
+}
+
+async function orMissing<Found>(found: Promise<Found>): Promise<Found | undefined> {
+  try {
+    return await found
+  } catch (error) {
+    if (isMissing(error)) return undefined
+    throw error
+  }
+}
+
+/** True for the error of a name that leads nowhere. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}

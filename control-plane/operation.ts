@@ -17,6 +17,7 @@ import { isTransient } from './db/database.ts'
 import { claimIdempotencyKey, deleteIdempotencyKey, finishIdempotencyKey } from './db/idempotency.ts'
 import type { Gate } from './ports/gate.ts'
 import type { Limiter, LimitState } from './ports/limiter.ts'
+import type { MoneyLedger } from './ports/money-ledger.ts'
 import type { OfferState } from './ports/offer-state.ts'
 import type { Probe } from './ports/probe.ts'
 import type { Publisher } from './ports/publisher.ts'
@@ -43,6 +44,8 @@ export type LimitKind = 'read' | 'write' | 'probe' | 'challenge'
 /** What every operation may use. */
 export type Ctx = {
   readonly db: Database
+  /** The same database, as far as money goes. */
+  readonly ledger: MoneyLedger
   readonly clock: Time
   readonly ids: Ids
   readonly gate: Gate

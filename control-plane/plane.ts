@@ -7,6 +7,7 @@ import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import type { Config } from './config.ts'
 import { createDatabase } from './db/database.ts'
+import { createMoneyLedger } from './db/money-ledger.ts'
 import type { Ctx, RateLimits, Settings } from './operation.ts'
 import { createProviderProbe } from './ports/provider-probe.ts'
 import { createRedisGate } from './ports/redis-gate.ts'
@@ -52,7 +53,7 @@ export type ControlPlane = WorkerPlane & {
 }
 
 /** Parts that tests and the development network replace. */
-export type Overrides = Partial<Omit<Ctx, 'settings' | 'db'>> & { readonly settings?: Partial<Settings> }
+export type Overrides = Partial<Omit<Ctx, 'settings' | 'db' | 'ledger'>> & { readonly settings?: Partial<Settings> }
 
 /** Puts the control plane together. Nothing of it needs Postgres or Redis to be there yet. */
 export function createControlPlane(config: Config, overrides: Overrides = {}): ControlPlane {
@@ -65,6 +66,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
   const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams })
   const ctx: Ctx = {
     db,
+    ledger: createMoneyLedger(db),
     clock,
     log,
     ids: overrides.ids ?? createIds(clock),

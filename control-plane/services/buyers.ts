@@ -23,12 +23,12 @@ export type CreditBalance = { readonly creditBalanceUsdc: string; readonly heldU
  * Spendable is posted − held − unposted as the gate has it. While the gate is away or has not been told of the account,
  * the ledger's balance stands in, which does not know of calls in flight.
  */
-async function readCredit(ctx: Pick<Ctx, 'db' | 'gate' | 'log'>, account: AccountId): Promise<CreditBalance> {
+async function readCredit(ctx: Pick<Ctx, 'ledger' | 'gate' | 'log'>, account: AccountId): Promise<CreditBalance> {
   const inGate = await ctx.gate.spendable(account).catch((error: unknown) => {
     ctx.log.debug({ err: error }, 'a balance is answered from the ledger')
     return undefined
   })
-  if (inGate === undefined) return written(await findBalance(ctx.db, account), ZERO)
+  if (inGate === undefined) return written(await findBalance(ctx.ledger, account), ZERO)
   const taken = add(inGate.heldMicro, inGate.unpostedMicro)
   return written(subtractToZero(inGate.postedMicro, taken), inGate.heldMicro)
 }

@@ -6,22 +6,13 @@ import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { microUsd, ZERO } from '#shared/money.ts'
 import type { Balance } from '../db/accounts.ts'
-import { listFundedAccounts } from '../db/accounts.ts'
-import type { Database } from '../db/database.ts'
 import type { MoneySnapshot, UseTotal } from '../db/money-epoch.ts'
-import {
-  insertNewNodes,
-  listMembers,
-  markHarvested,
-  raiseMoneyEpoch,
-  readMoneyEpoch,
-  readMoneySnapshot,
-} from '../db/money-epoch.ts'
 import type { PostedChange } from '../ports/gate.ts'
 import type { GateKeeper, GateView } from '../ports/gate-keeper.ts'
+import type { MoneyLedger } from '../ports/money-ledger.ts'
 
 export type RebuildCtx = {
-  readonly db: Database
+  readonly ledger: MoneyLedger
   readonly keeper: GateKeeper
   readonly clock: Time
   readonly log: Logger
@@ -62,18 +53,18 @@ export function reasonToRebuild(
  * Redis or Postgres fails or a newer epoch appears; then it is to be called again, and begins anew.
  */
 export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<number> {
-  const { db, keeper, clock, log } = ctx
+  const { ledger, keeper, clock, log } = ctx
   const startedAt = clock.monotonic()
-  const epoch = await raiseMoneyEpoch(db, view.epoch?.epoch ?? 0)
+  const epoch = await ledger.raiseEpoch(view.epoch?.epoch ?? 0)
   await keeper.raise(epoch, view.epoch)
   await keeper.load(epoch)
-  await insertNewNodes(db, nodesHere(view))
-  const snapshot = await readMoneySnapshot(db, view.now, ACCOUNTS_BEFORE_OPENING)
+  await ledger.insertNewNodes(nodesHere(view))
+  const snapshot = await ledger.readSnapshot(view.now, ACCOUNTS_BEFORE_OPENING)
   await seedSnapshot(keeper, epoch, snapshot)
   const harvested = await harvest(ctx, epoch)
   await keeper.startRegistering(epoch)
   const missing = await waitForMembers(ctx, epoch, view.runId)
-  await keeper.admit(await listMembers(db))
+  await keeper.admit(await ledger.listMembers())
   await keeper.open(epoch)
   const tookMs = Math.round(clock.monotonic() - startedAt)
   log.info({ epoch, accounts: snapshot.balances.length, harvested, missing, tookMs }, 'the gate is open')
@@ -107,8 +98,8 @@ export function toChange({ account, balance, version }: Balance): PostedChange {
   return { account, balanceMicro: balance < 0n ? ZERO : microUsd(balance), version }
 }
 
-async function harvest({ db, keeper }: RebuildCtx, epoch: number): Promise<number> {
-  const { harvested } = await readMoneyEpoch(db)
+async function harvest({ ledger, keeper }: RebuildCtx, epoch: number): Promise<number> {
+  const { harvested } = await ledger.readEpoch()
   let count = 0
   for (let older = Math.max(harvested + 1, epoch - MAX_OLDER_EPOCHS); older < epoch; older++) {
     count += await keeper.harvest(epoch, older)
@@ -120,9 +111,9 @@ async function harvest({ db, keeper }: RebuildCtx, epoch: number): Promise<numbe
  * Waits until every member has brought in what it has, but only so long; answers those that did not. Throws when the
  * server lost its memory again meanwhile.
  */
-async function waitForMembers({ db, keeper, clock }: RebuildCtx, epoch: number, runId: string): Promise<string[]> {
+async function waitForMembers({ ledger, keeper, clock }: RebuildCtx, epoch: number, runId: string): Promise<string[]> {
   const deadline = clock.monotonic() + READY_WAIT_MS
-  const members = await listMembers(db)
+  const members = await ledger.listMembers()
   for (;;) {
     const [ready, view] = await Promise.all([keeper.ready(epoch), keeper.view()])
     if (view.doubted === epoch || view.runId !== runId) {
@@ -136,9 +127,9 @@ async function waitForMembers({ db, keeper, clock }: RebuildCtx, epoch: number, 
 }
 
 /** What follows an opening at once: the older epochs are done with, and the caller sweeps and confirms. */
-export async function finishRebuild({ db, log, afterOpen }: RebuildCtx, epoch: number): Promise<void> {
+export async function finishRebuild({ ledger, log, afterOpen }: RebuildCtx, epoch: number): Promise<void> {
   // The epoch's own captures are still to be posted: only what lies before it is done with.
-  await markHarvested(db, epoch - 1)
+  await ledger.markHarvested(epoch - 1)
   await afterOpen?.().catch((error: unknown) => log.warn({ err: error }, 'what follows a rebuild failed'))
 }
 
@@ -146,8 +137,12 @@ export async function finishRebuild({ db, log, afterOpen }: RebuildCtx, epoch: n
  * Seeds one page of funded accounts with ids after `after` and answers the last of them, undefined at the end. All are
  * seeded in the end, so that a later outage of the control plane finds none missing.
  */
-export async function seedPage({ db, keeper }: RebuildCtx, epoch: number, after: string): Promise<string | undefined> {
-  const page = await listFundedAccounts(db, after, SEED_PAGE)
+export async function seedPage(
+  { ledger, keeper }: RebuildCtx,
+  epoch: number,
+  after: string,
+): Promise<string | undefined> {
+  const page = await ledger.listFundedAccounts(after, SEED_PAGE)
   await keeper.seed(epoch, page.map(toChange))
   return page.at(-1)?.account
 }

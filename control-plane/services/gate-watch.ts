@@ -1,14 +1,4 @@
 import { SECOND } from '#shared/clock.ts'
-import { findBalances } from '../db/accounts.ts'
-import type { Database } from '../db/database.ts'
-import {
-  listMembers,
-  markNodesSeen,
-  readMoneyEpoch,
-  releaseRebuildLock,
-  retireNodes,
-  tryRebuildLock,
-} from '../db/money-epoch.ts'
 import type { Gate } from '../ports/gate.ts'
 import type { GateKeeper, GateView } from '../ports/gate-keeper.ts'
 import type { RebuildCtx } from './gate-rebuild.ts'
@@ -23,19 +13,12 @@ const MEMBERS_INTERVAL_MS = 10 * SECOND
 
 /**
  * Watches the gate and rebuilds it whenever it cannot be trusted, until the signal. Of all processes that run this, the
- * one that holds an advisory lock works; the others wait for its connection to end.
+ * one that leads works; the others wait for it to end.
  */
 export async function watchGate(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      await ctx.db.connection().execute(async (connection) => {
-        if (!(await tryRebuildLock(connection))) return
-        try {
-          await lead({ ...ctx, db: connection }, signal)
-        } finally {
-          await releaseRebuildLock(connection)
-        }
-      })
+      await ctx.ledger.lead((ledger) => lead({ ...ctx, ledger }, signal))
     } catch (error) {
       ctx.log.warn({ err: error }, 'watching the gate failed')
     }
@@ -55,7 +38,7 @@ type Memory = {
   seededTo: string | undefined
 }
 
-/** Works as the rebuilder until the lock's connection fails, which throws. */
+/** Works as the rebuilder until the right to lead is lost, which throws. */
 async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
   const memory: Memory = {
     runId: undefined,
@@ -66,8 +49,8 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
     seededTo: undefined,
   }
   while (!signal.aborted) {
-    // Asked on the connection that holds the lock: when that is gone, so is the right to rebuild.
-    const { epoch } = await readMoneyEpoch(ctx.db)
+    // Asked of the ledger that leads: when that answers no more, the right to rebuild is gone.
+    const { epoch } = await ctx.ledger.readEpoch()
     try {
       await look(ctx, memory, epoch)
       await ctx.clock.sleep(memory.seededTo === undefined ? LOOK_MS : 0, signal)
@@ -95,10 +78,10 @@ async function look(ctx: RebuildCtx, memory: Memory, newestEpoch: number): Promi
 }
 
 /** Puts new nodes on record and lets them in, takes those off that left, and notes which are seen to live. */
-async function keepMembers({ db, keeper, clock }: RebuildCtx, memory: Memory, view: GateView): Promise<void> {
+async function keepMembers({ ledger, keeper, clock }: RebuildCtx, memory: Memory, view: GateView): Promise<void> {
   const left = [...view.nodes].filter(([, at]) => at < 0).map(([node]) => node)
   if (left.length > 0) {
-    await retireNodes(db, left)
+    await ledger.retireNodes(left)
     await keeper.dismiss(left)
     for (const node of left) {
       memory.admitted.delete(node)
@@ -114,9 +97,9 @@ async function keepMembers({ db, keeper, clock }: RebuildCtx, memory: Memory, vi
   const isNew = living.some((node) => !memory.admitted.has(node))
   if (!isNew && clock.monotonic() - memory.writtenAt < MEMBERS_INTERVAL_MS) return
   const seen = [...memory.living]
-  await markNodesSeen(db, seen)
+  await ledger.markNodesSeen(seen)
   await keeper.admit(seen)
-  const members = new Set(await listMembers(db))
+  const members = new Set(await ledger.listMembers())
   await keeper.dismiss(nodesHere(view).filter((node) => !members.has(node)))
   for (const node of seen) memory.admitted.add(node)
   memory.living.clear()
@@ -124,7 +107,7 @@ async function keepMembers({ db, keeper, clock }: RebuildCtx, memory: Memory, vi
 }
 
 export type SeedCtx = {
-  readonly db: Database
+  readonly ledger: RebuildCtx['ledger']
   readonly gate: Gate
   readonly keeper: Pick<GateKeeper, 'takeSeedRequests'>
   readonly clock: RebuildCtx['clock']
@@ -136,14 +119,14 @@ const REQUEST_WAIT_MS = 1 * SECOND
 
 /** Seeds the accounts that nodes ask for, until the signal. Any number of processes may run it. */
 export async function answerSeedRequests(
-  { db, gate, keeper, clock, log }: SeedCtx,
+  { ledger, gate, keeper, clock, log }: SeedCtx,
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       const accounts = await keeper.takeSeedRequests(REQUESTS_AT_ONCE, REQUEST_WAIT_MS)
       if (accounts.length === 0) continue
-      const balances = await findBalances(db, [...new Set(accounts)])
+      const balances = await ledger.findBalances([...new Set(accounts)])
       await gate.seed(balances.map(toChange))
     } catch (error) {
       if (signal.aborted) return

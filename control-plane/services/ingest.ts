@@ -1,23 +1,18 @@
-import type { Time } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { Balance } from '../db/accounts.ts'
-import { deleteAccountChanges, findBalances, findKinds, lockAccounts } from '../db/accounts.ts'
-import type { Trx } from '../db/database.ts'
-import { isTransient, refusalOf, transact } from '../db/database.ts'
-import { insertEntries, insertTransactions, moveBalances } from '../db/ledger.ts'
 import type { Poison } from '../db/settlements.ts'
-import { findSettled, insertConflicts, insertPoison, insertSettlements } from '../db/settlements.ts'
 import type { Ctx } from '../operation.ts'
 import type { PostedChange } from '../ports/gate.ts'
+import type { MoneyTransaction } from '../ports/money-ledger.ts'
 import { splitCharges } from './charge-entries.ts'
 import { lookupOfEvent } from './lookup.ts'
 import type { ReadEvent } from './usage-reading.ts'
 import { brokenAccount, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
 
-export type IngestCtx = Pick<Ctx, 'db' | 'gate' | 'clock' | 'log'>
+export type IngestCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'>
 
 /** Events to post, as the bytes that were captured, and where they came from, for what is set aside. */
 export type Batch = { readonly events: readonly string[]; readonly source: string }
@@ -52,7 +47,7 @@ export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostRepor
   readable.sort((left, right) => (left.event.rid < right.event.rid ? -1 : 1))
   const events = await withoutStrangers(ctx, batch, readable, poison)
   const booked = await bookApart(ctx, batch, events, poison)
-  await withRetries(ctx.clock, () => insertPoison(ctx.db, poison))
+  await withRetries(ctx, () => ctx.ledger.insertPoison(poison))
   if (poison.length > 0) {
     const reasons = poison.map((row) => ({ rid: row.rid, reason: row.reason, detail: row.detail }))
     ctx.log.error({ source: batch.source, reasons }, 'usage events were set aside')
@@ -68,7 +63,7 @@ export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Pr
     const rid = isPoison(read) ? read.rid : read.event.rid
     return poisonOf({ text, payloadHash: read.payloadHash }, { rid, reason, detail: '', source: batch.source })
   })
-  await withRetries(ctx.clock, () => insertPoison(ctx.db, poison))
+  await withRetries(ctx, () => ctx.ledger.insertPoison(poison))
   ctx.log.error({ source: batch.source, reason, events: poison.length }, 'usage events were set aside')
 }
 
@@ -85,7 +80,7 @@ async function withoutStrangers(
   poison: Poison[],
 ): Promise<ReadEvent[]> {
   const named = new Set(events.flatMap(({ event }) => [event.account, event.sellerAccount ?? event.account]))
-  const kinds = await withRetries(ctx.clock, () => findKinds(ctx.db, [...named]))
+  const kinds = await withRetries(ctx, () => ctx.ledger.findKinds([...named]))
   return events.filter((read) => {
     const broken = brokenAccount(read.event, kinds)
     if (broken !== undefined) poison.push(poisonOf(read, { rid: read.event.rid, source: batch.source, ...broken }))
@@ -103,12 +98,12 @@ async function bookApart(
   if (events.length === 0) return { events: [], balances: [] }
   try {
     crashPoint('worker_before_tx')
-    const booked = await withRetries(ctx.clock, () => transact(ctx.db, (trx) => book(trx, events, batch.source)))
+    const booked = await withRetries(ctx, () => ctx.ledger.transact((trx) => book(trx, events, batch.source)))
     crashPoint('worker_after_commit')
     return booked
   } catch (error) {
-    const refusal = refusalOf(error)
-    if (refusal === undefined || isTransient(error)) throw error
+    const refusal = ctx.ledger.refusalOf(error)
+    if (refusal === undefined || ctx.ledger.isTransient(error)) throw error
     const [only] = events
     if (events.length === 1 && only !== undefined) {
       const detail = `${refusal.code} ${refusal.constraint ?? ''}`.trim()
@@ -123,10 +118,10 @@ async function bookApart(
 }
 
 /** The one transaction: rows by request id, then accounts in the order of their ids, so that posters never deadlock. */
-async function book(trx: Trx, events: readonly ReadEvent[], source: string): Promise<Booked> {
+async function book(trx: MoneyTransaction, events: readonly ReadEvent[], source: string): Promise<Booked> {
   const byRid = new Map<string, ReadEvent>()
   for (const read of events) if (!byRid.has(read.event.rid)) byRid.set(read.event.rid, read)
-  const inserted = await insertSettlements(trx, [...byRid.values()].map(settlementOf))
+  const inserted = await trx.insertSettlements([...byRid.values()].map(settlementOf))
   const fresh = [...byRid.values()].filter((read) => inserted.has(read.event.rid))
   const others = events.filter((read) => byRid.get(read.event.rid) !== read || !inserted.has(read.event.rid))
   const fates: BookedEvent[] = fresh.map((read) => ({
@@ -140,11 +135,12 @@ async function book(trx: Trx, events: readonly ReadEvent[], source: string): Pro
   return { events: fates, balances }
 }
 
-async function compareWithSettled(trx: Trx, events: readonly ReadEvent[], source: string): Promise<BookedEvent[]> {
-  const settled = await findSettled(
-    trx,
-    events.map((read) => read.event.rid),
-  )
+async function compareWithSettled(
+  trx: MoneyTransaction,
+  events: readonly ReadEvent[],
+  source: string,
+): Promise<BookedEvent[]> {
+  const settled = await trx.findSettled(events.map((read) => read.event.rid))
   const fates: BookedEvent[] = []
   for (const read of events) {
     const row = settled.get(read.event.rid)
@@ -153,25 +149,21 @@ async function compareWithSettled(trx: Trx, events: readonly ReadEvent[], source
     fates.push({ read, fate, postedAt: row.postedAt })
   }
   const conflicts = fates.filter(({ fate }) => fate === 'conflict').map(({ read }) => read)
-  await insertConflicts(
-    trx,
+  await trx.insertConflicts(
     conflicts.map(({ event, text, payloadHash }) => ({ rid: event.rid, payloadHash, event: text, source })),
   )
   return fates
 }
 
-async function moveMoney(trx: Trx, events: readonly ReadEvent[]): Promise<Balance[]> {
+async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): Promise<Balance[]> {
   const charged = events.map(({ event }) => event).filter((event) => event.chargeMicro > 0n)
   if (charged.length === 0) return []
   // Whatever needs no locked account comes first: other posters wait for these accounts until the commit.
-  await insertTransactions(
-    trx,
-    charged.map((event) => ({ id: event.rid, kind: 'settle', note: null })),
-  )
+  await trx.insertTransactions(charged.map((event) => ({ id: event.rid, kind: 'settle', note: null })))
   const parties = new Set(charged.flatMap((event) => [event.account, event.sellerAccount ?? event.account]))
-  const { entries, movements } = splitCharges(charged, await lockAccounts(trx, [...parties]))
-  await insertEntries(trx, entries)
-  return moveBalances(trx, movements)
+  const { entries, movements } = splitCharges(charged, await trx.lockAccounts([...parties]))
+  await trx.insertEntries(entries)
+  return trx.moveBalances(movements)
 }
 
 /** Tells the gate of every request id that has a row now, whoever wrote it, with a balance that contains it. */
@@ -183,8 +175,7 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
   }
   const others = new Set(booked.events.map(({ read }) => read.event.account).filter((account) => !newest.has(account)))
   if (others.size > 0) {
-    for (const row of await withRetries(ctx.clock, () => findBalances(ctx.db, [...others])))
-      newest.set(row.account, row)
+    for (const row of await withRetries(ctx, () => ctx.ledger.findBalances([...others]))) newest.set(row.account, row)
   }
   const changes: PostedChange[] = []
   for (const { read, fate, postedAt } of booked.events) {
@@ -200,10 +191,7 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
   await ctx.gate.ack(changes)
   crashPoint('after_ack')
   const told = new Set(changes.map((change) => change.account))
-  await deleteAccountChanges(
-    ctx.db,
-    booked.balances.filter((row) => told.has(row.account)),
-  )
+  await ctx.ledger.deleteAccountChanges(booked.balances.filter((row) => told.has(row.account)))
 }
 
 function changeOf({ account, balance, version }: Balance): {
@@ -220,12 +208,15 @@ function report(booked: Booked, poison: readonly Poison[]): PostReport {
 }
 
 /** Runs work that may be repeated, again and again while Postgres says that trying again may help. */
-async function withRetries<Result>(clock: Time, run: () => Promise<Result>): Promise<Result> {
+async function withRetries<Result>(
+  { ledger, clock }: Pick<IngestCtx, 'ledger' | 'clock'>,
+  run: () => Promise<Result>,
+): Promise<Result> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await run()
     } catch (error) {
-      if (attempt >= MAX_TRIES || !isTransient(error)) throw error
+      if (attempt >= MAX_TRIES || !ledger.isTransient(error)) throw error
       await clock.sleep(FIRST_WAIT_MS * 2 ** (attempt - 1))
     }
   }

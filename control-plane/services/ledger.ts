@@ -5,28 +5,12 @@ import { isId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { dollarsToMicroUsd, formatMicroUsd, MAX_MICRO_USD, microUsd, ZERO } from '#shared/money.ts'
 import type { Balance } from '../db/accounts.ts'
-import {
-  deleteAccountChanges,
-  findBalances,
-  findKinds,
-  listAccountChanges,
-  lockAccounts,
-  PLATFORM_ACCOUNTS,
-} from '../db/accounts.ts'
-import type { Database, Trx } from '../db/database.ts'
-import { transact } from '../db/database.ts'
+import { PLATFORM_ACCOUNTS } from '../db/accounts.ts'
 import type { Movement } from '../db/ledger.ts'
-import {
-  claimLedgerKey,
-  findEntries,
-  findLedgerKey,
-  insertEntries,
-  insertTransactions,
-  moveBalances,
-} from '../db/ledger.ts'
 import { findUserByWallet } from '../db/users.ts'
 import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
+import type { MoneyReads, MoneyTransaction } from '../ports/money-ledger.ts'
 import { Wallet } from './fields.ts'
 
 /** A line of a transaction: signed micro-USD, positive into the account. */
@@ -58,18 +42,21 @@ export function mergeLines(lines: readonly LedgerLine[]): LedgerLine[] {
  * `insufficient_balance` when an account that may not be overdrawn would be, `conflict` past the limit of a balance, `internal_error`
  * for lines that do not sum to zero.
  */
-export async function postTransaction(trx: Trx, transaction: NewTransaction): Promise<Balance[] | undefined> {
+export async function postTransaction(
+  trx: MoneyTransaction,
+  transaction: NewTransaction,
+): Promise<Balance[] | undefined> {
   const { id, key, kind, note = null } = transaction
   const lines = mergeLines(transaction.entries)
   if (lines.length < 2 || lines.reduce((sum, line) => sum + line.amount, 0n) !== 0n) {
     throw new AppError('internal_error', { cause: new Error(`the entries of ${key} do not sum to zero`) })
   }
-  if (!(await claimLedgerKey(trx, key, id))) return undefined
+  if (!(await trx.claimLedgerKey(key, id))) return undefined
   const accounts = lines.map((line) => line.account)
-  const kinds = await findKinds(trx, accounts)
+  const kinds = await trx.findKinds(accounts)
   const unknown = accounts.find((account) => !kinds.has(account))
   if (unknown !== undefined) throw new AppError('not_found', { detail: { account: unknown } })
-  const locked = await lockAccounts(trx, accounts)
+  const locked = await trx.lockAccounts(accounts)
   for (const { account, amount } of lines) {
     const row = locked.get(account)
     const isBounded = /^(buyer_credit|job_escrow|seller_|payout_in_flight)/.test(kinds.get(account) ?? '')
@@ -78,13 +65,10 @@ export async function postTransaction(trx: Trx, transaction: NewTransaction): Pr
     if (isBounded && balance >= MAX_MICRO_USD)
       throw new AppError('conflict', { message: 'The balance would pass its limit.' })
   }
-  await insertTransactions(trx, [{ id, kind, note }])
-  await insertEntries(
-    trx,
-    lines.map((line) => ({ tx: id, ...line })),
-  )
+  await trx.insertTransactions([{ id, kind, note }])
+  await trx.insertEntries(lines.map((line) => ({ tx: id, ...line })))
   const movements: Movement[] = lines.map((line) => ({ ...line, entries: 1 }))
-  return moveBalances(trx, movements)
+  return trx.moveBalances(movements)
 }
 
 /** Most changes told to the gate at once, and most rounds of one drain. */
@@ -95,10 +79,10 @@ const DRAIN_ROUNDS = 200
  * Tells the spending gate of every balance it has not confirmed and answers how many that were. Throws
  * `service_unavailable` while the gate is away: the rows wait for the next drain.
  */
-export async function drainAccountChanges(ctx: Pick<Ctx, 'db' | 'gate'>): Promise<number> {
+export async function drainAccountChanges(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<number> {
   let told = 0
   for (let round = 0; round < DRAIN_ROUNDS; round++) {
-    const changes = await listAccountChanges(ctx.db, DRAIN_BATCH)
+    const changes = await ctx.ledger.listAccountChanges(DRAIN_BATCH)
     if (changes.length > 0) await confirmBalances(ctx, changes)
     told += changes.length
     if (changes.length < DRAIN_BATCH) break
@@ -107,16 +91,16 @@ export async function drainAccountChanges(ctx: Pick<Ctx, 'db' | 'gate'>): Promis
 }
 
 /** Seeds the gate with balances and forgets their outbox rows. */
-async function confirmBalances(ctx: Pick<Ctx, 'db' | 'gate'>, balances: readonly Balance[]): Promise<void> {
+async function confirmBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: readonly Balance[]): Promise<void> {
   await ctx.gate.seed(
     balances.map(({ account, balance, version }) => ({ account, balanceMicro: microUsd(balance), version })),
   )
-  await deleteAccountChanges(ctx.db, balances)
+  await ctx.ledger.deleteAccountChanges(balances)
 }
 
 /** The balance of an account in micro-USD as the ledger has it. Throws `not_found`. */
-export async function findBalance(db: Database | Trx, account: AccountId): Promise<MicroUsd> {
-  const [row] = await findBalances(db, [account])
+export async function findBalance(ledger: Pick<MoneyReads, 'findBalances'>, account: AccountId): Promise<MicroUsd> {
+  const [row] = await ledger.findBalances([account])
   if (row === undefined) throw new AppError('not_found')
   return microUsd(row.balance)
 }
@@ -175,8 +159,8 @@ export const grantCredit = defineOperation({
     ]
     const key = `grant:${input.ticket}`
     const note = input.note === undefined ? {} : { note: input.note }
-    const posted = await transact(ctx.db, async (trx) => {
-      const kinds = await findKinds(trx, [account])
+    const posted = await ctx.ledger.transact(async (trx) => {
+      const kinds = await trx.findKinds([account])
       if (kinds.get(account) !== 'buyer_credit') throw new AppError('not_found', { message: 'No such buyer account.' })
       const changed = await postTransaction(trx, { id: ctx.ids.ulid(), key, kind: 'grant', entries, ...note })
       if (changed === undefined) await requireSameEntries(trx, key, entries)
@@ -196,15 +180,15 @@ export const grantCredit = defineOperation({
     return {
       account,
       amountMicro: formatMicroUsd(input.amountUsd),
-      balanceMicro: formatMicroUsd(await findBalance(ctx.db, account)),
+      balanceMicro: formatMicroUsd(await findBalance(ctx.ledger, account)),
       isRepeat: posted === undefined,
     }
   },
 })
 
-async function requireSameEntries(trx: Trx, key: string, lines: readonly LedgerLine[]): Promise<void> {
-  const tx = await findLedgerKey(trx, key)
-  const booked = tx === undefined ? [] : await findEntries(trx, tx)
+async function requireSameEntries(trx: MoneyTransaction, key: string, lines: readonly LedgerLine[]): Promise<void> {
+  const tx = await trx.findLedgerKey(key)
+  const booked = tx === undefined ? [] : await trx.findEntries(tx)
   const asText = (entries: readonly LedgerLine[]) =>
     mergeLines(entries)
       .map((line) => `${line.account}=${line.amount}`)

@@ -3,12 +3,11 @@ import { crashPoint } from '#shared/crash-point.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { Balance } from '../db/accounts.ts'
-import { findBalances, listFundedAccounts } from '../db/accounts.ts'
 import type { Ctx } from '../operation.ts'
 import { postBatch } from './ingest.ts'
 import { drainAccountChanges } from './ledger.ts'
 
-type SweepCtx = Pick<Ctx, 'db' | 'gate' | 'clock' | 'log'>
+type SweepCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'>
 
 /** How long a capture may wait for its event to come by the queue. */
 const UNPOSTED_AFTER_MS = MINUTE
@@ -64,11 +63,11 @@ const COMPARE_PAGE = 500
  * Answers the accounts that still differ: there should be none. An account that the gate has not been asked for yet
  * becomes known to it.
  */
-export async function compareBalances(ctx: Pick<Ctx, 'db' | 'gate'>): Promise<AccountId[]> {
+export async function compareBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<AccountId[]> {
   const different: AccountId[] = []
   let after = ''
   for (;;) {
-    const page = await listFundedAccounts(ctx.db, after, COMPARE_PAGE)
+    const page = await ctx.ledger.listFundedAccounts(after, COMPARE_PAGE)
     if (page.length === 0) return different
     await ctx.gate.seed(
       page.map(({ account, balance, version }) => ({ account, balanceMicro: microUsd(balance), version })),
@@ -76,10 +75,7 @@ export async function compareBalances(ctx: Pick<Ctx, 'db' | 'gate'>): Promise<Ac
     const suspects = await findDifferent(ctx, page)
     if (suspects.length > 0) {
       // A posting between the two readings looks like a difference: only what differs twice does.
-      const again = await findBalances(
-        ctx.db,
-        suspects.map((row) => row.account),
-      )
+      const again = await ctx.ledger.findBalances(suspects.map((row) => row.account))
       different.push(...(await findDifferent(ctx, again)).map((row) => row.account))
     }
     after = page.at(-1)?.account ?? ''

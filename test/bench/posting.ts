@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { openAccount } from '#control-plane/db/accounts.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
+import { createMoneyLedger, moneyTransaction } from '#control-plane/db/money-ledger.ts'
 import { createRedisGate } from '#control-plane/ports/redis-gate.ts'
 import { openRedisGateKeeper } from '#control-plane/ports/redis-gate-keeper.ts'
 import type { IngestCtx } from '#control-plane/services/ingest.ts'
@@ -49,11 +50,12 @@ export async function measurePosting(): Promise<{ what: string; figure: string; 
   const { keeper, close } = openRedisGateKeeper({ url: server.url, buckets: 1, log })
   const { db, drop } = await createTestDatabase(postgres.url)
   const gate = createRedisGate({ redis, buckets: 1 })
-  const stopRebuilder = startRebuildGate({ db, keeper, gate, clock: systemClock, log })
+  const ledger = createMoneyLedger(db)
+  const stopRebuilder = startRebuildGate({ ledger, keeper, gate, clock: systemClock, log })
   try {
     await fund(db)
     await until('the gate is open', 10_000, async () => (await redis.get(moneyKeys.epoch))?.endsWith(':open') ?? false)
-    const ctx: IngestCtx = { db, gate, clock: systemClock, log }
+    const ctx: IngestCtx = { ledger, gate, clock: systemClock, log }
     await postAll(ctx, await captureAll(redis, WARM_UP_EVENTS))
     const perSecond = await postAll(ctx, await captureAll(redis, EVENTS))
     return {
@@ -88,7 +90,7 @@ async function fund(db: Database): Promise<void> {
         { account, amount },
         { account: 'acc_promo', amount: -amount },
       ] as const
-      await postTransaction(trx, { id: ids.ulid(), key: `grant:${index}`, kind: 'grant', entries })
+      await postTransaction(moneyTransaction(trx), { id: ids.ulid(), key: `grant:${index}`, kind: 'grant', entries })
     }
   })
 }

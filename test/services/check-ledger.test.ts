@@ -42,7 +42,7 @@ beforeAll(async () => {
   await untilOpen(node)
   buyer = await newAccount(world.db, 'buyer_credit', 1_000_000)
   seller = await newAccount(world.db, 'seller_available')
-  const ctx = { db: world.db, gate: world.gate, clock: systemClock, log }
+  const ctx = { ledger: world.ledger, gate: world.gate, clock: systemClock, log }
   await drainAccountChanges(ctx)
   const events: string[] = []
   for (let index = 0; index < 10; index++) {
@@ -202,7 +202,7 @@ describe('in the gate and the journals', () => {
 
     await newAccount(world.db, 'buyer_credit', 5)
     expect(await breaches(config, true)).toEqual(['I10'])
-    await drainAccountChanges({ db: world.db, gate: world.gate })
+    await drainAccountChanges(world)
     await until('rest', 5_000, async () => (await breaches(config, true)).length === 0)
   })
 })

@@ -5,7 +5,7 @@ import { machineOperator, NOBODY } from '#control-plane/actor.ts'
 import { readConfig } from '#control-plane/config.ts'
 import { PLATFORM_ACCOUNTS } from '#control-plane/db/accounts.ts'
 import type { Database } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
+import { createMoneyLedger } from '#control-plane/db/money-ledger.ts'
 import { sumBuyerUsage, sumBuyerUsageByModel } from '#control-plane/db/usage-totals.ts'
 import { invoke } from '#control-plane/operation.ts'
 import type { ControlPlane } from '#control-plane/plane.ts'
@@ -53,7 +53,7 @@ afterAll(async () => {
 })
 
 const book = (key: string, entries: readonly LedgerLine[]) =>
-  transact(db, (trx) => postTransaction(trx, { id: ids.ulid(), key, kind: 'adjust', entries }))
+  createMoneyLedger(db).transact((trx) => postTransaction(trx, { id: ids.ulid(), key, kind: 'adjust', entries }))
 
 describe('a transaction', () => {
   it('is booked once a key, and answers the balances it changed', async () => {

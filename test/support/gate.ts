@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import type { Database } from '#control-plane/db/database.ts'
+import { createMoneyLedger } from '#control-plane/db/money-ledger.ts'
 import type { Gate } from '#control-plane/ports/gate.ts'
 import type { GateKeeper } from '#control-plane/ports/gate-keeper.ts'
+import type { MoneyLedger } from '#control-plane/ports/money-ledger.ts'
 import { createRedisGate } from '#control-plane/ports/redis-gate.ts'
 import { openRedisGateKeeper } from '#control-plane/ports/redis-gate-keeper.ts'
 import { startRebuildGate } from '#control-plane/workers/rebuild-gate.ts'
@@ -38,6 +40,7 @@ export type Node = {
 /** A Redis of its own, a database, the rebuilder, and as many nodes as a test wants. */
 export type GateWorld = {
   readonly db: Database
+  readonly ledger: MoneyLedger
   readonly gate: Gate
   readonly keeper: GateKeeper
   readonly redis: Redis
@@ -62,6 +65,7 @@ export async function startGateWorld(buckets = 1): Promise<GateWorld> {
   let server = await startRedis({ dataDir })
   const port = Number(new URL(server.url).port)
   const database = await createTestDatabase()
+  const ledger = createMoneyLedger(database.db)
   const redis = new Redis(server.url, { retryStrategy: () => 50, maxRetriesPerRequest: null })
   redis.on('error', () => undefined)
   const gateRedis = new Redis(server.url, {
@@ -76,12 +80,13 @@ export async function startGateWorld(buckets = 1): Promise<GateWorld> {
   let stopRebuilder: (() => Promise<void>) | undefined
 
   function startRebuilder(): void {
-    stopRebuilder = startRebuildGate({ db: database.db, keeper, gate, clock: systemClock, log })
+    stopRebuilder = startRebuildGate({ ledger, keeper, gate, clock: systemClock, log })
   }
 
   startRebuilder()
   return {
     db: database.db,
+    ledger,
     gate,
     keeper,
     redis,

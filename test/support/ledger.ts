@@ -2,6 +2,7 @@ import type { AccountKind } from '#control-plane/db/accounts.ts'
 import { findBalances, openAccount } from '#control-plane/db/accounts.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
+import { createMoneyLedger } from '#control-plane/db/money-ledger.ts'
 import { postTransaction } from '#control-plane/services/ledger.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -25,7 +26,9 @@ export async function grant(db: Database, account: AccountId, amountMicro: numbe
     { account, amount },
     { account: 'acc_promo', amount: -amount },
   ] as const
-  await transact(db, (trx) => postTransaction(trx, { id, key: `grant:${id}`, kind: 'grant', entries }))
+  await createMoneyLedger(db).transact((trx) =>
+    postTransaction(trx, { id, key: `grant:${id}`, kind: 'grant', entries }),
+  )
 }
 
 /** The balance of an account as a number of micro-USD. */

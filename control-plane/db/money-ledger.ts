@@ -1,0 +1,99 @@
+import type { MoneyLedger, MoneyReads, MoneyTransaction } from '../ports/money-ledger.ts'
+import {
+  deleteAccountChanges,
+  findBalances,
+  findKinds,
+  listAccountChanges,
+  listFundedAccounts,
+  lockAccounts,
+} from './accounts.ts'
+import type { Database, Trx } from './database.ts'
+import { isTransient, refusalOf, transact } from './database.ts'
+import {
+  claimLedgerKey,
+  findEntries,
+  findLedgerKey,
+  insertEntries,
+  insertTransactions,
+  moveBalances,
+} from './ledger.ts'
+import {
+  insertNewNodes,
+  listMembers,
+  markHarvested,
+  markNodesSeen,
+  raiseMoneyEpoch,
+  readMoneyEpoch,
+  readMoneySnapshot,
+  releaseRebuildLock,
+  retireNodes,
+  tryRebuildLock,
+} from './money-epoch.ts'
+import { findSettled, insertConflicts, insertPoison, insertSettlements } from './settlements.ts'
+
+/** Functions over a handle as functions that have it. */
+function bind<Handle, Given extends unknown[], Result>(
+  handle: Handle,
+  run: (handle: Handle, ...given: Given) => Result,
+): (...given: Given) => Result {
+  return (...given) => run(handle, ...given)
+}
+
+function moneyReads(db: Database | Trx): MoneyReads {
+  return {
+    findKinds: bind(db, findKinds),
+    findBalances: bind(db, findBalances),
+    findSettled: bind(db, findSettled),
+    findLedgerKey: bind(db, findLedgerKey),
+    findEntries: bind(db, findEntries),
+  }
+}
+
+/** A transaction of Postgres as the money services see it. */
+export function moneyTransaction(trx: Trx): MoneyTransaction {
+  return {
+    ...moneyReads(trx),
+    insertSettlements: bind(trx, insertSettlements),
+    insertConflicts: bind(trx, insertConflicts),
+    claimLedgerKey: bind(trx, claimLedgerKey),
+    insertTransactions: bind(trx, insertTransactions),
+    insertEntries: bind(trx, insertEntries),
+    lockAccounts: bind(trx, lockAccounts),
+    moveBalances: bind(trx, moveBalances),
+  }
+}
+
+/** Postgres as the money services see it. */
+export function createMoneyLedger(db: Database): MoneyLedger {
+  return {
+    ...moneyReads(db),
+    transact: (run) => transact(db, (trx) => run(moneyTransaction(trx))),
+    isTransient,
+    refusalOf,
+    listFundedAccounts: bind(db, listFundedAccounts),
+    listAccountChanges: bind(db, listAccountChanges),
+    deleteAccountChanges: bind(db, deleteAccountChanges),
+    insertPoison: bind(db, insertPoison),
+    readEpoch: bind(db, readMoneyEpoch),
+    raiseEpoch: bind(db, raiseMoneyEpoch),
+    markHarvested: bind(db, markHarvested),
+    insertNewNodes: bind(db, insertNewNodes),
+    markNodesSeen: bind(db, markNodesSeen),
+    retireNodes: bind(db, retireNodes),
+    listMembers: bind(db, listMembers),
+    readSnapshot: bind(db, readMoneySnapshot),
+    lead: (run) => lead(db, run),
+  }
+}
+
+/** Leads while one connection lives that holds an advisory lock. */
+async function lead(db: Database, run: (ledger: MoneyLedger) => Promise<void>): Promise<void> {
+  await db.connection().execute(async (connection) => {
+    if (!(await tryRebuildLock(connection))) return
+    try {
+      await run(createMoneyLedger(connection))
+    } finally {
+      await releaseRebuildLock(connection)
+    }
+  })
+}

@@ -139,7 +139,7 @@ function mountCall(scope: FastifyInstance, surface: Surface, row: CallRow): void
     const raw = readRawRequest(request, requestId, clock)
     checkJsonHeaders(raw.headers)
     if (open.count >= surface.maxOpenCalls) {
-      throw new AppError('overloaded', { detail: { limit_source: 'process', resets_at: null }, retryAfterSeconds: 1 })
+      throw new AppError('overloaded', { detail: { limit_source: 'process', limit_scope: 'platform', resets_at: null }, retryAfterSeconds: 1 })
     }
     open.count++
     reply.hijack()

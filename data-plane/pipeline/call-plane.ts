@@ -1,8 +1,9 @@
-import type { CallFacts, Journal, OfferCaps } from '#data-plane/call.ts'
+import type { CallFacts, Journal } from '#data-plane/call.ts'
 import type { AnyRail } from '#data-plane/rails/rail.ts'
 import type { EventQueues } from '#data-plane/store/events.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
+import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
 import type { RateLimits } from '#data-plane/store/rate-limits.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
@@ -54,7 +55,7 @@ export type CallPlane = {
   market(): Market
   readonly health: HealthStore
   readonly spentCaps: SpentCaps
-  readonly offerCaps: OfferCaps
+  readonly offerCaps: OfferCapsStore
   readonly rates: RateLimits
   readonly upstream: Upstream
   readonly journal: Journal

@@ -2,7 +2,7 @@ import type { Demand, Offer, Quote, Target } from '#data-plane/call.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
-import { chargeUp, max, min, subtractToZero, unitsWithin, ZERO } from '#shared/money.ts'
+import { chargeUp, formatMicroUsd, max, min, subtractToZero, unitsWithin, ZERO } from '#shared/money.ts'
 import { dearestInput, dearestOutput } from '#shared/pricing.ts'
 
 /** What is forwarded when the buyer gave no limit: the model's own, but not more than this. */
@@ -81,8 +81,10 @@ export function quoteCall(
       throw new AppError('cost_ceiling_reached', {
         detail: {
           limit_source: 'max_cost',
-          limit_micro: Number(maxCostMicro),
-          needed_micro: Number(minMicro),
+          limit_scope: 'call',
+          limit_usdc: formatMicroUsd(maxCostMicro),
+          spent_usdc: '0',
+          required_usdc: formatMicroUsd(minMicro),
           resets_at: null,
         },
       })

@@ -20,6 +20,7 @@ import { runAttempt } from './attempt.ts'
 import type { CallPlane } from './call-plane.ts'
 import type { CallQuote } from './quote-call.ts'
 import { ceilingAt, limitWithin } from './quote-call.ts'
+import { capRefusal } from './refuse-caps.ts'
 
 /** After so many providers agree that the request is at fault, it is. */
 const MAX_BUYER_FAULTS = 2
@@ -90,7 +91,7 @@ export async function relayWithFailover(plane: CallPlane, job: RelayJob): Promis
     // Nothing of this attempt is charged: its offer gets its cap back.
     await settleCap(plane, plan, attempts.length - 1)
   }
-  const error = errorOf(job, last, failures)
+  const error = errorOf(plane, job, last, failures)
   return { last, attempts, error, isGone: last?.result.isGone ?? false, waitedMs }
 }
 
@@ -135,8 +136,10 @@ async function takeCap(plane: CallPlane, job: RelayJob, plan: AttemptPlan, attem
   const { bound } = job.quote
   const most = ceilingAt(job.target, offer.keptBps, bound.inputTokens, plan.maxOutputTokens * bound.choices)
   const hasRoom = await plane.offerCaps.take(offer, `${plan.rid}.${attempt}`, most, job.quote.ttlMs)
-  if (!hasRoom) plane.spentCaps.mark(offer.id, plane.clock.now())
-  return hasRoom
+  if (hasRoom) return true
+  const used = await plane.offerCaps.usedToday([offer.id])
+  plane.spentCaps.mark(offer.id, plane.clock.now(), used.get(offer.id))
+  return false
 }
 
 async function settleCap(plane: CallPlane, plan: AttemptPlan, attempt: number): Promise<void> {
@@ -188,13 +191,15 @@ function reportHealth(plane: CallPlane, { offer, rid }: AttemptPlan, { failure, 
 }
 
 /** What the buyer is told when there is no complete answer. */
-function errorOf(job: RelayJob, last: Relay['last'], failures: readonly UpstreamFailure[]): AppError | undefined {
+function errorOf(
+  plane: CallPlane,
+  job: RelayJob,
+  last: Relay['last'],
+  failures: readonly UpstreamFailure[],
+): AppError | undefined {
   if (last === undefined) {
-    return new AppError('no_healthy_sellers', {
-      message: 'Every seller of the model has spent its daily cap for a call of this size.',
-      detail: { limit_source: 'seller_cap', resets_at: null },
-      retryAfterSeconds: 60,
-    })
+    const message = 'No seller of the model has enough left of its daily cap for a call of this size.'
+    return capRefusal(job.candidates, plane.spentCaps, plane.clock.now(), message)
   }
   const { failure } = last.result
   if (failure === undefined || last.decoder.contentPieces() > 0) return failure?.error

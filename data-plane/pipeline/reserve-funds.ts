@@ -9,7 +9,7 @@ const RETRY_SECONDS = 5
 export function reserveFunds(plane: CallPlane, payment: Payment, payer: Payer, quote: Quote): Promise<Hold> {
   if (!plane.journal.isWritable()) {
     throw new AppError('service_unavailable', {
-      detail: { limit_source: 'journal', resets_at: null },
+      detail: { limit_source: 'journal', limit_scope: 'platform', resets_at: null },
       retryAfterSeconds: RETRY_SECONDS,
     })
   }

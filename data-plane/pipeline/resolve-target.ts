@@ -26,5 +26,8 @@ export function checkAllowed(market: Market, target: Target, payer: Payer): void
   if (payer.modelsAllowed === null) return
   const isAllowed = payer.modelsAllowed.some((name) => market.resolve(name)?.id === target.model.id)
   if (!isAllowed)
-    throw new AppError('model_not_allowed', { param: 'model', detail: { limit_source: 'key_models', resets_at: null } })
+    throw new AppError('model_not_allowed', {
+      param: 'model',
+      detail: { limit_source: 'key_models', limit_scope: 'key', resets_at: null },
+    })
 }

@@ -3,10 +3,10 @@ import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import { isImageCapable } from '#shared/catalog/model.ts'
-import { nextUtcDay } from '#shared/clock.ts'
 import { keptToPercent, meetsFloor, strictestFloor } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
+import { capRefusal } from './refuse-caps.ts'
 
 /** Offers that failover may use: more than the attempts, because one whose cap is spent costs no attempt. */
 export const MAX_CANDIDATES = 6
@@ -160,24 +160,20 @@ function refusal(ports: SelectionPorts, choice: Choice, { target, offers, furthe
     case 'discount':
       return discountRefusal(ports, choice, offers)
     case 'cap':
-      return new AppError('no_healthy_sellers', {
-        message: 'Every seller of the model has spent its daily cap.',
-        detail: { limit_source: 'seller_cap', resets_at: nextUtcDay(now) / 1_000 },
-        retryAfterSeconds: (nextUtcDay(now) - now) / 1_000,
-      })
+      return capRefusal(offers, ports.caps, now, 'Every seller of the model has spent its daily cap.')
     case 'health': {
       const recovery = Math.min(
         ...offers.map((offer) => ports.health.blockedUntil(offer, now) || Number.POSITIVE_INFINITY),
       )
       return new AppError('no_healthy_sellers', {
-        detail: { limit_source: 'seller_health', resets_at: Math.ceil(recovery / 1_000) },
+        detail: { limit_source: 'seller_health', limit_scope: 'offer', resets_at: Math.ceil(recovery / 1_000) },
         retryAfterSeconds: (recovery - now) / 1_000,
       })
     }
     default:
       return new AppError('no_healthy_sellers', {
         message: 'The list of blocked providers leaves no seller.',
-        detail: { limit_source: 'providers_blocked', resets_at: null },
+        detail: { limit_source: 'providers_blocked', limit_scope: 'call', resets_at: null },
       })
   }
 }
@@ -195,6 +191,7 @@ function discountRefusal(ports: SelectionPorts, choice: Choice, offers: readonly
       best_discount_pct: percent,
       min_discount_pct: choice.floorPercent,
       limit_source: 'min_discount',
+      limit_scope: 'call',
       resets_at: null,
     },
   })

@@ -191,8 +191,10 @@ function refusalOf(answer: Exclude<ReserveAnswer, { kind: 'granted' }>, request:
       return new AppError('insufficient_balance', {
         detail: {
           limit_source: 'balance',
+          limit_scope: 'account',
           available_usdc: formatMicroUsd(answer.availableMicro),
           required_usdc: formatMicroUsd(request.minMicro),
+          resets_at: null,
         },
       })
     case 'capped': {
@@ -200,9 +202,12 @@ function refusalOf(answer: Exclude<ReserveAnswer, { kind: 'granted' }>, request:
       return new AppError('key_cap_reached', {
         detail: {
           limit_source: isDay ? 'key_daily_cap' : 'key_monthly_cap',
+          limit_scope: 'key',
+          key_id: request.keyId,
           limit_usdc: formatMicroUsd(answer.limitMicro),
           spent_usdc: formatMicroUsd(answer.spentMicro),
-          resets_at: new Date(isDay ? nextUtcDay(answer.at) : nextUtcMonth(answer.at)).toISOString(),
+          required_usdc: formatMicroUsd(request.minMicro),
+          resets_at: (isDay ? nextUtcDay(answer.at) : nextUtcMonth(answer.at)) / SECOND,
         },
       })
     }

@@ -88,16 +88,11 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
       const used = count.shared + count.unshared
       if (used >= perMinute) {
         throw new AppError('rate_limited', {
-          detail: { limit_source: 'key_rate', limit: perMinute, resets_at: resetAt },
+          detail: { limit_source: 'key_rate', limit_scope: 'key', limit: perMinute, spent: used, resets_at: resetAt },
           retryAfterSeconds: resetAt - now / 1_000,
         })
       }
-      if (count.inFlight >= maxInFlight) {
-        throw new AppError('too_many_in_flight', {
-          detail: { limit_source: 'key_in_flight', limit: maxInFlight, resets_at: null },
-          retryAfterSeconds: 1,
-        })
-      }
+      if (count.inFlight >= maxInFlight) throw tooManyInFlight(count.inFlight, maxInFlight)
       count.unshared++
       count.inFlight++
       dirty.add(scope)
@@ -112,4 +107,11 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
     },
     close: () => clearInterval(timer),
   }
+}
+
+function tooManyInFlight(inFlight: number, limit: number): AppError {
+  return new AppError('too_many_in_flight', {
+    detail: { limit_source: 'key_in_flight', limit_scope: 'key', limit, spent: inFlight, resets_at: null },
+    retryAfterSeconds: 1,
+  })
 }

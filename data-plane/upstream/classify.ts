@@ -65,7 +65,7 @@ export function ownFailure(errorClass: 'timeout' | 'bad_response' | 'cut', detai
 /** The value of a Retry-After header in milliseconds: seconds or a date (RFC 9110, 10.2.3), capped. */
 export function readRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
   if (typeof value !== 'string') return undefined
-  if (/^\d{1,9}$/.test(value)) return Math.min(Number(value) * 1_000, MAX_RETRY_AFTER_MS)
+  if (/^\d{1,15}$/.test(value)) return Math.min(Number(value) * 1_000, MAX_RETRY_AFTER_MS)
   const at = Date.parse(value)
   return Number.isNaN(at) ? undefined : Math.min(Math.max(0, at - now), MAX_RETRY_AFTER_MS)
 }
@@ -83,13 +83,13 @@ function shownError(errorClass: ErrorClass, retryAfterMs: number | undefined): A
     case 'rate_limited':
       return new AppError('rate_limited', {
         message: 'Every available provider is rate limited.',
-        detail: { limit_source: 'provider', resets_at: null },
+        detail: { limit_source: 'provider', limit_scope: 'provider', resets_at: null },
         retryAfterSeconds,
       })
     case 'overloaded':
       return new AppError('overloaded', {
         message: 'Every available provider is overloaded.',
-        detail: { limit_source: 'provider', resets_at: null },
+        detail: { limit_source: 'provider', limit_scope: 'provider', resets_at: null },
         retryAfterSeconds,
       })
     case 'timeout':

@@ -54,7 +54,7 @@ function time(size: number, hints: Omit<Choice, 'allowsUntrusted'>): number {
   const ports = {
     market,
     health: { isAllWell: () => false, blockedUntil: () => 0 },
-    caps: { isSpent: () => false, mark: () => undefined },
+    caps: { isSpent: () => false, usedOf: () => undefined, mark: () => undefined },
     now: 0,
   }
   const choice: Choice = { ...hints, allowsUntrusted: false }

@@ -159,8 +159,15 @@ describe('caps of a key', () => {
     expect(partly.grantedMicro).toBe(100n)
     const error = await refusal(node.funds.reserve(reserveRequest(account, { want: 10, ...caps })))
     expect(error?.code).toBe('key_cap_reached')
-    expect(error?.detail).toMatchObject({ limit_source: 'key_daily_cap', limit_usdc: '500', spent_usdc: '500' })
-    expect(error?.detail['resets_at']).toMatch(/T00:00:00\.000Z$/)
+    const whose = { limit_scope: 'key', key_id: keyId }
+    expect(error?.detail).toMatchObject({
+      limit_source: 'key_daily_cap',
+      limit_usdc: '500',
+      spent_usdc: '500',
+      ...whose,
+    })
+    expect(Number(error?.detail['resets_at']) % 86_400).toBe(0)
+    expect(Number(error?.detail['resets_at']) * 1_000).toBeGreaterThan(Date.now())
 
     await capture(hold, 150)
     await node.funds.release(partly, 'x', '')

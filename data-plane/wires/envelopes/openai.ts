@@ -3,9 +3,16 @@ import type { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { paymentRequired } from './payment-required.ts'
 
+/** Statuses that say which limit was met, whose it is and when it lifts. */
+const LIMITED: ReadonlySet<number> = new Set([402, 403, 429, 503])
+/** What such a refusal says where its thrower had nothing more to say. */
+const NO_LIMIT = { limit_source: 'service', limit_scope: 'platform', resets_at: null }
+
 /** The body of the /v1 error envelope, also as the payload of a stream's error event. */
 export function openAiErrorBody(error: AppError, requestId: RequestId): string {
-  const { code, message, type, param, detail } = error
+  const { code, message, type, param } = error
+  const isBare = LIMITED.has(error.status) && error.detail['limit_source'] === undefined
+  const detail = isBare ? { ...NO_LIMIT, ...error.detail } : error.detail
   return JSON.stringify({
     error: { ...detail, message, type, param: param ?? null, code, request_id: requestId },
     request_id: requestId,

@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import { fileURLToPath } from 'node:url'
+import type { BuyerActor, SellerActor } from '#control-plane/actor.ts'
+import { machineOperator } from '#control-plane/actor.ts'
+import { readConfig } from '#control-plane/config.ts'
+import { createDatabase } from '#control-plane/db/database.ts'
+import { migrate } from '#control-plane/db/migrate.ts'
+import { invoke } from '#control-plane/operation.ts'
+import type { ControlPlane } from '#control-plane/plane.ts'
+import { createControlPlane } from '#control-plane/plane.ts'
+import { authenticate } from '#control-plane/services/authenticate.ts'
+import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
+import { createBuyerKey } from '#control-plane/services/keys.ts'
+import { grantCredit } from '#control-plane/services/ledger.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { createUser } from '#control-plane/services/users.ts'
+import { createLogger } from '#shared/logger.ts'
+import type { Environment } from './process.ts'
+
+const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))
+const MANY = 1_000_000
+const OPERATOR = machineOperator('fault run')
+/** Dollars a million tokens: dear enough that every call costs thousands of micro-USD. */
+const PRICES = { prompt: '0.000004', completion: '0.00002' }
+
+export type Buyer = { readonly account: string; readonly key: string; readonly actor: BuyerActor }
+export type SellerName = 'a' | 'b'
+
+export type OfferWish = {
+  readonly model: string
+  /** What the sample provider is asked for: a model of its list, or `sandbox/…` for one that misbehaves. */
+  readonly providerModel: string
+  readonly seller: SellerName
+  readonly discount: number
+  readonly capDailyUsd?: number
+}
+
+/** The market's control plane inside the harness, for what operators, sellers and buyers do by hand. */
+export type Market = {
+  readonly plane: ControlPlane
+  buyer(usd: number): Promise<Buyer>
+  model(...names: string[]): Promise<void>
+  /** Answers the offer's id. */
+  offer(wish: OfferWish): Promise<string>
+  seller(name: SellerName): SellerActor
+  close(): Promise<void>
+}
+
+type Options = {
+  readonly environment: Environment
+  /** Base URLs of the sellers' providers. */
+  readonly sellers: Readonly<Record<SellerName, string>>
+  /** Collects what must never be seen. */
+  readonly secrets: Map<string, string>
+}
+
+export async function migrateDatabase(url: string): Promise<void> {
+  const db = createDatabase(url, { max: 1 })
+  try {
+    await migrate(db, MIGRATIONS)
+  } finally {
+    await db.destroy()
+  }
+}
+
+export async function openMarket({ environment, sellers, secrets }: Options): Promise<Market> {
+  const config = readConfig({ ...environment, LOG_LEVEL: 'silent', DATABASE_POOL: '4' })
+  const wide = { perKey: MANY, perWallet: MANY }
+  const rateLimits = { read: wide, write: wide, probe: wide, challenge: wide }
+  const log = createLogger('fault-run', 'silent')
+  const plane = createControlPlane(config, { log, settings: { rateLimits } })
+  await plane.connected(5_000)
+  const actors = new Map<SellerName, SellerActor>()
+  const providerKeys = new Map<SellerName, string>()
+  let people = 0
+  const wallet = () => `0x${randomBytes(4).toString('hex')}${(++people).toString(16).padStart(32, '0')}`
+
+  for (const name of ['a', 'b'] as const) {
+    const made = await invoke(plane, OPERATOR, createUser, { wallet: wallet(), keys: ['seller'] })
+    const actor = await authenticate(plane, made.sellerKey?.reveal())
+    if (actor.kind !== 'seller') throw new Error('a seller has no key of its own')
+    actors.set(name, actor)
+    providerKeys.set(name, `sk-seller-${name}-${randomBytes(12).toString('hex')}`)
+    secrets.set(`the provider key of ${name}`, providerKeys.get(name) ?? '')
+    secrets.set(`the key of seller ${name}`, made.sellerKey?.reveal() ?? '')
+    const provider = { id: `provider-${name}`, name, baseUrl: sellers[name], isTrusted: true }
+    await invoke(plane, OPERATOR, putProvider, provider)
+  }
+  const seller = (name: SellerName) => {
+    const actor = actors.get(name)
+    if (actor === undefined) throw new Error(`no seller ${name}`)
+    return actor
+  }
+
+  return {
+    plane,
+    seller,
+    async buyer(usd) {
+      const made = await invoke(plane, OPERATOR, createUser, { wallet: wallet(), keys: ['buyer'] })
+      const first = await authenticate(plane, made.buyerKey?.reveal())
+      if (first.kind !== 'buyer') throw new Error('a buyer has no key of its own')
+      const input = { label: 'load', rateLimitRpm: MANY }
+      const idempotencyKey = plane.ids.ulid()
+      const { secret } = await invoke(plane, first, createBuyerKey, input, { idempotencyKey })
+      const key = secret?.reveal() ?? ''
+      secrets.set(`the key of buyer ${made.buyerAccount}`, key)
+      const ticket = `faults-${plane.ids.ulid()}`
+      await invoke(plane, OPERATOR, grantCredit, { account: made.buyerAccount, amountUsd: usd, ticket })
+      const actor = await authenticate(plane, key)
+      if (actor.kind !== 'buyer') throw new Error('a buyer has no key of its own')
+      return { account: made.buyerAccount, key, actor }
+    },
+    async model(...names) {
+      await invoke(plane, OPERATOR, importCatalog, { source: 'fault run', models: names.map(catalogItem) })
+    },
+    async offer({ model, providerModel, seller: name, discount, capDailyUsd }) {
+      const input = {
+        model,
+        providerModel,
+        sellerBaseUrl: sellers[name],
+        discount,
+        apiKey: providerKeys.get(name),
+        ...(capDailyUsd === undefined ? {} : { capDailyUsd }),
+      }
+      return (await invoke(plane, seller(name), createOffer, input, { idempotencyKey: plane.ids.ulid() })).id
+    },
+    close: () => plane.close(),
+  }
+}
+
+function catalogItem(id: string) {
+  return {
+    id: `lab/${id}`,
+    canonical: id,
+    aliases: [],
+    name: id,
+    created: 1_760_000_000,
+    description: '',
+    context_length: 128_000,
+    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
+    pricing: PRICES,
+    top_provider: { max_completion_tokens: 16_000 },
+    supported_parameters: ['temperature', 'max_tokens'],
+    supported_features: ['streaming'],
+    endpoints: ['chat' as const],
+  }
+}

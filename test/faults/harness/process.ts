@@ -1,0 +1,131 @@
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { startHeld } from '#dev/services/held-process.ts'
+import { until } from '#test/support/until.ts'
+
+const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
+const READY_MS = 20_000
+const KILLED = 137
+
+export type Environment = Readonly<Record<string, string>>
+
+export type ProcessOptions = {
+  readonly name: string
+  /** Folder of the sources that it runs. */
+  readonly root: string
+  /** What follows `node`, loader apart: flags, script, arguments. */
+  readonly args: readonly string[]
+  readonly environment: Environment
+  readonly logFile: string
+  /** Where it says that it is ready; undefined for one that need not say so. */
+  readonly readyUrl?: string
+}
+
+/** How a process ended, and whether the row had meant it to. */
+export type Exit = { readonly name: string; readonly code: number; readonly isMeant: boolean }
+
+export type StartChanges = {
+  readonly environment?: Environment
+  readonly args?: readonly string[]
+  /** Put in front of node: a tracer that lets the program keep its process id. */
+  readonly wrapper?: readonly string[]
+  /** True when it is to end by itself. */
+  readonly mustEnd?: boolean
+  /** True when nobody waits until it is ready. */
+  readonly isHasty?: boolean
+}
+
+/** A real process that can be killed, frozen and started again under the same name. */
+export type Program = {
+  readonly name: string
+  readonly logFile: string
+  pid(): number
+  isRunning(): boolean
+  /** Starts it, and waits until it is ready; answers the milliseconds that took. */
+  start(changes?: StartChanges): Promise<number>
+  untilReady(limitMs?: number): Promise<void>
+  signal(name: NodeJS.Signals): void
+  kill(): Promise<void>
+  /** Asks it to end by SIGTERM and answers its exit code. */
+  end(): Promise<number>
+  /** The exit code, once it ends; its end was meant. */
+  ended(): Promise<number>
+}
+
+export function createProgram(options: ProcessOptions, exits: Exit[]): Program {
+  let pid = 0
+  let isRunning = false
+  let isMeant = false
+  let exited: Promise<number> = Promise.resolve(0)
+
+  async function untilReady(limitMs = READY_MS): Promise<void> {
+    const { readyUrl, name, logFile } = options
+    if (readyUrl === undefined) return
+    await until(`${name} is ready (${logFile})`, limitMs, () => isRunning && isOk(readyUrl))
+  }
+
+  return {
+    name: options.name,
+    logFile: options.logFile,
+    pid: () => pid,
+    isRunning: () => isRunning,
+    async start(changes = {}) {
+      const began = performance.now()
+      const [command = process.execPath, ...args] = [
+        ...(changes.wrapper ?? []),
+        process.execPath,
+        '--import',
+        TSX,
+        ...(changes.args ?? options.args),
+      ]
+      const held = await startHeld({
+        command,
+        args,
+        cwd: options.root,
+        env: { PATH: process.env['PATH'] ?? '', ...options.environment, ...changes.environment },
+        logFile: options.logFile,
+        orphanSignal: 'KILL',
+      })
+      pid = held.pid
+      isRunning = true
+      isMeant = changes.mustEnd ?? false
+      exited = held.exited.then((code) => {
+        isRunning = false
+        exits.push({ name: options.name, code, isMeant })
+        return code
+      })
+      if (changes.isHasty !== true) await untilReady()
+      return performance.now() - began
+    },
+    untilReady,
+    signal(name) {
+      if (isRunning) process.kill(pid, name)
+    },
+    async kill() {
+      isMeant = true
+      if (isRunning) process.kill(pid, 'SIGKILL')
+      await exited
+    },
+    async end() {
+      isMeant = true
+      if (isRunning) process.kill(pid, 'SIGTERM')
+      return exited
+    },
+    ended() {
+      isMeant = true
+      return exited
+    },
+  }
+}
+
+/** True for the exit code of a process that was killed. */
+export function wasKilled(code: number): boolean {
+  return code === KILLED
+}
+
+async function isOk(url: string): Promise<boolean> {
+  return fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
+    (answer) => answer.ok,
+    () => false,
+  )
+}

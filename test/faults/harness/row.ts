@@ -1,0 +1,72 @@
+import type { CallSeen } from './client.ts'
+import type { Load, LoadOptions } from './load.ts'
+import { startLoad } from './load.ts'
+import { askProviders, verify } from './verify.ts'
+import type { World, WorldOptions } from './world.ts'
+
+/** What a row works with. */
+export type Stage = {
+  readonly world: World
+  /** True in the short selection, which has less of everything. */
+  readonly isQuick: boolean
+  /** A load whose calls are judged at the end of the row. */
+  load(options?: LoadOptions): Load
+  /** Judges calls that were made by hand. */
+  saw(...calls: readonly CallSeen[]): void
+  /** A figure for the report. */
+  figure(name: string, value: number | string): void
+  /** Something that must hold. */
+  require(holds: boolean, otherwise: string): void
+}
+
+/** A fault, and what it must not be able to break. */
+export type Row = {
+  readonly number: string
+  readonly title: string
+  /** True for those that the tests of every change run. */
+  readonly isQuick?: boolean
+  /** What a world of its own is made of; a row without shares one with the others. */
+  readonly world?: WorldOptions
+  run(stage: Stage): Promise<void>
+}
+
+export type Result = {
+  readonly row: Row
+  /** Nothing when all of it held. */
+  readonly wrong: readonly string[]
+  readonly tookMs: number
+  readonly figures: ReadonlyMap<string, number | string>
+}
+
+/** Runs a row and judges what it left. */
+export async function runRow(world: World, row: Row, isQuick: boolean): Promise<Result> {
+  const began = performance.now()
+  const seen: CallSeen[] = []
+  const loads: Load[] = []
+  const wrong: string[] = []
+  const figures = new Map<string, number | string>()
+  const before = await askProviders(world)
+  try {
+    await row.run({
+      world,
+      isQuick,
+      load(options) {
+        const load = startLoad(world, options)
+        loads.push(load)
+        return load
+      },
+      saw: (...calls) => void seen.push(...calls),
+      figure: (name, value) => void figures.set(name, typeof value === 'number' ? Math.round(value) : value),
+      require(holds, otherwise) {
+        if (!holds) wrong.push(otherwise)
+      },
+    })
+  } catch (error) {
+    wrong.push(error instanceof Error ? (error.stack ?? error.message) : String(error))
+  }
+  for (const load of loads) seen.push(...(await load.stop()))
+  const verdict = await verify(world, seen, before)
+  figures.set('calls', seen.length)
+  figures.set('charges', verdict.charges)
+  return { row, wrong: [...wrong, ...verdict.wrong], tookMs: performance.now() - began, figures }
+}

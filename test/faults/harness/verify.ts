@@ -1,0 +1,131 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { sweepHolds } from '#control-plane/services/sweep.ts'
+import { REPOSITORY } from '#dev/network/programs.ts'
+import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { CallSeen } from './client.ts'
+import { findSecrets, readLogs } from './secrets.ts'
+import type { World } from './world.ts'
+
+const BUCKET = 'm00'
+const SWEEP_EVERY_MS = 500
+/** What the queue is given before the sweeper looks. */
+const UNPOSTED_AFTER_MS = 1_000
+
+export type Verdict = {
+  /** What must hold and does not. */
+  readonly wrong: readonly string[]
+  readonly charges: number
+}
+
+/**
+ * Rest, then the judgement: the ledger program is green, every client's story fits the ledger, the providers saw at
+ * least as many calls as were charged, nobody died but who was meant to, and no output tells a secret.
+ */
+export async function verify(world: World, seen: readonly CallSeen[], before: Witness): Promise<Verdict> {
+  const wrong: string[] = []
+  await world.heal()
+  await letDeadlinesPass(world)
+  wrong.push(...(await checkLedger(world)))
+  const { wrong: told, charges } = await compareClients(world, seen)
+  wrong.push(...told)
+  const after = await askProviders(world)
+  const newCharges = (await countCharges(world)) - before.charges
+  if (after.asked - before.asked < newCharges) {
+    wrong.push(`${newCharges} charges for ${after.asked - before.asked} calls that providers saw`)
+  }
+  for (const { name, code, isMeant } of world.exits.splice(0)) if (!isMeant) wrong.push(`${name} ended with ${code}`)
+  wrong.push(...readLogs(join(world.folder, 'logs'), world.secrets.all))
+  for (const call of seen) wrong.push(...findSecrets(`an answer with ${call.status}`, call.text, world.secrets.all))
+  return { wrong: [...new Set(wrong)], charges }
+}
+
+/** Calls that providers have seen and charges that stand, before a row. */
+export type Witness = { readonly asked: number; readonly charges: number }
+
+export async function askProviders(world: World): Promise<Witness> {
+  let asked = 0
+  for (const index of [0, 1]) {
+    const answer = await fetch(`${world.providerOrigin(index)}/__sandbox/count`)
+    asked += Number(/"count":(\d+)/.exec(await answer.text())?.[1])
+  }
+  return { asked, charges: await countCharges(world) }
+}
+
+async function countCharges({ sql }: World): Promise<number> {
+  const { rows } = await sql.query<{ count: string }>('select count(*) from settlement where charge > 0')
+  return Number(rows[0]?.count)
+}
+
+/**
+ * Lets the time pass that a hold outlives its owner by: ten and a half minutes, which no row can wait for. Called at
+ * rest, when every open hold is an orphan.
+ */
+export async function letDeadlinesPass({ money }: World): Promise<number> {
+  const epoch = parseMoneyEpoch(await money.get(moneyKeys.epoch))?.epoch ?? 0
+  const expiring = moneyKeys.expiring(BUCKET, epoch)
+  const orphans = await money.zrange(expiring, 0, -1)
+  for (const rid of orphans) {
+    await money.multi().hset(moneyKeys.hold(BUCKET, rid), 'exp', '1').zadd(expiring, 'XX', 1, rid).exec()
+  }
+  return orphans.length
+}
+
+/** Runs the checking program to its end, with the sweeper's help in place of its half minute; answers its breaches. */
+export async function checkLedger(world: World): Promise<string[]> {
+  const checking = runCheck(world)
+  const over = new AbortController()
+  const sweeping = (async () => {
+    while (!over.signal.aborted) {
+      await sweepHolds(world.market.plane, UNPOSTED_AFTER_MS).catch(() => undefined)
+      await pause(SWEEP_EVERY_MS)
+    }
+  })()
+  const { code, text } = await checking
+  over.abort()
+  await sweeping
+  if (code === 0) return []
+  const breaches = text.split('\n').filter((line) => line.includes('BREACH'))
+  return breaches.length > 0 ? breaches : [`check:ledger ended with ${code}: ${text.slice(-300)}`]
+}
+
+function runCheck(world: World): Promise<{ code: number | null; text: string }> {
+  const child = spawn(process.execPath, ['--import', 'tsx', 'control-plane/check-ledger/main.ts', '--quiesce'], {
+    cwd: REPOSITORY,
+    env: {
+      PATH: process.env['PATH'],
+      DATABASE_URL: world.postgres.url(),
+      REDIS_URL: world.redis.url(),
+      JOURNAL_DIR: world.journalDir,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes: Buffer) => (text += bytes.toString()))
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, text })))
+}
+
+type Row = { readonly rid: string; readonly charge: string; readonly outcome: string }
+
+/** Each client's story against the ledger. */
+async function compareClients({ sql }: World, seen: readonly CallSeen[]): Promise<Verdict> {
+  const rids = seen.flatMap(({ rid }) => (rid === undefined ? [] : [rid]))
+  const { rows } = await sql.query<Row>('select rid, charge, outcome from settlement where rid = any($1)', [rids])
+  const settled = new Map(rows.map((row) => [row.rid, row]))
+  const wrong: string[] = []
+  for (const { rid, isComplete, costMicro, status, errorCode } of seen) {
+    const row = rid === undefined ? undefined : settled.get(rid)
+    const charge = row === undefined ? undefined : BigInt(row.charge)
+    if (isComplete && (costMicro === undefined || charge !== costMicro)) {
+      wrong.push(`${rid}: the client has a whole answer for ${costMicro}, the ledger says ${charge}`)
+    }
+    if (status >= 400 && charge !== undefined && charge > 0n) {
+      wrong.push(`${rid}: refused with ${status} ${errorCode} and charged ${charge}`)
+    }
+  }
+  if (new Set(rids).size !== rids.length) wrong.push('two calls had one request id')
+  const charges = rows.filter((row) => row.charge !== '0').length
+  return { wrong: wrong.slice(0, 5), charges }
+}

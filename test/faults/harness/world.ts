@@ -1,0 +1,273 @@
+import { mkdirSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { REPOSITORY } from '#dev/network/programs.ts'
+import { freePort } from '#test/support/network.ts'
+import type { Relay } from '#test/support/relay.ts'
+import { startRelay } from '#test/support/relay.ts'
+import { until } from '#test/support/until.ts'
+import type { Buyer, Market } from './market.ts'
+import { migrateDatabase, openMarket } from './market.ts'
+import type { Environment, Exit, Program } from './process.ts'
+import { createProgram } from './process.ts'
+import type { WorldSecrets } from './secrets.ts'
+import { makeSecrets } from './secrets.ts'
+import type { AofPolicy, Server } from './servers.ts'
+import { startPostgresServer, startRedisServer } from './servers.ts'
+
+const BUYERS = 8
+const BUYER_USD = 10_000
+const GATE_OPEN_MS = 30_000
+const DATA_PLANE_FLAGS = ['--min-semi-space-size=64', '--max-semi-space-size=64']
+/** A model that answers well and at once, and one that streams a token a second. */
+export const PLAIN = 'plain'
+export const SLOW = 'slow'
+
+export type WorldOptions = {
+  /** How the money Redis keeps its log; every write unless set. */
+  readonly aof?: AofPolicy
+  readonly workers?: number
+  /** Runs the data planes by another entry than the product's, for its clock and limits. */
+  readonly dataPlaneEntry?: string
+  /** More of the environment of every process. */
+  readonly environment?: Environment
+  /** Folder of the sources to run; this repository's unless a mutant is run. */
+  readonly root?: string
+}
+
+/** A whole market of real processes and servers, with a wire that can be made to fail between any two. */
+export type World = {
+  readonly folder: string
+  readonly postgres: Server
+  readonly redis: Server
+  readonly cache: Server
+  readonly dataPlanes: readonly [Program, Program]
+  readonly control: Program
+  readonly workers: readonly Program[]
+  readonly providers: readonly [Program, Program]
+  readonly relays: Readonly<Record<RelayName, Relay>>
+  readonly market: Market
+  readonly buyers: readonly Buyer[]
+  readonly secrets: WorldSecrets
+  readonly exits: Exit[]
+  /** Asks the servers directly, past every relay. */
+  readonly money: Redis
+  readonly sql: pg.Pool
+  readonly journalDir: string
+  /** Origin of a data plane, of a provider's admin door. */
+  origin(index: number): string
+  providerOrigin(index: number): string
+  /** Waits until both data planes admit paid calls. */
+  untilPaid(limitMs?: number): Promise<void>
+  /** Every wire sound, every process and server running. */
+  heal(): Promise<void>
+  remove(): Promise<void>
+  /** Ends everything and keeps the folder for whoever looks into it. */
+  abandon(): Promise<void>
+}
+
+const RELAYS = ['redis0', 'redis1', 'redisControl', 'redisWorker', 'postgres', 'sellerA', 'sellerB'] as const
+export type RelayName = (typeof RELAYS)[number]
+
+export async function startWorld(options: WorldOptions = {}): Promise<World> {
+  const folder = await mkdtemp(join(tmpdir(), 'faults-'))
+  mkdirSync(join(folder, 'logs'))
+  const journalDir = join(folder, 'journal')
+  const exits: Exit[] = []
+  const ports = await freePort()
+  const secrets = makeSecrets()
+  const root = options.root ?? REPOSITORY
+  const program = (name: string, args: readonly string[], environment: Environment, readyUrl?: string) =>
+    createProgram(
+      {
+        name,
+        root,
+        args,
+        environment,
+        logFile: join(folder, 'logs', `${name}.log`),
+        ...(readyUrl === undefined ? {} : { readyUrl }),
+      },
+      exits,
+    )
+
+  const providers = ['a', 'b'].map((name, index) =>
+    program(
+      `provider-${name}`,
+      ['dev/provider/main.ts', '--host', '127.0.0.1', '--port', String(ports + 10 + index), '--name', name],
+      {},
+      `http://127.0.0.1:${ports + 10 + index}/__sandbox/count`,
+    ),
+  )
+  const [postgres, redis, cache] = await Promise.all([
+    startPostgresServer(folder),
+    startRedisServer(folder, 'redis', options.aof ?? 'always'),
+    startRedisServer(folder, 'cache', 'off'),
+    ...providers.map((provider) => provider.start()),
+  ])
+  secrets.all.set('the password of Postgres', new URL(postgres.url()).password)
+  const relays = await startRelays({ postgres, redis, ports })
+  const through = (relay: Relay, url: string) => {
+    const relayed = new URL(url)
+    relayed.port = String(relay.port)
+    return relayed.href
+  }
+  const direct: Environment = {
+    NODE_ENV: 'test',
+    HOST: '127.0.0.1',
+    LOG_LEVEL: 'info',
+    DATABASE_URL: postgres.url(),
+    REDIS_URL: redis.url(),
+    REDIS_CACHE_URL: cache.url(),
+    JOURNAL_DIR: journalDir,
+    BASE_URL: `http://127.0.0.1:${ports}`,
+    API_BASE_URL: `http://127.0.0.1:${ports}`,
+    CONTROL_PLANE_URL: `http://127.0.0.1:${ports + 2}`,
+    ALLOW_LOOPBACK_UPSTREAMS: '1',
+    ...secrets.environment,
+    ...options.environment,
+  }
+  mkdirSync(journalDir)
+  const ready = (port: number) => `http://127.0.0.1:${port}/health/ready`
+  const entry = options.dataPlaneEntry ?? 'data-plane/main.ts'
+  const dataPlane = (index: 0 | 1) =>
+    program(
+      `data-plane-${index}`,
+      [...DATA_PLANE_FLAGS, entry],
+      {
+        ...direct,
+        PORT: String(ports + index),
+        NODE_ID: `node-${index}`,
+        REDIS_URL: relays[`redis${index}`].url,
+        SNAPSHOT_FILE: join(folder, `snapshot-${index}.json`),
+        FAULT_CONTROL_FILE: join(folder, `control-${index}.json`),
+      },
+      ready(ports + index),
+    )
+  const controlPlane = (role: 'server' | 'worker', name: string, port: number) =>
+    program(
+      name,
+      ['control-plane/main.ts', role],
+      {
+        ...direct,
+        PORT: String(port),
+        DATABASE_URL: through(relays.postgres, postgres.url()),
+        REDIS_URL: role === 'server' ? relays.redisControl.url : relays.redisWorker.url,
+      },
+      ready(port),
+    )
+  const dataPlanes = [dataPlane(0), dataPlane(1)] as const
+  const control = controlPlane('server', 'control-plane', ports + 2)
+  const workers = Array.from({ length: options.workers ?? 1 }, (_, index) =>
+    controlPlane('worker', `worker-${index}`, ports + 3 + index),
+  )
+  await migrateDatabase(postgres.url())
+  const processes = [...dataPlanes, control, ...workers]
+  const starting = Promise.all([control, ...workers].map((each) => each.start()))
+  const waitingPlanes = Promise.all(dataPlanes.map((each) => each.start({ isHasty: true })))
+  const money = new Redis(redis.url(), { maxRetriesPerRequest: null, retryStrategy: () => 20 })
+  money.on('error', () => undefined)
+  const sql = new pg.Pool({ connectionString: postgres.url(), max: 3 })
+  sql.on('error', () => undefined)
+  await starting
+  await until('the gate is open', GATE_OPEN_MS, async () => (await money.get('m:epoch'))?.endsWith(':open') ?? false)
+  const market = await openMarket({
+    environment: direct,
+    sellers: { a: `${relays.sellerA.url}/v1`, b: `${relays.sellerB.url}/v1` },
+    secrets: secrets.all,
+  })
+  await market.model(PLAIN, SLOW)
+  for (const [model, providerModel] of [
+    [PLAIN, 'gpt-5-mini'],
+    [SLOW, 'sandbox/drip'],
+  ] as const) {
+    await market.offer({ model, providerModel, seller: 'a', discount: 40 })
+    await market.offer({ model, providerModel, seller: 'b', discount: 30 })
+  }
+  const buyers = await Promise.all(Array.from({ length: BUYERS }, () => market.buyer(BUYER_USD)))
+  await waitingPlanes
+  const untilPaid = async (limitMs = GATE_OPEN_MS) => {
+    for (const index of [0, 1]) {
+      await until(`node ${index} admits paid calls`, limitMs, () =>
+        isOk(`http://127.0.0.1:${ports + index}/health/paid`),
+      )
+    }
+  }
+  await untilPaid()
+
+  return {
+    folder,
+    postgres,
+    redis,
+    cache,
+    dataPlanes,
+    control,
+    workers,
+    providers: pairOf(providers),
+    relays,
+    market,
+    buyers,
+    secrets,
+    exits,
+    money,
+    sql,
+    journalDir,
+    origin: (index) => `http://127.0.0.1:${ports + index}`,
+    providerOrigin: (index) => `http://127.0.0.1:${ports + 10 + index}`,
+    untilPaid,
+    async heal() {
+      for (const relay of Object.values(relays)) relay.pass()
+      for (const server of [postgres, redis, cache]) if (!server.isRunning()) await server.start()
+      for (const each of processes) {
+        if (each.isRunning()) each.signal('SIGCONT')
+        else await each.start({ isHasty: true })
+      }
+      for (const each of processes) await each.untilReady()
+      await untilPaid()
+    },
+    async remove() {
+      await end()
+      await rm(folder, { recursive: true, force: true })
+    },
+    abandon: end,
+  }
+
+  async function end(): Promise<void> {
+    money.disconnect()
+    await market.close()
+    await sql.end()
+    await Promise.all([...processes, ...providers].map((each) => each.kill()))
+    await Promise.all([postgres.kill(), redis.kill(), cache.kill()])
+    await Promise.all(Object.values(relays).map((relay) => relay.close()))
+  }
+}
+
+type Targets = { readonly postgres: Server; readonly redis: Server; readonly ports: number }
+
+async function startRelays({ postgres, redis, ports }: Targets): Promise<Record<RelayName, Relay>> {
+  const seller = (index: number) => `http://127.0.0.1:${ports + 10 + index}`
+  const [redis0, redis1, redisControl, redisWorker, toPostgres, sellerA, sellerB] = await Promise.all([
+    startRelay(redis.url()),
+    startRelay(redis.url()),
+    startRelay(redis.url()),
+    startRelay(redis.url()),
+    startRelay(postgres.url()),
+    startRelay(seller(0)),
+    startRelay(seller(1)),
+  ])
+  return { redis0, redis1, redisControl, redisWorker, postgres: toPostgres, sellerA, sellerB }
+}
+
+function pairOf<Item>([first, second]: readonly Item[]): readonly [Item, Item] {
+  if (first === undefined || second === undefined) throw new Error('a pair has two')
+  return [first, second]
+}
+
+async function isOk(url: string): Promise<boolean> {
+  return fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
+    (answer) => answer.ok,
+    () => false,
+  )
+}

@@ -1,0 +1,64 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { until } from '#test/support/until.ts'
+import { outageMs, refusedMs } from '../harness/load.ts'
+import type { Row, Stage } from '../harness/row.ts'
+
+const TARGET_MS = 3_000
+const DEAD_NODE_TARGET_MS = 10_000
+
+/** Kills Redis at a moment of its own choosing, starts it again, and measures until paid calls succeed. */
+async function killAndRestart(stage: Stage, kills: number): Promise<void> {
+  const { world } = stage
+  const load = stage.load({ clients: 16 })
+  let longest = 0
+  for (let kill = 0; kill < kills; kill++) {
+    await load.untilServed(60)
+    await pause(Math.random() * 200)
+    const killedAt = performance.now()
+    await world.redis.kill()
+    await world.redis.start()
+    const upAt = performance.now()
+    await load.untilServed(60)
+    longest = Math.max(longest, outageMs(load.seen, upAt) ?? Number.POSITIVE_INFINITY)
+    stage.figure('outage with the start of the server (ms)', outageMs(load.seen, killedAt) ?? -1)
+    stage.figure('told 503 (ms)', refusedMs(load.seen, killedAt))
+  }
+  stage.figure('longest from server up to served (ms)', longest)
+  stage.require(longest <= TARGET_MS, `served ${Math.round(longest)} ms after Redis was back`)
+}
+
+export const REDIS_ROWS: readonly Row[] = [
+  {
+    number: 'F09a',
+    title: 'money Redis killed and restarted under load, every write on disk',
+    isQuick: true,
+    run: (stage) => killAndRestart(stage, stage.isQuick ? 1 : 4),
+  },
+  {
+    number: 'F09b',
+    title: 'money Redis killed and restarted under load, its log a second behind',
+    world: { aof: 'everysec' },
+    run: (stage) => killAndRestart(stage, 4),
+  },
+  {
+    number: 'F11',
+    title: 'money Redis emptied under load',
+    isQuick: true,
+    async run(stage) {
+      const { world } = stage
+      const load = stage.load({ clients: 16 })
+      await load.untilServed(100)
+      const at = performance.now()
+      await world.money.flushall()
+      await until('the gate is rebuilt', DEAD_NODE_TARGET_MS, async () => {
+        const text = await world.money.get('m:epoch')
+        return text?.endsWith(':open') ?? false
+      })
+      await load.untilServed(100)
+      const outage = outageMs(load.seen, at + 50) ?? Number.POSITIVE_INFINITY
+      stage.figure('outage (ms)', outage)
+      stage.figure('told 503 (ms)', refusedMs(load.seen, at))
+      stage.require(outage <= TARGET_MS, `served ${Math.round(outage)} ms after the flush`)
+    },
+  },
+]

@@ -15,6 +15,7 @@ import { insertAuditEntries } from './db/audit.ts'
 import type { Database } from './db/database.ts'
 import { isTransient } from './db/database.ts'
 import { claimIdempotencyKey, deleteIdempotencyKey, finishIdempotencyKey } from './db/idempotency.ts'
+import type { DebitGate } from './ports/debit-gate.ts'
 import type { Gate } from './ports/gate.ts'
 import type { Limiter, LimitState } from './ports/limiter.ts'
 import type { MoneyLedger } from './ports/money-ledger.ts'
@@ -49,6 +50,7 @@ export type Ctx = {
   readonly clock: Time
   readonly ids: Ids
   readonly gate: Gate
+  readonly debits: DebitGate
   readonly publisher: Publisher
   readonly probe: Probe
   readonly limiter: Limiter

@@ -10,6 +10,7 @@ import { createDatabase } from './db/database.ts'
 import { createMoneyLedger } from './db/money-ledger.ts'
 import type { Ctx, RateLimits, Settings } from './operation.ts'
 import { createProviderProbe } from './ports/provider-probe.ts'
+import { createRedisDebitGate } from './ports/redis-debit-gate.ts'
 import { createRedisGate } from './ports/redis-gate.ts'
 import { openRedisGateKeeper } from './ports/redis-gate-keeper.ts'
 import { createRedisLimiter } from './ports/redis-limiter.ts'
@@ -71,6 +72,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     log,
     ids: overrides.ids ?? createIds(clock),
     gate: overrides.gate ?? createRedisGate({ redis: money, buckets: config.moneyBuckets }),
+    debits: overrides.debits ?? createRedisDebitGate({ redis: money, buckets: config.moneyBuckets }),
     publisher: overrides.publisher ?? createRedisPublisher(cache),
     probe: overrides.probe ?? provider.probe,
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),

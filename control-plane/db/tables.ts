@@ -2,6 +2,7 @@ import type { AccountsTables } from './accounts.ts'
 import type { AuditTables } from './audit.ts'
 import type { CatalogTables } from './catalog.ts'
 import type { CredentialsTables } from './credentials.ts'
+import type { DebitsTables } from './debits.ts'
 import type { HealthLogTables } from './health-log.ts'
 import type { IdempotencyTables } from './idempotency.ts'
 import type { KeysTables } from './keys.ts'
@@ -18,6 +19,7 @@ export type Tables = AccountsTables &
   AuditTables &
   CatalogTables &
   CredentialsTables &
+  DebitsTables &
   HealthLogTables &
   IdempotencyTables &
   KeysTables &

@@ -8,7 +8,7 @@ import { ACCOUNT_FIELDS, moneyScripts, parseMoneyEpoch, readAccount } from '#sha
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
-import { isId, parseRequestId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
 import type { Gate, GateBalance, PostedChange } from './gate.ts'
 import { bucketNames, runBatches } from './redis-money.ts'
 
@@ -122,7 +122,7 @@ async function expireHolds(redis: Redis, buckets: number, { epoch, scripts }: Ep
       const done = decodeAnswers(reply, operations.length).filter((answer) => answer.kind === 'done').length
       // A member without a hold of its own would come again and again.
       if (operations.length < rids.length) {
-        const kept = new Set<string>(operations.map((operation) => operation.rid))
+        const kept = new Set(operations.map((operation) => operation.rid))
         await redis.zrem(key, ...rids.filter((rid) => !kept.has(rid)))
       }
       expired += done
@@ -135,10 +135,9 @@ async function expireHolds(redis: Redis, buckets: number, { epoch, scripts }: Ep
 async function readHolders(redis: Redis, bucket: string, rids: readonly string[]): Promise<SettleOperation[]> {
   const rows = await Promise.all(rids.map((rid) => redis.hmget(moneyKeys.hold(bucket, rid), 'acct', 'key', 'node')))
   const operations: SettleOperation[] = []
-  for (const [index, text] of rids.entries()) {
-    const rid = parseRequestId(text)
+  for (const [index, rid] of rids.entries()) {
     const [account, key, node] = rows[index] ?? []
-    if (rid === undefined || account == null) continue
+    if (account == null) continue
     const keyId = key != null && isId('key', key) ? key : null
     operations.push({ kind: 'expire', rid, account, keyId, node: node ?? '' })
   }

@@ -22,7 +22,7 @@ export type NewTransaction = {
   /** What makes it happen once: `deposit:{chain}:{hash}:{index}`, `grant:{ticket}`. */
   readonly key: string
   readonly kind: string
-  readonly note?: string
+  readonly note?: string | undefined
   readonly entries: readonly LedgerLine[]
 }
 
@@ -64,6 +64,8 @@ export async function postTransaction(
     if (isBounded && balance < 0n) throw new AppError('insufficient_balance', { detail: { account } })
     if (isBounded && balance >= MAX_MICRO_USD)
       throw new AppError('conflict', { message: 'The balance would pass its limit.' })
+    if (kinds.get(account) === 'platform_shortfall' && balance > 0n)
+      throw new AppError('conflict', { message: 'The shortfall is less than that.' })
   }
   await trx.insertTransactions([{ id, kind, note }])
   await trx.insertEntries(lines.map((line) => ({ tx: id, ...line })))
@@ -91,7 +93,7 @@ export async function drainAccountChanges(ctx: Pick<Ctx, 'ledger' | 'gate'>): Pr
 }
 
 /** Seeds the gate with balances and forgets their outbox rows. */
-async function confirmBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: readonly Balance[]): Promise<void> {
+export async function confirmBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: readonly Balance[]): Promise<void> {
   await ctx.gate.seed(
     balances.map(({ account, balance, version }) => ({ account, balanceMicro: microUsd(balance), version })),
   )
@@ -106,7 +108,8 @@ export async function findBalance(ledger: Pick<MoneyReads, 'findBalances'>, acco
 }
 
 const Account = z.string().refine((text): text is AccountId => isId('acc', text), 'not an account id')
-const Dollars = z.union([z.number(), z.string()]).transform((dollars, context): MicroUsd => {
+/** An amount above zero in US dollars, as a number or as digits with at most six decimals; read as micro-USD. */
+export const Dollars = z.union([z.number(), z.string()]).transform((dollars, context): MicroUsd => {
   try {
     const amount = dollarsToMicroUsd(dollars)
     if (amount > ZERO) return amount
@@ -186,7 +189,12 @@ export const grantCredit = defineOperation({
   },
 })
 
-async function requireSameEntries(trx: MoneyTransaction, key: string, lines: readonly LedgerLine[]): Promise<void> {
+/** Throws `conflict` unless the transaction under a key has these lines. */
+export async function requireSameEntries(
+  trx: MoneyTransaction,
+  key: string,
+  lines: readonly LedgerLine[],
+): Promise<void> {
   const tx = await trx.findLedgerKey(key)
   const booked = tx === undefined ? [] : await trx.findEntries(tx)
   const asText = (entries: readonly LedgerLine[]) =>

@@ -1,4 +1,4 @@
-import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
+import type { AccountId, KeyId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd } from '#shared/money.ts'
 import type { HoldState } from '../hold.ts'
@@ -8,9 +8,9 @@ import type { Batch, Place } from './batch.ts'
 import { answersOf, placeKeys } from './batch.ts'
 import { CALENDAR, eachOperation, prologue, USE_COUNTER } from './prologue.ts'
 
-/** Sets money aside for one call. Caps that are null do not bind. */
+/** Sets money aside for one call, or for a debit under its ledger key. Caps that are null do not bind. */
 export type ReserveOperation = {
-  readonly rid: RequestId
+  readonly rid: string
   readonly account: AccountId
   readonly keyId: KeyId | null
   readonly wantMicro: MicroUsd

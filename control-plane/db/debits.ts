@@ -1,0 +1,110 @@
+import type { Generated, JSONColumnType } from 'kysely'
+import { sql } from 'kysely'
+import type { AccountId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+
+/** A line as JSON carries it: micro-USD in plain digits, with a sign. */
+type WrittenLine = { readonly account: AccountId; readonly amount: string }
+
+export type DebitState = 'intended' | 'posted' | 'refused'
+
+export type DebitsTables = {
+  ledger_debit: {
+    key: string
+    account: AccountId
+    /** Micro-USD set aside for it. */
+    amount: bigint
+    tx: string
+    kind: string
+    note: string | null
+    entries: JSONColumnType<readonly WrittenLine[]>
+    state: Generated<DebitState>
+    hold_number: Generated<number>
+    is_freed: Generated<boolean>
+    intended_at: Generated<Date>
+    changed_at: Generated<Date>
+  }
+}
+
+/** A debit that no call made: who pays how much, and the transaction it becomes. Amounts are signed micro-USD. */
+export type Debit = {
+  readonly key: string
+  readonly account: AccountId
+  readonly amount: bigint
+  readonly tx: string
+  readonly kind: string
+  readonly note: string | null
+  readonly entries: readonly { readonly account: AccountId; readonly amount: bigint }[]
+  readonly state: DebitState
+  /** Which hold of it is the present one, from 1. */
+  readonly holdNumber: number
+  readonly isFreed: boolean
+}
+
+const COLUMNS = sql`key, account, amount, tx, kind, note, entries, state, hold_number as "holdNumber",
+  is_freed as "isFreed"`
+
+type Row = Omit<Debit, 'entries'> & { readonly entries: readonly WrittenLine[] }
+
+function read(row: Row): Debit {
+  return { ...row, entries: row.entries.map((line) => ({ ...line, amount: BigInt(line.amount) })) }
+}
+
+/** Writes a debit down unless its key is known; answers what stands there now. */
+export async function intendDebit(
+  db: Database,
+  debit: Omit<Debit, 'state' | 'holdNumber' | 'isFreed'>,
+): Promise<Debit | undefined> {
+  const entries = JSON.stringify(debit.entries.map((line) => ({ ...line, amount: line.amount.toString() })))
+  await sql`insert into ledger_debit (key, account, amount, tx, kind, note, entries)
+    values (${debit.key}, ${debit.account}, ${debit.amount}, ${debit.tx}, ${debit.kind}, ${debit.note},
+      ${entries}::jsonb)
+    on conflict (key) do nothing`.execute(db)
+  return findDebit(db, debit.key)
+}
+
+export async function findDebit(db: Database, key: string): Promise<Debit | undefined> {
+  const { rows } = await sql<Row>`select ${COLUMNS} from ledger_debit where key = ${key}`.execute(db)
+  return rows.map(read).at(0)
+}
+
+/** The debit, locked until the end of the transaction. */
+export async function lockDebit(trx: Trx, key: string): Promise<Debit | undefined> {
+  const { rows } = await sql<Row>`select ${COLUMNS} from ledger_debit where key = ${key} for no key update`.execute(trx)
+  return rows.map(read).at(0)
+}
+
+/** Sets the state of a debit; one that was posted stays so. */
+export async function markDebit(db: Database | Trx, key: string, state: DebitState): Promise<void> {
+  await sql`update ledger_debit set state = ${state}, changed_at = now()
+    where key = ${key} and state <> 'posted'`.execute(db)
+}
+
+/** Goes on to the next hold, unless somebody else did; answers whether this caller did. */
+export async function startNextHold(db: Database, key: string, holdNumber: number): Promise<boolean> {
+  const { numAffectedRows } = await sql`update ledger_debit set hold_number = hold_number + 1, changed_at = now()
+    where key = ${key} and hold_number = ${holdNumber} and state = 'intended'`.execute(db)
+  return numAffectedRows === 1n
+}
+
+/** Notes that nothing is set aside any more for a finished debit. */
+export async function markDebitFreed(db: Database, key: string): Promise<void> {
+  await sql`update ledger_debit set is_freed = true where key = ${key} and state <> 'intended'`.execute(db)
+}
+
+/** Debits that were left between two steps for longer than so many milliseconds, oldest first. */
+export async function listUnfinishedDebits(db: Database, olderThanMs: number, limit: number): Promise<Debit[]> {
+  const { rows } = await sql<Row>`select ${COLUMNS} from ledger_debit
+    where (state = 'intended' or not is_freed) and changed_at < now() - ${olderThanMs} * interval '1 millisecond'
+    order by changed_at limit ${limit}`.execute(db)
+  return rows.map(read)
+}
+
+/**
+ * The newest epoch of the gate, which cannot be raised before the end of the transaction: what this transaction books is
+ * in the balances that the next rebuild reads.
+ */
+export async function pinMoneyEpoch(trx: Trx): Promise<number> {
+  const { rows } = await sql<{ epoch: bigint }>`select epoch from money_epoch for share`.execute(trx)
+  return Number(rows[0]?.epoch ?? 0n)
+}

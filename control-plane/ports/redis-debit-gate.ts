@@ -1,0 +1,65 @@
+import type { Redis } from 'ioredis'
+import type { Batch } from '#shared/contract/money-scripts/batch.ts'
+import { decodeAnswers, placeOf } from '#shared/contract/money-scripts/batch.ts'
+import { decodeReserve, encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
+import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
+import type { MoneyScript } from '#shared/contract/money-scripts.ts'
+import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { AppError } from '#shared/errors.ts'
+import type { DebitGate } from './debit-gate.ts'
+
+/** Who holds, in the record of the hold. */
+const OWNER = 'ledger'
+
+/** Debit holds in Redis: the same scripts as for calls, with the ledger key in place of a request id. */
+export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets: number }): DebitGate {
+  const run = async (script: MoneyScript, { keys, args }: Batch): Promise<unknown> =>
+    redis.evalsha(script.sha, keys.length, ...keys, ...args).catch((error: unknown) => {
+      throw closed(error)
+    })
+  const present = async () => {
+    const text = await redis.get(moneyKeys.epoch).catch((error: unknown) => {
+      throw closed(error)
+    })
+    const epoch = parseMoneyEpoch(text)
+    if (epoch?.phase !== 'open') throw closed()
+    return epoch.epoch
+  }
+
+  return {
+    async hold({ id, account, amountMicro, ttlMs }) {
+      const epoch = await present()
+      const wish = { wantMicro: amountMicro, minMicro: amountMicro, dailyCapMicro: null, monthlyCapMicro: null }
+      const operation = { rid: id, account, keyId: null, node: OWNER, ttlMs, ...wish }
+      const batch = encodeReserve(placeOf(account, buckets, epoch), [operation])
+      const [answer] = decodeReserve(await run(moneyScripts(epoch).reserve, batch), 1)
+      switch (answer?.kind) {
+        case 'granted':
+          return { kind: 'held', epoch }
+        case 'duplicate':
+          return answer.state === 'open' ? { kind: 'held', epoch } : { kind: 'ended' }
+        case 'insufficient':
+          return { kind: 'insufficient', availableMicro: answer.availableMicro }
+        case 'unseeded':
+          return { kind: 'unseeded' }
+        case 'stale':
+          throw closed()
+        default:
+          throw new AppError('internal_error', { cause: new Error('the gate refused to set a debit aside') })
+      }
+    },
+    async free({ id, account }) {
+      const epoch = await present()
+      const subject = { rid: id, account, keyId: null, node: OWNER }
+      const release = { kind: 'release', reason: 'booked', event: null, ...subject } as const
+      const batch = encodeSettle(placeOf(account, buckets, epoch), [release])
+      const [answer] = decodeAnswers(await run(moneyScripts(epoch).settle, batch), 1)
+      if (answer?.kind !== 'done') throw closed()
+    },
+  }
+}
+
+function closed(cause?: unknown): AppError {
+  return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
+}

@@ -1,0 +1,240 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { machineOperator, NOBODY } from '#control-plane/actor.ts'
+import { findDebit, intendDebit } from '#control-plane/db/debits.ts'
+import { invoke } from '#control-plane/operation.ts'
+import { drainAccountChanges } from '#control-plane/services/ledger.ts'
+import { finishDebits } from '#control-plane/services/ledger-debits.ts'
+import {
+  adjustLedger,
+  readTransaction,
+  recordFiatDeposit,
+  refundFiat,
+  reverseTransaction,
+} from '#control-plane/services/ledger-operations.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { microUsd } from '#shared/money.ts'
+import type { TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+import { figures, ids, reserveRequest, untilOpen } from '#test/support/gate.ts'
+import { balanceOf, newAccount } from '#test/support/ledger.ts'
+import { eventText } from '#test/support/usage-events.ts'
+
+let market: TestMarket
+const operator = machineOperator('test')
+
+beforeAll(async () => {
+  market = await startMarket()
+})
+afterAll(() => market.stop())
+
+async function buyer(micro = 0): Promise<AccountId> {
+  const account = await newAccount(market.plane.db, 'buyer_credit', micro)
+  await drainAccountChanges(market.plane)
+  return account
+}
+const inGate = (account: AccountId) => figures(market.plane.gate, account)
+const deposit = (input: object) => invoke(market.plane, operator, recordFiatDeposit, input)
+const refund = (input: object) => invoke(market.plane, operator, refundFiat, input)
+const adjust = (input: object) => invoke(market.plane, operator, adjustLedger, { reason: 'a test', ...input })
+const openHolds = async () => (await market.world.redis.zrange('{m00}:z:exp:1', 0, -1)).length
+
+describe('a fiat deposit', () => {
+  it('is booked once for an event of the provider, and reaches the gate and the audit', async () => {
+    const account = await buyer()
+    const input = { account, amountUsd: '12.5', eventId: `evt_${account}` }
+    const first = await deposit(input)
+    expect(first).toMatchObject({ key: `deposit:fiat:evt_${account}`, isRepeat: false })
+    expect(await deposit(input)).toEqual({ ...first, isRepeat: true })
+    expect(await inGate(account)).toMatchObject({ p: 12_500_000 })
+    const { rows } = await sql<{ count: bigint }>`select count(*) as count from audit_log
+      where operation = 'deposit.recordFiat' and subject = ${account}`.execute(market.plane.db)
+    expect(rows[0]?.count).toBe(1n)
+  })
+
+  it('of which two arrive at once is booked once', async () => {
+    const account = await buyer()
+    const input = { account, amountUsd: 3, eventId: `evt2_${account}` }
+    const answers = await Promise.all([1, 2, 3, 4].map(() => deposit(input)))
+    expect(answers.filter((answer) => !answer.isRepeat)).toHaveLength(1)
+    expect(await balanceOf(market.plane.db, account)).toBe(3_000_000)
+  })
+
+  it('with the same event and another amount is a conflict', async () => {
+    const account = await buyer()
+    await deposit({ account, amountUsd: 1, eventId: `evt3_${account}` })
+    await expect(deposit({ account, amountUsd: 2, eventId: `evt3_${account}` })).rejects.toMatchObject({
+      code: 'conflict',
+    })
+  })
+
+  it('is for operators, and for accounts of buyers', async () => {
+    const account = await newAccount(market.plane.db, 'seller_available')
+    const input = { account, amountUsd: 1, eventId: 'evt_no' }
+    await expect(deposit(input)).rejects.toMatchObject({ code: 'not_found' })
+    const stranger = invoke(market.plane, NOBODY, recordFiatDeposit, input)
+    await expect(stranger).rejects.toMatchObject({ code: 'authentication_required' })
+  })
+})
+
+describe('a refund', () => {
+  it('is set aside, posted, told to the gate and given back, once a ticket', async () => {
+    const account = await buyer(5_000_000)
+    const input = { account, amountUsd: 2, ticket: `r-${account}` }
+    expect(await refund(input)).toMatchObject({ isRepeat: false, key: `refund:fiat:r-${account}` })
+    expect(await refund(input)).toMatchObject({ isRepeat: true })
+    expect(await inGate(account)).toEqual({ p: 3_000_000, h: 0, u: 0, free: 3_000_000 })
+    await expect(refund({ ...input, amountUsd: 1 })).rejects.toMatchObject({ code: 'conflict' })
+    expect(await openHolds()).toBe(0)
+  })
+
+  it('does not take what a running call holds, says what is left, and may be asked for again', async () => {
+    const account = await buyer(5_000_000)
+    const node = await market.world.node('node-1')
+    await untilOpen(node)
+    const hold = await node.funds.reserve(reserveRequest(account, { want: 4_000_000 }))
+    const input = { account, amountUsd: 2, ticket: `r2-${account}` }
+    await expect(refund(input)).rejects.toMatchObject({
+      code: 'insufficient_balance',
+      detail: { available: '1000000' },
+    })
+    expect(await balanceOf(market.plane.db, account)).toBe(5_000_000)
+    await node.funds.release(hold, 'test', '{}')
+    expect(await refund(input)).toMatchObject({ isRepeat: false })
+    expect(await inGate(account)).toEqual({ p: 3_000_000, h: 0, u: 0, free: 3_000_000 })
+  })
+
+  it('of which ten arrive at once takes no more than there is', async () => {
+    const account = await buyer(5_000_000)
+    const answers = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, index) => refund({ account, amountUsd: 1, ticket: `r3-${account}-${index}` })),
+    )
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(5)
+    expect(await inGate(account)).toEqual({ p: 0, h: 0, u: 0, free: 0 })
+  })
+
+  it('that died after it was written down, or after its hold, is finished by the sweeper', async () => {
+    for (const step of ['intended', 'held'] as const) {
+      const account = await buyer(5_000_000)
+      const key = `refund:fiat:${step}-${account}`
+      const entries = [
+        { account, amount: -2_000_000n },
+        { account: 'acc_external_fiat', amount: 2_000_000n },
+      ] as const
+      const wish = { key, account, amount: 2_000_000n, tx: ids.ulid(), kind: 'refund', note: null, entries }
+      await intendDebit(market.plane.db, wish)
+      if (step === 'held') {
+        await market.plane.debits.hold({ id: key, account, amountMicro: microUsd(2_000_000), ttlMs: 60_000 })
+        expect(await inGate(account)).toMatchObject({ free: 3_000_000 })
+      }
+      expect(await finishDebits(market.plane, 0)).toBe(1)
+      expect(await inGate(account)).toEqual({ p: 3_000_000, h: 0, u: 0, free: 3_000_000 })
+      expect(await refund({ account, amountUsd: 2, ticket: `${step}-${account}` })).toMatchObject({ isRepeat: true })
+    }
+    expect(await finishDebits(market.plane, 0)).toBe(0)
+  })
+
+  it('that died after it was posted gives its hold back with the next sweep', async () => {
+    const account = await buyer(5_000_000)
+    const { debits } = market.plane
+    const broken = { ...market.plane, debits: { ...debits, free: () => Promise.reject(new Error('gone')) } }
+    const input = { account, amountUsd: 2, ticket: `r4-${account}` }
+    await invoke(broken, operator, refundFiat, input)
+    expect(await inGate(account)).toMatchObject({ p: 3_000_000, h: 2_000_000 })
+    expect(await finishDebits(market.plane, 0)).toBe(1)
+    expect(await inGate(account)).toEqual({ p: 3_000_000, h: 0, u: 0, free: 3_000_000 })
+  })
+
+  it('whose hold ended takes another, and one whose gate was rebuilt under it as well', async () => {
+    const account = await buyer(5_000_000)
+    const key = `refund:fiat:r5-${account}`
+    await market.plane.debits.hold({ id: key, account, amountMicro: microUsd(2_000_000), ttlMs: 60_000 })
+    await market.plane.debits.free({ id: key, account })
+    await refund({ account, amountUsd: 2, ticket: `r5-${account}` })
+    expect(await findDebit(market.plane.db, key)).toMatchObject({ state: 'posted', holdNumber: 2, isFreed: true })
+
+    const { debits } = market.plane
+    let tries = 0
+    const stale = {
+      ...debits,
+      hold: async (wish: Parameters<typeof debits.hold>[0]) => {
+        const held = await debits.hold(wish)
+        return held.kind === 'held' && tries++ === 0 ? { ...held, epoch: held.epoch - 1 } : held
+      },
+    }
+    const input = { account, amountUsd: 1, ticket: `r6-${account}` }
+    expect(await invoke({ ...market.plane, debits: stale }, operator, refundFiat, input)).toMatchObject({
+      isRepeat: false,
+    })
+    expect(tries).toBe(2)
+    expect(await inGate(account)).toEqual({ p: 2_000_000, h: 0, u: 0, free: 2_000_000 })
+  })
+
+  it('while the gate is shut is not booked, and is finished later', async () => {
+    const account = await buyer(5_000_000)
+    const shut = { hold: () => Promise.reject(new AppError('service_unavailable')), free: () => Promise.resolve() }
+    const input = { account, amountUsd: 2, ticket: `r7-${account}` }
+    const refused = invoke({ ...market.plane, debits: shut }, operator, refundFiat, input)
+    await expect(refused).rejects.toMatchObject({ code: 'service_unavailable' })
+    expect(await balanceOf(market.plane.db, account)).toBe(5_000_000)
+    expect(await finishDebits(market.plane, 0)).toBe(1)
+    expect(await balanceOf(market.plane.db, account)).toBe(3_000_000)
+  })
+})
+
+describe('an adjustment', () => {
+  it('goes both ways, against promotion or the shortfall, once a ticket', async () => {
+    const account = await buyer(1_000_000)
+    const seller = await newAccount(market.plane.db, 'seller_available')
+    await adjust({ account, direction: 'credit', amountUsd: 2, ticket: `a1-${account}` })
+    await adjust({ account, direction: 'debit', amountUsd: 1, ticket: `a2-${account}` })
+    await adjust({ account: seller, direction: 'credit', amountUsd: 4, counter: 'shortfall', ticket: `a3-${account}` })
+    expect(await balanceOf(market.plane.db, account)).toBe(2_000_000)
+    expect(await balanceOf(market.plane.db, seller)).toBe(4_000_000)
+    expect(await balanceOf(market.plane.db, 'acc_platform_shortfall')).toBe(-4_000_000)
+    await expect(adjust({ account, direction: 'debit', amountUsd: 1, ticket: `a1-${account}` })).rejects.toMatchObject({
+      code: 'conflict',
+    })
+    const shortfall = { account: 'acc_platform_shortfall', direction: 'credit' }
+    await expect(adjust({ ...shortfall, amountUsd: 5, ticket: `a4-${account}` })).rejects.toMatchObject({
+      code: 'conflict',
+    })
+    await adjust({ ...shortfall, amountUsd: 4, ticket: `a5-${account}` })
+    expect(await balanceOf(market.plane.db, 'acc_platform_shortfall')).toBe(0)
+    const drained = adjust({ account: seller, direction: 'debit', amountUsd: 5, ticket: `a6-${account}` })
+    await expect(drained).rejects.toMatchObject({ code: 'insufficient_balance' })
+  })
+})
+
+describe('a reversal', () => {
+  it('books the opposite of a deposit or of a call, once', async () => {
+    const account = await buyer()
+    await deposit({ account, amountUsd: 3, eventId: `evt9_${account}` })
+    const key = `deposit:fiat:evt9_${account}`
+    const reverse = (of: string) =>
+      invoke(market.plane, operator, reverseTransaction, { key: of, reason: 'chargeback' })
+    expect(await reverse(key)).toMatchObject({ isRepeat: false, key: `reverse:${key}` })
+    expect(await reverse(key)).toMatchObject({ isRepeat: true })
+    expect(await inGate(account)).toMatchObject({ p: 0, free: 0 })
+    await expect(reverse('deposit:fiat:none')).rejects.toMatchObject({ code: 'not_found' })
+    await expect(reverse(`reverse:${key}`)).rejects.toMatchObject({ code: 'conflict' })
+    expect(await invoke(market.plane, operator, readTransaction, { key })).toMatchObject({
+      kind: 'deposit',
+      lines: [{ account, amountMicro: '3000000' }, { amountMicro: '-3000000' }],
+    })
+  })
+
+  it('of what a buyer has spent meanwhile is refused', async () => {
+    const account = await buyer(1_000_000)
+    const seller = await newAccount(market.plane.db, 'seller_available')
+    await deposit({ account, amountUsd: 1, eventId: `evt10_${account}` })
+    const { postBatch } = await import('#control-plane/services/ingest.ts')
+    const text = eventText({ account, sellerAccount: seller, charge: 1_500_000, hold: 1_500_000 })
+    await postBatch(market.plane, { events: [text], source: 'test' })
+    const key = `deposit:fiat:evt10_${account}`
+    const late = invoke(market.plane, operator, reverseTransaction, { key, reason: 'chargeback' })
+    await expect(late).rejects.toMatchObject({ code: 'insufficient_balance' })
+    expect(await balanceOf(market.plane.db, account)).toBe(500_000)
+  })
+})

@@ -10,6 +10,7 @@ import type { AdmittedCall, Settlement } from './settle-call.ts'
 /** Reports a call that was admitted: one usage event, one line in the log, and the counters. */
 export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, settlement: Settlement): void {
   plane.events.usage(settlement.event)
+  if (settlement.metered.anomalies.length > 0) suspect(plane, call, relay, settlement)
   const durationMs = plane.clock.monotonic() - call.startedAt
   const result = relay.last?.result
   const { usage } = settlement.metered
@@ -32,6 +33,15 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
   }
   plane.observe(facts)
   plane.log.info({ ...facts, chargeMicro: facts.chargeMicro.toString() }, 'call')
+}
+
+/** A seller gains from usage that is too high: one who reports it again and again is shown to a person. */
+function suspect({ health, log }: CallPlane, { hold }: AdmittedCall, { last }: Relay, { metered }: Settlement): void {
+  if (last === undefined) return
+  const { offer } = last.plan
+  const { anomalies } = metered
+  if (!health.suspect(offer, hold.rid, anomalies)) return
+  log.warn({ rid: hold.rid, offer: offer.id, sellerAccount: offer.sellerAccount, anomalies }, 'a seller was flagged')
 }
 
 /** Reports a call that was refused before any money was set aside. */

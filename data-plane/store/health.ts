@@ -25,6 +25,8 @@ export type HealthStore = {
   succeeded(offer: Offer, rid: RequestId): void
   /** A failure that is the offer's: those of a buyer's own request are not reported here. */
   failed(offer: Offer, rid: RequestId, failure: Failure): void
+  /** Counts an answer whose usage cannot be true; every third of a seller is reported, and then this answers true. */
+  suspect(offer: Offer, rid: RequestId, anomalies: readonly string[]): boolean
   start(): Promise<void>
   close(): void
 }
@@ -41,6 +43,7 @@ type Parts = {
 export function createHealth(parts: Parts): HealthStore {
   const { redis, subscriptions, clock } = parts
   const breakers = new Map<string, Breaker>()
+  const suspicions = new Map<string, number>()
   let timer: NodeJS.Timeout | undefined
   return {
     isAllWell: () => breakers.size === 0,
@@ -75,6 +78,7 @@ export function createHealth(parts: Parts): HealthStore {
         backedOffUntil: breaker.backedOffUntil,
       })
     },
+    suspect: (offer, rid, anomalies) => suspect(parts, suspicions, { offer, rid, anomalies }),
     async start() {
       subscriptions.on(CHANNELS.health, (offers) => void takeChanged(parts, breakers, offers).catch(() => undefined))
       timer = setInterval(() => void takeAll(parts, breakers).catch(() => undefined), POLL_MS)
@@ -82,6 +86,33 @@ export function createHealth(parts: Parts): HealthStore {
     },
     close: () => clearInterval(timer),
   }
+}
+
+/** Anomalies that flatter a seller's bill: figures that are no figures, and counts above what can have been used. */
+const FALSE_FIGURES: ReadonlySet<string> = new Set([
+  'usage_insane',
+  'input_clipped',
+  'output_clipped',
+  'charge_clipped',
+])
+const SUSPICIONS_A_FLAG = 3
+const MAX_SUSPECTS = 10_000
+
+type Suspicion = { readonly offer: Offer; readonly rid: RequestId; readonly anomalies: readonly string[] }
+
+function suspect(parts: Parts, suspicions: Map<string, number>, { offer, rid, anomalies }: Suspicion): boolean {
+  const found = anomalies.filter((anomaly) => FALSE_FIGURES.has(anomaly))
+  if (found.length === 0) return false
+  const count = (suspicions.get(offer.sellerAccount) ?? 0) + 1
+  if (count < SUSPICIONS_A_FLAG) {
+    if (suspicions.size >= MAX_SUSPECTS) suspicions.clear()
+    suspicions.set(offer.sellerAccount, count)
+    return false
+  }
+  suspicions.delete(offer.sellerAccount)
+  const detail = `${count} answers with usage that cannot be true, the last: ${found.join(', ')}`
+  report(parts, offer, rid, { errorClass: 'bad_usage', statusCode: 200, detail, action: 'flagged' })
+  return true
 }
 
 /** Tells the other processes, after the fact; what gets lost the next failure repeats. */

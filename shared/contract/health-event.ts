@@ -13,6 +13,7 @@ export const ERROR_CLASSES = [
   'bad_request',
   'context_length',
   'cut',
+  'bad_usage',
 ] as const
 export type ErrorClass = (typeof ERROR_CLASSES)[number]
 
@@ -29,7 +30,8 @@ export const HealthEventSchema = z.object({
   statusCode: z.number().int().nullable(),
   /** One line without a secret or a body. */
   detail: z.string().max(300),
-  action: z.enum(['counted', 'backed_off', 'recovered']),
+  /** `flagged` is for a person to look at: the offer goes on selling. */
+  action: z.enum(['counted', 'backed_off', 'recovered', 'flagged']),
   backedOffUntil: z.number().int().nullable(),
 })
 export type HealthEvent = z.infer<typeof HealthEventSchema>

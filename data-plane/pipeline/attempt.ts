@@ -20,6 +20,9 @@ const SLOW_AFTER_MS = 60_000
 /** How far past the limit that it was told a stream may run. */
 const OVERRUN = 1.1
 const OVERRUN_PIECES = 64
+/** Under a ceiling of the buyer's own the end comes sooner: text is denser or looser than its bytes say, but not by more. */
+const CEILING_SLACK_TOKENS = 8
+const BYTES_A_TOKEN = 4
 
 /** One try at one offer. */
 export type AttemptJob = {
@@ -158,7 +161,7 @@ function takeData(run: Running, chunk: Buffer): void {
     run.flow?.abort()
     finish(run, { failure: classifyBadAnswer(bad) })
   } else if (decoder.isDone()) finish(run, {})
-  else if (run.pieces > OVERRUN_PIECES && isOverrun(run)) {
+  else if (run.job.plan.isCeilingBound ? isPastCeiling(run) : run.pieces > OVERRUN_PIECES && isOverrun(run)) {
     decoder.stop()
     run.flow?.abort()
     finish(run, {})
@@ -169,7 +172,18 @@ function takeData(run: Running, chunk: Buffer): void {
 function isOverrun({ job, pieces }: Running): boolean {
   const limit = job.plan.maxOutputTokens * job.choices * OVERRUN + OVERRUN_PIECES
   // Pieces may be parts of tokens, so their bytes must say the same.
-  return pieces > limit && job.decoder.ending().contentBytes / 4 > limit
+  return pieces > limit && job.decoder.ending().contentBytes / BYTES_A_TOKEN > limit
+}
+
+/**
+ * True when what was delivered is worth the buyer's own ceiling, also where the provider was told of a limit and does not
+ * keep to it. A whole answer is taken whole: it is the charge that ends at the ceiling.
+ */
+function isPastCeiling({ job, pieces }: Running): boolean {
+  if (pieces === 0) return false
+  const limit = job.plan.maxOutputTokens * job.choices
+  const tokens = job.decoder.ending().contentBytes / BYTES_A_TOKEN
+  return tokens > limit * OVERRUN + CEILING_SLACK_TOKENS
 }
 
 function deliver(run: Running, text: string): void {

@@ -3,8 +3,7 @@ import type { Payment } from '#data-plane/rails/rail.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import type { ParsedCall } from '#data-plane/wires/wire.ts'
 import { crashPoint } from '#shared/crash-point.ts'
-import type { AppError } from '#shared/errors.ts'
-import { describeCause, toAppError } from '#shared/errors.ts'
+import { AppError, describeCause, toAppError } from '#shared/errors.ts'
 import { authenticate } from './authenticate.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 import { emitCall, emitRefusal } from './emit-call.ts'
@@ -154,7 +153,7 @@ function endReply(plane: CallPlane, admission: Admission, { relay, settlement, d
   const isStreamed = admitted.demand.isStreamed
   if (reply.isGone()) return
   if (error !== undefined) {
-    if (reply.isStarted() && last) reply.end(last.decoder.fail(error))
+    if (reply.isStarted() && last) reply.end(last.decoder.fail(priced(error, settlement)))
     else refuse({ wire: admission.wire }, raw, reply, { error, attempts: relay.attempts.length, standing })
     return
   }
@@ -168,6 +167,12 @@ function endReply(plane: CallPlane, admission: Admission, { relay, settlement, d
   }
   if (!reply.isStarted()) reply.start(replyHeaders({ ...facts, decisionMs, overheadMs, receipt: undefined }))
   reply.end(text)
+}
+
+/** A stream that broke says what its delivered part costs: no usage chunk will. */
+function priced({ code, message, param, detail }: AppError, { receipt }: Settlement): AppError {
+  const cost = { buyer_cost_micro: Number(receipt.chargeMicro), list_cost_micro: Number(receipt.listMicro) }
+  return new AppError(code, { message, detail: { ...detail, ...cost }, ...(param === undefined ? {} : { param }) })
 }
 
 type Refused = { readonly error: AppError; readonly attempts: number; readonly standing: RateStanding | undefined }

@@ -363,7 +363,9 @@ describe('a streamed answer', () => {
   it('breaks with the error of the wire, and is kept alive by a comment of one line', () => {
     const { decoder, plan } = decodeStream(frame({ delta: { content: 'x' } }))
     const event = decoder.fail(new AppError('upstream_error'))
-    expect(JSON.parse(event.slice(6))).toMatchObject({ error: { code: 'upstream_error', request_id: plan.rid } })
+    const [broken = '', done] = event.split('\n\n')
+    expect(JSON.parse(broken.slice(6))).toMatchObject({ error: { code: 'upstream_error', request_id: plan.rid } })
+    expect(done).toBe('data: [DONE]')
     expect(decoder.keepAlive()).toBe(': keep-alive\n')
   })
 })

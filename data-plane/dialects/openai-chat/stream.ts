@@ -80,7 +80,7 @@ export function streamDecoder({ plan, errorBody }: DecoderOptions): Decoder {
       return finish(state, receipt)
     },
     fail(error) {
-      return `data: ${errorBody(error, plan.rid)}\n\n`
+      return `data: ${errorBody(error, plan.rid)}\n\ndata: [DONE]\n\n`
     },
     keepAlive() {
       return KEEP_ALIVE

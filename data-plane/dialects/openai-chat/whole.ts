@@ -1,4 +1,4 @@
-import type { BadAnswer, Decoder, ReportedUsage } from '#data-plane/call.ts'
+import type { AttemptPlan, BadAnswer, Decoder, ReportedUsage } from '#data-plane/call.ts'
 import type { JsonMember } from '#data-plane/dialects/json-members.ts'
 import { isRecord, scanMembers } from '#data-plane/dialects/json-members.ts'
 import { chatUsageJson, mergeUsage } from '#data-plane/dialects/usage.ts'
@@ -43,7 +43,7 @@ export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
       return ''
     },
     end() {
-      readAnswer(answer, textOf(chunks))
+      readAnswer(answer, textOf(chunks), plan)
     },
     contentPieces() {
       return answer.contentBytes > 0 ? 1 : 0
@@ -87,7 +87,7 @@ function textOf(chunks: readonly Buffer[]): string {
   return (chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)).toString('utf8')
 }
 
-function readAnswer(answer: Answer, text: string): void {
+function readAnswer(answer: Answer, text: string, { isCeilingBound }: AttemptPlan): void {
   const members = scanMembers(text)
   const body = members === undefined ? undefined : parse(text)
   if (members === undefined || !isRecord(body)) {
@@ -103,7 +103,7 @@ function readAnswer(answer: Answer, text: string): void {
   }
   for (const choice of list) readChoice(answer, choice)
   mergeUsage(answer.reported, body['usage'])
-  answer.choices = valueText(text, members, 'choices')
+  answer.choices = isCeilingBound ? JSON.stringify(list.map(withReason)) : valueText(text, members, 'choices')
   for (const name of PASSED) {
     const value = body[name]
     if (typeof value === 'string' && value.length <= MAX_PASSED_CHARS)
@@ -122,6 +122,12 @@ function readChoice(answer: Answer, choice: unknown): void {
   answer.reasoningBytes += reasoning
   answer.contentBytes += reasoning
   for (const name of CONTENT) answer.contentBytes += bytesOf(message[name])
+}
+
+/** A choice that the buyer's own ceiling has shortened says so beside its reason. */
+function withReason(choice: unknown): unknown {
+  if (!isRecord(choice) || choice['finish_reason'] !== 'length') return choice
+  return { ...choice, native_finish_reason: 'cost_ceiling_reached' }
 }
 
 function malformed(text: string): BadAnswer {

@@ -259,10 +259,10 @@ export type Funds = {
    * `service_unavailable` with a retry hint.
    */
   reserve(request: ReserveRequest): Promise<Hold>
-  /** Charges a hold. `event` is the usage event and `lookup` the lookup record, as the bytes to keep. Never rejects. */
-  capture(hold: Hold, usedMicro: MicroUsd, texts: { event: string; lookup: string }): Promise<CaptureOutcome>
+  /** Charges a hold. `event` is the usage event, as the bytes to keep. Never rejects. */
+  capture(hold: Hold, usedMicro: MicroUsd, event: string): Promise<CaptureOutcome>
   /** Gives a hold back. Never rejects; the answer need not be awaited before replying. */
-  release(hold: Hold, reason: string, lookup: string): Promise<void>
+  release(hold: Hold, reason: string, event: string): Promise<void>
   /** The hold of a request id of this account, or undefined. Throws `service_unavailable` while Redis is away. */
   find(account: AccountId, rid: RequestId): Promise<HoldRecord | undefined>
   /** Whether paid calls are admitted now. */

@@ -11,6 +11,23 @@ type EventFacts = Omit<UsageEvent, 'chargeMicro' | 'listMicro' | 'holdMicro' | '
 /** What an event cannot know: where its money stands. */
 type Standing = Pick<LookupRecord, 'settlement_status' | 'settlement_error' | 'confirmed_at'>
 
+/**
+ * Where the money of a call that is over stands; `postedAt` is when it was booked, in Unix milliseconds, if it was. What
+ * went wrong stays readable whatever was charged: an answer that broke off after content is paid as far as it came.
+ */
+export function standingOf(
+  call: { readonly charge: bigint; readonly outcome: UsageEvent['outcome']; readonly errorCode: string | null },
+  postedAt: number | null,
+): Standing {
+  const unpaid = call.outcome === 'failed' ? 'failed' : 'free'
+  const paid = postedAt === null ? 'accrued' : 'settled'
+  return {
+    settlement_status: call.charge > 0n ? paid : unpaid,
+    settlement_error: call.errorCode,
+    confirmed_at: call.charge > 0n ? postedAt : null,
+  }
+}
+
 export const SETTLEMENT_TYPES = { credit: 'credit', 'x402-exact': 'x402', 'x402-upto': 'x402', mpp: 'mpp' } as const
 
 /** The lookup record of a call: both planes write it from the event, each at its own stage of the settlement. */

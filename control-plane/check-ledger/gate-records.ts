@@ -20,7 +20,7 @@ export type GateHold = {
   readonly amount: bigint
   readonly used: bigint
   readonly hasEvent: boolean
-  /** `buyer_cost_micro` of its lookup record, if it has one. */
+  /** The charge in its usage event, from which look-ups are answered, if it has one. */
   readonly lookupCost: bigint | undefined
 }
 
@@ -78,7 +78,7 @@ function accountOf(account: string, hash: Fields): GateAccount {
 }
 
 function holdOf(rid: string, hash: Fields): GateHold {
-  const cost = /"buyer_cost_micro":(\d+)/.exec(hash['lk'] ?? '')?.[1]
+  const cost = /"chargeMicro":"(\d+)"/.exec(hash['ev'] ?? '')?.[1]
   return {
     rid,
     state: hash['st'] ?? '',

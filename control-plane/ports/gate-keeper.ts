@@ -28,7 +28,7 @@ export type GateKeeper = {
   raise(epoch: number, before: MoneyEpoch | undefined): Promise<void>
   /** Loads every script but reserve, and notes the epoch in every bucket. */
   load(epoch: number): Promise<void>
-  seed(epoch: number, balances: readonly Omit<PostedChange, 'rid' | 'lookup'>[]): Promise<void>
+  seed(epoch: number, balances: readonly Omit<PostedChange, 'rid' | 'postedAt'>[]): Promise<void>
   seedUses(epoch: number, seeds: readonly UseSeed[]): Promise<void>
   /** Takes the unposted captures of an older epoch into this one and forgets its sets; answers how many. */
   harvest(epoch: number, older: number): Promise<number>

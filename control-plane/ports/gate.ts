@@ -9,8 +9,8 @@ export type PostedChange = {
   readonly version: bigint
   /** The call that was posted: its capture stops counting as unposted. */
   readonly rid?: RequestId
-  /** The call's lookup record from now on. */
-  readonly lookup?: string
+  /** Unix milliseconds of its posting; absent where another event than the gate's was booked. */
+  readonly postedAt?: number
 }
 
 /** An account as the gate has it; spendable is posted − held − unposted. */
@@ -28,7 +28,7 @@ export type Gate = {
   /** Tells the gate of posted changes. Repeated and out-of-order calls are harmless. */
   ack(changes: readonly PostedChange[]): Promise<void>
   /** Tells the gate of balances that no call changed: the same without a request id. */
-  seed(balances: readonly Omit<PostedChange, 'rid' | 'lookup'>[]): Promise<void>
+  seed(balances: readonly Omit<PostedChange, 'rid' | 'postedAt'>[]): Promise<void>
   /** The account's figures, or undefined while it is not seeded. */
   spendable(account: AccountId): Promise<GateBalance | undefined>
   /** Usage events of captures that have waited longer than `olderThanMs` for their posting, oldest first. */

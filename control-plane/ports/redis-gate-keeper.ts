@@ -74,7 +74,7 @@ function createRedisGateKeeper({ redis, blocking, buckets, log }: Connections): 
       }),
     async seed(epoch, balances) {
       const { ack } = moneyScripts(epoch)
-      const operations = balances.map((balance) => ({ ...balance, rid: null, lookup: null }))
+      const operations = balances.map((balance) => ({ ...balance, rid: null, postedAt: null }))
       await runBatches(redis, { epoch, buckets }, { script: ack, encode: encodeAck }, operations)
     },
     async seedUses(epoch, seeds) {

@@ -50,7 +50,7 @@ export function createRedisGate({ redis, buckets, tombstoneMs }: Options): Gate 
         redis,
         { epoch, buckets },
         { script: scripts.ack, encode: (place, operations) => encodeAck(place, operations, tombstoneMs) },
-        changes.map((change) => ({ ...change, rid: change.rid ?? null, lookup: change.lookup ?? null })),
+        changes.map((change) => ({ ...change, rid: change.rid ?? null, postedAt: change.postedAt ?? null })),
       ),
     )
 

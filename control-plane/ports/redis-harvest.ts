@@ -53,9 +53,9 @@ async function readCaptures({ redis, log }: Ports, bucket: string, entries: read
       log.warn({ rid, state: hold?.state }, 'an unposted capture has no event: its journal must bring it')
       continue
     }
-    const { account, node, used: usedMicro, event, lookup } = hold
+    const { account, node, used: usedMicro, event } = hold
     const keyId = isId('key', hold.keyId) ? hold.keyId : null
-    operations.push({ kind: 'capture', rid: id, account, keyId, node, usedMicro, event, lookup, capturedAt })
+    operations.push({ kind: 'capture', rid: id, account, keyId, node, usedMicro, event, capturedAt })
   }
   return operations
 }

@@ -8,7 +8,6 @@ import type { Ctx } from '../operation.ts'
 import type { PostedChange } from '../ports/gate.ts'
 import type { MoneyTransaction } from '../ports/money-ledger.ts'
 import { splitCharges } from './charge-entries.ts'
-import { lookupOfEvent } from './lookup.ts'
 import type { ReadEvent } from './usage-reading.ts'
 import { brokenAccount, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
 
@@ -182,9 +181,9 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
     const balance = newest.get(read.event.account)
     const rid = parseRequestId(read.event.rid)
     if (balance === undefined || rid === undefined) continue
-    // What the gate keeps of a contradicting event is not what was booked, so its lookup is left alone.
-    const lookup = fate === 'conflict' ? {} : { lookup: JSON.stringify(lookupOfEvent(read.event, postedAt.getTime())) }
-    changes.push({ ...changeOf(balance), rid, ...lookup })
+    // What the gate keeps of a contradicting event is not what was booked.
+    const posting = fate === 'conflict' ? {} : { postedAt: postedAt.getTime() }
+    changes.push({ ...changeOf(balance), rid, ...posting })
   }
   if (changes.length === 0) return
   crashPoint('before_ack')

@@ -1,45 +1,27 @@
 import { z } from 'zod'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
-import type { Attempt, UsageEvent } from '#shared/contract/usage-event.ts'
+import type { Attempt } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
-import { lookupRecordOf, SETTLEMENT_TYPES } from '#shared/lookup-record.ts'
+import { SETTLEMENT_TYPES, standingOf } from '#shared/lookup-record.ts'
 import type { SettledCall } from '../db/settlements.ts'
 import { findSettledCall, listSettledCalls } from '../db/settlements.ts'
 import { defineOperation } from '../operation.ts'
-
-/** What decides how a booked call reads: a call without a charge was free, or had failed. */
-function statusOf(charge: bigint, outcome: UsageEvent['outcome']): LookupRecord['settlement_status'] {
-  if (charge > 0n) return 'settled'
-  return outcome === 'failed' ? 'failed' : 'free'
-}
 
 function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
   return attempts.map(({ provider, status, ms }) => ({ provider, status, ms }))
 }
 
-/** The lookup record of a call that has just been booked at `postedAt` (Unix milliseconds). */
-export function lookupOfEvent(event: UsageEvent, postedAt: number): LookupRecord {
-  const status = statusOf(event.chargeMicro, event.outcome)
-  return lookupRecordOf(event, {
-    settlement_status: status,
-    settlement_error: status === 'failed' ? event.errorCode : null,
-    confirmed_at: status === 'settled' ? postedAt : null,
-  })
-}
-
-/** The same record from the settlement row. */
+/** The lookup record of a booked call: what the data plane writes from its event, from the settlement row. */
 export function lookupOfCall(call: SettledCall): LookupRecord {
-  const status = statusOf(call.charge, call.outcome)
+  const { charge, outcome, error_code: errorCode } = call
   return {
     request_id: call.rid,
     model: call.model,
     provider: call.provider,
-    settlement_status: status,
     settlement_type: SETTLEMENT_TYPES[call.rail],
-    settlement_error: status === 'failed' ? call.error_code : null,
-    confirmed_at: status === 'settled' ? call.posted_at.getTime() : null,
+    ...standingOf({ charge, outcome, errorCode }, call.posted_at.getTime()),
     buyer_cost_micro: Number(call.charge),
     list_cost_micro: Number(call.list_cost),
     tx_hash: null,

@@ -1,11 +1,9 @@
 import type { z } from 'zod'
 import type { AttemptPlan, Decoder, Demand, Hold, Metered, Receipt, Target } from '#data-plane/call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
-import type { LookupRecord } from '#shared/contract/lookup.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
-import { lookupRecordOf } from '#shared/lookup-record.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import { KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
 import { chargeUsage, listCost } from '#shared/pricing.ts'
@@ -36,7 +34,7 @@ export type AdmittedCall = {
 
 export type Outcome = 'succeeded' | 'failed' | 'cut' | 'cancelled'
 
-/** A call that is over: what it was charged, and the texts that say so. */
+/** A call that is over: what it was charged, and the text that says so. */
 export type Settlement = {
   readonly outcome: Outcome
   readonly receipt: Receipt
@@ -70,18 +68,17 @@ export async function settleCall(
   })
   const receipt: Receipt = { chargeMicro: charge.chargeMicro, listMicro: charge.listMicro, usage: charge.metered.usage }
   const text = JSON.stringify(event)
-  const lookup = JSON.stringify(writeLookup(event))
   if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
     void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
   }
   // What a progress record has announced must be closed by a capture, also one of nothing.
   if (charge.chargeMicro === ZERO && !hasProgress) {
-    void call.payment.release(call.hold, relay.error?.code ?? outcome, lookup)
+    void call.payment.release(call.hold, relay.error?.code ?? outcome, text)
   } else {
     crashPoint('before_C')
     plane.journal.capture(text)
     crashPoint('before_capture')
-    const captured = await call.payment.settle(call.hold, charge.chargeMicro, { event: text, lookup })
+    const captured = await call.payment.settle(call.hold, charge.chargeMicro, text)
     if (captured === 'queued') await plane.journal.sync()
     crashPoint('after_capture')
   }
@@ -203,13 +200,4 @@ function explain({ ranked, target, demand }: AdmittedCall): UsageEventText['expl
     })),
     excluded: ranked.excluded.map(({ offer, reason }) => ({ offer, reason })),
   }
-}
-
-function writeLookup(event: UsageEventText): LookupRecord {
-  const isFree = event.chargeMicro === '0'
-  return lookupRecordOf(event, {
-    settlement_status: !isFree ? 'accrued' : event.outcome === 'failed' ? 'failed' : 'free',
-    settlement_error: event.errorCode,
-    confirmed_at: null,
-  })
 }

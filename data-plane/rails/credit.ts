@@ -41,7 +41,7 @@ export function creditRail(ports: { funds: Funds; buyerKeys: BuyerKeys }): AnyRa
         ttlMs: quote.ttlMs,
         caps: payer.caps,
       }),
-    settle: (hold, charge, texts) => funds.capture(hold, charge, texts),
-    release: (hold, reason, lookup) => funds.release(hold, reason, lookup),
+    settle: (hold, charge, event) => funds.capture(hold, charge, event),
+    release: (hold, reason, event) => funds.release(hold, reason, event),
   })
 }

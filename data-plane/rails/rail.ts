@@ -9,10 +9,7 @@ export type Challenge = {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The usage event and the lookup record of a call, as the bytes to keep. */
-export type SettlementTexts = { readonly event: string; readonly lookup: string }
-
-/** One way to pay. */
+/** One way to pay. An `event` is the usage event of the call, as the bytes to keep. */
 export type Rail<Proof> = {
   readonly name: RailName
   /** The credential in the headers, or undefined when this rail's is not there. Throws on one that cannot be. */
@@ -21,8 +18,8 @@ export type Rail<Proof> = {
   identify(proof: Proof): Promise<Payer>
   challenge(quote: Quote | undefined): Challenge | undefined
   reserve(payer: Payer, proof: Proof, quote: Quote): Promise<Hold>
-  settle(hold: Hold, charge: MicroUsd, texts: SettlementTexts): Promise<CaptureOutcome>
-  release(hold: Hold, reason: string, lookup: string): Promise<void>
+  settle(hold: Hold, charge: MicroUsd, event: string): Promise<CaptureOutcome>
+  release(hold: Hold, reason: string, event: string): Promise<void>
 }
 
 /** A rail with the proof it found: what the pipeline works with. */
@@ -30,8 +27,8 @@ export type Payment = {
   readonly rail: RailName
   identify(): Promise<Payer>
   reserve(payer: Payer, quote: Quote): Promise<Hold>
-  settle(hold: Hold, charge: MicroUsd, texts: SettlementTexts): Promise<CaptureOutcome>
-  release(hold: Hold, reason: string, lookup: string): Promise<void>
+  settle(hold: Hold, charge: MicroUsd, event: string): Promise<CaptureOutcome>
+  release(hold: Hold, reason: string, event: string): Promise<void>
 }
 
 /** A rail whose proof type nobody outside needs to know. */

@@ -1,10 +1,11 @@
 import type { Funds, Payer } from '#data-plane/call.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
-import { LookupRecordSchema } from '#shared/contract/lookup.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
+import { lookupRecordOf, standingOf } from '#shared/lookup-record.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 
 export type LookupSources = {
@@ -39,9 +40,10 @@ function lookupOf(
   hold: HoldRecord,
   running: { readonly model: string; readonly isStreamed: boolean } | undefined,
 ): LookupRecord | undefined {
-  if (hold.lookup !== null && hold.lookup !== '') {
-    const parsed = LookupRecordSchema.safeParse(JSON.parse(hold.lookup))
-    if (parsed.success) return parsed.data
+  const event = hold.event === null ? undefined : readUsageEvent(hold.event)
+  if (event !== undefined) {
+    const { chargeMicro: charge, outcome, errorCode } = event
+    return lookupRecordOf(event, standingOf({ charge, outcome, errorCode }, hold.postedAt))
   }
   if (hold.state === 'posted') return undefined
   return {

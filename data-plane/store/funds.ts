@@ -91,7 +91,7 @@ export function openFunds(options: Options): FundsStore {
       clock,
       log,
       onLost: ({ rid, account, keyId }) => {
-        void settles.push({ kind: 'release', rid, account, keyId, node, reason: 'reserve_lost', lookup: null })
+        void settles.push({ kind: 'release', rid, account, keyId, node, reason: 'reserve_lost', event: null })
       },
     },
     () => tick.wake(),
@@ -137,10 +137,10 @@ export function openFunds(options: Options): FundsStore {
 
 function settlements(settles: SettleQueue, node: string): Pick<Funds, 'capture' | 'release'> {
   return {
-    capture: ({ rid, account, keyId }, usedMicro, { event, lookup }) =>
-      settles.push({ kind: 'capture', rid, account, keyId, node, usedMicro, event, lookup, capturedAt: null }),
-    async release({ rid, account, keyId }, reason, lookup) {
-      await settles.push({ kind: 'release', rid, account, keyId, node, reason, lookup })
+    capture: ({ rid, account, keyId }, usedMicro, event) =>
+      settles.push({ kind: 'capture', rid, account, keyId, node, usedMicro, event, capturedAt: null }),
+    async release({ rid, account, keyId }, reason, event) {
+      await settles.push({ kind: 'release', rid, account, keyId, node, reason, event })
     },
   }
 }

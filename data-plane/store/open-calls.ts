@@ -7,7 +7,7 @@ import { encodeRegister } from '#shared/contract/money-scripts/register.ts'
 import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import type { MoneyScript } from '#shared/contract/money-scripts.ts'
-import { UsageEventSchema } from '#shared/contract/usage-event.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
@@ -45,18 +45,11 @@ export function createOpenCalls(clock: Clock): OpenCalls {
 
 /** The capture that a usage event stands for; undefined when the text is no event. */
 export function captureOf(event: string, node: string): SettleOperation | undefined {
-  let value: unknown
-  try {
-    value = JSON.parse(event)
-  } catch {
-    return undefined
-  }
-  const parsed = UsageEventSchema.safeParse(value)
-  if (!parsed.success) return undefined
-  const { account, chargeMicro, endedAt } = parsed.data
-  const rid = parseRequestId(parsed.data.rid)
-  if (rid === undefined) return undefined
-  const keyId = readKeyId(parsed.data.keyId)
+  const read = readUsageEvent(event)
+  const rid = read === undefined ? undefined : parseRequestId(read.rid)
+  if (read === undefined || rid === undefined) return undefined
+  const { account, chargeMicro, endedAt } = read
+  const keyId = readKeyId(read.keyId)
   return {
     kind: 'capture',
     rid,
@@ -65,7 +58,6 @@ export function captureOf(event: string, node: string): SettleOperation | undefi
     node,
     usedMicro: chargeMicro,
     event,
-    lookup: null,
     capturedAt: endedAt,
   }
 }

@@ -21,9 +21,9 @@ export const HoldRecordSchema = z.object({
   /** Unix milliseconds by the clock of Redis. */
   openedAt: z.number().int(),
   expiresAt: z.number().int(),
-  /** The usage event as one string of bytes, from the capture to the posting. */
+  /** The usage event as one string of bytes, from the end of the call on. */
   event: z.string().nullable(),
-  /** The lookup record as one string, from the end of the call on. */
-  lookup: z.string().nullable(),
+  /** Unix milliseconds of the posting, once it is known. */
+  postedAt: z.number().int().nullable(),
 })
 export type HoldRecord = z.infer<typeof HoldRecordSchema>

@@ -5,8 +5,8 @@ export const SETTLEMENT_STATUSES = ['pending', 'accrued', 'settled', 'failed', '
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number]
 
 /**
- * The answer to `GET /v1/requests/{id}`, in the wire's own spelling: the data plane writes it into the hold when a call
- * ends, the control plane builds the same from its rows later.
+ * The answer to `GET /v1/requests/{id}`, in the wire's own spelling: the data plane builds it from the usage event in the
+ * hold, the control plane the same from its rows.
  */
 export const LookupRecordSchema = z.object({
   request_id: z.string(),

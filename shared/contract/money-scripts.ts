@@ -62,14 +62,14 @@ const StoredHold = z.object({
   t0: z.coerce.number().int(),
   exp: z.coerce.number().int(),
   ev: z.string().optional(),
-  lk: z.string().optional(),
+  pa: z.coerce.number().int().optional(),
 })
 
 /** A hold from the fields of its hash; undefined when there is none or it is damaged. */
 export function readHold(hash: Readonly<Record<string, string>>): HoldRecord | undefined {
   const stored = StoredHold.safeParse(hash)
   if (!stored.success) return undefined
-  const { ep, st, amt, used, acct, key, node, t0, exp, ev, lk } = stored.data
+  const { ep, st, amt, used, acct, key, node, t0, exp, ev, pa } = stored.data
   const hold = HoldRecordSchema.safeParse({
     epoch: ep,
     state: st,
@@ -81,7 +81,7 @@ export function readHold(hash: Readonly<Record<string, string>>): HoldRecord | u
     openedAt: t0,
     expiresAt: exp,
     event: ev ?? null,
-    lookup: lk ?? null,
+    postedAt: pa ?? null,
   })
   return hold.success ? hold.data : undefined
 }

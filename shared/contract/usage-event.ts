@@ -117,6 +117,15 @@ export const UsageEventSchema = z.object({
 })
 export type UsageEvent = z.infer<typeof UsageEventSchema>
 
+/** The event in a text; undefined when the text is none. */
+export function readUsageEvent(text: string): UsageEvent | undefined {
+  try {
+    return UsageEventSchema.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}
+
 /** A batch as it travels through the queue: the events are the strings that were captured, byte for byte. */
 export const UsageBatchSchema = z.object({
   v: z.literal(1),

@@ -82,9 +82,9 @@ async function buyer(): Promise<void> {
     reserveMs.push(granted - begun)
     const event = `{"v":1,"rid":"${rid}","account":"${account}","filler":"${filler}"}`
     journal.capture(event)
-    await funds.capture(hold, microUsd(120), { event, lookup: '{"settlement_status":"accrued"}' })
+    await funds.capture(hold, microUsd(120), event)
     captureMs.push(performance.now() - granted)
-    posted.push({ account, balanceMicro: microUsd(10_000_000_000), version: 1n, rid, lookup: '{"s":"settled"}' })
+    posted.push({ account, balanceMicro: microUsd(10_000_000_000), version: 1n, rid, postedAt: 1 })
     if (posted.length >= ACK_BATCH) acks.push(gate.ack(posted.splice(0)))
   }
 }

@@ -107,7 +107,7 @@ async function captureAll(redis: Redis, count: number): Promise<string[][]> {
       const [rid, account, charge] = [ids.requestId(), buyer(index * 7), 500 + (index % 900)]
       const event = eventText({ rid, account, sellerAccount: seller(index), charge })
       const subject = { rid, account, keyId: null, node: 'bench' }
-      return { kind: 'capture', ...subject, usedMicro: microUsd(charge), event, lookup: null, capturedAt: null }
+      return { kind: 'capture', ...subject, usedMicro: microUsd(charge), event, capturedAt: null }
     })
     const { keys, args } = encodeSettle({ bucket: 'm00', epoch }, operations)
     await redis.evalsha(sha, keys.length, ...keys, ...args)

@@ -29,10 +29,7 @@ const code = (promise: Promise<unknown>) =>
     () => undefined,
     (error: unknown) => (error instanceof Error && 'code' in error ? error.code : error),
   )
-const texts = (used: number, hold: Parameters<typeof eventText>[0]) => ({
-  event: eventText(hold, used, 'n1'),
-  lookup: '',
-})
+const textOf = (used: number, hold: Parameters<typeof eventText>[0]) => eventText(hold, used, 'n1')
 
 describe('answers that get lost', () => {
   it('a reserve is given back by its request id', async () => {
@@ -58,7 +55,7 @@ describe('answers that get lost', () => {
     ]
     relay.dropAnswers(true)
     const outcomes = Promise.all([
-      node.funds.capture(captured, microUsd(120), texts(120, captured)),
+      node.funds.capture(captured, microUsd(120), textOf(120, captured)),
       node.funds.release(released, 'x', ''),
     ])
     await until('both have happened all the same', 2_000, async () => (await figures(world.gate, account))?.h === 0)
@@ -79,7 +76,7 @@ describe('a server that stands still', () => {
     world.freezeRedis(true)
     try {
       const begun = performance.now()
-      const outcome = node.funds.capture(hold, microUsd(100), texts(100, hold))
+      const outcome = node.funds.capture(hold, microUsd(100), textOf(100, hold))
       expect(await code(node.funds.reserve(reserveRequest(account, { want: 50 })))).toBe('service_unavailable')
       expect(await outcome).toBe('queued')
       expect(performance.now() - begun).toBeLessThan(1_000)
@@ -115,7 +112,7 @@ describe('several buckets', () => {
     const holds = await Promise.all(
       accounts.map((account) => node.funds.reserve(reserveRequest(account, { want: 100 }))),
     )
-    await Promise.all(holds.map((hold) => node.funds.capture(hold, microUsd(40), texts(40, hold))))
+    await Promise.all(holds.map((hold) => node.funds.capture(hold, microUsd(40), textOf(40, hold))))
     for (const account of accounts)
       expect(await figures(world.gate, account)).toEqual({ p: 500, h: 0, u: 40, free: 460 })
     for (const { account, rid } of holds) {

@@ -24,8 +24,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-const capture = (hold: Hold, used: number) =>
-  node.funds.capture(hold, microUsd(used), { event: eventText(hold, used, 'n1'), lookup: '{"status":"accrued"}' })
+const capture = (hold: Hold, used: number) => node.funds.capture(hold, microUsd(used), eventText(hold, used, 'n1'))
 const refusal = (promise: Promise<unknown>) =>
   promise.then(
     () => undefined,
@@ -41,18 +40,23 @@ describe('a hold', () => {
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 300, u: 0, free: 700 })
     expect(await node.funds.find(account, hold.rid)).toMatchObject({ state: 'open', amount: 300n, node: 'n1' })
 
-    const texts = { event: eventText(hold, 120, 'n1'), lookup: '{"status":"accrued"}' }
-    expect(await node.funds.capture(hold, microUsd(120), texts)).toBe('accepted')
+    const event = eventText(hold, 120, 'n1')
+    expect(await node.funds.capture(hold, microUsd(120), event)).toBe('accepted')
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 120, free: 880 })
-    expect(await node.funds.find(account, hold.rid)).toMatchObject({ state: 'captured', used: 120n, ...texts })
+    expect(await node.funds.find(account, hold.rid)).toMatchObject({
+      state: 'captured',
+      used: 120n,
+      event,
+      postedAt: null,
+    })
 
-    const posted = { account, balanceMicro: microUsd(880), version: 2n, rid: hold.rid, lookup: '{"status":"settled"}' }
+    const posted = { account, balanceMicro: microUsd(880), version: 2n, rid: hold.rid, postedAt: 1_700_000_000_000 }
     await world.gate.ack([posted, posted])
     expect(await figures(world.gate, account)).toEqual({ p: 880, h: 0, u: 0, free: 880 })
     expect(await node.funds.find(account, hold.rid)).toMatchObject({
       state: 'posted',
-      event: null,
-      lookup: '{"status":"settled"}',
+      event,
+      postedAt: 1_700_000_000_000,
     })
     expect(await world.redis.pttl(moneyKeys.hold(BUCKET, hold.rid))).toBeGreaterThan(0)
   })
@@ -69,10 +73,10 @@ describe('a hold', () => {
   it('is given back once, however often it is released', async () => {
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 400 }))
-    await node.funds.release(hold, 'upstream_error', '{"status":"failed"}')
-    await node.funds.release(hold, 'upstream_error', '{"status":"failed"}')
+    await node.funds.release(hold, 'upstream_error', '{"outcome":"failed"}')
+    await node.funds.release(hold, 'upstream_error', '{"outcome":"failed"}')
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 0, free: 1_000 })
-    expect(await node.funds.find(account, hold.rid)).toMatchObject({ state: 'released', lookup: '{"status":"failed"}' })
+    expect(await node.funds.find(account, hold.rid)).toMatchObject({ state: 'released', event: '{"outcome":"failed"}' })
   })
 
   it('is charged once, the first amount standing', async () => {
@@ -107,7 +111,7 @@ describe('a hold', () => {
     expect(await node.funds.find(account, released.rid)).toMatchObject({ state: 'released' })
     const captured = await node.funds.reserve(reserveRequest(account, request))
     expect(await capture(captured, 0)).toBe('accepted')
-    await world.gate.ack([{ account, balanceMicro: microUsd(1_000), version: 1n, rid: captured.rid, lookup: '{}' }])
+    await world.gate.ack([{ account, balanceMicro: microUsd(1_000), version: 1n, rid: captured.rid, postedAt: 1 }])
     expect(await node.funds.find(account, captured.rid)).toMatchObject({ state: 'posted', used: 0n })
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 0, free: 1_000 })
   })
@@ -180,7 +184,7 @@ describe('caps of a key', () => {
   it('belong to the day of the reserve: what ends after midnight leaves the new day alone', async () => {
     const account = await world.account(10_000)
     const keyId = ids.make('key')
-    const hold = await node.funds.reserve(reserveRequest(account, { want: 400, keyId }))
+    const hold = await node.funds.reserve(reserveRequest(account, { want: 400, keyId, daily: 1_000 }))
     const counter = moneyKeys.keyUse(BUCKET, keyId)
     await world.redis.hset(counter, { d: '2099-01-01', du: '7', m: '2099-01', mu: '7' })
     await capture(hold, 100)
@@ -246,13 +250,13 @@ describe('the scripts', () => {
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 100 }))
     const common = { account, keyId: null, node: 'n1' } as const
-    const text = { event: '{}', lookup: null, capturedAt: null }
+    const text = { event: '{}', capturedAt: null }
     const answers = await settle(
       [
         { kind: 'capture', rid: hold.rid, ...common, usedMicro: microUsd(101), ...text },
         { kind: 'expire', rid: hold.rid, ...common },
         { kind: 'capture', rid: hold.rid, ...common, usedMicro: microUsd(99), ...text },
-        { kind: 'release', rid: ids.requestId(), ...common, reason: 'x', lookup: null },
+        { kind: 'release', rid: ids.requestId(), ...common, reason: 'x', event: null },
       ],
       epoch,
     )

@@ -49,8 +49,7 @@ beforeAll(async () => {
     const hold = await node.funds.reserve(reserveRequest(buyer, { want: 5_000 }))
     const text = eventText({ rid: hold.rid, account: buyer, sellerAccount: seller, charge: 101 + index })
     node.journal.capture(text)
-    const lookup = JSON.stringify({ buyer_cost_micro: 101 + index })
-    await node.funds.capture(hold, microUsd(101 + index), { event: text, lookup })
+    await node.funds.capture(hold, microUsd(101 + index), text)
     events.push(text)
   }
   const released = await node.funds.reserve(reserveRequest(buyer, { want: 5_000 }))

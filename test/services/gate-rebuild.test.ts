@@ -28,7 +28,7 @@ const epochNow = async () => Number((await epochText())?.split(':')[0])
 async function capture(node: Node, hold: Hold, used: number) {
   const event = eventText(hold, used, node.id)
   node.journal.capture(event)
-  return node.funds.capture(hold, microUsd(used), { event, lookup: '{"status":"accrued"}' })
+  return node.funds.capture(hold, microUsd(used), event)
 }
 
 /** Opens a later epoch than the one given. */
@@ -224,7 +224,7 @@ describe('a rebuild', () => {
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 200 }))
     // In Redis only: no journal brings this one.
-    await node.funds.capture(hold, microUsd(80), { event: eventText(hold, 80, 'n1'), lookup: '{}' })
+    await node.funds.capture(hold, microUsd(80), eventText(hold, 80, 'n1'))
     await world.stopRebuilder()
     const before = await epochNow()
     await node.drop()

@@ -5,6 +5,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PLATFORM_ACCOUNTS } from '#control-plane/db/accounts.ts'
 import type { Database } from '#control-plane/db/database.ts'
+import { findSettledCall } from '#control-plane/db/settlements.ts'
 import { createRedisGate } from '#control-plane/ports/redis-gate.ts'
 import { splitCharges } from '#control-plane/services/charge-entries.ts'
 import type { IngestCtx } from '#control-plane/services/ingest.ts'
@@ -13,9 +14,9 @@ import { drainAccountChanges } from '#control-plane/services/ledger.ts'
 import { compareBalances, sweepHolds } from '#control-plane/services/sweep.ts'
 import { startPostUsage } from '#control-plane/workers/post-usage.ts'
 import { systemClock } from '#shared/clock.ts'
-import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
-import type { AccountId } from '#shared/ids.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import type { AccountId, RequestId } from '#shared/ids.ts'
 import { keptBps, microUsd, splitCharge } from '#shared/money.ts'
 import { Secret } from '#shared/secret.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
@@ -53,10 +54,10 @@ const poisonOf = async (text: string) =>
   (await db.selectFrom('usage_poison').selectAll().where('event', '=', text).execute()).at(0)
 
 /** A funded buyer, and a call of theirs that was captured in the gate. */
-async function capture(account: AccountId, charge: number): Promise<{ rid: string; text: string }> {
+async function capture(account: AccountId, charge: number): Promise<{ rid: RequestId; text: string }> {
   const hold = await node.funds.reserve(reserveRequest(account, { want: 5_000, min: 1_000 }))
   const text = eventText({ rid: hold.rid, account, sellerAccount: seller, charge })
-  expect(await node.funds.capture(hold, microUsd(charge), { event: text, lookup: '{"a":1}' })).toBe('accepted')
+  expect(await node.funds.capture(hold, microUsd(charge), text)).toBe('accepted')
   return { rid: hold.rid, text }
 }
 
@@ -86,10 +87,14 @@ describe('posting', () => {
     expect(await rowsOf('settlement', rid)).toMatchObject([
       { account, charge: 1_001n, hold_amount: 5_000n, input_tokens: 120n, cache_read_tokens: 30n, ttft_ms: 210 },
     ])
-    const stored = await world.redis.hget(`{m00}:h:${rid}`, 'lk')
-    const lookup = LookupRecordSchema.parse(JSON.parse(stored ?? ''))
-    expect(lookup).toMatchObject({ request_id: rid, settlement_status: 'settled', buyer_cost_micro: 1_001 })
-    expect(lookup).toMatchObject({ input_tokens: 150, output_tokens: 50, attempts: [{ provider: 'sandbox-a' }] })
+    const booked = await findSettledCall(db, account, rid)
+    const [event, postedAt] = await world.redis.hmget(`{m00}:h:${rid}`, 'ev', 'pa')
+    expect(postedAt).toBe(String(booked?.posted_at.getTime()))
+    expect(readUsageEvent(event ?? '')).toMatchObject({
+      rid,
+      chargeMicro: 1_001n,
+      attempts: [{ provider: 'sandbox-a' }],
+    })
     expect(await drainAccountChanges(ctx)).toBe(0)
   })
 
@@ -193,7 +198,7 @@ describe('poison', () => {
     const account = await buyer()
     const hold = await node.funds.reserve(reserveRequest(account, { want: 5_000 }))
     const text = eventText({ rid: hold.rid, account, sellerAccount: 'acc_nobody', charge: 40 })
-    await node.funds.capture(hold, microUsd(40), { event: text, lookup: '{}' })
+    await node.funds.capture(hold, microUsd(40), text)
     expect(await post(text)).toMatchObject({ poisoned: 1 })
     expect(await figures(world.gate, account)).toMatchObject({ p: 100_000, u: 40 })
   })

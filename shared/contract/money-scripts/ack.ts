@@ -13,8 +13,8 @@ export type AckOperation = {
   readonly balanceMicro: MicroUsd
   readonly version: bigint
   readonly rid: string | null
-  /** The call's lookup record from now on; null leaves the one it has. */
-  readonly lookup: string | null
+  /** Unix milliseconds at which the call was posted, for a look-up; null where another event stands. */
+  readonly postedAt: number | null
 }
 
 const ARGUMENTS = 5
@@ -23,23 +23,24 @@ export function ackScript(epoch: number): string {
   return `${prologue(epoch)}${OPEN_ACCOUNT}local function operation(i)
   local k,a=2+i*2,i*${ARGUMENTS}
   local account,hold=KEYS[k+1],KEYS[k+2]
-  local rid,balance,version,lookup,ttl=ARGV[a+1],ARGV[a+2],ARGV[a+3],ARGV[a+4],ARGV[a+5]
+  local rid,balance,version,postedAt,ttl=ARGV[a+1],ARGV[a+2],ARGV[a+3],ARGV[a+4],ARGV[a+5]
   if not isAmount(balance) or not string.find(version,'^%d+$') then return 'E:amount' end
-  local ep=tonumber(redis.call('HGET',account,'ep') or nil)
+  local A=redis.call('HMGET',account,'ep','ver')
+  local ep,stored=tonumber(A[1] or nil),A[2]
   if ep and ep>E then return 'S' end
   redis.call('ZREM',KEYS[2],rid)
-  openAccount(account)
+  if ep~=E then
+    openAccount(account)
+    stored=nil
+  end
   if rid~='' then
     local H=redis.call('HMGET',hold,'ep','st','used')
     if tonumber(H[1] or nil)==E and H[2]=='captured' then
-      redis.call('HDEL',hold,'ev')
       redis.call('HINCRBY',account,'u',minus(H[3]))
-      redis.call('HSET',hold,'st','posted')
-      if lookup~='' then redis.call('HSET',hold,'lk',lookup) end
+      if postedAt=='' then redis.call('HSET',hold,'st','posted') else redis.call('HSET',hold,'st','posted','pa',postedAt) end
       redis.call('PEXPIRE',hold,ttl)
     end
   end
-  local stored=redis.call('HGET',account,'ver')
   if not stored or tonumber(version)>tonumber(stored) then
     redis.call('HSET',account,'p',balance,'ver',version,'seeded','1')
   end
@@ -53,10 +54,16 @@ export function encodeAck(place: Place, operations: readonly AckOperation[], tom
   const { bucket, epoch } = place
   const keys = [moneyKeys.expiring(bucket, epoch), moneyKeys.unposted(bucket, epoch)]
   const args: string[] = []
-  for (const { account, balanceMicro, version, rid, lookup } of operations) {
+  for (const { account, balanceMicro, version, rid, postedAt } of operations) {
     const accountKey = moneyKeys.account(bucket, account)
     keys.push(accountKey, rid === null ? accountKey : moneyKeys.hold(bucket, rid))
-    args.push(rid ?? '', balanceMicro.toString(), version.toString(), lookup ?? '', tombstoneMs.toString())
+    args.push(
+      rid ?? '',
+      balanceMicro.toString(),
+      version.toString(),
+      postedAt?.toString() ?? '',
+      tombstoneMs.toString(),
+    )
   }
   return { keys, args }
 }

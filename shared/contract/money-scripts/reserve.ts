@@ -65,7 +65,7 @@ local function operation(i)
   if grant>free then grant=free<0 and 0 or free end
   if grant<low then return 'N:'..digits(free<0 and 0 or free) end
   local use
-  if key~='' then
+  if daily~='' or monthly~='' then
     use=readUse(counter)
     if not use then return 'S' end
     if daily~='' then

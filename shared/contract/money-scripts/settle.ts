@@ -14,20 +14,24 @@ export type SettleOperation = Subject & { readonly node: string } & (
     | {
         readonly kind: 'capture'
         readonly usedMicro: MicroUsd
-        /** The usage event and, where there is one, the lookup record, as the bytes to keep. */
+        /** The usage event, as the bytes to keep. */
         readonly event: string
-        readonly lookup: string | null
         /** Unix milliseconds since when it waits for posting; null for now. */
         readonly capturedAt: number | null
       }
-    | { readonly kind: 'release'; readonly reason: string; readonly lookup: string | null }
+    /** `event` is what a look-up of the call is answered from; null where there is none. */
+    | { readonly kind: 'release'; readonly reason: string; readonly event: string | null }
     /** Releases a hold only once it is past its deadline. */
     | { readonly kind: 'expire' }
   )
 
-const ARGUMENTS = 10
+const ARGUMENTS = 9
 
-const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,used,event,lookup,at)
+/**
+ * A hold that its key's caps did not bind was not counted when it was made: it is when its amount is known. What an
+ * open hold of this epoch belongs to was opened in this epoch, too.
+ */
+const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,used,event,at)
   local st=H.st
   if st=='captured' or st=='posted' then
     if H.used==used then return 'K' end
@@ -36,41 +40,39 @@ const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,u
   if not isAmount(used) then return 'E:amount' end
   if st=='open' and tonumber(used)>tonumber(H.amt) then return 'E:over the hold' end
   local use
-  if st~='open' and key~='' then
+  if key~='' and not (st=='open' and H.kd) then
     use=readUse(counter)
     if not use then return 'S' end
   end
   redis.call('ZREM',KEYS[1],rid)
-  if not openAccount(account) then return 'S' end
   if at=='' then at=digits(now) end
   if st=='open' then
     redis.call('HINCRBY',account,'h',minus(H.amt))
     redis.call('HSET',hold,'st','captured','used',used,'ev',event)
-    correctUse(counter,H.kd,H.km,digits(tonumber(used)-tonumber(H.amt)))
+    if H.kd then correctUse(counter,H.kd,H.km,digits(tonumber(used)-tonumber(H.amt))) end
   else
+    if not openAccount(account) then return 'S' end
     redis.call('DEL',hold)
     redis.call('HSET',hold,'ep',E,'st','captured','amt',H.amt or used,'used',used,'acct',id,'key',key,'node',node,'t0',H.t0 or at,'exp',H.exp or at,'ev',event)
-    if use then addUse(counter,use,used) end
   end
-  if lookup~='' then redis.call('HSET',hold,'lk',lookup) end
+  if use then addUse(counter,use,used) end
   redis.call('HINCRBY',account,'u',used)
   redis.call('ZADD',KEYS[2],at,rid)
   return 'K'
 end
 `
 
-const RELEASE = `local function release(hold,H,rid,counter,account,state,reason,lookup)
+const RELEASE = `local function release(hold,H,rid,counter,account,state,reason,event)
   if H.st~='open' and not H.isOld then return 'K' end
   if H.isOld and H.oldSt~='open' then return 'K' end
   if state=='expired' and tonumber(H.exp)>now then return 'W' end
   redis.call('ZREM',KEYS[1],rid)
   if not H.isOld then
-    if not openAccount(account) then return 'S' end
     redis.call('HINCRBY',account,'h',minus(H.amt))
     correctUse(counter,H.kd,H.km,minus(H.amt))
   end
   redis.call('HSET',hold,'ep',E,'st',state,'why',reason)
-  if lookup~='' then redis.call('HSET',hold,'lk',lookup) end
+  if event~='' then redis.call('HSET',hold,'ev',event) end
   redis.call('PEXPIRE',hold,${ENDED_HOLD_TTL_MS})
   return 'K'
 end
@@ -88,10 +90,10 @@ export function settleScript(epoch: number): string {
   local H={amt=F[3],used=F[4],kd=F[5],km=F[6],t0=F[7],exp=F[8],isOld=ep~=nil and ep<E}
   if ep==E then H.st=F[2] else H.oldSt=F[2] end
   if kind=='capture' then
-    return capture(hold,H,rid,id,key,node,counter,account,ARGV[a+6],ARGV[a+7],ARGV[a+8],ARGV[a+10])
+    return capture(hold,H,rid,id,key,node,counter,account,ARGV[a+6],ARGV[a+7],ARGV[a+9])
   end
   local state=kind=='expire' and 'expired' or 'released'
-  return release(hold,H,rid,counter,account,state,ARGV[a+9],ARGV[a+8])
+  return release(hold,H,rid,counter,account,state,ARGV[a+8],ARGV[a+7])
 end
 ${eachOperation(ARGUMENTS)}`
 }
@@ -103,12 +105,12 @@ export function encodeSettle(place: Place, operations: readonly SettleOperation[
     addKeys(operation)
     args.push(operation.kind, operation.rid, operation.account, operation.keyId ?? '', operation.node)
     if (operation.kind === 'capture') {
-      const { usedMicro, event, lookup, capturedAt } = operation
-      args.push(usedMicro.toString(), event, lookup ?? '', '', capturedAt?.toString() ?? '')
+      const { usedMicro, event, capturedAt } = operation
+      args.push(usedMicro.toString(), event, '', capturedAt?.toString() ?? '')
     } else if (operation.kind === 'release') {
-      args.push('', '', operation.lookup ?? '', operation.reason, '')
+      args.push('', operation.event ?? '', operation.reason, '')
     } else {
-      args.push('', '', '', 'deadline', '')
+      args.push('', '', 'deadline', '')
     }
   }
   return { keys, args }

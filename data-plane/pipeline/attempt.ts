@@ -87,6 +87,7 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
       resolve,
       sentAt,
       watcher: {
+        place: -1,
         tick(now) {
           tick(run, now)
         },

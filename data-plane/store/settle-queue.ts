@@ -24,13 +24,18 @@ const REFUSED_PAUSE_MS = 100
 const MAX_TRIES = 20
 const RETRY_MS = 1 * SECOND
 
+/** A call that waits for its settlement. */
+type Waiting = {
+  /** Monotonic milliseconds. */
+  readonly pushedAt: number
+  tell: ((outcome: CaptureOutcome) => void) | undefined
+}
+
 type Entry = {
   readonly operation: SettleOperation
   readonly order: number
-  /** Monotonic milliseconds. */
-  readonly pushedAt: number
+  readonly waiting: Waiting
   tries: number
-  waiter: ((outcome: CaptureOutcome) => void) | undefined
 }
 
 type Ports = {
@@ -58,8 +63,11 @@ export type SettleQueue = {
 }
 
 type State = {
-  /** All that Redis has not answered for, by request id. */
-  readonly unsettled: Map<string, Entry>
+  /**
+   * All that Redis has not answered for, by request id. What stands in here must be light: the tables that a map has
+   * outgrown hang together, and once one of them is old they keep what they held until a full collection.
+   */
+  readonly unsettled: Map<string, Waiting>
   /** Those of them that are not on the way, in their order. */
   waiting: Entry[]
   /** True while a timer runs that will look for those who have waited too long. */
@@ -83,20 +91,19 @@ export function createSettleQueue(ports: Ports, wake: () => void): SettleQueue {
   }
   return {
     push(operation) {
-      const pushedAt = clock.monotonic()
-      const entry: Entry = { operation, order: state.nextOrder++, pushedAt, tries: 0, waiter: undefined }
-      state.unsettled.set(operation.rid, entry)
-      state.waiting.push(entry)
+      const waiting: Waiting = { pushedAt: clock.monotonic(), tell: undefined }
+      state.unsettled.set(operation.rid, waiting)
+      state.waiting.push({ operation, order: state.nextOrder++, waiting, tries: 0 })
       if (member.registered() === undefined) return Promise.resolve('queued')
       wake()
       watch(clock, state)
       return new Promise((resolve) => {
-        entry.waiter = resolve
+        waiting.tell = resolve
       })
     },
     flush() {
       const membership = member.registered()
-      if (membership === undefined) return letGo(state.waiting)
+      if (membership === undefined) return letGo(state.waiting.map((entry) => entry.waiting))
       if (clock.monotonic() < state.pausedUntil) return
       while (state.waiting.length > 0 && state.underWay < MAX_BATCHES_UNDER_WAY) {
         const batch = state.waiting.splice(0, MAX_BATCH)
@@ -161,8 +168,8 @@ function isTaken(ports: Ports, state: State, { entry, membership }: Sent, answer
       'captured twice with different amounts: the first stands',
     )
   }
-  if (state.unsettled.get(rid) === entry) state.unsettled.delete(rid)
-  entry.waiter?.('accepted')
+  if (state.unsettled.get(rid) === entry.waiting) state.unsettled.delete(rid)
+  tell(entry.waiting, 'accepted')
   ports.onDone(entry.operation)
   return true
 }
@@ -173,7 +180,7 @@ function retryAlone(ports: Ports, state: State, entry: Entry, message: string): 
   ports.log.error({ rid, kind, message, tries: entry.tries }, 'the gate refused a settlement')
   if (entry.tries >= MAX_TRIES) {
     state.unsettled.delete(rid)
-    letGo([entry])
+    letGo([entry.waiting])
     return
   }
   ports.clock.after(RETRY_MS, () => {
@@ -182,31 +189,30 @@ function retryAlone(ports: Ports, state: State, entry: Entry, message: string): 
   })
 }
 
-/**
- * Lets those go who have waited too long. The timer holds no entry: settled ones, with the texts they carry, must not
- * stay in memory until it fires.
- */
+/** Lets those go who have waited too long. */
 function watch(clock: Time, state: State): void {
   if (state.isWatched) return
   state.isWatched = true
   clock.after(LOOK_MS, () => {
     state.isWatched = false
     const longest = clock.monotonic() - CAPTURE_WAIT_MS
-    for (const entry of state.unsettled.values()) {
-      if (entry.pushedAt > longest) {
+    for (const waiting of state.unsettled.values()) {
+      if (waiting.pushedAt > longest) {
         // They stand in the order in which they came: this one and all after it may still wait.
         watch(clock, state)
         return
       }
-      letGo([entry])
+      letGo([waiting])
     }
   })
 }
 
 /** Tells those who still wait that Redis does not have their capture yet. */
-function letGo(entries: readonly Entry[]): void {
-  for (const entry of entries) {
-    entry.waiter?.('queued')
-    entry.waiter = undefined
-  }
+function letGo(calls: readonly Waiting[]): void {
+  for (const waiting of calls) tell(waiting, 'queued')
+}
+
+function tell(waiting: Waiting, outcome: CaptureOutcome): void {
+  waiting.tell?.(outcome)
+  waiting.tell = undefined
 }

@@ -3,17 +3,17 @@ import { describeError } from '#shared/logger.ts'
 import { readConfig } from './config.ts'
 import { createDataPlane } from './plane.ts'
 
-/** The data plane as a process: listens, and on SIGTERM lets running calls end before it goes. */
+/** The data plane as a process: on SIGTERM it lets running calls end before it goes, and on a second one cuts them. */
 async function run(): Promise<void> {
   const config = readConfig()
   armCrash(config.crashAt)
-  const plane = await createDataPlane(config)
+  const plane = await createDataPlane(config, { onGiveUp: () => process.exit(1) })
   const address = await plane.listen()
   console.log(`data plane on ${address}`)
   let isClosing = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      if (isClosing) return
+      if (isClosing) return plane.hurry()
       isClosing = true
       plane.close().then(
         () => process.exit(0),

@@ -35,6 +35,8 @@ const DRAIN_LOOK_MS = 50
 const CUT_MS = 5_000
 /** How long the end waits for the last charges to be posted; later ones are found by the next start. */
 const POSTING_MS = 2_000
+/** How long captures may still go to Redis when the disk of the journal has failed for good. */
+const LAST_ATTEMPT_MS = 5_000
 
 /** What a test may put in the place of the real thing. */
 export type Overrides = {
@@ -42,6 +44,8 @@ export type Overrides = {
   readonly ids?: Ids
   readonly log?: Logger
   readonly limits?: Partial<CallLimits>
+  /** Ends the process, which cannot keep what it promises any more. */
+  readonly onGiveUp?: () => void
 }
 
 export type DataPlane = {
@@ -51,6 +55,8 @@ export type DataPlane = {
   isReady(): boolean
   /** Lets running calls end, within the configured time, and closes everything; nothing that was charged is lost. */
   close(): Promise<void>
+  /** Makes a `close` under way wait no longer: running calls are cut in their protocol's way and settled. */
+  hurry(): void
 }
 
 type Basics = { readonly config: Config; readonly clock: Time; readonly ids: Ids; readonly log: Logger }
@@ -64,7 +70,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
     ids: overrides.ids ?? createIds(clock),
     log: overrides.log ?? createLogger('data-plane', config.logLevel),
   }
-  const stores = await openStores(basics)
+  const stores = await openStores(basics, overrides.onGiveUp ?? (() => undefined))
   const { surface, calls, ready } = createSurface(basics, stores, overrides.limits)
   const app = await createServer(surface)
   await Promise.all([stores.snapshot.start(), stores.health.start(), stores.buyerKeys.start()])
@@ -80,13 +86,16 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
       await stores.close()
       await calls.upstream.close()
     },
+    hurry() {
+      calls.ending.isDue = true
+    },
   }
 }
 
 type Stores = Awaited<ReturnType<typeof openStores>>
 
 /** Opens everything that keeps state: money, journal, market, keys, health, limits, queues. */
-async function openStores({ config, clock, ids, log }: Basics) {
+async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => void) {
   const cache = connect(config.redisCacheUrl.reveal(), log)
   const queueRedis = connect(config.redisUrl.reveal(), log)
   const subscriptions = createSubscriptions(connect(config.redisCacheUrl.reveal(), log))
@@ -97,6 +106,8 @@ async function openStores({ config, clock, ids, log }: Basics) {
     clock,
     log,
     acceptsDamage: config.acceptsJournalDamage,
+    // What the disk did not take goes to Redis, if that answers.
+    onGiveUp: () => void funds.drain(LAST_ATTEMPT_MS).finally(onGiveUp),
   })
   const onOpen: (() => Promise<void>)[] = []
   const funds = openFunds({
@@ -203,9 +214,9 @@ function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limi
 
 /** Stops listening and waits for running calls; what is left at the deadline is cut in its protocol's way and settled. */
 async function endCalls({ config, clock, log }: Basics, app: FastifyInstance, { calls, open }: Surface): Promise<void> {
-  async function untilIdle(limitMs: number): Promise<boolean> {
+  async function untilIdle(limitMs: number, mayGiveUp: () => boolean): Promise<boolean> {
     const deadline = clock.monotonic() + limitMs
-    while (open.count > 0 && clock.monotonic() < deadline) {
+    while (open.count > 0 && clock.monotonic() < deadline && !mayGiveUp()) {
       app.server.closeIdleConnections()
       await pause(DRAIN_LOOK_MS)
     }
@@ -213,10 +224,10 @@ async function endCalls({ config, clock, log }: Basics, app: FastifyInstance, { 
   }
   await pause(config.drainPauseMs)
   const closed = app.close()
-  if (!(await untilIdle(config.drainMs))) {
+  if (!(await untilIdle(config.drainMs, () => calls.ending.isDue))) {
     log.warn({ openCalls: open.count }, 'calls are cut because the process ends')
     calls.ending.isDue = true
-    await untilIdle(CUT_MS)
+    await untilIdle(CUT_MS, () => false)
   }
   app.server.closeAllConnections()
   await closed

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
+import { REPOSITORY } from '#dev/network/programs.ts'
 import { startHeld } from '#dev/services/held-process.ts'
 import { until } from '#test/support/until.ts'
 
@@ -11,9 +12,7 @@ export type Environment = Readonly<Record<string, string>>
 
 export type ProcessOptions = {
   readonly name: string
-  /** Folder of the sources that it runs. */
-  readonly root: string
-  /** What follows `node`, loader apart: flags, script, arguments. */
+  /** What follows `node`: flags, script, arguments. A script in TypeScript gets its loader. */
   readonly args: readonly string[]
   readonly environment: Environment
   readonly logFile: string
@@ -71,17 +70,17 @@ export function createProgram(options: ProcessOptions, exits: Exit[]): Program {
     isRunning: () => isRunning,
     async start(changes = {}) {
       const began = performance.now()
+      const given = changes.args ?? options.args
       const [command = process.execPath, ...args] = [
         ...(changes.wrapper ?? []),
         process.execPath,
-        '--import',
-        TSX,
-        ...(changes.args ?? options.args),
+        ...(given.some((argument) => argument.endsWith('.ts')) ? ['--import', TSX] : []),
+        ...given,
       ]
       const held = await startHeld({
         command,
         args,
-        cwd: options.root,
+        cwd: REPOSITORY,
         env: { PATH: process.env['PATH'] ?? '', ...options.environment, ...changes.environment },
         logFile: options.logFile,
         orphanSignal: 'KILL',

@@ -2,7 +2,6 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sweepHolds } from '#control-plane/services/sweep.ts'
-import { REPOSITORY } from '#dev/network/programs.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { CallSeen } from './client.ts'
@@ -92,8 +91,7 @@ export async function checkLedger(world: World): Promise<string[]> {
 }
 
 function runCheck(world: World): Promise<{ code: number | null; text: string }> {
-  const child = spawn(process.execPath, ['--import', 'tsx', 'control-plane/check-ledger/main.ts', '--quiesce'], {
-    cwd: REPOSITORY,
+  const child = spawn(process.execPath, [world.binaries.checkLedger, '--quiesce'], {
     env: {
       PATH: process.env['PATH'],
       DATABASE_URL: world.postgres.url(),

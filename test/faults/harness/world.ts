@@ -1,14 +1,15 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
-import { REPOSITORY } from '#dev/network/programs.ts'
 import { freePort } from '#test/support/network.ts'
 import type { Relay } from '#test/support/relay.ts'
 import { startRelay } from '#test/support/relay.ts'
 import { until } from '#test/support/until.ts'
+import type { Binaries, Mutant } from './build.ts'
+import { buildBinaries } from './build.ts'
 import type { Buyer, Market } from './market.ts'
 import { migrateDatabase, openMarket } from './market.ts'
 import type { Environment, Exit, Program } from './process.ts'
@@ -30,12 +31,17 @@ export type WorldOptions = {
   /** How the money Redis keeps its log; every write unless set. */
   readonly aof?: AofPolicy
   readonly workers?: number
-  /** Runs the data planes by another entry than the product's, for its clock and limits. */
-  readonly dataPlaneEntry?: string
+  /** Gives the data planes a clock and limits that the row sets; see entries/data-plane.ts. */
+  readonly control?: PlaneControl
   /** More of the environment of every process. */
   readonly environment?: Environment
-  /** Folder of the sources to run; this repository's unless a mutant is run. */
-  readonly root?: string
+  readonly mutant?: Mutant
+}
+
+/** What a row may tell a data plane while it runs (the clock) and when it starts (the limits of a call). */
+export type PlaneControl = {
+  readonly offsetMs?: number
+  readonly limits?: Readonly<Record<string, number>>
 }
 
 /** A whole market of real processes and servers, with a wire that can be made to fail between any two. */
@@ -57,6 +63,9 @@ export type World = {
   readonly money: Redis
   readonly sql: pg.Pool
   readonly journalDir: string
+  readonly binaries: Binaries
+  /** Counts for data planes that were started with a control. */
+  setControl(control: PlaneControl): void
   /** Origin of a data plane, of a provider's admin door. */
   origin(index: number): string
   providerOrigin(index: number): string
@@ -79,12 +88,11 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const exits: Exit[] = []
   const ports = await freePort()
   const secrets = makeSecrets()
-  const root = options.root ?? REPOSITORY
+  const binaries = buildBinaries(join(folder, 'bin'), options.mutant)
   const program = (name: string, args: readonly string[], environment: Environment, readyUrl?: string) =>
     createProgram(
       {
         name,
-        root,
         args,
         environment,
         logFile: join(folder, 'logs', `${name}.log`),
@@ -131,7 +139,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   }
   mkdirSync(journalDir)
   const ready = (port: number) => `http://127.0.0.1:${port}/health/ready`
-  const entry = options.dataPlaneEntry ?? 'data-plane/main.ts'
+  const bin = await binaries
+  const setControl = (control: PlaneControl) => {
+    for (const index of [0, 1]) writeFileSync(join(folder, `control-${index}.json`), JSON.stringify(control))
+  }
+  setControl(options.control ?? {})
+  const entry = options.control === undefined ? bin.dataPlane : bin.ownClock
   const dataPlane = (index: 0 | 1) =>
     program(
       `data-plane-${index}`,
@@ -149,7 +162,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const controlPlane = (role: 'server' | 'worker', name: string, port: number) =>
     program(
       name,
-      ['control-plane/main.ts', role],
+      [bin.controlPlane, role],
       {
         ...direct,
         PORT: String(port),
@@ -214,6 +227,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     money,
     sql,
     journalDir,
+    binaries: bin,
+    setControl,
     origin: (index) => `http://127.0.0.1:${ports + index}`,
     providerOrigin: (index) => `http://127.0.0.1:${ports + 10 + index}`,
     untilPaid,

@@ -1,0 +1,76 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Plugin } from 'esbuild'
+import { build } from 'esbuild'
+import { REPOSITORY } from '#dev/network/programs.ts'
+
+/** The programs of a market as the image has them, each a file of its own. */
+export type Binaries = { readonly [Name in ProgramName]: string }
+
+const PROGRAMS = {
+  dataPlane: 'data-plane/main.ts',
+  ownClock: 'test/faults/entries/data-plane.ts',
+  controlPlane: 'control-plane/main.ts',
+  checkLedger: 'control-plane/check-ledger/main.ts',
+} as const
+export type ProgramName = keyof typeof PROGRAMS
+
+/** A fault in the code itself: one place of one file, said differently. */
+export type Mutant = {
+  readonly name: string
+  readonly file: string
+  readonly find: string
+  readonly replace: string
+  /** The row that must notice. */
+  readonly caughtBy: string
+}
+
+/** Bundled CommonJS packages ask for a `require` that an ES module lacks. */
+const BANNER =
+  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
+
+/** Builds the programs into a folder. Throws when the text that a mutant changes is not there exactly once. */
+export async function buildBinaries(folder: string, mutant?: Mutant): Promise<Binaries> {
+  const entryPoints = Object.fromEntries(Object.entries(PROGRAMS).map(([name, path]) => [name, join(REPOSITORY, path)]))
+  await build({
+    entryPoints,
+    outdir: folder,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20',
+    external: ['pg-native'],
+    sourcemap: 'linked',
+    banner: { js: BANNER },
+    logLevel: 'error',
+    absWorkingDir: REPOSITORY,
+    plugins: mutant === undefined ? [] : [mutate(mutant)],
+  })
+  const at = (name: ProgramName) => join(folder, `${name}.mjs`)
+  return {
+    dataPlane: at('dataPlane'),
+    ownClock: at('ownClock'),
+    controlPlane: at('controlPlane'),
+    checkLedger: at('checkLedger'),
+  }
+}
+
+function mutate({ name, file, find, replace }: Mutant): Plugin {
+  return {
+    name,
+    setup({ onLoad, onEnd }) {
+      let isDone = false
+      onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+        if (path !== join(REPOSITORY, file)) return undefined
+        const text = await readFile(path, 'utf8')
+        if (text.split(find).length !== 2) throw new Error(`${name}: ${file} has not exactly one «${find}»`)
+        isDone = true
+        return { contents: text.replace(find, () => replace), loader: 'ts' }
+      })
+      onEnd(() => {
+        if (!isDone) throw new Error(`${name}: ${file} is in no program`)
+      })
+    },
+  }
+}

@@ -1,0 +1,153 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { CrashPoint } from '#shared/crash-point.ts'
+import type { CallShape } from '../harness/client.ts'
+import { createClient } from '../harness/client.ts'
+import type { Load } from '../harness/load.ts'
+import { countServed, lasting, STREAM, WHOLE } from '../harness/load.ts'
+import type { Program } from '../harness/process.ts'
+import { wasKilled } from '../harness/process.ts'
+import type { Row, Stage } from '../harness/row.ts'
+
+const RECOVERY_TARGET_MS = 3_000
+const CRASH_WITHIN_MS = 60_000
+const OPEN_STREAMS = 200
+
+type Crash = { readonly point: CrashPoint; readonly shape: CallShape; readonly passage: number }
+
+const BOTH: readonly CrashPoint[] = [
+  'before_reserve',
+  'after_reserve',
+  'before_dispatch',
+  'after_headers',
+  'before_C',
+  'after_C_write_before_fsync',
+  'after_C',
+  'before_capture',
+  'after_capture',
+  'before_queue_add',
+  'after_queue_add',
+  'before_cursor',
+]
+/** What happens once a second or once a batch is not waited for two hundred times. */
+const RARE: ReadonlySet<CrashPoint> = new Set(['after_C', 'before_cursor', 'before_queue_add', 'after_queue_add'])
+const EARLY_PASSAGE = 2
+const LATE_PASSAGE = 150
+
+const passageOf = (point: CrashPoint): number => (RARE.has(point) ? EARLY_PASSAGE : LATE_PASSAGE)
+const whole = (point: CrashPoint): Crash => ({ point, shape: WHOLE, passage: passageOf(point) })
+const streamed = (point: CrashPoint): Crash => ({ point, shape: STREAM, passage: passageOf(point) })
+
+const ALL_CRASHES: readonly Crash[] = [
+  ...BOTH.map(whole),
+  ...BOTH.map(streamed),
+  streamed('after_first_content'),
+  { point: 'mid_stream', shape: lasting(3), passage: 20 },
+]
+const FEW_CRASHES: readonly Crash[] = [whole('after_capture'), streamed('before_capture')]
+
+/** Lets node 0 die at each place in turn under load on both nodes, each start arming the next death. */
+async function crashInTurn(stage: Stage, crashes: readonly Crash[]): Promise<void> {
+  const { world } = stage
+  const node = world.dataPlanes[0]
+  await node.kill()
+  let slowest = 0
+  for (const { point, shape, passage } of crashes) {
+    await node.start({ environment: { CRASH_AT: `${point}#${passage}` }, mustEnd: true })
+    const clients = shape.maxTokens < 10 ? 32 : 12
+    const load = stage.load({ shapes: [shape], clients, nodes: [0, 0, 0, 1] })
+    const code = await endOf(node)
+    stage.require(wasKilled(code), `${point}#${passage}: ended with ${code}`)
+    if (code === -1) await node.kill()
+    slowest = Math.max(slowest, await recover(stage, load))
+    await load.stop()
+    await node.kill()
+  }
+  await node.start()
+  stage.figure('deaths', crashes.length)
+  stage.figure('slowest recovery of the process (ms)', slowest)
+  stage.require(slowest <= RECOVERY_TARGET_MS, `a process took ${Math.round(slowest)} ms to serve again`)
+}
+
+/** Starts the dead node again; answers how long it took until it served a paid call. */
+async function recover({ world }: Stage, load: Load): Promise<number> {
+  const began = performance.now()
+  await world.dataPlanes[0].start({ isHasty: true })
+  const isServedBy0 = () => load.seen.some(({ node, isComplete, sentAt }) => node === 0 && isComplete && sentAt > began)
+  while (!isServedBy0() && performance.now() - began < CRASH_WITHIN_MS) await pause(5)
+  return performance.now() - began
+}
+
+/** The exit code; -1 when it lives on for too long. */
+export function endOf(program: Program): Promise<number> {
+  return Promise.race([program.ended(), pause(CRASH_WITHIN_MS, -1, { ref: false })])
+}
+
+async function openStreams(stage: Stage, count: number, seconds: number) {
+  const { world } = stage
+  await world.untilPaid()
+  const client = createClient(world.origin, 'graceful')
+  const running = Array.from({ length: count }, (_, index) => {
+    const buyer = world.buyers[index % world.buyers.length]
+    if (buyer === undefined) throw new Error('no buyers')
+    return client.call(0, buyer, lasting(seconds))
+  })
+  await pause(1_500)
+  const metrics = await (await fetch(`${world.origin(0)}/metrics`)).text()
+  const open = Number(/market_open_calls(?:\{.*\})? (\d+)/.exec(metrics)?.[1])
+  stage.require(open === count, `${open} of ${count} streams are open`)
+  return { running, client }
+}
+
+async function endGracefully(stage: Stage): Promise<void> {
+  const { world } = stage
+  const [node] = world.dataPlanes
+  const [buyer] = world.buyers
+  if (buyer === undefined) return
+  const { running, client } = await openStreams(stage, OPEN_STREAMS, 4)
+  const ending = node.end()
+  await pause(300)
+  const late = await createClient(world.origin, 'late').call(0, buyer, WHOLE)
+  stage.require(!late.isComplete, 'a call was accepted after SIGTERM')
+  const seen = await Promise.all(running)
+  const code = await ending
+  client.close()
+  stage.saw(late, ...seen)
+  stage.require(countServed(seen) === OPEN_STREAMS, `${countServed(seen)} of ${OPEN_STREAMS} streams ended whole`)
+  stage.require(code === 0, `ended with ${code} after SIGTERM`)
+  await node.start()
+}
+
+async function endTwice(stage: Stage): Promise<void> {
+  const [node] = stage.world.dataPlanes
+  const { running, client } = await openStreams(stage, OPEN_STREAMS / 4, 20)
+  const ending = node.end()
+  await pause(200)
+  const began = performance.now()
+  node.signal('SIGTERM')
+  const code = await ending
+  const tookMs = performance.now() - began
+  stage.figure('end after the second SIGTERM (ms)', tookMs)
+  stage.saw(...(await Promise.all(running)))
+  client.close()
+  stage.require(code === 0, `ended with ${code} after the second SIGTERM`)
+  stage.require(tookMs < RECOVERY_TARGET_MS, `ended ${Math.round(tookMs)} ms after the second SIGTERM`)
+  await node.start()
+}
+
+export const DEATH_ROWS: readonly Row[] = [
+  {
+    number: 'F01',
+    title: 'data plane killed at each crash point, whole and streamed',
+    isQuick: true,
+    run: (stage) => crashInTurn(stage, stage.isQuick ? FEW_CRASHES : ALL_CRASHES),
+  },
+  {
+    number: 'F43',
+    title: `SIGTERM with ${OPEN_STREAMS} open streams, and a second SIGTERM`,
+    isQuick: true,
+    async run(stage) {
+      await endGracefully(stage)
+      await endTwice(stage)
+    },
+  },
+]

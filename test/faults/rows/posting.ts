@@ -1,0 +1,113 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { CrashPoint } from '#shared/crash-point.ts'
+import { until } from '#test/support/until.ts'
+import { countServed } from '../harness/load.ts'
+import { wasKilled } from '../harness/process.ts'
+import type { Row, Stage } from '../harness/row.ts'
+import type { World } from '../harness/world.ts'
+import { endOf } from './deaths.ts'
+
+const DRAIN_LIMIT_MS = 120_000
+const DRAIN_RATE = 800
+
+const WORKER_POINTS: readonly CrashPoint[] = [
+  'worker_before_tx',
+  'worker_in_tx',
+  'worker_after_commit',
+  'before_ack',
+  'after_ack',
+  'sweeper_mid',
+  'seed_mid',
+]
+const FEW_POINTS: readonly CrashPoint[] = ['worker_in_tx', 'worker_after_commit']
+
+/** Lets the worker die at each place in turn under load, each start arming the next death. */
+async function crashWorker(stage: Stage, points: readonly CrashPoint[]): Promise<void> {
+  const { world } = stage
+  const [worker] = world.workers
+  if (worker === undefined) return
+  const load = stage.load({ clients: 8, pauseMs: 5 })
+  await load.untilServed(50)
+  await worker.kill()
+  for (const point of points) {
+    const passage = /mid/.test(point) ? 1 : 3
+    await worker.start({ environment: { CRASH_AT: `${point}#${passage}` }, mustEnd: true, isHasty: true })
+    // Nothing rebuilds by itself while all is well.
+    if (point === 'seed_mid') await world.money.flushall()
+    const code = await endOf(worker)
+    stage.require(wasKilled(code), `${point}#${passage}: ended with ${code}`)
+    if (code === -1) await worker.kill()
+  }
+  await worker.start()
+  await world.untilPaid()
+  await load.untilServed(50)
+  stage.figure('deaths', points.length)
+  await requireNoFailedJobs(stage)
+}
+
+async function requireNoFailedJobs({ world, require }: Stage): Promise<void> {
+  const failed = await world.money.zcard('bull:usage:failed')
+  require(failed === 0, `${failed} jobs failed for good`)
+  const { rows } = await world.sql.query<{ count: string }>('select count(*) from usage_poison')
+  require(rows[0]?.count === '0', `${rows[0]?.count} events were set aside`)
+}
+
+/** Captures that are not posted. */
+export async function countUnposted({ money }: World): Promise<number> {
+  const epoch = parseMoneyEpoch(await money.get(moneyKeys.epoch))?.epoch ?? 0
+  return money.zcard(moneyKeys.unposted('m00', epoch))
+}
+
+/** Serves while nothing is posted, then measures how fast what has gathered is. */
+async function loseLedger(stage: Stage, downMs: number): Promise<void> {
+  const { world } = stage
+  const load = stage.load({ clients: 16 })
+  await load.untilServed(50)
+  await world.postgres.kill('SIGQUIT')
+  const at = performance.now()
+  await pause(downMs)
+  const during = load.seen.filter((call) => call.sentAt > at)
+  stage.figure('served meanwhile', countServed(during))
+  stage.require(countServed(during) > 0, 'nobody was served')
+  const refused = during.filter((call) => !call.isComplete)
+  stage.require(refused.length === 0, `${refused.length} calls failed: ${refused[0]?.status} ${refused[0]?.text}`)
+  await load.stop()
+  await world.postgres.start()
+  await measureDrain(stage)
+  await requireNoFailedJobs(stage)
+}
+
+async function measureDrain(stage: Stage): Promise<void> {
+  const { world } = stage
+  const backlog = await countUnposted(world)
+  const upAt = performance.now()
+  let firstAt: number | undefined
+  await until('the backlog is posted', DRAIN_LIMIT_MS, async () => {
+    const left = await countUnposted(world)
+    if (left < backlog) firstAt ??= performance.now()
+    return left === 0
+  })
+  const drainMs = performance.now() - (firstAt ?? upAt)
+  stage.figure('backlog', backlog)
+  stage.figure('posted first after (ms)', (firstAt ?? upAt) - upAt)
+  stage.figure('drain (ms)', drainMs)
+  stage.figure('drained a second', backlog / (drainMs / 1_000))
+  if (!stage.isQuick) stage.require(backlog / (drainMs / 1_000) >= DRAIN_RATE, 'the backlog drains too slowly')
+}
+
+export const POSTING_ROWS: readonly Row[] = [
+  {
+    number: 'F20',
+    title: 'worker killed at each of its crash points',
+    isQuick: true,
+    run: (stage) => crashWorker(stage, stage.isQuick ? FEW_POINTS : WORKER_POINTS),
+  },
+  {
+    number: 'F22',
+    title: 'Postgres stopped at once under load, and started again',
+    isQuick: true,
+    run: (stage) => loseLedger(stage, stage.isQuick ? 2_000 : 60_000),
+  },
+]

@@ -1,9 +1,13 @@
 import type { Processor } from 'bullmq'
 import { Worker } from 'bullmq'
+import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
 /** A job that runs again is the rule of this queue, not a fault: far more often than a batch can be unlucky. */
 const MAX_STALLED_COUNT = 50
+/** How long a job stays with a worker that does not renew its claim, and how often such jobs are looked for. */
+const LOCK_MS = 10 * SECOND
+const STALLED_CHECK_MS = 5 * SECOND
 
 type QueueWorker = {
   readonly queue: string
@@ -21,6 +25,8 @@ export function consume(
     connection: { url: plane.redisUrl.reveal(), maxRetriesPerRequest: null },
     concurrency,
     maxStalledCount: MAX_STALLED_COUNT,
+    lockDuration: LOCK_MS,
+    stalledInterval: STALLED_CHECK_MS,
     removeOnComplete: { count: 0 },
   })
   worker.on('error', (error) => plane.log.warn({ err: error, queue }, 'the queue is out of reach'))

@@ -282,7 +282,8 @@ export type Progress = {
 /** The append-only log on local disk. Appends never wait; `sync` resolves when all of them are on the disk. */
 export type Journal = {
   progress(record: Progress): void
-  capture(event: string): void
+  /** Notes the usage event of a call as its capture. */
+  capture(of: Pick<Hold, 'rid' | 'account'>, event: string): void
   sync(): Promise<void>
   /** False while nothing can be written: paid calls are refused then. */
   isWritable(): boolean

@@ -24,15 +24,15 @@ export type JournalFolder = {
   readonly isLive: boolean
 }
 
-const MAGIC = 'MKTJRNL1'
+const MAGIC = 'MKTJRNL2'
 const SEGMENT_HEAD_BYTES = 16
 const RECORD_HEAD_BYTES = 17
 const MAX_PAYLOAD_BYTES = 4_194_304
 
 /**
  * Reads every folder of a journal directory. A segment is 16 bytes of head and then records of a little-endian u32
- * length, u32 CRC-32C, u8 type, u64 sequence number and the payload; each is read up to its first unsound record,
- * which is where a process writes or died.
+ * length, u32 CRC-32, u8 type, u64 sequence number and the payload; each is read up to its first unsound record,
+ * which is where zeros follow, or where a process writes or died.
  */
 export async function readJournals(directory: string | undefined): Promise<JournalFolder[]> {
   if (directory === undefined) return []
@@ -48,7 +48,7 @@ async function readFolder(directory: string, name: string): Promise<JournalFolde
   let cursor = 0
   for (const file of files.filter((entry) => entry.endsWith('.seg'))) {
     for (const { type, seq, payload } of recordsOf(await readFile(join(directory, name, file)))) {
-      if (type === 'K') cursor = Math.max(cursor, Number(payload))
+      if (type === 'K') cursor = Math.max(cursor, Number.parseInt(payload, 10))
       if (type !== 'C') continue
       lastCapture = Math.max(lastCapture, seq)
       captures.push(readCapture(payload))
@@ -80,7 +80,7 @@ function* recordsOf(bytes: Buffer): Generator<JournalRecord> {
     const length = bytes.readUInt32LE(at)
     const end = at + RECORD_HEAD_BYTES + length
     if (length > MAX_PAYLOAD_BYTES || end > bytes.length) return
-    if (crc32c(bytes.subarray(at + 8, end)) !== bytes.readUInt32LE(at + 4)) return
+    if (crc32(bytes.subarray(at + 8, end)) !== bytes.readUInt32LE(at + 4)) return
     yield {
       type: String.fromCharCode(bytes[at + 8] ?? 0),
       seq: Number(bytes.readBigUInt64LE(at + 9)),
@@ -105,12 +105,12 @@ function readCapture(payload: string): JournalCapture {
 
 const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {
   let value = index
-  // The reversed polynomial of CRC-32C (RFC 3720, appendix B.4).
-  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0x82f63b78 : value >>> 1
+  // The reversed polynomial of CRC-32 (ISO 3309).
+  for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1
   return value
 })
 
-function crc32c(bytes: Buffer): number {
+function crc32(bytes: Buffer): number {
   let sum = 0xffffffff
   for (const byte of bytes) sum = (TABLE[(sum ^ byte) & 0xff] ?? 0) ^ (sum >>> 8)
   return (sum ^ 0xffffffff) >>> 0

@@ -3,36 +3,47 @@ import type { Time } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
-import { adoptLeftDirectories, createBootDirectory } from './boot-lock.ts'
+import type { Adoption, Inheritance } from './adoption.ts'
+import { createAdoption } from './adoption.ts'
+import { createBootDirectory } from './boot-lock.ts'
 import type { JournalFiles } from './files.ts'
 import { diskFiles } from './files.ts'
 import type { Processes } from './processes.ts'
 import { kernelProcesses } from './processes.ts'
 import type { RecordType } from './record.ts'
-import { encodeRecord, MAX_PAYLOAD_CHARS } from './record.ts'
+import { MAX_PAYLOAD_CHARS, payloadOf, readRecords } from './record.ts'
 import type { FullSegment } from './retention.ts'
 import { RETENTION_BYTES, RETENTION_MS, startUpkeep } from './retention.ts'
-import { listSegments, readFrom } from './segments.ts'
+import { listSegments, readSegments } from './segments.ts'
 import { takeOver } from './take-over.ts'
-import type { Captured, Unposted } from './unposted.ts'
-import { createUnposted, identify } from './unposted.ts'
+import type { Captured, Subject, Unposted } from './unposted.ts'
+import { createUnposted } from './unposted.ts'
 import type { JournalWriter } from './writer.ts'
-import { openWriter, SEGMENT_BYTES } from './writer.ts'
+import { openWriter } from './writer.ts'
 
+export type { Inheritance } from './adoption.ts'
 export type { Captured } from './unposted.ts'
+
+const SEGMENT_BYTES = 64 * 1024 * 1024
+const PREPARED_BYTES = 4 * 1024 * 1024
 
 /** What the gate needs of the journal: the captures that may not be posted yet, and a cursor over them. */
 export type JournalReplay = {
-  /** The usage events of captures that are not known to be posted, oldest first, what was taken over included. */
-  unposted(): AsyncIterable<string>
+  /**
+   * The usage events of captures that are not known to be posted, oldest first, what was taken over included; of an
+   * inheritance only those that came with it.
+   */
+  unposted(of?: Inheritance): AsyncIterable<string>
   /** Asks about a stretch of unposted captures and forgets those that are posted. */
   advance(check: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<void>
   /** Captures that are not known to be posted. */
   unpostedCount(): number
   /** The name under which this process takes part in the gate: its node and its boot, so no two share it. */
   readonly member: string
-  /** Members whose processes are gone and whose captures are in this journal now. */
-  readonly inherited: readonly string[]
+  /** What dead processes left, since their captures are in this journal and until it is crossed off. */
+  inherited(): readonly Inheritance[]
+  /** The gate has the captures of an inheritance and does not wait for its member any more. */
+  crossOff(inheritance: Inheritance): void
 }
 
 export type OpenJournal = Journal &
@@ -55,15 +66,23 @@ type Options = {
   /** Goes on in spite of a damaged record in the middle of what a dead process left. */
   readonly acceptsDamage?: boolean
   readonly segmentBytes?: number
+  /** How far the disk gives a segment its place ahead of the records; 0 for not at all. */
+  readonly preparedBytes?: number
   /** Posted segments are kept this long, for a Postgres that went back in time, but never more bytes than that. */
   readonly retentionMs?: number
   readonly retentionBytes?: number
+  /**
+   * Told once when this journal is of no use any more, because its disk has taken nothing for 30 s or its directory is
+   * gone: captures that are only in memory must go elsewhere, and the process end.
+   */
+  readonly onGiveUp?: () => void
 }
 
 /**
- * Opens the journal of this boot in a directory of its own and takes over what dead processes left: their unposted
- * captures are written again here, and a call that had progress but no capture is captured as of its last progress.
- * Throws AppError when a damaged record lies where a death cannot have put it, unless `acceptsDamage`.
+ * Opens the journal of this boot in a directory of its own and takes over what dead processes left, now and again while
+ * it is open: their unposted captures are written again here, and a call that had progress but no capture is captured
+ * as of its last progress. Throws AppError when a damaged record lies where a death cannot have put it, unless
+ * `acceptsDamage`; what is found damaged later is left to the next start.
  */
 export async function openJournal(options: Options): Promise<OpenJournal> {
   const { dir, node, boot, clock, log, files = diskFiles, processes = kernelProcesses } = options
@@ -73,30 +92,42 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
   const unposted = createUnposted()
   const full: FullSegment[] = []
   const numbering = { last: 0 }
-  let isAdvancing = false
+  const onGiveUp = onlyOnce(options.onGiveUp)
   const writer = await openWriter({
     directory,
     clock,
     files,
     log,
     segmentBytes: options.segmentBytes ?? SEGMENT_BYTES,
+    preparedBytes: options.preparedBytes ?? PREPARED_BYTES,
     onFull: (path) => full.push({ path, lastSeq: numbering.last, at: clock.now() }),
+    onGiveUp,
   })
-  const { append, capture } = createAppender({ writer, unposted, numbering, log })
-  const adopted = await adoptLeftDirectories(root, boot, clock.now())
+  const parts: Parts = { directory, files, writer, unposted, full, numbering }
+  const { append, capture } = createAppender(parts)
+  const adoption = createAdoption({
+    root,
+    boot,
+    clock,
+    log,
+    takeOver: (path) =>
+      takeOver(path, { files, capture, sync: writer.sync, log, acceptsDamage: options.acceptsDamage ?? false }),
+    lastSeq: () => numbering.last,
+    isWritable: writer.isWritable,
+  })
   try {
-    const ports = { files, capture, writer, log, acceptsDamage: options.acceptsDamage }
-    for (const { path } of adopted) await takeOver(path, ports)
+    await adoption.adopt()
   } catch (error) {
     // Without its owner's directory, what was taken over is free for the next start.
     await writer.close()
     await files.remove(directory)
     throw error
   }
+  adoption.start()
   const stopUpkeep = startUpkeep({
     directory,
     full,
-    adopted: adopted.map((left) => left.path),
+    adopted: adoption.paths,
     firstNeeded: () => unposted.firstNeeded(numbering.last),
     limits: {
       retentionMs: options.retentionMs ?? RETENTION_MS,
@@ -105,82 +136,112 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
     clock,
     files,
     log,
+    onGone: onGiveUp,
   })
   return {
-    progress(record) {
-      const at = append('P', record.event)
-      unposted.progressed(record.hold.rid, at, clock.monotonic())
+    progress({ hold, event }) {
+      // A disk that takes nothing must not be awaited with more than has to be kept.
+      if (writer.isWritable()) unposted.progressed(hold.rid, append('P', event), clock.monotonic())
     },
     capture,
-    sync: () => writer.sync(),
-    isWritable: () => writer.isWritable(),
-    unpostedCount: () => unposted.size(),
+    sync: writer.sync,
+    isWritable: writer.isWritable,
+    ...createReplay(parts, append, adoption),
     member,
-    inherited: adopted.flatMap((left) => (left.member === undefined ? [] : [left.member])),
-    unposted: () => readUnposted({ files, directory, writer, unposted, full }),
-    async advance(check) {
-      if (isAdvancing) return
-      isAdvancing = true
-      try {
-        const isAnyPosted = await unposted.check(check)
-        if (!isAnyPosted || !writer.isWritable()) return
-        crashPoint('before_cursor')
-        append('K', ((unposted.firstCapture() ?? numbering.last + 1) - 1).toString())
-      } finally {
-        isAdvancing = false
-      }
-    },
     async close() {
       stopUpkeep()
+      await adoption.stop()
       await writer.close()
     },
   }
 }
 
 type Parts = {
+  readonly directory: string
+  readonly files: JournalFiles
   readonly writer: JournalWriter
   readonly unposted: Unposted
+  readonly full: readonly FullSegment[]
   readonly numbering: { last: number }
-  readonly log: Logger
 }
 
-function createAppender({ writer, unposted, numbering, log }: Parts) {
+type Append = (type: RecordType, payload: string) => number
+
+function createAppender({ writer, unposted, numbering }: Parts) {
+  /** Answers with the sequence number. */
   function append(type: RecordType, payload: string): number {
     if (payload.length > MAX_PAYLOAD_CHARS) {
       throw new AppError('internal_error', { cause: new Error('too long for a journal record') })
     }
-    numbering.last += 1
-    writer.append(encodeRecord({ type, seq: numbering.last, payload }))
-    return numbering.last
+    const seq = numbering.last + 1
+    writer.append({ type, seq, payload })
+    numbering.last = seq
+    return seq
   }
   return {
     append,
-    capture(event: string): void {
-      const subject = identify(event)
-      const seq = append('C', event)
-      if (subject) unposted.captured({ seq, ...subject })
-      else log.error({ seq }, 'a capture without a request id was written')
+    capture({ rid, account }: Subject, event: string): void {
+      unposted.captured({ seq: append('C', event), rid, account })
     },
   }
 }
 
-type Reading = {
-  readonly files: JournalFiles
-  readonly directory: string
-  readonly writer: JournalWriter
-  readonly unposted: Unposted
-  readonly full: readonly FullSegment[]
+function createReplay(parts: Parts, append: Append, adoption: Adoption) {
+  const { writer, unposted, numbering } = parts
+  let isAdvancing = false
+  return {
+    unposted: (of?: Inheritance) => readUnposted(parts, of?.from ?? 1, of?.to ?? Number.MAX_SAFE_INTEGER),
+    async advance(check: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<void> {
+      if (isAdvancing) return
+      isAdvancing = true
+      try {
+        const isAnyPosted = await unposted.check(check)
+        if (!isAnyPosted || !writer.isWritable()) return
+        crashPoint('before_cursor')
+        const posted = (unposted.firstCapture() ?? numbering.last + 1) - 1
+        append('K', `${posted} ${unposted.firstNeeded(numbering.last)}`)
+      } finally {
+        isAdvancing = false
+      }
+    },
+    unpostedCount: () => unposted.size(),
+    inherited: adoption.inherited,
+    crossOff: adoption.crossOff,
+  }
 }
 
-async function* readUnposted({ files, directory, writer, unposted, full }: Reading): AsyncGenerator<string> {
-  await writer.written()
-  const first = unposted.firstCapture()
-  if (first === undefined) return
-  const passed = new Set(full.filter((segment) => segment.lastSeq < first).map((segment) => segment.path))
-  for (const path of await listSegments(files, directory)) {
-    if (passed.has(path)) continue
-    for (const record of (await readFrom(files, path)).records) {
-      if (record.type === 'C' && unposted.has(record.seq)) yield record.payload
+/**
+ * Unposted captures with their numbers in a range. The end that is not safe yet is read from memory, so that a disk
+ * that takes nothing keeps no capture from the gate.
+ */
+async function* readUnposted(parts: Parts, from: number, to: number): AsyncGenerator<string> {
+  const { directory, files, writer, unposted, full } = parts
+  const isWanted = (seq: number) => seq >= from && seq <= to && unposted.has(seq)
+  const inMemory: { readonly seq: number; readonly event: string }[] = []
+  let firstInMemory = Number.MAX_SAFE_INTEGER
+  for (const bytes of writer.unsafe()) {
+    for (const place of readRecords(bytes, 0).records) {
+      firstInMemory = Math.min(firstInMemory, place.seq)
+      if (place.type === 'C' && isWanted(place.seq)) inMemory.push({ seq: place.seq, event: payloadOf(bytes, place) })
     }
+  }
+  const first = Math.max(from, unposted.firstCapture() ?? Number.MAX_SAFE_INTEGER)
+  if (first < firstInMemory) {
+    const passed = new Set(full.filter((segment) => segment.lastSeq < first).map((segment) => segment.path))
+    const segments = (await listSegments(files, directory)).filter((path) => !passed.has(path))
+    for await (const { type, seq, payload } of readSegments(files, segments, first)) {
+      if (seq >= firstInMemory || seq > to) break
+      if (type === 'C' && isWanted(seq)) yield payload
+    }
+  }
+  for (const { seq, event } of inMemory) if (unposted.has(seq)) yield event
+}
+
+function onlyOnce(run: (() => void) | undefined): () => void {
+  let isDone = false
+  return () => {
+    if (isDone) return
+    isDone = true
+    run?.()
   }
 }

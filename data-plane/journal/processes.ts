@@ -19,11 +19,16 @@ export type Processes = {
 
 /** The processes that the kernel knows. */
 export const kernelProcesses: Processes = {
-  own: async () => ({ pid: process.pid, startTicks: await startTicksOf(process.pid), host: hostname() }),
+  own: async () => ({
+    pid: process.pid,
+    startTicks: (await statOf(process.pid))?.startTicks ?? null,
+    host: hostname(),
+  }),
   async isAlive({ pid, startTicks, host }) {
     if (host !== hostname()) return undefined
     if (!isRunning(pid)) return false
-    return startTicks === null || startTicks === (await startTicksOf(pid))
+    const found = await statOf(pid)
+    return found === undefined || (!found.isOver && (startTicks === null || startTicks === found.startTicks))
   },
 }
 
@@ -36,8 +41,13 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Field 22 of /proc/{pid}/stat (proc(5)); the name in field 2 may hold spaces, so counting starts behind it. */
-async function startTicksOf(pid: number): Promise<string | null> {
-  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
-  return text?.slice(text.lastIndexOf(')') + 2).split(' ')[19] ?? null
+/**
+ * Fields 3 and 22 of /proc/{pid}/stat (proc(5)); the name in field 2 may hold spaces, so counting starts behind it. A
+ * process whose parent has not asked for its end is still listed, as a zombie, and is over all the same.
+ */
+async function statOf(pid: number): Promise<{ isOver: boolean; startTicks: string | undefined } | undefined> {
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  if (text === undefined) return undefined
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  return { isOver: fields[0] === 'Z' || fields[0] === 'X', startTicks: fields[19] }
 }

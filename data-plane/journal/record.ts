@@ -1,17 +1,21 @@
-import { crc32c } from './crc32c.ts'
+import { crc32 } from 'node:zlib'
 
 /**
- * A segment is a file of 16 bytes of head and then records without gaps; all numbers are little-endian.
+ * A segment is a file of 16 bytes of head, then records without gaps, then zeros; all numbers are little-endian.
  *
- *   head     8 bytes `MKTJRNL1`, then its number in the directory as u64, from 1
- *   record   u32 length of the payload, u32 CRC-32C of all that follows it, u8 type, u64 sequence number, payload
+ *   head     8 bytes `MKTJRNL2`, then its number in the directory as u64, from 1
+ *   record   u32 length of the payload, u32 CRC-32 (as in ISO 3309 and zlib) of all that follows it, u8 type,
+ *            u64 sequence number, payload
  *
  *   `P` 0x50  progress of a running call: the usage event that would be captured if the process died now
  *   `C` 0x43  a capture: the usage event
- *   `K` 0x4b  the posted cursor: in decimal digits, up to which sequence number every capture is posted
- *   `A` 0x41  first in a segment: these files, by name with spaces between, were given up after an error and may end torn
+ *   `K` 0x4b  two numbers in decimal digits with a space between: up to which sequence number every capture is posted,
+ *             and from which one on a start after a kill needs the records
+ *
+ * Sequence numbers count all records of a directory. After an error of the disk a new segment begins with what was not
+ * known to be safe, so that a number may come again, but none is ever left out.
  */
-export const SEGMENT_MAGIC = Buffer.from('MKTJRNL1', 'latin1')
+export const SEGMENT_MAGIC = Buffer.from('MKTJRNL2', 'latin1')
 export const SEGMENT_HEAD_BYTES = 16
 export const RECORD_HEAD_BYTES = 17
 /** A length beyond this is damage, whatever the checksum says. */
@@ -19,14 +23,16 @@ export const MAX_PAYLOAD_BYTES = 4_194_304
 /** A text of this length stays below it in UTF-8. */
 export const MAX_PAYLOAD_CHARS = MAX_PAYLOAD_BYTES / 4
 
-export const RECORD_TYPES = { P: 0x50, C: 0x43, K: 0x4b, A: 0x41 } as const
-export type RecordType = keyof typeof RECORD_TYPES
+const TYPE_CODES = { P: 0x50, C: 0x43, K: 0x4b } as const
+export type RecordType = keyof typeof TYPE_CODES
 
 export type JournalRecord = {
   readonly type: RecordType
   readonly seq: number
   readonly payload: string
 }
+
+const UINT32 = 4_294_967_296
 
 export function encodeSegmentHead(ordinal: number): Buffer {
   const head = Buffer.alloc(SEGMENT_HEAD_BYTES)
@@ -35,54 +41,96 @@ export function encodeSegmentHead(ordinal: number): Buffer {
   return head
 }
 
-export function encodeRecord({ type, seq, payload }: JournalRecord): Buffer {
-  const length = Buffer.byteLength(payload)
-  const bytes = Buffer.allocUnsafe(RECORD_HEAD_BYTES + length)
-  bytes.writeUInt32LE(length, 0)
-  bytes[8] = RECORD_TYPES[type]
-  bytes.writeUInt32LE(seq >>> 0, 9)
-  bytes.writeUInt32LE(Math.floor(seq / 4_294_967_296), 13)
-  bytes.write(payload, RECORD_HEAD_BYTES, 'utf8')
-  bytes.writeUInt32LE(crc32c(bytes.subarray(8)), 4)
-  return bytes
+/** The most bytes that a record with this payload may take: a UTF-16 unit is three bytes of UTF-8 at most. */
+export function recordBound(payload: string): number {
+  return RECORD_HEAD_BYTES + payload.length * 3
+}
+
+/** Writes a record at a place with room for its bound; answers where it ends. */
+export function writeRecord(bytes: Buffer, at: number, { type, seq, payload }: JournalRecord): number {
+  const length = bytes.write(payload, at + RECORD_HEAD_BYTES, 'utf8')
+  const end = at + RECORD_HEAD_BYTES + length
+  bytes.writeUInt32LE(length, at)
+  bytes[at + 8] = TYPE_CODES[type]
+  bytes.writeUInt32LE(seq >>> 0, at + 9)
+  bytes.writeUInt32LE(Math.floor(seq / UINT32), at + 13)
+  bytes.writeUInt32LE(crc32(bytes.subarray(at + 8, end)), at + 4)
+  return end
+}
+
+/** A sound record in a buffer: its payload lies between `from` and `end`. */
+export type RecordPlace = {
+  readonly type: RecordType
+  readonly seq: number
+  readonly from: number
+  readonly end: number
 }
 
 export type SegmentContent = {
-  readonly records: readonly JournalRecord[]
-  /** Where the first byte lies that is no whole, sound record; the length of the file when all of it is sound. */
+  readonly bytes: Buffer
+  readonly records: readonly RecordPlace[]
+  /** Where the records end: what follows is zeros, or no whole and sound record. */
   readonly soundBytes: number
-  readonly isSound: boolean
+  /**
+   * `clean` when nothing but zeros follows, `cut` when something else does, `foreign` when the file does not begin as
+   * a segment, which no death of a process or machine brings about.
+   */
+  readonly ending: 'clean' | 'cut' | 'foreign'
 }
 
-/** Reads records until the first one that is cut or damaged. */
+/** Finds the records of a segment, up to the first one that is cut or damaged. */
 export function readSegment(bytes: Buffer): SegmentContent {
-  const records: JournalRecord[] = []
   if (bytes.length < SEGMENT_HEAD_BYTES || !bytes.subarray(0, SEGMENT_MAGIC.length).equals(SEGMENT_MAGIC)) {
-    return { records, soundBytes: 0, isSound: false }
+    return { bytes, records: [], soundBytes: 0, ending: isUnborn(bytes) ? 'clean' : 'foreign' }
   }
-  let at = SEGMENT_HEAD_BYTES
-  while (at < bytes.length) {
-    const record = readRecord(bytes, at)
-    if (record === undefined) return { records, soundBytes: at, isSound: false }
-    records.push(record)
-    at += RECORD_HEAD_BYTES + bytes.readUInt32LE(at)
-  }
-  return { records, soundBytes: at, isSound: true }
+  const { records, soundBytes } = readRecords(bytes, SEGMENT_HEAD_BYTES)
+  return { bytes, records, soundBytes, ending: isZero(bytes.subarray(soundBytes)) ? 'clean' : 'cut' }
 }
 
-function readRecord(bytes: Buffer, at: number): JournalRecord | undefined {
-  if (at + RECORD_HEAD_BYTES > bytes.length) return undefined
-  const length = bytes.readUInt32LE(at)
-  const end = at + RECORD_HEAD_BYTES + length
-  if (length > MAX_PAYLOAD_BYTES || end > bytes.length) return undefined
-  if (crc32c(bytes.subarray(at + 8, end)) !== bytes.readUInt32LE(at + 4)) return undefined
+/** Finds records without gaps from a place on; `soundBytes` is where they end. */
+export function readRecords(bytes: Buffer, from: number): Pick<SegmentContent, 'records' | 'soundBytes'> {
+  const records: RecordPlace[] = []
+  let at = from
+  for (;;) {
+    const record = readRecord(bytes, at)
+    if (record === undefined) return { records, soundBytes: at }
+    records.push(record)
+    at = record.end
+  }
+}
+
+export function payloadOf(bytes: Buffer, { from, end }: RecordPlace): string {
+  return bytes.toString('utf8', from, end)
+}
+
+function readRecord(bytes: Buffer, at: number): RecordPlace | undefined {
+  const from = at + RECORD_HEAD_BYTES
+  if (from > bytes.length) return undefined
   const type = typeOf(bytes[at + 8])
-  if (type === undefined) return undefined
-  const seq = bytes.readUInt32LE(at + 9) + bytes.readUInt32LE(at + 13) * 4_294_967_296
-  return { type, seq, payload: bytes.toString('utf8', at + RECORD_HEAD_BYTES, end) }
+  const end = from + bytes.readUInt32LE(at)
+  if (type === undefined || end - from > MAX_PAYLOAD_BYTES || end > bytes.length) return undefined
+  if (crc32(bytes.subarray(at + 8, end)) !== bytes.readUInt32LE(at + 4)) return undefined
+  return { type, seq: bytes.readUInt32LE(at + 9) + bytes.readUInt32LE(at + 13) * UINT32, from, end }
 }
 
 function typeOf(code: number | undefined): RecordType | undefined {
-  for (const type of ['P', 'C', 'K', 'A'] as const) if (RECORD_TYPES[type] === code) return type
+  for (const type of ['P', 'C', 'K'] as const) if (TYPE_CODES[type] === code) return type
   return undefined
+}
+
+/** True for a segment whose making was cut short: a part of its head, and zeros. Nothing was ever written into it. */
+function isUnborn(bytes: Buffer): boolean {
+  let matching = 0
+  while (matching < SEGMENT_MAGIC.length && bytes[matching] === SEGMENT_MAGIC[matching]) matching += 1
+  return matching === SEGMENT_MAGIC.length || isZero(bytes.subarray(matching))
+}
+
+const ZEROS = Buffer.alloc(65_536)
+
+function isZero(bytes: Buffer): boolean {
+  for (let at = 0; at < bytes.length; at += ZEROS.length) {
+    const part = bytes.subarray(at, at + ZEROS.length)
+    if (!part.equals(ZEROS.subarray(0, part.length))) return false
+  }
+  return true
 }

@@ -5,6 +5,7 @@ import { describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import { touchLock } from './boot-lock.ts'
 import type { JournalFiles } from './files.ts'
+import { isMissing } from './files.ts'
 import { FINISHED_FILE } from './take-over.ts'
 
 /** Posted segments are kept for a Postgres that went back in time. */
@@ -20,7 +21,7 @@ export type Limits = { readonly retentionMs: number; readonly retentionBytes: nu
 type Upkeep = {
   readonly directory: string
   readonly full: FullSegment[]
-  /** Directories that were taken over. */
+  /** Directories that were taken over, also later ones. */
   readonly adopted: readonly string[]
   /** The lowest sequence number that a start after a kill would need. */
   firstNeeded(): number
@@ -28,45 +29,47 @@ type Upkeep = {
   readonly clock: Time
   readonly files: JournalFiles
   readonly log: Logger
+  /** Told when the directory of this process is not there any more. */
+  onGone(): void
 }
 
 /** Shows that the owner lives and removes what nobody needs, once a minute; the answer ends it. */
 export function startUpkeep(upkeep: Upkeep): Cancel {
-  const { directory, full, adopted, firstNeeded, limits, clock, files, log } = upkeep
-  const kept = [...adopted]
+  const { directory, clock, files, log } = upkeep
+  const removed = new Set<string>()
   return clock.every(UPKEEP_INTERVAL_MS, () => {
-    Promise.all([
-      touchLock(files, directory, clock.now()),
-      prune(files, full, firstNeeded(), { ...limits, now: clock.now() }),
-      removeFinished(files, kept, clock.now() - limits.retentionMs),
-    ]).catch((error: unknown) => log.warn({ cause: describeCause(error) }, 'upkeep of the journal failed'))
+    const touched = touchLock(files, directory, clock.now()).catch((error: unknown) => {
+      if (!isMissing(error)) throw error
+      log.error({}, 'the directory of the journal is gone')
+      upkeep.onGone()
+    })
+    Promise.all([touched, prune(upkeep), removeFinished(upkeep, removed)]).catch((error: unknown) =>
+      log.warn({ cause: describeCause(error) }, 'upkeep of the journal failed'),
+    )
   })
 }
 
 /** Removes full segments that nobody needs: old enough, or the oldest of too many. */
-async function prune(
-  files: JournalFiles,
-  full: FullSegment[],
-  firstNeeded: number,
-  { retentionMs, retentionBytes, now }: Limits & { now: number },
-): Promise<void> {
+async function prune({ files, full, limits, clock, firstNeeded }: Upkeep): Promise<void> {
+  const needed = firstNeeded()
   const sizes = await Promise.all(full.map(async ({ path }) => (await files.status(path))?.bytes ?? 0))
   let kept = sizes.reduce((total, size) => total + size, 0)
   while (full.length > 0) {
     const [oldest] = full
-    if (!oldest || oldest.lastSeq >= firstNeeded) return
-    if (now - oldest.at < retentionMs && kept <= retentionBytes) return
+    if (!oldest || oldest.lastSeq >= needed) return
+    if (clock.now() - oldest.at < limits.retentionMs && kept <= limits.retentionBytes) return
     await files.remove(oldest.path)
     kept -= sizes.shift() ?? 0
     full.shift()
   }
 }
 
-async function removeFinished(files: JournalFiles, kept: string[], before: number): Promise<void> {
-  for (const left of [...kept]) {
+async function removeFinished({ files, adopted, limits, clock }: Upkeep, removed: Set<string>): Promise<void> {
+  for (const left of adopted) {
+    if (removed.has(left)) continue
     const finished = await files.status(join(left, FINISHED_FILE))
-    if (finished === undefined || finished.changedAt > before) continue
+    if (finished === undefined || clock.now() - finished.changedAt < limits.retentionMs) continue
     await files.remove(left)
-    kept.splice(kept.indexOf(left), 1)
+    removed.add(left)
   }
 }

@@ -1,14 +1,10 @@
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { AppError } from '#shared/errors.ts'
 import type { JournalFiles } from './files.ts'
 import type { JournalRecord, SegmentContent } from './record.ts'
-import { readSegment } from './record.ts'
+import { payloadOf, readSegment } from './record.ts'
 
 const SEGMENT_FILE = /^\d{8}\.seg$/
-
-export function segmentName(ordinal: number): string {
-  return `${ordinal.toString().padStart(8, '0')}.seg`
-}
 
 /** The paths of the segments of a directory, oldest first. */
 export async function listSegments(files: JournalFiles, directory: string): Promise<string[]> {
@@ -16,39 +12,78 @@ export async function listSegments(files: JournalFiles, directory: string): Prom
   return names.map((name) => join(directory, name))
 }
 
-/**
- * The records of a directory whose process is gone, in order. The last segment counts up to its first bad record: that
- * is where the process died. A bad record elsewhere is damage: it throws, unless `acceptsDamage`, and then only what
- * lies behind it in that segment is left out.
- */
-export async function* readDirectory(
-  files: JournalFiles,
-  directory: string,
-  acceptsDamage: boolean,
-): AsyncGenerator<JournalRecord> {
-  const segments = await listSegments(files, directory)
-  for (const [index, segment] of segments.entries()) {
-    const content = await readFrom(files, segment)
-    yield* content.records
-    const later = segments.slice(index + 1)
-    if (content.isSound || later.length === 0 || acceptsDamage) continue
-    if (await wasGivenUp(files, segment, later)) continue
-    throw new AppError('internal_error', {
-      message: `the journal is damaged at byte ${content.soundBytes} of ${segment}: start with JOURNAL_ACCEPT_DAMAGE=1 to go on without what follows there`,
-    })
-  }
-}
-
-/** True when a later segment begins by naming this one as given up. */
-async function wasGivenUp(files: JournalFiles, segment: string, later: readonly string[]): Promise<boolean> {
-  for (const path of later) {
-    const [first] = (await readFrom(files, path)).records
-    if (first?.type === 'A' && first.payload.split(' ').includes(basename(segment))) return true
-  }
-  return false
-}
-
 /** What a segment holds; one that was removed meanwhile holds nothing. */
 export async function readFrom(files: JournalFiles, path: string): Promise<SegmentContent> {
   return readSegment((await files.read(path)) ?? Buffer.alloc(0))
+}
+
+/** A directory whose process is gone, as far as an heir needs it. */
+export type Survey = {
+  /** The segments that hold records from `needed` on, oldest first. */
+  readonly segments: readonly string[]
+  /** Up to which sequence number every capture is posted, and from which one on records are needed. */
+  readonly posted: number
+  readonly needed: number
+  /** Where the last sound record ends, when something follows there that is none. */
+  readonly cut: { readonly path: string; readonly at: number } | undefined
+}
+
+/**
+ * Reads a directory whose process is gone and decides whether it can be trusted. The last segment with records counts
+ * up to its first bad one: that is where the process died. Before it every sequence number must be there, though a
+ * segment that failed its process may end anywhere, since the next one begins with what was not safe. A gap, or a file
+ * that does not begin as a segment, is damage: it throws, unless `acceptsDamage`.
+ */
+export async function surveyDirectory(files: JournalFiles, directory: string, acceptsDamage: boolean): Promise<Survey> {
+  const found: { readonly path: string; readonly last: number }[] = []
+  const cursor = { posted: 0, needed: 0 }
+  let last: number | undefined
+  let end = { path: directory, at: 0, isCut: false }
+  for (const path of await listSegments(files, directory)) {
+    const { bytes, records, soundBytes, ending } = await readFrom(files, path)
+    if (ending === 'foreign' && !acceptsDamage) throw damaged(path, 0)
+    for (const place of records) {
+      if (last !== undefined && place.seq > last + 1 && !acceptsDamage) throw damaged(end.path, end.at)
+      last = Math.max(last ?? 0, place.seq)
+      end = { path, at: place.end, isCut: false }
+      if (place.type === 'K') readCursor(payloadOf(bytes, place), cursor)
+    }
+    if (ending === 'cut') {
+      // Where even the first record is bad, nothing may be missing behind it: the next one has to be the very first.
+      last ??= 0
+      end = { path, at: soundBytes, isCut: true }
+    }
+    if (records.length > 0) found.push({ path, last: last ?? 0 })
+  }
+  const segments = found.filter((segment) => segment.last >= cursor.needed).map((segment) => segment.path)
+  return { segments, ...cursor, cut: end.isCut ? end : undefined }
+}
+
+/** The records of some segments with their numbers from `from` on, in order and each number once. */
+export async function* readSegments(
+  files: JournalFiles,
+  segments: readonly string[],
+  from: number,
+): AsyncGenerator<JournalRecord> {
+  let last = from - 1
+  for (const path of segments) {
+    const { bytes, records } = await readFrom(files, path)
+    for (const place of records) {
+      if (place.seq <= last) continue
+      last = place.seq
+      yield { type: place.type, seq: place.seq, payload: payloadOf(bytes, place) }
+    }
+  }
+}
+
+function readCursor(payload: string, cursor: { posted: number; needed: number }): void {
+  const [posted = 0, needed = 0] = payload.split(' ').map(Number)
+  cursor.posted = Math.max(cursor.posted, posted)
+  cursor.needed = Math.max(cursor.needed, needed)
+}
+
+function damaged(path: string, at: number): AppError {
+  return new AppError('internal_error', {
+    message: `the journal is damaged at byte ${at} of ${path}: start with JOURNAL_ACCEPT_DAMAGE=1 to go on without what follows there`,
+  })
 }

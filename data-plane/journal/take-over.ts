@@ -1,46 +1,70 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Logger } from '#shared/logger.ts'
 import type { JournalFiles } from './files.ts'
-import { readDirectory } from './segments.ts'
-import { identify } from './unposted.ts'
-import type { JournalWriter } from './writer.ts'
+import { readSegments, surveyDirectory } from './segments.ts'
+import type { Subject } from './unposted.ts'
 
 /** Written into a directory that was taken over once its captures are safe in the own one. */
 export const FINISHED_FILE = 'finished'
+/** Captures that are written again between two waits for the disk. */
+const STRETCH = 1_000
 
 type TakeOver = {
   readonly files: JournalFiles
-  capture(event: string): void
-  readonly writer: JournalWriter
+  capture(subject: Subject, event: string): void
+  /** Resolves when what was captured is on the disk. */
+  sync(): Promise<void>
   readonly log: Logger
-  readonly acceptsDamage: boolean | undefined
+  readonly acceptsDamage: boolean
 }
 
 /**
  * Captures again, in the own journal, what a dead process had captured and nobody posted, and captures what it left
- * running as of its last progress, which favours the buyer.
+ * running as of its last progress, which favours the buyer. Of two captures of one call the first stands. Throws
+ * AppError when the directory is damaged, see {@link surveyDirectory}.
  */
 export async function takeOver(left: string, ports: TakeOver): Promise<void> {
-  const { files, capture, writer, log, acceptsDamage } = ports
+  const { files, capture, sync, log, acceptsDamage } = ports
   const finished = join(left, FINISHED_FILE)
   if ((await files.status(finished)) !== undefined) return
-  const captures = new Map<string, { readonly seq: number; readonly event: string }>()
-  const running = new Map<string, string>()
-  let posted = 0
-  for await (const { type, seq, payload } of readDirectory(files, left, acceptsDamage ?? false)) {
-    if (type === 'K') posted = Math.max(posted, Number(payload))
-    const rid = type === 'P' || type === 'C' ? identify(payload)?.rid : undefined
-    if (rid === undefined) continue
-    if (type === 'P' && !captures.has(rid)) running.set(rid, payload)
-    if (type === 'C') {
-      running.delete(rid)
-      captures.set(rid, { seq, event: payload })
+  const { segments, posted, needed, cut } = await surveyDirectory(files, left, acceptsDamage)
+  if (cut) log.warn({ segment: basename(cut.path), byte: cut.at }, 'a dead process left the end of its journal cut')
+  let count = 0
+  const captured = new Set<string>()
+  const running = new Map<string, { readonly subject: Subject; readonly event: string }>()
+  for await (const { type, seq, payload } of readSegments(files, segments, needed)) {
+    const subject = type === 'K' ? undefined : identify(payload)
+    if (subject === undefined || captured.has(subject.rid)) continue
+    if (type === 'P') {
+      running.set(subject.rid, { subject, event: payload })
+      continue
     }
+    running.delete(subject.rid)
+    captured.add(subject.rid)
+    if (seq <= posted) continue
+    capture(subject, payload)
+    count += 1
+    if (count % STRETCH === 0) await sync()
   }
-  const unposted = [...captures.values()].filter((entry) => entry.seq > posted)
-  for (const { event } of unposted) capture(event)
-  for (const event of running.values()) capture(event)
-  await writer.sync()
+  for (const { subject, event } of running.values()) capture(subject, event)
+  await sync()
   await files.write(finished, '')
-  log.info({ captures: unposted.length, running: running.size }, 'took over the journal of a dead process')
+  log.info({ captures: count, running: running.size }, 'took over the journal of a dead process')
+}
+
+/** Request and account id of a usage event, without parsing it: inside a JSON string a quote is always escaped. */
+function identify(event: string): Subject | undefined {
+  const rid = fieldOf(event, '"rid":"')
+  const account = fieldOf(event, '"account":"')
+  return rid === undefined || account === undefined ? undefined : { rid, account }
+}
+
+function fieldOf(event: string, opening: string): string | undefined {
+  const start = event.indexOf(opening)
+  if (start === -1) return undefined
+  const from = start + opening.length
+  const end = event.indexOf('"', from)
+  if (end === -1) return undefined
+  // A copy of its own: a slice would keep the whole event in memory for as long as the id is remembered.
+  return Buffer.from(event.slice(from, end), 'latin1').toString('latin1')
 }

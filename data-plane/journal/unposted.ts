@@ -1,7 +1,10 @@
 import { HOUR } from '#shared/clock.ts'
 
+/** The call that a record is about. */
+export type Subject = { readonly rid: string; readonly account: string }
+
 /** A capture in the journal that is not known to be posted. */
-export type Captured = { readonly seq: number; readonly rid: string; readonly account: string }
+export type Captured = Subject & { readonly seq: number }
 
 /** Captures that one question covers, and questions a turn. */
 const CHECK_SIZE = 1_000
@@ -70,21 +73,4 @@ function take(from: Iterator<Captured>, count: number): Captured[] {
     taken.push(value)
   }
   return taken
-}
-
-/** Request and account id of a usage event, without parsing it: inside a JSON string a quote is always escaped. */
-export function identify(event: string): { rid: string; account: string } | undefined {
-  const rid = fieldOf(event, '"rid":"')
-  const account = fieldOf(event, '"account":"')
-  return rid === undefined || account === undefined ? undefined : { rid, account }
-}
-
-function fieldOf(event: string, opening: string): string | undefined {
-  const start = event.indexOf(opening)
-  if (start === -1) return undefined
-  const from = start + opening.length
-  const end = event.indexOf('"', from)
-  if (end === -1) return undefined
-  // A copy of its own: a slice would keep the whole event in memory for as long as the id is remembered.
-  return Buffer.from(event.slice(from, end), 'latin1').toString('latin1')
 }

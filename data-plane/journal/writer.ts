@@ -1,134 +1,145 @@
-import { basename, join } from 'node:path'
+import { basename } from 'node:path'
 import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError, describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
-import type { JournalFile, JournalFiles } from './files.ts'
-import { encodeRecord, encodeSegmentHead } from './record.ts'
-import { segmentName } from './segments.ts'
+import type { JournalRecord } from './record.ts'
+import type { Segment, SegmentOptions } from './segment.ts'
+import { discardSegment, openSegment, prepareAhead } from './segment.ts'
+import type { Tail } from './tail.ts'
+import { createTail } from './tail.ts'
 
-export const SEGMENT_BYTES = 64 * 1024 * 1024
-/** Records that wait for the disk; past it the journal counts as not writable. */
-const MAX_PENDING_BYTES = 64 * 1024 * 1024
+/** Bytes that are not known to be on the disk; past it the journal counts as not writable. */
+const MAX_UNSAFE_BYTES = 64 * 1024 * 1024
 /** How long records gather before they are written together; whoever waits for them does not wait for this. */
 const GATHER_MS = 2
 const BACKGROUND_SYNC_MS = 1 * SECOND
 const RECOVERY_PAUSE_MS = 1 * SECOND
-/** How long a caller waits for the disk at most. */
+/** How long a caller waits for the disk at most, and how long a disk may be silent before no new work is taken. */
 const SYNC_WAIT_MS = 10 * SECOND
+/** A disk that has taken nothing for so long is not waited for any more. */
+const GIVE_UP_MS = 30 * SECOND
 
-type Waiter = { readonly count: number; resolve(): void }
-type Segment = { readonly file: JournalFile; readonly path: string; bytes: number }
+type Waiter = { readonly position: number; resolve(): void }
 
-type Options = {
-  readonly directory: string
+type Options = SegmentOptions & {
   readonly clock: Time
-  readonly files: JournalFiles
   readonly log: Logger
-  readonly segmentBytes: number
   /** Told of a segment that is full: nothing is added to it any more. */
   onFull(path: string): void
+  /** Told once that for 30 s nothing could be made safe: what is in memory must go elsewhere, and the process end. */
+  onGiveUp(): void
 }
 
 /**
- * Appends bytes to the segments of one directory. All that comes in one tick goes out in one write; `sync` groups its
- * callers into one fdatasync. A descriptor that failed once is never used again: what was not yet on the disk is
- * written once more into a new segment.
+ * Appends records to the segments of one directory. All that comes in two milliseconds goes out in one write; `sync`
+ * groups its callers into one fdatasync, and one a second runs in the background. A descriptor that failed once is
+ * never used again: what was not known to be on the disk is written once more into a new segment.
  */
 export type JournalWriter = {
-  append(bytes: Buffer): void
-  /** Resolves when everything appended so far was handed to the operating system. */
-  written(): Promise<void>
+  append(record: JournalRecord): void
   /** Resolves when everything appended so far is on the disk; rejects when that takes longer than 10 s. */
   sync(): Promise<void>
   isWritable(): boolean
+  /** What is not known to be on the disk: whole records, oldest first, to be read within this turn. */
+  unsafe(): Buffer[]
   close(): Promise<void>
 }
 
 type State = {
+  readonly options: Options
+  readonly tail: Tail
   segment: Segment
+  /** The position in the tail of the first record of the segment. */
+  segmentFrom: number
+  /** The next segment, made ahead; undefined in the end when that failed. */
+  next: Promise<Segment | undefined> | undefined
   /** How many segments were begun, failed ones included: no name is used twice. */
   begun: number
-  /** Segments that were given up and of which the next good one must tell the reader. */
-  failed: string[]
-  pending: Buffer[]
-  pendingBytes: number
-  /** Written but not yet known to be on the disk. */
-  unsynced: Buffer[]
-  appended: number
+  /** Positions in the tail up to which records were handed to the system, and are on the disk. */
   written: number
   synced: number
+  /** When everything was last known to be safe or became safer; monotonic. */
+  safeAt: number
   isBroken: boolean
+  isSilent: boolean
+  hasGivenUp: boolean
   isClosed: boolean
   syncing: Promise<void> | undefined
   writing: Promise<void> | undefined
-  writeWaiters: Waiter[]
-  syncWaiters: Waiter[]
+  recovering: Promise<void> | undefined
+  waiters: Waiter[]
 }
 
 export async function openWriter(options: Options): Promise<JournalWriter> {
+  const { clock } = options
+  const tail = createTail()
   const state: State = {
+    options,
+    tail,
     segment: await openSegment(options, 1),
+    segmentFrom: 0,
+    next: undefined,
     begun: 1,
-    failed: [],
-    pending: [],
-    pendingBytes: 0,
-    unsynced: [],
-    appended: 0,
     written: 0,
     synced: 0,
+    safeAt: clock.monotonic(),
     isBroken: false,
+    isSilent: false,
+    hasGivenUp: false,
     isClosed: false,
     syncing: undefined,
     writing: undefined,
-    writeWaiters: [],
-    syncWaiters: [],
+    recovering: undefined,
+    waiters: [],
   }
   let isDue = false
-  const stopBackground = options.clock.every(BACKGROUND_SYNC_MS, () => void syncNow(state, options))
+  const stopWatch = clock.every(BACKGROUND_SYNC_MS, () => watch(state))
+  function writeGathered(): void {
+    isDue = false
+    void writeNow(state)
+  }
 
   return {
-    append(bytes) {
-      state.pending.push(bytes)
-      state.pendingBytes += bytes.length
-      state.appended += 1
+    append(record) {
+      tail.append(record)
       if (isDue) return
       isDue = true
-      options.clock.after(GATHER_MS, () => {
-        isDue = false
-        void writeNow(state, options)
-      })
-    },
-    written() {
-      if (state.written >= state.appended) return Promise.resolve()
-      const done = wait(options.clock, state.writeWaiters, state.appended)
-      void writeNow(state, options)
-      return done
+      clock.after(GATHER_MS, writeGathered)
     },
     async sync() {
-      if (state.synced >= state.appended) return
-      const done = wait(options.clock, state.syncWaiters, state.appended)
-      await writeNow(state, options)
-      void syncNow(state, options)
+      const position = tail.end()
+      if (state.synced >= position) return
+      const done = wait(state, position)
+      void writeNow(state).then(() => syncNow(state))
       await done
     },
-    isWritable: () => !state.isBroken && !state.isClosed && state.pendingBytes < MAX_PENDING_BYTES,
+    isWritable: () =>
+      !state.isBroken && !state.isSilent && !state.isClosed && tail.end() - state.synced < MAX_UNSAFE_BYTES,
+    unsafe: () => stretches(tail, state.synced),
     async close() {
-      stopBackground()
-      await writeNow(state, options)
-      await syncNow(state, options)
-      state.isClosed = true
-      await state.segment.file.close().catch(() => undefined)
+      stopWatch()
+      await close(state)
     },
   }
 }
 
-function wait(clock: Time, waiters: Waiter[], count: number): Promise<void> {
+function stretches(tail: Tail, from: number): Buffer[] {
+  const found: Buffer[] = []
+  for (let position = from; position < tail.end(); ) {
+    const bytes = tail.from(position)
+    found.push(bytes)
+    position += bytes.length
+  }
+  return found
+}
+
+function wait({ options, waiters }: State, position: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(SYNC_WAIT_MS, () => reject(new AppError('service_unavailable')))
+    const cancel = options.clock.after(SYNC_WAIT_MS, () => reject(new AppError('service_unavailable')))
     waiters.push({
-      count,
+      position,
       resolve() {
         cancel()
         resolve()
@@ -137,152 +148,183 @@ function wait(clock: Time, waiters: Waiter[], count: number): Promise<void> {
   })
 }
 
-function release(waiters: Waiter[], reached: number): Waiter[] {
-  for (const waiter of waiters) if (waiter.count <= reached) waiter.resolve()
-  return waiters.filter((waiter) => waiter.count > reached)
+/** Once a second: syncs what was written, and looks how long the disk has been taking nothing. */
+function watch(state: State): void {
+  const { clock, log, onGiveUp } = state.options
+  const now = clock.monotonic()
+  if (!state.isBroken && state.synced >= state.tail.end()) state.safeAt = now
+  const silentMs = now - state.safeAt
+  if (silentMs > SYNC_WAIT_MS !== state.isSilent) {
+    state.isSilent = !state.isSilent
+    log.error({ silentMs }, state.isSilent ? 'the disk of the journal is silent' : 'the disk of the journal is back')
+  }
+  if (silentMs > GIVE_UP_MS && !state.hasGivenUp) {
+    state.hasGivenUp = true
+    log.error({ silentMs }, 'the journal is given up')
+    onGiveUp()
+  }
+  void syncNow(state)
+}
+
+/** Notes what is safe now, and tells those who wait for it. */
+function settle(state: State, position: number): void {
+  state.synced = position
+  state.safeAt = state.options.clock.monotonic()
+  state.tail.forget(position)
+  for (const waiter of state.waiters) if (waiter.position <= position) waiter.resolve()
+  state.waiters = state.waiters.filter((waiter) => waiter.position > position)
 }
 
 /** Writes what is pending; one at a time, and again while more has come. */
-function writeNow(state: State, options: Options): Promise<void> {
-  state.writing ??= writeAll(state, options).finally(() => {
+function writeNow(state: State): Promise<void> {
+  state.writing ??= writeAll(state).finally(() => {
     state.writing = undefined
   })
   return state.writing
 }
 
-async function writeAll(state: State, options: Options): Promise<void> {
-  while (state.pending.length > 0 && !state.isBroken && !state.isClosed) {
-    const buffers = state.pending
-    state.pending = []
-    state.pendingBytes = 0
-    state.unsynced.push(...buffers)
-    try {
-      await writeFully(state.segment, buffers)
-    } catch (error) {
-      giveUp(state, options, error)
-      return
+async function writeAll(state: State): Promise<void> {
+  const { tail, options } = state
+  try {
+    while (state.written < tail.end() && isGood(state)) {
+      if (state.segment.at >= options.segmentBytes && !(await rotate(state))) return
+      const { segment } = state
+      const bytes = tail.from(state.written)
+      await segment.file.write(bytes, segment.at)
+      // A sync of the same descriptor may have failed meanwhile: then this is written once more elsewhere.
+      if (!isGood(state)) return
+      segment.at += bytes.length
+      state.written += bytes.length
+      crashPoint('after_C_write_before_fsync')
+      // A caller that waits for the disk may have come while this write ran.
+      if (state.waiters.length > 0) void syncNow(state)
+      await prepareAhead(segment, options)
+      if (segment.at >= options.segmentBytes / 2) state.next ??= makeNext(state)
     }
-    crashPoint('after_C_write_before_fsync')
-    state.written += buffers.length
-    state.writeWaiters = release(state.writeWaiters, state.written)
-    if (state.segment.bytes >= options.segmentBytes) await rotate(state, options)
-    // A caller that waits for the disk may have come while this write ran.
-    if (state.syncWaiters.length > 0) void syncNow(state, options)
+  } catch (error) {
+    giveUp(state, error)
   }
 }
 
-async function writeFully(segment: Segment, buffers: readonly Buffer[]): Promise<void> {
-  const all = buffers.length === 1 && buffers[0] ? buffers[0] : Buffer.concat(buffers)
-  await segment.file.write(all, segment.bytes)
-  segment.bytes += all.length
-}
+const isGood = (state: State): boolean => !state.isBroken && !state.isClosed
 
 /** One fdatasync at a time; a caller that came during one is served by the next. */
-function syncNow(state: State, options: Options): Promise<void> {
-  state.syncing ??= syncAll(state, options).finally(() => {
+function syncNow(state: State): Promise<void> {
+  state.syncing ??= syncAll(state).finally(() => {
     state.syncing = undefined
   })
   return state.syncing
 }
 
-async function syncAll(state: State, options: Options): Promise<void> {
-  while (state.synced < state.written && !state.isBroken && !state.isClosed) {
+async function syncAll(state: State): Promise<void> {
+  while (state.synced < state.written && isGood(state)) {
     const reached = state.written
     try {
       await state.segment.file.datasync()
     } catch (error) {
-      giveUp(state, options, error)
+      giveUp(state, error)
       return
     }
-    state.unsynced.splice(0, reached - state.synced)
     crashPoint('after_C')
-    state.synced = reached
-    state.syncWaiters = release(state.syncWaiters, reached)
-    if (state.syncWaiters.length === 0) return
+    settle(state, reached)
+    if (state.waiters.length === 0) return
   }
 }
 
-async function rotate(state: State, options: Options): Promise<void> {
-  try {
-    await state.syncing
-    await syncNow(state, options)
-    const old = state.segment
-    state.segment = await beginSegment(state, options)
-    options.onFull(old.path)
-    await old.file.close()
-  } catch (error) {
-    giveUp(state, options, error)
-  }
+/** Goes on in the next segment once this one is safe; false when that is not to be. */
+async function rotate(state: State): Promise<boolean> {
+  await state.syncing
+  await syncNow(state)
+  if (!isGood(state)) return false
+  const old = state.segment
+  state.segment = await takeNext(state)
+  state.segmentFrom = state.written
+  state.options.onFull(old.path)
+  await old.file.close().catch(() => undefined)
+  return true
+}
+
+function makeNext(state: State): Promise<Segment | undefined> {
+  state.begun += 1
+  return openSegment(state.options, state.begun).catch((error: unknown) => {
+    state.options.log.warn({ cause: describeCause(error) }, 'the next segment of the journal could not be made ahead')
+    return undefined
+  })
+}
+
+async function takeNext(state: State): Promise<Segment> {
+  const made = await state.next
+  state.next = undefined
+  if (made !== undefined) return made
+  state.begun += 1
+  return openSegment(state.options, state.begun)
 }
 
 /** After a failed write or sync nothing of that descriptor is trusted: the rest goes into a new segment. */
-function giveUp(state: State, options: Options, error: unknown): void {
-  if (state.isBroken || state.isClosed) return
+function giveUp(state: State, error: unknown): void {
+  if (!isGood(state)) return
   state.isBroken = true
-  options.log.error({ cause: describeCause(error) }, 'the journal cannot be written: paid calls are refused')
-  const failed = basename(state.segment.path)
-  state.failed.push(failed)
-  const recover = async () => {
-    if (state.isClosed) return
-    try {
-      await recoverInto(state, options)
-      options.log.info({ failed }, 'the journal goes on in a new segment')
-      await writeNow(state, options)
-    } catch (again) {
-      options.log.error({ cause: describeCause(again) }, 'the journal still cannot be written')
-      options.clock.after(RECOVERY_PAUSE_MS, () => void recover())
-    }
+  const { clock, log } = state.options
+  log.error({ cause: describeCause(error) }, 'the journal cannot be written: paid calls are refused')
+  function retry(): void {
+    if (!state.isBroken || state.isClosed) return
+    recover(state).then(
+      () => writeNow(state),
+      (again: unknown) => {
+        log.error({ cause: describeCause(again) }, 'the journal still cannot be written')
+        clock.after(RECOVERY_PAUSE_MS, retry)
+      },
+    )
   }
-  options.clock.after(RECOVERY_PAUSE_MS, () => void recover())
+  clock.after(RECOVERY_PAUSE_MS, retry)
 }
 
-async function recoverInto(state: State, options: Options): Promise<void> {
-  await state.syncing?.catch(() => undefined)
-  await state.writing?.catch(() => undefined)
-  const segment = await beginSegment(state, options)
-  const marker = encodeRecord({ type: 'A', seq: 0, payload: state.failed.join(' ') })
-  const again = [...state.unsynced]
+function recover(state: State): Promise<void> {
+  state.recovering ??= recoverInto(state).finally(() => {
+    state.recovering = undefined
+  })
+  return state.recovering
+}
+
+/** Writes all that is not known to be safe into a new segment, and goes on there when it is safe. */
+async function recoverInto(state: State): Promise<void> {
+  const { tail, options } = state
+  await state.syncing
+  await state.writing
+  const segment = await takeNext(state)
+  let position = state.synced
   try {
-    await writeFully(segment, [marker, ...again])
+    for (const end = tail.end(); position < end; ) {
+      const bytes = tail.from(position)
+      await segment.file.write(bytes, segment.at)
+      segment.at += bytes.length
+      position += bytes.length
+    }
     await segment.file.datasync()
   } catch (error) {
-    state.failed.push(basename(segment.path))
-    await segment.file.close().catch(() => undefined)
+    await discardSegment(options.files, segment)
     throw error
   }
-  state.failed = []
-  options.onFull(state.segment.path)
-  await state.segment.file.close().catch(() => undefined)
+  const failed = state.segment
+  const holdsNothing = state.synced === state.segmentFrom
   state.segment = segment
-  state.unsynced.splice(0, again.length)
-  state.written = state.synced + again.length
-  state.synced = state.written
+  state.segmentFrom = state.synced
+  state.written = position
   state.isBroken = false
-  state.writeWaiters = release(state.writeWaiters, state.written)
-  state.syncWaiters = release(state.syncWaiters, state.synced)
+  settle(state, position)
+  options.log.info({ failed: basename(failed.path) }, 'the journal goes on in a new segment')
+  // What is safe in the failed one is still needed; one in which nothing is would only look damaged to an heir.
+  if (holdsNothing) return discardSegment(options.files, failed)
+  options.onFull(failed.path)
+  await failed.file.close().catch(() => undefined)
 }
 
-/** Opens the next segment; one that cannot be opened may still have left a file behind. */
-async function beginSegment(state: State, options: Options): Promise<Segment> {
-  state.begun += 1
-  try {
-    return await openSegment(options, state.begun)
-  } catch (error) {
-    state.failed.push(segmentName(state.begun))
-    throw error
-  }
-}
-
-async function openSegment({ directory, files }: Options, ordinal: number): Promise<Segment> {
-  const path = join(directory, segmentName(ordinal))
-  const file = await files.create(path)
-  const head = encodeSegmentHead(ordinal)
-  try {
-    await file.write(head, 0)
-    await files.syncDirectory(directory)
-  } catch (error) {
-    await file.close().catch(() => undefined)
-    throw error
-  }
-  return { file, path, bytes: head.length }
+async function close(state: State): Promise<void> {
+  if (state.isBroken) await recover(state).catch(() => undefined)
+  await writeNow(state)
+  await syncNow(state)
+  state.isClosed = true
+  await state.segment.file.close().catch(() => undefined)
+  const next = await state.next
+  if (next !== undefined) await discardSegment(state.options.files, next)
 }

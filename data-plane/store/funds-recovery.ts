@@ -1,17 +1,19 @@
-import type { Captured, JournalReplay } from '#data-plane/journal/journal.ts'
+import type { Captured, Inheritance, JournalReplay } from '#data-plane/journal/journal.ts'
 import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
+import { describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { GateMember, Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
-import type { OpenCalls } from './open-calls.ts'
+import type { OpenCalls, Registrar } from './open-calls.ts'
 import { captureOf, createRegistrar } from './open-calls.ts'
 import type { SettleQueue } from './settle-queue.ts'
 
-type RegisterPorts = {
+type HeirPorts = {
   readonly connection: MoneyConnection
+  readonly member: Pick<GateMember, 'registered' | 'isCurrent'>
   readonly openCalls: OpenCalls
   readonly settles: SettleQueue
   readonly journal: JournalReplay
@@ -20,13 +22,59 @@ type RegisterPorts = {
   readonly log: Logger
 }
 
-/** Brings everything this process knows into an epoch: running calls from memory, unposted captures from the journal. */
-export async function bringInto(ports: RegisterPorts, membership: Membership): Promise<void> {
-  const { connection, openCalls, settles, journal, node, buckets, log } = ports
-  const registrar = createRegistrar({ connection, membership, buckets, log })
-  await registrar.calls(openCalls.operations(node))
+/** What this process knows of money, and what it took over from dead ones, on its way into an epoch. */
+export type Heir = {
+  /** Brings everything in: running calls from memory, unposted captures from the journal. */
+  bringAll(membership: Membership): Promise<void>
+  /**
+   * Brings in what was taken over since, and takes the dead processes off the list of those that a rebuild waits for.
+   * Called now and again; what did not work is left to the next time.
+   */
+  handOn(): void
+}
+
+export function createHeir(ports: HeirPorts): Heir {
+  const { connection, member, openCalls, journal, node, buckets, log } = ports
+  const brought = new WeakSet<Inheritance>()
+  let isHandingOn = false
+
+  async function handOnAll(membership: Membership): Promise<void> {
+    for (const inheritance of journal.inherited()) {
+      if (!brought.has(inheritance)) {
+        await bringCaptures(ports, createRegistrar({ connection, membership, buckets, log }), inheritance)
+        brought.add(inheritance)
+      }
+      if (!member.isCurrent(membership)) return
+      if (inheritance.member !== undefined) await signOff(connection, inheritance.member)
+      journal.crossOff(inheritance)
+    }
+  }
+
+  return {
+    async bringAll(membership) {
+      const inherited = journal.inherited()
+      const registrar = createRegistrar({ connection, membership, buckets, log })
+      await registrar.calls(openCalls.operations(node))
+      await bringCaptures(ports, registrar)
+      for (const inheritance of inherited) brought.add(inheritance)
+    },
+    handOn() {
+      const membership = member.registered()
+      if (isHandingOn || membership === undefined || journal.inherited().length === 0) return
+      isHandingOn = true
+      handOnAll(membership)
+        .catch((error: unknown) => log.warn({ cause: describeCause(error) }, 'an inheritance could not be handed on'))
+        .finally(() => {
+          isHandingOn = false
+        })
+    },
+  }
+}
+
+async function bringCaptures(ports: HeirPorts, registrar: Registrar, of?: Inheritance): Promise<void> {
+  const { settles, journal, node, log } = ports
   let captures: SettleOperation[] = []
-  for await (const event of journal.unposted()) {
+  for await (const event of journal.unposted(of)) {
     const capture = captureOf(event, node)
     if (capture === undefined) log.error({ node }, 'the journal holds a capture that is no usage event')
     else if (!settles.holds(capture.rid)) captures.push(capture)
@@ -35,6 +83,11 @@ export async function bringInto(ports: RegisterPorts, membership: Membership): P
     captures = []
   }
   await registrar.captures(captures)
+}
+
+/** Takes a member off the list of those that a rebuild waits for. */
+export async function signOff(connection: MoneyConnection, member: string): Promise<void> {
+  await connection.writes.hset(moneyKeys.nodes, member, '-1')
 }
 
 type CursorPorts = {

@@ -10,7 +10,7 @@ import { AppError, describeCause } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import { formatMicroUsd } from '#shared/money.ts'
-import { arePosted, bringInto } from './funds-recovery.ts'
+import { arePosted, createHeir, signOff } from './funds-recovery.ts'
 import type { GateMember } from './gate-member.ts'
 import { createGateMember } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
@@ -69,10 +69,10 @@ export function openFunds(options: Options): FundsStore {
     name: journal.member,
     clock,
     log,
-    register: (membership) => bringInto({ connection, openCalls, settles, journal, node, buckets, log }, membership),
+    register: (membership) => heir.bringAll(membership),
     onRegistered: () => {
       tick.wake()
-      void signOff(connection, journal.inherited)
+      heir.handOn()
     },
     onOpen: () => {
       tick.wake()
@@ -101,6 +101,7 @@ export function openFunds(options: Options): FundsStore {
     reserves.flush()
   })
   const seeds = createSeedRequests(connection, clock)
+  const heir = createHeir({ connection, member, openCalls, settles, journal, node, buckets, log })
 
   async function advance(): Promise<void> {
     const membership = member.open()
@@ -111,6 +112,7 @@ export function openFunds(options: Options): FundsStore {
 
   const stopCursor = clock.every(CURSOR_INTERVAL_MS, () => {
     advance().catch((error: unknown) => log.warn({ cause: describeCause(error) }, 'the posted cursor stands still'))
+    heir.handOn()
   })
 
   return {
@@ -129,7 +131,7 @@ export function openFunds(options: Options): FundsStore {
       await until(clock, waitMs, () => advance().then(isOver, isOver))
       stopCursor()
       member.stop()
-      if (isOver() && member.open() !== undefined) await signOff(connection, [journal.member])
+      if (isOver() && member.open() !== undefined) await signOff(connection, journal.member).catch(() => undefined)
       connection.close()
     },
   }
@@ -219,12 +221,6 @@ function refusalOf(answer: Exclude<ReserveAnswer, { kind: 'granted' }>, request:
     case 'stale':
       return gateClosed()
   }
-}
-
-/** Takes members off the list of those that a rebuild waits for. */
-async function signOff(connection: MoneyConnection, members: readonly string[]): Promise<void> {
-  if (members.length === 0) return
-  await connection.writes.hset(moneyKeys.nodes, new Map(members.map((member) => [member, '-1']))).catch(() => undefined)
 }
 
 const LOOK_MS = 20

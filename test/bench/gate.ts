@@ -81,7 +81,7 @@ async function buyer(): Promise<void> {
     const granted = performance.now()
     reserveMs.push(granted - begun)
     const event = `{"v":1,"rid":"${rid}","account":"${account}","filler":"${filler}"}`
-    journal.capture(event)
+    journal.capture(hold, event)
     await funds.capture(hold, microUsd(120), event)
     captureMs.push(performance.now() - granted)
     posted.push({ account, balanceMicro: microUsd(10_000_000_000), version: 1n, rid, postedAt: 1 })

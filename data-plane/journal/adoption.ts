@@ -1,0 +1,91 @@
+import type { Cancel, Time } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
+import { AppError, describeCause } from '#shared/errors.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { JournalRoot, LeftDirectory } from './boot-lock.ts'
+import { adoptLeftDirectories } from './boot-lock.ts'
+
+/** How often a living process looks for directories of dead ones. */
+const ADOPTION_INTERVAL_MS = 3 * SECOND
+
+/** What a dead process left, and where it stands in this journal: the captures numbered `from` to `to`. */
+export type Inheritance = {
+  /** The name under which the dead process took part in the gate, where its lock still told. */
+  readonly member: string | undefined
+  readonly from: number
+  readonly to: number
+}
+
+type Options = {
+  readonly root: JournalRoot
+  readonly boot: string
+  readonly clock: Time
+  readonly log: Logger
+  /** Takes one directory over: captures again what is in it. */
+  takeOver(path: string): Promise<void>
+  /** The sequence number of the last record of this journal. */
+  lastSeq(): number
+  isWritable(): boolean
+}
+
+/** The directories of dead processes on their way into this journal. */
+export type Adoption = {
+  /** Looks once and takes over what is left. Throws what `takeOver` throws. */
+  adopt(): Promise<void>
+  /** Looks again and again, and tells the log alone of what does not work. */
+  start(): void
+  /** Resolves when nothing is being taken over any more. */
+  stop(): Promise<void>
+  /** What was taken over and not yet crossed off. */
+  inherited(): readonly Inheritance[]
+  crossOff(inheritance: Inheritance): void
+  /** The directories that were taken over, in which nothing is left that anybody needs once they are finished. */
+  readonly paths: readonly string[]
+}
+
+export function createAdoption(options: Options): Adoption {
+  const { root, boot, clock, log, takeOver, lastSeq, isWritable } = options
+  const paths: string[] = []
+  const waiting: LeftDirectory[] = []
+  const inherited = new Set<Inheritance>()
+  let looking: Promise<void> | undefined
+  let cancel: Cancel | undefined
+
+  async function adopt(): Promise<void> {
+    waiting.push(...(await adoptLeftDirectories(root, boot, clock.now())))
+    for (const left of [...waiting]) {
+      const from = lastSeq() + 1
+      await takeOver(left.path)
+      inherited.add({ member: left.member, from, to: lastSeq() })
+      paths.push(left.path)
+      waiting.splice(waiting.indexOf(left), 1)
+    }
+  }
+
+  function look(): void {
+    if (looking !== undefined || !isWritable()) return
+    looking = adopt()
+      .catch((error: unknown) => {
+        log.error({ cause: describeCause(error) }, 'the journal of a dead process could not be taken over')
+        // What is damaged waits for a start at which an operator says what is to become of it.
+        if (error instanceof AppError && error.code === 'internal_error') waiting.shift()
+      })
+      .finally(() => {
+        looking = undefined
+      })
+  }
+
+  return {
+    adopt,
+    start() {
+      cancel = clock.every(ADOPTION_INTERVAL_MS, look)
+    },
+    async stop() {
+      cancel?.()
+      await looking
+    },
+    inherited: () => [...inherited],
+    crossOff: (inheritance) => void inherited.delete(inheritance),
+    paths,
+  }
+}

@@ -6,7 +6,7 @@ import { HOLD_STATES } from '../hold.ts'
 import { moneyKeys } from '../redis-keys.ts'
 import type { Batch, Place } from './batch.ts'
 import { answersOf, placeKeys } from './batch.ts'
-import { CALENDAR, eachOperation, prologue, USE_COUNTER } from './prologue.ts'
+import { CALENDAR, eachOperation, prologue, readFields, USE_COUNTER, writeFields } from './prologue.ts'
 
 /** Sets money aside for one call, or for a debit under its ledger key. Caps that are null do not bind. */
 export type ReserveOperation = {
@@ -41,17 +41,16 @@ export type ReserveAnswer =
   | { readonly kind: 'stale' }
   | { readonly kind: 'error'; readonly message: string }
 
-const ARGUMENTS = 9
+const FIELDS = 9
 
 /** An emptied server still knows the script: the bucket's own note of its epoch closes the gate there and then. */
 export function reserveScript(epoch: number): string {
-  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}local isFilled=tonumber(redis.call('GET',KEYS[2]) or nil)==E
+  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}${readFields(FIELDS)}local isFilled=tonumber(redis.call('GET',KEYS[2]) or nil)==E
 local function operation(i)
   if not isFilled then return 'S' end
-  local k,a=2+i*3,i*${ARGUMENTS}
+  local k=2+i*3
   local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
-  local rid,id,want,least,ttl=ARGV[a+1],ARGV[a+2],ARGV[a+3],ARGV[a+4],ARGV[a+5]
-  local key,node,daily,monthly=ARGV[a+6],ARGV[a+7],ARGV[a+8],ARGV[a+9]
+  local rid,id,want,least,ttl,key,node,daily,monthly=string.match(ARGV[i+1],FIELDS)
   local A=redis.call('HMGET',account,'ep','p','h','u','seeded')
   local ep=tonumber(A[1] or nil)
   if ep and ep>E then return 'S' end
@@ -91,7 +90,7 @@ local function operation(i)
   redis.call('ZADD',KEYS[1],deadline,rid)
   return 'G:'..amount
 end
-${eachOperation(ARGUMENTS)}`
+${eachOperation(1)}`
 }
 
 /** The keys and arguments of one batch; all accounts lie in one bucket. */
@@ -101,15 +100,17 @@ export function encodeReserve(place: Place, operations: readonly ReserveOperatio
   for (const operation of operations) {
     addKeys(operation)
     args.push(
-      operation.rid,
-      operation.account,
-      operation.wantMicro.toString(),
-      operation.minMicro.toString(),
-      operation.ttlMs.toString(),
-      operation.keyId ?? '',
-      operation.node,
-      operation.dailyCapMicro?.toString() ?? '',
-      operation.monthlyCapMicro?.toString() ?? '',
+      writeFields([
+        operation.rid,
+        operation.account,
+        operation.wantMicro.toString(),
+        operation.minMicro.toString(),
+        operation.ttlMs.toString(),
+        operation.keyId ?? '',
+        operation.node,
+        operation.dailyCapMicro?.toString() ?? '',
+        operation.monthlyCapMicro?.toString() ?? '',
+      ]),
     )
   }
   return { keys, args }

@@ -1,7 +1,7 @@
 import type { MicroUsd } from '#shared/money.ts'
 import type { Batch, Place, Subject } from './batch.ts'
 import { placeKeys } from './batch.ts'
-import { CALENDAR, eachOperation, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
+import { CALENDAR, eachOperation, OPEN_ACCOUNT, prologue, readFields, USE_COUNTER, writeFields } from './prologue.ts'
 
 /** How long a released or expired hold can still be looked up. */
 export const ENDED_HOLD_TTL_MS = 15 * 60_000
@@ -25,7 +25,9 @@ export type SettleOperation = Subject & { readonly node: string } & (
     | { readonly kind: 'expire' }
   )
 
-const ARGUMENTS = 9
+/** The fields of an operation, and the event beside them. */
+const FIELDS = 8
+const ARGUMENTS = 2
 
 /**
  * A hold that its key's caps did not bind was not counted when it was made: it is when its amount is known. What an
@@ -80,20 +82,21 @@ end
 
 /** The first write is a removal, which a full server still takes, so that money can always be given back. */
 export function settleScript(epoch: number): string {
-  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}${OPEN_ACCOUNT}${CAPTURE}${RELEASE}local function operation(i)
+  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}${OPEN_ACCOUNT}${readFields(FIELDS)}${CAPTURE}${RELEASE}local function operation(i)
   local k,a=2+i*3,i*${ARGUMENTS}
   local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
-  local kind,rid,id,key,node=ARGV[a+1],ARGV[a+2],ARGV[a+3],ARGV[a+4],ARGV[a+5]
+  local kind,rid,id,key,node,used,reason,at=string.match(ARGV[a+1],FIELDS)
+  local event=ARGV[a+2]
   local F=redis.call('HMGET',hold,'ep','st','amt','used','kd','km','t0','exp')
   local ep=tonumber(F[1] or nil)
   if ep and ep>E then return 'S' end
   local H={amt=F[3],used=F[4],kd=F[5],km=F[6],t0=F[7],exp=F[8],isOld=ep~=nil and ep<E}
   if ep==E then H.st=F[2] else H.oldSt=F[2] end
   if kind=='capture' then
-    return capture(hold,H,rid,id,key,node,counter,account,ARGV[a+6],ARGV[a+7],ARGV[a+9])
+    return capture(hold,H,rid,id,key,node,counter,account,used,event,at)
   end
   local state=kind=='expire' and 'expired' or 'released'
-  return release(hold,H,rid,counter,account,state,ARGV[a+8],ARGV[a+7])
+  return release(hold,H,rid,counter,account,state,reason,event)
 end
 ${eachOperation(ARGUMENTS)}`
 }
@@ -103,14 +106,16 @@ export function encodeSettle(place: Place, operations: readonly SettleOperation[
   const { keys, args, addKeys } = placeKeys(place)
   for (const operation of operations) {
     addKeys(operation)
-    args.push(operation.kind, operation.rid, operation.account, operation.keyId ?? '', operation.node)
-    if (operation.kind === 'capture') {
+    const { kind, rid, account, node } = operation
+    const keyId = operation.keyId ?? ''
+    if (kind === 'capture') {
       const { usedMicro, event, capturedAt } = operation
-      args.push(usedMicro.toString(), event, '', capturedAt?.toString() ?? '')
-    } else if (operation.kind === 'release') {
-      args.push('', operation.event ?? '', operation.reason, '')
+      args.push(writeFields([kind, rid, account, keyId, node, usedMicro.toString(), '', capturedAt?.toString() ?? '']))
+      args.push(event)
     } else {
-      args.push('', '', 'deadline', '')
+      const reason = kind === 'release' ? operation.reason : 'deadline'
+      args.push(writeFields([kind, rid, account, keyId, node, '', reason, '']))
+      args.push(kind === 'release' ? (operation.event ?? '') : '')
     }
   }
   return { keys, args }

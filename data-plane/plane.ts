@@ -22,6 +22,7 @@ import { createBuyerKeys } from './store/buyer-keys.ts'
 import { createEventQueues } from './store/events.ts'
 import { openFunds } from './store/funds.ts'
 import { createHealth } from './store/health.ts'
+import { connectMoney } from './store/money-connection.ts'
 import { createOfferCaps } from './store/offer-caps.ts'
 import { createRateLimits } from './store/rate-limits.ts'
 import { createSnapshotStore } from './store/snapshot.ts'
@@ -111,7 +112,7 @@ async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => v
   })
   const onOpen: (() => Promise<void>)[] = []
   const funds = openFunds({
-    url: config.redisUrl.reveal(),
+    connect: (listeners) => connectMoney({ url: config.redisUrl.reveal(), clock, log }, listeners),
     node: config.nodeId,
     buckets: config.moneyBuckets,
     clock,

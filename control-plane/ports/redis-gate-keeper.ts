@@ -56,7 +56,8 @@ type Connections = {
   readonly log: Logger
 }
 
-function createRedisGateKeeper({ redis, blocking, buckets, log }: Connections): GateKeeper {
+/** The same over connections that stand already. */
+export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connections): GateKeeper {
   const guarded = createGuard(redis)
   return {
     view: () => view(redis),

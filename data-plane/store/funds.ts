@@ -13,8 +13,7 @@ import { formatMicroUsd } from '#shared/money.ts'
 import { arePosted, createHeir, signOff } from './funds-recovery.ts'
 import type { GateMember } from './gate-member.ts'
 import { createGateMember } from './gate-member.ts'
-import type { MoneyConnection } from './money-connection.ts'
-import { connectMoney } from './money-connection.ts'
+import type { MoneyConnection, MoneyListeners } from './money-connection.ts'
 import type { OpenCalls } from './open-calls.ts'
 import { createOpenCalls } from './open-calls.ts'
 import type { ReserveQueue } from './reserve-queue.ts'
@@ -28,7 +27,8 @@ const MAX_UNSETTLED = 50_000
 const CURSOR_INTERVAL_MS = 1 * SECOND
 
 type Options = {
-  readonly url: string
+  /** Makes the connections to the gate, which may come and go from then on. */
+  readonly connect: (listeners: MoneyListeners) => MoneyConnection
   readonly node: string
   readonly buckets: number
   readonly clock: Time
@@ -54,16 +54,13 @@ export type FundsStore = Funds & {
 
 /** The gate of this process. It starts closed and opens by taking part in an epoch; see gate-member.ts. */
 export function openFunds(options: Options): FundsStore {
-  const { url, node, buckets, clock, log, journal } = options
+  const { node, buckets, clock, log, journal } = options
   const openCalls = createOpenCalls(clock)
-  const connection = connectMoney(
-    { url, clock, log },
-    {
-      onReady: (runId) => member.connected(runId),
-      onLost: () => member.lost(),
-      onEpochNews: () => member.look(),
-    },
-  )
+  const connection = options.connect({
+    onReady: (runId) => member.connected(runId),
+    onLost: () => member.lost(),
+    onEpochNews: () => member.look(),
+  })
   const member = createGateMember({
     connection,
     name: journal.member,

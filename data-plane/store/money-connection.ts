@@ -16,7 +16,8 @@ const WATCH_MS = 500
 const GOODBYE_MS = 100
 const READ_TIMEOUT_MS = 500
 
-type Listeners = {
+/** What a connection tells the gate's member. */
+export type MoneyListeners = {
   /** The connection stands and the server said which run of it this is. */
   onReady(runId: string): void
   /** The connection broke: what was not answered may or may not have happened. */
@@ -41,7 +42,7 @@ export type MoneyConnection = {
 
 type Options = { readonly url: string; readonly clock: Time; readonly log: Logger }
 
-export function connectMoney({ url, clock, log }: Options, listeners: Listeners): MoneyConnection {
+export function connectMoney({ url, clock, log }: Options, listeners: MoneyListeners): MoneyConnection {
   const common = {
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,

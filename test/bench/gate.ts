@@ -6,6 +6,7 @@ import type { PostedChange } from '#control-plane/ports/gate.ts'
 import { createRedisGate } from '#control-plane/ports/redis-gate.ts'
 import { openJournal } from '#data-plane/journal/journal.ts'
 import { openFunds } from '#data-plane/store/funds.ts'
+import { connectMoney } from '#data-plane/store/money-connection.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import { systemClock } from '#shared/clock.ts'
 import { moneyScripts } from '#shared/contract/money-scripts.ts'
@@ -47,7 +48,14 @@ const journal = await openJournal({
   log,
 })
 await redis.hset(moneyKeys.members, journal.member, '1')
-const funds = openFunds({ url: server.url, node: 'bench', buckets: 1, clock: systemClock, log, journal })
+const funds = openFunds({
+  connect: (listeners) => connectMoney({ url: server.url, clock: systemClock, log }, listeners),
+  node: 'bench',
+  buckets: 1,
+  clock: systemClock,
+  log,
+  journal,
+})
 await until('the gate is open', 5_000, () => funds.isOpen())
 
 const accounts = Array.from({ length: ACCOUNTS }, () => ids.make('acc'))

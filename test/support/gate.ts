@@ -15,6 +15,7 @@ import type { OpenJournal } from '#data-plane/journal/journal.ts'
 import { openJournal } from '#data-plane/journal/journal.ts'
 import type { FundsStore } from '#data-plane/store/funds.ts'
 import { openFunds } from '#data-plane/store/funds.ts'
+import { connectMoney } from '#data-plane/store/money-connection.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
@@ -136,7 +137,14 @@ type NodeOptions = { id: string; redisUrl: string; journalDir: string; buckets: 
 async function openNode({ id, redisUrl, journalDir, buckets }: NodeOptions): Promise<Node> {
   const boot = ids.ulid()
   const journal = await openJournal({ dir: journalDir, node: id, boot, clock: systemClock, log })
-  const funds = openFunds({ url: redisUrl, node: id, buckets, clock: systemClock, log, journal })
+  const funds = openFunds({
+    connect: (listeners) => connectMoney({ url: redisUrl, clock: systemClock, log }, listeners),
+    node: id,
+    buckets,
+    clock: systemClock,
+    log,
+    journal,
+  })
   let isOver = false
   return {
     id,

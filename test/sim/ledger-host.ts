@@ -1,0 +1,173 @@
+import type { LedgerTables } from './ledger-tables.ts'
+import { copyTables, createTables } from './ledger-tables.ts'
+import type { Random } from './random.ts'
+import type { Scheduler, SimProcess } from './scheduler.ts'
+
+/** What may go wrong with the next transaction. */
+export type CommitFault = 'abort' | 'committed_unknown' | 'rolled_back_unknown'
+
+/** The machine that Postgres runs on. Transactions are one after the other; readers see what is committed. */
+export type LedgerHost = {
+  tables(): LedgerTables
+  wall(): number
+  setUp(isUp: boolean): void
+  isUp(): boolean
+  failNext(fault: CommitFault): void
+  /** Called after every commit. */
+  onCommit(listener: () => void): void
+  /** Ends the connection of whoever leads. */
+  cutLeader(): void
+  session(owner: SimProcess): LedgerSession
+}
+
+/** Postgres as one process reaches it. */
+export type LedgerSession = {
+  wall(): number
+  read<Result>(run: (tables: LedgerTables) => Result): Promise<Result>
+  write<Result>(run: (tables: LedgerTables) => Result): Promise<Result>
+  transact<Result>(body: (statement: Statement) => Promise<Result>): Promise<Result>
+  /** Runs `body` as the only one; nothing happens when somebody else leads. */
+  lead(body: (session: LedgerSession) => Promise<void>): Promise<void>
+}
+
+export type Statement = <Result>(run: (tables: LedgerTables) => Result) => Promise<Result>
+
+type Holder = { readonly owner: SimProcess; readonly since: number }
+type Leader = { readonly owner: SimProcess; isCut: boolean }
+
+const LOCK_TIMEOUT_MS = 2_000
+const IDLE_IN_TRANSACTION_MS = 10_000
+const LOCK_LOOK_MS = 0.7
+
+/** A refusal of the database: a SQLSTATE and, where there is one, the constraint. */
+export function failure(code: string, constraint?: string): Error {
+  return Object.assign(new Error(`the database answers ${code}`), {
+    code,
+    ...(constraint === undefined ? {} : { constraint }),
+  })
+}
+
+export function createLedgerHost(scheduler: Scheduler, random: Random): LedgerHost {
+  let tables = createTables()
+  let isUp = true
+  let holder: Holder | undefined
+  let leader: Leader | undefined
+  const faults: CommitFault[] = []
+  const committed: (() => void)[] = []
+
+  function session(owner: SimProcess, isCut: () => boolean = () => false): LedgerSession {
+    const pause = () => owner.time.sleep(0.2 + random.fraction())
+    const requireUp = () => {
+      if (!isUp || isCut()) throw failure('ECONNRESET')
+    }
+
+    /** Runs when its time has come, whether the process lives to hear of it or not. */
+    function perform<Result>(run: () => Result): Promise<Result> {
+      return new Promise((resolve, reject) => {
+        if (!owner.isAlive()) return
+        scheduler.after(0.1 + random.fraction(), () => {
+          if (!owner.isAlive() && random.chance(0.5)) return
+          try {
+            requireUp()
+            const result = run()
+            scheduler.after(0.1, () => resolve(result), owner)
+          } catch (error) {
+            scheduler.after(0.1, () => reject(error), owner)
+          }
+        })
+      })
+    }
+
+    async function acquire(): Promise<Holder> {
+      const since = scheduler.now()
+      while (holder?.owner.isAlive() === true && scheduler.now() - holder.since < IDLE_IN_TRANSACTION_MS) {
+        if (scheduler.now() - since > LOCK_TIMEOUT_MS) throw failure('55P03')
+        await owner.time.sleep(LOCK_LOOK_MS)
+      }
+      requireUp()
+      holder = { owner, since: scheduler.now() }
+      return holder
+    }
+
+    function commit(own: Holder, copy: LedgerTables, fault: CommitFault | undefined): void {
+      // Whoever was idle for too long has lost its transaction.
+      if (holder !== own || fault === 'abort') throw failure('40001')
+      holder = undefined
+      if (fault === 'rolled_back_unknown') throw failure('ECONNRESET')
+      tables = copy
+      for (const listener of committed) listener()
+      if (fault === 'committed_unknown') throw failure('ECONNRESET')
+    }
+
+    const own: LedgerSession = {
+      wall: scheduler.wall,
+      async read(run) {
+        await pause()
+        requireUp()
+        return run(tables)
+      },
+      async write(run) {
+        const lock = await acquire()
+        try {
+          return await perform(() => {
+            if (holder !== lock) throw failure('40001')
+            holder = undefined
+            const result = run(tables)
+            for (const listener of committed) listener()
+            return result
+          })
+        } finally {
+          if (holder === lock) holder = undefined
+        }
+      },
+      async transact(body) {
+        requireUp()
+        const lock = await acquire()
+        const copy = copyTables(tables)
+        const fault = faults.shift()
+        try {
+          const result = await body(async (run) => {
+            await pause()
+            requireUp()
+            if (holder !== lock) throw failure('57P01')
+            return run(copy)
+          })
+          await perform(() => commit(lock, copy, fault))
+          return result
+        } finally {
+          if (holder === lock) holder = undefined
+        }
+      },
+      async lead(body) {
+        requireUp()
+        if (leader?.isCut === false && leader.owner.isAlive()) return
+        const mine: Leader = { owner, isCut: false }
+        leader = mine
+        try {
+          await body(session(owner, () => mine.isCut))
+        } finally {
+          mine.isCut = true
+        }
+      },
+    }
+    return own
+  }
+
+  return {
+    tables: () => tables,
+    wall: scheduler.wall,
+    setUp(up) {
+      isUp = up
+      if (up) return
+      holder = undefined
+      if (leader !== undefined) leader.isCut = true
+    },
+    isUp: () => isUp,
+    failNext: (fault) => void faults.push(fault),
+    onCommit: (listener) => void committed.push(listener),
+    cutLeader() {
+      if (leader !== undefined) leader.isCut = true
+    },
+    session,
+  }
+}

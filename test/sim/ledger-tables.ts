@@ -1,0 +1,64 @@
+import type { AccountKind, Balance } from '#control-plane/db/accounts.ts'
+import type { Entry } from '#control-plane/db/ledger.ts'
+import type { Conflict, Poison, Settled } from '#control-plane/db/settlements.ts'
+
+export type AccountRow = Balance & { readonly kind: AccountKind }
+export type SettlementRow = Settled & {
+  readonly sellerAccount: string | null
+  readonly keyId: string | null
+  readonly offer: string | null
+  readonly charge: bigint
+  readonly hold: bigint
+}
+
+/** What the money path keeps in Postgres. */
+export type LedgerTables = {
+  readonly accounts: Map<string, AccountRow>
+  readonly settlements: Map<string, SettlementRow>
+  readonly transactions: Set<string>
+  readonly ledgerKeys: Map<string, string>
+  readonly entries: Entry[]
+  readonly changes: Map<string, Balance>
+  readonly conflicts: Conflict[]
+  readonly poison: Poison[]
+  readonly nodes: Map<string, { readonly seenAt: number; readonly isRetired: boolean }>
+  readonly epoch: { epoch: number; harvested: number }
+  /** Keys and offers with a cap, and whose they are. */
+  readonly cappedKeys: Map<string, string>
+  readonly cappedOffers: Map<string, string>
+}
+
+export function createTables(): LedgerTables {
+  return {
+    accounts: new Map(),
+    settlements: new Map(),
+    transactions: new Set(),
+    ledgerKeys: new Map(),
+    entries: [],
+    changes: new Map(),
+    conflicts: [],
+    poison: [],
+    nodes: new Map(),
+    epoch: { epoch: 0, harvested: 0 },
+    cappedKeys: new Map(),
+    cappedOffers: new Map(),
+  }
+}
+
+/** The tables as a transaction works on them: what is committed stays as it was. */
+export function copyTables(tables: LedgerTables): LedgerTables {
+  return {
+    accounts: new Map(tables.accounts),
+    settlements: new Map(tables.settlements),
+    transactions: new Set(tables.transactions),
+    ledgerKeys: new Map(tables.ledgerKeys),
+    entries: [...tables.entries],
+    changes: new Map(tables.changes),
+    conflicts: [...tables.conflicts],
+    poison: [...tables.poison],
+    nodes: tables.nodes,
+    epoch: tables.epoch,
+    cappedKeys: tables.cappedKeys,
+    cappedOffers: tables.cappedOffers,
+  }
+}

@@ -1,0 +1,240 @@
+import type { AccountKind, Balance } from '#control-plane/db/accounts.ts'
+import type { JobRows } from '#control-plane/db/jobs.ts'
+import type { MoneySnapshot } from '#control-plane/db/money-epoch.ts'
+import type { MoneyLedger, MoneyReads, MoneyTransaction } from '#control-plane/ports/money-ledger.ts'
+import { utcDay, utcMonth } from '#shared/clock.ts'
+import { ulidFloor } from '#shared/ids.ts'
+import type { LedgerSession, Statement } from './ledger-host.ts'
+import { failure } from './ledger-host.ts'
+import type { AccountRow, LedgerTables, SettlementRow } from './ledger-tables.ts'
+
+/** Ways in which the ledger can be wrong on purpose. */
+export type LedgerFlaw = 'insert_without_conflict'
+
+const MEMBER_SILENCE_MS = 48 * 60 * 60_000
+const SUMMED: ReadonlySet<AccountKind> = new Set(['platform_fee', 'external_usdc', 'external_fiat', 'promo'])
+const BOUNDED = /^(buyer_credit|job_escrow|seller_|payout_in_flight)/
+
+/** The ledger as one process reaches it. */
+export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<LedgerFlaw>): MoneyLedger {
+  const { read, write, wall } = session
+  const isTransient = (error: unknown) =>
+    error instanceof Error && 'code' in error && /^(40001|57P01|ECONN|55P03)/.test(String(error.code))
+  return {
+    ...reads(read),
+    transact: (run) => session.transact((statement) => run(transaction(statement, wall, flaws))),
+    isTransient,
+    refusalOf: (error) =>
+      error instanceof Error && 'code' in error && 'constraint' in error
+        ? { code: String(error.code), constraint: String(error.constraint) }
+        : undefined,
+    listFundedAccounts: (after, limit) => read((tables) => funded(tables, after, limit)),
+    listAccountChanges: (limit) => read(({ changes }) => [...changes.values()].slice(0, limit)),
+    deleteAccountChanges: (confirmed) =>
+      write(({ changes }) => {
+        for (const { account, version } of confirmed) {
+          const change = changes.get(account)
+          if (change !== undefined && change.version <= version) changes.delete(account)
+        }
+      }),
+    insertPoison: (poison) =>
+      write((tables) => {
+        tables.poison.push(...poison)
+        return new Set()
+      }),
+    readEpoch: () => read(({ epoch }) => ({ ...epoch })),
+    raiseEpoch: (seen) =>
+      write((tables) => {
+        tables.epoch.epoch = Math.max(tables.epoch.epoch, seen) + 1
+        return tables.epoch.epoch
+      }),
+    markHarvested: (epoch) =>
+      write((tables) => {
+        tables.epoch.harvested = Math.max(tables.epoch.harvested, epoch)
+      }),
+    insertNewNodes: (ids) =>
+      write(({ nodes }) => {
+        for (const id of ids) if (!nodes.has(id)) nodes.set(id, { seenAt: wall(), isRetired: false })
+      }),
+    markNodesSeen: (ids) =>
+      write(({ nodes }) => {
+        for (const id of ids) nodes.set(id, { seenAt: wall(), isRetired: false })
+      }),
+    retireNodes: (ids) =>
+      write(({ nodes }) => {
+        for (const id of ids) {
+          const node = nodes.get(id)
+          if (node !== undefined) nodes.set(id, { ...node, isRetired: true })
+        }
+      }),
+    listMembers: () =>
+      read(({ nodes }) =>
+        [...nodes]
+          .filter(([, node]) => !node.isRetired && node.seenAt > wall() - MEMBER_SILENCE_MS)
+          .map(([id]) => id)
+          .sort(),
+      ),
+    readSnapshot: (now, accounts) => read((tables) => snapshot(tables, now, accounts)),
+    lead: (run) => session.lead((leading) => run(createMemoryLedger(leading, flaws))),
+  }
+}
+
+function reads(ask: Statement): MoneyReads {
+  return {
+    findKinds: (ids) =>
+      ask(({ accounts }) => new Map(present(accounts, ids).map((row) => [row.account, row.kind] as const))),
+    findBalances: (ids) => ask(({ accounts }) => present(accounts, ids).map(balanceOf)),
+    findSettled: (rids) =>
+      ask(
+        ({ settlements }) =>
+          new Map(
+            rids.flatMap((rid) => {
+              const row = settlements.get(rid)
+              return row === undefined ? [] : [[rid, row] as const]
+            }),
+          ),
+      ),
+    findLedgerKey: (key) => ask(({ ledgerKeys }) => ledgerKeys.get(key)),
+    findEntries: (tx) => ask(({ entries }) => entries.filter((entry) => entry.tx === tx)),
+  }
+}
+
+function present(accounts: ReadonlyMap<string, AccountRow>, ids: readonly string[]): AccountRow[] {
+  return ids.flatMap((id) => accounts.get(id) ?? [])
+}
+
+function balanceOf({ account, balance, version }: AccountRow): Balance {
+  return { account, balance, version }
+}
+
+function funded({ accounts }: LedgerTables, after: string, limit: number): Balance[] {
+  return [...accounts.values()]
+    .filter((row) => row.kind === 'buyer_credit' && row.balance > 0n && row.account > after)
+    .sort((left, right) => (left.account < right.account ? -1 : 1))
+    .slice(0, limit)
+    .map(balanceOf)
+}
+
+function snapshot(tables: LedgerTables, now: number, accounts: number): MoneySnapshot {
+  const day = utcDay(now)
+  const month = utcMonth(now)
+  const floors = {
+    day: ulidFloor(Date.parse(`${day}T00:00:00Z`)),
+    month: ulidFloor(Date.parse(`${month}-01T00:00:00Z`)),
+  }
+  const sum = (id: string, column: 'keyId' | 'offer', floor: string) => {
+    let total = 0n
+    for (const [rid, row] of tables.settlements) if (rid >= floor && row[column] === id) total += row.charge
+    return total
+  }
+  const uses = (capped: ReadonlyMap<string, string>, column: 'keyId' | 'offer') =>
+    [...capped].map(([id, account]) => {
+      return { id, account, day: sum(id, column, floors.day), month: sum(id, column, floors.month) }
+    })
+  return {
+    balances: funded(tables, '', accounts),
+    keyUses: uses(tables.cappedKeys, 'keyId'),
+    offerUses: uses(tables.cappedOffers, 'offer').map((use) => ({ ...use, month: 0n })),
+    day,
+    month,
+  }
+}
+
+function transaction(statement: Statement, wall: () => number, flaws: ReadonlySet<LedgerFlaw>): MoneyTransaction {
+  return {
+    ...reads(statement),
+    jobs: NO_JOBS,
+    insertSettlements: (rows) =>
+      statement(({ settlements }) => {
+        const fresh = new Map<string, Date>()
+        for (const row of rows) {
+          if (settlements.has(row.rid) && !flaws.has('insert_without_conflict')) continue
+          const postedAt = new Date(wall())
+          settlements.set(row.rid, readRow(row, postedAt))
+          fresh.set(row.rid, postedAt)
+        }
+        return fresh
+      }),
+    insertConflicts: (conflicts) =>
+      statement((tables) => {
+        tables.conflicts.push(...conflicts)
+      }),
+    claimLedgerKey: (key, tx) =>
+      statement(({ ledgerKeys }) => {
+        if (ledgerKeys.has(key)) return false
+        ledgerKeys.set(key, tx)
+        return true
+      }),
+    insertTransactions: (rows) =>
+      statement(({ transactions }) => {
+        for (const { id } of rows) {
+          if (transactions.has(id) && !flaws.has('insert_without_conflict')) throw failure('23505', 'ledger_tx_pkey')
+          transactions.add(id)
+        }
+      }),
+    insertEntries: (entries) =>
+      statement((tables) => {
+        const sums = new Map<string, bigint>()
+        for (const { tx, amount } of entries) sums.set(tx, (sums.get(tx) ?? 0n) + amount)
+        for (const total of sums.values()) if (total !== 0n) throw failure('23514', 'ledger_entry_sum_zero')
+        tables.entries.push(...entries)
+      }),
+    lockAccounts: (ids) =>
+      statement(({ accounts }) => new Map(present(accounts, ids).map((row) => [row.account, balanceOf(row)] as const))),
+    moveBalances: (movements) =>
+      statement((tables) => {
+        const moved: Balance[] = []
+        for (const { account, amount, entries } of movements) {
+          const row = tables.accounts.get(account)
+          if (row === undefined || SUMMED.has(row.kind)) continue
+          const balance = row.balance + amount
+          if (balance < 0n && BOUNDED.test(row.kind)) throw failure('23514', 'account_not_overdrawn')
+          const next = { ...row, balance, version: row.version + BigInt(entries) }
+          tables.accounts.set(account, next)
+          moved.push(balanceOf(next))
+          if (row.kind !== 'buyer_credit') continue
+          tables.changes.delete(account)
+          tables.changes.set(account, balanceOf(next))
+        }
+        return moved
+      }),
+  }
+}
+
+const noJobs = () => Promise.reject(new Error('long jobs are not simulated'))
+const NO_JOBS: JobRows = {
+  openEscrow: noJobs,
+  lockJob: noJobs,
+  insertJob: noJobs,
+  markJobEnded: noJobs,
+  receiveEnd: noJobs,
+  findEnd: noJobs,
+  replaceEnd: noJobs,
+  markEndBooked: noJobs,
+}
+
+function readRow(row: Readonly<Record<string, unknown>>, postedAt: Date): SettlementRow {
+  const text = (name: string) => String(row[name])
+  const orNull = (name: string) => (row[name] === null ? null : text(name))
+  const amounts = { charge: BigInt(text('charge')), net: BigInt(text('seller_net')), fee: BigInt(text('fee')) }
+  const feeBps = BigInt(text('fee_bps'))
+  if (amounts.charge > BigInt(text('hold_amount'))) throw failure('23514', 'settlement_within_hold')
+  if (amounts.net + amounts.fee !== amounts.charge) throw failure('23514', 'settlement_split_exact')
+  if (amounts.net !== (amounts.charge * (10_000n - feeBps)) / 10_000n)
+    throw failure('23514', 'settlement_split_floored')
+  return {
+    rid: text('rid'),
+    account: accountIn(text('account')),
+    payloadHash: text('payload_hash'),
+    postedAt,
+    sellerAccount: orNull('seller_account'),
+    keyId: orNull('key_id'),
+    offer: orNull('offer'),
+    charge: amounts.charge,
+    hold: BigInt(text('hold_amount')),
+  }
+}
+
+function accountIn(text: string): `acc_${string}` {
+  return `acc_${text.slice(4)}`
+}

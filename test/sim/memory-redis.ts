@@ -1,0 +1,241 @@
+import { createHash } from 'node:crypto'
+import { moneyScripts } from '#shared/contract/money-scripts.ts'
+import type { Keyspace } from './memory-keyspace.ts'
+import { createKeyspace } from './memory-keyspace.ts'
+import type { ScriptName, ScriptSemantics } from './memory-scripts.ts'
+import { runOf } from './memory-scripts.ts'
+
+export type Arg = string | number
+/** A session on the server: what it watches ends with it. */
+export type Session = { watched: Map<string, number> | undefined }
+export type Command = { readonly name: string; readonly args: readonly Arg[] }
+
+/** Sees every run of a money script, before and after. */
+export type Referee = {
+  before(run: ScriptRun): void
+  after(run: ScriptRun, answers: readonly string[]): void
+}
+export type ScriptRun = {
+  readonly name: ScriptName
+  readonly epoch: number
+  readonly keys: readonly string[]
+  readonly args: readonly string[]
+}
+
+/** A Redis in memory, as far as the money path uses one. */
+export type MemoryRedis = {
+  readonly data: Keyspace
+  /** Runs a command. Throws the error reply of the server. */
+  call(session: Session, command: Command): unknown
+  /** Runs commands as one MULTI; null when something watched was changed. */
+  exec(session: Session, commands: readonly Command[]): [Error | null, unknown][] | null
+  runId(): string
+  knows(script: ScriptName, epoch: number): boolean
+  /** Hears of everything published. */
+  onPublish(listener: (channel: string) => void): void
+  /** Hears of the next item that is added to a list. */
+  onNextPush(key: string, listener: () => void): void
+  setReferee(referee: Referee): void
+  /** Another process with the same memory: no script is known to it. */
+  restart(): void
+  /** FLUSHALL: the scripts stay. */
+  flush(): void
+  /** Comes back without what was written after that instant; answers how many writes are gone. */
+  lose(since: number): number
+}
+
+type Handler = (args: readonly string[], session: Session) => unknown
+
+export function createMemoryRedis(wall: () => number, semantics: ScriptSemantics): MemoryRedis {
+  const data = createKeyspace(wall)
+  let runs = 0
+  let scripts = new Map<string, { readonly name: ScriptName; readonly epoch: number }>()
+  const publishing: ((channel: string) => void)[] = []
+  const pushing = new Map<string, (() => void)[]>()
+  let referee: Referee | undefined
+
+  function evalsha([sha = '', count = '', ...rest]: readonly string[]): string[] {
+    const script = scripts.get(sha)
+    if (script === undefined) throw new Error('NOSCRIPT No matching script. Please use EVAL.')
+    const keys = rest.slice(0, Number(count))
+    const run = { ...script, keys, args: rest.slice(Number(count)) }
+    referee?.before(run)
+    const answers = semantics[script.name](runOf(data, wall(), run))
+    referee?.after(run, answers)
+    return answers
+  }
+
+  function script([verb = '', ...rest]: readonly string[]): unknown {
+    if (verb === 'FLUSH') scripts = new Map()
+    if (verb === 'EXISTS') return rest.map((sha) => (scripts.has(sha) ? 1 : 0))
+    if (verb === 'LOAD') scripts.set(...identify(rest[0] ?? ''))
+    return 'OK'
+  }
+
+  const handlers: Readonly<Record<string, Handler>> = {
+    ...keyCommands(data, (key) => {
+      const listeners = pushing.get(key) ?? []
+      pushing.delete(key)
+      for (const listener of listeners) listener()
+    }),
+    ...hashCommands(data),
+    ...setCommands(data),
+    evalsha,
+    script,
+    publish([channel = '']) {
+      for (const listener of publishing) listener(channel)
+      return 1
+    },
+    info: () => `# Server\r\nrun_id:${runs.toString(16).padStart(40, '0')}\r\n`,
+    time: () => [Math.floor(wall() / 1000).toString(), (Math.floor(wall() * 1000) % 1_000_000).toString()],
+    watch([key = ''], session) {
+      session.watched ??= new Map()
+      session.watched.set(key, data.versionOf(key))
+      return 'OK'
+    },
+    unwatch(_args, session) {
+      session.watched = undefined
+      return 'OK'
+    },
+  }
+
+  function call(session: Session, { name, args }: Command): unknown {
+    const handler = handlers[name]
+    if (handler === undefined) throw new Error(`ERR unknown command '${name}'`)
+    return handler(args.map(String), session)
+  }
+
+  return {
+    data,
+    call,
+    exec(session, commands) {
+      const watched = session.watched
+      session.watched = undefined
+      for (const [key, version] of watched ?? []) if (data.versionOf(key) !== version) return null
+      return commands.map((command) => {
+        try {
+          return [null, call(session, command)]
+        } catch (error) {
+          return [error instanceof Error ? error : new Error('ERR'), undefined]
+        }
+      })
+    },
+    runId: () => runs.toString(16).padStart(40, '0'),
+    knows: (name, epoch) => scripts.has(shaOf(name, epoch)),
+    onPublish: (listener) => void publishing.push(listener),
+    onNextPush(key, listener) {
+      pushing.set(key, [...(pushing.get(key) ?? []), listener])
+    },
+    setReferee(one) {
+      referee = one
+    },
+    restart() {
+      runs += 1
+      scripts = new Map()
+    },
+    flush: () => data.clear(),
+    lose(since) {
+      runs += 1
+      scripts = new Map()
+      return data.takeBack(since)
+    },
+  }
+}
+
+function keyCommands(data: Keyspace, onPush: (key: string) => void): Record<string, Handler> {
+  return {
+    get: ([key = '']) => data.get(key) ?? null,
+    set([key = '', text = '']) {
+      data.set(key, text)
+      return 'OK'
+    },
+    del: (keys) => keys.filter((key) => data.remove(key)).length,
+    unlink: (keys) => keys.filter((key) => data.remove(key)).length,
+    lpush([key = '', ...items]) {
+      data.setItems(key, [...items.reverse(), ...data.items(key)])
+      onPush(key)
+      return data.items(key).length
+    },
+    ltrim([key = '', first = '', last = '']) {
+      data.setItems(key, data.items(key).slice(Number(first), Number(last) + 1))
+      return 'OK'
+    },
+    lpop([key = '', count = '1']) {
+      const items = data.items(key)
+      if (items.length === 0) return null
+      data.setItems(key, items.slice(Number(count)))
+      return items.slice(0, Number(count))
+    },
+  }
+}
+
+function hashCommands(data: Keyspace): Record<string, Handler> {
+  return {
+    hget: ([key = '', name = '']) => data.field(key, name) ?? null,
+    hmget: ([key = '', ...names]) => names.map((name) => data.field(key, name) ?? null),
+    hgetall: ([key = '']) => Object.fromEntries(data.fields(key)),
+    hkeys: ([key = '']) => [...data.fields(key).keys()],
+    hexists: ([key = '', name = '']) => (data.field(key, name) === undefined ? 0 : 1),
+    hset([key = '', ...pairs]) {
+      let added = 0
+      for (let index = 0; index < pairs.length; index += 2) {
+        if (data.setField(key, pairs[index] ?? '', pairs[index + 1] ?? '')) added += 1
+      }
+      return added
+    },
+    hdel: ([key = '', ...names]) => names.filter((name) => data.dropField(key, name)).length,
+    pexpire([key = '', ms = '']) {
+      data.expireAfter(key, Number(ms))
+      return 1
+    },
+  }
+}
+
+function setCommands(data: Keyspace): Record<string, Handler> {
+  return {
+    zrange([key = '', first = '', last = '', withScores]) {
+      const page = data.ranked(key).slice(Number(first), Number(last) + 1)
+      return withScores === undefined
+        ? page.map(([member]) => member)
+        : page.flatMap(([member, score]) => [member, score.toString()])
+    },
+    zrangebyscore([key = '', , most = '', , , limit = '']) {
+      const due = data.ranked(key).filter(([, score]) => score <= Number(most))
+      return due.slice(0, Number(limit)).map(([member]) => member)
+    },
+    zrem: ([key = '', ...members]) => members.filter((member) => data.dropScore(key, member)).length,
+    zmscore: ([key = '', ...members]) => members.map((member) => data.scores(key).get(member)?.toString() ?? null),
+    zcard: ([key = '']) => data.scores(key).size,
+  }
+}
+
+const SCRIPT_NAMES = ['settle', 'register', 'ack', 'seedUse', 'capTake', 'capSettle', 'reserve'] as const
+const shas = new Map<number, ReadonlyMap<ScriptName, string>>()
+const identities = new Map<string, { readonly name: ScriptName; readonly epoch: number }>()
+
+function learn(epoch: number): ReadonlyMap<ScriptName, string> {
+  const known = shas.get(epoch)
+  if (known !== undefined) return known
+  const scripts = moneyScripts(epoch)
+  const found = new Map(SCRIPT_NAMES.map((name) => [name, scripts[name].sha]))
+  shas.set(epoch, found)
+  for (const [name, sha] of found) identities.set(sha, { name, epoch })
+  return found
+}
+
+function shaOf(name: ScriptName, epoch: number): string {
+  return learn(epoch).get(name) ?? ''
+}
+
+const MAX_EPOCHS = 10_000
+
+/** Which script a text is, and of which epoch. */
+function identify(text: string): [string, { readonly name: ScriptName; readonly epoch: number }] {
+  const sha = createHash('sha1').update(text).digest('hex')
+  for (let epoch = 1; epoch <= MAX_EPOCHS; epoch++) {
+    const known = identities.get(sha)
+    if (known !== undefined) return [sha, known]
+    learn(epoch)
+  }
+  throw new Error('a text was loaded that is no money script')
+}

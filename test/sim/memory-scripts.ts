@@ -1,0 +1,304 @@
+import { utcDay, utcMonth } from '#shared/clock.ts'
+import { ENDED_HOLD_TTL_MS } from '#shared/contract/money-scripts/settle.ts'
+import type { MoneyScripts } from '#shared/contract/money-scripts.ts'
+import type { Keyspace } from './memory-keyspace.ts'
+import type { Use } from './memory-uses.ts'
+import { addUse, capSettle, capTake, correctUse, readUse, seedUse } from './memory-uses.ts'
+
+export type ScriptName = keyof MoneyScripts
+/** One run of a script: its place, and what it was given. */
+export type Run = {
+  readonly data: Keyspace
+  readonly epoch: number
+  /** The server's clock, whole Unix milliseconds. */
+  readonly now: number
+  readonly day: string
+  readonly month: string
+  readonly keys: readonly string[]
+  readonly args: readonly string[]
+}
+/** What the money scripts do, without their texts: each answers as its script does. */
+export type ScriptSemantics = { readonly [Name in ScriptName]: (run: Run) => string[] }
+
+/** Ways in which the semantics can be wrong on purpose, to see whether the simulation notices. */
+export type ScriptFlaw =
+  | 'ack_without_version'
+  | 'seed_without_version'
+  | 'expire_without_state'
+  | 'capture_ignores_expired'
+  | 'grant_above_available'
+  | 'cap_outside_script'
+
+export function runOf(data: Keyspace, at: number, batch: Pick<Run, 'epoch' | 'keys' | 'args'>): Run {
+  const now = Math.floor(at)
+  return { data, now, day: utcDay(now), month: utcMonth(now), ...batch }
+}
+
+export function createSemantics(flaws: ReadonlySet<ScriptFlaw> = new Set()): ScriptSemantics {
+  return {
+    reserve: (run) => {
+      const isFilled = Number(run.data.get(key(run, 1))) === run.epoch
+      return each(run, 9, (index) => (isFilled ? reserve(run, index, flaws) : 'S'))
+    },
+    settle: (run) => each(run, 9, (index) => settle(run, index, flaws)),
+    register: (run) => each(run, 6, (index) => register(run, index)),
+    ack: (run) => each(run, 5, (index) => ack(run, index, flaws)),
+    seedUse: (run) => [seedUse(run)],
+    capTake: (run) => [capTake(run, flaws.has('cap_outside_script'))],
+    capSettle: (run) => each(run, 2, (index) => capSettle(run, index)),
+  }
+}
+
+/** Runs one operation after the other; an error in one leaves the others alone. */
+function each(run: Run, argumentsEach: number, operation: (index: number) => string): string[] {
+  const answers: string[] = []
+  for (let index = 0; index < run.args.length / argumentsEach; index++) {
+    try {
+      answers.push(operation(index))
+    } catch (error) {
+      answers.push(`E:${error instanceof Error ? error.message : ''}`)
+    }
+  }
+  return answers
+}
+
+const key = (run: Run, index: number) => run.keys[index] ?? ''
+const arg = (run: Run, index: number) => run.args[index] ?? ''
+export const isAmount = (text: string) => /^\d{1,14}$/.test(text)
+
+function epochOf({ data }: Run, of: string): number | undefined {
+  const text = data.field(of, 'ep')
+  return text === undefined ? undefined : Number(text)
+}
+
+function isNewer(run: Run, of: string): boolean {
+  return (epochOf(run, of) ?? 0) > run.epoch
+}
+
+function write({ data }: Run, to: string, fields: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(fields)) data.setField(to, name, text)
+}
+
+/** Opens an account under the epoch; false when it belongs to a newer one. */
+function openAccount(run: Run, account: string): boolean {
+  if (epochOf(run, account) === run.epoch) return true
+  if (isNewer(run, account)) return false
+  run.data.remove(account)
+  write(run, account, { ep: run.epoch.toString(), p: '0', h: '0', u: '0', seeded: '0' })
+  return true
+}
+
+function reserve(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
+  const { data, epoch, now } = run
+  const [account, hold, counter] = [key(run, 2 + index * 3), key(run, 3 + index * 3), key(run, 4 + index * 3)]
+  const at = index * 9
+  const [rid, id, want, least, ttl] = [
+    arg(run, at),
+    arg(run, at + 1),
+    arg(run, at + 2),
+    arg(run, at + 3),
+    arg(run, at + 4),
+  ]
+  const [keyId, node, daily, monthly] = [arg(run, at + 5), arg(run, at + 6), arg(run, at + 7), arg(run, at + 8)]
+  if (isNewer(run, account)) return 'S'
+  const fields = data.fields(account)
+  if (epochOf(run, account) !== epoch || fields.get('seeded') !== '1') return 'U'
+  const state = data.field(hold, 'st')
+  if (state !== undefined) return `D:${state}:${data.field(hold, 'amt')}`
+  if (!isAmount(want) || !isAmount(least)) return 'E:amount'
+  const held = flaws.has('grant_above_available') ? 0 : Number(fields.get('h'))
+  const free = Number(fields.get('p')) - held - Number(fields.get('u'))
+  const low = Number(least)
+  let grant = Number(want)
+  if (low > grant) return 'E:amount'
+  if (grant > free) grant = Math.max(0, free)
+  if (grant < low) return `N:${Math.max(0, free)}`
+  let use: Use | undefined
+  if (daily !== '' || monthly !== '') {
+    use = readUse(run, counter)
+    if (use === undefined) return 'S'
+    for (const [scope, cap, spent] of [
+      ['day', daily, use.dayUsed],
+      ['month', monthly, use.monthUsed],
+    ] as const) {
+      if (cap === '') continue
+      const left = Number(cap) - spent
+      if (left < low || (left <= 0 && grant > 0)) return `C:${scope}:${cap}:${spent}:${now}`
+      if (grant > left) grant = left
+    }
+  }
+  const deadline = now + Number(ttl)
+  data.addToField(account, 'h', grant)
+  write(run, hold, {
+    ep: epoch.toString(),
+    st: 'open',
+    amt: grant.toString(),
+    acct: id,
+    key: use === undefined ? '' : keyId,
+    node,
+    t0: now.toString(),
+    exp: deadline.toString(),
+    ...(use === undefined ? {} : { kd: use.day, km: use.month }),
+  })
+  if (use !== undefined) addUse(run, counter, use, grant)
+  data.setScore(key(run, 0), rid, deadline)
+  return `G:${grant}`
+}
+
+type Held = {
+  /** The state under this epoch, and under an older one. */
+  readonly state: string | undefined
+  readonly oldState: string | undefined
+  readonly isOld: boolean
+  readonly fields: ReadonlyMap<string, string>
+}
+
+function settle(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
+  const hold = key(run, 3 + index * 3)
+  if (isNewer(run, hold)) return 'S'
+  const epoch = epochOf(run, hold)
+  const fields = new Map(run.data.fields(hold))
+  const state = fields.get('st')
+  const isPresent = epoch === run.epoch
+  const held: Held = {
+    state: isPresent ? state : undefined,
+    oldState: isPresent ? undefined : state,
+    isOld: epoch !== undefined && !isPresent,
+    fields,
+  }
+  return arg(run, index * 9) === 'capture' ? capture(run, index, held, flaws) : release(run, index, held, flaws)
+}
+
+function capture(run: Run, index: number, { state, fields }: Held, flaws: ReadonlySet<ScriptFlaw>): string {
+  const { data, epoch, now } = run
+  const [account, hold, counter] = [key(run, 2 + index * 3), key(run, 3 + index * 3), key(run, 4 + index * 3)]
+  const at = index * 9
+  const [rid, id, keyId, node] = [arg(run, at + 1), arg(run, at + 2), arg(run, at + 3), arg(run, at + 4)]
+  const [used, event] = [arg(run, at + 5), arg(run, at + 6)]
+  const since = arg(run, at + 8) === '' ? now.toString() : arg(run, at + 8)
+  const amount = fields.get('amt')
+  if (state === 'captured' || state === 'posted') return fields.get('used') === used ? 'K' : `X:${fields.get('used')}`
+  if (!isAmount(used)) return 'E:amount'
+  if (flaws.has('capture_ignores_expired') && state === 'expired') return 'K'
+  const isOpen = state === 'open'
+  if (isOpen && Number(used) > Number(amount)) return 'E:over the hold'
+  const day = fields.get('kd')
+  let use: Use | undefined
+  if (keyId !== '' && !(isOpen && day !== undefined)) {
+    use = readUse(run, counter)
+    if (use === undefined) return 'S'
+  }
+  data.dropScore(key(run, 0), rid)
+  if (isOpen) {
+    data.addToField(account, 'h', -Number(amount))
+    write(run, hold, { st: 'captured', used, ev: event })
+    if (day !== undefined) {
+      correctUse(run, counter, { day, month: fields.get('km'), amount: Number(used) - Number(amount) })
+    }
+  } else {
+    if (!openAccount(run, account)) return 'S'
+    data.remove(hold)
+    write(run, hold, {
+      ep: epoch.toString(),
+      st: 'captured',
+      amt: amount ?? used,
+      used,
+      acct: id,
+      key: keyId,
+      node,
+      t0: fields.get('t0') ?? since,
+      exp: fields.get('exp') ?? since,
+      ev: event,
+    })
+  }
+  if (use !== undefined) addUse(run, counter, use, Number(used))
+  data.addToField(account, 'u', Number(used))
+  data.setScore(key(run, 1), rid, Number(since))
+  return 'K'
+}
+
+function release(run: Run, index: number, held: Held, flaws: ReadonlySet<ScriptFlaw>): string {
+  const { data, epoch, now } = run
+  const { state, oldState, isOld, fields } = held
+  const [account, hold, counter] = [key(run, 2 + index * 3), key(run, 3 + index * 3), key(run, 4 + index * 3)]
+  const at = index * 9
+  const isExpiry = arg(run, at) === 'expire'
+  const isBlind = flaws.has('expire_without_state') && isExpiry && state !== undefined
+  if (!isBlind) {
+    if (isOld ? oldState !== 'open' : state !== 'open') return 'K'
+    if (isExpiry && Number(fields.get('exp')) > now) return 'W'
+  }
+  data.dropScore(key(run, 0), arg(run, at + 1))
+  if (!isOld) {
+    const amount = Number(fields.get('amt'))
+    data.addToField(account, 'h', -amount)
+    correctUse(run, counter, { day: fields.get('kd'), month: fields.get('km'), amount: -amount })
+  }
+  const event = arg(run, at + 6)
+  write(run, hold, {
+    ep: epoch.toString(),
+    st: isExpiry ? 'expired' : 'released',
+    why: arg(run, at + 7),
+    ...(event === '' ? {} : { ev: event }),
+  })
+  data.expire(hold, now + ENDED_HOLD_TTL_MS)
+  return 'K'
+}
+
+function register(run: Run, index: number): string {
+  const { data, epoch, now } = run
+  const [account, hold, counter] = [key(run, 2 + index * 3), key(run, 3 + index * 3), key(run, 4 + index * 3)]
+  const at = index * 6
+  const [rid, id, keyId, node] = [arg(run, at), arg(run, at + 1), arg(run, at + 2), arg(run, at + 3)]
+  const [amount, ttl] = [arg(run, at + 4), arg(run, at + 5)]
+  if (isNewer(run, hold)) return 'S'
+  if (epochOf(run, hold) === epoch) return 'K'
+  if (!isAmount(amount)) return 'E:amount'
+  let use: Use | undefined
+  if (keyId !== '') {
+    use = readUse(run, counter)
+    if (use === undefined) return 'S'
+  }
+  data.dropScore(key(run, 0), rid)
+  if (!openAccount(run, account)) return 'S'
+  const deadline = now + Number(ttl)
+  data.remove(hold)
+  write(run, hold, {
+    ep: epoch.toString(),
+    st: 'open',
+    amt: amount,
+    acct: id,
+    key: keyId,
+    node,
+    t0: now.toString(),
+    exp: deadline.toString(),
+    ...(use === undefined ? {} : { kd: use.day, km: use.month }),
+  })
+  data.addToField(account, 'h', Number(amount))
+  if (use !== undefined) addUse(run, counter, use, Number(amount))
+  data.setScore(key(run, 0), rid, deadline)
+  return 'K'
+}
+
+function ack(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
+  const { data, epoch, now } = run
+  const [account, hold] = [key(run, 2 + index * 2), key(run, 3 + index * 2)]
+  const at = index * 5
+  const [rid, balance, version, postedAt] = [arg(run, at), arg(run, at + 1), arg(run, at + 2), arg(run, at + 3)]
+  if (!isAmount(balance) || !/^\d+$/.test(version)) return 'E:amount'
+  if (isNewer(run, account)) return 'S'
+  const isPresent = epochOf(run, account) === epoch
+  const stored = isPresent ? data.field(account, 'ver') : undefined
+  data.dropScore(key(run, 1), rid)
+  openAccount(run, account)
+  if (rid !== '' && epochOf(run, hold) === epoch && data.field(hold, 'st') === 'captured') {
+    data.addToField(account, 'u', -Number(data.field(hold, 'used')))
+    write(run, hold, { st: 'posted', ...(postedAt === '' ? {} : { pa: postedAt }) })
+    data.expire(hold, now + Number(arg(run, at + 4)))
+  }
+  const isUnguarded = flaws.has(rid === '' ? 'seed_without_version' : 'ack_without_version')
+  if (isUnguarded || stored === undefined || Number(version) > Number(stored)) {
+    write(run, account, { p: balance, ver: version, seeded: '1' })
+  }
+  return 'K'
+}

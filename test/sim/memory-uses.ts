@@ -1,0 +1,176 @@
+import type { Run } from './memory-scripts.ts'
+
+/** What a key has used of its day and month, as a script reads it. */
+export type Use = {
+  readonly isFresh: boolean
+  readonly isSameDay: boolean
+  readonly isSameMonth: boolean
+  readonly day: string
+  readonly month: string
+  readonly dayUsed: number
+  readonly monthUsed: number
+}
+
+/** Undefined for a counter of a newer epoch. */
+export function readUse({ data, epoch, day, month }: Run, counter: string): Use | undefined {
+  const fields = data.fields(counter)
+  const counted = Number(fields.get('ep') ?? '0')
+  if (counted > epoch) return undefined
+  const isFresh = counted !== epoch
+  const [storedDay, storedMonth] = [fields.get('d'), fields.get('m')]
+  const isSameDay = !isFresh && storedDay !== undefined && storedDay >= day
+  const isSameMonth = !isFresh && storedMonth !== undefined && storedMonth >= month
+  return {
+    isFresh,
+    isSameDay,
+    isSameMonth,
+    day: isSameDay ? storedDay : day,
+    month: isSameMonth ? storedMonth : month,
+    dayUsed: isSameDay ? Number(fields.get('du')) : 0,
+    monthUsed: isSameMonth ? Number(fields.get('mu')) : 0,
+  }
+}
+
+export function addUse({ data, epoch }: Run, counter: string, use: Use, amount: number): void {
+  if (use.isFresh) {
+    data.remove(counter)
+    data.setField(counter, 'ep', epoch.toString())
+  }
+  if (use.isSameDay) {
+    data.addToField(counter, 'du', amount)
+  } else {
+    data.setField(counter, 'd', use.day)
+    data.setField(counter, 'du', amount.toString())
+  }
+  if (use.isSameMonth) {
+    data.addToField(counter, 'mu', amount)
+  } else {
+    data.setField(counter, 'm', use.month)
+    data.setField(counter, 'mu', amount.toString())
+  }
+}
+
+type Correction = { readonly day: string | undefined; readonly month: string | undefined; readonly amount: number }
+
+/** Counts a change to the day that the hold carries, or not at all once that day is over. */
+export function correctUse({ data, epoch }: Run, counter: string, { day, month, amount }: Correction): void {
+  if (amount === 0 || day === undefined) return
+  const fields = data.fields(counter)
+  if (Number(fields.get('ep')) !== epoch) return
+  const [countedDay, countedMonth] = [fields.get('d'), fields.get('m')]
+  if (countedDay === day) data.addToField(counter, 'du', amount)
+  if (countedMonth === month) data.addToField(counter, 'mu', amount)
+}
+
+export function seedUse({ data, epoch, keys: [counter = ''], args }: Run): string {
+  const [day = '', dayUsed = '', month = '', monthUsed = ''] = args
+  const fields = new Map(data.fields(counter))
+  const counted = Number(fields.get('ep') ?? '0')
+  if (counted > epoch) return 'S'
+  if (counted !== epoch) {
+    data.remove(counter)
+    data.setField(counter, 'ep', epoch.toString())
+    fields.clear()
+  } else if (fields.has('sd')) {
+    return 'K'
+  }
+  data.setField(counter, 'sd', '1')
+  for (const [period, used, name, sum] of [
+    [day, dayUsed, 'd', 'du'],
+    [month, monthUsed, 'm', 'mu'],
+  ] as const) {
+    const stored = fields.get(name)
+    if (stored === undefined || stored < period) {
+      data.setField(counter, name, period)
+      data.setField(counter, sum, used)
+    } else if (stored === period) {
+      data.addToField(counter, sum, Number(used))
+    }
+  }
+  return 'K'
+}
+
+type Take = { readonly amount: number; readonly deadline: number; readonly day: string }
+
+function readTake(text: string): Take {
+  const [amount, deadline, day = ''] = text.split('|')
+  return { amount: Number(amount), deadline: Number(deadline), day }
+}
+
+/** Drops takes past their deadline; answers what became free on that day. */
+function dropExpired({ data, now }: Run, key: string, day: string): number {
+  let freed = 0
+  for (const [name, text] of [...data.fields(key)]) {
+    if (!name.startsWith('t:')) continue
+    const take = readTake(text)
+    if (take.deadline >= now) continue
+    data.dropField(key, name)
+    if (take.day !== day) continue
+    freed += take.amount
+    data.addToField(key, 'du', -take.amount)
+  }
+  return freed
+}
+
+/** `isBlind` takes whatever is asked for, as if the cap had been looked at before. */
+export function capTake(run: Run, isBlind: boolean): string {
+  const {
+    data,
+    epoch,
+    now,
+    keys: [key = ''],
+    args,
+  } = run
+  const [attempt = '', amount = '', ttl = '', cap = ''] = args
+  if (!/^\d{1,14}$/.test(amount)) return 'E:amount'
+  const fields = new Map(data.fields(key))
+  const counted = Number(fields.get('ep') ?? '0')
+  if (counted > epoch) return 'S'
+  const isPresent = counted === epoch
+  const storedDay = fields.get('d')
+  let day = run.day
+  let used = 0
+  if (isPresent) {
+    if (fields.has(`t:${attempt}`)) return 'K'
+    if (storedDay !== undefined && storedDay >= day) {
+      day = storedDay
+      used = Number(fields.get('du'))
+    }
+  }
+  const rolls = isPresent && storedDay !== day
+  if (!isBlind && cap !== '' && used + Number(amount) > Number(cap)) {
+    if (isPresent && !rolls) used -= dropExpired(run, key, day)
+    if (used + Number(amount) > Number(cap)) return `F:${used}`
+  }
+  if (!isPresent) {
+    data.remove(key)
+    for (const [name, text] of [
+      ['ep', epoch.toString()],
+      ['d', day],
+      ['du', '0'],
+    ] as const)
+      data.setField(key, name, text)
+  } else if (rolls) {
+    dropExpired(run, key, '')
+    data.setField(key, 'd', day)
+    data.setField(key, 'du', '0')
+  }
+  data.setField(key, `t:${attempt}`, `${amount}|${now + Number(ttl)}|${day}`)
+  data.addToField(key, 'du', Number(amount))
+  return 'K'
+}
+
+export function capSettle({ data, epoch, keys: [key = ''], args }: Run, index: number): string {
+  const [attempt = '', used = ''] = args.slice(index * 2)
+  if (!/^\d{1,14}$/.test(used)) return 'E:amount'
+  const fields = data.fields(key)
+  const counted = Number(fields.get('ep') ?? '0')
+  if (counted > epoch) return 'S'
+  const text = fields.get(`t:${attempt}`)
+  if (counted !== epoch || text === undefined) return 'K'
+  const take = readTake(text)
+  const isSameDay = take.day === fields.get('d')
+  data.dropField(key, `t:${attempt}`)
+  if (isSameDay) data.addToField(key, 'du', Number(used) - take.amount)
+  return 'K'
+}

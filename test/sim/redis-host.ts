@@ -1,0 +1,91 @@
+import type { MemoryRedis } from './memory-redis.ts'
+import type { Random } from './random.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** A connection as the server's machine sees it. */
+export type Socket = {
+  /** Breaks the connection: what was not answered may or may not have happened. */
+  cut(): void
+}
+
+/** The machine that Redis runs on, and the network around it. */
+export type RedisHost = {
+  readonly server: MemoryRedis
+  isUp(): boolean
+  isFrozen(): boolean
+  /** One way of a packet, in milliseconds. */
+  latency(): number
+  /** True once for each reply that was chosen to get lost. */
+  takesReply(): boolean
+  /** The same for requests. */
+  takesRequest(): boolean
+  join(socket: Socket): void
+  leave(socket: Socket): void
+  stop(): void
+  start(): void
+  freeze(): void
+  thaw(): void
+  /** Cuts connections just before, or just after, the next commands are executed. */
+  loseNext(what: 'reply' | 'request', count: number): void
+  setSlow(isSlow: boolean): void
+  restart(): void
+  flush(): void
+  lose(ms: number): number
+}
+
+export function createRedisHost(scheduler: Scheduler, server: MemoryRedis, random: Random): RedisHost {
+  const sockets = new Set<Socket>()
+  const losses = { reply: 0, request: 0 }
+  let isUp = true
+  let isFrozen = false
+  let isSlow = false
+
+  function cutAll(): void {
+    for (const socket of [...sockets]) socket.cut()
+  }
+
+  function take(what: 'reply' | 'request'): boolean {
+    if (losses[what] === 0) return false
+    losses[what] -= 1
+    return true
+  }
+
+  return {
+    server,
+    isUp: () => isUp,
+    isFrozen: () => isFrozen,
+    latency: () => 0.05 + random.fraction() * (isSlow ? 300 : 0.6),
+    takesReply: () => take('reply'),
+    takesRequest: () => take('request'),
+    join: (socket) => void sockets.add(socket),
+    leave: (socket) => void sockets.delete(socket),
+    stop() {
+      isUp = false
+      cutAll()
+    },
+    start() {
+      isUp = true
+    },
+    freeze() {
+      isFrozen = true
+    },
+    thaw() {
+      isFrozen = false
+    },
+    loseNext(what, count) {
+      losses[what] += count
+    },
+    setSlow(slow) {
+      isSlow = slow
+    },
+    restart() {
+      cutAll()
+      server.restart()
+    },
+    flush: () => server.flush(),
+    lose(ms) {
+      cutAll()
+      return server.lose(scheduler.wall() - ms)
+    },
+  }
+}

@@ -1,0 +1,206 @@
+import type { Cancel, Time } from '#shared/clock.ts'
+
+type Event = { at: number; readonly order: number; run: (() => void) | undefined; owner: SimProcess | undefined }
+
+/** A process as far as time goes: it can be killed, frozen and go on. What a dead one waits for never comes. */
+export type SimProcess = {
+  readonly name: string
+  /** Counts the processes of a world: a later one has a higher number. */
+  readonly pid: number
+  readonly time: Time
+  isAlive(): boolean
+  kill(): void
+  freeze(): void
+  thaw(): void
+  isFrozen(): boolean
+  /** What the process thinks of the wall clock, in milliseconds off. */
+  setSkew(ms: number): void
+}
+
+/** The one order of everything that happens in a world, and its time. */
+export type Scheduler = {
+  /** Milliseconds since the beginning of the world. */
+  now(): number
+  /** Unix milliseconds. */
+  wall(): number
+  /** Runs later; what belongs to a process that is dead by then never runs. */
+  after(ms: number, run: () => void, owner?: SimProcess): Cancel
+  process(name: string): SimProcess
+  /** Lets time pass without anything running in it, as when a machine sleeps. */
+  jump(ms: number): void
+  /** Runs whatever is due within so many milliseconds, or until `until` holds. Rejects with what a step throws. */
+  run(ms: number, until?: () => boolean): Promise<void>
+  /** Called after every step, once all promises that it settled have been followed. */
+  onStep(check: () => void): void
+  steps(): number
+}
+
+/** A Saturday noon, UTC. */
+const BEGINNING = Date.UTC(2026, 10, 21, 12, 0, 0)
+
+export function createScheduler(): Scheduler {
+  const queue = createQueue()
+  const checks: (() => void)[] = []
+  let now = 0
+  let order = 0
+  let steps = 0
+  let pids = 0
+
+  function after(ms: number, run: () => void, owner?: SimProcess): Cancel {
+    const event: Event = { at: now + Math.max(0, ms), order: order++, run, owner }
+    queue.push(event)
+    return () => {
+      event.run = undefined
+    }
+  }
+
+  /** Runs the next event that is due by `limit`; false when there is none. */
+  function step(limit: number): boolean {
+    for (;;) {
+      const event = queue.peek()
+      if (event === undefined || event.at > limit) return false
+      queue.pop()
+      const { run, owner } = event
+      if (run === undefined || owner?.isAlive() === false) continue
+      if (owner?.isFrozen() === true) {
+        // Comes again when the process goes on, in the old order.
+        after(50, run, owner)
+        continue
+      }
+      now = Math.max(now, event.at)
+      steps += 1
+      run()
+      return true
+    }
+  }
+
+  return {
+    now: () => now,
+    wall: () => BEGINNING + now,
+    after,
+    process: (name) => createProcess(name, ++pids, { after, now: () => now }),
+    jump(ms) {
+      now += ms
+    },
+    run(ms, until) {
+      const limit = now + ms
+      return new Promise((resolve, reject) => {
+        // A turn of the event loop follows every step: promises settle fully before the next one.
+        const turn = () => {
+          try {
+            for (const check of checks) check()
+            if (until?.() === true) return resolve()
+            if (step(limit)) return void setImmediate(turn)
+            now = Math.max(now, limit)
+            resolve()
+          } catch (error) {
+            reject(error)
+          }
+        }
+        setImmediate(turn)
+      })
+    },
+    onStep: (check) => void checks.push(check),
+    steps: () => steps,
+  }
+}
+
+type Ground = Pick<Scheduler, 'after' | 'now'>
+
+function createProcess(name: string, pid: number, { after, now }: Ground): SimProcess {
+  let isAlive = true
+  let isFrozen = false
+  let skew = 0
+  const time: Time = {
+    now: () => Math.floor(BEGINNING + now() + skew),
+    monotonic: now,
+    after: (ms, run) => after(ms, run, own),
+    every(ms, run) {
+      let cancel: Cancel
+      const again = () => {
+        cancel = after(ms, again, own)
+        run()
+      }
+      cancel = after(ms, again, own)
+      return () => cancel()
+    },
+    soon: (run) => void after(0, run, own),
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted === true) return resolve()
+        const cancel = after(ms, resolve, own)
+        signal?.addEventListener('abort', () => {
+          cancel()
+          resolve()
+        })
+      }),
+  }
+  const own: SimProcess = {
+    name,
+    pid,
+    time,
+    isAlive: () => isAlive,
+    kill: () => {
+      isAlive = false
+    },
+    freeze: () => {
+      isFrozen = true
+    },
+    thaw: () => {
+      isFrozen = false
+    },
+    isFrozen: () => isFrozen,
+    setSkew: (ms) => {
+      skew = ms
+    },
+  }
+  return own
+}
+
+/** A binary heap by time, and by order of arrival at the same time. */
+function createQueue() {
+  const heap: Event[] = []
+  const isBefore = (left: Event, right: Event) =>
+    left.at < right.at || (left.at === right.at && left.order < right.order)
+
+  function rise(from: number): void {
+    const event = heap[from]
+    let index = from
+    while (index > 0 && event !== undefined) {
+      const above = (index - 1) >> 1
+      const parent = heap[above]
+      if (parent === undefined || !isBefore(event, parent)) break
+      heap[index] = parent
+      index = above
+    }
+    if (event !== undefined) heap[index] = event
+  }
+
+  function sink(event: Event): void {
+    let index = 0
+    for (;;) {
+      let below = 2 * index + 1
+      const left = heap[below]
+      if (left === undefined) break
+      const right = heap[below + 1]
+      if (right !== undefined && isBefore(right, left)) below += 1
+      const child = heap[below]
+      if (child === undefined || !isBefore(child, event)) break
+      heap[index] = child
+      index = below
+    }
+    heap[index] = event
+  }
+
+  return {
+    push(event: Event): void {
+      heap.push(event)
+      rise(heap.length - 1)
+    },
+    peek: (): Event | undefined => heap[0],
+    pop(): void {
+      const last = heap.pop()
+      if (last !== undefined && heap.length > 0) sink(last)
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Seen } from '#test/support/outcome-call.ts'
+import { makeCall } from '#test/support/outcome-call.ts'
+import type { OutcomeMarket } from '#test/support/outcome-market.ts'
+import { startOutcomeMarket } from '#test/support/outcome-market.ts'
+import type { OutcomeRow } from '#test/support/outcome-rows.ts'
+import { OUTCOMES } from '#test/support/outcome-rows.ts'
+import type { Ended, Health } from '#test/support/outcome-words.ts'
+import { tableOf, wordsOf } from '#test/support/outcome-words.ts'
+import { until } from '#test/support/until.ts'
+
+const FILE = new URL('../../docs/outcomes.md', import.meta.url)
+const ROW_MS = 20_000
+let market: OutcomeMarket
+const lines = new Map<string, { readonly seen: Seen; readonly ended: Ended | undefined }>()
+
+/** Each row has a model of its own, so that no row meets the health or the caps of another. */
+const modelOf = (section: number, row: number) => `end-${section + 1}-${row + 1}`
+
+beforeAll(async () => {
+  market = await startOutcomeMarket()
+  const listings = OUTCOMES.flatMap(({ rows }, section) =>
+    rows.map(({ acts, offerCapUsd: capUsd }, index) => ({ model: modelOf(section, index), acts, capUsd })),
+  )
+  await market.sell([...listings, { model: 'end-last', acts: ['not-found'] }])
+}, 120_000)
+afterAll(() => market?.stop(), 60_000)
+
+const Row = z.object({
+  outcome: z.string(),
+  charge: z.coerce.number(),
+  hold_amount: z.coerce.number(),
+  seller_net: z.coerce.number(),
+  fee: z.coerce.number(),
+  provider: z.string().nullable(),
+  usage_source: z.string(),
+  anomalies: z.array(z.string()),
+  error_code: z.string().nullable(),
+  attempts: z.array(z.object({ provider: z.string(), errorClass: z.string().nullable() })),
+})
+
+/** The settlement of a call, once it is booked. */
+async function endedOf(rid: string): Promise<Ended> {
+  let row: z.infer<typeof Row> | undefined
+  await until(`${rid} is booked`, 10_000, async () => {
+    const found = await market.database.query('select * from settlement where rid = $1', [rid])
+    row = found.rows[0] === undefined ? undefined : Row.parse(found.rows[0])
+    return row !== undefined
+  })
+  const entries = await market.database.query<{ kind: string; amount: string }>(
+    'select a.kind, e.amount from ledger_entry e join account a on a.id = e.account where e.tx = $1',
+    [rid],
+  )
+  const paid = (kind: string) => Number(entries.rows.find((entry) => entry.kind === kind)?.amount ?? 0)
+  if (row === undefined) throw new Error('no row')
+  // What the row says and what the ledger moved are one thing.
+  expect([paid('buyer_credit') + 0, paid('seller_available'), paid('platform_fee')]).toEqual([
+    row.charge === 0 ? 0 : -row.charge,
+    row.seller_net,
+    row.fee,
+  ])
+  expect(row.seller_net + row.fee).toBe(row.charge)
+  expect(row.charge).toBeLessThanOrEqual(row.hold_amount)
+  return row
+}
+
+/** What every end has in common, whatever it is. */
+function check(row: OutcomeRow, seen: Seen, ended: Ended | undefined): void {
+  const charge = ended?.charge ?? 0
+  if (seen.costMicro !== undefined) expect(seen.costMicro, row.end).toBe(charge)
+  if (ended?.outcome === 'failed') expect(charge, row.end).toBe(0)
+  if (seen.status >= 400) expect(charge, row.end).toBe(0)
+}
+
+describe('every end of a call', () => {
+  for (const [section, { title, rows }] of OUTCOMES.entries()) {
+    describe(title, () => {
+      for (const [index, row] of rows.entries()) {
+        it(`${row.end} [I6, I11, I13, I15, F30, F33]`, { timeout: ROW_MS }, async () => {
+          const model = modelOf(section, index)
+          const before = market.received(model)
+          const seen = await makeCall(market, model, row)
+          const ended = seen.isHeld ? await endedOf(seen.rid) : undefined
+          check(row, seen, ended)
+          const asked = ended?.attempts.filter(({ errorClass }) => errorClass !== 'unreachable').length ?? 0
+          expect(market.received(model) - before - seen.otherCalls).toBe(asked)
+          lines.set(row.end, { seen, ended })
+        })
+      }
+    })
+  }
+
+  it('stands in docs/outcomes.md as it was driven; OUTCOMES_UPDATE=1 writes it anew', async () => {
+    const health = await readHealth()
+    const sections = OUTCOMES.map(({ title, rows }) => ({
+      title,
+      rows: rows.map((row) => {
+        const line = lines.get(row.end)
+        if (line === undefined) throw new Error(`${row.end} was not driven`)
+        return { end: row.end, ...wordsOf(line.seen, line.ended, health.get(line.seen.rid) ?? []) }
+      }),
+    }))
+    const text = tableOf(sections)
+    if (process.env['OUTCOMES_UPDATE'] === '1') writeFileSync(FILE, text)
+    expect(text).toBe(readFileSync(FILE, 'utf8'))
+  })
+
+  it('leaves no hold and no unposted capture behind [I10]', async () => {
+    await until('nothing is held', 10_000, async () => {
+      const keys = await market.redis.keys('{m00}:z:*')
+      const counts = await Promise.all(keys.map((key) => market.redis.zcard(key)))
+      return counts.every((count) => count === 0)
+    })
+  })
+})
+
+/** Health events by the request that caused them. The last one of all is waited for: they travel in one queue. */
+async function readHealth(): Promise<Map<string, Health[]>> {
+  const last = await makeCall(market, 'end-last', { end: 'last', acts: ['not-found'] })
+  const read = async () =>
+    (
+      await market.database.query<Health & { rid: string }>(
+        'select rid, action, error_class from health_log order by at, id',
+      )
+    ).rows
+  await until('the last health event is stored', 10_000, async () => (await read()).some(({ rid }) => rid === last.rid))
+  const events = new Map<string, Health[]>()
+  for (const { rid, ...health } of await read()) events.set(rid, [...(events.get(rid) ?? []), health])
+  return events
+}

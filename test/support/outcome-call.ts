@@ -1,0 +1,185 @@
+import { z } from 'zod'
+import type { OutcomeMarket } from './outcome-market.ts'
+import type { OutcomeRow } from './outcome-rows.ts'
+import { until } from './until.ts'
+
+/** What the buyer saw of a call. */
+export type Seen = {
+  readonly rid: string
+  readonly status: number
+  readonly code: string | undefined
+  readonly finishReason: string | undefined
+  readonly nativeFinishReason: string | undefined
+  /** The error event of a stream that had begun. */
+  readonly streamError: string | undefined
+  readonly costMicro: number | undefined
+  readonly hasContent: boolean
+  readonly hasLeft: boolean
+  /** True when money was set aside: there is a settlement. */
+  readonly isHeld: boolean
+  readonly adapted: string | undefined
+  /** Calls of the same model that only prepare the row. */
+  readonly otherCalls: number
+}
+
+/** A stranger's key of the right shape. */
+const UNKNOWN_KEY = 'inf_nonsense'
+const buyers = new Map<string, string>()
+
+async function keyOf(market: OutcomeMarket, buyer: OutcomeRow['buyer']): Promise<string | undefined> {
+  if (buyer === 'nobody') return undefined
+  if (buyer === 'unknown key') return UNKNOWN_KEY
+  if (buyer === undefined) return market.network.sandbox.buyer_key
+  const known = buyers.get(buyer)
+  if (known !== undefined) return known
+  const made = {
+    poor: () => market.buyer(0.001),
+    'short of money': () => market.buyer(0.005),
+    capped: () => market.buyer(1, { cap_daily_usd: 0.00001 }),
+    'capped by month': () => market.buyer(1, { cap_monthly_usd: 0.00001 }),
+    'slowed down': () => market.buyer(1, { rate_limit_rpm: 1 }),
+  }
+  const key = await made[buyer]()
+  buyers.set(buyer, key)
+  return key
+}
+
+/** Makes one call as its row says, to its end or to the buyer's leaving. */
+export async function makeCall(market: OutcomeMarket, model: string, row: OutcomeRow): Promise<Seen> {
+  const key = await keyOf(market, row.buyer)
+  const request = { market, model, row, key }
+  for (let call = 0; call < (row.callsBefore ?? 0); call++) await send(request)
+  return { ...(await send(request)), otherCalls: row.callsBefore ?? 0 }
+}
+
+type Request = {
+  readonly market: OutcomeMarket
+  readonly model: string
+  readonly row: OutcomeRow
+  readonly key: string | undefined
+}
+
+async function send({ market, model, row, key }: Request): Promise<Seen> {
+  const controller = new AbortController()
+  const before = market.received(model)
+  const answer = fetch(`${market.url}/v1/chat/completions`, {
+    method: 'POST',
+    signal: controller.signal,
+    headers: {
+      'content-type': 'application/json',
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...row.headers,
+    },
+    body: JSON.stringify({
+      model,
+      stream: row.isStreamed === true,
+      messages: [{ role: 'user', content: 'Say a few words.' }],
+      ...row.body,
+    }),
+  })
+  if (row.leaves === 'before the provider answers') {
+    await until('the provider has been asked', 5_000, () => market.received(model) > before)
+    controller.abort()
+    await answer.catch(() => undefined)
+    return { ...GONE, rid: await newestRid(market, model) }
+  }
+  const response = await answer
+  if (row.leaves === 'after the first token') {
+    await firstToken(response)
+    controller.abort()
+    return { ...GONE, rid: response.headers.get('x-request-id') ?? '', status: 200, hasContent: true }
+  }
+  return readAnswer(response, await response.text())
+}
+
+const GONE: Seen = {
+  rid: '',
+  status: 0,
+  code: undefined,
+  finishReason: undefined,
+  nativeFinishReason: undefined,
+  streamError: undefined,
+  costMicro: undefined,
+  hasContent: false,
+  hasLeft: true,
+  isHeld: true,
+  adapted: undefined,
+  otherCalls: 0,
+}
+
+/** The id of a call whose answer nobody saw. */
+async function newestRid(market: OutcomeMarket, model: string): Promise<string> {
+  let rid = ''
+  await until('the call is booked', 10_000, async () => {
+    const { rows } = await market.database.query<{ rid: string }>('select rid from settlement where model = $1', [
+      model,
+    ])
+    rid = rows[0]?.rid ?? ''
+    return rid !== ''
+  })
+  return rid
+}
+
+async function firstToken(response: Response): Promise<void> {
+  const reader = response.body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  while (reader !== undefined && !text.includes('"content":"')) {
+    const { value, done } = await reader.read()
+    if (done) throw new Error('the stream ended early')
+    text += decoder.decode(value, { stream: true })
+  }
+}
+
+const Choice = z.object({
+  finish_reason: z.string().nullish(),
+  native_finish_reason: z.string().nullish(),
+  message: z.object({ content: z.string().nullish() }).optional(),
+  delta: z.object({ content: z.string().nullish() }).optional(),
+})
+const Frame = z.object({
+  error: z.union([z.string(), z.object({ code: z.string(), buyer_cost_micro: z.number().optional() })]).optional(),
+  choices: z.array(Choice).optional(),
+  usage: z.object({ buyer_cost_micro: z.number() }).nullish(),
+})
+type Frame = z.infer<typeof Frame>
+
+function readAnswer(response: Response, text: string): Seen {
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+  const frames = isStream
+    ? text
+        .split('\n')
+        .filter((line) => line.startsWith('data: {'))
+        .map((line) => Frame.parse(JSON.parse(line.slice(6))))
+    : [Frame.parse(JSON.parse(text))]
+  const error = frames.map((frame) => frame.error).find((found) => found !== undefined)
+  const code = typeof error === 'string' ? error : error?.code
+  const choices = frames.flatMap((frame) => frame.choices ?? [])
+  const finished = choices.find((choice) => typeof choice.finish_reason === 'string')
+  const isRefused = response.status >= 400
+  return {
+    rid: response.headers.get('x-request-id') ?? '',
+    status: response.status,
+    code: isRefused ? code : undefined,
+    finishReason: finished?.finish_reason ?? undefined,
+    nativeFinishReason: finished?.native_finish_reason ?? undefined,
+    streamError: isStream ? code : undefined,
+    costMicro: costOf(response, frames),
+    hasContent: choices.some((choice) => (choice.message?.content ?? choice.delta?.content ?? '') !== ''),
+    hasLeft: false,
+    isHeld: !isRefused || response.headers.get('x-mkt-marketplace-attempts') !== '0',
+    adapted: response.headers.get('x-mkt-adapted-params') ?? undefined,
+    otherCalls: 0,
+  }
+}
+
+/** The charge as the buyer is told it: in the header of a whole answer, in the last chunk or error of a stream. */
+function costOf(response: Response, frames: readonly Frame[]): number | undefined {
+  const header = response.headers.get('x-mkt-buyer-cost-micro')
+  if (header !== null) return Number(header)
+  for (const { usage, error } of frames) {
+    if (usage) return usage.buyer_cost_micro
+    if (typeof error === 'object') return error.buyer_cost_micro
+  }
+  return undefined
+}

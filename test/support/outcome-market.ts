@@ -1,0 +1,221 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { z } from 'zod'
+import { readConfig } from '#data-plane/config.ts'
+import type { DataPlane } from '#data-plane/plane.ts'
+import { createDataPlane } from '#data-plane/plane.ts'
+import type { SampleProvider } from '#dev/provider/server.ts'
+import { createSampleProvider } from '#dev/provider/server.ts'
+import { createLogger } from '#shared/logger.ts'
+import type { Network } from './network.ts'
+import { startNetwork } from './network.ts'
+import { until } from './until.ts'
+
+/** Limits of the plane under test, in milliseconds: an end that takes minutes in earnest takes a second here. */
+const LIMITS = {
+  totalMs: 4_000,
+  firstByteMs: 700,
+  idleMs: 1_500,
+  keepAliveMs: 600,
+  drainMs: 2_500,
+  maxDrains: 1,
+}
+
+/** The two providers that sell, the cheaper one first, and one that has gone. */
+export const SELLING = ['ends-first', 'ends-second'] as const
+const GONE = 'ends-gone'
+
+/** What a model does at each provider that sells it; `well` behaves, `gone` does not listen. */
+export type Acts = readonly string[]
+
+/** A whole market, and a data plane of its own with short limits, on which calls can be made to end. */
+export type OutcomeMarket = {
+  readonly url: string
+  readonly network: Network
+  readonly database: pg.Pool
+  readonly redis: Redis
+  /** Puts models on sale. */
+  sell(listings: readonly Listing[]): Promise<void>
+  /** Requests for a model that reached a provider. */
+  received(model: string): number
+  /** A buyer of its own, with a key. */
+  buyer(creditUsd: number, key?: object): Promise<string>
+  post(path: string, key: string, body: object): Promise<unknown>
+  stop(): Promise<void>
+}
+
+export async function startOutcomeMarket(): Promise<OutcomeMarket> {
+  const network = await startNetwork()
+  const plane = await startPlane(network)
+  const url = await plane.listen()
+  const providers = await Promise.all(
+    [...SELLING, GONE].map((name, index) => createSampleProvider({ host: `127.0.0.${31 + index}`, port: 0, name })),
+  )
+  const gone = providers.pop()
+  const database = new pg.Pool({ connectionString: network.sandbox.database_url, max: 4 })
+  database.on('error', () => undefined)
+  const redis = new Redis(network.sandbox.redis_url)
+  const doors = doorsOf(network)
+  for (const [index, provider] of [...providers, gone].entries()) {
+    const id = [...SELLING, GONE][index]
+    await doors.operator('provider.put', { id, name: id, baseUrl: provider?.url, isTrusted: true })
+  }
+  await until('the plane admits paid calls', 20_000, async () => (await fetch(`${url}/health/paid`)).status === 200)
+  const ports = { doors, providers, gone, url }
+  return {
+    url,
+    network,
+    database,
+    redis,
+    async sell(listings) {
+      await doors.operator('catalog.import', {
+        source: 'test',
+        models: listings.map(({ model }) => catalogItem(model)),
+      })
+      await Promise.all(listings.map((listing) => sell(ports, listing)))
+    },
+    received: (model) =>
+      providers.flatMap(({ requests }) => requests.list()).filter(({ body }) => modelOf(body) === model).length,
+    buyer: (creditUsd, key) => makeBuyer(doors, creditUsd, key),
+    post: doors.post,
+    async stop() {
+      redis.disconnect()
+      await plane.close()
+      await Promise.all(providers.map((provider) => provider.close()))
+      await database.end()
+      await network.remove()
+    },
+  }
+}
+
+async function startPlane(network: Network): Promise<DataPlane> {
+  const secrets = z
+    .record(z.string(), z.string())
+    .parse(JSON.parse(readFileSync(join(network.home, 'secrets.json'), 'utf8')))
+  const { redis_url: redisUrl, base_url: baseUrl } = network.sandbox
+  const config = readConfig({
+    ...secrets,
+    NODE_ENV: 'development',
+    PORT: '0',
+    HOST: '127.0.0.1',
+    REDIS_URL: redisUrl,
+    BASE_URL: baseUrl,
+    API_BASE_URL: baseUrl,
+    NODE_ID: 'ends',
+    JOURNAL_DIR: join(network.home, 'journal-ends'),
+    ALLOW_LOOPBACK_UPSTREAMS: '1',
+    DRAIN_MS: '1000',
+  })
+  return createDataPlane(config, { limits: LIMITS, log: createLogger('data-plane', 'silent') })
+}
+
+type Doors = ReturnType<typeof doorsOf>
+
+function doorsOf({ sandbox }: Network) {
+  let count = 0
+  async function post(path: string, key: string, body: object): Promise<unknown> {
+    count += 1
+    const answer = await fetch(path.startsWith('http') ? path : sandbox.api_base_url + path, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'idempotency-key': `ends-${count}`,
+      },
+      body: JSON.stringify(body),
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${text.slice(0, 300)}`)
+    return JSON.parse(text)
+  }
+  const operator = (name: string, input: object) => post(`${sandbox.trpc_url}/${name}`, sandbox.management_key, input)
+  const User = z.object({
+    result: z.object({ data: z.object({ wallet: z.string(), buyerKey: z.string(), sellerKey: z.string() }) }),
+  })
+  return {
+    post,
+    operator,
+    async user(label: string) {
+      count += 1
+      const wallet = `0x${(0xe0_0000 + count).toString(16).padStart(40, '0')}`
+      return User.parse(await operator('user.create', { wallet, label, keys: ['buyer', 'seller'] })).result.data
+    },
+  }
+}
+
+async function makeBuyer(doors: Doors, creditUsd: number, terms?: object): Promise<string> {
+  const { wallet, buyerKey } = await doors.user('buyer')
+  if (creditUsd > 0) {
+    await doors.operator('credit.grant', { wallet, amountUsd: creditUsd, ticket: `ends-${wallet}`, note: 'test' })
+  }
+  if (terms === undefined) return buyerKey
+  const created = await doors.post('/v1/buyer/keys', buyerKey, { label: 'with terms', ...terms })
+  return z.object({ key: z.string() }).parse(created).key
+}
+
+type SellPorts = {
+  readonly doors: Doors
+  readonly providers: readonly SampleProvider[]
+  readonly gone: SampleProvider | undefined
+  readonly url: string
+}
+
+/** A model that acts like this, one offer a provider. `capUsd` is the daily cap of each offer. */
+export type Listing = { readonly model: string; readonly acts: Acts; readonly capUsd?: number | undefined }
+
+async function sell(ports: SellPorts, { model, acts, capUsd }: Listing): Promise<void> {
+  const { doors, providers, gone } = ports
+  // A seller of its own each time: a key may write so often a minute, and flags count by seller.
+  const seller = await doors.user('seller')
+  for (const [index, act] of acts.entries()) {
+    const provider = act === 'gone' ? gone : providers[index]
+    await doors.post('/v1/seller/offers', seller.sellerKey, {
+      model,
+      api_key: `sk-${model}-${index}`,
+      seller_base_url: provider?.url,
+      discount: 50 - 10 * index,
+      ...(capUsd === undefined ? {} : { cap_daily_usd: capUsd }),
+    })
+    if (act === 'gone') await gone?.close()
+    else if (act !== 'well') await behave(provider, model, act)
+  }
+  await until(`${model} is on sale`, 20_000, async () => {
+    const answer = await fetch(`${ports.url}/api/markets/${model}`)
+    const offers = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
+    return offers.success && offers.data.offers.length === acts.length
+  })
+}
+
+async function behave(provider: SampleProvider | undefined, model: string, behaviour: string): Promise<void> {
+  const answer = await fetch(new URL('/__sandbox/behave', provider?.url), {
+    method: 'POST',
+    body: JSON.stringify({ model, behaviour }),
+  })
+  if (!answer.ok) throw new Error(`${behaviour} is no behaviour`)
+}
+
+function modelOf(body: unknown): string | undefined {
+  const read = z.object({ model: z.string() }).safeParse(body)
+  return read.success ? read.data.model : undefined
+}
+
+/** A token of input costs a micro-USD at the reference price, one of output ten. */
+function catalogItem(model: string): object {
+  return {
+    id: `ends/${model}`,
+    canonical: model,
+    aliases: [],
+    name: model,
+    created: 1_760_000_000,
+    description: '',
+    context_length: 128_000,
+    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
+    pricing: { prompt: '0.000001', completion: '0.00001' },
+    top_provider: { max_completion_tokens: 16_384 },
+    supported_parameters: ['max_tokens', 'stream'],
+    supported_features: ['streaming'],
+    endpoints: ['chat'],
+  }
+}

@@ -1,0 +1,166 @@
+import type { Acts } from './outcome-market.ts'
+
+/** A way for a call to end. */
+export type OutcomeRow = {
+  /** How the table names it. */
+  readonly end: string
+  readonly acts: Acts
+  readonly isStreamed?: boolean
+  /** Members of the request beside model and messages. */
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+  /** Who buys: a funded buyer unless said otherwise. */
+  readonly buyer?: 'nobody' | 'unknown key' | 'poor' | 'short of money' | 'capped' | 'capped by month' | 'slowed down'
+  /** Daily cap of the offers, USD. */
+  readonly offerCapUsd?: number
+  /** When the buyer goes away. */
+  readonly leaves?: 'before the provider answers' | 'after the first token'
+  /** Calls of the same kind just before it, of which nothing is said. */
+  readonly callsBefore?: number
+}
+
+export type OutcomeSection = { readonly title: string; readonly rows: readonly OutcomeRow[] }
+
+const streamed = (end: string, ...acts: string[]): OutcomeRow => ({ end, acts, isStreamed: true })
+const whole = (end: string, ...acts: string[]): OutcomeRow => ({ end, acts })
+const few = { body: { max_tokens: 3 } }
+
+/** Every end that one call can come to on a market that runs. */
+export const OUTCOMES: readonly OutcomeSection[] = [
+  {
+    title: 'Answers',
+    rows: [
+      whole('A whole answer', 'well'),
+      streamed('A streamed answer', 'well'),
+      { end: 'An answer cut at `max_tokens`', acts: ['well'], ...few },
+      { end: 'No `max_tokens`, and the balance covers a shorter answer only', acts: ['well'], buyer: 'short of money' },
+      whole('A whole answer without a token', 'empty'),
+      streamed('A streamed answer without a token', 'empty'),
+      whole('The first seller’s answer is empty, the next one’s is not', 'empty', 'well'),
+      {
+        end: 'A provider that never stops, streamed',
+        acts: ['endless'],
+        isStreamed: true,
+        body: { max_tokens: 20 },
+      },
+    ],
+  },
+  {
+    title: 'Refusals before money is held',
+    rows: [
+      { end: 'No credential', acts: ['well'], buyer: 'nobody' },
+      { end: 'An unknown key', acts: ['well'], buyer: 'unknown key' },
+      { end: 'The balance does not cover `max_tokens`', acts: ['well'], buyer: 'poor', body: { max_tokens: 1_000 } },
+      { end: 'The key’s daily cap does not cover the call', acts: ['well'], buyer: 'capped' },
+      { end: 'The key’s monthly cap does not cover the call', acts: ['well'], buyer: 'capped by month' },
+      { end: 'The key has made its calls of this minute', acts: ['well'], buyer: 'slowed down', callsBefore: 1 },
+      {
+        end: '`X-MKT-Max-Cost-Micro` covers not one token',
+        acts: ['well'],
+        headers: { 'x-mkt-max-cost-micro': '1' },
+      },
+      { end: 'No seller’s daily cap has room', acts: ['well'], offerCapUsd: 0.0001 },
+    ],
+  },
+  {
+    title: 'The buyer’s own ceiling',
+    rows: [
+      {
+        end: '`X-MKT-Max-Cost-Micro` shortens a whole answer',
+        acts: ['well'],
+        headers: { 'x-mkt-max-cost-micro': '120' },
+      },
+      {
+        end: '`X-MKT-Max-Cost-Micro` shortens a stream',
+        acts: ['well'],
+        isStreamed: true,
+        headers: { 'x-mkt-max-cost-micro': '120' },
+      },
+      {
+        end: '`X-MKT-Max-Cost-Micro` ends the stream of a provider that ignores its limit',
+        acts: ['endless'],
+        isStreamed: true,
+        headers: { 'x-mkt-max-cost-micro': '200' },
+      },
+    ],
+  },
+  {
+    title: 'Providers that fail before content',
+    rows: [
+      whole('Nobody listens at the provider, another seller answers', 'gone', 'well'),
+      streamed('The provider answers 500, another seller answers', 'server-error', 'well'),
+      whole('The provider answers 500', 'server-error'),
+      whole('The provider answers 429', 'rate-limited'),
+      whole('The provider answers 529', 'overloaded'),
+      whole('The provider refuses the seller’s key (401)', 'unauthorized'),
+      whole('The seller’s account at the provider is empty (402)', 'payment-required'),
+      whole('The provider does not know the model (404)', 'not-found'),
+      whole('The provider answers 400 about the request', 'bad-request'),
+      whole('Two providers answer 400 about the request', 'bad-request', 'bad-request'),
+      whole('The provider says that the context is too long', 'context-overflow'),
+      whole('An error inside a 200', 'error-in-200'),
+      streamed('An error inside a stream of 200', 'error-in-200'),
+      whole('A web page with 200', 'html-in-200'),
+      whole('A body that is cut', 'malformed-sse'),
+      streamed('Events that nobody can read, before content', 'malformed-sse'),
+      whole('A redirect', 'redirect'),
+      whole('A compressed bomb', 'gzip-bomb'),
+      whole('A connection that breaks in a whole answer', 'cut-mid-stream'),
+      streamed('A connection that breaks before content', 'cut-before-content'),
+      streamed('No head within the limit', 'hang'),
+      whole('No whole answer within the limit', 'hang'),
+    ],
+  },
+  {
+    title: 'Streams that break after content',
+    rows: [
+      streamed('The connection breaks', 'cut-mid-stream'),
+      streamed('The connection breaks although another seller waits', 'cut-mid-stream', 'well'),
+      streamed('Silence past the limit', 'silence'),
+      { end: 'The whole call takes too long', acts: ['drip'], isStreamed: true },
+    ],
+  },
+  {
+    title: 'Buyers who leave',
+    rows: [
+      {
+        end: 'Before the provider answers, streamed',
+        acts: ['slow-first-token'],
+        isStreamed: true,
+        leaves: 'before the provider answers',
+      },
+      { end: 'Before the provider answers, whole', acts: ['slow-first-token'], leaves: 'before the provider answers' },
+      {
+        end: 'After the first token, and the provider comes to its end soon',
+        acts: ['drip'],
+        isStreamed: true,
+        leaves: 'after the first token',
+        ...few,
+      },
+      {
+        end: 'After the first token, and the provider goes on for too long',
+        acts: ['drip'],
+        isStreamed: true,
+        leaves: 'after the first token',
+      },
+      {
+        end: 'After the first token, with too many left streams being read already',
+        acts: ['drip'],
+        isStreamed: true,
+        leaves: 'after the first token',
+        callsBefore: 1,
+      },
+    ],
+  },
+  {
+    title: 'Usage that is not what it should be',
+    rows: [
+      whole('No usage, whole', 'usage-missing'),
+      streamed('No usage, streamed', 'usage-missing'),
+      whole('A usage of zero for a real answer', 'usage-zero'),
+      whole('Negative, huge and textual figures', 'usage-absurd'),
+      { end: 'The third such answer of a seller', acts: ['usage-absurd'], callsBefore: 2 },
+      streamed('Figures in every chunk, rising and falling', 'usage-every-chunk'),
+    ],
+  },
+]

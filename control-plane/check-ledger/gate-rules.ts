@@ -100,6 +100,7 @@ function lostCaptures(evidence: Evidence): string[] {
     .map(({ rid, charge }) => `${rid}: ${charge} captured in a journal is nowhere else`)
   const other = evidence.journals
     .flatMap((folder) => folder.captures)
+    .filter(({ isPresumed }) => !isPresumed)
     .filter(({ rid, charge }) => (evidence.facts.settled.get(rid)?.charge ?? charge) !== charge)
     .map(({ rid, charge }) => `${rid}: captured ${charge}, settled ${evidence.facts.settled.get(rid)?.charge}`)
   return [...lost, ...other]

@@ -7,6 +7,8 @@ export type JournalCapture = {
   readonly rid: string
   readonly account: string
   readonly charge: bigint
+  /** Taken over from a progress record of a dead process: what the gate had captured before it stands instead. */
+  readonly isPresumed: boolean
   /** Unix milliseconds of the end of the call. */
   readonly endedAt: number
   /** SHA-256 of the event's bytes, in hex. */
@@ -37,24 +39,33 @@ const MAX_PAYLOAD_BYTES = 4_194_304
 export async function readJournals(directory: string | undefined): Promise<JournalFolder[]> {
   if (directory === undefined) return []
   const entries = await readdir(directory, { withFileTypes: true })
-  const folders = entries.filter((entry) => entry.isDirectory() && !entry.name.endsWith('.draft'))
-  return Promise.all(folders.map((entry) => readFolder(directory, entry.name)))
+  const names = entries.filter((entry) => entry.isDirectory() && !entry.name.endsWith('.draft'))
+  const folders = await Promise.all(names.map((entry) => readFolder(directory, entry.name)))
+  const progress = new Set(folders.flatMap((folder) => [...folder.progress]))
+  return folders.map((folder) => ({
+    ...folder,
+    captures: folder.captures.map((capture) => ({ ...capture, isPresumed: progress.has(capture.payloadHash) })),
+  }))
 }
 
-async function readFolder(directory: string, name: string): Promise<JournalFolder> {
+type ReadFolder = JournalFolder & { readonly progress: ReadonlySet<string> }
+
+async function readFolder(directory: string, name: string): Promise<ReadFolder> {
   const files = (await readdir(join(directory, name))).sort()
   const captures: JournalCapture[] = []
+  const progress = new Set<string>()
   let lastCapture = 0
   let cursor = 0
   for (const file of files.filter((entry) => entry.endsWith('.seg'))) {
     for (const { type, seq, payload } of recordsOf(await readFile(join(directory, name, file)))) {
       if (type === 'K') cursor = Math.max(cursor, Number.parseInt(payload, 10))
+      if (type === 'P') progress.add(hashOf(payload))
       if (type !== 'C') continue
       lastCapture = Math.max(lastCapture, seq)
       captures.push(readCapture(payload))
     }
   }
-  return { name, captures, lastCapture, cursor, isLive: await isOwned(join(directory, name)) }
+  return { name, captures, progress, lastCapture, cursor, isLive: await isOwned(join(directory, name)) }
 }
 
 /** True when the process named in the folder's lock runs here; taken-over folders belong to nobody. */
@@ -99,8 +110,13 @@ function readCapture(payload: string): JournalCapture {
     account: String(field('account')),
     charge: BigInt(String(field('chargeMicro') ?? 0)),
     endedAt: Number(field('endedAt')),
-    payloadHash: createHash('sha256').update(payload).digest('hex'),
+    isPresumed: false,
+    payloadHash: hashOf(payload),
   }
+}
+
+function hashOf(payload: string): string {
+  return createHash('sha256').update(payload).digest('hex')
 }
 
 const TABLE = Uint32Array.from({ length: 256 }, (_, index) => {

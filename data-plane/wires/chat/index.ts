@@ -26,7 +26,7 @@ export const chat: AnyWire = defineWire<ChatRequest>({
     bounds: {
       inputTokens: request.textBytes + TOKENS_A_MESSAGE * request.messageCount,
       inputImages: request.content.images,
-      inputBytes: request.textBytes,
+      inputBytes: request.content.spokenChars,
       maxOutputTokens: request.maxTokens,
       choices: request.choices,
     },

@@ -9,8 +9,8 @@ const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'ass
 
 const IMAGE_PARTS: ReadonlySet<string> = new Set(['image_url', 'input_image', 'image', 'image_file'])
 
-/** What a conversation holds beside text. */
-export type Content = { images: number; inlinedChars: number }
+/** What a conversation holds: images, characters of inlined data, and characters that somebody said. */
+export type Content = { images: number; inlinedChars: number; spokenChars: number }
 
 /**
  * Checks the messages of a chat request and counts what is not text: images, and the characters of inlined data, which
@@ -19,7 +19,7 @@ export type Content = { images: number; inlinedChars: number }
 export function checkMessages(messages: unknown): Content {
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages is a list of at least one message.')
   if (messages.length > MAX_MESSAGES) throw invalid(`messages holds at most ${MAX_MESSAGES}.`)
-  const content: Content = { images: 0, inlinedChars: 0 }
+  const content: Content = { images: 0, inlinedChars: 0, spokenChars: 0 }
   for (let index = 0; index < messages.length; index++) checkMessage(messages[index], index, content)
   return content
 }
@@ -31,18 +31,19 @@ function checkMessage(message: unknown, index: number, content: Content): void {
   const body = message['content']
   // An assistant's turn may consist of calls alone.
   const mayBeEmpty = role === 'assistant' && (body === null || body === undefined)
-  if (typeof body === 'string') checkText(body, index)
+  if (typeof body === 'string') checkText(body, index, content)
   else if (Array.isArray(body)) checkParts(body, index, content)
   else if (!mayBeEmpty) throw invalid('content is a text or a list of parts.', `messages[${index}].content`)
 }
 
-function checkText(text: string, index: number): void {
+function checkText(text: string, index: number, content: Content): void {
   if (text.length > MAX_TEXT_CHARS) {
     throw new AppError('request_too_large', {
       message: `A text of a message has at most ${MAX_TEXT_CHARS} characters.`,
       param: `messages[${index}].content`,
     })
   }
+  content.spokenChars += text.length
 }
 
 function checkParts(parts: readonly unknown[], index: number, content: Content): void {
@@ -53,7 +54,7 @@ function checkParts(parts: readonly unknown[], index: number, content: Content):
     const text = part['text']
     if (part['type'] === 'text') {
       if (typeof text !== 'string') throw invalid('A text part has a text.', param)
-      checkText(text, index)
+      checkText(text, index, content)
     } else if (IMAGE_PARTS.has(part['type'])) {
       content.images++
       content.inlinedChars += checkImage(part, param)

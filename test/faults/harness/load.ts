@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CallSeen, CallShape } from './client.ts'
 import { createClient } from './client.ts'
+import type { Buyer } from './market.ts'
 import type { World } from './world.ts'
 import { PLAIN, SLOW } from './world.ts'
 
@@ -18,6 +19,7 @@ export type LoadOptions = {
   /** Clients that each make one call after the other. */
   readonly clients?: number
   readonly nodes?: readonly number[]
+  readonly buyers?: readonly Buyer[]
   /** Ends by itself after so many calls. */
   readonly calls?: number
   /** Pause of each client after each call. */
@@ -38,7 +40,14 @@ let loads = 0
 
 /** Clients that call without end, spread over buyers and data planes. */
 export function startLoad(world: World, options: LoadOptions = {}): Load {
-  const { shapes = [WHOLE, STREAM], clients = 8, nodes = [0, 1], calls = MAX_CALLS, pauseMs = 0 } = options
+  const {
+    shapes = [WHOLE, STREAM],
+    clients = 8,
+    nodes = [0, 1],
+    buyers = world.buyers,
+    calls = MAX_CALLS,
+    pauseMs = 0,
+  } = options
   const client = createClient(world.origin, `load ${loads++}`)
   const seen: CallSeen[] = []
   let begun = 0
@@ -48,7 +57,7 @@ export function startLoad(world: World, options: LoadOptions = {}): Load {
     while (!isStopped && begun < calls) {
       const at = begun++
       const shape = shapes[at % shapes.length] ?? WHOLE
-      const buyer = world.buyers[own % world.buyers.length]
+      const buyer = buyers[own % buyers.length]
       const node = nodes[at % nodes.length] ?? 0
       if (buyer === undefined) return
       const result = await client.call(node, buyer, shape)

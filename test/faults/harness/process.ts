@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { REPOSITORY } from '#dev/network/programs.ts'
@@ -40,6 +41,8 @@ export type Program = {
   readonly logFile: string
   pid(): number
   isRunning(): boolean
+  /** Resident memory; 0 for one that does not run. */
+  memoryBytes(): number
   /** Starts it, and waits until it is ready; answers the milliseconds that took. */
   start(changes?: StartChanges): Promise<number>
   untilReady(limitMs?: number): Promise<void>
@@ -68,6 +71,10 @@ export function createProgram(options: ProcessOptions, exits: Exit[]): Program {
     logFile: options.logFile,
     pid: () => pid,
     isRunning: () => isRunning,
+    memoryBytes() {
+      const text = isRunning ? readFileSync(`/proc/${pid}/status`, 'utf8') : ''
+      return Number(/VmRSS:\s+(\d+) kB/.exec(text)?.[1] ?? 0) * 1_024
+    },
     async start(changes = {}) {
       const began = performance.now()
       const given = changes.args ?? options.args

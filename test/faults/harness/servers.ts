@@ -1,7 +1,11 @@
+import { readdirSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import type { Service } from '#dev/services/postgres.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
+import { startRelay } from '#test/support/relay.ts'
+import { until } from '#test/support/until.ts'
 
 /** A server with data of its own that keeps its port through every end. */
 export type Server = {
@@ -71,4 +75,46 @@ export function startPostgresServer(folder: string): Promise<Server> {
       ...(port === undefined ? {} : { port }),
     }),
   )
+}
+
+/** Cuts the end off the log of a Redis that does not run, as a machine that died would; answers the bytes lost. */
+export function cutLog(folder: string, bytes: number): number {
+  const logs = join(folder, 'redis', 'appendonlydir')
+  const [newest] = readdirSync(logs)
+    .filter((name) => name.endsWith('.incr.aof'))
+    .sort()
+    .reverse()
+  if (newest === undefined) throw new Error('Redis keeps no log')
+  const path = join(logs, newest)
+  const { size } = statSync(path)
+  const lost = Math.min(bytes, size)
+  truncateSync(path, size - lost)
+  return lost
+}
+
+/** A copy of a Redis that hears of everything so much later. */
+export type Replica = { readonly server: Server; promote(): Promise<void>; close(): Promise<void> }
+
+const SYNC_LIMIT_MS = 15_000
+
+export async function startReplica(folder: string, primary: string, lagMs: number): Promise<Replica> {
+  const [server, wire] = await Promise.all([startRedisServer(folder, 'replica', 'everysec'), startRelay(primary)])
+  const client = new Redis(server.url())
+  await client.replicaof('127.0.0.1', wire.port)
+  await until('the replica is in step', SYNC_LIMIT_MS, async () =>
+    (await client.info('replication')).includes('master_link_status:up'),
+  )
+  wire.fault({ delayMs: lagMs })
+  return {
+    server,
+    async promote() {
+      // What was on the wire when the primary died is lost with it.
+      wire.cut()
+      await client.replicaof('NO', 'ONE')
+    },
+    async close() {
+      client.disconnect()
+      await wire.close()
+    },
+  }
 }

@@ -62,7 +62,8 @@ async function countCharges({ sql }: World): Promise<number> {
  * Lets the time pass that a hold outlives its owner by: ten and a half minutes, which no row can wait for. Called at
  * rest, when every open hold is an orphan.
  */
-export async function letDeadlinesPass({ money }: World): Promise<number> {
+export async function letDeadlinesPass(world: World): Promise<number> {
+  const money = world.money()
   const epoch = parseMoneyEpoch(await money.get(moneyKeys.epoch))?.epoch ?? 0
   const expiring = moneyKeys.expiring(BUCKET, epoch)
   const orphans = await money.zrange(expiring, 0, -1)
@@ -95,7 +96,7 @@ function runCheck(world: World): Promise<{ code: number | null; text: string }> 
     env: {
       PATH: process.env['PATH'],
       DATABASE_URL: world.postgres.url(),
-      REDIS_URL: world.redis.url(),
+      REDIS_URL: world.redis().url(),
       JOURNAL_DIR: world.journalDir,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

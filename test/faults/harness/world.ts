@@ -48,7 +48,8 @@ export type PlaneControl = {
 export type World = {
   readonly folder: string
   readonly postgres: Server
-  readonly redis: Server
+  /** The money Redis of the moment. */
+  redis(): Server
   readonly cache: Server
   readonly dataPlanes: readonly [Program, Program]
   readonly control: Program
@@ -60,7 +61,7 @@ export type World = {
   readonly secrets: WorldSecrets
   readonly exits: Exit[]
   /** Asks the servers directly, past every relay. */
-  readonly money: Redis
+  money(): Redis
   readonly sql: pg.Pool
   readonly journalDir: string
   readonly binaries: Binaries
@@ -71,6 +72,8 @@ export type World = {
   providerOrigin(index: number): string
   /** Waits until both data planes admit paid calls. */
   untilPaid(limitMs?: number): Promise<void>
+  /** Makes another server the money Redis, for everybody. */
+  promote(server: Server): void
   /** Every wire sound, every process and server running. */
   heal(): Promise<void>
   remove(): Promise<void>
@@ -79,6 +82,7 @@ export type World = {
 }
 
 const RELAYS = ['redis0', 'redis1', 'redisControl', 'redisWorker', 'postgres', 'sellerA', 'sellerB'] as const
+const MONEY_RELAYS = ['redis0', 'redis1', 'redisControl', 'redisWorker'] as const
 export type RelayName = (typeof RELAYS)[number]
 
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
@@ -109,13 +113,14 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       `http://127.0.0.1:${ports + 10 + index}/__sandbox/count`,
     ),
   )
-  const [postgres, redis, cache] = await Promise.all([
+  const [postgres, firstRedis, cache] = await Promise.all([
     startPostgresServer(folder),
     startRedisServer(folder, 'redis', options.aof ?? 'always'),
     startRedisServer(folder, 'cache', 'off'),
     ...providers.map((provider) => provider.start()),
   ])
   secrets.all.set('the password of Postgres', new URL(postgres.url()).password)
+  let redis = firstRedis
   const relays = await startRelays({ postgres, redis, ports })
   const through = (relay: Relay, url: string) => {
     const relayed = new URL(url)
@@ -180,14 +185,13 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const processes = [...dataPlanes, control, ...workers]
   const starting = Promise.all([control, ...workers].map((each) => each.start()))
   const waitingPlanes = Promise.all(dataPlanes.map((each) => each.start({ isHasty: true })))
-  const money = new Redis(redis.url(), { maxRetriesPerRequest: null, retryStrategy: () => 20 })
-  money.on('error', () => undefined)
+  let money = connectMoney(redis.url())
   const sql = new pg.Pool({ connectionString: postgres.url(), max: 3 })
   sql.on('error', () => undefined)
   await starting
   await until('the gate is open', GATE_OPEN_MS, async () => (await money.get('m:epoch'))?.endsWith(':open') ?? false)
   const market = await openMarket({
-    environment: direct,
+    environment: { ...direct, REDIS_URL: relays.redisControl.url },
     sellers: { a: `${relays.sellerA.url}/v1`, b: `${relays.sellerB.url}/v1` },
     secrets: secrets.all,
   })
@@ -213,7 +217,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   return {
     folder,
     postgres,
-    redis,
+    redis: () => redis,
     cache,
     dataPlanes,
     control,
@@ -224,7 +228,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     buyers,
     secrets,
     exits,
-    money,
+    money: () => money,
     sql,
     journalDir,
     binaries: bin,
@@ -232,6 +236,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     origin: (index) => `http://127.0.0.1:${ports + index}`,
     providerOrigin: (index) => `http://127.0.0.1:${ports + 10 + index}`,
     untilPaid,
+    promote(server) {
+      redis = server
+      money.disconnect()
+      money = connectMoney(server.url())
+      for (const name of MONEY_RELAYS) relays[name].retarget(server.url())
+    },
     async heal() {
       for (const relay of Object.values(relays)) relay.pass()
       for (const server of [postgres, redis, cache]) if (!server.isRunning()) await server.start()
@@ -257,6 +267,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     await Promise.all([postgres.kill(), redis.kill(), cache.kill()])
     await Promise.all(Object.values(relays).map((relay) => relay.close()))
   }
+}
+
+function connectMoney(url: string): Redis {
+  const redis = new Redis(url, { maxRetriesPerRequest: null, retryStrategy: () => 20 })
+  redis.on('error', () => undefined)
+  return redis
 }
 
 type Targets = { readonly postgres: Server; readonly redis: Server; readonly ports: number }

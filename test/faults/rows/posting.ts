@@ -28,14 +28,16 @@ async function crashWorker(stage: Stage, points: readonly CrashPoint[]): Promise
   const { world } = stage
   const [worker] = world.workers
   if (worker === undefined) return
-  const load = stage.load({ clients: 8, pauseMs: 5 })
+  const load = stage.load({ clients: 4, pauseMs: 20 })
   await load.untilServed(50)
   await worker.kill()
   for (const point of points) {
     const passage = /mid/.test(point) ? 1 : 3
     await worker.start({ environment: { CRASH_AT: `${point}#${passage}` }, mustEnd: true, isHasty: true })
+    // The dead one's leases would run out by themselves, in up to a minute.
+    await world.sql.query('delete from worker_lease')
     // Nothing rebuilds by itself while all is well.
-    if (point === 'seed_mid') await world.money.flushall()
+    if (point === 'seed_mid') await world.money().flushall()
     const code = await endOf(worker)
     stage.require(wasKilled(code), `${point}#${passage}: ended with ${code}`)
     if (code === -1) await worker.kill()
@@ -48,14 +50,15 @@ async function crashWorker(stage: Stage, points: readonly CrashPoint[]): Promise
 }
 
 async function requireNoFailedJobs({ world, require }: Stage): Promise<void> {
-  const failed = await world.money.zcard('bull:usage:failed')
+  const failed = await world.money().zcard('bull:usage:failed')
   require(failed === 0, `${failed} jobs failed for good`)
   const { rows } = await world.sql.query<{ count: string }>('select count(*) from usage_poison')
   require(rows[0]?.count === '0', `${rows[0]?.count} events were set aside`)
 }
 
 /** Captures that are not posted. */
-export async function countUnposted({ money }: World): Promise<number> {
+export async function countUnposted(world: World): Promise<number> {
+  const money = world.money()
   const epoch = parseMoneyEpoch(await money.get(moneyKeys.epoch))?.epoch ?? 0
   return money.zcard(moneyKeys.unposted('m00', epoch))
 }

@@ -2,8 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { until } from '#test/support/until.ts'
 import { outageMs, refusedMs } from '../harness/load.ts'
 import type { Row, Stage } from '../harness/row.ts'
+import { cutLog, startReplica } from '../harness/servers.ts'
 
 const TARGET_MS = 3_000
+const LOST_LOG_BYTES = 60_000
+const LAG_MS = 2_000
 const DEAD_NODE_TARGET_MS = 10_000
 
 /** Kills Redis at a moment of its own choosing, starts it again, and measures until paid calls succeed. */
@@ -15,8 +18,8 @@ async function killAndRestart(stage: Stage, kills: number): Promise<void> {
     await load.untilServed(60)
     await pause(Math.random() * 200)
     const killedAt = performance.now()
-    await world.redis.kill()
-    await world.redis.start()
+    await world.redis().kill()
+    await world.redis().start()
     const upAt = performance.now()
     await load.untilServed(60)
     longest = Math.max(longest, outageMs(load.seen, upAt) ?? Number.POSITIVE_INFINITY)
@@ -41,6 +44,42 @@ export const REDIS_ROWS: readonly Row[] = [
     run: (stage) => killAndRestart(stage, 4),
   },
   {
+    number: 'F09c',
+    title: 'money Redis restarted without the end of its log',
+    world: { aof: 'everysec' },
+    async run(stage) {
+      const { world } = stage
+      const load = stage.load({ clients: 16 })
+      await load.untilServed(300)
+      await world.redis().kill()
+      stage.figure('bytes lost', cutLog(world.folder, LOST_LOG_BYTES))
+      await world.redis().start()
+      const upAt = performance.now()
+      await load.untilServed(100)
+      stage.figure('from server up to served (ms)', outageMs(load.seen, upAt) ?? -1)
+    },
+  },
+  {
+    number: 'F13',
+    title: 'failover to a replica that lags two seconds',
+    world: { aof: 'everysec' },
+    async run(stage) {
+      const { world } = stage
+      const replica = await startReplica(world.folder, world.redis().url(), LAG_MS)
+      const load = stage.load({ clients: 16 })
+      await load.untilServed(1_500)
+      const at = performance.now()
+      await world.redis().kill()
+      await replica.promote()
+      world.promote(replica.server)
+      await load.untilServed(100)
+      const outage = outageMs(load.seen, at) ?? Number.POSITIVE_INFINITY
+      stage.figure('outage (ms)', outage)
+      stage.require(outage <= TARGET_MS, `served ${Math.round(outage)} ms after the failover`)
+      await replica.close()
+    },
+  },
+  {
     number: 'F11',
     title: 'money Redis emptied under load',
     isQuick: true,
@@ -49,9 +88,9 @@ export const REDIS_ROWS: readonly Row[] = [
       const load = stage.load({ clients: 16 })
       await load.untilServed(100)
       const at = performance.now()
-      await world.money.flushall()
+      await world.money().flushall()
       await until('the gate is rebuilt', DEAD_NODE_TARGET_MS, async () => {
-        const text = await world.money.get('m:epoch')
+        const text = await world.money().get('m:epoch')
         return text?.endsWith(':open') ?? false
       })
       await load.untilServed(100)

@@ -1,0 +1,135 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import type { CallSeen } from '../harness/client.ts'
+import { createClient } from '../harness/client.ts'
+import { countServed, lasting, STREAM, WHOLE } from '../harness/load.ts'
+import type { Row, Stage } from '../harness/row.ts'
+import type { World } from '../harness/world.ts'
+
+const REFUSED_WITHIN_MS = 300
+const OPEN_STREAMS = 20
+const READS = ['/v1/models', '/v1/providers', '/api/markets', '/v1/prices', '/health/ready']
+/** Longest that a look at a free path may take while money is stuck. */
+const FREE_LOOP_MS = 500
+
+/** Redis is away: what runs ends, what is new is refused at once, what is free is served. */
+async function loseRedis(stage: Stage, downMs: number): Promise<void> {
+  const { world } = stage
+  const client = createClient(world.origin, 'away')
+  const running = world.buyers.flatMap((buyer) =>
+    Array.from({ length: OPEN_STREAMS / world.buyers.length }, (_, index) => client.call(index % 2, buyer, lasting(5))),
+  )
+  await pause(1_500)
+  await world.redis().kill()
+  const load = stage.load({ clients: 4, pauseMs: 50 })
+  const wrong = new Set<string>()
+  const until = performance.now() + downMs
+  while (performance.now() < until) {
+    for (const path of READS) {
+      const answer = await fetch(world.origin(0) + path)
+      await answer.arrayBuffer()
+      if (answer.status !== 200) wrong.add(`${path} answers ${answer.status}`)
+    }
+    await pause(100)
+  }
+  const streams = await Promise.all(running)
+  client.close()
+  stage.saw(...streams)
+  stage.require(
+    countServed(streams) === streams.length,
+    `${countServed(streams)} of ${streams.length} streams ended whole`,
+  )
+  requireRefusals(stage, await load.stop())
+  stage.require(wrong.size === 0, [...wrong].join(', '))
+}
+
+function requireRefusals(stage: Stage, seen: readonly CallSeen[]): void {
+  const others = seen.filter(({ status, retryAfter }) => status !== 503 || retryAfter === undefined)
+  stage.require(others.length === 0, `${others.length} new calls saw ${others[0]?.status}, not 503 with Retry-After`)
+  const took = seen.map(({ sentAt, endedAt }) => endedAt - sentAt).sort((left, right) => left - right)
+  const p99 = took[Math.floor(took.length * 0.99)] ?? 0
+  stage.figure('refused', seen.length)
+  stage.figure('refused within, p99 (ms)', p99)
+  stage.require(stage.isQuick || p99 <= REFUSED_WITHIN_MS, `refusals took ${Math.round(p99)} ms`)
+}
+
+/** Redis answers late, then not at all for a while, again and again: nothing piles up and the loop stays free. */
+async function slowRedis(stage: Stage): Promise<void> {
+  const { world } = stage
+  const load = stage.load({ clients: 64 })
+  const memory = memoryOf(world)
+  await load.untilServed(100)
+  for (const name of ['redis0', 'redis1'] as const) world.relays[name].fault({ delayMs: 100 })
+  const slowAt = performance.now()
+  await pause(6_000)
+  const slow = load.seen.filter((call) => call.sentAt > slowAt)
+  stage.figure('served a second at 200 ms a command', countServed(slow) / 6)
+  stage.require(
+    countServed(slow) > slow.length * 0.95,
+    `${slow.length - countServed(slow)} of ${slow.length} calls failed`,
+  )
+  for (const name of ['redis0', 'redis1'] as const) world.relays[name].pass()
+  let slowest = 0
+  for (let round = 0; round < 3; round++) {
+    void world
+      .money()
+      .call('CLIENT', 'PAUSE', '2000', 'ALL')
+      .catch(() => undefined)
+    const end = performance.now() + 2_500
+    while (performance.now() < end) {
+      const began = performance.now()
+      await (await fetch(`${world.origin(round % 2)}/v1/models`)).arrayBuffer()
+      slowest = Math.max(slowest, performance.now() - began)
+      await pause(20)
+    }
+  }
+  await load.untilServed(100)
+  const grown = memoryOf(world) - memory
+  stage.figure('slowest free answer meanwhile (ms)', slowest)
+  stage.figure('grown by (MB)', grown / 1_048_576)
+  stage.require(stage.isQuick || slowest < FREE_LOOP_MS, `a free answer took ${Math.round(slowest)} ms`)
+}
+
+function memoryOf(world: World): number {
+  return world.dataPlanes.reduce((sum, program) => sum + program.memoryBytes(), 0)
+}
+
+/** The server did what it was asked and nobody was told: what is sent again must not count twice. */
+async function loseReplies(stage: Stage, times: number): Promise<void> {
+  const { world } = stage
+  const load = stage.load({ clients: 8, shapes: [WHOLE, STREAM] })
+  await load.untilServed(50)
+  const before = Object.values(world.relays).reduce((sum, relay) => sum + relay.cuts(), 0)
+  for (let time = 0; time < times; time++) {
+    const epoch = parseMoneyEpoch(await world.money().get('m:epoch'))?.epoch ?? 0
+    const scripts = moneyScripts(epoch)
+    world.relays.redis0.cutReplyTo(scripts.reserve.sha)
+    await load.untilServed(30)
+    world.relays.redis1.cutReplyTo(scripts.settle.sha)
+    await load.untilServed(30)
+    world.relays.redisWorker.cutReplyTo(scripts.ack.sha)
+    await load.untilServed(30)
+  }
+  const cuts = Object.values(world.relays).reduce((sum, relay) => sum + relay.cuts(), 0) - before
+  stage.figure('replies lost', cuts)
+  stage.require(cuts === 3 * times, `${cuts} of ${3 * times} replies were lost`)
+}
+
+export const REDIS_WIRE_ROWS: readonly Row[] = [
+  {
+    number: 'F14',
+    title: 'money Redis away while streams run',
+    run: (stage) => loseRedis(stage, 45_000),
+  },
+  {
+    number: 'F15',
+    title: 'money Redis slow by 200 ms a command, then stopped for 2 s three times',
+    run: slowRedis,
+  },
+  {
+    number: 'F17',
+    title: 'replies of reserve, capture and ack lost',
+    isQuick: true,
+    run: (stage) => loseReplies(stage, stage.isQuick ? 2 : 15),
+  },
+]

@@ -1,12 +1,14 @@
 import { z } from 'zod'
+import { DAY, HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { CrashAt } from '#shared/crash-point.ts'
 import type { Environment } from '#shared/environment.ts'
-import { flag, readEnvironment, secretOf, sharedVariables, wholeNumber } from '#shared/environment.ts'
+import { flag, optionalText, readEnvironment, secretOf, sharedVariables, wholeNumber } from '#shared/environment.ts'
 import type { LogLevel } from '#shared/logger.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { keptBps } from '#shared/money.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
+import type { MoneyTimes } from './workers/worker.ts'
 
 /** Everything the control plane is told from outside. */
 export type Config = {
@@ -32,6 +34,9 @@ export type Config = {
   /** True lets GraphQL be asked for its schema. */
   readonly allowsIntrospection: boolean
   readonly logLevel: LogLevel
+  readonly money: MoneyTimes
+  /** Journals of data planes that this process can read, for the checker; undefined where it can read none. */
+  readonly journalDir: string | undefined
   /** Where a fault run wants this process to die. */
   readonly crashAt: CrashAt | undefined
 }
@@ -45,6 +50,12 @@ const Variables = z.object({
   SESSION_SECRET: secretOf('SESSION_SECRET'),
   PLATFORM_FEE_BPS: wholeNumber(500, 0, 10_000).transform(keptBps),
   ALLOW_INTROSPECTION: flag,
+  SWEEP_EVERY_MS: wholeNumber(3 * SECOND, 100, 30 * SECOND),
+  UNPOSTED_AFTER_MS: wholeNumber(MINUTE, SECOND, HOUR),
+  UNPOSTED_WHEN_QUIET_MS: wholeNumber(3 * SECOND, 100, HOUR),
+  CHECK_EVERY_MS: wholeNumber(HOUR, SECOND, DAY),
+  RETENTION_MONTHS: wholeNumber(24, 0, 1_200),
+  JOURNAL_DIR: optionalText,
 })
 
 /** Reads the environment. Throws an Error as {@link readEnvironment} says. */
@@ -68,6 +79,14 @@ export function readConfig(environment: Environment = process.env): Config {
     sessionSecret: found.SESSION_SECRET,
     platformFeeBps: found.PLATFORM_FEE_BPS,
     allowsLoopbackUpstreams: found.ALLOW_LOOPBACK_UPSTREAMS,
+    money: {
+      sweepEveryMs: found.SWEEP_EVERY_MS,
+      unpostedAfterMs: found.UNPOSTED_AFTER_MS,
+      unpostedWhenQuietMs: found.UNPOSTED_WHEN_QUIET_MS,
+      checkEveryMs: found.CHECK_EVERY_MS,
+      retentionMonths: found.RETENTION_MONTHS,
+    },
+    journalDir: found.JOURNAL_DIR,
     allowsIntrospection: isProduction ? found.ALLOW_INTROSPECTION : true,
     logLevel: found.LOG_LEVEL,
     crashAt: found.CRASH_AT,

@@ -18,7 +18,9 @@ import { claimIdempotencyKey, deleteIdempotencyKey, finishIdempotencyKey } from 
 import type { DebitGate } from './ports/debit-gate.ts'
 import type { Gate } from './ports/gate.ts'
 import type { Limiter, LimitState } from './ports/limiter.ts'
+import type { MoneyCheck } from './ports/money-check.ts'
 import type { MoneyLedger } from './ports/money-ledger.ts'
+import type { MoneyMetrics } from './ports/money-metrics.ts'
 import type { OfferState } from './ports/offer-state.ts'
 import type { Probe } from './ports/probe.ts'
 import type { Publisher } from './ports/publisher.ts'
@@ -51,6 +53,8 @@ export type Ctx = {
   readonly ids: Ids
   readonly gate: Gate
   readonly debits: DebitGate
+  readonly checkMoney: MoneyCheck
+  readonly metrics: MoneyMetrics
   readonly publisher: Publisher
   readonly probe: Probe
   readonly limiter: Limiter

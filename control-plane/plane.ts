@@ -1,21 +1,26 @@
 import { hostname } from 'node:os'
 import { Redis } from 'ioredis'
 import { sql } from 'kysely'
+import type { Registry } from 'prom-client'
 import type { Time } from '#shared/clock.ts'
 import { SECOND, systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
+import { checkMoney } from './check-ledger/check.ts'
 import type { Config } from './config.ts'
 import { createDatabase } from './db/database.ts'
 import { createMoneyLedger } from './db/money-ledger.ts'
+import { createMoneyMetrics } from './metrics.ts'
 import type { Ctx, RateLimits, Settings } from './operation.ts'
 import { createProviderProbe } from './ports/provider-probe.ts'
 import { createRedisDebitGate } from './ports/redis-debit-gate.ts'
 import { createRedisGate } from './ports/redis-gate.ts'
+import { createRedisGateAudit } from './ports/redis-gate-audit.ts'
 import { openRedisGateKeeper } from './ports/redis-gate-keeper.ts'
 import { createRedisLimiter } from './ports/redis-limiter.ts'
 import { createRedisOfferState } from './ports/redis-offer-state.ts'
 import { createRedisPublisher } from './ports/redis-publisher.ts'
+import { createRedisUsageQueue } from './ports/redis-usage-queue.ts'
 import { sweepHolds } from './services/sweep.ts'
 import { startWorkers } from './workers/index.ts'
 import { startRebuildGate } from './workers/rebuild-gate.ts'
@@ -42,6 +47,8 @@ export type Readiness = { readonly isReady: boolean; readonly parts: Readonly<Re
 /** One process of the control plane with its parts. */
 export type ControlPlane = WorkerPlane & {
   readonly config: Config
+  /** Figures that belong to the process rather than to one of its servers. */
+  readonly registry: Registry
   /** Whether the process can serve, part by part. */
   readiness(): Promise<Readiness>
   /** Waits until Redis answers, at most so long; without it the plane starts as well. */
@@ -65,6 +72,8 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
   const money = connect(config.redisUrl.reveal(), log)
   const cache = connect(config.redisCacheUrl.reveal(), log)
   const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams })
+  const { registry, metrics } = createMoneyMetrics()
+  const where = { databaseUrl: config.databaseUrl.reveal(), redisUrl: config.redisUrl.reveal() }
   const ctx: Ctx = {
     db,
     ledger: createMoneyLedger(db),
@@ -73,6 +82,9 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     ids: overrides.ids ?? createIds(clock),
     gate: overrides.gate ?? createRedisGate({ redis: money, buckets: config.moneyBuckets }),
     debits: overrides.debits ?? createRedisDebitGate({ redis: money, buckets: config.moneyBuckets }),
+    checkMoney:
+      overrides.checkMoney ?? (() => checkMoney({ ...where, journalDir: config.journalDir }, { isQuiesced: false })),
+    metrics: overrides.metrics ?? metrics,
     publisher: overrides.publisher ?? createRedisPublisher(cache),
     probe: overrides.probe ?? provider.probe,
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
@@ -83,6 +95,11 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
   const plane: WorkerPlane = {
     ...ctx,
     redisUrl: config.redisUrl,
+    usageQueue: createRedisUsageQueue(money),
+    gateAudit: createRedisGateAudit({ redis: money, buckets: config.moneyBuckets }),
+    // No provider of long jobs has a dialect here yet: what it does not say costs the buyer nothing.
+    askProvider: async () => 'unknown',
+    moneyTimes: config.money,
     workerId: `${hostname()}-${process.pid}-${ctx.ids.ulid()}`,
   }
   const isConnected = () => money.status === 'ready' && cache.status === 'ready'
@@ -90,6 +107,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
   return {
     ...plane,
     config,
+    registry,
     async readiness() {
       const database = await sql`select 1`.execute(db).then(
         () => true,

@@ -43,7 +43,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     throw new AppError('method_not_allowed')
   })
   mountHealth(server, plane)
-  mountMetrics(server)
+  mountMetrics(server, plane)
   mountRest(server, plane)
   mountGraphQL(server, plane, plane.config)
   await mountTrpc(server, plane)
@@ -54,7 +54,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
 export function createHealthServer(plane: ControlPlane): FastifyInstance {
   const server = fastify({ forceCloseConnections: 'idle', exposeHeadRoutes: false })
   mountHealth(server, plane)
-  mountMetrics(server)
+  mountMetrics(server, plane)
   return server
 }
 
@@ -96,7 +96,7 @@ function mountHealth(server: FastifyInstance, plane: ControlPlane): void {
   })
 }
 
-function mountMetrics(server: FastifyInstance): void {
+function mountMetrics(server: FastifyInstance, plane: ControlPlane): void {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   const labelNames = ['method', 'route', 'status'] as const
@@ -121,6 +121,6 @@ function mountMetrics(server: FastifyInstance): void {
   })
   server.get('/metrics', async (_request, reply) => {
     reply.header('content-type', registry.contentType)
-    return registry.metrics()
+    return Registry.merge([registry, plane.registry]).metrics()
   })
 }

@@ -64,20 +64,26 @@ function wrongCounters(gate: GateState): string[] {
 
 const STATES = new Set(['open', 'captured', 'posted', 'released', 'expired'])
 
+/** What the ledger took for a request id when its hold was captured: of a job that was its whole quote. */
+function bookedFor(facts: LedgerFacts, rid: string): { readonly charge: bigint } | undefined {
+  return facts.jobs.get(rid) ?? facts.settled.get(rid)
+}
+
 function wrongStates({ gate, facts }: Evidence): string[] {
   const wrong: string[] = []
   const open = new Set<string>()
   const captured = new Set<string>()
   for (const hold of gate.holds) {
     const { rid, state } = hold
-    const row = facts.settled.get(rid)
+    const row = bookedFor(facts, rid)
     if (!STATES.has(state)) wrong.push(`${rid} is in no known state (${state})`)
     if (state === 'open') open.add(rid)
     if (state === 'captured') captured.add(rid)
     if (state === 'open' && !gate.expiring.has(rid)) wrong.push(`${rid} is open and has no deadline`)
     if (state === 'captured' && !gate.waiting.has(rid)) wrong.push(`${rid} is captured and waits nowhere`)
     if (state === 'captured' && !hold.hasEvent) wrong.push(`${rid} is captured without its event`)
-    if (state === 'posted' && row === undefined) wrong.push(`${rid} is posted in the gate only`)
+    if (state === 'posted' && row === undefined && !facts.discarded.has(rid))
+      wrong.push(`${rid} is posted in the gate only`)
     if ((state === 'released' || state === 'expired') && row !== undefined && row.charge > 0n) {
       wrong.push(`${rid} is ${state} in the gate and charged ${row.charge} in the ledger`)
     }
@@ -91,24 +97,26 @@ function wrongStates({ gate, facts }: Evidence): string[] {
 function journalOnly({ journals, gate, facts }: Evidence): JournalCapture[] {
   const inGate = new Set(gate.holds.filter((hold) => hold.state === 'captured').map((hold) => hold.rid))
   const all = new Map(journals.flatMap((folder) => folder.captures).map((capture) => [capture.rid, capture]))
-  return [...all.values()].filter(({ rid }) => !facts.settled.has(rid) && !inGate.has(rid))
+  return [...all.values()].filter(
+    ({ rid }) => bookedFor(facts, rid) === undefined && !inGate.has(rid) && !facts.discarded.has(rid),
+  )
 }
 
 function lostCaptures(evidence: Evidence): string[] {
   const lost = journalOnly(evidence)
-    .filter(({ endedAt, charge }) => charge > 0n && evidence.now - endedAt > JOURNAL_GRACE_MS)
+    .filter(({ endedAt, charge, isEnd }) => (charge > 0n || isEnd) && evidence.now - endedAt > JOURNAL_GRACE_MS)
     .map(({ rid, charge }) => `${rid}: ${charge} captured in a journal is nowhere else`)
   const other = evidence.journals
     .flatMap((folder) => folder.captures)
     .filter(({ isPresumed }) => !isPresumed)
-    .filter(({ rid, charge }) => (evidence.facts.settled.get(rid)?.charge ?? charge) !== charge)
-    .map(({ rid, charge }) => `${rid}: captured ${charge}, settled ${evidence.facts.settled.get(rid)?.charge}`)
+    .filter(({ rid, charge }) => (bookedFor(evidence.facts, rid)?.charge ?? charge) !== charge)
+    .map(({ rid, charge }) => `${rid}: captured ${charge}, settled ${bookedFor(evidence.facts, rid)?.charge}`)
   return [...lost, ...other]
 }
 
 function wrongAmounts({ gate, facts }: Evidence): string[] {
   return gate.holds.flatMap((hold) => {
-    const charge = facts.settled.get(hold.rid)?.charge
+    const charge = bookedFor(facts, hold.rid)?.charge
     const wrong: string[] = []
     const isCharged = hold.state === 'captured' || hold.state === 'posted'
     if (isCharged && charge !== undefined && charge !== hold.used) {

@@ -6,7 +6,9 @@ import { join } from 'node:path'
 export type JournalCapture = {
   readonly rid: string
   readonly account: string
+  /** Taken from the balance: of a long job its quote at the submit, and nothing at its end. */
   readonly charge: bigint
+  readonly isEnd: boolean
   /** Taken over from a progress record of a dead process: what the gate had captured before it stands instead. */
   readonly isPresumed: boolean
   /** Unix milliseconds of the end of the call. */
@@ -105,10 +107,12 @@ function readCapture(payload: string): JournalCapture {
   const event: unknown = JSON.parse(payload)
   const field = (name: string): unknown =>
     typeof event === 'object' && event !== null ? Object.entries(event).find(([key]) => key === name)?.[1] : undefined
+  const isEnd = field('kind') === 'end'
   return {
     rid: String(field('rid')),
     account: String(field('account')),
-    charge: BigInt(String(field('chargeMicro') ?? 0)),
+    charge: isEnd ? 0n : BigInt(String(field('chargeMicro') ?? 0)),
+    isEnd,
     endedAt: Number(field('endedAt')),
     isPresumed: false,
     payloadHash: hashOf(payload),

@@ -6,7 +6,10 @@ export type LedgerFacts = {
   readonly balances: ReadonlyMap<string, { readonly balance: bigint; readonly version: bigint }>
   /** The settlements among the request ids asked for. */
   readonly settled: ReadonlyMap<string, { readonly charge: bigint; readonly payloadHash: string }>
-  /** Daily caps of offers that have one. */
+  /** Request ids asked for whose event a person discarded, or that are jobs and ends of jobs. */
+  readonly discarded: ReadonlySet<string>
+  readonly jobs: ReadonlyMap<string, { readonly charge: bigint; readonly payloadHash: string }>
+  /** The highest daily cap that each capped offer had today: what was taken under it stands. */
   readonly offerCaps: ReadonlyMap<string, bigint>
   /** Balances the gate has not confirmed, events that could not be posted, events that contradict a settlement. */
   readonly untold: number
@@ -22,14 +25,28 @@ export async function readFacts(client: ClientBase, rids: readonly string[]): Pr
     `select id, balance::text as balance, version::text as version from account where kind = 'buyer_credit'`,
   )
   const settled = await client.query<Text>(
-    `select rid, charge::text as charge, payload_hash as hash from settlement where rid = any($1::text[])`,
+    `select rid, charge::text as charge, payload_hash as hash from every_settlement where rid = any($1::text[])`,
+    [rids],
+  )
+  const discarded = await client.query<Text>(
+    `select rid from usage_poison where resolution = 'discarded' and rid = any($1::text[])`,
+    [rids],
+  )
+  const jobs = await client.query<Text>(
+    `select rid, quote::text as charge, payload_hash as hash from job where rid = any($1::text[])
+      union all select rid || '.end', '0', payload_hash from job_end where rid || '.end' = any($1::text[])`,
     [rids],
   )
   const caps = await client.query<Text>(
-    `select id, cap_daily_micro::text as cap from offer where cap_daily_micro is not null`,
+    `select o.id, greatest(o.cap_daily_micro, max(c.cap_daily_micro))::text as cap
+      from offer o left join offer_cap_change c
+        on c.offer = o.id and c.at >= date_trunc('day', now() at time zone 'UTC') at time zone 'UTC'
+      where o.cap_daily_micro is not null
+      group by o.id having count(*) filter (where c.id is not null and c.cap_daily_micro is null) = 0`,
   )
   const counts = await client.query<Text>(`select (select count(*) from account_change)::text as untold,
-    (select count(*) from usage_poison)::text as poisoned, (select count(*) from usage_conflict)::text as conflicts`)
+    (select count(*) from usage_poison where resolution is null)::text as poisoned,
+    (select count(*) from usage_conflict where resolved_at is null)::text as conflicts`)
   const count = (name: string) => Number(counts.rows[0]?.[name] ?? 0)
   return {
     balances: new Map(
@@ -38,15 +55,18 @@ export async function readFacts(client: ClientBase, rids: readonly string[]): Pr
         { balance: BigInt(row['balance'] ?? 0), version: BigInt(row['version'] ?? 0) },
       ]),
     ),
-    settled: new Map(
-      settled.rows.map((row) => [
-        row['rid'] ?? '',
-        { charge: BigInt(row['charge'] ?? 0), payloadHash: row['hash'] ?? '' },
-      ]),
-    ),
+    settled: chargesOf(settled.rows),
+    discarded: new Set(discarded.rows.map((row) => row['rid'] ?? '')),
+    jobs: chargesOf(jobs.rows),
     offerCaps: new Map(caps.rows.map((row) => [row['id'] ?? '', BigInt(row['cap'] ?? 0)])),
     untold: count('untold'),
     poisoned: count('poisoned'),
     conflicts: count('conflicts'),
   }
+}
+
+function chargesOf(rows: readonly Text[]): Map<string, { charge: bigint; payloadHash: string }> {
+  return new Map(
+    rows.map((row) => [row['rid'] ?? '', { charge: BigInt(row['charge'] ?? 0), payloadHash: row['hash'] ?? '' }]),
+  )
 }

@@ -74,9 +74,10 @@ export async function lockDebit(trx: Trx, key: string): Promise<Debit | undefine
   return rows.map(read).at(0)
 }
 
-/** Sets the state of a debit; one that was posted stays so. */
+/** Sets the state of a debit; one that was posted stays so, and one that begins anew has a hold to give back again. */
 export async function markDebit(db: Database | Trx, key: string, state: DebitState): Promise<void> {
-  await sql`update ledger_debit set state = ${state}, changed_at = now()
+  await sql`update ledger_debit set state = ${state}, changed_at = now(),
+      is_freed = is_freed and ${state} <> 'intended'
     where key = ${key} and state <> 'posted'`.execute(db)
 }
 

@@ -9,6 +9,7 @@ import {
 } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
 import { isTransient, refusalOf, transact } from './database.ts'
+import { jobRows } from './jobs.ts'
 import {
   claimLedgerKey,
   findEntries,
@@ -60,6 +61,7 @@ export function moneyTransaction(trx: Trx): MoneyTransaction {
     insertEntries: bind(trx, insertEntries),
     lockAccounts: bind(trx, lockAccounts),
     moveBalances: bind(trx, moveBalances),
+    jobs: jobRows(trx),
   }
 }
 

@@ -68,6 +68,9 @@ export type SettlementsTables = {
     event: string
     source: string
     seen_at: Generated<Date>
+    resolution_reason: string | null
+    resolved_by: string | null
+    resolved_at: Date | null
   }
   /** Events that cannot be posted as they are, with their bytes. Their money stays reserved until a person decides. */
   usage_poison: {
@@ -80,6 +83,10 @@ export type SettlementsTables = {
     first_seen_at: Generated<Date>
     last_seen_at: Generated<Date>
     times_seen: Generated<number>
+    resolution: 'retried' | 'discarded' | null
+    resolution_reason: string | null
+    resolved_by: string | null
+    resolved_at: Date | null
   }
 }
 
@@ -193,22 +200,27 @@ export type Poison = {
   readonly source: string
 }
 
-/** Keeps events that cannot be posted; a repeat of the same bytes is counted. */
-export async function insertPoison(db: Database | Trx, poison: readonly Poison[]): Promise<void> {
-  if (poison.length === 0) return
+/** Keeps events that cannot be posted; a repeat of the same bytes is counted. Answers the hashes of discarded ones. */
+export async function insertPoison(db: Database | Trx, poison: readonly Poison[]): Promise<ReadonlySet<string>> {
+  if (poison.length === 0) return new Set()
   // Once each and in one order: a statement cannot touch a row twice, and two of them must not wait for each other.
   const rows = [...new Map(poison.map((row) => [row.payloadHash, row])).values()]
   rows.sort((left, right) => (left.payloadHash < right.payloadHash ? -1 : 1))
-  await db
+  const kept = await db
     .insertInto('usage_poison')
     .values(rows.map(({ payloadHash, ...rest }) => ({ payload_hash: payloadHash, ...rest })))
     .onConflict((conflict) =>
       conflict.column('payload_hash').doUpdateSet({
         last_seen_at: sql`now()`,
         times_seen: sql`usage_poison.times_seen + 1`,
+        // Why it cannot be posted may be another reason now.
+        reason: sql`excluded.reason`,
+        detail: sql`excluded.detail`,
       }),
     )
+    .returning(['payload_hash', 'resolution'])
     .execute()
+  return new Set(kept.filter((row) => row.resolution === 'discarded').map((row) => row.payload_hash))
 }
 
 /** What a buyer may know of a settled call: the columns of a lookup. */

@@ -5,10 +5,12 @@ import type { CredentialsTables } from './credentials.ts'
 import type { DebitsTables } from './debits.ts'
 import type { HealthLogTables } from './health-log.ts'
 import type { IdempotencyTables } from './idempotency.ts'
+import type { JobsTables } from './jobs.ts'
 import type { KeysTables } from './keys.ts'
 import type { LeasesTables } from './leases.ts'
 import type { LedgerTables } from './ledger.ts'
 import type { MoneyEpochTables } from './money-epoch.ts'
+import type { MoneyWatchTables } from './money-watch.ts'
 import type { OffersTables } from './offers.ts'
 import type { SettlementsTables } from './settlements.ts'
 import type { SnapshotTables } from './snapshot.ts'
@@ -22,10 +24,12 @@ export type Tables = AccountsTables &
   DebitsTables &
   HealthLogTables &
   IdempotencyTables &
+  JobsTables &
   KeysTables &
   LeasesTables &
   LedgerTables &
   MoneyEpochTables &
+  MoneyWatchTables &
   OffersTables &
   SettlementsTables &
   SnapshotTables &

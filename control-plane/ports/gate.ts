@@ -1,4 +1,4 @@
-import type { AccountId, RequestId } from '#shared/ids.ts'
+import type { AccountId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
 /** A balance as the ledger has it now, and the call whose posting made it so, if one did. */
@@ -7,8 +7,8 @@ export type PostedChange = {
   readonly balanceMicro: MicroUsd
   /** Rises with every ledger change of the account; an older one never replaces a newer one. */
   readonly version: bigint
-  /** The call that was posted: its capture stops counting as unposted. */
-  readonly rid?: RequestId
+  /** The call, or the end of a job, that was posted: its capture stops counting as unposted. */
+  readonly rid?: string
   /** Unix milliseconds of its posting; absent where another event than the gate's was booked. */
   readonly postedAt?: number
 }
@@ -18,6 +18,8 @@ export type GateBalance = {
   readonly postedMicro: MicroUsd
   readonly heldMicro: MicroUsd
   readonly unpostedMicro: MicroUsd
+  /** Of the posted balance. */
+  readonly version: bigint
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { AccountKind, Balance } from '../db/accounts.ts'
+import type { JobRows } from '../db/jobs.ts'
 import type { Entry, LedgerTransaction, Movement } from '../db/ledger.ts'
 import type { MoneySnapshot } from '../db/money-epoch.ts'
 import type { Conflict, NewSettlement, Poison, Settled } from '../db/settlements.ts'
@@ -33,6 +34,8 @@ export type MoneyTransaction = MoneyReads & {
   lockAccounts(accounts: readonly string[]): Promise<Map<string, Balance>>
   /** Moves the balances of locked accounts and leaves a row for the gate for each buyer account. */
   moveBalances(movements: readonly Movement[]): Promise<Balance[]>
+  /** Long jobs and their ends. */
+  readonly jobs: JobRows
 }
 
 /** Why the ledger refused something for good: SQLSTATE and constraint. */
@@ -53,8 +56,8 @@ export type MoneyLedger = MoneyReads & {
   listAccountChanges(limit: number): Promise<Balance[]>
   /** Forgets changes that the gate has confirmed, unless a newer one took their place. */
   deleteAccountChanges(confirmed: readonly Balance[]): Promise<void>
-  /** Keeps events that cannot be posted; a repeat of the same bytes is counted. */
-  insertPoison(poison: readonly Poison[]): Promise<void>
+  /** Keeps events that cannot be posted; a repeat of the same bytes is counted. Answers the hashes of discarded ones. */
+  insertPoison(poison: readonly Poison[]): Promise<ReadonlySet<string>>
 
   /** The newest epoch given out, 0 before the first, and the one up to which older captures were taken over. */
   readEpoch(): Promise<{ epoch: number; harvested: number }>

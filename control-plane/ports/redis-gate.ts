@@ -91,8 +91,8 @@ async function spendable(redis: Redis, account: AccountId, where: Where): Promis
   const { bucket } = placeOf(account, where.buckets, where.epoch)
   const found = readAccount(await redis.hmget(moneyKeys.account(bucket, account), ...ACCOUNT_FIELDS))
   if (found === undefined || !found.isSeeded || found.epoch !== where.epoch) return undefined
-  const { postedMicro, heldMicro, unpostedMicro } = found
-  return { postedMicro, heldMicro, unpostedMicro }
+  const { postedMicro, heldMicro, unpostedMicro, version } = found
+  return { postedMicro, heldMicro, unpostedMicro, version: version ?? 0n }
 }
 
 async function unposted(redis: Redis, where: Where, olderThanMs: number, limit: number): Promise<string[]> {

@@ -1,6 +1,6 @@
 import { crashPoint } from '#shared/crash-point.ts'
+import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
-import { parseRequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { Balance } from '../db/accounts.ts'
 import type { Poison } from '../db/settlements.ts'
@@ -8,8 +8,10 @@ import type { Ctx } from '../operation.ts'
 import type { PostedChange } from '../ports/gate.ts'
 import type { MoneyTransaction } from '../ports/money-ledger.ts'
 import { splitCharges } from './charge-entries.ts'
+import type { JobOutcome } from './finish-job.ts'
+import { bookJobEvent } from './finish-job.ts'
 import type { ReadEvent } from './usage-reading.ts'
-import { brokenAccount, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
+import { brokenAccount, claimedCall, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
 
 export type IngestCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'>
 
@@ -45,14 +47,53 @@ export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostRepor
   // In the order of request ids everywhere, so that two posters of the same events meet in the same order.
   readable.sort((left, right) => (left.event.rid < right.event.rid ? -1 : 1))
   const events = await withoutStrangers(ctx, batch, readable, poison)
-  const booked = await bookApart(ctx, batch, events, poison)
-  await withRetries(ctx, () => ctx.ledger.insertPoison(poison))
-  if (poison.length > 0) {
-    const reasons = poison.map((row) => ({ rid: row.rid, reason: row.reason, detail: row.detail }))
-    ctx.log.error({ source: batch.source, reasons }, 'usage events were set aside')
-  }
-  await acknowledge(ctx, booked)
-  return report(booked, poison)
+  const booked = await bookApart(ctx, batch, events.filter(isCall), poison)
+  const jobs = await bookJobs(
+    ctx,
+    batch,
+    events.filter((read) => !isCall(read)),
+    poison,
+  )
+  if (poison.length > 0) await keepPoison(ctx, batch, poison)
+  const all =
+    jobs.events.length === 0
+      ? booked
+      : { events: [...booked.events, ...jobs.events], balances: [...booked.balances, ...jobs.balances] }
+  await acknowledge(ctx, all)
+  return report(all, poison)
+}
+
+function isCall({ event }: ReadEvent): boolean {
+  return event.kind === undefined || event.kind === 'call'
+}
+
+async function keepPoison(ctx: IngestCtx, { source }: Batch, poison: readonly Poison[]): Promise<void> {
+  const discarded = await withRetries(ctx, () => ctx.ledger.insertPoison(poison))
+  const reasons = poison
+    .filter((row) => !discarded.has(row.payloadHash))
+    .map((row) => ({ rid: row.rid, reason: row.reason, detail: row.detail }))
+  if (reasons.length > 0) ctx.log.error({ source, reasons }, 'usage events were set aside')
+  const given = poison.filter((row) => discarded.has(row.payloadHash)).map((row) => claimedCall(row.event))
+  await freeDiscarded(
+    ctx,
+    given.filter((call) => call !== undefined),
+  )
+}
+
+/** Gives back what the gate keeps for events that a person discarded. */
+export async function freeDiscarded(
+  ctx: Pick<IngestCtx, 'ledger' | 'gate'>,
+  calls: readonly { readonly rid: string; readonly account: AccountId }[],
+): Promise<void> {
+  if (calls.length === 0) return
+  const rows = await ctx.ledger.findBalances([...new Set(calls.map((call) => call.account))])
+  const balances = new Map(rows.map((row) => [row.account, row]))
+  await ctx.gate.ack(
+    calls.map(({ rid, account }) => ({
+      ...changeOf(balances.get(account) ?? { account, balance: 0n, version: 0n }),
+      rid,
+    })),
+  )
 }
 
 /** Keeps events of a batch for a person, whatever they hold, and does nothing else with them. */
@@ -66,8 +107,11 @@ export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Pr
   ctx.log.error({ source: batch.source, reason, events: poison.length }, 'usage events were set aside')
 }
 
-/** What became of an event: `new` and `repeat` have their row, a `conflict` stands against the row of another. */
-type Fate = 'new' | 'repeat' | 'conflict'
+/**
+ * What became of an event: `new` and `repeat` have their row, a `conflict` stands against the row of another, a `parked`
+ * end of a job waits for its submit.
+ */
+type Fate = JobOutcome['fate']
 type BookedEvent = { readonly read: ReadEvent; readonly fate: Fate; readonly postedAt: Date }
 type Booked = { readonly events: readonly BookedEvent[]; readonly balances: readonly Balance[] }
 
@@ -114,6 +158,30 @@ async function bookApart(
     const second = await bookApart(ctx, batch, events.slice(middle), poison)
     return { events: [...first.events, ...second.events], balances: [...first.balances, ...second.balances] }
   }
+}
+
+/** Books the events of long jobs, each in a transaction of its own: they are few, and one may make another possible. */
+async function bookJobs(ctx: IngestCtx, batch: Batch, events: readonly ReadEvent[], poison: Poison[]): Promise<Booked> {
+  const fates: BookedEvent[] = []
+  const balances: Balance[] = []
+  for (const read of events) {
+    try {
+      crashPoint('worker_before_tx')
+      const run = () => ctx.ledger.transact((trx) => bookJobEvent(trx, read, batch.source))
+      const outcome = await withRetries(ctx, run)
+      crashPoint('worker_after_commit')
+      fates.push({ read, fate: outcome.fate, postedAt: outcome.postedAt })
+      balances.push(...outcome.balances)
+    } catch (error) {
+      const refusal = ctx.ledger.refusalOf(error)
+      const isMisfit = error instanceof AppError && error.code === 'conflict'
+      if (!isMisfit && (refusal === undefined || ctx.ledger.isTransient(error))) throw error
+      const detail = isMisfit ? error.message : `${refusal?.code} ${refusal?.constraint ?? ''}`.trim()
+      const reason = isMisfit ? 'job_mismatch' : 'refused'
+      poison.push(poisonOf(read, { rid: read.event.rid, reason, detail, source: batch.source }))
+    }
+  }
+  return { events: fates, balances }
 }
 
 /** The one transaction: rows by request id, then accounts in the order of their ids, so that posters never deadlock. */
@@ -179,8 +247,8 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
   const changes: PostedChange[] = []
   for (const { read, fate, postedAt } of booked.events) {
     const balance = newest.get(read.event.account)
-    const rid = parseRequestId(read.event.rid)
-    if (balance === undefined || rid === undefined) continue
+    const { rid } = read.event
+    if (balance === undefined) continue
     // What the gate keeps of a contradicting event is not what was booked.
     const posting = fate === 'conflict' ? {} : { postedAt: postedAt.getTime() }
     changes.push({ ...changeOf(balance), rid, ...posting })
@@ -202,8 +270,13 @@ function changeOf({ account, balance, version }: Balance): {
 }
 
 function report(booked: Booked, poison: readonly Poison[]): PostReport {
-  const count = (fate: Fate) => booked.events.filter((event) => event.fate === fate).length
-  return { posted: count('new'), repeats: count('repeat'), conflicts: count('conflict'), poisoned: poison.length }
+  const count = (...fates: Fate[]) => booked.events.filter((event) => fates.includes(event.fate)).length
+  return {
+    posted: count('new', 'parked'),
+    repeats: count('repeat'),
+    conflicts: count('conflict'),
+    poisoned: poison.length,
+  }
 }
 
 /** Runs work that may be repeated, again and again while Postgres says that trying again may help. */

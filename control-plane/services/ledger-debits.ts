@@ -16,7 +16,7 @@ import {
 import { moneyTransaction } from '../db/money-ledger.ts'
 import type { Ctx } from '../operation.ts'
 import type { LedgerLine } from './ledger.ts'
-import { confirmBalances, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
+import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
 import type { Move } from './ledger-moves.ts'
 
 type DebitCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'debits' | 'ids' | 'log'>
@@ -47,7 +47,7 @@ export async function bookDebit(ctx: DebitCtx, move: Move, payer: LedgerLine): P
     return { isRepeat: true }
   }
   if (debit.state === 'refused') await markDebit(ctx.db, key, 'intended')
-  await finishDebit(ctx, debit)
+  await finishDebit(ctx, { ...debit, isFreed: false })
   return { isRepeat: false }
 }
 
@@ -117,7 +117,7 @@ async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<boolean
     throw error
   })
   if (outcome === undefined) return false
-  await confirmBalances(ctx, outcome.changed).catch((error: unknown) =>
+  await confirmBuyers(ctx, outcome.changed).catch((error: unknown) =>
     ctx.log.warn({ err: error, key: debit.key }, 'the gate will hear of a debit later'),
   )
   return true

@@ -7,7 +7,7 @@ import { findUserByWallet } from '../db/users.ts'
 import type { Ctx } from '../operation.ts'
 import { Wallet } from './fields.ts'
 import type { LedgerLine } from './ledger.ts'
-import { confirmBalances, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
+import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
 import { bookDebit } from './ledger-debits.ts'
 
 /** A transaction that an operator wants, under the key that makes it happen once. */
@@ -73,7 +73,7 @@ export async function bookMove(ctx: Ctx, move: Move): Promise<{ isRepeat: boolea
   })
   if (posted === undefined) return { isRepeat: true }
   // The outbox row stays when this fails, so the gate hears of it as soon as it is back.
-  await confirmBalances(ctx, posted).catch((error: unknown) =>
+  await confirmBuyers(ctx, posted).catch((error: unknown) =>
     ctx.log.warn({ err: error, key: move.key }, 'the gate will hear of a transaction later'),
   )
   return { isRepeat: false }

@@ -92,8 +92,15 @@ export async function drainAccountChanges(ctx: Pick<Ctx, 'ledger' | 'gate'>): Pr
   return told
 }
 
-/** Seeds the gate with balances and forgets their outbox rows. */
-export async function confirmBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: readonly Balance[]): Promise<void> {
+/** Tells the gate of the buyers' among changed balances; the others are none of its business. */
+export async function confirmBuyers(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: readonly Balance[]): Promise<void> {
+  const kinds = await ctx.ledger.findKinds(balances.map((row) => row.account))
+  const buyers = balances.filter((row) => kinds.get(row.account) === 'buyer_credit')
+  if (buyers.length > 0) await confirmBalances(ctx, buyers)
+}
+
+/** Seeds the gate with balances of buyers and forgets their outbox rows. */
+async function confirmBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: readonly Balance[]): Promise<void> {
   await ctx.gate.seed(
     balances.map(({ account, balance, version }) => ({ account, balanceMicro: microUsd(balance), version })),
   )

@@ -1,8 +1,8 @@
 import { MINUTE } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
-import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { Balance } from '../db/accounts.ts'
+import type { Difference } from '../db/money-watch.ts'
 import type { Ctx } from '../operation.ts'
 import { postBatch } from './ingest.ts'
 import { drainAccountChanges } from './ledger.ts'
@@ -59,12 +59,12 @@ async function postLeftBehind(ctx: SweepCtx, olderThanMs: number): Promise<numbe
 const COMPARE_PAGE = 500
 
 /**
- * Compares the posted balance of every funded account in the gate with the ledger, after telling the gate the newest.
- * Answers the accounts that still differ: there should be none. An account that the gate has not been asked for yet
- * becomes known to it.
+ * Compares posted balance and version of every funded account in the gate with the ledger, after telling the gate the
+ * newest. Answers the accounts that still differ: there should be none. An account that the gate has not been asked for
+ * yet becomes known to it.
  */
-export async function compareBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<AccountId[]> {
-  const different: AccountId[] = []
+export async function compareBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<Difference[]> {
+  const different: Difference[] = []
   let after = ''
   for (;;) {
     const page = await ctx.ledger.listFundedAccounts(after, COMPARE_PAGE)
@@ -72,17 +72,30 @@ export async function compareBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promis
     await ctx.gate.seed(
       page.map(({ account, balance, version }) => ({ account, balanceMicro: microUsd(balance), version })),
     )
-    const suspects = await findDifferent(ctx, page)
-    if (suspects.length > 0) {
-      // A posting between the two readings looks like a difference: only what differs twice does.
-      const again = await ctx.ledger.findBalances(suspects.map((row) => row.account))
-      different.push(...(await findDifferent(ctx, again)).map((row) => row.account))
-    }
+    const inGate = await Promise.all(page.map((row) => ctx.gate.spendable(row.account)))
+    const suspects = page.filter(({ balance, version }, index) => {
+      const seen = inGate[index]
+      return seen?.postedMicro !== balance || seen.version !== version
+    })
+    if (suspects.length > 0) different.push(...(await lookAgain(ctx, suspects)))
     after = page.at(-1)?.account ?? ''
   }
 }
 
-async function findDifferent(ctx: Pick<Ctx, 'gate'>, rows: readonly Balance[]): Promise<Balance[]> {
-  const inGate = await Promise.all(rows.map((row) => ctx.gate.spendable(row.account)))
-  return rows.filter((row, index) => inGate[index]?.postedMicro !== row.balance)
+/** A posting between two readings looks like a difference. Read gate first, the ledger cannot be behind it. */
+async function lookAgain(ctx: Pick<Ctx, 'ledger' | 'gate'>, told: readonly Balance[]): Promise<Difference[]> {
+  const inGate = await Promise.all(told.map((row) => ctx.gate.spendable(row.account)))
+  const ledger = new Map(
+    (await ctx.ledger.findBalances(told.map((row) => row.account))).map((row) => [row.account, row]),
+  )
+  return told.flatMap(({ account, version }, index) => {
+    const seen = inGate[index]
+    const now = ledger.get(account)
+    if (seen !== undefined && now !== undefined) {
+      const isBetween = seen.version >= version && seen.version < now.version
+      if (isBetween || (seen.version === now.version && seen.postedMicro === now.balance)) return []
+    }
+    const inRedis = seen === undefined ? 'nothing' : `${seen.postedMicro} at ${seen.version}`
+    return [{ subject: account, detail: `gate ${inRedis}, ledger ${now?.balance} at ${now?.version}` }]
+  })
 }

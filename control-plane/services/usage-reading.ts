@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
+import { z } from 'zod'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
-import { UsageEventSchema } from '#shared/contract/usage-event.ts'
-import { parseRequestId } from '#shared/ids.ts'
+import { jobOfEnd, UsageEventSchema } from '#shared/contract/usage-event.ts'
+import type { AccountId, RequestId } from '#shared/ids.ts'
+import { isId, parseRequestId } from '#shared/ids.ts'
 import { splitCharge, ZERO } from '#shared/money.ts'
 import type { AccountKind } from '../db/accounts.ts'
 import type { NewSettlement, Poison } from '../db/settlements.ts'
@@ -10,7 +12,7 @@ import type { NewSettlement, Poison } from '../db/settlements.ts'
 export type ReadEvent = { readonly event: UsageEvent; readonly text: string; readonly payloadHash: string }
 
 /** Longest piece of an event that is kept when it cannot be posted. */
-const MAX_POISON_BYTES = 1_000_000
+export const MAX_POISON_CHARS = 1_000_000
 
 /** Reads the bytes of an event; what breaks a rule of its own comes back as poison, with the rule. */
 export function readEvent(text: string, source: string): ReadEvent | Poison {
@@ -26,10 +28,11 @@ export function readEvent(text: string, source: string): ReadEvent | Poison {
   const parsed = UsageEventSchema.safeParse(json)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    return refuse(null, 'schema', `${issue?.path.map(String).join('.') ?? ''}: ${issue?.code ?? 'invalid'}`)
+    const detail = `${issue?.path.map(String).join('.') ?? ''}: ${issue?.code ?? 'invalid'}`
+    return refuse(claimedCall(text)?.rid ?? null, 'schema', detail)
   }
   const event = parsed.data
-  if (parseRequestId(event.rid) === undefined) return refuse(null, 'schema', 'rid: not a ULID')
+  if (callOf(event) === undefined) return refuse(null, 'schema', 'rid: not a ULID')
   const broken = brokenRule(event)
   return broken === undefined ? { event, text, payloadHash } : refuse(event.rid, broken.reason, broken.detail)
 }
@@ -38,13 +41,30 @@ export function isPoison(read: ReadEvent | Poison): read is Poison {
   return 'reason' in read
 }
 
+/** The request id that an event tells of: its own, or that of the job whose end it is. Undefined for nonsense. */
+export function callOf({ kind, rid }: Pick<UsageEvent, 'kind' | 'rid'>): RequestId | undefined {
+  return parseRequestId(kind === 'end' ? (jobOfEnd(rid) ?? '') : rid)
+}
+
+const ClaimedCall = z.object({ rid: z.string().min(26).max(30), account: z.string().max(80) })
+
+/** The ids in the bytes of an event that cannot be read otherwise: whose money the gate keeps for it. */
+export function claimedCall(text: string): { readonly rid: string; readonly account: AccountId } | undefined {
+  try {
+    const { rid, account } = ClaimedCall.parse(JSON.parse(text))
+    return isId('acc', account) ? { rid, account } : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** An event as a row of the poison table. */
 export function poisonOf(
   bytes: { readonly text: string; readonly payloadHash: string },
   why: Pick<Poison, 'rid' | 'reason' | 'detail' | 'source'>,
 ): Poison {
   // Postgres text holds no NUL.
-  const event = bytes.text.slice(0, MAX_POISON_BYTES).replaceAll('\0', '\\0')
+  const event = bytes.text.slice(0, MAX_POISON_CHARS).replaceAll('\0', '\\0')
   return { payloadHash: bytes.payloadHash, event, ...why }
 }
 
@@ -55,7 +75,13 @@ function brokenRule(event: UsageEvent): Broken | undefined {
   if (!isInstant(event.startedAt) || !isInstant(event.endedAt))
     return { reason: 'schema', detail: 'startedAt, endedAt' }
   if (event.chargeMicro > event.holdMicro) return { reason: 'over_hold', detail: 'chargeMicro: above holdMicro' }
-  const { sellerNet, fee } = splitCharge(event.chargeMicro, event.feeBps)
+  const isSubmit = event.kind === 'submit'
+  if (isSubmit !== (event.job !== undefined)) return { reason: 'schema', detail: 'job: only and always in a submit' }
+  if (isSubmit && event.chargeMicro !== event.holdMicro) {
+    return { reason: 'sum_mismatch', detail: 'chargeMicro: not the whole quote' }
+  }
+  // A submit pays nobody yet.
+  const { sellerNet, fee } = splitCharge(isSubmit ? ZERO : event.chargeMicro, event.feeBps)
   if (event.sellerNetMicro !== sellerNet || event.feeMicro !== fee) {
     return { reason: 'sum_mismatch', detail: `sellerNetMicro, feeMicro: expected ${sellerNet} and ${fee}` }
   }
@@ -90,7 +116,7 @@ export function brokenAccount(event: UsageEvent, kinds: ReadonlyMap<string, Acco
 export function settlementOf({ event, payloadHash }: ReadEvent): NewSettlement {
   const { usage } = event
   return {
-    rid: event.rid,
+    rid: callOf(event) ?? event.rid,
     account: event.account,
     key_id: event.keyId,
     seller_account: event.sellerAccount,

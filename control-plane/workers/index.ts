@@ -3,7 +3,7 @@ import { startPostUsage } from './post-usage.ts'
 import { startReconcileSnapshot, startWatchStore } from './publish-snapshot.ts'
 import { startPurgeOperations } from './purge-operations.ts'
 import { startStoreHealth } from './store-health.ts'
-import { startCompareBalances, startSweepHolds } from './sweep-holds.ts'
+import { startCheckMoney, startCompareBalances, startCompareCounters, startSweepHolds } from './sweep-holds.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
 /** Every worker of the control plane. */
@@ -11,6 +11,8 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startPostUsage,
   startSweepHolds,
   startCompareBalances,
+  startCompareCounters,
+  startCheckMoney,
   startMonthPartitions,
   startWatchStore,
   startReconcileSnapshot,

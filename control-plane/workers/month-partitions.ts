@@ -1,11 +1,11 @@
 import { HOUR } from '#shared/clock.ts'
-import { keepPartitions } from '../services/partitions.ts'
+import { archiveMonths, keepPartitions } from '../services/partitions.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
 const EVERY_MS = 6 * HOUR
 
-/** Keeps the partitions of the coming months ready. */
+/** Keeps the partitions of the coming months ready, and detaches those past their retention. */
 export function startMonthPartitions(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'month-partitions',
@@ -13,6 +13,8 @@ export function startMonthPartitions(plane: WorkerPlane): RunningWorker {
     run: async () => {
       const made = await keepPartitions(plane)
       if (made.length > 0) plane.log.info({ partitions: made }, 'partitions were made')
+      const archived = await archiveMonths(plane, plane.moneyTimes.retentionMonths)
+      if (archived.length > 0) plane.log.info({ months: archived }, 'months were detached')
     },
   })
 }

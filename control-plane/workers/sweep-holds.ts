@@ -1,30 +1,65 @@
-import { MINUTE, SECOND } from '#shared/clock.ts'
-import { compareBalances, sweepHolds } from '../services/sweep.ts'
+import { HOUR, MINUTE } from '#shared/clock.ts'
+import { finishDebits } from '../services/ledger-debits.ts'
+import { watchBalances, watchCounters } from '../services/money-compare.ts'
+import { runInvariants } from '../services/money-watch.ts'
+import { finishJobs } from '../services/overdue-jobs.ts'
+import { sweepHolds } from '../services/sweep.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
-const SWEEP_EVERY_MS = 30 * SECOND
-const COMPARE_EVERY_MS = 10 * MINUTE
+const BALANCES_EVERY_MS = 10 * MINUTE
+const COUNTERS_EVERY_MS = HOUR
 
-/** Finishes abandoned holds and captures every half minute, in one process. */
+/**
+ * Finishes what dead processes left: holds, captures, debits, jobs. One process does, every few seconds. A capture whose
+ * event the queue may still bring is left to the queue; while the queue is empty there is nothing to wait for.
+ */
 export function startSweepHolds(plane: WorkerPlane): RunningWorker {
+  const { sweepEveryMs, unpostedAfterMs, unpostedWhenQuietMs } = plane.moneyTimes
   return repeat(plane, {
     name: 'sweep-holds',
-    everyMs: SWEEP_EVERY_MS,
+    everyMs: sweepEveryMs,
     run: async () => {
-      await sweepHolds(plane)
+      const isQuiet = (await plane.usageQueue.depth()) === 0
+      const { expired, posted, told } = await sweepHolds(plane, isQuiet ? unpostedWhenQuietMs : unpostedAfterMs)
+      plane.metrics.swept('expired', expired)
+      plane.metrics.swept('posted', posted)
+      plane.metrics.swept('told', told)
+      plane.metrics.swept('debits', await finishDebits(plane))
+      plane.metrics.swept('jobs', await finishJobs(plane))
     },
   })
 }
 
-/** Compares the gate's balances with the ledger's every ten minutes; a difference wants a person. */
+/** Compares the gate's balances and versions with the ledger's; a difference wants a person. */
 export function startCompareBalances(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'compare-balances',
-    everyMs: COMPARE_EVERY_MS,
+    everyMs: BALANCES_EVERY_MS,
     run: async () => {
-      const different = await compareBalances(plane)
-      if (different.length > 0) plane.log.error({ accounts: different }, 'the gate and the ledger differ')
+      await watchBalances(plane)
+    },
+  })
+}
+
+/** Compares what the gate holds and has unposted with its calls. */
+export function startCompareCounters(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'compare-counters',
+    everyMs: COUNTERS_EVERY_MS,
+    run: async () => {
+      await watchCounters(plane)
+    },
+  })
+}
+
+/** Runs the checker of the ledger by the clock. */
+export function startCheckMoney(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'check-money',
+    everyMs: plane.moneyTimes.checkEveryMs,
+    run: async () => {
+      await runInvariants(plane)
     },
   })
 }

@@ -1,11 +1,29 @@
 import type { Secret } from '#shared/secret.ts'
 import type { Ctx } from '../operation.ts'
+import type { GateAudit } from '../ports/gate-audit.ts'
+import type { JobProbe } from '../ports/job-probe.ts'
+import type { UsageQueue } from '../ports/usage-queue.ts'
 import { endLease, withLease } from '../services/leases.ts'
+
+/** How often the money workers look, and how patient they are. */
+export type MoneyTimes = {
+  readonly sweepEveryMs: number
+  /** How long a capture waits for the queue to bring its event, while the queue has work and while it has none. */
+  readonly unpostedAfterMs: number
+  readonly unpostedWhenQuietMs: number
+  readonly checkEveryMs: number
+  /** Whole months that stay attached before the running one; 0 detaches none. */
+  readonly retentionMonths: number
+}
 
 /** What workers are given: the context of operations, and what only background work needs. */
 export type WorkerPlane = Ctx & {
   /** Redis of money and queues. */
   readonly redisUrl: Secret
+  readonly usageQueue: UsageQueue
+  readonly gateAudit: GateAudit
+  readonly askProvider: JobProbe
+  readonly moneyTimes: MoneyTimes
   /** Tells this process from the others that run the same workers. */
   readonly workerId: string
 }

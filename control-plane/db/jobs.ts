@@ -1,0 +1,170 @@
+import type { Generated } from 'kysely'
+import { sql } from 'kysely'
+import type { AccountId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+
+export type JobsTables = {
+  job: {
+    rid: string
+    account: AccountId
+    seller_account: AccountId | null
+    escrow_account: AccountId
+    offer: string | null
+    key_id: string | null
+    provider_job: string
+    quote: bigint
+    paid: bigint
+    event: string
+    payload_hash: string
+    deadline_at: Date
+    posted_at: Generated<Date>
+    asked_at: Date | null
+    ended_at: Date | null
+  }
+  job_end: {
+    rid: string
+    event: string
+    payload_hash: string
+    source: string
+    received_at: Generated<Date>
+    booked_at: Date | null
+  }
+}
+
+/** A long job whose quote went to escrow. Amounts are micro-USD. */
+export type Job = {
+  /** The request id of its submit. */
+  readonly rid: string
+  readonly account: AccountId
+  readonly sellerAccount: AccountId | null
+  readonly escrowAccount: AccountId
+  readonly offer: string | null
+  readonly keyId: string | null
+  readonly providerJob: string
+  readonly quote: bigint
+  /** What of the quote the buyer's balance covered. */
+  readonly paid: bigint
+  /** The submit as it was captured. */
+  readonly event: string
+  readonly payloadHash: string
+  readonly deadlineAt: Date
+  readonly postedAt: Date
+  readonly endedAt: Date | null
+}
+export type NewJob = Omit<Job, 'postedAt' | 'endedAt'>
+
+/** The end of a job as it came in; `rid` is the job's. Not booked while its submit is missing. */
+export type JobEnd = {
+  readonly rid: string
+  readonly event: string
+  readonly payloadHash: string
+  readonly source: string
+  readonly receivedAt: Date
+  readonly bookedAt: Date | null
+}
+export type NewJobEnd = Omit<JobEnd, 'receivedAt' | 'bookedAt'>
+
+/** Jobs and their ends inside a transaction. */
+export type JobRows = {
+  /** Opens the escrow account of a buyer where it is missing, and answers its id. */
+  openEscrow(buyer: AccountId): Promise<AccountId>
+  /** The job, locked until the end of the transaction. */
+  lockJob(rid: string): Promise<Job | undefined>
+  /** Answers when the job was written, undefined when it is there already. */
+  insertJob(job: NewJob): Promise<Date | undefined>
+  markJobEnded(rid: string): Promise<void>
+  /** Puts an end into the inbox, and answers the one that stands there. */
+  receiveEnd(end: NewJobEnd): Promise<JobEnd | undefined>
+  findEnd(rid: string): Promise<JobEnd | undefined>
+  /** Puts another end in the place of one that was not booked. */
+  replaceEnd(end: NewJobEnd): Promise<void>
+  markEndBooked(rid: string): Promise<void>
+}
+
+const JOB = sql`rid, account, seller_account as "sellerAccount", escrow_account as "escrowAccount", offer,
+  key_id as "keyId", provider_job as "providerJob", quote, paid, event, payload_hash as "payloadHash",
+  deadline_at as "deadlineAt", posted_at as "postedAt", ended_at as "endedAt"`
+const END = sql`rid, event, payload_hash as "payloadHash", source, received_at as "receivedAt", booked_at as "bookedAt"`
+
+/** The one escrow account of a buyer's account. */
+function escrowOf(buyer: AccountId): AccountId {
+  const id = `acc_escrow_${buyer.slice('acc_'.length)}`
+  if (!isId('acc', id)) throw new RangeError('the account id is too long for an escrow account')
+  return id
+}
+
+export function jobRows(trx: Trx): JobRows {
+  return {
+    async openEscrow(buyer) {
+      const id = escrowOf(buyer)
+      await sql`insert into account (id, kind, owner) select ${id}, 'job_escrow', owner from account where id = ${buyer}
+        on conflict (id) do nothing`.execute(trx)
+      return id
+    },
+    async lockJob(rid) {
+      const { rows } = await sql<Job>`select ${JOB} from job where rid = ${rid} for no key update`.execute(trx)
+      return rows[0]
+    },
+    async insertJob(job) {
+      const { rows } = await sql<{ at: Date }>`insert into job (rid, account, seller_account, escrow_account, offer,
+          key_id, provider_job, quote, paid, event, payload_hash, deadline_at)
+        values (${job.rid}, ${job.account}, ${job.sellerAccount}, ${job.escrowAccount}, ${job.offer}, ${job.keyId},
+          ${job.providerJob}, ${job.quote}, ${job.paid}, ${job.event}, ${job.payloadHash}, ${job.deadlineAt})
+        on conflict (rid) do nothing returning posted_at as at`.execute(trx)
+      return rows[0]?.at
+    },
+    async markJobEnded(rid) {
+      await sql`update job set ended_at = now() where rid = ${rid} and ended_at is null`.execute(trx)
+    },
+    async receiveEnd(end) {
+      await sql`insert into job_end (rid, event, payload_hash, source)
+        values (${end.rid}, ${end.event}, ${end.payloadHash}, ${end.source}) on conflict (rid) do nothing`.execute(trx)
+      return findEnd(trx, end.rid)
+    },
+    findEnd: (rid) => findEnd(trx, rid),
+    async replaceEnd(end) {
+      await sql`update job_end set event = ${end.event}, payload_hash = ${end.payloadHash}, source = ${end.source},
+        received_at = now() where rid = ${end.rid} and booked_at is null`.execute(trx)
+    },
+    async markEndBooked(rid) {
+      await sql`update job_end set booked_at = now() where rid = ${rid} and booked_at is null`.execute(trx)
+    },
+  }
+}
+
+async function findEnd(db: Database | Trx, rid: string): Promise<JobEnd | undefined> {
+  const { rows } = await sql<JobEnd>`select ${END} from job_end where rid = ${rid} for no key update`.execute(db)
+  return rows[0]
+}
+
+/** The job of an account, ended or not. */
+export async function findJob(db: Database, account: AccountId, rid: string): Promise<Job | undefined> {
+  const { rows } = await sql<Job>`select ${JOB} from job where rid = ${rid} and account = ${account}`.execute(db)
+  return rows[0]
+}
+
+/** Ends that are not booked although their job is there, oldest first. */
+export async function listParkedEnds(db: Database, limit: number): Promise<JobEnd[]> {
+  const { rows } = await sql<JobEnd>`select ${END} from job_end e where booked_at is null
+    and exists (select 1 from job j where j.rid = e.rid and j.ended_at is null) order by received_at limit ${limit}`.execute(
+    db,
+  )
+  return rows
+}
+
+/** Takes overdue jobs in hand that no provider was asked for yet; each is given to one caller once. */
+export async function takeOverdueJobs(db: Database, now: number, limit: number): Promise<Job[]> {
+  const { rows } = await sql<Job>`update job set asked_at = ${new Date(now)} where rid in (
+      select rid from job where ended_at is null and asked_at is null and deadline_at <= ${new Date(now)}
+      order by deadline_at limit ${limit} for update skip locked)
+    returning ${JOB}`.execute(db)
+  return rows
+}
+
+/** Jobs whose provider was asked before an instant (Unix milliseconds) and that have no end: their asker died. */
+export async function listAskedJobs(db: Database, before: number, limit: number): Promise<Job[]> {
+  const { rows } = await sql<Job>`select ${JOB} from job where ended_at is null
+    and asked_at < ${new Date(before)} order by deadline_at limit ${limit}`.execute(db)
+  return rows
+}

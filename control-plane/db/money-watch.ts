@@ -1,0 +1,205 @@
+import type { Generated, JSONColumnType } from 'kysely'
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+
+/** A finding of the checker, as a run keeps it. */
+export type StoredFinding = { readonly id: string; readonly state: 'ok' | 'breach' | 'none'; readonly detail: string }
+
+export type MoneyWatchTables = {
+  invariant_run: {
+    id: string
+    started_at: Date
+    took_ms: number
+    findings: JSONColumnType<readonly StoredFinding[]>
+    breaches: string[]
+    /** Why there are no findings. */
+    failure: string | null
+  }
+  money_finding: {
+    kind: string
+    subject: string
+    detail: string
+    first_seen_at: Generated<Date>
+    last_seen_at: Generated<Date>
+    times_seen: Generated<number>
+    gone_at: Date | null
+  }
+  /** Payouts wait while one is not cleared. */
+  payout_hold: {
+    id: string
+    reason: string
+    set_at: Generated<Date>
+    cleared_at: Date | null
+    cleared_by: string | null
+    clear_reason: string | null
+  }
+  shortfall_note: { tx: string; reason: string; noted_by: string; noted_at: Generated<Date> }
+}
+
+/** A run of the checker. `startedAt` is Unix milliseconds. */
+export type InvariantRun = {
+  readonly id: string
+  readonly startedAt: number
+  readonly tookMs: number
+  readonly findings: readonly StoredFinding[]
+  readonly breaches: readonly string[]
+  readonly failure: string | null
+}
+
+export async function insertInvariantRun(db: Database, run: InvariantRun): Promise<void> {
+  await sql`insert into invariant_run (id, started_at, took_ms, findings, breaches, failure)
+    values (${run.id}, ${new Date(run.startedAt)}, ${run.tookMs}, ${JSON.stringify(run.findings)}::jsonb,
+      ${[...run.breaches]}::text[], ${run.failure})`.execute(db)
+}
+
+/** The newest runs, newest first. */
+export async function listInvariantRuns(db: Database, limit: number): Promise<InvariantRun[]> {
+  const rows = await db.selectFrom('invariant_run').selectAll().orderBy('id', 'desc').limit(limit).execute()
+  return rows.map(({ started_at, took_ms, ...rest }) => ({ ...rest, startedAt: started_at.getTime(), tookMs: took_ms }))
+}
+
+/** Forgets all runs without a breach but the newest `keep`. */
+export async function trimInvariantRuns(db: Database, keep: number): Promise<void> {
+  await sql`delete from invariant_run where breaches = '{}'
+    and id < (select id from invariant_run order by id desc offset ${keep} limit 1)`.execute(db)
+}
+
+/** Makes payouts wait for a reason, unless they do already; answers whether that is new. */
+export async function setPayoutHold(db: Database, id: string, reason: string): Promise<boolean> {
+  const { numAffectedRows } = await sql`insert into payout_hold (id, reason) values (${id}, ${reason})
+    on conflict (reason) where cleared_at is null do nothing`.execute(db)
+  return numAffectedRows === 1n
+}
+
+/** Times are Unix milliseconds. */
+export type PayoutHold = {
+  readonly id: string
+  readonly reason: string
+  readonly setAt: number
+  readonly clearedAt: number | null
+  readonly clearedBy: string | null
+  readonly clearReason: string | null
+}
+
+/** Payout holds, newest first. */
+export async function listPayoutHolds(db: Database, isInForce: boolean, limit: number): Promise<PayoutHold[]> {
+  let query = db.selectFrom('payout_hold').selectAll()
+  if (isInForce) query = query.where('cleared_at', 'is', null)
+  const rows = await query.orderBy('id', 'desc').limit(limit).execute()
+  return rows.map((row) => ({
+    id: row.id,
+    reason: row.reason,
+    setAt: row.set_at.getTime(),
+    clearedAt: row.cleared_at?.getTime() ?? null,
+    clearedBy: row.cleared_by,
+    clearReason: row.clear_reason,
+  }))
+}
+
+/** Lets payouts go on as far as this reason goes; false when there is no such hold in force. */
+export async function clearPayoutHold(
+  db: Database,
+  hold: { readonly id: string; readonly by: string; readonly reason: string },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`update payout_hold
+    set cleared_at = now(), cleared_by = ${hold.by}, clear_reason = ${hold.reason}
+    where id = ${hold.id} and cleared_at is null`.execute(db)
+  return numAffectedRows === 1n
+}
+
+/** One thing that a comparison found to differ. */
+export type Difference = { readonly subject: string; readonly detail: string }
+
+/** Writes down what a comparison found now, and that what it no longer finds is gone. */
+export async function replaceFindings(db: Database, kind: string, found: readonly Difference[]): Promise<void> {
+  const subjects = found.map((row) => row.subject)
+  await sql`update money_finding set gone_at = now()
+    where kind = ${kind} and gone_at is null and not subject = any(${subjects}::text[])`.execute(db)
+  if (found.length === 0) return
+  await sql`insert into money_finding as known (kind, subject, detail)
+    select ${kind}, subject, detail from unnest(${subjects}::text[],
+      ${found.map((row) => row.detail)}::text[]) as given(subject, detail) order by subject
+    on conflict (kind, subject) do update set detail = excluded.detail, last_seen_at = now(),
+      times_seen = known.times_seen + 1, gone_at = null`.execute(db)
+}
+
+/** Differences that the latest comparison still showed; times are Unix milliseconds. */
+export type Finding = Difference & { readonly kind: string; readonly firstSeenAt: number; readonly timesSeen: number }
+
+export async function listFindings(db: Database, limit: number): Promise<Finding[]> {
+  const rows = await db
+    .selectFrom('money_finding')
+    .selectAll()
+    .where('gone_at', 'is', null)
+    .orderBy('first_seen_at')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    kind: row.kind,
+    subject: row.subject,
+    detail: row.detail,
+    firstSeenAt: row.first_seen_at.getTime(),
+    timesSeen: row.times_seen,
+  }))
+}
+
+/** What waits for a person or a sweep, and the shortfall in micro-USD. */
+export async function countBacklog(db: Database): Promise<{
+  readonly poisoned: number
+  readonly conflicts: number
+  readonly unfinishedDebits: number
+  readonly parkedEnds: number
+  readonly payoutHolds: number
+  readonly shortfallMicro: bigint
+}> {
+  const { rows } = await sql<
+    Record<'poisoned' | 'conflicts' | 'debits' | 'ends' | 'holds' | 'shortfall', bigint>
+  >`select
+    (select count(*) from usage_poison where resolution is null) as poisoned,
+    (select count(*) from usage_conflict where resolved_at is null) as conflicts,
+    (select count(*) from ledger_debit where state = 'intended' or not is_freed) as debits,
+    (select count(*) from job_end where booked_at is null) as ends,
+    (select count(*) from payout_hold where cleared_at is null) as holds,
+    (select -balance from account where kind = 'platform_shortfall') as shortfall`.execute(db)
+  const [row] = rows
+  return {
+    poisoned: Number(row?.poisoned ?? 0n),
+    conflicts: Number(row?.conflicts ?? 0n),
+    unfinishedDebits: Number(row?.debits ?? 0n),
+    parkedEnds: Number(row?.ends ?? 0n),
+    payoutHolds: Number(row?.holds ?? 0n),
+    shortfallMicro: row?.shortfall ?? 0n,
+  }
+}
+
+/** A transaction that took from the shortfall (negative) or paid it off, in micro-USD, and the fault it was traced to. */
+export type ShortfallLine = {
+  readonly tx: string
+  readonly kind: string
+  readonly amount: bigint
+  readonly at: Date
+  readonly reason: string | null
+  /** The buyer whose balance did not cover it. */
+  readonly account: string | null
+}
+
+/** The newest lines of the shortfall. */
+export async function listShortfall(db: Database, limit: number): Promise<ShortfallLine[]> {
+  const { rows } = await sql<ShortfallLine>`select e.tx, t.kind, e.amount, t.at, n.reason, s.account
+    from every_ledger_entry e join every_ledger_tx t on t.id = e.tx
+    left join shortfall_note n on n.tx = e.tx left join every_settlement s on s.rid = e.tx
+    where e.account = 'acc_platform_shortfall' order by e.tx desc limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Names the fault behind a posting that took from the shortfall; false when there is no such posting. */
+export async function noteShortfall(
+  db: Database,
+  note: { readonly tx: string; readonly reason: string; readonly by: string },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`insert into shortfall_note (tx, reason, noted_by)
+    select e.tx, ${note.reason}, ${note.by} from every_ledger_entry e
+    where e.tx = ${note.tx} and e.account = 'acc_platform_shortfall'
+    on conflict (tx) do update set reason = excluded.reason, noted_by = excluded.noted_by, noted_at = now()`.execute(db)
+  return numAffectedRows === 1n
+}

@@ -1,0 +1,86 @@
+import { sql } from 'kysely'
+import type { Database, Trx } from './database.ts'
+
+/** An event that could not be posted. Times are Unix milliseconds; `event` only where one row is read. */
+export type PoisonRow = {
+  readonly payloadHash: string
+  readonly rid: string | null
+  readonly reason: string
+  readonly detail: string
+  readonly source: string
+  readonly firstSeenAt: Date
+  readonly lastSeenAt: Date
+  readonly timesSeen: number
+  readonly resolution: 'retried' | 'discarded' | null
+  readonly resolutionReason: string | null
+  readonly resolvedBy: string | null
+  /** Whether its call has been settled by another delivery since. */
+  readonly isSettled: boolean
+}
+
+const POISON = sql`p.payload_hash as "payloadHash", p.rid, p.reason, p.detail, p.source, p.first_seen_at as "firstSeenAt",
+  p.last_seen_at as "lastSeenAt", p.times_seen as "timesSeen", p.resolution, p.resolution_reason as "resolutionReason",
+  p.resolved_by as "resolvedBy", exists (select 1 from settlement s where s.rid = p.rid) as "isSettled"`
+
+type Page = { readonly isWaiting: boolean; readonly limit: number }
+
+/** Poisoned events from the oldest up. */
+export async function listPoison(db: Database, { isWaiting, limit }: Page): Promise<PoisonRow[]> {
+  const { rows } = await sql<PoisonRow>`select ${POISON} from usage_poison p
+    where (not ${isWaiting} or p.resolution is null) order by p.first_seen_at limit ${limit}`.execute(db)
+  return rows
+}
+
+export async function findPoison(
+  db: Database,
+  payloadHash: string,
+): Promise<(PoisonRow & { readonly event: string }) | undefined> {
+  const { rows } = await sql<PoisonRow & { event: string }>`select ${POISON}, p.event from usage_poison p
+    where p.payload_hash = ${payloadHash}`.execute(db)
+  return rows[0]
+}
+
+type Decision = { readonly payloadHash: string; readonly by: string; readonly reason: string }
+
+/** Notes what was decided; false when somebody decided before. */
+export async function resolvePoison(
+  db: Database | Trx,
+  decision: Decision & { readonly resolution: 'retried' | 'discarded' },
+): Promise<boolean> {
+  const { numAffectedRows } = await sql`update usage_poison set resolution = ${decision.resolution},
+      resolution_reason = ${decision.reason}, resolved_by = ${decision.by}, resolved_at = now()
+    where payload_hash = ${decision.payloadHash} and resolution is null`.execute(db)
+  return numAffectedRows === 1n
+}
+
+/** An event that contradicts a settlement. */
+export type ConflictRow = {
+  readonly rid: string
+  readonly payloadHash: string
+  readonly source: string
+  readonly event: string
+  readonly seenAt: Date
+  readonly resolutionReason: string | null
+  readonly resolvedBy: string | null
+  /** What stands: the charge of the settlement in micro-USD. */
+  readonly settledCharge: bigint | null
+}
+
+/** Contradicting events from the oldest up. */
+export async function listConflicts(db: Database, { isWaiting, limit }: Page): Promise<ConflictRow[]> {
+  const { rows } = await sql<ConflictRow>`select c.rid, c.payload_hash as "payloadHash", c.source, c.event,
+      c.seen_at as "seenAt", c.resolution_reason as "resolutionReason", c.resolved_by as "resolvedBy",
+      (select s.charge from every_settlement s where s.rid = c.rid) as "settledCharge"
+    from usage_conflict c where (not ${isWaiting} or c.resolved_at is null) order by c.seen_at limit ${limit}`.execute(
+    db,
+  )
+  return rows
+}
+
+/** Notes that a person looked at a contradiction; false when there is none that waits. */
+export async function resolveConflict(db: Database, decision: Decision & { readonly rid: string }): Promise<boolean> {
+  const { numAffectedRows } = await sql`update usage_conflict set resolution_reason = ${decision.reason},
+      resolved_by = ${decision.by}, resolved_at = now()
+    where rid = ${decision.rid} and payload_hash = ${decision.payloadHash} and resolved_at is null`.execute(db)
+  return numAffectedRows === 1n
+}

@@ -1,0 +1,41 @@
+import { Counter, Gauge, Registry } from 'prom-client'
+import { SECOND } from '#shared/clock.ts'
+import type { MoneyMetrics } from './ports/money-metrics.ts'
+
+const STATES = { ok: 0, breach: 1, none: -1 } as const
+
+/** The figures of the money path, and the registry that shows them beside those of a server. */
+export function createMoneyMetrics(): { readonly registry: Registry; readonly metrics: MoneyMetrics } {
+  const registry = new Registry()
+  const registers = [registry]
+  const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
+    new Gauge({ name, help, labelNames: [...labelNames], registers })
+  const breach = gauge('money_invariant_breach', 'Invariant: 0 holds, 1 is broken, -1 has nothing to check', ['id'])
+  const checkedAt = gauge('money_invariants_checked_at_seconds', 'Unix time of the last whole check')
+  const found = gauge('money_findings', 'What the last comparison found to differ', ['kind'])
+  const waiting = gauge('money_waiting', 'What waits for a person or a sweep', ['what'])
+  const shortfall = gauge('money_shortfall_micro_usd', 'What the platform could not collect, micro-USD')
+  const swept = new Counter({
+    name: 'money_swept_total',
+    help: 'What sweepers had to finish for somebody else',
+    labelNames: ['what'],
+    registers,
+  })
+  return {
+    registry,
+    metrics: {
+      invariants(findings, at) {
+        for (const { id, state } of findings) breach.set({ id }, STATES[state])
+        checkedAt.set(at / SECOND)
+      },
+      findings: (kind, count) => found.set({ kind }, count),
+      backlog({ shortfallMicro, ...counts }) {
+        for (const [what, count] of Object.entries(counts)) waiting.set({ what }, count)
+        shortfall.set(Number(shortfallMicro))
+      },
+      swept: (what, count) => {
+        if (count > 0) swept.inc({ what }, count)
+      },
+    },
+  }
+}

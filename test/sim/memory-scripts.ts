@@ -2,6 +2,8 @@ import { utcDay, utcMonth } from '#shared/clock.ts'
 import { ENDED_HOLD_TTL_MS } from '#shared/contract/money-scripts/settle.ts'
 import type { MoneyScripts } from '#shared/contract/money-scripts.ts'
 import type { Keyspace } from './memory-keyspace.ts'
+import type { Settle } from './memory-operations.ts'
+import { ackOf, countOf, registerOf, reserveOf, settleOf } from './memory-operations.ts'
 import type { Use } from './memory-uses.ts'
 import { addUse, capSettle, capTake, correctUse, readUse, seedUse } from './memory-uses.ts'
 
@@ -38,21 +40,21 @@ export function createSemantics(flaws: ReadonlySet<ScriptFlaw> = new Set()): Scr
   return {
     reserve: (run) => {
       const isFilled = Number(run.data.get(key(run, 1))) === run.epoch
-      return each(run, 9, (index) => (isFilled ? reserve(run, index, flaws) : 'S'))
+      return each(countOf(run), (index) => (isFilled ? reserve(run, index, flaws) : 'S'))
     },
-    settle: (run) => each(run, 9, (index) => settle(run, index, flaws)),
-    register: (run) => each(run, 6, (index) => register(run, index)),
-    ack: (run) => each(run, 5, (index) => ack(run, index, flaws)),
+    settle: (run) => each(countOf(run), (index) => settle(run, index, flaws)),
+    register: (run) => each(countOf(run), (index) => register(run, index)),
+    ack: (run) => each((run.keys.length - 2) / 2, (index) => ack(run, index, flaws)),
     seedUse: (run) => [seedUse(run)],
     capTake: (run) => [capTake(run, flaws.has('cap_outside_script'))],
-    capSettle: (run) => each(run, 2, (index) => capSettle(run, index)),
+    capSettle: (run) => each(run.args.length / 2, (index) => capSettle(run, index)),
   }
 }
 
 /** Runs one operation after the other; an error in one leaves the others alone. */
-function each(run: Run, argumentsEach: number, operation: (index: number) => string): string[] {
+function each(count: number, operation: (index: number) => string): string[] {
   const answers: string[] = []
-  for (let index = 0; index < run.args.length / argumentsEach; index++) {
+  for (let index = 0; index < count; index++) {
     try {
       answers.push(operation(index))
     } catch (error) {
@@ -63,7 +65,6 @@ function each(run: Run, argumentsEach: number, operation: (index: number) => str
 }
 
 const key = (run: Run, index: number) => run.keys[index] ?? ''
-const arg = (run: Run, index: number) => run.args[index] ?? ''
 export const isAmount = (text: string) => /^\d{1,14}$/.test(text)
 
 function epochOf({ data }: Run, of: string): number | undefined {
@@ -90,16 +91,7 @@ function openAccount(run: Run, account: string): boolean {
 
 function reserve(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
   const { data, epoch, now } = run
-  const [account, hold, counter] = [key(run, 2 + index * 3), key(run, 3 + index * 3), key(run, 4 + index * 3)]
-  const at = index * 9
-  const [rid, id, want, least, ttl] = [
-    arg(run, at),
-    arg(run, at + 1),
-    arg(run, at + 2),
-    arg(run, at + 3),
-    arg(run, at + 4),
-  ]
-  const [keyId, node, daily, monthly] = [arg(run, at + 5), arg(run, at + 6), arg(run, at + 7), arg(run, at + 8)]
+  const { account, hold, counter, rid, id, want, least, ttl, keyId, node, daily, monthly } = reserveOf(run, index)
   if (isNewer(run, account)) return 'S'
   const fields = data.fields(account)
   if (epochOf(run, account) !== epoch || fields.get('seeded') !== '1') return 'U'
@@ -127,7 +119,7 @@ function reserve(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): strin
       if (grant > left) grant = left
     }
   }
-  const deadline = now + Number(ttl)
+  const deadline = now + ttl
   data.addToField(account, 'h', grant)
   write(run, hold, {
     ep: epoch.toString(),
@@ -154,7 +146,8 @@ type Held = {
 }
 
 function settle(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
-  const hold = key(run, 3 + index * 3)
+  const operation = settleOf(run, index)
+  const { hold } = operation
   if (isNewer(run, hold)) return 'S'
   const epoch = epochOf(run, hold)
   const fields = new Map(run.data.fields(hold))
@@ -166,16 +159,13 @@ function settle(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string
     isOld: epoch !== undefined && !isPresent,
     fields,
   }
-  return arg(run, index * 9) === 'capture' ? capture(run, index, held, flaws) : release(run, index, held, flaws)
+  return operation.kind === 'capture' ? capture(run, operation, held, flaws) : release(run, operation, held, flaws)
 }
 
-function capture(run: Run, index: number, { state, fields }: Held, flaws: ReadonlySet<ScriptFlaw>): string {
+function capture(run: Run, operation: Settle, { state, fields }: Held, flaws: ReadonlySet<ScriptFlaw>): string {
   const { data, epoch, now } = run
-  const [account, hold, counter] = [key(run, 2 + index * 3), key(run, 3 + index * 3), key(run, 4 + index * 3)]
-  const at = index * 9
-  const [rid, id, keyId, node] = [arg(run, at + 1), arg(run, at + 2), arg(run, at + 3), arg(run, at + 4)]
-  const [used, event] = [arg(run, at + 5), arg(run, at + 6)]
-  const since = arg(run, at + 8) === '' ? now.toString() : arg(run, at + 8)
+  const { account, hold, counter, rid, id, keyId, node, used, event } = operation
+  const since = operation.since === '' ? now.toString() : operation.since
   const amount = fields.get('amt')
   if (state === 'captured' || state === 'posted') return fields.get('used') === used ? 'K' : `X:${fields.get('used')}`
   if (!isAmount(used)) return 'E:amount'
@@ -217,28 +207,26 @@ function capture(run: Run, index: number, { state, fields }: Held, flaws: Readon
   return 'K'
 }
 
-function release(run: Run, index: number, held: Held, flaws: ReadonlySet<ScriptFlaw>): string {
+function release(run: Run, operation: Settle, held: Held, flaws: ReadonlySet<ScriptFlaw>): string {
   const { data, epoch, now } = run
   const { state, oldState, isOld, fields } = held
-  const [account, hold, counter] = [key(run, 2 + index * 3), key(run, 3 + index * 3), key(run, 4 + index * 3)]
-  const at = index * 9
-  const isExpiry = arg(run, at) === 'expire'
+  const { account, hold, counter, rid, reason, event } = operation
+  const isExpiry = operation.kind === 'expire'
   const isBlind = flaws.has('expire_without_state') && isExpiry && state !== undefined
   if (!isBlind) {
     if (isOld ? oldState !== 'open' : state !== 'open') return 'K'
     if (isExpiry && Number(fields.get('exp')) > now) return 'W'
   }
-  data.dropScore(key(run, 0), arg(run, at + 1))
+  data.dropScore(key(run, 0), rid)
   if (!isOld) {
     const amount = Number(fields.get('amt'))
     data.addToField(account, 'h', -amount)
     correctUse(run, counter, { day: fields.get('kd'), month: fields.get('km'), amount: -amount })
   }
-  const event = arg(run, at + 6)
   write(run, hold, {
     ep: epoch.toString(),
     st: isExpiry ? 'expired' : 'released',
-    why: arg(run, at + 7),
+    why: reason,
     ...(event === '' ? {} : { ev: event }),
   })
   data.expire(hold, now + ENDED_HOLD_TTL_MS)
@@ -247,10 +235,7 @@ function release(run: Run, index: number, held: Held, flaws: ReadonlySet<ScriptF
 
 function register(run: Run, index: number): string {
   const { data, epoch, now } = run
-  const [account, hold, counter] = [key(run, 2 + index * 3), key(run, 3 + index * 3), key(run, 4 + index * 3)]
-  const at = index * 6
-  const [rid, id, keyId, node] = [arg(run, at), arg(run, at + 1), arg(run, at + 2), arg(run, at + 3)]
-  const [amount, ttl] = [arg(run, at + 4), arg(run, at + 5)]
+  const { account, hold, counter, rid, id, keyId, node, amount, ttl } = registerOf(run, index)
   if (isNewer(run, hold)) return 'S'
   if (epochOf(run, hold) === epoch) return 'K'
   if (!isAmount(amount)) return 'E:amount'
@@ -261,7 +246,7 @@ function register(run: Run, index: number): string {
   }
   data.dropScore(key(run, 0), rid)
   if (!openAccount(run, account)) return 'S'
-  const deadline = now + Number(ttl)
+  const deadline = now + ttl
   data.remove(hold)
   write(run, hold, {
     ep: epoch.toString(),
@@ -282,9 +267,7 @@ function register(run: Run, index: number): string {
 
 function ack(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
   const { data, epoch, now } = run
-  const [account, hold] = [key(run, 2 + index * 2), key(run, 3 + index * 2)]
-  const at = index * 5
-  const [rid, balance, version, postedAt] = [arg(run, at), arg(run, at + 1), arg(run, at + 2), arg(run, at + 3)]
+  const { account, hold, rid, balance, version, postedAt, ttl } = ackOf(run, index)
   if (!isAmount(balance) || !/^\d+$/.test(version)) return 'E:amount'
   if (isNewer(run, account)) return 'S'
   const isPresent = epochOf(run, account) === epoch
@@ -294,7 +277,7 @@ function ack(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
   if (rid !== '' && epochOf(run, hold) === epoch && data.field(hold, 'st') === 'captured') {
     data.addToField(account, 'u', -Number(data.field(hold, 'used')))
     write(run, hold, { st: 'posted', ...(postedAt === '' ? {} : { pa: postedAt }) })
-    data.expire(hold, now + Number(arg(run, at + 4)))
+    data.expire(hold, now + ttl)
   }
   const isUnguarded = flaws.has(rid === '' ? 'seed_without_version' : 'ack_without_version')
   if (isUnguarded || stored === undefined || Number(version) > Number(stored)) {

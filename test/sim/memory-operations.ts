@@ -1,0 +1,54 @@
+import type { Run } from './memory-scripts.ts'
+
+/**
+ * The operations of a batch, read off the keys and arguments that the encoders of the contract write: the only place
+ * here that knows how those lie.
+ */
+
+type Keys = { readonly account: string; readonly hold: string; readonly counter: string }
+
+const keysOf = ({ keys }: Run, index: number): Keys => ({
+  account: keys[2 + index * 3] ?? '',
+  hold: keys[3 + index * 3] ?? '',
+  counter: keys[4 + index * 3] ?? '',
+})
+
+/** How many operations a batch of reserves, settlements or registrations has. */
+export function countOf({ keys }: Pick<Run, 'keys'>): number {
+  return (keys.length - 2) / 3
+}
+
+/** The arguments of one operation, in one text with a line each or one by one. */
+function fieldsOf({ args }: Run, index: number, { operations, each }: { operations: number; each: number }): string[] {
+  if (args.length === operations) return (args[index] ?? '').split('\n')
+  return [...args.slice(index * each, (index + 1) * each)]
+}
+
+export function reserveOf(run: Run, index: number) {
+  const fields = fieldsOf(run, index, { operations: countOf(run), each: 9 })
+  const [rid = '', id = '', want = '', least = '', ttl = '', keyId = '', node = '', daily = '', monthly = ''] = fields
+  return { ...keysOf(run, index), rid, id, want, least, ttl: Number(ttl), keyId, node, daily, monthly }
+}
+
+export function settleOf(run: Run, index: number) {
+  const [kind = '', rid = '', id = '', keyId = '', node = '', used = '', reason = '', since = ''] = (
+    run.args[index * 2] ?? ''
+  ).split('\n')
+  const event = run.args[index * 2 + 1] ?? ''
+  return { ...keysOf(run, index), kind, rid, id, keyId, node, used, reason, since, event }
+}
+export type Settle = ReturnType<typeof settleOf>
+
+export function registerOf(run: Run, index: number) {
+  const fields = fieldsOf(run, index, { operations: countOf(run), each: 6 })
+  const [rid = '', id = '', keyId = '', node = '', amount = '', ttl = ''] = fields
+  return { ...keysOf(run, index), rid, id, keyId, node, amount, ttl: Number(ttl) }
+}
+
+export function ackOf(run: Run, index: number) {
+  const fields = fieldsOf(run, index, { operations: (run.keys.length - 2) / 2, each: 5 })
+  const [rid = '', balance = '', version = '', postedAt = '', ttl = ''] = fields
+  const account = run.keys[2 + index * 2] ?? ''
+  const hold = run.keys[3 + index * 2] ?? ''
+  return { account, hold, rid, balance, version, postedAt, ttl: Number(ttl) }
+}

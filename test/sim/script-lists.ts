@@ -1,0 +1,231 @@
+import fc from 'fast-check'
+import type { Redis } from 'ioredis'
+import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
+import type { Batch } from '#shared/contract/money-scripts/batch.ts'
+import { encodeRegister } from '#shared/contract/money-scripts/register.ts'
+import { encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
+import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
+import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
+import { encodeCapSettle, encodeCapTake, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
+import { ACCOUNT_FIELDS, moneyScripts, readHold } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
+import { parseRequestId } from '#shared/ids.ts'
+import { microUsd } from '#shared/money.ts'
+import type { Keyspace } from './memory-keyspace.ts'
+import { createMemoryRedis } from './memory-redis.ts'
+import type { ScriptName, ScriptSemantics } from './memory-scripts.ts'
+
+/** One run of a script, or one event in the life of the server. */
+type Step = { readonly script: ScriptName; readonly epoch: number; readonly batch: Batch } | { readonly fill: number }
+
+const BUCKET = 'm00'
+const ACCOUNTS: readonly AccountId[] = ['acc_a', 'acc_b']
+const KEYS: readonly KeyId[] = ['key_a', 'key_b']
+const OFFERS = ['ofr_a', 'ofr_b']
+const RIDS: readonly RequestId[] = Array.from({ length: 5 }, (_, index) => ridOf(index))
+const DAYS = ['2020-01-01', new Date().toISOString().slice(0, 10), '2099-01-01']
+
+function ridOf(index: number): RequestId {
+  const rid = parseRequestId(`0${index.toString().padStart(25, '0')}`)
+  if (rid === undefined) throw new Error('not a request id')
+  return rid
+}
+
+const amount = fc.oneof(fc.integer({ min: 0, max: 60 }), fc.constantFrom(0, 99_999_999_999_999)).map(microUsd)
+const cap = fc.option(fc.integer({ min: 0, max: 120 }).map(microUsd), { nil: null })
+const epoch = fc.constantFrom(1, 1, 1, 2)
+const keyId = fc.option(fc.constantFrom(...KEYS), { nil: null })
+const subject = fc.record({
+  rid: fc.constantFrom(...RIDS),
+  account: fc.constantFrom(...ACCOUNTS),
+  keyId,
+  node: fc.constant('n1'),
+})
+/** Past at once, or not while a list runs. */
+const ttlMs = fc.constantFrom(0, 600_000)
+
+const reserve = fc
+  .record({ subject, wantMicro: amount, least: amount, ttlMs, dailyCapMicro: cap, monthlyCapMicro: cap })
+  .map(({ subject, least, ...rest }) => ({ ...subject, ...rest, minMicro: least }))
+const settle: fc.Arbitrary<SettleOperation> = fc.oneof(
+  fc
+    .record({ subject, usedMicro: amount, capturedAt: fc.constantFrom(null, 1_700_000_000_000) })
+    .map(({ subject, ...rest }) => ({
+      kind: 'capture' as const,
+      ...subject,
+      ...rest,
+      event: `{"e":${rest.usedMicro}}`,
+    })),
+  subject.map((of) => ({ kind: 'release' as const, ...of, reason: 'why', event: null })),
+  subject.map((of) => ({ kind: 'expire' as const, ...of })),
+)
+const register = fc
+  .record({ subject, grantedMicro: amount, ttlMs })
+  .map(({ subject, ...rest }) => ({ ...subject, ...rest }))
+const ack = fc.record({
+  account: fc.constantFrom(...ACCOUNTS),
+  balanceMicro: amount,
+  version: fc.integer({ min: 0, max: 6 }).map(BigInt),
+  rid: fc.option(fc.constantFrom(...RIDS), { nil: null }),
+  postedAt: fc.constantFrom(null, 1_700_000_000_001),
+})
+const seedUse = fc.record({
+  counter: fc.constantFrom(...KEYS.map((key) => moneyKeys.keyUse(BUCKET, key)), ...OFFERS.map(moneyKeys.offerCap)),
+  day: fc.constantFrom(...DAYS),
+  dayMicro: amount,
+  month: fc.constantFrom(...DAYS).map((day) => day.slice(0, 7)),
+  monthMicro: amount,
+})
+const attempt = fc.constantFrom('r.0', 'r.1', 'r.2')
+const take = fc.record({ offer: fc.constantFrom(...OFFERS), attempt, amountMicro: amount, ttlMs, capMicro: cap })
+const settleTake = fc.record({ offer: fc.constantFrom(...OFFERS), attempt, usedMicro: amount })
+
+/** A batch of one to three operations of a kind. */
+function step<Operation>(
+  script: ScriptName,
+  operation: fc.Arbitrary<Operation>,
+  encode: (operations: readonly Operation[], epoch: number) => Batch,
+): fc.Arbitrary<Step> {
+  return fc
+    .record({ operations: fc.array(operation, { minLength: 1, maxLength: 3 }), epoch })
+    .map(({ operations, epoch }) => ({ script, epoch, batch: encode(operations, epoch) }))
+}
+
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  { arbitrary: step('reserve', reserve, (all, of) => encodeReserve({ bucket: BUCKET, epoch: of }, all)), weight: 6 },
+  { arbitrary: step('settle', settle, (all, of) => encodeSettle({ bucket: BUCKET, epoch: of }, all)), weight: 7 },
+  { arbitrary: step('register', register, (all, of) => encodeRegister({ bucket: BUCKET, epoch: of }, all)), weight: 2 },
+  { arbitrary: step('ack', ack, (all, of) => encodeAck({ bucket: BUCKET, epoch: of }, all)), weight: 5 },
+  {
+    arbitrary: fc.record({ seed: seedUse, epoch }).map(({ seed, epoch }) => one('seedUse', epoch, encodeSeedUse(seed))),
+    weight: 1,
+  },
+  {
+    arbitrary: fc.record({ take, epoch }).map(({ take, epoch }) => one('capTake', epoch, encodeCapTake(take))),
+    weight: 2,
+  },
+  {
+    arbitrary: fc
+      .record({ of: settleTake, epoch })
+      .map(({ of, epoch }) => one('capSettle', epoch, encodeCapSettle(of.offer, of.attempt, of.usedMicro))),
+    weight: 2,
+  },
+  { arbitrary: epoch.map((fill): Step => ({ fill })), weight: 1 },
+)
+
+function one(script: ScriptName, of: number, batch: Batch): Step {
+  return { script, epoch: of, batch }
+}
+
+/** Lists of steps that begin on a gate with two seeded accounts. */
+export const stepLists: fc.Arbitrary<readonly Step[]> = fc
+  .array(anyStep, { minLength: 1, maxLength: 30 })
+  .map((steps) => [
+    { fill: 1 },
+    one(
+      'ack',
+      1,
+      encodeAck(
+        { bucket: BUCKET, epoch: 1 },
+        ACCOUNTS.map((account) => seeded(account)),
+      ),
+    ),
+    ...steps,
+  ])
+
+function seeded(account: AccountId) {
+  return { account, balanceMicro: microUsd(200), version: 1n, rid: null, postedAt: null }
+}
+
+/** Everything that the scripts keep, times left out: two servers in the same state give the same text. */
+type Picture = Readonly<Record<string, unknown>>
+
+/** Runs a list on a real server and in memory; throws where they differ. The real server is emptied first. */
+export async function compareList(redis: Redis, semantics: ScriptSemantics, steps: readonly Step[]): Promise<void> {
+  await redis.flushdb()
+  const memory = createMemoryRedis(() => Date.now(), semantics)
+  for (const of of [1, 2]) {
+    for (const { text } of Object.values(moneyScripts(of))) {
+      await redis.script('LOAD', text)
+      memory.call({ watched: undefined }, { name: 'script', args: ['LOAD', text] })
+    }
+  }
+  for (const [index, step] of steps.entries()) {
+    const real = await runReal(redis, step)
+    const inMemory = runInMemory(memory, step)
+    const told = (answers: unknown) => JSON.stringify(answers).replace(/:\d{13}"/g, ':now"')
+    if (told(real) !== told(inMemory)) {
+      throw new Error(`step ${index} ${describe(step)}: Redis answers ${told(real)}, memory ${told(inMemory)}`)
+    }
+    const [pictured, imagined] = [JSON.stringify(await pictureReal(redis)), JSON.stringify(pictureMemory(memory.data))]
+    if (pictured !== imagined) throw new Error(`after step ${index} ${describe(step)}:\n${pictured}\n${imagined}`)
+  }
+}
+
+function describe(step: Step): string {
+  return 'fill' in step ? `fill ${step.fill}` : `${step.script} ${step.epoch} ${JSON.stringify(step.batch.args)}`
+}
+
+async function runReal(redis: Redis, step: Step): Promise<unknown> {
+  if ('fill' in step) return redis.set(moneyKeys.filled(BUCKET), step.fill)
+  const { keys, args } = step.batch
+  return redis.evalsha(moneyScripts(step.epoch)[step.script].sha, keys.length, ...keys, ...args)
+}
+
+function runInMemory(memory: ReturnType<typeof createMemoryRedis>, step: Step): unknown {
+  const session = { watched: undefined }
+  if ('fill' in step) return memory.call(session, { name: 'set', args: [moneyKeys.filled(BUCKET), step.fill] })
+  const { keys, args } = step.batch
+  const sha = moneyScripts(step.epoch)[step.script].sha
+  return memory.call(session, { name: 'evalsha', args: [sha, keys.length, ...keys, ...args] })
+}
+
+const ACCOUNT_KEYS = ACCOUNTS.map((account) => moneyKeys.account(BUCKET, account))
+const HOLD_KEYS = RIDS.map((rid) => moneyKeys.hold(BUCKET, rid))
+const COUNTER_KEYS = [...KEYS.map((key) => moneyKeys.keyUse(BUCKET, key)), ...OFFERS.map(moneyKeys.offerCap)]
+const SET_KEYS = [1, 2].flatMap((of) => [moneyKeys.expiring(BUCKET, of), moneyKeys.unposted(BUCKET, of)])
+
+async function pictureReal(redis: Redis): Promise<Picture> {
+  const [accounts, holds, counters, sets] = await Promise.all([
+    Promise.all(ACCOUNT_KEYS.map((key) => redis.hmget(key, ...ACCOUNT_FIELDS))),
+    Promise.all(HOLD_KEYS.map((key) => redis.hgetall(key))),
+    Promise.all(COUNTER_KEYS.map((key) => redis.hgetall(key))),
+    Promise.all(SET_KEYS.map((key) => redis.zrange(key, 0, -1))),
+  ])
+  return picture({ accounts, holds, counters, sets })
+}
+
+function pictureMemory(data: Keyspace): Picture {
+  return picture({
+    accounts: ACCOUNT_KEYS.map((key) => ACCOUNT_FIELDS.map((name) => data.field(key, name) ?? null)),
+    holds: HOLD_KEYS.map((key) => Object.fromEntries(data.fields(key))),
+    counters: COUNTER_KEYS.map((key) => Object.fromEntries(data.fields(key))),
+    sets: SET_KEYS.map((key) => [...data.scores(key).keys()]),
+  })
+}
+
+type Raw = {
+  readonly accounts: readonly (readonly (string | null)[])[]
+  readonly holds: readonly Readonly<Record<string, string>>[]
+  readonly counters: readonly Readonly<Record<string, string>>[]
+  readonly sets: readonly (readonly string[])[]
+}
+
+function picture({ accounts, holds, counters, sets }: Raw): Picture {
+  const plain = (value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value)
+  return {
+    accounts,
+    holds: holds.map((hash) => {
+      const hold = readHold(hash)
+      return JSON.stringify(hold && { ...hold, openedAt: 0, expiresAt: 0 }, (_, value) => plain(value))
+    }),
+    counters: counters.map((hash) =>
+      Object.entries(hash)
+        .map(([name, text]) => `${name}=${text.replace(/\b\d{13}\b/g, 'now')}`)
+        .sort()
+        .join(' '),
+    ),
+    sets: sets.map((members) => [...members].sort()),
+  }
+}

@@ -1,0 +1,42 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Service } from '#dev/services/postgres.ts'
+import { startRedis } from '#dev/services/redis.ts'
+import { createSemantics } from './memory-scripts.ts'
+import { compareList, stepLists } from './script-lists.ts'
+
+const LISTS = 300
+
+let folder: string
+let server: Service
+let redis: Redis
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'scripts-'))
+  server = await startRedis({ dataDir: join(folder, 'redis'), appendOnly: false })
+  redis = new Redis(server.url)
+})
+afterAll(async () => {
+  redis.disconnect()
+  await server.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+describe('the money scripts in memory', () => {
+  it(`answer and leave behind what the Lua texts do, in ${LISTS} random lists`, async () => {
+    const semantics = createSemantics()
+    const same = fc.asyncProperty(stepLists, (steps) => compareList(redis, semantics, steps))
+    await fc.assert(same, { numRuns: LISTS, seed: 20_261_121 })
+  }, 120_000)
+
+  it('are told apart from the Lua texts when one of them is wrong', async () => {
+    const semantics = createSemantics(new Set(['ack_without_version']))
+    const same = fc.asyncProperty(stepLists, (steps) => compareList(redis, semantics, steps))
+    const { failed } = await fc.check(same, { numRuns: LISTS, seed: 20_261_121, endOnFailure: true })
+    expect(failed).toBe(true)
+  }, 120_000)
+})

@@ -1,0 +1,62 @@
+import { execFile, spawnSync } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+const run = promisify(execFile)
+const CHILD = ['--import', 'tsx', join(import.meta.dirname, 'fixtures', 'journal-on-disk.ts')]
+/** One thread does all the work on files, so that the k-th call of the process is the k-th of a thread. */
+const ENVIRONMENT = { ...process.env, UV_THREADPOOL_SIZE: '1' }
+const COUNT = 30
+const all = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
+const Seen = z.object({ found: z.array(z.number()), refusals: z.number() })
+
+const works = (command: string, args: readonly string[]) => spawnSync(command, args, { stdio: 'ignore' }).status === 0
+const canTrace = works('strace', ['-f', '-e', 'trace=none', '-e', 'inject=fdatasync:error=EIO:when=1', 'true'])
+const canMount = works('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs -o size=1m tmpfs /mnt'])
+
+let root: string
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'journal-disk-'))
+})
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+describe(`[F06] the kernel refuses${canTrace ? '' : ' (skipped: strace is not here or may not trace)'}`, () => {
+  const cases = [
+    { call: 'fdatasync', when: 2 },
+    { call: 'fdatasync', when: 5 },
+    { call: 'pwrite64', when: 7 },
+  ]
+  it.skipIf(!canTrace).each(cases)('$call number $when with EIO: nothing safe is lost', async ({ call, when }) => {
+    const trace = join(root, 'trace')
+    const inject = ['-e', `inject=${call}:error=EIO:when=${when}`]
+    const watch = ['-f', '-qq', '-y', '-e', 'trace=fdatasync,pwrite64', ...inject, '-o', trace]
+    const { stdout } = await run('strace', [...watch, process.execPath, ...CHILD, root, `${COUNT}`], {
+      env: ENVIRONMENT,
+    })
+    const { found, refusals } = Seen.parse(JSON.parse(stdout))
+    expect(found).toEqual(all(COUNT))
+    expect(refusals).toBeGreaterThan(0)
+    const calls = (await readFile(trace, 'utf8')).split('\n')
+    const failed = calls.findIndex((line) => line.includes('(INJECTED)'))
+    const file = /<([^>]*\.seg)>/.exec(calls[failed] ?? '')?.[1]
+    expect(file).toMatch(/\.seg$/)
+    expect(calls.slice(failed + 1).filter((line) => line.includes(`<${file}>`))).toEqual([])
+  })
+})
+
+describe(`a disk that is full${canMount ? '' : ' (skipped: no mount of our own is permitted here)'}`, () => {
+  it.skipIf(!canMount)('stops new work, and every capture is there once there is room', async () => {
+    const script =
+      'mount -t tmpfs -o size=1300k tmpfs "$1" && head -c 1000k /dev/zero > "$1/ballast" && shift && exec "$@"'
+    const child = [process.execPath, ...CHILD, root, '300']
+    const { stdout } = await run('unshare', ['-m', 'sh', '-c', script, 'sh', root, ...child], { env: ENVIRONMENT })
+    const { found, refusals } = Seen.parse(JSON.parse(stdout))
+    expect(found).toEqual(all(300))
+    expect(refusals).toBeGreaterThan(0)
+  })
+})

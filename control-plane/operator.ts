@@ -15,6 +15,22 @@ import { openRedisGateKeeper } from './ports/redis-gate-keeper.ts'
 import type { GateStatus } from './services/gate-status.ts'
 import { readGateStatus } from './services/gate-status.ts'
 import { grantCredit } from './services/ledger.ts'
+import {
+  adjustLedger,
+  readTransaction,
+  recordFiatDeposit,
+  refundFiat,
+  reverseTransaction,
+} from './services/ledger-operations.ts'
+import { clearHold, explainShortfall, readInvariants, readShortfall, runInvariantsNow } from './services/money-watch.ts'
+import {
+  discardPoisoned,
+  listContradictions,
+  listPoisoned,
+  readPoisoned,
+  resolveContradiction,
+  retryPoisoned,
+} from './services/usage-review.ts'
 import { createManagementKey, createUser } from './services/users.ts'
 
 const CONNECT_WAIT_MS = 3 * SECOND
@@ -39,6 +55,13 @@ function command<Input extends z.ZodType, Output>(
   }
 }
 
+const PARTY = '--wallet 0x… (or --account acc_…)'
+
+/** The option `--usd` as the field that operations call it. */
+function inUsd({ usd, ...rest }: Options): unknown {
+  return { ...rest, amountUsd: usd }
+}
+
 async function readStatus(plane: ControlPlane): Promise<GateStatus> {
   const { redisUrl, moneyBuckets } = plane.config
   const { keeper, close } = openRedisGateKeeper({ url: redisUrl.reveal(), buckets: moneyBuckets, log: plane.log })
@@ -51,16 +74,32 @@ async function readStatus(plane: ControlPlane): Promise<GateStatus> {
 
 /** What an operator can do on the machine. */
 const COMMANDS: Readonly<Record<string, Command>> = {
-  'credit:grant': command(
-    '--wallet 0x… (or --account acc_…) --usd 5 --ticket T [--source promo|fiat] [--note text]',
-    grantCredit,
-    ({ usd, ...rest }) => ({ ...rest, amountUsd: usd }),
-  ),
+  'credit:grant': command(`${PARTY} --usd 5 --ticket T [--source promo|fiat] [--note text]`, grantCredit, inUsd),
   'user:create': command('--wallet 0x… [--label text] [--keys buyer,seller]', createUser, ({ keys, ...rest }) => ({
     ...rest,
     ...(keys === undefined ? {} : { keys: keys.split(',') }),
   })),
   'management-key:create': command('--label text --scope org|operator', createManagementKey),
+  'deposit:fiat': command(`${PARTY} --usd 5 --event-id ID [--note text]`, recordFiatDeposit, inUsd),
+  'refund:fiat': command(`${PARTY} --usd 5 --ticket T [--kind refund|withdrawal] [--note text]`, refundFiat, inUsd),
+  'ledger:adjust': command(
+    `${PARTY} --direction credit|debit --usd 5 --ticket T --reason text [--counter promo|shortfall]`,
+    adjustLedger,
+    inUsd,
+  ),
+  'ledger:reverse': command('--key ledger-key-or-request-id --reason text', reverseTransaction),
+  'ledger:read': command('--key ledger-key-or-request-id', readTransaction),
+  'poison:list': command('[--show waiting|all] [--limit 100]', listPoisoned),
+  'poison:read': command('--payload-hash H', readPoisoned),
+  'poison:retry': command('--payload-hash H --reason text', retryPoisoned),
+  'poison:discard': command('--payload-hash H --reason text', discardPoisoned),
+  'conflict:list': command('[--show waiting|all] [--limit 100]', listContradictions),
+  'conflict:resolve': command('--rid R --payload-hash H --reason text', resolveContradiction),
+  'shortfall:read': command('', readShortfall),
+  'shortfall:explain': command('--tx T --reason text', explainShortfall),
+  'invariants:read': command('', readInvariants),
+  'invariants:run': command('', runInvariantsNow),
+  'payout-hold:clear': command('--id ID --reason text', clearHold),
   'gate:status': { usage: '', run: readStatus },
 }
 

@@ -15,6 +15,7 @@ import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { createUser } from '#control-plane/services/users.ts'
+import { conflict, deposit, invariants, ledger, payoutHold, poison, refund, shortfall } from './money.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
 const offer = router({
@@ -99,5 +100,22 @@ const user = router({
 })
 
 /** The tRPC door: operators' operations, and those of sellers and buyers under their own keys. */
-export const appRouter = router({ offer, sellerKey, buyerKey, buyer, credit, catalog, provider, user })
+export const appRouter = router({
+  offer,
+  sellerKey,
+  buyerKey,
+  buyer,
+  credit,
+  catalog,
+  provider,
+  user,
+  deposit,
+  refund,
+  ledger,
+  poison,
+  conflict,
+  shortfall,
+  invariants,
+  payoutHold,
+})
 export type AppRouter = typeof appRouter

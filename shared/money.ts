@@ -81,10 +81,21 @@ export type Line = { readonly units: number; readonly price: PicoUsd }
  * Amounts past the limit of {@link microUsd} throw a RangeError.
  */
 export function chargeUp(lines: readonly Line[], kept: KeptBps): MicroUsd {
+  return chargeShare(billOf(lines), kept)
+}
+
+/** The sum of lines at the full price, before any rounding: what {@link chargeShare} charges shares of. */
+export function billOf(lines: readonly Line[]): PicoUsd {
   let pico = 0n
   for (const { units, price } of lines) if (units > 0) pico += BigInt(units) * price
-  const divisor = PICO_PER_MICRO * WHOLE_BPS
-  return microUsd((pico * kept + divisor - 1n) / divisor)
+  return pico as PicoUsd
+}
+
+const PICO_PER_MICRO_BPS = PICO_PER_MICRO * WHOLE_BPS
+
+/** The kept share of a bill, rounded up once: {@link chargeUp} for many shares of one bill. */
+export function chargeShare(bill: PicoUsd, kept: KeptBps): MicroUsd {
+  return microUsd((bill * kept + PICO_PER_MICRO_BPS - 1n) / PICO_PER_MICRO_BPS)
 }
 
 /** How many whole units at this price and share fit into an amount. Unlimited prices of zero give undefined. */
@@ -117,11 +128,11 @@ export function formatMicroUsd(amount: MicroUsd): string {
 }
 
 /**
- * The amount as a JSON number of US dollars (`usage.cost`): at most six decimals, written from digits, so that the
- * nearest double prints back the same six decimals.
+ * The amount as a JSON number of US dollars (`usage.cost`): the double nearest to it, which prints back its six
+ * decimals. Exact, because an amount is a double and a division is rounded correctly (IEEE 754).
  */
 export function microUsdToDollars(amount: MicroUsd): number {
-  return Number(`${amount / 1_000_000n}.${(amount % 1_000_000n).toString().padStart(6, '0')}`)
+  return Number(amount) / 1_000_000
 }
 
 /** Reads a decimal number of US dollars exactly into micro-USD; finer digits throw a RangeError. */

@@ -37,6 +37,7 @@ export const CHAT_LIMITS: CallLimits = {
 }
 
 type Log = {
+  isLevelEnabled(level: string): boolean
   info(facts: object, text: string): void
   warn(facts: object, text: string): void
   error(facts: object, text: string): void

@@ -32,7 +32,7 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
     chargeMicro: settlement.receipt.chargeMicro,
   }
   plane.observe(facts)
-  plane.log.info({ ...facts, chargeMicro: facts.chargeMicro.toString() }, 'call')
+  if (plane.log.isLevelEnabled('info')) plane.log.info({ ...facts, chargeMicro: facts.chargeMicro.toString() }, 'call')
 }
 
 /** A seller gains from usage that is too high: one who reports it again and again is shown to a person. */

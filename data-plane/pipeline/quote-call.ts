@@ -1,8 +1,8 @@
 import type { Demand, Offer, Quote, Target } from '#data-plane/call.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import type { KeptBps, MicroUsd } from '#shared/money.ts'
-import { chargeUp, formatMicroUsd, max, min, subtractToZero, unitsWithin, ZERO } from '#shared/money.ts'
+import type { KeptBps, MicroUsd, PicoUsd } from '#shared/money.ts'
+import { billOf, chargeShare, formatMicroUsd, max, min, subtractToZero, unitsWithin, ZERO } from '#shared/money.ts'
 import { dearestInput, dearestOutput } from '#shared/pricing.ts'
 
 /** What is forwarded when the buyer gave no limit: the model's own, but not more than this. */
@@ -43,6 +43,11 @@ export function boundOf(target: Target, demand: Demand): Bound {
 
 /** What the bound costs at an offer's share. */
 export function ceilingAt(target: Target, kept: KeptBps, inputTokens: number, outputTokens: number): MicroUsd {
+  return chargeShare(ceilingBill(target, inputTokens, outputTokens), kept)
+}
+
+/** What the bound costs at the reference price: {@link chargeShare} makes an offer's ceiling of it. */
+export function ceilingBill(target: Target, inputTokens: number, outputTokens: number): PicoUsd {
   const { unitPrices } = target.price
   const perCall = unitPrices.calls
   const lines = [
@@ -50,7 +55,7 @@ export function ceilingAt(target: Target, kept: KeptBps, inputTokens: number, ou
     { units: outputTokens, price: dearestOutput(unitPrices) },
   ]
   if (perCall !== undefined) lines.push({ units: 1, price: perCall })
-  return chargeUp(lines, kept)
+  return billOf(lines)
 }
 
 /**

@@ -22,8 +22,8 @@ export function replyHeaders(facts: ReplyFacts): Record<string, string> {
     'cache-control': facts.isStreamed ? 'no-cache, no-transform' : 'no-store',
     'x-mkt-marketplace-status': 'served',
     'x-mkt-marketplace-attempts': String(facts.attempts),
-    'x-mkt-routing-decision-ms': facts.decisionMs.toFixed(3),
-    'x-mkt-overhead-ms': facts.overheadMs.toFixed(3),
+    'x-mkt-routing-decision-ms': millis(facts.decisionMs),
+    'x-mkt-overhead-ms': millis(facts.overheadMs),
   }
   if (facts.isStreamed) headers['x-accel-buffering'] = 'no'
   if (plan !== undefined) {
@@ -39,6 +39,11 @@ export function replyHeaders(facts: ReplyFacts): Record<string, string> {
   }
   addStanding(headers, facts.standing)
   return headers
+}
+
+/** Milliseconds with at most three decimals. */
+function millis(duration: number): string {
+  return String(Math.round(duration * 1_000) / 1_000)
 }
 
 /** Headers of a refusal: what it cost, which is nothing, and how many offers were tried. */

@@ -5,13 +5,13 @@ import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
-import { KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
+import { chargeShare, KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
 import { chargeUsage, listCost } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { outputTokens } from '#shared/usage.ts'
 import type { CallPlane } from './call-plane.ts'
 import { meterUsage } from './meter-usage.ts'
-import { boundOf, ceilingAt } from './quote-call.ts'
+import { boundOf, ceilingBill } from './quote-call.ts'
 import type { Relay } from './relay-with-failover.ts'
 import type { RankedOffers } from './select-offers.ts'
 
@@ -193,11 +193,12 @@ function rounded(at: number | undefined, since: number | undefined): number | nu
 /** The offers in order with the most that the call could have cost at each, and why others were passed over. */
 function explain({ ranked, target, demand }: AdmittedCall): UsageEventText['explanation'] {
   const { inputTokens, outputTokens } = boundOf(target, demand)
+  const bill = ceilingBill(target, inputTokens, outputTokens)
   return {
     ranked: ranked.candidates.map(({ id, provider, keptBps }) => ({
       offer: id,
       provider,
-      estimateMicro: ceilingAt(target, keptBps, inputTokens, outputTokens).toString(),
+      estimateMicro: chargeShare(bill, keptBps).toString(),
     })),
     excluded: ranked.excluded.map(({ offer, reason }) => ({ offer, reason })),
   }

@@ -10,8 +10,9 @@ import type { ControlPlane } from '#control-plane/plane.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
 import { authenticate } from '#control-plane/services/authenticate.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
-import { createBuyerKey } from '#control-plane/services/keys.ts'
+import { createBuyerKey, revokeBuyerKey } from '#control-plane/services/keys.ts'
 import { grantCredit } from '#control-plane/services/ledger.ts'
+import { deleteOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { createUser } from '#control-plane/services/users.ts'
 import { createLogger } from '#shared/logger.ts'
@@ -43,6 +44,12 @@ export type Market = {
   /** Answers the offer's id. */
   offer(wish: OfferWish): Promise<string>
   seller(name: SellerName): SellerActor
+  /** New prices of a model, in dollars a token. */
+  price(name: string, prompt: string, completion: string): Promise<void>
+  /** Takes an offer off the market. */
+  withdraw(name: SellerName, offer: string): Promise<void>
+  /** Revokes the key of a buyer. */
+  revoke(buyer: Buyer): Promise<void>
   close(): Promise<void>
 }
 
@@ -111,7 +118,20 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
       return { account: made.buyerAccount, key, actor }
     },
     async model(...names) {
-      await invoke(plane, OPERATOR, importCatalog, { source: 'fault run', models: names.map(catalogItem) })
+      await invoke(plane, OPERATOR, importCatalog, {
+        source: 'fault run',
+        models: names.map((name) => catalogItem(name)),
+      })
+    },
+    async price(name, prompt, completion) {
+      const models = [catalogItem(name, { prompt, completion })]
+      await invoke(plane, OPERATOR, importCatalog, { source: 'fault run', models })
+    },
+    async withdraw(name, offer) {
+      await invoke(plane, seller(name), deleteOffer, { id: offer })
+    },
+    async revoke({ actor }) {
+      await invoke(plane, actor, revokeBuyerKey, { id: actor.keyId })
     },
     async offer({ model, providerModel, seller: name, discount, capDailyUsd }) {
       const input = {
@@ -128,7 +148,7 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
   }
 }
 
-function catalogItem(id: string) {
+function catalogItem(id: string, pricing = PRICES) {
   return {
     id: `lab/${id}`,
     canonical: id,
@@ -138,7 +158,7 @@ function catalogItem(id: string) {
     description: '',
     context_length: 128_000,
     architecture: { input_modalities: ['text'], output_modalities: ['text'] },
-    pricing: PRICES,
+    pricing,
     top_provider: { max_completion_tokens: 16_000 },
     supported_parameters: ['temperature', 'max_tokens'],
     supported_features: ['streaming'],

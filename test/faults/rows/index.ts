@@ -1,15 +1,19 @@
 import type { Row } from '../harness/row.ts'
+import { CONTROL_ROWS } from './control.ts'
 import { DEATH_ROWS } from './deaths.ts'
 import { FIGURE_ROWS } from './figures.ts'
 import { POSTING_ROWS } from './posting.ts'
 import { REDIS_ROWS } from './redis.ts'
 import { REDIS_WIRE_ROWS } from './redis-wire.ts'
+import { UPSTREAM_ROWS } from './upstream.ts'
 
 /** Every row in the order of its number. */
 export const ROWS: readonly Row[] = [
+  ...CONTROL_ROWS,
   ...DEATH_ROWS,
   ...FIGURE_ROWS,
   ...POSTING_ROWS,
   ...REDIS_ROWS,
   ...REDIS_WIRE_ROWS,
+  ...UPSTREAM_ROWS,
 ].sort((left, right) => (left.number < right.number ? -1 : 1))

@@ -49,7 +49,8 @@ async function crashWorker(stage: Stage, points: readonly CrashPoint[]): Promise
   await requireNoFailedJobs(stage)
 }
 
-async function requireNoFailedJobs({ world, require }: Stage): Promise<void> {
+/** No job failed for good and no event was set aside. */
+export async function requireNoFailedJobs({ world, require }: Stage): Promise<void> {
   const failed = await world.money().zcard('bull:usage:failed')
   require(failed === 0, `${failed} jobs failed for good`)
   const { rows } = await world.sql.query<{ count: string }>('select count(*) from usage_poison')
@@ -82,7 +83,8 @@ async function loseLedger(stage: Stage, downMs: number): Promise<void> {
   await requireNoFailedJobs(stage)
 }
 
-async function measureDrain(stage: Stage): Promise<void> {
+/** Measures how fast what has gathered is posted. */
+export async function measureDrain(stage: Stage): Promise<void> {
   const { world } = stage
   const backlog = await countUnposted(world)
   const upAt = performance.now()

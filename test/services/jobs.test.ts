@@ -1,0 +1,162 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { findJob } from '#control-plane/db/jobs.ts'
+import type { JobVerdict } from '#control-plane/ports/job-probe.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import { drainAccountChanges } from '#control-plane/services/ledger.ts'
+import { finishJobs } from '#control-plane/services/overdue-jobs.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+import { figures, ids } from '#test/support/gate.ts'
+import { endText, submitText } from '#test/support/job-events.ts'
+import { balanceOf, newAccount } from '#test/support/ledger.ts'
+import { createRandomOrder } from '#test/support/random-order.ts'
+
+let market: TestMarket
+let seller: AccountId
+
+beforeAll(async () => {
+  market = await startMarket()
+  seller = await newAccount(market.plane.db, 'seller_available')
+})
+afterAll(() => market.stop())
+
+async function job(quote: number, balance = 1_000_000) {
+  const account = await newAccount(market.plane.db, 'buyer_credit', balance)
+  await drainAccountChanges(market.plane)
+  return { rid: ids.ulid(), account, sellerAccount: seller, quote }
+}
+const post = (...events: string[]) => postBatch(market.plane, { events, source: 'test' })
+const escrowOf = (account: AccountId) => balanceOf(market.plane.db, `acc_escrow_${account.slice(4)}`)
+const finish = (verdict: JobVerdict, asked: string[] = []) =>
+  finishJobs({
+    ...market.plane,
+    askProvider: async ({ rid }) => {
+      asked.push(rid)
+      return verdict
+    },
+  })
+async function breaches(): Promise<string[]> {
+  const { findings } = await market.plane.checkMoney()
+  return findings.filter(({ state }) => state === 'breach').map(({ id, detail }) => `${id} ${detail}`)
+}
+
+describe('a long job', () => {
+  it('moves its whole quote to escrow, and its end splits that to seller, fee and buyer', async () => {
+    const wish = await job(10_000)
+    const before = await balanceOf(market.plane.db, seller)
+    expect(await post(submitText(wish))).toMatchObject({ posted: 1 })
+    expect(await escrowOf(wish.account)).toBe(10_000)
+    expect(await figures(market.plane.gate, wish.account)).toMatchObject({ p: 990_000, u: 0 })
+    expect(await breaches()).toEqual([])
+
+    expect(await post(endText(wish, 4_001))).toMatchObject({ posted: 1 })
+    expect(await escrowOf(wish.account)).toBe(0)
+    expect(await balanceOf(market.plane.db, seller)).toBe(before + 3_800)
+    expect(await figures(market.plane.gate, wish.account)).toMatchObject({ p: 995_999, u: 0 })
+    const { rows } = await sql<{ charge: bigint; hold: bigint }>`select charge, hold_amount as hold from settlement
+      where rid = ${wish.rid}`.execute(market.plane.db)
+    expect(rows).toEqual([{ charge: 4_001n, hold: 10_000n }])
+    expect(await breaches()).toEqual([])
+  })
+
+  it('that failed costs nothing, and one without a price has no entries', async () => {
+    const wish = await job(10_000)
+    await post(submitText(wish), endText(wish, 0, { outcome: 'failed' }))
+    expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)
+    const free = await job(0)
+    expect(await post(submitText(free), endText(free, 0))).toMatchObject({ posted: 2 })
+    expect(await breaches()).toEqual([])
+  })
+
+  it('is booked once whatever is delivered, how often and in what order [F40]', async () => {
+    const before = await balanceOf(market.plane.db, seller)
+    const wishes = await Promise.all(Array.from({ length: 12 }, () => job(9_000)))
+    const order = createRandomOrder(7)
+    await Promise.all(
+      wishes.map(async (wish) => {
+        const events = [submitText(wish), endText(wish, 5_000)]
+        for (const event of order([...events, ...events, ...events])) await post(event)
+      }),
+    )
+    await finish('unknown')
+    for (const { account } of wishes) {
+      expect(await balanceOf(market.plane.db, account)).toBe(995_000)
+      expect(await escrowOf(account)).toBe(0)
+    }
+    expect(await balanceOf(market.plane.db, seller)).toBe(before + 12 * 4_750)
+    expect(await breaches()).toEqual([])
+  })
+
+  it('parks an end that comes before its submit', async () => {
+    const wish = await job(10_000)
+    expect(await post(endText(wish, 2_000))).toMatchObject({ posted: 1, poisoned: 0 })
+    expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)
+    await post(submitText(wish))
+    expect(await balanceOf(market.plane.db, wish.account)).toBe(998_000)
+    expect(await findJob(market.plane.db, wish.account, wish.rid)).toMatchObject({ endedAt: expect.any(Date) })
+  })
+
+  it('whose two halves are booked at the same moment comes to its end by the sweeper at the latest', async () => {
+    const wishes = await Promise.all(Array.from({ length: 20 }, () => job(1_000)))
+    await Promise.all(wishes.flatMap((wish) => [post(submitText(wish)), post(endText(wish, 400))]))
+    await finish('unknown')
+    for (const { account } of wishes) expect(await balanceOf(market.plane.db, account)).toBe(999_600)
+    expect(await breaches()).toEqual([])
+  })
+
+  it('keeps the first of two ends, and refuses an end that is not its own', async () => {
+    const wish = await job(10_000)
+    await post(submitText(wish), endText(wish, 3_000))
+    expect(await post(endText(wish, 4_000))).toMatchObject({ conflicts: 1 })
+    expect(await post(submitText({ ...wish, quote: 11_000 }))).toMatchObject({ conflicts: 1 })
+    const other = await job(10_000)
+    await post(submitText(other))
+    expect(await post(endText({ ...other, quote: 20_000 }, 15_000))).toMatchObject({ poisoned: 1 })
+    expect(await escrowOf(other.account)).toBe(10_000)
+    expect(await post(endText(other, 10_000))).toMatchObject({ posted: 1 })
+    expect(await breaches()).toEqual([])
+  })
+
+  it('that the balance did not cover pays the shortfall back before the buyer', async () => {
+    const wish = await job(10_000, 7_000)
+    await post(submitText(wish))
+    expect(await balanceOf(market.plane.db, wish.account)).toBe(0)
+    expect(await balanceOf(market.plane.db, 'acc_platform_shortfall')).toBe(-3_000)
+    await post(endText(wish, 4_000))
+    expect(await balanceOf(market.plane.db, 'acc_platform_shortfall')).toBe(0)
+    expect(await balanceOf(market.plane.db, wish.account)).toBe(3_000)
+    expect(await breaches()).toEqual([])
+  })
+
+  it('past its deadline is asked about once and ends by what its provider says', async () => {
+    for (const [verdict, charge] of [
+      ['succeeded', 10_000],
+      ['failed', 0],
+      ['running', 0],
+    ] as const) {
+      const wish = await job(10_000)
+      await post(submitText(wish, Date.now() - 1))
+      const asked: string[] = []
+      expect(await finish(verdict, asked)).toBe(1)
+      expect(await finish(verdict, asked)).toBe(0)
+      expect(asked).toEqual([wish.rid])
+      expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000 - charge)
+      expect(await post(endText(wish, 1_000))).toMatchObject({ conflicts: 1 })
+    }
+    expect(await breaches()).toEqual([])
+  })
+
+  it('whose worker died while it asked is ended unasked, and a parked end that does not fit gives way', async () => {
+    const wish = await job(10_000)
+    await post(endText({ ...wish, quote: 20_000 }, 15_000))
+    await post(submitText(wish, Date.now() - 1))
+    await sql`update job set asked_at = now() - interval '1 hour' where rid = ${wish.rid}`.execute(market.plane.db)
+    const asked: string[] = []
+    expect(await finish('succeeded', asked)).toBe(1)
+    expect(asked).toEqual([])
+    expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)
+    expect(await breaches()).toEqual([])
+  })
+})

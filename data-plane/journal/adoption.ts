@@ -39,6 +39,8 @@ export type Adoption = {
   /** What was taken over and not yet crossed off. */
   inherited(): readonly Inheritance[]
   crossOff(inheritance: Inheritance): void
+  /** The first sequence number that may belong to what was taken over and not yet crossed off. */
+  firstOpen(): number
   /** The directories that were taken over, in which nothing is left that anybody needs once they are finished. */
   readonly paths: readonly string[]
 }
@@ -48,17 +50,31 @@ export function createAdoption(options: Options): Adoption {
   const paths: string[] = []
   const waiting: LeftDirectory[] = []
   const inherited = new Set<Inheritance>()
+  let begun = Number.MAX_SAFE_INTEGER
   let looking: Promise<void> | undefined
   let cancel: Cancel | undefined
 
   async function adopt(): Promise<void> {
     waiting.push(...(await adoptLeftDirectories(root, boot, clock.now())))
     for (const left of [...waiting]) {
-      const from = lastSeq() + 1
-      await takeOver(left.path)
-      inherited.add({ member: left.member, from, to: lastSeq() })
+      await adoptOne(left)
       paths.push(left.path)
       waiting.splice(waiting.indexOf(left), 1)
+    }
+  }
+
+  async function adoptOne({ path, member }: LeftDirectory): Promise<void> {
+    const from = lastSeq() + 1
+    begun = from
+    let isWhole = false
+    try {
+      await takeOver(path)
+      isWhole = true
+    } finally {
+      // What was captured before an error goes to the gate as well; the member stays until the rest has come, too.
+      const to = lastSeq()
+      if (isWhole || to >= from) inherited.add({ member: isWhole ? member : undefined, from, to })
+      begun = Number.MAX_SAFE_INTEGER
     }
   }
 
@@ -86,6 +102,7 @@ export function createAdoption(options: Options): Adoption {
     },
     inherited: () => [...inherited],
     crossOff: (inheritance) => void inherited.delete(inheritance),
+    firstOpen: () => Math.min(begun, ...[...inherited].map((inheritance) => inheritance.from)),
     paths,
   }
 }

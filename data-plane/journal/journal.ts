@@ -34,7 +34,10 @@ export type JournalReplay = {
    * inheritance only those that came with it.
    */
   unposted(of?: Inheritance): AsyncIterable<string>
-  /** Asks about a stretch of unposted captures and forgets those that are posted. */
+  /**
+   * Asks about a stretch of unposted captures and forgets those that are posted. What was taken over is not asked about
+   * before it is crossed off: the gate may never have heard of it.
+   */
   advance(check: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<void>
   /** Captures that are not known to be posted. */
   unpostedCount(): number
@@ -195,7 +198,7 @@ function createReplay(parts: Parts, append: Append, adoption: Adoption) {
       if (isAdvancing) return
       isAdvancing = true
       try {
-        const isAnyPosted = await unposted.check(check)
+        const isAnyPosted = await unposted.check(adoption.firstOpen(), check)
         if (!isAnyPosted || !writer.isWritable()) return
         crashPoint('before_cursor')
         const posted = (unposted.firstCapture() ?? numbering.last + 1) - 1

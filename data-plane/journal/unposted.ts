@@ -21,8 +21,11 @@ export type Unposted = {
   firstCapture(): number | undefined
   /** The lowest sequence number that a start after a kill would need; `last` + 1 when there is none. */
   firstNeeded(last: number): number
-  /** Asks about the oldest captures and forgets those that are posted; answers whether there were any. */
-  check(ask: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<boolean>
+  /**
+   * Asks about the oldest captures, up to the one numbered `end`, and forgets those that are posted; answers whether
+   * there were any.
+   */
+  check(end: number, ask: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<boolean>
 }
 
 export function createUnposted(): Unposted {
@@ -49,11 +52,11 @@ export function createUnposted(): Unposted {
       const progress = running.values().next().value?.seq
       return Math.min(first() ?? last + 1, progress ?? last + 1)
     },
-    async check(ask) {
+    async check(end, ask) {
       const left = captures.values()
       let isAnyPosted = false
       for (let turn = 0; turn < CHECKS_A_TURN; turn++) {
-        const stretch = take(left, CHECK_SIZE)
+        const stretch = take(left, CHECK_SIZE, end)
         if (stretch.length === 0) break
         const posted = await ask(stretch)
         for (const [index, { seq }] of stretch.entries()) {
@@ -65,11 +68,11 @@ export function createUnposted(): Unposted {
   }
 }
 
-function take(from: Iterator<Captured>, count: number): Captured[] {
+function take(from: Iterator<Captured>, count: number, end: number): Captured[] {
   const taken: Captured[] = []
   while (taken.length < count) {
     const { value, done } = from.next()
-    if (done) break
+    if (done || value.seq >= end) break
     taken.push(value)
   }
   return taken

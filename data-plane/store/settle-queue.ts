@@ -179,7 +179,8 @@ function retryAlone(ports: Ports, state: State, entry: Entry, message: string): 
   const { rid, kind } = entry.operation
   ports.log.error({ rid, kind, message, tries: entry.tries }, 'the gate refused a settlement')
   if (entry.tries >= MAX_TRIES) {
-    state.unsettled.delete(rid)
+    // A capture stays known here, so that the posted cursor does not pass it and the next start brings it again.
+    if (kind === 'release') state.unsettled.delete(rid)
     letGo([entry.waiting])
     return
   }

@@ -350,6 +350,37 @@ describe('a process that dies while others live', () => {
     expect((await unposted(await during(open({ acceptsDamage: true })))).length).toBeGreaterThan(0)
   })
 
+  it('has its captures passed by no cursor before they are crossed off', async () => {
+    const [first, second] = [await open(), await open()]
+    const event = capture(first)
+    await during(first.sync())
+    const own = capture(second)
+    kill(first)
+    await clock.pass(4 * SECOND)
+    capture(second)
+    const asked: string[] = []
+    const allPosted = async (captures: readonly { rid: string }[]) => captures.map(({ rid }) => asked.push(rid) > 0)
+    await second.advance(allPosted)
+    expect(asked).toEqual([JSON.parse(own).rid])
+    expect((await unposted(second))[0]).toEqual(event)
+    for (const left of second.inherited()) second.crossOff(left)
+    await second.advance(allPosted)
+    expect(second.unpostedCount()).toBe(0)
+  })
+
+  it('hands on what could be read of it when the rest cannot be, and keeps its member on the record', async () => {
+    const [first, second] = [await open(), await open()]
+    const events = Array.from({ length: 3 }, () => capture(first))
+    await during(first.sync())
+    dead.add(first.pid)
+    disk.onCall((call) => (call === 'datasync' ? 'hangs' : 'works'))
+    await clock.pass(15 * SECOND)
+    expect(second.inherited().map((left) => left.member)).toEqual([undefined])
+    const found: string[] = []
+    for await (const event of second.unposted(second.inherited()[0])) found.push(event)
+    expect(found).toEqual(events)
+  })
+
   it('waits while the disk of the living takes nothing', async () => {
     const [first, second] = [await open(), await open()]
     const event = capture(first)

@@ -23,6 +23,8 @@ export type LedgerTables = {
     /** Signed micro-USD, never zero. */
     amount: bigint
   }
+  /** The same with the entries of detached months. */
+  every_ledger_entry: { tx: string; account: AccountId; amount: bigint }
 }
 
 /** One line of a transaction: signed micro-USD, at most one line an account. */
@@ -45,7 +47,7 @@ export async function findLedgerKey(db: Database | Trx, key: string): Promise<st
 /** The entries of one transaction in the order of their accounts. */
 export async function findEntries(db: Database | Trx, tx: string): Promise<Entry[]> {
   return db
-    .selectFrom('ledger_entry')
+    .selectFrom('every_ledger_entry')
     .select(['tx', 'account', 'amount'])
     .where('tx', '=', tx)
     .orderBy('account')

@@ -91,30 +91,67 @@ export type MoneySnapshot = {
   readonly offerUses: readonly UseTotal[]
   readonly day: string
   readonly month: string
+  /** Unix milliseconds by the clock of Postgres: the uses have what was posted before it, the balances maybe more. */
+  readonly postedBefore: number
 }
 
 /**
  * Balances of the first funded accounts and the use of every cap, in one snapshot. `now` is the gate's clock in Unix
  * milliseconds; a call counts to the day of its admission, which its id tells.
  */
-export function readMoneySnapshot(db: Database, now: number, accounts: number): Promise<MoneySnapshot> {
+export async function readMoneySnapshot(db: Database, now: number, accounts: number): Promise<MoneySnapshot> {
   const day = utcDay(now)
   const month = utcMonth(now)
   const dayFloor = ulidFloor(Date.parse(`${day}T00:00:00Z`))
   const monthFloor = ulidFloor(Date.parse(`${month}-01T00:00:00Z`))
+  const postedBefore = await readPostedHorizon(db)
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => ({
       balances: await listFundedAccounts(trx, '', accounts),
-      keyUses: await sumCappedKeys(trx, dayFloor, monthFloor),
+      keyUses: await sumCappedKeys(trx, dayFloor, monthFloor, postedBefore),
       offerUses: await sumCappedOffers(trx, dayFloor),
       day,
       month,
+      postedBefore,
     }))
 }
 
-async function sumCappedKeys(trx: Trx, dayFloor: string, monthFloor: string): Promise<UseTotal[]> {
+/**
+ * An instant of which all that was posted before it is committed, as Unix milliseconds by the clock of Postgres: now, or
+ * the beginning of the oldest transaction that has written and is not over.
+ */
+export async function readPostedHorizon(db: Database | Trx): Promise<number> {
+  const { rows } = await sql<{ at: number }>`select floor(extract(epoch from least(clock_timestamp(), (
+      select min(xact_start) from pg_stat_activity
+      where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid()
+    ))) * 1000)::float8 as at`.execute(db)
+  return rows[0]?.at ?? 0
+}
+
+/** The UTC periods of a use, and the instant before which it was posted. */
+export type UsePeriod = { readonly day: string; readonly month: string; readonly postedBefore: number }
+
+/** What one key has used in a day and month by what was posted before an instant. */
+export async function sumKeyUse(db: Database, key: string, period: UsePeriod): Promise<{ day: bigint; month: bigint }> {
+  const dayFloor = ulidFloor(Date.parse(`${period.day}T00:00:00Z`))
+  const monthFloor = ulidFloor(Date.parse(`${period.month}-01T00:00:00Z`))
+  const { rows } = await sql<{ day: bigint; month: bigint }>`select
+      coalesce(sum(charge) filter (where rid >= ${dayFloor}), 0)::bigint as day,
+      coalesce(sum(charge), 0)::bigint as month
+    from settlement
+    where key_id = ${key} and rid >= ${monthFloor} and posted_at < to_timestamp(${period.postedBefore / 1000})
+  `.execute(db)
+  return { day: rows[0]?.day ?? 0n, month: rows[0]?.month ?? 0n }
+}
+
+async function sumCappedKeys(
+  trx: Trx,
+  dayFloor: string,
+  monthFloor: string,
+  postedBefore: number,
+): Promise<UseTotal[]> {
   const { rows } = await sql<UseTotal>`select k.id, u.buyer_account as account, used.day, used.month
     from api_key k
     join app_user u on u.id = k.user_id
@@ -122,6 +159,7 @@ async function sumCappedKeys(trx: Trx, dayFloor: string, monthFloor: string): Pr
       select coalesce(sum(s.charge) filter (where s.rid >= ${dayFloor}), 0)::bigint as day,
         coalesce(sum(s.charge), 0)::bigint as month
       from settlement s where s.key_id = k.id and s.rid >= ${monthFloor}
+        and s.posted_at < to_timestamp(${postedBefore / 1000})
     ) used
     where k.type = 'buyer' and k.revoked_at is null
       and (k.cap_daily_micro is not null or k.cap_monthly_micro is not null)`.execute(trx)

@@ -1,3 +1,4 @@
+import type { UseMark, UseSeed } from '#shared/contract/money-scripts/uses.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
@@ -11,7 +12,12 @@ export type PostedChange = {
   readonly rid?: string
   /** Unix milliseconds of its posting; absent where another event than the gate's was booked. */
   readonly postedAt?: number
+  /** The key that made it, for what its caps have used. */
+  readonly keyId?: string | null
 }
+
+/** A key whose spending is counted, and the account it spends of. */
+export type CountedKey = { readonly keyId: string; readonly account: AccountId }
 
 /** An account as the gate has it; spendable is posted − held − unposted. */
 export type GateBalance = {
@@ -37,4 +43,11 @@ export type Gate = {
   unposted(olderThanMs: number, limit: number): Promise<string[]>
   /** Gives back holds past their deadline, at most `limit`; answers how many. */
   expireHolds(limit: number): Promise<number>
+  /**
+   * Says that the seed of a key's counter will have what is posted before an instant to come; answers the instant that
+   * counts, which may be an earlier one. Undefined when the counter has its seed in this epoch.
+   */
+  markKeyUse(key: CountedKey, postedBefore: number): Promise<UseMark | undefined>
+  /** Adds the ledger's figures to a marked counter; again changes nothing. */
+  seedKeyUse(key: CountedKey, use: Omit<UseSeed, 'counter'>): Promise<void>
 }

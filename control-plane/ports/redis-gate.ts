@@ -1,15 +1,17 @@
 import type { Redis } from 'ioredis'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
+import type { Batch } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, MAX_BATCH, placeOf } from '#shared/contract/money-scripts/batch.ts'
 import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
+import { decodeMarkUse, encodeMarkUse, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
 import type { MoneyScripts } from '#shared/contract/money-scripts.ts'
 import { ACCOUNT_FIELDS, moneyScripts, parseMoneyEpoch, readAccount } from '#shared/contract/money-scripts.ts'
-import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
-import type { Gate, GateBalance, PostedChange } from './gate.ts'
+import type { CountedKey, Gate, GateBalance, PostedChange } from './gate.ts'
 import { bucketNames, runBatches } from './redis-money.ts'
 
 type Options = {
@@ -68,7 +70,23 @@ export function createRedisGate({ redis, buckets, tombstoneMs }: Options): Gate 
     spendable: (account) => inFreshEpoch(({ epoch }) => spendable(redis, account, { epoch, buckets })),
     unposted: (age, limit) => inFreshEpoch(({ epoch }) => unposted(redis, { epoch, buckets }, age, limit)),
     expireHolds: (limit) => inFreshEpoch((epoch) => expireHolds(redis, buckets, epoch, limit)),
+    markKeyUse: (key, postedBefore) =>
+      inFreshEpoch(async ({ scripts }) =>
+        decodeMarkUse(await runUse(redis, scripts, encodeMarkUse(counterOf(key, buckets), postedBefore))),
+      ),
+    seedKeyUse: (key, use) =>
+      inFreshEpoch(async ({ scripts }) => {
+        await runUse(redis, scripts, encodeSeedUse({ ...use, counter: counterOf(key, buckets) }))
+      }),
   }
+}
+
+function counterOf({ keyId, account }: CountedKey, buckets: number): string {
+  return moneyKeys.keyUse(moneyBucket(account, buckets), keyId)
+}
+
+function runUse(redis: Redis, { seedUse }: MoneyScripts, { keys, args }: Batch): Promise<unknown> {
+  return redis.evalsha(seedUse.sha, keys.length, ...keys, ...args)
 }
 
 async function readEpoch(redis: Redis): Promise<Epoch> {

@@ -77,9 +77,10 @@ export function nodesHere(view: GateView): string[] {
 }
 
 async function seedSnapshot(keeper: GateKeeper, epoch: number, snapshot: MoneySnapshot): Promise<void> {
-  const { day, month, keyUses, offerUses } = snapshot
+  const { day, month, keyUses, offerUses, postedBefore } = snapshot
   const toSeed = (use: UseTotal, counter: string): UseSeed => ({
     counter,
+    postedBefore,
     day,
     dayMicro: microUsd(use.day),
     month,

@@ -251,7 +251,7 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
     if (balance === undefined) continue
     // What the gate keeps of a contradicting event is not what was booked.
     const posting = fate === 'conflict' ? {} : { postedAt: postedAt.getTime() }
-    changes.push({ ...changeOf(balance), rid, ...posting })
+    changes.push({ ...changeOf(balance), rid, keyId: read.event.keyId, ...posting })
   }
   if (changes.length === 0) return
   crashPoint('before_ack')

@@ -137,6 +137,8 @@ function snapshot(tables: LedgerTables, now: number, accounts: number): MoneySna
     offerUses: uses(tables.cappedOffers, 'offer').map((use) => ({ ...use, month: 0n })),
     day,
     month,
+    // Nothing is under way while a snapshot is taken: what is there was posted before the next instant.
+    postedBefore: now + 1,
   }
 }
 

@@ -46,9 +46,10 @@ export function registerOf(run: Run, index: number) {
 }
 
 export function ackOf(run: Run, index: number) {
-  const fields = fieldsOf(run, index, { operations: (run.keys.length - 2) / 2, each: 5 })
+  const fields = fieldsOf(run, index, { operations: (run.keys.length - 2) / 3, each: 5 })
   const [rid = '', balance = '', version = '', postedAt = '', ttl = ''] = fields
-  const account = run.keys[2 + index * 2] ?? ''
-  const hold = run.keys[3 + index * 2] ?? ''
-  return { account, hold, rid, balance, version, postedAt, ttl: Number(ttl) }
+  const account = run.keys[2 + index * 3] ?? ''
+  const hold = run.keys[3 + index * 3] ?? ''
+  const counter = run.keys[4 + index * 3] ?? ''
+  return { account, hold, counter, rid, balance, version, postedAt, ttl: Number(ttl) }
 }

@@ -5,7 +5,7 @@ import type { Keyspace } from './memory-keyspace.ts'
 import type { Settle } from './memory-operations.ts'
 import { ackOf, countOf, registerOf, reserveOf, settleOf } from './memory-operations.ts'
 import type { Use } from './memory-uses.ts'
-import { addUse, capSettle, capTake, correctUse, readUse, seedUse } from './memory-uses.ts'
+import { addUse, capSettle, capTake, correctUse, readUse, seedUse, settleUse } from './memory-uses.ts'
 
 export type ScriptName = keyof MoneyScripts
 /** One run of a script: its place, and what it was given. */
@@ -44,7 +44,7 @@ export function createSemantics(flaws: ReadonlySet<ScriptFlaw> = new Set()): Scr
     },
     settle: (run) => each(countOf(run), (index) => settle(run, index, flaws)),
     register: (run) => each(countOf(run), (index) => register(run, index)),
-    ack: (run) => each((run.keys.length - 2) / 2, (index) => ack(run, index, flaws)),
+    ack: (run) => each((run.keys.length - 2) / 3, (index) => ack(run, index, flaws)),
     seedUse: (run) => [seedUse(run)],
     capTake: (run) => [capTake(run, flaws.has('cap_outside_script'))],
     capSettle: (run) => each(run.args.length / 2, (index) => capSettle(run, index)),
@@ -181,7 +181,8 @@ function capture(run: Run, operation: Settle, { state, fields }: Held, flaws: Re
   data.dropScore(key(run, 0), rid)
   if (isOpen) {
     data.addToField(account, 'h', -Number(amount))
-    write(run, hold, { st: 'captured', used, ev: event })
+    const counted = use === undefined ? {} : { key: keyId, kd: use.day, km: use.month }
+    write(run, hold, { st: 'captured', used, ev: event, ...counted })
     if (day !== undefined) {
       correctUse(run, counter, { day, month: fields.get('km'), amount: Number(used) - Number(amount) })
     }
@@ -199,6 +200,7 @@ function capture(run: Run, operation: Settle, { state, fields }: Held, flaws: Re
       t0: fields.get('t0') ?? since,
       exp: fields.get('exp') ?? since,
       ev: event,
+      ...(use === undefined ? {} : { kd: use.day, km: use.month, late: now.toString() }),
     })
   }
   if (use !== undefined) addUse(run, counter, use, Number(used))
@@ -267,7 +269,7 @@ function register(run: Run, index: number): string {
 
 function ack(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
   const { data, epoch, now } = run
-  const { account, hold, rid, balance, version, postedAt, ttl } = ackOf(run, index)
+  const { account, hold, counter, rid, balance, version, postedAt, ttl } = ackOf(run, index)
   if (!isAmount(balance) || !/^\d+$/.test(version)) return 'E:amount'
   if (isNewer(run, account)) return 'S'
   const isPresent = epochOf(run, account) === epoch
@@ -278,6 +280,7 @@ function ack(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
     data.addToField(account, 'u', -Number(data.field(hold, 'used')))
     write(run, hold, { st: 'posted', ...(postedAt === '' ? {} : { pa: postedAt }) })
     data.expire(hold, now + ttl)
+    if (counter !== hold && postedAt !== '') settleUse(run, counter, data.fields(hold), Number(postedAt))
   }
   const isUnguarded = flaws.has(rid === '' ? 'seed_without_version' : 'ack_without_version')
   if (isUnguarded || stored === undefined || Number(version) > Number(stored)) {

@@ -62,8 +62,8 @@ export function correctUse({ data, epoch }: Run, counter: string, { day, month, 
   if (countedMonth === month) data.addToField(counter, 'mu', amount)
 }
 
-export function seedUse({ data, epoch, keys: [counter = ''], args }: Run): string {
-  const [day = '', dayUsed = '', month = '', monthUsed = ''] = args
+export function seedUse({ data, epoch, now, keys: [counter = ''], args }: Run): string {
+  const [postedBefore = '', day = '', dayUsed = '', month = '', monthUsed = ''] = args
   const fields = new Map(data.fields(counter))
   const counted = Number(fields.get('ep') ?? '0')
   if (counted > epoch) return 'S'
@@ -71,23 +71,52 @@ export function seedUse({ data, epoch, keys: [counter = ''], args }: Run): strin
     data.remove(counter)
     data.setField(counter, 'ep', epoch.toString())
     fields.clear()
-  } else if (fields.has('sd')) {
-    return 'K'
   }
-  data.setField(counter, 'sd', '1')
-  for (const [period, used, name, sum] of [
-    [day, dayUsed, 'd', 'du'],
-    [month, monthUsed, 'm', 'mu'],
+  if (fields.has('sa')) return 'K'
+  const mark = fields.get('sd') ?? postedBefore
+  if (!fields.has('sd')) data.setField(counter, 'sd', mark)
+  if (day === '') return `M:${mark}:${now}`
+  for (const [period, used, name, sum, notedName, noted] of [
+    [day, dayUsed, 'd', 'du', 'pd', 'dp'],
+    [month, monthUsed, 'm', 'mu', 'pm', 'mp'],
   ] as const) {
     const stored = fields.get(name)
     if (stored === undefined || stored < period) {
       data.setField(counter, name, period)
       data.setField(counter, sum, used)
     } else if (stored === period) {
-      data.addToField(counter, sum, Number(used))
+      const isNoted = fields.get(notedName) === period
+      data.addToField(counter, sum, Number(used) - (isNoted ? Number(fields.get(noted)) : 0))
     }
   }
+  data.setField(counter, 'sa', '1')
   return 'K'
+}
+
+/** What a posted call's key has used counts once: in the ledger's seed, or here. */
+export function settleUse(run: Run, counter: string, hold: ReadonlyMap<string, string>, at: number): void {
+  const { data, epoch } = run
+  const [used = '0', day, month, late] = [hold.get('used'), hold.get('kd'), hold.get('km'), hold.get('late')]
+  const fields = new Map(data.fields(counter))
+  if (day === undefined || used === '0' || Number(fields.get('ep')) !== epoch) return
+  const [mark, isSeeded] = [fields.get('sd'), fields.has('sa')]
+  const isInSeed = mark !== undefined && at < Number(mark)
+  if ((late !== undefined && at < Number(late)) || (isInSeed && isSeeded)) {
+    correctUse(run, counter, { day, month, amount: -Number(used) })
+    return
+  }
+  if (isSeeded || (mark !== undefined && !isInSeed)) return
+  for (const [period, name, sum] of [
+    [day, 'pd', 'dp'],
+    [month ?? '', 'pm', 'mp'],
+  ] as const) {
+    const noted = fields.get(name)
+    if (noted === period) data.addToField(counter, sum, Number(used))
+    else if (noted === undefined || noted < period) {
+      data.setField(counter, name, period)
+      data.setField(counter, sum, used)
+    }
+  }
 }
 
 type Take = { readonly amount: number; readonly deadline: number; readonly day: string }

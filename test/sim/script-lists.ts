@@ -68,10 +68,12 @@ const ack = fc.record({
   balanceMicro: amount,
   version: fc.integer({ min: 0, max: 6 }).map(BigInt),
   rid: fc.option(fc.constantFrom(...RIDS), { nil: null }),
-  postedAt: fc.constantFrom(null, 1_700_000_000_001),
+  postedAt: fc.constantFrom(null, 1_700_000_000_001, 9_700_000_000_001),
+  keyId: fc.constantFrom(null, ...KEYS),
 })
 const seedUse = fc.record({
   counter: fc.constantFrom(...KEYS.map((key) => moneyKeys.keyUse(BUCKET, key)), ...OFFERS.map(moneyKeys.offerCap)),
+  postedBefore: fc.constantFrom(1_700_000_000_000, 1_700_000_000_002),
   day: fc.constantFrom(...DAYS),
   dayMicro: amount,
   month: fc.constantFrom(...DAYS).map((day) => day.slice(0, 7)),

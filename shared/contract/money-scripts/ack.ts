@@ -1,7 +1,7 @@
 import type { MicroUsd } from '#shared/money.ts'
 import { moneyKeys } from '../redis-keys.ts'
 import type { Batch, Place } from './batch.ts'
-import { eachOperation, OPEN_ACCOUNT, prologue } from './prologue.ts'
+import { eachOperation, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
 import { ENDED_HOLD_TTL_MS } from './settle.ts'
 
 /**
@@ -15,14 +15,38 @@ export type AckOperation = {
   readonly rid: string | null
   /** Unix milliseconds at which the call was posted, for a look-up; null where another event stands. */
   readonly postedAt: number | null
+  /** The key that made the call, for what its caps have used; absent where nobody counts. */
+  readonly keyId?: string | null
 }
 
 const ARGUMENTS = 5
 
+/**
+ * Keeps a key's counter true when one of its calls is posted. What the ledger's seed contains, or what was posted before
+ * it was registered here, would count twice and is taken off. What is posted while there is no seed stays, and is noted
+ * (`dp`, `mp` of the day `pd` and the month `pm`), so that a later seed leaves it out.
+ */
+const SETTLE_USE = `local function noteUse(key,field,amount,periodField,noted,period)
+  if noted==period then redis.call('HINCRBY',key,field,amount)
+  elseif not noted or noted<period then redis.call('HSET',key,periodField,period,field,amount) end
+end
+local function settleUse(key,H,at)
+  local used,day,month,late=H[3],H[4],H[5],H[6]
+  if not day or used=='0' then return end
+  local U=redis.call('HMGET',key,'ep','sd','sa','pd','pm')
+  if tonumber(U[1] or nil)~=E then return end
+  local isInSeed=U[2] and at<tonumber(U[2])
+  if (late and at<tonumber(late)) or (isInSeed and U[3]) then return correctUse(key,day,month,minus(used)) end
+  if U[3] or (U[2] and not isInSeed) then return end
+  noteUse(key,'dp',used,'pd',U[4],day)
+  noteUse(key,'mp',used,'pm',U[5],month)
+end
+`
+
 export function ackScript(epoch: number): string {
-  return `${prologue(epoch)}${OPEN_ACCOUNT}local function operation(i)
-  local k,a=2+i*2,i*${ARGUMENTS}
-  local account,hold=KEYS[k+1],KEYS[k+2]
+  return `${prologue(epoch)}${OPEN_ACCOUNT}${USE_COUNTER}${SETTLE_USE}local function operation(i)
+  local k,a=2+i*3,i*${ARGUMENTS}
+  local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
   local rid,balance,version,postedAt,ttl=ARGV[a+1],ARGV[a+2],ARGV[a+3],ARGV[a+4],ARGV[a+5]
   if not isAmount(balance) or not string.find(version,'^%d+$') then return 'E:amount' end
   local A=redis.call('HMGET',account,'ep','ver')
@@ -34,11 +58,12 @@ export function ackScript(epoch: number): string {
     stored=nil
   end
   if rid~='' then
-    local H=redis.call('HMGET',hold,'ep','st','used')
+    local H=redis.call('HMGET',hold,'ep','st','used','kd','km','late')
     if tonumber(H[1] or nil)==E and H[2]=='captured' then
       redis.call('HINCRBY',account,'u',minus(H[3]))
       if postedAt=='' then redis.call('HSET',hold,'st','posted') else redis.call('HSET',hold,'st','posted','pa',postedAt) end
       redis.call('PEXPIRE',hold,ttl)
+      if counter~=hold and postedAt~='' then settleUse(counter,H,tonumber(postedAt)) end
     end
   end
   if not stored or tonumber(version)>tonumber(stored) then
@@ -54,9 +79,10 @@ export function encodeAck(place: Place, operations: readonly AckOperation[], tom
   const { bucket, epoch } = place
   const keys = [moneyKeys.expiring(bucket, epoch), moneyKeys.unposted(bucket, epoch)]
   const args: string[] = []
-  for (const { account, balanceMicro, version, rid, postedAt } of operations) {
+  for (const { account, balanceMicro, version, rid, postedAt, keyId = null } of operations) {
     const accountKey = moneyKeys.account(bucket, account)
-    keys.push(accountKey, rid === null ? accountKey : moneyKeys.hold(bucket, rid))
+    const hold = rid === null ? accountKey : moneyKeys.hold(bucket, rid)
+    keys.push(accountKey, hold, keyId === null ? hold : moneyKeys.keyUse(bucket, keyId))
     args.push(
       rid ?? '',
       balanceMicro.toString(),

@@ -50,12 +50,14 @@ const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,u
   if at=='' then at=digits(now) end
   if st=='open' then
     redis.call('HINCRBY',account,'h',minus(H.amt))
-    redis.call('HSET',hold,'st','captured','used',used,'ev',event)
+    if use then redis.call('HSET',hold,'st','captured','used',used,'ev',event,'key',key,'kd',use.day,'km',use.month)
+    else redis.call('HSET',hold,'st','captured','used',used,'ev',event) end
     if H.kd then correctUse(counter,H.kd,H.km,digits(tonumber(used)-tonumber(H.amt))) end
   else
     if not openAccount(account) then return 'S' end
     redis.call('DEL',hold)
     redis.call('HSET',hold,'ep',E,'st','captured','amt',H.amt or used,'used',used,'acct',id,'key',key,'node',node,'t0',H.t0 or at,'exp',H.exp or at,'ev',event)
+    if use then redis.call('HSET',hold,'kd',use.day,'km',use.month,'late',digits(now)) end
   end
   if use then addUse(counter,use,used) end
   redis.call('HINCRBY',account,'u',used)

@@ -5,10 +5,12 @@ import type { Batch } from './batch.ts'
 import { answersOf } from './batch.ts'
 import { CALENDAR, eachOperation, prologue } from './prologue.ts'
 
-/** What a key or an offer had used by the ledger when the gate was rebuilt. */
+/** What a key or an offer had used by the ledger at one instant of it. */
 export type UseSeed = {
   /** Redis key of the counter: that of an API key or of an offer's cap. */
   readonly counter: string
+  /** Unix milliseconds by the clock of Postgres: the seed has what was posted before, and nothing else. */
+  readonly postedBefore: number
   /** `2026-11-21` and `2026-11`, UTC. */
   readonly day: string
   readonly dayMicro: MicroUsd
@@ -16,30 +18,58 @@ export type UseSeed = {
   readonly monthMicro: MicroUsd
 }
 
-/** Adds what the ledger knows to a counter, once an epoch: calls that were registered before stay counted. */
+/**
+ * Adds what the ledger knows to a counter, once an epoch: calls that are held or captured here stay counted, and those
+ * that were posted in this epoch are left to the ledger's figure. Without a day it only says from which instant on
+ * postings will not be in the seed: for a counter in use that has to be settled before the ledger is read.
+ */
 export function seedUseScript(epoch: number): string {
-  return `${prologue(epoch)}local key,day,du,month,mu=KEYS[1],ARGV[1],ARGV[2],ARGV[3],ARGV[4]
-local U=redis.call('HMGET',key,'ep','sd','d','m')
+  return `${prologue(epoch)}local key,at,day,du,month,mu=KEYS[1],ARGV[1],ARGV[2],ARGV[3],ARGV[4],ARGV[5]
+local U=redis.call('HMGET',key,'ep','sd','sa','d','m','pd','dp','pm','mp')
 local ep=tonumber(U[1] or nil)
 if ep and ep>E then return {'S'} end
 if ep~=E then
   redis.call('DEL',key)
-  redis.call('HSET',key,'ep',E,'sd','1','d',day,'du',du,'m',month,'mu',mu)
-  return {'K'}
+  redis.call('HSET',key,'ep',E)
+  U={}
 end
-if U[2] then return {'K'} end
-redis.call('HSET',key,'sd','1')
-if not U[3] or U[3]<day then redis.call('HSET',key,'d',day,'du',du)
-elseif U[3]==day then redis.call('HINCRBY',key,'du',du) end
-if not U[4] or U[4]<month then redis.call('HSET',key,'m',month,'mu',mu)
-elseif U[4]==month then redis.call('HINCRBY',key,'mu',mu) end
+if U[3] then return {'K'} end
+if not U[2] then redis.call('HSET',key,'sd',at) end
+if day=='' then return {'M:'..(U[2] or at)..':'..digits(now)} end
+local function seed(periodField,field,stored,period,amount,notedPeriod,noted)
+  if not stored or stored<period then redis.call('HSET',key,periodField,period,field,amount)
+  elseif stored==period then
+    if notedPeriod==period then amount=digits(tonumber(amount)-tonumber(noted)) end
+    redis.call('HINCRBY',key,field,amount)
+  end
+end
+seed('d','du',U[4],day,du,U[6],U[7])
+seed('m','mu',U[5],month,mu,U[8],U[9])
+redis.call('HSET',key,'sa','1')
 return {'K'}
 `
 }
 
 export function encodeSeedUse(seed: UseSeed): Batch {
-  const { counter, day, dayMicro, month, monthMicro } = seed
-  return { keys: [counter], args: [day, dayMicro.toString(), month, monthMicro.toString()] }
+  const { counter, postedBefore, day, dayMicro, month, monthMicro } = seed
+  return { keys: [counter], args: [postedBefore.toString(), day, dayMicro.toString(), month, monthMicro.toString()] }
+}
+
+/** The first half of a seed for a counter in use. */
+export function encodeMarkUse(counter: string, postedBefore: number): Batch {
+  return { keys: [counter], args: [postedBefore.toString(), '', '', '', ''] }
+}
+
+/** What to read of the ledger for a counter, and the server's clock, both in Unix milliseconds. */
+export type UseMark = { readonly postedBefore: number; readonly now: number }
+
+/** The mark of a counter; undefined when it has its seed already. Throws an Error for any other answer. */
+export function decodeMarkUse(reply: unknown): UseMark | undefined {
+  const [answer = ''] = answersOf(reply, 1)
+  if (answer === 'K') return undefined
+  const match = /^M:(\d+):(\d+)$/.exec(answer)
+  if (!match) throw new Error(`a counter could not be marked: ${answer.slice(0, 200)}`)
+  return { postedBefore: Number(match[1]), now: Number(match[2]) }
 }
 
 /** Takes past their deadline belong to a process that died: they are dropped when the cap is full or the day ends. */

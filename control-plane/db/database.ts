@@ -65,9 +65,15 @@ export function isTransient(error: unknown): boolean {
   return TRANSIENT.test(error.code) || TRANSIENT_NETWORK.has(error.code)
 }
 
-/** The SQLSTATE and constraint of a refused statement, or undefined for another error. */
+/**
+ * Classes of SQLSTATE that speak of the data itself: data exceptions, broken constraints, and what a trigger raises. All
+ * others speak of the server (read-only, full, out of memory, cancelled): the same data may be taken later.
+ */
+const REFUSED = /^(22|23)\w{3}$|^P0001$/
+
+/** The SQLSTATE and constraint of a statement whose data the database will never take; undefined for another error. */
 export function refusalOf(error: unknown): { code: string; constraint: string | undefined } | undefined {
-  return error instanceof pg.DatabaseError && error.code !== undefined
+  return error instanceof pg.DatabaseError && error.code !== undefined && REFUSED.test(error.code)
     ? { code: error.code, constraint: error.constraint }
     : undefined
 }

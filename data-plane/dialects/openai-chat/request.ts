@@ -68,7 +68,7 @@ export function encodeChatRequest(
   let body = `{"model":${JSON.stringify(plan.offer.providerModel)}`
   for (const [key, value] of lastMembers(request)) {
     if (REWRITTEN.has(key) || routingFields.has(key) || request.body[key] === null) continue
-    if (!takes(model, key)) {
+    if (!takesMember(model, key)) {
       adapted.push(key)
       continue
     }
@@ -99,7 +99,8 @@ function* lastMembers({ text, members }: EditableRequest): Iterable<readonly [st
   }
 }
 
-function takes(model: Model, key: string): boolean {
+/** Whether a model takes a member of the request by what its catalogue entry lists. */
+export function takesMember(model: Model, key: string): boolean {
   // It may stand in a model's list and is still never forwarded on this wire.
   if (key === 'include_reasoning') return false
   const names = GATED.get(key)

@@ -1,0 +1,64 @@
+import type { AttemptPlan, BadAnswer, Receipt, ReportedUsage, UpstreamRequest } from '#data-plane/call.ts'
+import type { AppError } from '#shared/errors.ts'
+import type { Conversation } from './conversation.ts'
+
+/** Why an answer ended, in no protocol's words. */
+export type FinishReason = 'stop' | 'length' | 'toolCalls' | 'contentFilter'
+
+/**
+ * A piece of an answer in the middle form. Texts are pieces to be joined; `index` counts the calls of an answer from 0,
+ * and the pieces of one call's input are JSON text when joined. A whole answer is the same events, all at its end.
+ */
+export type AnswerEvent =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'reasoning'; readonly text: string }
+  /** Ends a block of reasoning with the maker's signature over it. */
+  | { readonly kind: 'signature'; readonly text: string }
+  /** A whole block of reasoning that only its maker can read. */
+  | { readonly kind: 'redactedReasoning'; readonly text: string }
+  | { readonly kind: 'refusal'; readonly text: string }
+  | { readonly kind: 'toolStart'; readonly index: number; readonly id: string; readonly name: string }
+  | { readonly kind: 'toolInput'; readonly index: number; readonly text: string }
+  | { readonly kind: 'finish'; readonly reason: FinishReason; readonly stopSequence: string | null }
+
+export const NO_EVENTS: readonly AnswerEvent[] = []
+
+/** Reads a provider's bytes, cut anywhere, as events. One reader reads one answer. */
+export type AnswerReader = {
+  push(chunk: Buffer): readonly AnswerEvent[]
+  /** Called once when the provider is done: a whole answer is read here, a stream is checked for its end. */
+  end(): readonly AnswerEvent[]
+  /** True when the protocol's own end has been seen: what follows is ignored. */
+  isDone(): boolean
+  /** Set as soon as the bytes cannot be an answer. */
+  failure(): BadAnswer | undefined
+  /** The provider's figures so far. */
+  reported(): ReportedUsage
+}
+
+/** How an answer ended: what a writer is told last. */
+export type AnswerEnd = {
+  readonly reason: FinishReason
+  readonly stopSequence: string | null
+  /** True when the buyer's own cost ceiling is what ended it. */
+  readonly isCeiling: boolean
+}
+
+/** Writes events in a buyer's protocol. One writer writes one answer, streamed or whole; a whole one waits for `finish`. */
+export type AnswerWriter = {
+  /** Takes one event, `finish` never, and answers with what may be sent now; an empty text is nothing. */
+  write(event: AnswerEvent): string
+  /** The last bytes with usage and cost; for a whole answer, all of them. */
+  finish(receipt: Receipt, end: AnswerEnd): string
+  /** The wire's error as part of a stream that has begun. */
+  fail(error: AppError): string
+  /** What to send in a silence; also before anything else was written. */
+  keepAlive(): string
+}
+
+/** A protocol that sellers' providers speak. */
+export type Dialect = {
+  /** Writes a conversation as a request. Throws AppError `invalid_request` for what the protocol cannot say. */
+  encode(conversation: Conversation, plan: AttemptPlan): UpstreamRequest
+  reader(plan: AttemptPlan, isStreamed: boolean): AnswerReader
+}

@@ -1,0 +1,101 @@
+import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type {
+  Conversation,
+  FunctionTool,
+  ResponseFormat,
+  Sampling,
+  ToolChoice,
+} from '#data-plane/dialects/conversation.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import { takesParameter } from '#shared/catalog/model.ts'
+import { chatMessages } from './messages.ts'
+import { takesMember } from './request.ts'
+
+const SAMPLING: readonly (readonly [name: string, key: keyof Sampling])[] = [
+  ['temperature', 'temperature'],
+  ['top_p', 'topP'],
+  ['top_k', 'topK'],
+  ['min_p', 'minP'],
+  ['seed', 'seed'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['presence_penalty', 'presencePenalty'],
+  ['repetition_penalty', 'repetitionPenalty'],
+  ['logit_bias', 'logitBias'],
+]
+
+/** Writes a conversation as a chat request of the OpenAI protocol; what the model does not take is left out and named. */
+export function encodeConversation(conversation: Conversation, plan: AttemptPlan): UpstreamRequest {
+  const { model } = plan.target
+  const { spelling } = conversation
+  const adapted = [...conversation.adaptedParams]
+  const limitName = takesNewLimit(model) ? 'max_completion_tokens' : 'max_tokens'
+  const { messages, isCacheMarked } = chatMessages(conversation, model)
+  if (isCacheMarked) adapted.push('cache_control')
+  let body = `{"model":${JSON.stringify(plan.offer.providerModel)},"messages":${messages}`
+  for (const [name, value] of parametersOf(conversation, model)) {
+    if (value !== undefined && takesMember(model, name)) body += `,"${name}":${JSON.stringify(value)}`
+    else adapted.push(spelling[name] ?? name)
+  }
+  if (conversation.maxTokens !== plan.maxOutputTokens) adapted.push(spelling[limitName] ?? limitName)
+  body += `,"${limitName}":${plan.maxOutputTokens}`
+  body += conversation.isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}}' : '}'
+  return {
+    path: '/chat/completions',
+    body,
+    contentType: 'application/json',
+    accept: conversation.isStreamed ? 'text/event-stream' : 'application/json',
+    adaptedParams: [...new Set(adapted)],
+  }
+}
+
+function takesNewLimit(model: Model): boolean {
+  return takesParameter(model, 'max_completion_tokens') && !takesParameter(model, 'max_tokens')
+}
+
+function* parametersOf(conversation: Conversation, model: Model): Iterable<readonly [name: string, value: unknown]> {
+  const { sampling, stop, tools, toolChoice, parallelToolCalls, responseFormat, user } = conversation
+  for (const [name, key] of SAMPLING) if (sampling[key] !== undefined) yield [name, sampling[key]]
+  if (stop.length > 0) yield ['stop', stop]
+  if (tools.length > 0) {
+    yield ['tools', tools.map(toolBody)]
+    if (toolChoice !== undefined) yield ['tool_choice', choiceBody(toolChoice)]
+    if (parallelToolCalls !== undefined) yield ['parallel_tool_calls', parallelToolCalls]
+  }
+  if (responseFormat !== undefined) yield ['response_format', formatBody(responseFormat)]
+  yield* reasoningOf(conversation, model)
+  if (user !== undefined) yield ['user', user]
+}
+
+function toolBody({ name, description, schema, isStrict }: FunctionTool): object {
+  return { type: 'function', function: { name, description, parameters: schema, strict: isStrict } }
+}
+
+function choiceBody(choice: ToolChoice): unknown {
+  return typeof choice === 'string' ? choice : { type: 'function', function: { name: choice.name } }
+}
+
+function formatBody(format: ResponseFormat): object {
+  if (format.kind === 'json') return { type: 'json_object' }
+  const { name, schema, isStrict, description } = format
+  return { type: 'json_schema', json_schema: { name, description, schema, strict: isStrict } }
+}
+
+/** Tokens of thought at which a model counts as thinking with that effort. */
+const EFFORT_FROM_TOKENS: readonly (readonly [leastTokens: number, effort: string])[] = [
+  [16_384, 'high'],
+  [4_096, 'medium'],
+  [0, 'low'],
+]
+
+/** A wish for thought in the one of the two forms that the model lists; a model that lists none is not told of it. */
+function* reasoningOf({ reasoning }: Conversation, model: Model): Iterable<readonly [name: string, value: unknown]> {
+  if (reasoning === undefined) return
+  const { effort, maxTokens, isEnabled } = reasoning
+  if (takesParameter(model, 'reasoning_effort')) {
+    if (isEnabled === false) return
+    const word = effort ?? EFFORT_FROM_TOKENS.find(([least]) => (maxTokens ?? 0) >= least)?.[1]
+    if (maxTokens !== undefined || effort !== undefined) yield ['reasoning_effort', word]
+  } else if (takesParameter(model, 'reasoning')) {
+    yield ['reasoning', { effort, max_tokens: maxTokens, enabled: isEnabled }]
+  } else if (effort !== undefined || maxTokens !== undefined) yield ['reasoning', undefined]
+}

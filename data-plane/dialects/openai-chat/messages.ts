@@ -1,0 +1,84 @@
+import type {
+  AssistantPart,
+  Conversation,
+  FilePart,
+  ImagePart,
+  TextPart,
+  ToolResultPart,
+  UserPart,
+} from '#data-plane/dialects/conversation.ts'
+import { textOf, urlOf } from '#data-plane/dialects/conversation.ts'
+import type { Model } from '#shared/catalog/model.ts'
+
+/** Makers whose models want their thoughts of a turn with calls back, as `reasoning_content`. */
+const WANTS_REASONING_BACK: ReadonlySet<string> = new Set(['deepseek', 'moonshotai', 'z-ai', 'minimax'])
+
+/** The `messages` of a chat request as JSON text. `isCacheMarked` says that cache marks were left out. */
+export function chatMessages(
+  { system, turns, tools }: Conversation,
+  model: Model,
+): { readonly messages: string; readonly isCacheMarked: boolean } {
+  const messages: object[] = []
+  if (system.length > 0) messages.push({ role: 'system', content: system.map(({ text }) => text).join('\n\n') })
+  for (const turn of turns) {
+    if (turn.role === 'user') addUser(messages, turn.parts)
+    else messages.push(assistantMessage(turn.parts, WANTS_REASONING_BACK.has(model.lab)))
+  }
+  const isCacheMarked =
+    [...system, ...tools].some(({ cacheControl }) => cacheControl !== undefined) ||
+    turns.some(({ parts }) => parts.some((part) => 'cacheControl' in part && part.cacheControl !== undefined))
+  return { messages: JSON.stringify(messages), isCacheMarked }
+}
+
+/** Results of calls stand first, each as a message of its own; their images follow with what the user says. */
+function addUser(messages: object[], parts: readonly UserPart[]): void {
+  const said: (TextPart | ImagePart | FilePart)[] = []
+  for (const part of parts) {
+    if (part.kind !== 'toolResult') {
+      said.push(part)
+      continue
+    }
+    messages.push({ role: 'tool', tool_call_id: part.callId, content: resultText(part) })
+    for (const shown of part.parts) if (shown.kind !== 'text') said.push(shown)
+  }
+  if (said.length === 0) return
+  const isText = said.every(({ kind }) => kind === 'text')
+  messages.push({ role: 'user', content: isText && said.length === 1 ? textOf(said) : said.map(contentPart) })
+}
+
+/** This protocol has no word for a failed call: the text says it. */
+function resultText({ parts, isError }: ToolResultPart): string {
+  const text = textOf(parts)
+  return isError ? `Error: ${text}` : text
+}
+
+function contentPart(part: TextPart | ImagePart | FilePart): object {
+  switch (part.kind) {
+    case 'text':
+      return { type: 'text', text: part.text }
+    case 'image':
+      return { type: 'image_url', image_url: { url: urlOf(part.source), detail: part.detail } }
+    default:
+      return { type: 'file', file: { filename: part.name ?? 'document.pdf', file_data: urlOf(part.source) } }
+  }
+}
+
+function assistantMessage(parts: readonly AssistantPart[], wantsReasoning: boolean): object {
+  const text = textOf(parts)
+  const calls = parts.filter((part) => part.kind === 'toolCall')
+  const thoughts = parts.map((part) => (part.kind === 'reasoning' ? part.text : '')).join('')
+  return {
+    role: 'assistant',
+    content: text === '' && calls.length > 0 ? null : text,
+    ...(wantsReasoning && thoughts !== '' && calls.length > 0 ? { reasoning_content: thoughts } : {}),
+    ...(calls.length === 0
+      ? {}
+      : {
+          tool_calls: calls.map(({ id, name, input }) => ({
+            id,
+            type: 'function',
+            function: { name, arguments: input === '' ? '{}' : input },
+          })),
+        }),
+  }
+}

@@ -1,0 +1,131 @@
+import type { AttemptPlan, Decoder, Ending } from '#data-plane/call.ts'
+import type { AnswerEnd, AnswerEvent, AnswerReader, AnswerWriter, FinishReason } from './answer.ts'
+
+type State = {
+  readonly plan: AttemptPlan
+  readonly reader: AnswerReader
+  readonly writer: AnswerWriter
+  /** What the end of the bytes brought, to be sent with the last ones. */
+  late: string
+  pieces: number
+  contentBytes: number
+  reasoningBytes: number
+  hasTools: boolean
+  isStopped: boolean
+  finish: { readonly reason: FinishReason; readonly stopSequence: string | null } | undefined
+}
+
+/** How finish reasons are called in events, lookups and on the chat wire. */
+export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  toolCalls: 'tool_calls',
+  contentFilter: 'content_filter',
+}
+
+/**
+ * Joins what reads a seller's protocol to what writes a buyer's into the decoder that the pipeline knows. Content is
+ * counted here, once, whatever the two protocols are.
+ */
+export function translate(reader: AnswerReader, writer: AnswerWriter, plan: AttemptPlan): Decoder {
+  const state: State = {
+    plan,
+    reader,
+    writer,
+    late: '',
+    pieces: 0,
+    contentBytes: 0,
+    reasoningBytes: 0,
+    hasTools: false,
+    isStopped: false,
+    finish: undefined,
+  }
+  return {
+    push(chunk) {
+      return state.isStopped ? '' : writeAll(state, reader.push(chunk))
+    },
+    end() {
+      if (!state.isStopped) state.late = writeAll(state, reader.end())
+    },
+    contentPieces() {
+      return state.pieces
+    },
+    isDone() {
+      return state.isStopped || reader.isDone()
+    },
+    failure() {
+      return reader.failure()
+    },
+    ending() {
+      return endingOf(state)
+    },
+    stop() {
+      state.isStopped = true
+    },
+    finish(receipt) {
+      return state.late + writer.finish(receipt, endOf(state))
+    },
+    fail(error) {
+      return writer.fail(error)
+    },
+    keepAlive() {
+      return writer.keepAlive()
+    },
+  }
+}
+
+function writeAll(state: State, events: readonly AnswerEvent[]): string {
+  let out = ''
+  for (const event of events) {
+    if (event.kind === 'finish') {
+      state.finish = event
+      continue
+    }
+    count(state, event)
+    out += state.writer.write(event)
+  }
+  return out
+}
+
+function count(state: State, event: Exclude<AnswerEvent, { readonly kind: 'finish' }>): void {
+  switch (event.kind) {
+    case 'toolStart':
+      state.hasTools = true
+      state.contentBytes += event.name.length
+      break
+    case 'reasoning': {
+      const bytes = Buffer.byteLength(event.text)
+      state.reasoningBytes += bytes
+      state.contentBytes += bytes
+      break
+    }
+    // A signature is a stamp on what was counted already.
+    case 'signature':
+      return
+    default:
+      state.contentBytes += Buffer.byteLength(event.text)
+  }
+  state.pieces++
+}
+
+/** An answer with calls ended for their sake and one without did not, whatever its provider says. */
+function endOf({ finish, hasTools, isStopped, plan }: State): AnswerEnd {
+  const said = isStopped ? 'length' : (finish?.reason ?? 'stop')
+  const reason = said === 'stop' || said === 'toolCalls' ? (hasTools ? 'toolCalls' : 'stop') : said
+  return {
+    reason,
+    stopSequence: reason === 'stop' ? (finish?.stopSequence ?? null) : null,
+    isCeiling: reason === 'length' && plan.isCeilingBound,
+  }
+}
+
+function endingOf(state: State): Ending {
+  const { reason, isCeiling } = endOf(state)
+  const isBlank = state.pieces === 0 && state.finish === undefined && !state.isStopped
+  return {
+    reported: state.reader.reported(),
+    finishReason: isBlank ? null : isCeiling ? 'cost_ceiling_reached' : FINISH_WORDS[reason],
+    contentBytes: state.contentBytes,
+    reasoningBytes: state.reasoningBytes,
+  }
+}

@@ -64,13 +64,22 @@ async function countCharges({ sql }: World): Promise<number> {
  */
 export async function letDeadlinesPass(world: World): Promise<number> {
   const money = world.money()
-  const epoch = parseMoneyEpoch(await money.get(moneyKeys.epoch))?.epoch ?? 0
-  const expiring = moneyKeys.expiring(BUCKET, epoch)
+  const expiring = await expiringKey(world)
   const orphans = await money.zrange(expiring, 0, -1)
   for (const rid of orphans) {
     await money.multi().hset(moneyKeys.hold(BUCKET, rid), 'exp', '1').zadd(expiring, 'XX', 1, rid).exec()
   }
   return orphans.length
+}
+
+/** Calls that hold money and have not ended. */
+export async function countOpenHolds(world: World): Promise<number> {
+  return world.money().zcard(await expiringKey(world))
+}
+
+async function expiringKey(world: World): Promise<string> {
+  const epoch = parseMoneyEpoch(await world.money().get(moneyKeys.epoch))?.epoch ?? 0
+  return moneyKeys.expiring(BUCKET, epoch)
 }
 
 /** Runs the checking program to its end, with the sweeper's help in place of its half minute; answers its breaches. */

@@ -81,8 +81,8 @@ async function spendOut(stage: Stage): Promise<void> {
   client.close()
   stage.saw(last)
   stage.require(last.status === 402, `a call on a spent balance saw ${last.status}`)
-  const required = dollarsToMicro(/"required_usdc":\s*"([\d.]+)"/.exec(last.text)?.[1])
-  const available = dollarsToMicro(/"available_usdc":\s*"([\d.]+)"/.exec(last.text)?.[1])
+  const required = Number(/"required_usdc":\s*"(\d+)"/.exec(last.text)?.[1])
+  const available = Number(/"available_usdc":\s*"(\d+)"/.exec(last.text)?.[1])
   const spent = seen.reduce((sum, { isComplete, costMicro }) => sum + (isComplete ? Number(costMicro) : 0), 0)
   const start = BALANCE_USD * 1_000_000
   stage.figure('served', countServed(seen))
@@ -93,10 +93,6 @@ async function spendOut(stage: Stage): Promise<void> {
   stage.require(start - spent < required, `${start - spent} left covers ${required}`)
   const strange = seen.filter(({ isComplete, status }) => !isComplete && status !== 402)
   stage.require(strange.length === 0, `${strange.length} calls saw ${strange[0]?.status}`)
-}
-
-function dollarsToMicro(text: string | undefined): number {
-  return Math.round(Number(text) * 1_000_000)
 }
 
 export const FIGURE_ROWS: readonly Row[] = [

@@ -1,7 +1,9 @@
 import type { Row } from '../harness/row.ts'
+import { CLOCK_ROWS } from './clocks.ts'
 import { CONTROL_ROWS } from './control.ts'
 import { DEATH_ROWS } from './deaths.ts'
 import { FIGURE_ROWS } from './figures.ts'
+import { JOURNAL_ROWS } from './journal.ts'
 import { POSTING_ROWS } from './posting.ts'
 import { REDIS_ROWS } from './redis.ts'
 import { REDIS_WIRE_ROWS } from './redis-wire.ts'
@@ -9,9 +11,11 @@ import { UPSTREAM_ROWS } from './upstream.ts'
 
 /** Every row in the order of its number. */
 export const ROWS: readonly Row[] = [
+  ...CLOCK_ROWS,
   ...CONTROL_ROWS,
   ...DEATH_ROWS,
   ...FIGURE_ROWS,
+  ...JOURNAL_ROWS,
   ...POSTING_ROWS,
   ...REDIS_ROWS,
   ...REDIS_WIRE_ROWS,

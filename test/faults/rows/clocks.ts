@@ -1,0 +1,128 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { until } from '#test/support/until.ts'
+import { createClient } from '../harness/client.ts'
+import { countServed, lasting } from '../harness/load.ts'
+import type { Row, Stage } from '../harness/row.ts'
+import { countOpenHolds } from '../harness/verify.ts'
+import type { World } from '../harness/world.ts'
+
+/** Calls that may last ten seconds have holds of forty: a row can see them end by themselves. */
+const SHORT_LIMITS = { totalMs: 10_000 }
+const EXPIRED_WITHIN_MS = 120_000
+const OFFSETS_MS = [3_000, -3_000, 600_000, -600_000, 0, -3_600_000]
+
+function streamSlowly(stage: Stage, seconds: number) {
+  const { world } = stage
+  const client = createClient(world.origin, 'orphans')
+  const running = world.buyers.map((buyer) => client.call(0, buyer, lasting(seconds)))
+  return async () => {
+    const seen = await Promise.all(running)
+    client.close()
+    stage.saw(...seen)
+    return seen
+  }
+}
+
+/** A machine is gone with its disk: what ran on it is given back when its time is over, what was captured stands. */
+async function loseJournal(stage: Stage): Promise<void> {
+  const { world } = stage
+  const [node] = world.dataPlanes
+  const load = stage.load({ clients: 8, nodes: [0], calls: 200 })
+  await load.done
+  const results = streamSlowly(stage, 8)
+  await pause(2_500)
+  await node.kill()
+  const killedAt = performance.now()
+  for (const name of foldersOf(world, 'node-0')) rmSync(join(world.journalDir, name), { recursive: true })
+  const seen = await results()
+  const open = await countOpenHolds(world)
+  stage.figure('orphans', open)
+  stage.require(open >= seen.length, `${open} holds of ${seen.length} streams are open`)
+  await node.start()
+  await until('the holds have run out', EXPIRED_WITHIN_MS, async () => (await countOpenHolds(world)) === 0)
+  stage.figure('given back after (ms)', performance.now() - killedAt)
+  const rids = seen.flatMap(({ rid }) => rid ?? [])
+  const { rows } = await world.sql.query('select rid from settlement where rid = any($1) and charge > 0', [rids])
+  stage.require(rows.length === 0, `${rows.length} calls of a lost journal were charged`)
+}
+
+/** The folders of the journals that a node wrote. */
+export function foldersOf({ journalDir }: World, node: string): string[] {
+  return readdirSync(journalDir).filter((name) => {
+    const lock = join(journalDir, name, 'lock.json')
+    try {
+      return readFileSync(lock, 'utf8').includes(`"${node}.`)
+    } catch {
+      return false
+    }
+  })
+}
+
+/** A process sleeps until others have given up on it, and wakes up with everything still in its hands. */
+async function freeze(stage: Stage): Promise<void> {
+  const { world } = stage
+  const [node] = world.dataPlanes
+  const results = streamSlowly(stage, 9)
+  await pause(2_500)
+  node.signal('SIGSTOP')
+  const frozenAt = performance.now()
+  await until('the holds have run out', EXPIRED_WITHIN_MS, async () => (await countOpenHolds(world)) === 0)
+  stage.figure('given back after (ms)', performance.now() - frozenAt)
+  node.signal('SIGCONT')
+  const seen = await results()
+  stage.figure('streams that came whole all the same', countServed(seen))
+  await world.untilPaid()
+  const load = stage.load({ nodes: [0], calls: 100 })
+  await load.done
+  stage.require(countServed(load.seen) > 0, 'the node that woke up does not serve')
+  const { rows } = await world.sql.query<{ count: string }>(
+    'select count(*) from account where balance < 0 and kind = $1',
+    ['buyer_credit'],
+  )
+  stage.require(rows[0]?.count === '0', `${rows[0]?.count} buyers are below zero`)
+}
+
+/** The wall clock of the data planes jumps while they serve. */
+async function jumpClock(stage: Stage): Promise<void> {
+  const { world } = stage
+  const load = stage.load({ clients: 8, pauseMs: 10 })
+  await load.untilServed(50)
+  for (const offsetMs of OFFSETS_MS) {
+    world.setControl({ ...NO_LIMITS, offsetMs })
+    const at = performance.now()
+    await pause(2_500)
+    const during = load.seen.filter((call) => call.sentAt > at)
+    const failed = during.filter((call) => !call.isComplete)
+    stage.require(
+      during.length > 0 && failed.length === 0,
+      `${offsetMs} ms: ${failed.length} of ${during.length} calls failed`,
+    )
+  }
+  world.setControl(NO_LIMITS)
+  await load.stop()
+  const { rows } = await world.sql.query<{ count: string }>(
+    'select count(*) from settlement where duration_ms < 0 or overhead_ms < 0 or ttft_ms < 0',
+  )
+  stage.require(rows[0]?.count === '0', `${rows[0]?.count} calls lasted less than no time`)
+  stage.figure('jumps', OFFSETS_MS.length)
+}
+
+const NO_LIMITS = { limits: {} }
+
+export const CLOCK_ROWS: readonly Row[] = [
+  {
+    number: 'F03',
+    title: 'data plane killed and its journal removed',
+    world: { control: { limits: SHORT_LIMITS } },
+    run: loseJournal,
+  },
+  {
+    number: 'F04',
+    title: 'data plane frozen until its holds have run out',
+    world: { control: { limits: SHORT_LIMITS } },
+    run: freeze,
+  },
+  { number: 'F38', title: 'the clock of the data planes jumps', world: { control: NO_LIMITS }, run: jumpClock },
+]

@@ -1,0 +1,178 @@
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { countServed } from '../harness/load.ts'
+import type { Row, Stage } from '../harness/row.ts'
+import { foldersOf } from './clocks.ts'
+import { endOf } from './deaths.ts'
+
+const TRACER = '/usr/bin/strace'
+const RECOVERED_WITHIN_MS = 15_000
+/** A segment is 16 bytes of head and then records without gaps. */
+const HEAD_BYTES = 16
+const RECORD_HEAD_BYTES = 17
+
+/** Runs the data plane under a tracer that makes one kind of system call fail. */
+function tracer(call: string, error: string, when: string, logFile: string): readonly string[] {
+  const inject = `inject=${call}:error=${error}:when=${when}`
+  return [TRACER, '-D', '-f', '--seccomp-bpf', '-qq', '-y', '-e', `trace=${call}`, '-e', inject, '-o', logFile]
+}
+
+/** System calls on a file after one on it failed, from the tracer's log; there must be none. */
+function usesAfterFailure(logFile: string): { failures: number; later: string[] } {
+  const failed = new Set<string>()
+  const later: string[] = []
+  for (const line of readFileSync(logFile, 'utf8').split('\n')) {
+    const path = /<([^>]+\.seg)>/.exec(line)?.[1]
+    if (path === undefined) continue
+    if (line.includes('(INJECTED)')) failed.add(path)
+    else if (failed.has(path)) later.push(line)
+  }
+  return { failures: failed.size, later }
+}
+
+type DiskFault = { readonly call: string; readonly error: string; readonly when: string }
+
+/** The disk fails now and then: paid calls are refused until a new segment stands, and nothing is lost. */
+async function failDisk(stage: Stage, { call, error, when }: DiskFault): Promise<void> {
+  const { world } = stage
+  const [node] = world.dataPlanes
+  if (!existsSync(TRACER)) return stage.figure('skipped', 'there is no tracer')
+  const logFile = join(world.folder, `trace-${error}.txt`)
+  await node.kill()
+  await node.start({ wrapper: tracer(call, error, when, logFile) })
+  await world.untilPaid()
+  const load = stage.load({ clients: 8, nodes: [0], pauseMs: 2 })
+  const end = performance.now() + RECOVERED_WITHIN_MS
+  const hasFailed = () => existsSync(logFile) && readFileSync(logFile, 'utf8').includes('(INJECTED)')
+  while (!hasFailed() && performance.now() < end) await pause(50)
+  await pause(2_500)
+  const at = performance.now()
+  await load.untilServed(50)
+  stage.figure('served again after (ms)', performance.now() - at)
+  const seen = await load.stop()
+  const { failures, later } = usesAfterFailure(logFile)
+  const refused = seen.filter((one) => one.status === 503)
+  stage.figure('failed descriptors', failures)
+  stage.figure('refused', refused.length)
+  stage.require(failures > 0, 'no call was made to fail')
+  stage.require(call !== 'fdatasync' || later.length === 0, `a failed descriptor was used again: ${later[0]}`)
+  const strange = seen.filter((one) => !one.isComplete && one.status !== 503)
+  stage.require(strange.length === 0, `${strange.length} calls saw ${strange[0]?.status}`)
+  await node.kill()
+  await node.start()
+}
+
+/** The disk fails for good: the process gives up, after it has brought what it knew to Redis. */
+async function loseDisk(stage: Stage): Promise<void> {
+  const { world } = stage
+  const [node] = world.dataPlanes
+  if (!existsSync(TRACER)) return stage.figure('skipped', 'there is no tracer')
+  await node.kill()
+  const logFile = join(world.folder, 'trace-for-good.txt')
+  await node.start({ wrapper: tracer('fdatasync', 'EIO', '3+', logFile), mustEnd: true })
+  await world.untilPaid()
+  const load = stage.load({ clients: 8, pauseMs: 5 })
+  const began = performance.now()
+  const code = await endOf(node)
+  stage.figure('gave up after (ms)', performance.now() - began)
+  stage.require(code !== 0 && code !== 137 && code !== -1, `ended with ${code}`)
+  const served = load.seen.filter((one) => one.node === 1)
+  stage.require(countServed(served) > 0, 'the other node does not serve')
+  await load.stop()
+  await node.start()
+}
+
+/** Where each record of a segment begins, and where the last one ends. */
+function boundariesOf(bytes: Buffer): number[] {
+  const found: number[] = []
+  let at = HEAD_BYTES
+  while (at + RECORD_HEAD_BYTES <= bytes.length) {
+    const length = bytes.readUInt32LE(at)
+    if (length === 0 || at + RECORD_HEAD_BYTES + length > bytes.length) break
+    found.push(at)
+    at += RECORD_HEAD_BYTES + length
+  }
+  return [...found, at]
+}
+
+/** Damages what a dead process left and sees whether the next one starts. */
+async function tearJournal(stage: Stage): Promise<void> {
+  const { world } = stage
+  const node = world.dataPlanes[0]
+  const other = world.dataPlanes[1]
+  // A neighbour that lives would take the journal over before it can be damaged.
+  await other.end()
+  const load = stage.load({ clients: 8, nodes: [0] })
+  await load.untilServed(200)
+  await node.kill()
+  await load.stop()
+  const [folder] = foldersOf(world, 'node-0').filter((name) => !name.includes('.of-'))
+  if (folder === undefined) throw new Error('no journal was left')
+  const left = join(world.journalDir, folder)
+  const kept = join(world.folder, 'kept')
+  cpSync(left, kept, { recursive: true })
+  const restore = () => {
+    for (const name of readdirSync(world.journalDir)) {
+      if (name.startsWith(folder)) rmSync(join(world.journalDir, name), { recursive: true })
+    }
+    cpSync(kept, left, { recursive: true })
+  }
+  const segment = join(
+    left,
+    readdirSync(left)
+      .filter((name) => name.endsWith('.seg'))
+      .sort()[0] ?? '',
+  )
+  const whole = readFileSync(segment)
+  const bounds = boundariesOf(whole)
+  const end = bounds.at(-1) ?? 0
+  const third = bounds.at(-4) ?? HEAD_BYTES
+  const cuts = Array.from({ length: 4 }, (_, index) => third + 1 + Math.floor(((end - third - 1) * index) / 4))
+  for (const cut of cuts) {
+    restore()
+    truncateSync(segment, cut)
+    stage.require(await starts(stage), `does not start with a journal cut at ${cut} of ${end}`)
+    await node.kill()
+  }
+  restore()
+  const flipped = Buffer.from(whole)
+  const middle = bounds[Math.floor(bounds.length / 2)] ?? HEAD_BYTES
+  flipped[middle + RECORD_HEAD_BYTES + 5] = (flipped[middle + RECORD_HEAD_BYTES + 5] ?? 0) ^ 0xff
+  writeFileSync(segment, flipped)
+  stage.require(!(await starts(stage)), 'starts with damage in the middle, and was not told to')
+  stage.require(await starts(stage, { JOURNAL_ACCEPT_DAMAGE: '1' }), 'does not start when it was told to')
+  await node.kill()
+  restore()
+  await node.start()
+  await other.start()
+  stage.figure('cuts', cuts.length)
+}
+
+/** True when node 0 comes up; one that refuses ends by itself. */
+async function starts({ world }: Stage, environment = {}): Promise<boolean> {
+  const [node] = world.dataPlanes
+  await node.start({ environment, isHasty: true, mustEnd: true })
+  return Promise.race([
+    node.untilReady(RECOVERED_WITHIN_MS).then(
+      () => true,
+      () => false,
+    ),
+    node.ended().then(() => false),
+  ])
+}
+
+export const JOURNAL_ROWS: readonly Row[] = [
+  {
+    number: 'F06a',
+    title: 'the disk answers EIO to a sync of the journal',
+    run: (stage) => failDisk(stage, { call: 'fdatasync', error: 'EIO', when: '3' }),
+  },
+  {
+    number: 'F06b',
+    title: 'the disk is full for a write of the journal',
+    run: (stage) => failDisk(stage, { call: 'pwrite64', error: 'ENOSPC', when: '12' }),
+  },
+  { number: 'F06c', title: 'the disk of the journal fails for good', run: loseDisk },
+  { number: 'F08', title: 'the journal of a dead process is torn', world: {}, run: tearJournal },
+]

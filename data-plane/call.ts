@@ -48,18 +48,27 @@ export type Demand = {
   readonly bounds: DemandBounds
   /** The buyer's own ceiling for this call. */
   readonly maxCostMicro: MicroUsd | undefined
+  /** True where an answer is paid in whole or not at all: its head says the price, one that breaks off costs nothing. */
+  readonly hasFixedCharge?: true
 }
 
 export type DemandBounds = {
   /** UTF-8 bytes of text plus 64 a message: a token is at least one byte. */
   readonly inputTokens: number
   readonly inputImages: number
+  /** Separate inputs, each of which may fill the context; one unless said. */
+  readonly inputs?: number
   /** UTF-8 bytes of text alone: a quarter of it is the estimate where a provider gives no figure. */
   readonly inputBytes: number
-  /** Output limit that the buyer gave, and how many answers. */
+  /** Output limit that the buyer gave, and how many answers; 0 where no output is sold. */
   readonly maxOutputTokens: number | undefined
   readonly choices: number
+  /** What is sold by other units than tokens. */
+  readonly units?: UnitBounds
 }
+
+/** Characters, time and their kin: the most for the hold, and what counts where a provider gives no figure. */
+export type UnitBounds = { readonly most: Usage; readonly least: Usage }
 
 /** The model a call resolved to and the price it is charged by, fixed for the whole call. */
 export type Target = {
@@ -130,6 +139,8 @@ export type UpstreamRequest = {
   /** What follows the offer's base URL. */
   readonly path: string
   readonly body: string
+  /** Bytes in place of the text: sent piece by piece, never joined, so that a large body is not held twice. */
+  readonly pieces?: readonly Buffer[]
   readonly contentType: string
   readonly accept: string
   /** Names of the buyer's parameters that were left out or changed. */
@@ -145,6 +156,7 @@ export type ReportedUsage = {
   reasoningTokens?: number
   audioInputTokens?: number
   audioOutputTokens?: number
+  milliseconds?: number
   /** Fields that held something no count can be. */
   insaneFields: number
 }
@@ -170,8 +182,12 @@ export type BadAnswer = {
 
 /** Turns a provider's bytes into the buyer's. Text before the first content is held back inside. */
 export type Decoder = {
+  /** The media type of the answer; absent where it is JSON, or an event stream when one was asked for. */
+  contentType?(): string
+  /** Whether a provider's answer of this media type, in lower case, can be read; absent as above. */
+  takesType?(contentType: string): boolean
   /** Takes bytes and answers with what may be sent now; an empty string is nothing. */
-  push(chunk: Buffer): string
+  push(chunk: Buffer): string | Buffer
   /** Called once when the provider is done, however it ended. */
   end(): void
   /** Pieces of content so far; from the first on another offer may not take over. */
@@ -186,9 +202,9 @@ export type Decoder = {
   stop(): void
   /** The last bytes, which carry the cost; for a whole reply, all of them. */
   finish(receipt: Receipt): string
-  /** The wire's error as part of a stream that has begun. */
+  /** The wire's error as part of a stream that has begun; empty where it has no words for one and is broken off. */
   fail(error: AppError): string
-  /** What to send in a silence. */
+  /** What to send in a silence; empty where nothing may be. */
   keepAlive(): string
 }
 
@@ -197,8 +213,10 @@ export type BuyerReply = {
   /** Sends status and headers of a stream. */
   start(headers: Readonly<Record<string, string>>): void
   /** Sends a part of a stream; false asks to wait for `onDrain`. */
-  write(text: string): boolean
+  write(part: string | Buffer): boolean
   end(text: string): void
+  /** Breaks a stream off, so that nobody takes what was sent for all of it. */
+  cut(): void
   /** Sends a whole reply. */
   whole(status: number, headers: Readonly<Record<string, string>>, body: string): void
   isStarted(): boolean

@@ -46,13 +46,16 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId):
       isStarted = true
       response.writeHead(200, flatHeaders(requestId, headers))
     },
-    write(text) {
+    write(part) {
       if (response.destroyed || response.writableEnded) return true
-      response.write(text)
+      response.write(part)
       return response.writableLength < MAX_BUFFERED_BYTES
     },
     end(text) {
       if (!response.destroyed && !response.writableEnded) response.end(text)
+    },
+    cut() {
+      response.destroy()
     },
     whole(status, headers, body) {
       if (isStarted || response.destroyed) return

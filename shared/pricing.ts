@@ -41,7 +41,7 @@ export function unpricedClasses(prices: UnitPrices, usage: Usage): UsageClass[] 
  * {@link unpricedClasses} names them. A per-call price counts once a call, whatever the other classes say.
  */
 export function chargeUsage(prices: UnitPrices, usage: Usage, kept: KeptBps): MicroUsd {
-  return chargeUp(lines(prices, usage), kept)
+  return chargeUp(billLines(prices, usage), kept)
 }
 
 /** What the same usage costs at the reference price: `x-mkt-list-cost-micro`. */
@@ -49,7 +49,8 @@ export function listCost(prices: UnitPrices, usage: Usage): MicroUsd {
   return chargeUsage(prices, usage, KEEP_ALL)
 }
 
-function lines(prices: UnitPrices, usage: Usage): Line[] {
+/** The lines of a usage's bill: every class that has a price. */
+export function billLines(prices: UnitPrices, usage: Usage): Line[] {
   const bill: Line[] = []
   for (const name of USAGE_CLASSES) {
     const units = usage[name]

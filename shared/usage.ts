@@ -45,6 +45,12 @@ export const UsageSchema: z.ZodType<Usage> = z.strictObject({
   calls: Count.optional(),
 }) as z.ZodType<Usage>
 
+/** True when nothing was consumed. */
+export function isNothing(usage: Usage): boolean {
+  for (const name in usage) if ((usage[name as UsageClass] ?? 0) > 0) return false
+  return true
+}
+
 /** Text tokens a provider read, cached or not: `prompt_tokens` of the chat wire. */
 export function inputTokens(usage: Usage): number {
   return (usage.input ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0) + (usage.audioInput ?? 0)

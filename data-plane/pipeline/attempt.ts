@@ -34,8 +34,8 @@ export type AttemptJob = {
   readonly choices: number
   /** Monotonic milliseconds at which the whole call must be over. */
   readonly deadlineAt: number
-  /** Sends the stream's head; without an attempt it names no winner. */
-  startReply(plan: AttemptPlan | undefined, request: UpstreamRequest | undefined): void
+  /** Sends the stream's head; it names this attempt only when that has brought content. */
+  startReply(hasWon: boolean): void
   /** Called at the first content and now and then after it. */
   onProgress(): void
 }
@@ -140,9 +140,12 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
 function takeHead(run: Running, head: UpstreamHead): void {
   run.head = head
   crashPoint('after_headers')
-  const isRightType = run.job.isStreamed
-    ? head.contentType.startsWith('text/event-stream')
-    : head.contentType.includes('json')
+  const { decoder, isStreamed } = run.job
+  const isRightType = decoder.takesType
+    ? decoder.takesType(head.contentType)
+    : isStreamed
+      ? head.contentType.startsWith('text/event-stream')
+      : head.contentType.includes('json')
   if (head.status !== 200 || !isRightType) run.refusal = []
 }
 
@@ -155,8 +158,8 @@ function takeData(run: Running, chunk: Buffer): void {
     return
   }
   const { decoder } = run.job
-  const text = decoder.push(chunk)
-  if (text !== '') deliver(run, text)
+  const part = decoder.push(chunk)
+  if (part.length > 0) deliver(run, part)
   const bad = decoder.failure()
   if (bad) {
     run.flow?.abort()
@@ -171,6 +174,8 @@ function takeData(run: Running, chunk: Buffer): void {
 
 /** True when a stream has run so far past its limit that its provider does not keep to it. */
 function isOverrun({ job, pieces }: Running): boolean {
+  // What is not sold by tokens was not limited in them.
+  if (job.plan.maxOutputTokens === 0) return false
   const limit = job.plan.maxOutputTokens * job.choices * OVERRUN + OVERRUN_PIECES
   // Pieces may be parts of tokens, so their bytes must say the same.
   return pieces > limit && job.decoder.ending().contentBytes / BYTES_A_TOKEN > limit
@@ -187,21 +192,21 @@ function isPastCeiling({ job, pieces }: Running): boolean {
   return tokens > limit * OVERRUN + CEILING_SLACK_TOKENS
 }
 
-function deliver(run: Running, text: string): void {
+function deliver(run: Running, part: string | Buffer): void {
   const now = run.plane.clock.monotonic()
   const { job } = run
   run.pieces = job.decoder.contentPieces()
   run.lastContentAt = now
   if (run.firstContentAt === undefined) {
     run.firstContentAt = now
-    if (run.drainUntil === undefined && !job.reply.isStarted()) job.startReply(job.plan, job.request)
+    if (run.drainUntil === undefined && !job.reply.isStarted()) job.startReply(true)
     record(run, now)
     crashPoint('after_first_content')
   } else {
     if (run.pieces - run.recordedPieces >= PROGRESS_EVERY_PIECES) record(run, now)
     crashPoint('mid_stream')
   }
-  if (run.drainUntil === undefined) run.stream.send(text, now)
+  if (run.drainUntil === undefined) run.stream.send(part, now)
 }
 
 function record(run: Running, now: number): void {
@@ -281,8 +286,10 @@ function tickStream(run: Running, now: number): void {
   else {
     if (run.pieces > run.recordedPieces && now - run.recordedAt >= PROGRESS_EVERY_MS) record(run, now)
     if (run.stream.silentSince(run.sentAt, now) < plane.limits.keepAliveMs) return
-    if (!job.reply.isStarted()) job.startReply(undefined, undefined)
-    run.stream.send(job.decoder.keepAlive(), now)
+    const sign = job.decoder.keepAlive()
+    if (sign === '') return
+    if (!job.reply.isStarted()) job.startReply(false)
+    run.stream.send(sign, now)
   }
 }
 

@@ -4,7 +4,7 @@ import type { UpstreamFlow } from '#data-plane/upstream/send.ts'
 /** The buyer's end of a stream: gathers what one tick brings into one write, and holds the provider back when it must. */
 export type BuyerStream = {
   attach(flow: UpstreamFlow): void
-  send(text: string, now: number): void
+  send(part: string | Buffer, now: number): void
   flush(): void
   /** From now on nothing is sent: the buyer has left. */
   discard(): void
@@ -39,7 +39,11 @@ export function createBuyerStream(reply: BuyerReply): BuyerStream {
     if (waiting === '' || isDiscarding) return
     const text = waiting
     waiting = ''
-    if (reply.write(text) || pausedAt !== undefined) return
+    write(text)
+  }
+
+  function write(part: string | Buffer): void {
+    if (reply.write(part) || pausedAt !== undefined) return
     pausedAt = lastSentAt
     flow?.pause()
   }
@@ -54,9 +58,14 @@ export function createBuyerStream(reply: BuyerReply): BuyerStream {
       flow = attached
       if (pausedAt !== undefined) flow.pause()
     },
-    send(text, now) {
-      waiting += text
+    send(part, now) {
       lastSentAt = now
+      if (typeof part !== 'string') {
+        flush()
+        if (!isDiscarding) write(part)
+        return
+      }
+      waiting += part
       if (isScheduled) return
       isScheduled = true
       // All frames of one read of the provider's socket leave in one write.

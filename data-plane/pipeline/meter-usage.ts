@@ -1,6 +1,7 @@
 import type { AttemptPlan, Demand, Ending, Metered } from '#data-plane/call.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
+import { meterUnits } from './meter-units.ts'
 
 /** Where a provider gives no figure a token counts as so many bytes. */
 const BYTES_A_TOKEN = 4
@@ -14,11 +15,14 @@ const OUTPUT_OVERHEAD_TOKENS = 64
  * answer without content consumed nothing that anybody pays for.
  */
 export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
+  const { units, maxOutputTokens } = demand.bounds
+  if (units !== undefined) return meterUnits(plan.target.price.unitPrices, units, ending)
   const anomalies: string[] = []
   const { reported, finishReason, contentBytes } = ending
   if (reported.insaneFields > 0) anomalies.push('usage_insane')
   if (contentBytes === 0) return { usage: {}, source: 'reported', finishReason, anomalies }
 
+  if (maxOutputTokens === 0) return meterInput(plan, demand, ending, anomalies)
   const hasFigures = reported.outputTokens !== undefined && reported.outputTokens > 0
   if (reported.outputTokens === 0) anomalies.push('usage_zero')
   if (reported.outputTokens === undefined) anomalies.push('usage_missing')
@@ -33,6 +37,18 @@ export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): M
     finishReason,
     anomalies: anomalies.slice(0, 10),
   }
+}
+
+/** Where no output is sold: an answer that says that it read nothing is as one that says nothing. */
+function meterInput(plan: AttemptPlan, demand: Demand, ending: Ending, anomalies: string[]): Metered {
+  const given = ending.reported.inputTokens
+  if (given === 0) anomalies.push('usage_zero')
+  if (given === undefined) anomalies.push('usage_missing')
+  const hasFigures = given !== undefined && given > 0
+  const input = hasFigures ? clipInput(plan, demand, ending, anomalies) : estimate(demand.bounds.inputBytes)
+  const usage: Usage = { input }
+  for (const name of unpricedClasses(plan.target.price.unitPrices, usage)) anomalies.push(`unpriced_${name}`)
+  return { usage, source: hasFigures ? 'reported' : 'estimated', finishReason: ending.finishReason, anomalies }
 }
 
 function estimate(bytes: number): number {

@@ -3,7 +3,8 @@ import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { KeptBps, MicroUsd, PicoUsd } from '#shared/money.ts'
 import { billOf, chargeShare, formatMicroUsd, max, min, subtractToZero, unitsWithin, ZERO } from '#shared/money.ts'
-import { dearestInput, dearestOutput } from '#shared/pricing.ts'
+import { billLines, dearestInput, dearestOutput, unpricedClasses } from '#shared/pricing.ts'
+import type { Usage } from '#shared/usage.ts'
 
 /** What is forwarded when the buyer gave no limit: the model's own, but not more than this. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 8_192
@@ -21,7 +22,12 @@ export type Bound = {
   readonly maxOutputTokens: number
   readonly choices: number
   readonly isGiven: boolean
+  /** What is sold by other units than tokens, at the most. */
+  readonly units: Usage | undefined
 }
+
+/** So much of each, for the sum of a ceiling. */
+export type Size = Pick<Bound, 'inputTokens' | 'outputTokens' | 'units'>
 
 export type CallQuote = Quote & { readonly bound: Bound }
 
@@ -31,23 +37,25 @@ export function boundOf(target: Target, demand: Demand): Bound {
   const { bounds } = demand
   const given = bounds.maxOutputTokens
   const maxOutputTokens = Math.min(given ?? DEFAULT_MAX_OUTPUT_TOKENS, model.maxCompletionTokens)
-  const inputTokens = Math.min(bounds.inputTokens + bounds.inputImages * model.imageTokens, model.contextLength)
+  const readable = model.contextLength * (bounds.inputs ?? 1)
+  const inputTokens = Math.min(bounds.inputTokens + bounds.inputImages * model.imageTokens, readable)
   return {
     inputTokens,
     outputTokens: maxOutputTokens * bounds.choices,
     maxOutputTokens,
     choices: bounds.choices,
     isGiven: given !== undefined,
+    units: bounds.units?.most,
   }
 }
 
-/** What the bound costs at an offer's share. */
-export function ceilingAt(target: Target, kept: KeptBps, inputTokens: number, outputTokens: number): MicroUsd {
-  return chargeShare(ceilingBill(target, inputTokens, outputTokens), kept)
+/** What a size costs at an offer's share. */
+export function ceilingAt(target: Target, kept: KeptBps, size: Size): MicroUsd {
+  return chargeShare(ceilingBill(target, size), kept)
 }
 
-/** What the bound costs at the reference price: {@link chargeShare} makes an offer's ceiling of it. */
-export function ceilingBill(target: Target, inputTokens: number, outputTokens: number): PicoUsd {
+/** What a size costs at the reference price: {@link chargeShare} makes an offer's ceiling of it. */
+export function ceilingBill(target: Target, { inputTokens, outputTokens, units }: Size): PicoUsd {
   const { unitPrices } = target.price
   const perCall = unitPrices.calls
   const lines = [
@@ -55,12 +63,14 @@ export function ceilingBill(target: Target, inputTokens: number, outputTokens: n
     { units: outputTokens, price: dearestOutput(unitPrices) },
   ]
   if (perCall !== undefined) lines.push({ units: 1, price: perCall })
+  if (units !== undefined) lines.push(...billLines(unitPrices, units))
   return billOf(lines)
 }
 
 /**
  * What to set aside: the bound at the dearest offer that failover may use, or with less money at least what the cheapest
- * needs: all of a limit that the buyer gave, a short answer otherwise. Throws `cost_ceiling_reached`.
+ * needs: all of a limit that the buyer gave, a short answer otherwise. Throws `cost_ceiling_reached`, and
+ * `no_sellers_for_model` where nobody has set a price for what is bought.
  */
 export function quoteCall(
   call: { readonly rid: RequestId; readonly target: Target; readonly demand: Demand; readonly totalMs: number },
@@ -74,14 +84,15 @@ export function quoteCall(
     if (dearest === undefined || keptBps > dearest) dearest = keptBps
     if (cheapest === undefined || keptBps < cheapest) cheapest = keptBps
   }
-  if (dearest === undefined || cheapest === undefined) throw new AppError('no_sellers_for_model')
+  const isPriced = bound.units === undefined || unpricedClasses(target.price.unitPrices, bound.units).length === 0
+  if (dearest === undefined || cheapest === undefined || !isPriced) throw new AppError('no_sellers_for_model')
   const least = bound.isGiven ? bound.outputTokens : Math.min(bound.outputTokens, LEAST_OUTPUT_TOKENS * bound.choices)
   const { maxCostMicro } = demand
-  let wantMicro = ceilingAt(target, dearest, bound.inputTokens, bound.outputTokens)
-  let minMicro = ceilingAt(target, cheapest, bound.inputTokens, least)
+  let wantMicro = ceilingAt(target, dearest, bound)
+  let minMicro = ceilingAt(target, cheapest, withOutput(bound, least))
   if (maxCostMicro !== undefined) {
     // The buyer's own ceiling shortens the answer, also one whose length was given; one token must fit at least.
-    minMicro = min(minMicro, max(maxCostMicro, ceilingAt(target, cheapest, bound.inputTokens, bound.choices)))
+    minMicro = min(minMicro, max(maxCostMicro, ceilingAt(target, cheapest, withOutput(bound, bound.choices))))
     if (minMicro > maxCostMicro) {
       throw new AppError('cost_ceiling_reached', {
         detail: {
@@ -99,12 +110,17 @@ export function quoteCall(
   return { rid, wantMicro, minMicro, ttlMs: totalMs + HOLD_SLACK_MS, bound }
 }
 
+/** The same bound with so many tokens of output. */
+export function withOutput({ inputTokens, units }: Bound, outputTokens: number): Size {
+  return { inputTokens, outputTokens, units }
+}
+
 /**
  * The output limit of one answer at an offer under a hold; undefined when the hold does not cover the offer at all.
  */
 export function limitWithin(target: Target, bound: Bound, kept: KeptBps, grantedMicro: MicroUsd): number | undefined {
-  if (ceilingAt(target, kept, bound.inputTokens, bound.outputTokens) <= grantedMicro) return bound.maxOutputTokens
-  const inputMicro = ceilingAt(target, kept, bound.inputTokens, 0)
+  if (ceilingAt(target, kept, bound) <= grantedMicro) return bound.maxOutputTokens
+  const inputMicro = ceilingAt(target, kept, withOutput(bound, 0))
   const left = subtractToZero(grantedMicro, inputMicro)
   if (left === ZERO) return undefined
   const tokens = unitsWithin(left, dearestOutput(target.price.unitPrices), kept)

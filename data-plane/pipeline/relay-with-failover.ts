@@ -19,7 +19,7 @@ import type { AttemptResult } from './attempt.ts'
 import { runAttempt } from './attempt.ts'
 import type { CallPlane } from './call-plane.ts'
 import type { CallQuote } from './quote-call.ts'
-import { ceilingAt, limitWithin } from './quote-call.ts'
+import { ceilingAt, limitWithin, withOutput } from './quote-call.ts'
 import { capRefusal } from './refuse-caps.ts'
 
 /** After so many providers agree that the request is at fault, it is. */
@@ -37,22 +37,19 @@ export type RelayJob = {
   /** Unix seconds and monotonic milliseconds of the admission. */
   readonly createdAt: number
   readonly startedAt: number
-  startReply(plan: AttemptPlan | undefined, request: UpstreamRequest | undefined, attempts: number): void
+  /** Sends the head of a stream; without a winner it is only a sign of life. */
+  startReply(winner: Winner | undefined, attempts: number): void
   /** Writes down how far the call has come. */
   onProgress(plan: AttemptPlan, decoder: Decoder, attempts: readonly Attempt[]): void
 }
 
+/** The attempt whose content the buyer gets. */
+export type Winner = { readonly plan: AttemptPlan; readonly request: UpstreamRequest; readonly decoder: Decoder }
+
 /** How the relay ended. */
 export type Relay = {
   /** The last attempt that began; absent when none could. */
-  readonly last:
-    | {
-        readonly plan: AttemptPlan
-        readonly request: UpstreamRequest
-        readonly decoder: Decoder
-        readonly result: AttemptResult
-      }
-    | undefined
+  readonly last: (Winner & { readonly result: AttemptResult }) | undefined
   readonly attempts: readonly Attempt[]
   /** Set when the buyer gets no complete answer. */
   readonly error: AppError | undefined
@@ -134,7 +131,7 @@ function planFor(job: RelayJob, offer: Offer): AttemptPlan | undefined {
 async function takeCap(plane: CallPlane, job: RelayJob, plan: AttemptPlan, attempt: number): Promise<boolean> {
   const { offer } = plan
   const { bound } = job.quote
-  const most = ceilingAt(job.target, offer.keptBps, bound.inputTokens, plan.maxOutputTokens * bound.choices)
+  const most = ceilingAt(job.target, offer.keptBps, withOutput(bound, plan.maxOutputTokens * bound.choices))
   const hasRoom = await plane.offerCaps.take(offer, `${plan.rid}.${attempt}`, most, job.quote.ttlMs)
   if (hasRoom) return true
   const used = await plane.offerCaps.usedToday([offer.id])
@@ -165,8 +162,8 @@ function attemptOnce(plane: CallPlane, job: RelayJob, trial: Trial): Promise<Att
     isStreamed: job.demand.isStreamed,
     choices: job.demand.bounds.choices,
     deadlineAt,
-    startReply(winner, sent) {
-      job.startReply(winner, sent, attempts.length + 1)
+    startReply(hasWon) {
+      job.startReply(hasWon ? { plan, request, decoder } : undefined, attempts.length + 1)
     },
     onProgress() {
       job.onProgress(plan, decoder, attempts)

@@ -10,15 +10,17 @@ export type ReplyFacts = {
   readonly overheadMs: number
   readonly plan: AttemptPlan | undefined
   readonly request: UpstreamRequest | undefined
-  /** Absent on streams: their cost rides in the last chunk. */
+  /** Absent on streams of text: their cost rides in the last chunk. */
   readonly receipt: Receipt | undefined
+  /** Where it is neither JSON nor an event stream. */
+  readonly contentType?: string | undefined
 }
 
 /** Headers of an answer that is being served. The ids are added where the bytes are written. */
 export function replyHeaders(facts: ReplyFacts): Record<string, string> {
   const { plan, receipt, request } = facts
   const headers: Record<string, string> = {
-    'content-type': facts.isStreamed ? 'text/event-stream; charset=utf-8' : 'application/json',
+    'content-type': facts.contentType ?? (facts.isStreamed ? 'text/event-stream; charset=utf-8' : 'application/json'),
     'cache-control': facts.isStreamed ? 'no-cache, no-transform' : 'no-store',
     'x-mkt-marketplace-status': 'served',
     'x-mkt-marketplace-attempts': String(facts.attempts),

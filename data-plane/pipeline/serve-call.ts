@@ -1,4 +1,4 @@
-import type { AttemptPlan, BuyerReply, Payer, RawRequest, UpstreamRequest } from '#data-plane/call.ts'
+import type { BuyerReply, Payer, RawRequest } from '#data-plane/call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import type { ParsedCall } from '#data-plane/wires/wire.ts'
@@ -9,14 +9,14 @@ import type { CallPlane, CallRoute } from './call-plane.ts'
 import { emitCall, emitRefusal } from './emit-call.ts'
 import type { CallQuote } from './quote-call.ts'
 import { quoteCall } from './quote-call.ts'
-import type { Relay } from './relay-with-failover.ts'
+import type { Relay, Winner } from './relay-with-failover.ts'
 import { relayWithFailover } from './relay-with-failover.ts'
 import { refusalHeaders, replyHeaders } from './reply-headers.ts'
 import { reserveFunds } from './reserve-funds.ts'
 import { checkAllowed, resolveTarget } from './resolve-target.ts'
 import { checkCapability, readChoice, selectOffers } from './select-offers.ts'
 import type { AdmittedCall, Settlement } from './settle-call.ts'
-import { progressEvent, settleCall } from './settle-call.ts'
+import { progressEvent, receiptOf, settleCall } from './settle-call.ts'
 
 /**
  * The one flow of every paid call, whatever its protocol and its way to pay. Always answers and never rejects: what
@@ -111,8 +111,8 @@ async function serveAdmitted(plane: CallPlane, admission: Admission): Promise<vo
       reply,
       createdAt: Math.floor(admitted.receivedAt / 1_000),
       startedAt: admitted.startedAt,
-      startReply(plan, request, attempts) {
-        startStream(admission, { plan, request, attempts, decisionMs })
+      startReply(winner, attempts) {
+        startStream(admission, { winner, attempts, decisionMs })
       },
       onProgress(plan, decoder, attempts) {
         hasProgress = true
@@ -132,17 +132,25 @@ async function serveAdmitted(plane: CallPlane, admission: Admission): Promise<vo
   emitCall(plane, admitted, relay, settlement)
 }
 
-type Start = {
-  readonly plan: AttemptPlan | undefined
-  readonly request: UpstreamRequest | undefined
-  readonly attempts: number
-  readonly decisionMs: number
-}
+type Start = { readonly winner: Winner | undefined; readonly attempts: number; readonly decisionMs: number }
 
-function startStream({ reply, standing, admitted }: Admission, start: Start): void {
+function startStream({ reply, standing, admitted }: Admission, { winner, attempts, decisionMs }: Start): void {
   if (!admitted.demand.isStreamed) return
-  // What we added ourselves is known when the provider is asked, not when it answers.
-  reply.start(replyHeaders({ ...start, isStreamed: true, standing, overheadMs: start.decisionMs, receipt: undefined }))
+  const isPriced = winner !== undefined && admitted.demand.hasFixedCharge === true
+  reply.start(
+    replyHeaders({
+      plan: winner?.plan,
+      request: winner?.request,
+      attempts,
+      decisionMs,
+      isStreamed: true,
+      standing,
+      // What we added ourselves is known when the provider is asked, not when it answers.
+      overheadMs: decisionMs,
+      receipt: isPriced ? receiptOf(admitted, winner.plan, winner.decoder) : undefined,
+      contentType: winner?.decoder.contentType?.(),
+    }),
+  )
 }
 
 type End = { readonly relay: Relay; readonly settlement: Settlement; readonly decisionMs: number }
@@ -153,20 +161,34 @@ function endReply(plane: CallPlane, admission: Admission, { relay, settlement, d
   const isStreamed = admitted.demand.isStreamed
   if (reply.isGone()) return
   if (error !== undefined) {
-    if (reply.isStarted() && last) reply.end(last.decoder.fail(priced(error, settlement)))
+    if (reply.isStarted() && last) endBroken(reply, last.decoder.fail(priced(error, settlement)))
     else refuse({ wire: admission.wire }, raw, reply, { error, attempts: relay.attempts.length, standing })
     return
   }
   if (last === undefined) return
   const text = last.decoder.finish(settlement.receipt)
   const overheadMs = plane.clock.monotonic() - admitted.startedAt - relay.waitedMs
-  const facts = { plan: last.plan, request: last.request, attempts: relay.attempts.length, standing, isStreamed }
+  const facts = {
+    plan: last.plan,
+    request: last.request,
+    attempts: relay.attempts.length,
+    standing,
+    isStreamed,
+    contentType: last.decoder.contentType?.(),
+  }
   if (!isStreamed) {
     reply.whole(200, replyHeaders({ ...facts, decisionMs, overheadMs, receipt: settlement.receipt }), text)
     return
   }
-  if (!reply.isStarted()) reply.start(replyHeaders({ ...facts, decisionMs, overheadMs, receipt: undefined }))
+  const receipt = admitted.demand.hasFixedCharge === true ? settlement.receipt : undefined
+  if (!reply.isStarted()) reply.start(replyHeaders({ ...facts, decisionMs, overheadMs, receipt }))
   reply.end(text)
+}
+
+/** A protocol without words for an error in its midst has only the broken connection. */
+function endBroken(reply: BuyerReply, text: string): void {
+  if (text === '') reply.cut()
+  else reply.end(text)
 }
 
 /** A stream that broke says what its delivered part costs: no usage chunk will. */

@@ -8,7 +8,7 @@ import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import { chargeShare, KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
 import { chargeUsage, listCost } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
-import { outputTokens } from '#shared/usage.ts'
+import { isNothing, outputTokens } from '#shared/usage.ts'
 import type { CallPlane } from './call-plane.ts'
 import { meterUsage } from './meter-usage.ts'
 import { boundOf, ceilingBill } from './quote-call.ts'
@@ -55,8 +55,8 @@ export async function settleCall(
   hasProgress: boolean,
 ): Promise<Settlement> {
   const { last } = relay
-  const metered = last === undefined ? NOTHING : meterUsage(last.plan, call.demand, last.decoder.ending())
   const outcome = outcomeOf(relay)
+  const metered = last === undefined ? NOTHING : meter(call.demand, last, outcome)
   const charge = chargeOf(call, last?.plan, metered)
   const event = writeEvent(plane, call, {
     plan: last?.plan,
@@ -86,13 +86,19 @@ export async function settleCall(
   return { outcome, receipt, metered: charge.metered, event: text }
 }
 
+/** What a call will have cost, where that is known before its end. */
+export function receiptOf(call: AdmittedCall, plan: AttemptPlan, decoder: Decoder): Receipt {
+  const { chargeMicro, listMicro, metered } = chargeOf(call, plan, meter(call.demand, { plan, decoder }, 'succeeded'))
+  return { chargeMicro, listMicro, usage: metered.usage }
+}
+
 /** The event that would be captured if this process died now: the answer so far, as a cut one. */
 export function progressEvent(
   plane: CallPlane,
   call: AdmittedCall,
   at: { readonly plan: AttemptPlan; readonly decoder: Decoder; readonly attempts: readonly Attempt[] },
 ): { event: string; chargeMicro: MicroUsd; outputTokens: number } {
-  const charge = chargeOf(call, at.plan, meterUsage(at.plan, call.demand, at.decoder.ending()))
+  const charge = chargeOf(call, at.plan, meter(call.demand, at, 'cut'))
   const event = writeEvent(plane, call, {
     plan: at.plan,
     attempts: at.attempts,
@@ -108,6 +114,13 @@ export function progressEvent(
   }
 }
 
+type Answered = { readonly plan: AttemptPlan; readonly decoder: Decoder }
+
+function meter(demand: Demand, { plan, decoder }: Answered, outcome: Outcome): Metered {
+  const metered = meterUsage(plan, demand, decoder.ending())
+  return demand.hasFixedCharge === true && outcome === 'cut' ? { ...metered, usage: {} } : metered
+}
+
 function outcomeOf(relay: Relay): Outcome {
   if (relay.isGone) return 'cancelled'
   if (relay.error === undefined) return 'succeeded'
@@ -117,7 +130,7 @@ function outcomeOf(relay: Relay): Outcome {
 type Charge = { readonly metered: Metered; readonly chargeMicro: MicroUsd; readonly listMicro: MicroUsd }
 
 function chargeOf({ target, hold }: AdmittedCall, plan: AttemptPlan | undefined, metered: Metered): Charge {
-  if (plan === undefined || outputTokens(metered.usage) === 0) return { metered, chargeMicro: ZERO, listMicro: ZERO }
+  if (plan === undefined || isNothing(metered.usage)) return { metered, chargeMicro: ZERO, listMicro: ZERO }
   const { unitPrices } = target.price
   const due = chargeUsage(unitPrices, metered.usage, plan.offer.keptBps)
   const chargeMicro = min(due, hold.grantedMicro)
@@ -192,8 +205,7 @@ function rounded(at: number | undefined, since: number | undefined): number | nu
 
 /** The offers in order with the most that the call could have cost at each, and why others were passed over. */
 function explain({ ranked, target, demand }: AdmittedCall): UsageEventText['explanation'] {
-  const { inputTokens, outputTokens } = boundOf(target, demand)
-  const bill = ceilingBill(target, inputTokens, outputTokens)
+  const bill = ceilingBill(target, boundOf(target, demand))
   return {
     ranked: ranked.candidates.map(({ id, provider, keptBps }) => ({
       offer: id,

@@ -1,6 +1,7 @@
 import { lookup as resolveName } from 'node:dns'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { LookupFunction } from 'node:net'
+import { Readable } from 'node:stream'
 import type { Dispatcher } from 'undici'
 import { Agent } from 'undici'
 import type { Offer, UpstreamRequest } from '#data-plane/call.ts'
@@ -86,8 +87,9 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
               'accept-encoding': 'identity',
               'user-agent': USER_AGENT,
               authorization: `Bearer ${openCredential(offer.credential).reveal()}`,
+              ...(request.pieces ? { 'content-length': String(lengthOf(request.pieces)) } : undefined),
             },
-            body: request.body,
+            body: request.pieces ? Readable.from(request.pieces, { objectMode: false }) : request.body,
             headersTimeout: options.firstByteMs,
           },
           createHandler(sending),
@@ -109,6 +111,10 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
     },
     close: () => agent.destroy(),
   }
+}
+
+function lengthOf(pieces: readonly Buffer[]): number {
+  return pieces.reduce((bytes, piece) => bytes + piece.length, 0)
 }
 
 /** A request under way, as the client's calls find it. */

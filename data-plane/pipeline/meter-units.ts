@@ -1,0 +1,31 @@
+import type { Ending, Metered, UnitBounds } from '#data-plane/call.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
+import { unpricedClasses } from '#shared/pricing.ts'
+import type { Usage } from '#shared/usage.ts'
+
+/**
+ * What an answer that is sold by characters or by time consumed: the provider's figure where it gives one, at most what
+ * the hold was made for, and else what the request itself shows. An answer without content consumed nothing.
+ */
+export function meterUnits(prices: UnitPrices, { most, least }: UnitBounds, ending: Ending): Metered {
+  const anomalies: string[] = []
+  const { reported, finishReason } = ending
+  if (reported.insaneFields > 0) anomalies.push('usage_insane')
+  if (ending.contentBytes === 0) return { usage: {}, source: 'reported', finishReason, anomalies }
+  const usage: Usage =
+    most.milliseconds === undefined
+      ? least
+      : {
+          ...least,
+          milliseconds: clippedTime(reported.milliseconds, most.milliseconds, least.milliseconds ?? 0, anomalies),
+        }
+  for (const name of unpricedClasses(prices, usage)) anomalies.push(`unpriced_${name}`)
+  const isReported = most.milliseconds === undefined || reported.milliseconds !== undefined
+  return { usage, source: isReported ? 'reported' : 'estimated', finishReason, anomalies }
+}
+
+function clippedTime(given: number | undefined, most: number, least: number, anomalies: string[]): number {
+  if (given === undefined) anomalies.push('usage_missing')
+  else if (given > most) anomalies.push('duration_clipped')
+  return Math.min(given ?? least, most)
+}

@@ -1,68 +1,97 @@
 /**
- * `npm run test:faults [-- rows…] [-- --quick] [-- --mutant NAME]`: breaks a market of real processes row by row and
- * prints what held. Exit code 1 when something did not.
+ * `npm run test:faults [-- rows…] [-- --quick] [-- --mutant NAME | --mutants]`: breaks a market of real processes row by
+ * row and prints what held. Exit code 1 when something did not, and with `--mutants` when a mutant was not noticed.
  */
 import { parseArgs } from 'node:util'
+import type { Mutant } from './harness/build.ts'
 import type { Result, Row } from './harness/row.ts'
 import { runRow } from './harness/row.ts'
 import type { World } from './harness/world.ts'
 import { startWorld } from './harness/world.ts'
+import { MUTANTS } from './mutants/index.ts'
 import { ROWS } from './rows/index.ts'
 
 const { values, positionals } = parseArgs({
-  options: { quick: { type: 'boolean', default: false } },
+  options: {
+    quick: { type: 'boolean', default: false },
+    mutant: { type: 'string' },
+    mutants: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 })
 
-const chosen = ROWS.filter(
-  (row) =>
-    (positionals.length === 0 || positionals.some((name) => row.number.startsWith(name))) &&
-    (!values.quick || row.isQuick === true),
-)
-const began = performance.now()
 let shared: World | undefined
-let failures = 0
-
-for (const row of chosen) {
-  const result = await runIn(row)
-  print(result)
-  if (result.wrong.length > 0) failures += 1
-}
-await shared?.remove()
-console.log(
-  `${chosen.length - failures} of ${chosen.length} rows held, ${seconds(performance.now() - began)} s` +
-    (failures > 0 ? `; build ${process.version}` : ''),
-)
-process.exit(failures > 0 ? 1 : 0)
 
 /** In the shared world or one of its own; a world in which something did not hold is not used again. */
-async function runIn(row: Row): Promise<Result> {
-  if (row.world !== undefined) {
-    const own = await startWorld(row.world)
-    try {
-      return await runRow(own, row, values.quick)
-    } finally {
-      await own.remove()
-    }
+async function runIn(row: Row, mutant: Mutant | undefined): Promise<Result> {
+  if (row.world !== undefined || mutant !== undefined) {
+    const own = await startWorld({ ...row.world, ...(mutant === undefined ? {} : { mutant }) })
+    const result = await runRow(own, row, values.quick)
+    if (result.wrong.length > 0 && mutant === undefined) await keep(own)
+    else await own.remove()
+    return result
   }
   shared ??= await startWorld()
   const result = await runRow(shared, row, values.quick)
   if (result.wrong.length > 0) {
-    console.log(`     the world is kept in ${shared.folder}`)
-    await shared.abandon()
+    await keep(shared)
     shared = undefined
   }
   return result
 }
 
+async function keep(world: World): Promise<void> {
+  console.log(`      logs and journals are kept in ${world.folder}`)
+  await world.abandon()
+}
+
 function print({ row, wrong, tookMs, figures }: Result): void {
   const told = [...figures].map(([name, value]) => `${name} ${value}`).join(', ')
-  console.log(
-    `${row.number.padEnd(5)} ${wrong.length === 0 ? 'held ' : 'BROKE'} ${seconds(tookMs).padStart(6)} s  ${row.title}: ${told}`,
-  )
+  const verdict = wrong.length === 0 ? 'held ' : 'BROKE'
+  console.log(`${row.number.padEnd(5)} ${verdict} ${seconds(tookMs).padStart(6)} s  ${row.title}: ${told}`)
   for (const line of wrong) console.log(`      ${line}`)
 }
 
 function seconds(ms: number): string {
   return (ms / 1_000).toFixed(1)
 }
+
+/** Runs each mutant's row and answers how many nobody noticed. */
+async function runMutants(mutants: readonly Mutant[]): Promise<number> {
+  let missed = 0
+  for (const mutant of mutants) {
+    const row = ROWS.find(({ number }) => number === mutant.caughtBy)
+    if (row === undefined) throw new Error(`${mutant.name}: there is no row ${mutant.caughtBy}`)
+    const { wrong, tookMs } = await runIn(row, mutant)
+    if (wrong.length === 0) missed += 1
+    const verdict = wrong.length === 0 ? 'MISSED' : 'caught'
+    console.log(`${mutant.name.padEnd(24)} ${verdict} by ${row.number} in ${seconds(tookMs)} s  ${wrong[0] ?? ''}`)
+  }
+  return missed
+}
+
+async function runRows(mutant: Mutant | undefined): Promise<number> {
+  const began = performance.now()
+  const wanted = positionals.length > 0 || mutant === undefined ? positionals : [mutant.caughtBy]
+  const chosen = ROWS.filter(
+    (row) =>
+      (wanted.length === 0 || wanted.some((name) => row.number.startsWith(name))) &&
+      (!values.quick || row.isQuick === true),
+  )
+  let broken = 0
+  for (const row of chosen) {
+    const result = await runIn(row, mutant)
+    print(result)
+    if (result.wrong.length > 0) broken += 1
+  }
+  await shared?.remove()
+  console.log(`${chosen.length - broken} of ${chosen.length} rows held, ${seconds(performance.now() - began)} s`)
+  return broken
+}
+
+const named = MUTANTS.find(({ name }) => name === values.mutant)
+if (values.mutant !== undefined && named === undefined) {
+  throw new Error(`the mutants are: ${MUTANTS.map(({ name }) => name).join(', ')}`)
+}
+const failures = values.mutants ? await runMutants(MUTANTS) : await runRows(named)
+process.exit(failures > 0 ? 1 : 0)

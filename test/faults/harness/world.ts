@@ -72,6 +72,8 @@ export type World = {
   providerOrigin(index: number): string
   /** Waits until both data planes admit paid calls. */
   untilPaid(limitMs?: number): Promise<void>
+  /** Removes what a data plane remembers of the market on its disk. */
+  dropSnapshot(index: number): Promise<void>
   /** Makes another server the money Redis, for everybody. */
   promote(server: Server): void
   /** Every wire sound, every process and server running. */
@@ -236,6 +238,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     origin: (index) => `http://127.0.0.1:${ports + index}`,
     providerOrigin: (index) => `http://127.0.0.1:${ports + 10 + index}`,
     untilPaid,
+    dropSnapshot: (index) => rm(join(folder, `snapshot-${index}.json`), { force: true }),
     promote(server) {
       redis = server
       money.disconnect()

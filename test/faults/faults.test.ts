@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { runRow } from './harness/row.ts'
+import type { World } from './harness/world.ts'
+import { startWorld } from './harness/world.ts'
+import { ROWS } from './rows/index.ts'
+
+const START_LIMIT_MS = 60_000
+const ROW_LIMIT_MS = 120_000
+let world: World
+
+beforeAll(async () => {
+  world = await startWorld()
+}, START_LIMIT_MS)
+
+afterAll(async () => {
+  await world?.remove()
+}, START_LIMIT_MS)
+
+describe('a market of real processes', () => {
+  for (const row of ROWS.filter(({ isQuick }) => isQuick === true)) {
+    it(
+      `[${row.number}] ${row.title}`,
+      async () => {
+        const { wrong } = await runRow(world, row, true)
+        expect(wrong).toEqual([])
+      },
+      ROW_LIMIT_MS,
+    )
+  }
+})

@@ -1,0 +1,50 @@
+import type { Mutant } from '../harness/build.ts'
+
+/** Mistakes that somebody could make in the code, each with the row that must turn red. */
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'ack-without-commit',
+    file: 'control-plane/services/ingest.ts',
+    find: 'ctx.ledger.transact((trx) => book(trx, events, batch.source))',
+    replace: `(async () => {
+      let booked
+      await ctx.ledger.transact(async (trx) => {
+        booked = await book(trx, events, batch.source)
+        throw new Error('nobody commits')
+      }).catch(() => undefined)
+      return booked
+    })()`,
+    caughtBy: 'F19',
+  },
+  {
+    name: 'no-journal-replay',
+    file: 'data-plane/store/funds-recovery.ts',
+    find: '      await bringCaptures(ports, registrar)\n',
+    replace: '\n',
+    caughtBy: 'F11',
+  },
+  {
+    name: 'capture-counts-again',
+    file: 'shared/contract/money-scripts/settle.ts',
+    find: `  if st=='captured' or st=='posted' then
+    if H.used==used then return 'K' end
+    return 'X:'..H.used
+  end`,
+    replace: '',
+    caughtBy: 'F17',
+  },
+  {
+    name: 'nobody-waits-at-the-end',
+    file: 'data-plane/plane.ts',
+    find: 'await untilIdle(config.drainMs, () => calls.ending.isDue)',
+    replace: 'await untilIdle(0, () => true)',
+    caughtBy: 'F43',
+  },
+  {
+    name: 'key-in-the-log',
+    file: 'data-plane/store/buyer-keys.ts',
+    find: "      const digest = hash('sha256', key, 'base64')\n",
+    replace: "      const digest = hash('sha256', key, 'base64')\n      console.log('key', key)\n",
+    caughtBy: 'N03',
+  },
+]

@@ -1,0 +1,150 @@
+import { randomBytes } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { until } from '#test/support/until.ts'
+import { createClient } from '../harness/client.ts'
+import { WHOLE } from '../harness/load.ts'
+import type { Row, Stage } from '../harness/row.ts'
+import type { World } from '../harness/world.ts'
+
+const IDLE_CONNECTIONS = 2_000
+const SLOW_HEADERS = 200
+const SLOW_BODIES = 200
+const DRIP_MS = 1_000
+const WATCH_MS = 45_000
+const MOST_TIMES_SLOWER = 2
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((left, right) => left - right)
+  return sorted[Math.floor(sorted.length * share)] ?? 0
+}
+
+function openSockets(world: World, count: number, opening: string, forEver: Socket[]): Socket[] {
+  const { port } = new URL(world.origin(0))
+  return Array.from({ length: count }, () => {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.resume()
+    socket.write(opening)
+    forEver.push(socket)
+    return socket
+  })
+}
+
+/** Thousands of connections that do nothing, and hundreds that take their time: those who mean it are served as before. */
+async function crowd(stage: Stage): Promise<void> {
+  const { world } = stage
+  const measure = async () => {
+    const load = stage.load({ clients: 4, nodes: [0], calls: 300, shapes: [WHOLE], pauseMs: 10 })
+    await load.done
+    return percentile(
+      load.seen.map((call) => call.endedAt - call.sentAt),
+      0.99,
+    )
+  }
+  await measure()
+  const quiet = await measure()
+  const sockets: Socket[] = []
+  openSockets(world, IDLE_CONNECTIONS, 'GET /health/live HTTP/1.1\r\nhost: a\r\n\r\n', sockets)
+  const head = 'POST /v1/chat/completions HTTP/1.1\r\nhost: a\r\n'
+  const slowHeads = openSockets(world, SLOW_HEADERS, `${head}x-slow: `, sockets)
+  const whole = `${head}content-type: application/json\r\nauthorization: Bearer x\r\ncontent-length: 5000\r\n\r\n{`
+  const slowBodies = openSockets(world, SLOW_BODIES, whole, sockets)
+  const dripping = setInterval(() => {
+    for (const socket of [...slowHeads, ...slowBodies]) if (!socket.destroyed) socket.write('a')
+  }, DRIP_MS)
+  await pause(2_000)
+  const crowded = await measure()
+  const began = performance.now()
+  await until('slow heads are cut', WATCH_MS, () => slowHeads.every((socket) => socket.destroyed))
+  stage.figure('slow heads cut after (ms)', performance.now() - began)
+  clearInterval(dripping)
+  for (const socket of sockets) socket.destroy()
+  stage.figure('p99 alone (ms)', quiet)
+  stage.figure('p99 in the crowd (ms)', crowded)
+  stage.require(
+    crowded < quiet * MOST_TIMES_SLOWER + 20,
+    `p99 rose from ${Math.round(quiet)} to ${Math.round(crowded)} ms`,
+  )
+}
+
+/** Keys that wrap other keys are missing, old or wrong, and sealed credentials are moved and edited. */
+async function confuseKeys(stage: Stage): Promise<void> {
+  const { world } = stage
+  const [node] = world.dataPlanes
+  const good = world.secrets.environment['CREDENTIAL_KEYS'] ?? ''
+  const fresh = `k2:${randomBytes(32).toString('base64')}`
+  const client = createClient(world.origin, 'keys')
+  const [buyer] = world.buyers
+  if (buyer === undefined) return
+  const ask = async () => {
+    const seen = await client.call(0, buyer, WHOLE)
+    stage.saw(seen)
+    return seen
+  }
+  const restart = async (keys: string) => {
+    await node.end()
+    await node.start({ environment: { CREDENTIAL_KEYS: keys } })
+    await world.untilPaid()
+  }
+  await node.end()
+  await node.start({ environment: { CREDENTIAL_KEYS: '' }, isHasty: true, mustEnd: true })
+  stage.require((await node.ended()) === 1, 'starts without a key')
+  await node.start()
+  await restart(`${fresh},${good}`)
+  stage.require((await ask()).isComplete, 'the old key behind a new one opens nothing')
+  await restart(fresh)
+  const closed = await ask()
+  stage.require(!closed.isComplete && closed.status >= 500, `without the right key a call saw ${closed.status}`)
+  await requireHealthEntry(stage, 'after a wrong key')
+  await world.money().ping()
+  await restart(good)
+  await world.cache.kill()
+  await world.cache.start()
+  await until('both sellers are whole again', 20_000, async () => (await ask()).isComplete)
+  await swapCredentials(stage)
+  const swapped = await ask()
+  stage.require(!swapped.isComplete, 'a credential of another tenant was used')
+  client.close()
+}
+
+async function requireHealthEntry({ world, require }: Stage, when: string): Promise<void> {
+  const count = async () => Number((await world.sql.query('select count(*) from health_log')).rows[0]?.count)
+  await until('a health entry tells', 10_000, async () => (await count()) > 0).catch(() =>
+    require(false, `no health entry ${when}`),
+  )
+  const { rows } = await world.sql.query<{ error_class: string; detail: string }>(
+    'select distinct error_class, detail from health_log order by 1 limit 3',
+  )
+  require(rows.every(({ error_class }) => error_class !== null), 'a health entry has no cause')
+}
+
+/** Exchanges the ciphertexts of two tenants, so that each row carries the other's secret under its own name. */
+async function swapCredentials({ world }: Stage): Promise<void> {
+  const parts = ['wrapIv', 'wrappedKey', 'iv', 'ciphertext']
+  const { rows } = await world.sql.query<{ id: string; sealed: Record<string, string> }>(
+    'select distinct on (tenant) id, sealed from credential order by tenant',
+  )
+  const [first, second] = rows
+  if (first === undefined || second === undefined) throw new Error('there are not two tenants')
+  for (const [to, from] of [
+    [first, second],
+    [second, first],
+  ] as const) {
+    const sealed = { ...to.sealed, ...Object.fromEntries(parts.map((part) => [part, from.sealed[part]])) }
+    await world.sql.query('update credential set sealed = $2 where id = $1', [to.id, JSON.stringify(sealed)])
+  }
+  // The snapshot follows within half a minute by itself; an empty cache is filled anew at once.
+  await world.cache.kill()
+  await world.cache.start()
+  for (const program of world.dataPlanes) await program.end()
+  for (const index of [0, 1]) await world.dropSnapshot(index)
+  for (const program of world.dataPlanes) await program.start()
+  await world.untilPaid()
+}
+
+export const HOSTILE_ROWS: readonly Row[] = [
+  { number: 'F45', title: 'idle, slow and dripping connections by the thousand', world: {}, run: crowd },
+  { number: 'F47', title: 'keys of keys missing, old and wrong; credentials swapped', world: {}, run: confuseKeys },
+]

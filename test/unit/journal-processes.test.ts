@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, expect, it } from 'vitest'
+import { kernelProcesses } from '#data-plane/journal/processes.ts'
+import { until } from '#test/support/until.ts'
+
+describe('the owner of a journal', () => {
+  it('lives while its process does, and not as a later one with its pid or as one of another machine', async () => {
+    const own = await kernelProcesses.own()
+    expect(own.startTicks).toMatch(/^\d+$/)
+    expect(await kernelProcesses.isAlive(own)).toBe(true)
+    expect(await kernelProcesses.isAlive({ ...own, startTicks: '1' })).toBe(false)
+    expect(await kernelProcesses.isAlive({ ...own, host: `not-${own.host}` })).toBeUndefined()
+  })
+
+  it('is dead though its parent has not asked for its end', async () => {
+    // The shell becomes a program that asks for the end of no child.
+    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    const [printed] = await once(parent.stdout, 'data')
+    const mark = { pid: Number(printed), startTicks: null, host: (await kernelProcesses.own()).host }
+    await until('it counts as dead', 5_000, async () => (await kernelProcesses.isAlive(mark)) === false)
+    expect(process.kill(mark.pid, 0)).toBe(true)
+    parent.kill('SIGKILL')
+    await once(parent, 'exit')
+    await until('it is gone', 5_000, async () => (await kernelProcesses.isAlive(mark)) === false)
+  })
+})

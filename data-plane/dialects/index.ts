@@ -1,10 +1,11 @@
 import type { Offer } from '#data-plane/call.ts'
 import type { Dialect } from './answer.ts'
+import { messages } from './messages/index.ts'
 import { openAiChat } from './openai-chat/index.ts'
 
 const DIALECTS: Readonly<Record<Offer['apiFormat'], Dialect>> = {
   openai: openAiChat,
-  messages: openAiChat,
+  messages,
 }
 
 /** The protocol that an offer's provider speaks. */

@@ -79,6 +79,12 @@ function decodeKey(raw: string): string {
   }
 }
 
+/** The text of the last member of that name, which is the one that JSON.parse reads; undefined where there is none. */
+export function memberText(text: string, members: readonly JsonMember[], key: string): string | undefined {
+  const found = members.findLast((member) => member.key === key)
+  return found === undefined ? undefined : text.slice(found.start, found.end).trim()
+}
+
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -7,17 +7,20 @@ import { isRecord } from './json-members.ts'
 /** No answer counts more tokens than this: what is above is no count. */
 const MAX_SANE_TOKENS = 1_000_000_000
 
+/** A field as a count; undefined, and noted, where it holds something that no count can be. */
+export function takeCount(into: ReportedUsage, source: unknown, field: string): number | undefined {
+  if (!isRecord(source)) return undefined
+  const value = source[field]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_SANE_TOKENS) return value
+  into.insaneFields++
+  return undefined
+}
+
 /** Takes the figures of an OpenAI-shaped `usage` object into `into`: the last sane value of each field stays. */
 export function mergeUsage(into: ReportedUsage, raw: unknown): void {
   if (!isRecord(raw)) return
-  const take = (source: unknown, field: string): number | undefined => {
-    if (!isRecord(source)) return undefined
-    const value = source[field]
-    if (value === undefined || value === null) return undefined
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= MAX_SANE_TOKENS) return value
-    into.insaneFields++
-    return undefined
-  }
+  const take = (source: unknown, field: string) => takeCount(into, source, field)
   const input = take(raw, 'prompt_tokens')
   if (input !== undefined) into.inputTokens = input
   const output = take(raw, 'completion_tokens')
@@ -50,6 +53,7 @@ export function chatUsageJson({ usage, chargeMicro, listMicro }: Receipt): strin
   )
 }
 
-function dollars(amount: MicroUsd): string {
+/** An amount as a JSON number of USD. */
+export function dollars(amount: MicroUsd): string {
   return JSON.stringify(microUsdToDollars(amount))
 }

@@ -1,0 +1,124 @@
+import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { Conversation, FunctionTool, ResponseFormat } from '#data-plane/dialects/conversation.ts'
+import { takesMember } from '#data-plane/dialects/openai-chat/request.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import { thinkingOf } from './thinking.ts'
+import { cacheMark, messagesOf, textBlock } from './turns.ts'
+
+/** The hottest temperature of this protocol. */
+const MAX_TEMPERATURE = 1
+const MAX_USER_CHARS = 256
+/** OpenAI's words for what this protocol has no field for. */
+const UNSAID = [
+  ['seed', 'seed'],
+  ['min_p', 'minP'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['presence_penalty', 'presencePenalty'],
+  ['repetition_penalty', 'repetitionPenalty'],
+  ['logit_bias', 'logitBias'],
+] as const
+
+/** Writes a conversation as a request of the messages protocol. What it cannot say is left out and named. */
+export function encodeMessages(conversation: Conversation, plan: AttemptPlan): UpstreamRequest {
+  const { spelling, sampling, isStreamed } = conversation
+  const { model } = plan.target
+  const adapted = [...conversation.adaptedParams]
+  const adapt = (name: string) => adapted.push(spelling[name] ?? name)
+  for (const [name, key] of UNSAID) if (sampling[key] !== undefined) adapt(name)
+  if (conversation.maxTokens !== plan.maxOutputTokens) adapt('max_tokens')
+  const { system, messages } = messagesOf(conversation, formatInstruction(conversation.responseFormat))
+  if (conversation.responseFormat !== undefined) adapt('response_format')
+  const members = [
+    `"model":${JSON.stringify(plan.offer.providerModel)}`,
+    `"max_tokens":${plan.maxOutputTokens}`,
+    `"messages":${messages}`,
+    system === '' ? '' : `"system":[${system}]`,
+    ...toolMembers(conversation, model, adapt),
+    ...samplingMembers(conversation, plan, adapt),
+    stopMember(conversation, model, adapt),
+    userMember(conversation, adapt),
+    isStreamed ? '"stream":true' : '',
+  ]
+  return {
+    path: '/messages',
+    body: `{${members.filter((member) => member !== '').join(',')}}`,
+    contentType: 'application/json',
+    accept: isStreamed ? 'text/event-stream' : 'application/json',
+    adaptedParams: [...new Set(adapted)],
+  }
+}
+
+type Adapt = (name: string) => void
+
+function toolMembers({ tools, toolChoice, parallelToolCalls }: Conversation, model: Model, adapt: Adapt): string[] {
+  if (tools.length === 0) return []
+  if (!takesMember(model, 'tools')) {
+    adapt('tools')
+    if (toolChoice !== undefined) adapt('tool_choice')
+    return []
+  }
+  const list = `"tools":[${tools.map(toolText).join(',')}]`
+  const isSingle = parallelToolCalls === false && toolChoice !== 'none'
+  if (toolChoice === undefined && !isSingle) return [list]
+  const single = isSingle ? { disable_parallel_tool_use: true } : {}
+  const choice =
+    typeof toolChoice === 'object'
+      ? { type: 'tool', name: toolChoice.name }
+      : { type: toolChoice === 'required' ? 'any' : (toolChoice ?? 'auto') }
+  return [list, `"tool_choice":${JSON.stringify({ ...choice, ...single })}`]
+}
+
+function toolText({ name, description, schema, cacheControl }: FunctionTool): string {
+  const said = description === undefined ? '' : `,"description":${JSON.stringify(description)}`
+  // This protocol wants the type of the arguments said.
+  const typed = schema['type'] === undefined ? { type: 'object', ...schema } : schema
+  return `{"name":${JSON.stringify(name)}${said},"input_schema":${JSON.stringify(typed)}${cacheMark(cacheControl)}}`
+}
+
+/** Thought and the knobs beside it: a model that thinks takes no temperature and no top_k. */
+function samplingMembers(conversation: Conversation, plan: AttemptPlan, adapt: Adapt): string[] {
+  const { temperature, topP, topK } = conversation.sampling
+  const { model } = plan.target
+  const thinking = thinkingOf(conversation, plan)
+  if (thinking === undefined && wishesThought(conversation)) adapt('reasoning')
+  const knobs = [
+    ['temperature', temperature === undefined ? undefined : Math.min(temperature, MAX_TEMPERATURE)],
+    ['top_p', topP],
+    ['top_k', topK],
+  ] as const
+  const members = thinking === undefined ? [] : [`"thinking":${JSON.stringify(thinking)}`]
+  for (const [name, value] of knobs) {
+    if (value === undefined) continue
+    if (thinking !== undefined || !takesMember(model, name)) adapt(name)
+    else members.push(`"${name}":${JSON.stringify(value)}`)
+  }
+  if (temperature !== undefined && temperature > MAX_TEMPERATURE) adapt('temperature')
+  return members
+}
+
+function wishesThought({ reasoning }: Conversation): boolean {
+  return reasoning !== undefined && reasoning.isEnabled !== false && reasoning.effort !== 'none'
+}
+
+function stopMember({ stop }: Conversation, model: Model, adapt: Adapt): string {
+  // A sequence of white space alone is refused there.
+  const kept = takesMember(model, 'stop') ? stop.filter((text) => text.trim() !== '') : []
+  if (kept.length < stop.length) adapt('stop')
+  return kept.length === 0 ? '' : `"stop_sequences":${JSON.stringify(kept)}`
+}
+
+function userMember({ user }: Conversation, adapt: Adapt): string {
+  if (user === undefined) return ''
+  if (user.length <= MAX_USER_CHARS) return `"metadata":${JSON.stringify({ user_id: user })}`
+  adapt('user')
+  return ''
+}
+
+/** This protocol has no such field on every model: the wish goes into the instructions. */
+function formatInstruction(format: ResponseFormat | undefined): string {
+  if (format === undefined) return ''
+  const only = 'Answer with a single JSON value and nothing else: no explanation, no code fence.'
+  if (format.kind === 'json') return textBlock(only)
+  const named = format.description === undefined ? format.name : `${format.name} (${format.description})`
+  return textBlock(`${only} It is ${named} and must be valid under this JSON schema:\n${JSON.stringify(format.schema)}`)
+}

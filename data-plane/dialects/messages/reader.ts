@@ -1,0 +1,277 @@
+import type { BadAnswer, ReportedUsage } from '#data-plane/call.ts'
+import type { AnswerEvent, AnswerReader, FinishReason } from '#data-plane/dialects/answer.ts'
+import { NO_EVENTS } from '#data-plane/dialects/answer.ts'
+import { isRecord, readJsonObject } from '#data-plane/dialects/json-members.ts'
+import { createSseReader } from '#data-plane/dialects/sse.ts'
+import type { InputClasses } from './usage.ts'
+import { mergeMessagesUsage } from './usage.ts'
+
+/** More blocks than this in one answer are not read. */
+const MAX_BLOCKS = 1_024
+const MAX_ID_CHARS = 256
+const MAX_STOP_CHARS = 4_096
+
+type JsonObject = Readonly<Record<string, unknown>>
+
+/** A block of calls under way: its place among the calls, and the input that its start carried. */
+type OpenTool = { readonly index: number; readonly opening: string; hasInput: boolean }
+
+type State = {
+  events: AnswerEvent[]
+  readonly reported: ReportedUsage
+  readonly classes: InputClasses
+  readonly tools: Map<unknown, OpenTool>
+  toolCount: number
+  finish: { readonly reason: FinishReason; readonly stopSequence: string | null } | undefined
+  isDone: boolean
+  failure: BadAnswer | undefined
+}
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'toolCalls',
+  refusal: 'contentFilter',
+}
+
+/** The HTTP status that an error's type stands for; a stranger is a failed provider. */
+const ERROR_STATUS: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  api_error: 500,
+  timeout_error: 504,
+  overloaded_error: 529,
+}
+
+/** Reads an answer in the messages protocol as events. */
+export function messagesReader(isStreamed: boolean): AnswerReader {
+  const state: State = {
+    events: [],
+    reported: { insaneFields: 0 },
+    classes: { fresh: 0, cacheRead: 0, cacheWrite: 0 },
+    tools: new Map(),
+    toolCount: 0,
+    finish: undefined,
+    isDone: false,
+    failure: undefined,
+  }
+  return {
+    ...(isStreamed ? streamReading(state) : wholeReading(state)),
+    isDone: () => state.isDone,
+    failure: () => state.failure,
+    reported: () => state.reported,
+  }
+}
+
+type Reading = Pick<AnswerReader, 'push' | 'end'>
+
+function streamReading(state: State): Reading {
+  const sse = createSseReader((data) => takeData(state, data))
+  return {
+    push(chunk) {
+      if (state.isDone || state.failure) return NO_EVENTS
+      sse.push(chunk)
+      if (sse.isTooLong()) state.failure = malformed('an event that is too long')
+      return taken(state)
+    },
+    end() {
+      if (state.isDone || state.failure) return NO_EVENTS
+      sse.end()
+      if (!state.failure && !state.isDone) endStream(state)
+      return taken(state)
+    },
+  }
+}
+
+function taken(state: State): readonly AnswerEvent[] {
+  const { events } = state
+  if (events.length === 0) return NO_EVENTS
+  state.events = []
+  return events
+}
+
+/** A stream that has said why it ends may lack its last event. */
+function endStream(state: State): void {
+  if (state.finish === undefined) state.failure = { kind: 'cut', status: 502, text: 'the stream has no end' }
+  else state.events.push({ kind: 'finish', ...state.finish })
+}
+
+function takeData(state: State, data: string): boolean {
+  // Other protocols' end mark, which some proxies add.
+  if (data === '[DONE]') return true
+  try {
+    const event: unknown = JSON.parse(data)
+    if (isRecord(event)) takeEvent(state, event)
+    else state.failure = malformed('an event that is not an object')
+  } catch {
+    state.failure = malformed('an event that is not JSON')
+  }
+  return state.failure === undefined && !state.isDone
+}
+
+function takeEvent(state: State, event: JsonObject): void {
+  switch (event['type']) {
+    case 'content_block_delta':
+      if (isRecord(event['delta'])) takeDelta(state, event['index'], event['delta'])
+      break
+    case 'content_block_start':
+      if (isRecord(event['content_block'])) startBlock(state, event['index'], event['content_block'])
+      break
+    case 'content_block_stop':
+      stopBlock(state, event['index'])
+      break
+    case 'message_start':
+      if (isRecord(event['message'])) takeUsage(state, event['message']['usage'], false)
+      break
+    case 'message_delta':
+      if (isRecord(event['delta'])) takeFinish(state, event['delta'])
+      takeUsage(state, event['usage'], true)
+      break
+    case 'message_stop':
+      state.isDone = true
+      state.events.push({ kind: 'finish', ...(state.finish ?? { reason: 'stop', stopSequence: null }) })
+      break
+    default:
+      // Also an error of another shape, which proxies in front of a provider send.
+      state.failure = errorOf(event)
+  }
+}
+
+function takeUsage(state: State, usage: unknown, isFinal: boolean): void {
+  mergeMessagesUsage(state.reported, state.classes, usage, isFinal)
+}
+
+function takeFinish(state: State, { stop_reason: reason, stop_sequence: sequence }: JsonObject): void {
+  if (typeof reason !== 'string') return
+  const isKnown = Object.hasOwn(REASONS, reason)
+  const stopSequence =
+    reason === 'stop_sequence' && typeof sequence === 'string' ? sequence.slice(0, MAX_STOP_CHARS) : null
+  state.finish = { reason: isKnown ? (REASONS[reason] ?? 'stop') : 'stop', stopSequence }
+}
+
+function startBlock(state: State, index: unknown, block: JsonObject): void {
+  switch (block['type']) {
+    case 'tool_use': {
+      if (state.toolCount >= MAX_BLOCKS) return
+      const tool = { index: state.toolCount++, opening: inputText(block['input']), hasInput: false }
+      state.tools.set(index, tool)
+      state.events.push({ kind: 'toolStart', index: tool.index, ...namesOf(block, tool.index) })
+      break
+    }
+    case 'redacted_thinking':
+      pushText(state, 'redactedReasoning', block['data'])
+      break
+    case 'thinking':
+      pushText(state, 'reasoning', block['thinking'])
+      pushText(state, 'signature', block['signature'])
+      break
+    case 'text':
+      pushText(state, 'text', block['text'])
+      break
+  }
+}
+
+function namesOf({ id, name }: JsonObject, index: number): { readonly id: string; readonly name: string } {
+  return {
+    id: typeof id === 'string' && id !== '' ? id.slice(0, MAX_ID_CHARS) : `toolu_${index}`,
+    name: typeof name === 'string' ? name : '',
+  }
+}
+
+/** An input object as text; an empty one is none, because its pieces are still to come. */
+function inputText(input: unknown): string {
+  return isRecord(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : ''
+}
+
+function pushText(state: State, kind: 'text' | 'reasoning' | 'signature' | 'redactedReasoning', text: unknown): void {
+  if (typeof text === 'string' && text !== '') state.events.push({ kind, text })
+}
+
+function takeDelta(state: State, index: unknown, delta: JsonObject): void {
+  switch (delta['type']) {
+    case 'text_delta':
+      pushText(state, 'text', delta['text'])
+      break
+    case 'thinking_delta':
+      pushText(state, 'reasoning', delta['thinking'])
+      break
+    case 'signature_delta':
+      pushText(state, 'signature', delta['signature'])
+      break
+    case 'input_json_delta': {
+      const tool = state.tools.get(index)
+      const piece = delta['partial_json']
+      if (tool === undefined || typeof piece !== 'string' || piece === '') return
+      tool.hasInput = true
+      state.events.push({ kind: 'toolInput', index: tool.index, text: piece })
+    }
+  }
+}
+
+/** A call whose input came with its start, and in no piece since, has it now. */
+function stopBlock(state: State, index: unknown): void {
+  const tool = state.tools.get(index)
+  if (tool === undefined) return
+  state.tools.delete(index)
+  if (!tool.hasInput && tool.opening !== '') {
+    state.events.push({ kind: 'toolInput', index: tool.index, text: tool.opening })
+  }
+}
+
+/** The error that an event or a body of status 200 holds; undefined when it holds none. */
+function errorOf(body: JsonObject): BadAnswer | undefined {
+  const { error, type: kind } = body
+  if (error === undefined || error === null) {
+    return kind === 'error' ? { kind: 'error', status: 502, text: '' } : undefined
+  }
+  if (!isRecord(error)) return { kind: 'error', status: 502, text: String(error) }
+  const { type, message } = error
+  const status = typeof type === 'string' && Object.hasOwn(ERROR_STATUS, type) ? ERROR_STATUS[type] : undefined
+  return { kind: 'error', status: status ?? 502, text: typeof message === 'string' ? message : '' }
+}
+
+function wholeReading(state: State): Reading {
+  const chunks: Buffer[] = []
+  return {
+    push(chunk) {
+      chunks.push(chunk)
+      return NO_EVENTS
+    },
+    end() {
+      takeWhole(state, Buffer.concat(chunks).toString('utf8'))
+      return state.failure ? NO_EVENTS : taken(state)
+    },
+  }
+}
+
+function takeWhole(state: State, text: string): void {
+  const body = readJsonObject(text)
+  if (body === undefined) {
+    state.failure = malformed('not a JSON object of a sane depth')
+    return
+  }
+  state.failure = errorOf(body)
+  if (state.failure) return
+  const { content } = body
+  if (!Array.isArray(content)) {
+    state.failure = malformed('no content')
+    return
+  }
+  for (const [index, block] of content.slice(0, MAX_BLOCKS).entries()) {
+    if (!isRecord(block)) continue
+    startBlock(state, index, block)
+    stopBlock(state, index)
+  }
+  takeFinish(state, body)
+  takeUsage(state, body['usage'], true)
+  state.events.push({ kind: 'finish', ...(state.finish ?? { reason: 'stop', stopSequence: null }) })
+}
+
+function malformed(text: string): BadAnswer {
+  return { kind: 'malformed', status: 502, text }
+}

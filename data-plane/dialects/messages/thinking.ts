@@ -1,0 +1,47 @@
+import type { AttemptPlan } from '#data-plane/call.ts'
+import type { Conversation } from '#data-plane/dialects/conversation.ts'
+
+/** The least thought that the protocol takes, and the most that is asked for by a word. */
+export const MIN_THINKING_TOKENS = 1_024
+const MAX_THINKING_TOKENS = 32_000
+
+/** Shares of the output that a word of OpenAI's stands for. */
+const EFFORT_SHARES: ReadonlyMap<string, number> = new Map([
+  ['minimal', 0.1],
+  ['low', 0.2],
+  ['medium', 0.5],
+  ['high', 0.8],
+  ['xhigh', 0.9],
+])
+const USUAL_SHARE = 0.5
+
+export type Thinking = { readonly type: 'enabled'; readonly budget_tokens: number }
+
+/**
+ * The wish for thought as this protocol says it: tokens within the output limit. Undefined where none is wished or where
+ * the protocol would refuse: under a forced call, under a limit too low, and in the middle of calls that were made
+ * without thought.
+ */
+export function thinkingOf(conversation: Conversation, { maxOutputTokens, target }: AttemptPlan): Thinking | undefined {
+  const { reasoning, toolChoice } = conversation
+  if (reasoning === undefined || reasoning.isEnabled === false || reasoning.effort === 'none') return undefined
+  if (toolChoice === 'required' || typeof toolChoice === 'object') return undefined
+  const { features, parameters } = target.model
+  const thinks = features.includes('reasoning') || parameters.some((name) => name.startsWith('reasoning'))
+  if (!thinks && features.length + parameters.length > 0) return undefined
+  if (maxOutputTokens <= MIN_THINKING_TOKENS || isAmidCalls(conversation)) return undefined
+  const share = EFFORT_SHARES.get(reasoning.effort ?? '') ?? USUAL_SHARE
+  const wanted = reasoning.maxTokens ?? Math.min(MAX_THINKING_TOKENS, Math.floor(maxOutputTokens * share))
+  return { type: 'enabled', budget_tokens: Math.max(MIN_THINKING_TOKENS, Math.min(wanted, maxOutputTokens - 1)) }
+}
+
+/** True when the last answer made calls and its thoughts are not there to go on from. */
+function isAmidCalls({ turns }: Conversation): boolean {
+  const last = turns.findLast(({ role }) => role === 'assistant')
+  if (last === undefined) return false
+  const hasCalls = last.parts.some(({ kind }) => kind === 'toolCall')
+  const hasThoughts = last.parts.some(
+    (part) => part.kind === 'reasoning' && (part.signature ?? part.redacted) !== undefined,
+  )
+  return hasCalls && !hasThoughts
+}

@@ -1,0 +1,129 @@
+import type {
+  AssistantPart,
+  CacheControl,
+  Conversation,
+  DataSource,
+  FilePart,
+  ImagePart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+  UrlSource,
+  UserPart,
+} from '#data-plane/dialects/conversation.ts'
+import { readJsonObject } from '#data-plane/dialects/json-members.ts'
+
+/** What a conversation opens with that has no question in front. */
+const OPENING = 'Continue.'
+
+/** The blocks of `system` and the list of `messages`, as JSON text: calls keep their input letter by letter. */
+export function messagesOf(
+  { system, turns }: Conversation,
+  instruction: string,
+): { readonly system: string; readonly messages: string } {
+  const systemBlocks = blocksOf(system.map(systemBlock))
+  const isBare = turns.length === 0
+  const messages: { readonly role: string; blocks: string }[] = []
+  // The protocol wants a question: instructions alone become one.
+  if (isBare || turns[0]?.role === 'assistant') messages.push({ role: 'user', blocks: textBlock(OPENING) })
+  for (const [index, { role, parts }] of turns.entries()) {
+    const isLast = index === turns.length - 1
+    const blocks = role === 'user' ? userBlocks(parts) : assistantBlocks(parts, isLast)
+    if (blocks === '') continue
+    const before = messages.at(-1)
+    if (before?.role === role) before.blocks += `,${blocks}`
+    else messages.push({ role, blocks })
+  }
+  return {
+    system: blocksOf([systemBlocks, instruction]),
+    messages: `[${messages.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks}]}`).join(',')}]`,
+  }
+}
+
+/** Results of calls have to stand first. */
+function userBlocks(parts: readonly UserPart[]): string {
+  const results = parts.map((part) => (part.kind === 'toolResult' ? resultBlock(part) : ''))
+  const others = parts.map((part) => (part.kind === 'toolResult' ? '' : saidBlock(part)))
+  return blocksOf([...results, ...others])
+}
+
+function assistantBlocks(parts: readonly AssistantPart[], isLast: boolean): string {
+  const lastText = parts.findLastIndex(({ kind }) => kind === 'text')
+  return blocksOf(
+    parts.map((part, index) => {
+      switch (part.kind) {
+        case 'toolCall':
+          return callBlock(part)
+        case 'reasoning':
+          if (part.redacted !== undefined) return `{"type":"redacted_thinking","data":${JSON.stringify(part.redacted)}}`
+          // Without its maker's signature a thought is not taken back.
+          if (part.signature === undefined) return ''
+          return `{"type":"thinking","thinking":${JSON.stringify(part.text)},"signature":${JSON.stringify(part.signature)}}`
+        default:
+          // An answer to go on from may not end with white space.
+          return saidBlock(isLast && index === lastText ? { ...part, text: part.text.trimEnd() } : part)
+      }
+    }),
+  )
+}
+
+function blocksOf(blocks: readonly string[]): string {
+  return blocks.filter((block) => block !== '').join(',')
+}
+
+function systemBlock({ text, cacheControl }: TextPart): string {
+  return textBlock(text, cacheControl)
+}
+
+/** A text block; an empty text is none, because the protocol refuses it. */
+export function textBlock(text: string, cacheControl?: CacheControl): string {
+  return text === '' ? '' : `{"type":"text","text":${JSON.stringify(text)}${cacheMark(cacheControl)}}`
+}
+
+function saidBlock(part: TextPart | ImagePart | FilePart): string {
+  switch (part.kind) {
+    case 'text':
+      return textBlock(part.text, part.cacheControl)
+    case 'image':
+      return `{"type":"image","source":${sourceText(part.source)}${cacheMark(part.cacheControl)}}`
+    default: {
+      const title = part.name === undefined ? '' : `,"title":${JSON.stringify(part.name)}`
+      return `{"type":"document","source":${sourceText(part.source)}${title}${cacheMark(part.cacheControl)}}`
+    }
+  }
+}
+
+function sourceText(source: DataSource | UrlSource): string {
+  if (source.kind === 'url') return JSON.stringify({ type: 'url', url: source.url })
+  const { mediaType, data } = source
+  if (!mediaType.startsWith('text/')) return JSON.stringify({ type: 'base64', media_type: mediaType, data })
+  // Only a text's own words are taken for a text.
+  return JSON.stringify({ type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') })
+}
+
+function callBlock({ id, name, input, cacheControl }: ToolCallPart): string {
+  const text = readJsonObject(input) === undefined ? '{}' : input.trim()
+  return (
+    `{"type":"tool_use","id":${JSON.stringify(callId(id))},"name":${JSON.stringify(name)},` +
+    `"input":${text}${cacheMark(cacheControl)}}`
+  )
+}
+
+function resultBlock({ callId: id, parts, isError, cacheControl }: ToolResultPart): string {
+  const blocks = blocksOf(parts.map(saidBlock))
+  const content = blocks === '' ? '' : `,"content":[${blocks}]`
+  const failed = isError ? ',"is_error":true' : ''
+  return `{"type":"tool_result","tool_use_id":${JSON.stringify(callId(id))}${content}${failed}${cacheMark(cacheControl)}}`
+}
+
+/** Ids of other makers in the letters that this protocol takes, the same wherever one stands. */
+function callId(id: string): string {
+  return id.replace(/[^a-zA-Z0-9_-]/g, '_')
+}
+
+/** A cache mark as a further member of a block. */
+export function cacheMark(mark: CacheControl | undefined): string {
+  if (mark === undefined) return ''
+  const ttl = mark.ttl === undefined ? '' : `,"ttl":${JSON.stringify(mark.ttl)}`
+  return `,"cache_control":{"type":"ephemeral"${ttl}}`
+}

@@ -43,13 +43,19 @@ export type Demand = {
   /** Floors in percent from the body, the header and the path; the key's comes with the payer. */
   readonly floorPercents: readonly (number | undefined)[]
   /** Capabilities without which an answer would be wrong. */
-  readonly needs: { readonly imageInput: boolean }
+  readonly needs: Needs
   /** Bounds of what may be consumed, for the hold. */
   readonly bounds: DemandBounds
   /** The buyer's own ceiling for this call. */
   readonly maxCostMicro: MicroUsd | undefined
   /** True where an answer is paid in whole or not at all: its head says the price, one that breaks off costs nothing. */
   readonly hasFixedCharge?: true
+}
+
+export type Needs = {
+  readonly imageInput: boolean
+  /** Parameters that change what an answer means: a model that lists its parameters must list these. */
+  readonly parameters?: readonly string[]
 }
 
 export type DemandBounds = {

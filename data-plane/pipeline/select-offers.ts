@@ -199,6 +199,15 @@ function discountRefusal(ports: SelectionPorts, choice: Choice, offers: readonly
 
 /** Throws `model_capability_unsupported` when the model itself cannot take what the call brings. */
 export function checkCapability(target: Target, demand: Demand): void {
+  const { parameters } = target.model
+  const missing = demand.needs.parameters?.find((name) => parameters.length > 0 && !parameters.includes(name))
+  if (missing !== undefined) {
+    throw new AppError('model_capability_unsupported', {
+      message: `${target.model.id} does not take ${missing}.`,
+      param: missing,
+      detail: { capability: missing },
+    })
+  }
   if (demand.needs.imageInput && !isImageCapable(target.model)) {
     throw new AppError('model_capability_unsupported', {
       message: `${target.model.id} does not take images.`,

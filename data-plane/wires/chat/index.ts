@@ -1,11 +1,17 @@
+import type { AttemptPlan } from '#data-plane/call.ts'
+import { dialectOf } from '#data-plane/dialects/index.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
 import { chatDecoder } from '#data-plane/dialects/openai-chat/decoder.ts'
 import { encodeChatRequest } from '#data-plane/dialects/openai-chat/request.ts'
+import { translate } from '#data-plane/dialects/translate.ts'
 import { openAiEnvelope, openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import type { ChatRequest } from './read-request.ts'
 import { readChatRequest } from './read-request.ts'
+import { toConversation } from './to-conversation.ts'
+import { chatWriter } from './writer.ts'
 
 /** Tokens that the frame around each message may cost. */
 const TOKENS_A_MESSAGE = 64
@@ -22,7 +28,10 @@ export const chat: AnyWire = defineWire<ChatRequest>({
     isStreamed: request.isStreamed,
     hints: request.hints,
     floorPercents: request.floorPercents,
-    needs: { imageInput: request.content.images > 0 },
+    needs: {
+      imageInput: request.content.images > 0,
+      openAiFormat: request.choices > 1 || request.body['logprobs'] === true || isRecord(request.body['audio']),
+    },
     bounds: {
       inputTokens: request.textBytes + TOKENS_A_MESSAGE * request.messageCount,
       inputImages: request.content.images,
@@ -32,6 +41,18 @@ export const chat: AnyWire = defineWire<ChatRequest>({
     },
     maxCostMicro: request.maxCostMicro,
   }),
-  encode: (request, plan) => encodeChatRequest(request, ROUTING_FIELDS, plan),
-  decoder: (request, plan) => chatDecoder({ isStreamed: request.isStreamed, plan, errorBody: openAiErrorBody }),
+  encode: (request, plan) =>
+    speaksChat(plan)
+      ? encodeChatRequest(request, ROUTING_FIELDS, plan)
+      : dialectOf(plan.offer).encode(toConversation(request), plan),
+  decoder(request, plan) {
+    const { isStreamed } = request
+    if (speaksChat(plan)) return chatDecoder({ isStreamed, plan, errorBody: openAiErrorBody })
+    return translate(dialectOf(plan.offer).reader(plan, isStreamed), chatWriter(plan, isStreamed), plan)
+  },
 })
+
+/** True where seller and buyer speak the same protocol: the request's own text goes on. */
+function speaksChat({ offer }: AttemptPlan): boolean {
+  return offer.apiFormat === 'openai'
+}

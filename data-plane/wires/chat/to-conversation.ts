@@ -1,0 +1,245 @@
+import type {
+  AssistantPart,
+  CacheControl,
+  Conversation,
+  FunctionTool,
+  ReasoningPart,
+  ReasoningWish,
+  ResponseFormat,
+  Sampling,
+  TextPart,
+  ToolCallPart,
+  ToolChoice,
+  Turn,
+  UserPart,
+} from '#data-plane/dialects/conversation.ts'
+import { readDataUrl } from '#data-plane/dialects/conversation.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import type { ChatRequest } from './read-request.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Members that the middle form holds, that say how the answer comes, or that no provider is ever told. */
+const SAID: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'max_tokens', 'max_completion_tokens', 'stream', 'stream_options', 'tools', 'tool_choice'],
+  ...['parallel_tool_calls', 'response_format', 'reasoning', 'reasoning_effort', 'user', 'stop', 'n'],
+  ...['temperature', 'top_p', 'top_k', 'min_p', 'seed', 'frequency_penalty', 'presence_penalty', 'repetition_penalty'],
+  'logit_bias',
+])
+
+/** A chat request in the middle form, for sellers of other protocols. What it cannot hold is named. */
+export function toConversation({ body, isStreamed, maxTokens }: ChatRequest): Conversation {
+  const { system, turns } = readMessages(body['messages'])
+  const { tools, isAdapted } = readTools(body['tools'])
+  const unsaid = Object.keys(body).filter(
+    (name) => !SAID.has(name) && !ROUTING_FIELDS.has(name) && body[name] !== null && body[name] !== undefined,
+  )
+  return {
+    system,
+    turns,
+    tools,
+    toolChoice: readToolChoice(body['tool_choice']),
+    parallelToolCalls: flagOf(body['parallel_tool_calls']),
+    sampling: readSampling(body),
+    stop: listOf(body['stop']),
+    responseFormat: readFormat(body['response_format']),
+    reasoning: readReasoning(body),
+    user: wordOf(body['user']),
+    maxTokens,
+    isStreamed,
+    spelling: {},
+    adaptedParams: isAdapted ? [...unsaid, 'tools'] : unsaid,
+  }
+}
+
+function readMessages(messages: unknown): { system: TextPart[]; turns: Turn[] } {
+  const system: TextPart[] = []
+  const turns: Turn[] = []
+  for (const message of Array.isArray(messages) ? messages : []) {
+    if (!isRecord(message)) continue
+    switch (message['role']) {
+      case 'system':
+      case 'developer':
+        for (const part of userParts(message['content'])) if (part.kind === 'text') system.push(part)
+        break
+      case 'assistant':
+        turns.push({ role: 'assistant', parts: assistantParts(message) })
+        break
+      case 'tool':
+      case 'function':
+        turns.push({ role: 'user', parts: [resultOf(message)] })
+        break
+      default:
+        turns.push({ role: 'user', parts: userParts(message['content']) })
+    }
+  }
+  return { system, turns }
+}
+
+function resultOf(message: Json): UserPart {
+  const parts = userParts(message['content']).filter((part) => part.kind !== 'toolResult')
+  // The older form names its function only, and has one call a turn.
+  const callId = wordOf(message['tool_call_id']) ?? `call_${wordOf(message['name']) ?? '0'}`
+  return { kind: 'toolResult', callId, parts, isError: false }
+}
+
+function userParts(content: unknown): UserPart[] {
+  if (typeof content === 'string') return [{ kind: 'text', text: content }]
+  if (!Array.isArray(content)) return []
+  return content.flatMap((part) => (isRecord(part) ? userPart(part) : []))
+}
+
+function userPart(part: Json): UserPart[] {
+  const marked = cacheControlOf(part)
+  const { type, text } = part
+  if (typeof text === 'string') return [{ kind: 'text', text, ...marked }]
+  if (type === 'file') {
+    const file = isRecord(part['file']) ? part['file'] : {}
+    const data = wordOf(file['file_data']) ?? wordOf(file['file_url'])
+    if (data === undefined) return []
+    const name = wordOf(file['filename'])
+    return [{ kind: 'file', source: sourceOf(data), ...(name === undefined ? {} : { name }), ...marked }]
+  }
+  const image = part['image_url']
+  const url = wordOf(isRecord(image) ? image['url'] : image)
+  if (url === undefined) return []
+  const detail = isRecord(image) ? wordOf(image['detail']) : undefined
+  return [{ kind: 'image', source: sourceOf(url), ...(detail === undefined ? {} : { detail }), ...marked }]
+}
+
+function sourceOf(url: string) {
+  return readDataUrl(url) ?? { kind: 'url' as const, url }
+}
+
+/** Thoughts first, then what was said, then calls: the order in which a turn is made. */
+function assistantParts(message: Json): AssistantPart[] {
+  const said = userParts(message['content']).filter((part) => part.kind === 'text')
+  const refusal = wordOf(message['refusal'])
+  const calls = Array.isArray(message['tool_calls']) ? message['tool_calls'] : []
+  const single = message['function_call']
+  return [
+    ...reasoningParts(message),
+    ...said,
+    ...(refusal === undefined ? [] : [{ kind: 'text' as const, text: refusal }]),
+    ...calls.flatMap((call) => (isRecord(call) ? callPart(call['id'], call['function']) : [])),
+    ...(isRecord(single) ? callPart(`call_${wordOf(single['name']) ?? '0'}`, single) : []),
+  ]
+}
+
+function callPart(id: unknown, fn: unknown): ToolCallPart[] {
+  if (!isRecord(fn) || typeof fn['name'] !== 'string') return []
+  const given = fn['arguments']
+  const input = typeof given === 'string' ? given : isRecord(given) ? JSON.stringify(given) : ''
+  return [{ kind: 'toolCall', id: wordOf(id) ?? 'call_0', name: fn['name'], input }]
+}
+
+/** Thoughts under any of their three names; only the details carry what their maker wants to see again. */
+function reasoningParts(message: Json): ReasoningPart[] {
+  const details = message['reasoning_details']
+  if (Array.isArray(details) && details.length > 0) {
+    return details.flatMap((detail) => (isRecord(detail) ? reasoningPart(detail) : []))
+  }
+  const text = wordOf(message['reasoning_content']) ?? wordOf(message['reasoning'])
+  return text === undefined ? [] : [{ kind: 'reasoning', text }]
+}
+
+function reasoningPart(detail: Json): ReasoningPart[] {
+  const redacted = wordOf(detail['data'])
+  if (redacted !== undefined) return [{ kind: 'reasoning', text: '', redacted }]
+  const text = wordOf(detail['text']) ?? wordOf(detail['summary'])
+  if (text === undefined) return []
+  const signature = wordOf(detail['signature'])
+  return [{ kind: 'reasoning', text, ...(signature === undefined ? {} : { signature }) }]
+}
+
+function readTools(tools: unknown): { tools: FunctionTool[]; isAdapted: boolean } {
+  if (!Array.isArray(tools)) return { tools: [], isAdapted: false }
+  const kept = tools.flatMap((tool) => (isRecord(tool) ? functionTool(tool) : []))
+  return { tools: kept, isAdapted: kept.length < tools.length }
+}
+
+function functionTool(tool: Json): FunctionTool[] {
+  const fn = tool['function']
+  if (tool['type'] !== 'function' || !isRecord(fn) || typeof fn['name'] !== 'string') return []
+  const isStrict = flagOf(fn['strict'])
+  return [
+    {
+      name: fn['name'],
+      description: wordOf(fn['description']),
+      schema: isRecord(fn['parameters']) ? fn['parameters'] : { type: 'object', properties: {} },
+      ...(isStrict === undefined ? {} : { isStrict }),
+      ...cacheControlOf(tool),
+    },
+  ]
+}
+
+function readToolChoice(choice: unknown): ToolChoice | undefined {
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return choice
+  if (choice === 'any') return 'required'
+  if (!isRecord(choice)) return undefined
+  const fn = choice['function']
+  const name = wordOf(isRecord(fn) ? fn['name'] : choice['name'])
+  return name === undefined ? undefined : { name }
+}
+
+function readSampling(body: Json): Sampling {
+  const number = (name: string, key: keyof Sampling) => (typeof body[name] === 'number' ? { [key]: body[name] } : {})
+  return {
+    ...number('temperature', 'temperature'),
+    ...number('top_p', 'topP'),
+    ...number('top_k', 'topK'),
+    ...number('min_p', 'minP'),
+    ...number('seed', 'seed'),
+    ...number('frequency_penalty', 'frequencyPenalty'),
+    ...number('presence_penalty', 'presencePenalty'),
+    ...number('repetition_penalty', 'repetitionPenalty'),
+    ...(isRecord(body['logit_bias']) ? { logitBias: body['logit_bias'] } : {}),
+  }
+}
+
+function readFormat(format: unknown): ResponseFormat | undefined {
+  if (!isRecord(format)) return undefined
+  if (format['type'] === 'json_object') return { kind: 'json' }
+  const given = format['json_schema']
+  if (format['type'] !== 'json_schema' || !isRecord(given) || !isRecord(given['schema'])) return undefined
+  const description = wordOf(given['description'])
+  return {
+    kind: 'schema',
+    name: wordOf(given['name']) ?? 'answer',
+    schema: given['schema'],
+    isStrict: flagOf(given['strict']),
+    ...(description === undefined ? {} : { description }),
+  }
+}
+
+function readReasoning(body: Json): ReasoningWish | undefined {
+  const given = isRecord(body['reasoning']) ? body['reasoning'] : {}
+  const effort = wordOf(body['reasoning_effort']) ?? wordOf(given['effort'])
+  const maxTokens = given['max_tokens']
+  const isEnabled = flagOf(given['enabled'])
+  if (effort === undefined && typeof maxTokens !== 'number' && isEnabled === undefined) return undefined
+  return {
+    ...(effort === undefined ? {} : { effort }),
+    ...(typeof maxTokens === 'number' ? { maxTokens } : {}),
+    ...(isEnabled === undefined ? {} : { isEnabled }),
+  }
+}
+
+function cacheControlOf(holder: Json): { readonly cacheControl?: CacheControl } {
+  const mark = holder['cache_control']
+  return isRecord(mark) ? { cacheControl: { ttl: wordOf(mark['ttl']) } } : {}
+}
+
+function listOf(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return Array.isArray(value) ? value.filter((text) => typeof text === 'string') : []
+}
+
+function flagOf(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
+}
+
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

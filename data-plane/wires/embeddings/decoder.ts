@@ -1,0 +1,49 @@
+import type { AttemptPlan, Decoder, ReportedUsage } from '#data-plane/call.ts'
+import { memberText } from '#data-plane/dialects/json-members.ts'
+import { errorInside } from '#data-plane/dialects/openai-chat/decoder.ts'
+import { mergeUsage } from '#data-plane/dialects/usage.ts'
+import { costMembers } from '#data-plane/wires/cost-json.ts'
+import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+import type { Found } from '#data-plane/wires/whole-json.ts'
+import { gatherWhole, malformed, readWholeAnswer } from '#data-plane/wires/whole-json.ts'
+import { inputTokens } from '#shared/usage.ts'
+import type { EmbeddingsRequest } from './read-request.ts'
+import { readVectors, writeVectors } from './vectors.ts'
+
+type Answer = { readonly reported: ReportedUsage; data: string }
+
+/** Vectors, whole: the provider's own text where it says what was asked, written anew in the asked encoding where not. */
+export function embeddingsDecoder(request: EmbeddingsRequest, plan: AttemptPlan): Decoder {
+  const answer: Answer = { reported: { insaneFields: 0 }, data: '[]' }
+  const whole = gatherWhole((bytes) => read(answer, bytes, request))
+  return {
+    ...whole,
+    ending: () => ({
+      reported: answer.reported,
+      finishReason: null,
+      contentBytes: whole.contentBytes(),
+      reasoningBytes: 0,
+    }),
+    finish(receipt) {
+      const tokens = inputTokens(receipt.usage)
+      return (
+        `{"object":"list","data":${answer.data},"model":${JSON.stringify(plan.target.model.id)},` +
+        `"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens},${costMembers(receipt)}}}`
+      )
+    },
+    fail: (error) => openAiErrorBody(error, plan.rid),
+  }
+}
+
+function read(answer: Answer, bytes: Buffer, { inputs, encoding }: EmbeddingsRequest): Found {
+  const found = readWholeAnswer(bytes)
+  if (found === undefined) return malformed('not a JSON object of a sane depth')
+  const { text, members, body } = found
+  const failure = errorInside(body)
+  if (failure) return { failure, contentBytes: 0 }
+  const vectors = readVectors(body['data'], inputs.count, encoding)
+  if (vectors === undefined) return malformed('not one vector for each input')
+  mergeUsage(answer.reported, body['usage'])
+  answer.data = vectors.isAsAsked ? (memberText(text, members, 'data') ?? '[]') : writeVectors(vectors, encoding)
+  return { contentBytes: vectors.bytes }
+}

@@ -1,0 +1,43 @@
+import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { forwardBody } from '#data-plane/wires/forward-body.ts'
+import type { AnyWire } from '#data-plane/wires/wire.ts'
+import { defineWire } from '#data-plane/wires/wire.ts'
+import { embeddingsDecoder } from './decoder.ts'
+import type { EmbeddingsRequest } from './read-request.ts'
+import { readEmbeddingsRequest } from './read-request.ts'
+
+/** Tokens that a model may set around each input. */
+const TOKENS_AN_INPUT = 8
+const EDITS = { hidden: new Set(['stream']), gated: new Set(['encoding_format', 'dimensions']) }
+
+/** OpenAI's embeddings. */
+export const embeddings: AnyWire = defineWire<EmbeddingsRequest>({
+  name: 'embeddings',
+  envelope: openAiEnvelope,
+  failover: 'until-first-content',
+  parse: readEmbeddingsRequest,
+  demand: ({ model, inputs, wantsDimensions, hints, floorPercents, maxCostMicro }) => ({
+    endpoint: 'embeddings',
+    model,
+    isStreamed: false,
+    hints,
+    floorPercents,
+    needs: { imageInput: false, ...(wantsDimensions ? { parameters: ['dimensions'] } : {}) },
+    bounds: {
+      inputTokens: inputs.mostTokens + TOKENS_AN_INPUT * inputs.count,
+      inputImages: 0,
+      inputs: inputs.count,
+      inputBytes: inputs.bytes,
+      maxOutputTokens: 0,
+      choices: 1,
+    },
+    maxCostMicro,
+  }),
+  encode: (request, plan) => ({
+    path: '/embeddings',
+    ...forwardBody(request.json, plan, EDITS),
+    contentType: 'application/json',
+    accept: 'application/json',
+  }),
+  decoder: embeddingsDecoder,
+})

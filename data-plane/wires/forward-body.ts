@@ -1,0 +1,34 @@
+import type { AttemptPlan } from '#data-plane/call.ts'
+import { ROUTING_FIELDS } from './hints.ts'
+import type { JsonBody } from './json-body.ts'
+
+/** How a request's own text becomes a seller's. */
+export type Edits = {
+  /** Members that are left out without a word. */
+  readonly hidden: ReadonlySet<string>
+  /** Members that go only to models which list them, where a model lists anything. */
+  readonly gated: ReadonlySet<string>
+}
+
+/**
+ * The request as it came, under the seller's name of the model: what a buyer said stays byte for byte, what only routing
+ * reads is left out, and what the model does not take is left out and named.
+ */
+export function forwardBody(
+  { text, members, body }: JsonBody,
+  plan: AttemptPlan,
+  { hidden, gated }: Edits,
+): { readonly body: string; readonly adaptedParams: readonly string[] } {
+  const { parameters } = plan.target.model
+  const adaptedParams: string[] = []
+  const values = new Map<string, string>()
+  // The last of duplicates, as JSON.parse reads them.
+  for (const { key, start, end } of members) values.set(key, text.slice(start, end).trim())
+  let forwarded = `{"model":${JSON.stringify(plan.offer.providerModel)}`
+  for (const [key, value] of values) {
+    if (key === 'model' || ROUTING_FIELDS.has(key) || hidden.has(key) || body[key] === null) continue
+    if (gated.has(key) && parameters.length > 0 && !parameters.includes(key)) adaptedParams.push(key)
+    else forwarded += `,${JSON.stringify(key)}:${value}`
+  }
+  return { body: `${forwarded}}`, adaptedParams }
+}

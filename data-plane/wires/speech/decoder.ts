@@ -1,0 +1,55 @@
+import type { Decoder } from '#data-plane/call.ts'
+import type { SpeechRequest } from './read-request.ts'
+import { FORMATS } from './read-request.ts'
+
+/** Media types of audio that are passed on; another one is no answer. */
+const AUDIO_TYPES: ReadonlySet<string> = new Set([
+  ...Object.values(FORMATS),
+  'audio/mp3',
+  'audio/opus',
+  'audio/x-aac',
+  'audio/x-flac',
+  'audio/wave',
+  'audio/x-wav',
+  'audio/l16',
+])
+/** What a provider says that does not know: the format that was asked for names the type then. */
+const UNNAMED_TYPES: ReadonlySet<string> = new Set(['application/octet-stream', 'binary/octet-stream'])
+/** The parameters without which raw samples cannot be played. */
+const SAMPLE_PARAMETER = /^(?:rate|channels)=\d{1,6}$/
+
+/** Audio: bytes are passed on as they come. There are no words in it for an error or a sign of life. */
+export function speechDecoder({ format }: SpeechRequest): Decoder {
+  let contentType: string = FORMATS[format]
+  let pieces = 0
+  let bytes = 0
+  return {
+    contentType: () => contentType,
+    takesType(given) {
+      const [essence = '', ...parameters] = given.split(';').map((part) => part.trim())
+      if (AUDIO_TYPES.has(essence)) {
+        contentType = [essence, ...parameters.filter((part) => SAMPLE_PARAMETER.test(part))].join('; ')
+      }
+      return AUDIO_TYPES.has(essence) || UNNAMED_TYPES.has(essence)
+    },
+    push(chunk) {
+      if (chunk.length === 0) return ''
+      pieces++
+      bytes += chunk.length
+      return chunk
+    },
+    end() {
+      // The end of the connection is the end of the audio.
+    },
+    contentPieces: () => pieces,
+    isDone: () => false,
+    failure: () => undefined,
+    ending: () => ({ reported: { insaneFields: 0 }, finishReason: null, contentBytes: bytes, reasoningBytes: 0 }),
+    stop() {
+      // Audio has no limit of its own: it ends when the text does.
+    },
+    finish: () => '',
+    fail: () => '',
+    keepAlive: () => '',
+  }
+}

@@ -1,0 +1,42 @@
+import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { forwardBody } from '#data-plane/wires/forward-body.ts'
+import type { AnyWire } from '#data-plane/wires/wire.ts'
+import { defineWire } from '#data-plane/wires/wire.ts'
+import { speechDecoder } from './decoder.ts'
+import type { SpeechRequest } from './read-request.ts'
+import { readSpeechRequest } from './read-request.ts'
+
+const EDITS = { hidden: new Set(['stream', 'stream_format']), gated: new Set(['speed', 'instructions']) }
+
+/** OpenAI's text to speech: JSON in, audio out, sold by the character of the input. */
+export const speech: AnyWire = defineWire<SpeechRequest>({
+  name: 'speech',
+  envelope: openAiEnvelope,
+  failover: 'until-first-content',
+  parse: readSpeechRequest,
+  demand: ({ model, characters, hints, floorPercents, maxCostMicro }) => ({
+    endpoint: 'speech',
+    model,
+    isStreamed: true,
+    hints,
+    floorPercents,
+    needs: { imageInput: false },
+    bounds: {
+      inputTokens: 0,
+      inputImages: 0,
+      inputBytes: 0,
+      maxOutputTokens: 0,
+      choices: 1,
+      units: { most: { characters }, least: { characters } },
+    },
+    maxCostMicro,
+    hasFixedCharge: true,
+  }),
+  encode: (request, plan) => ({
+    path: '/audio/speech',
+    ...forwardBody(request.json, plan, EDITS),
+    contentType: 'application/json',
+    accept: 'audio/*, application/octet-stream',
+  }),
+  decoder: speechDecoder,
+})

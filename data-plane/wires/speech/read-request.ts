@@ -1,0 +1,99 @@
+import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import type { JsonBody } from '#data-plane/wires/json-body.ts'
+import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
+import { AppError } from '#shared/errors.ts'
+import type { MicroUsd } from '#shared/money.ts'
+
+/** The formats that speech can be asked for in, with the media type of each. */
+export const FORMATS = {
+  mp3: 'audio/mpeg',
+  opus: 'audio/ogg',
+  aac: 'audio/aac',
+  flac: 'audio/flac',
+  wav: 'audio/wav',
+  pcm: 'audio/pcm',
+} as const
+export type SpeechFormat = keyof typeof FORMATS
+
+export type SpeechRequest = {
+  readonly json: JsonBody
+  readonly model: string
+  readonly format: SpeechFormat
+  /** Unicode code points of the input: what speech is sold by. */
+  readonly characters: number
+  readonly hints: RoutingHints
+  readonly floorPercents: readonly (number | undefined)[]
+  readonly maxCostMicro: MicroUsd | undefined
+}
+
+/** So long a text is some eighteen minutes of speech, which as raw audio still fits into what an answer may hold. */
+const MAX_INPUT_CHARS = 16_384
+const MAX_INSTRUCTIONS_CHARS = 16_384
+const MAX_VOICE_CHARS = 256
+
+/** Reads the body of a speech request. Throws AppError: `invalid_json`, `invalid_request`, `invalid_minimum_discount`. */
+export function readSpeechRequest(raw: RawRequest): SpeechRequest {
+  const json = readJsonBody(raw.body)
+  const { body } = json
+  const model = readModelName(body['model'])
+  const { input, voice, speed, instructions, response_format: format } = body
+  if (typeof input !== 'string' || input === '' || input.length > MAX_INPUT_CHARS) {
+    throw invalid('input', `a text of 1 to ${MAX_INPUT_CHARS} characters`)
+  }
+  if (!isVoice(voice)) throw invalid('voice', 'the name of a voice')
+  if (isGiven(speed) && (typeof speed !== 'number' || speed < 0.25 || speed > 4)) {
+    throw invalid('speed', 'a number from 0.25 to 4')
+  }
+  if (isGiven(instructions) && !isText(instructions, MAX_INSTRUCTIONS_CHARS)) {
+    throw invalid('instructions', `a text of up to ${MAX_INSTRUCTIONS_CHARS} characters`)
+  }
+  if (isGiven(format) && !isFormat(format))
+    throw invalid('response_format', `one of ${Object.keys(FORMATS).join(', ')}`)
+  checkStreaming(body)
+  return {
+    json,
+    model,
+    format: isFormat(format) ? format : 'mp3',
+    characters: countCharacters(input),
+    hints: readHints(body),
+    floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
+    maxCostMicro: readMaxCost(raw.headers),
+  }
+}
+
+/** Audio is always sent on as it comes, and only as audio. */
+function checkStreaming({ stream, stream_format: format }: Readonly<Record<string, unknown>>): void {
+  if (isGiven(stream) && typeof stream !== 'boolean') throw invalid('stream', 'true or false')
+  if (isGiven(format) && format !== 'audio') throw invalid('stream_format', '"audio"')
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function isText(value: unknown, maxChars: number): boolean {
+  return typeof value === 'string' && value.length <= maxChars
+}
+
+/** A name, or an object that names a voice of the buyer's own at the provider. */
+function isVoice(voice: unknown): boolean {
+  const name = isRecord(voice) ? voice['id'] : voice
+  return isText(name, MAX_VOICE_CHARS) && name !== ''
+}
+
+function isFormat(format: unknown): format is SpeechFormat {
+  return typeof format === 'string' && Object.hasOwn(FORMATS, format)
+}
+
+/** A pair of surrogates is one character. */
+function countCharacters(text: string): number {
+  let characters = 0
+  for (const _ of text) characters++
+  return characters
+}
+
+function invalid(param: string, words: string): AppError {
+  return new AppError('invalid_request', { message: `${param} must be ${words}.`, param })
+}

@@ -1,0 +1,66 @@
+import type { BadAnswer, Decoder } from '#data-plane/call.ts'
+import type { JsonMember } from '#data-plane/dialects/json-members.ts'
+import { isRecord, scanMembers } from '#data-plane/dialects/json-members.ts'
+
+/** An answer that is one JSON object, with its own text. */
+export type WholeAnswer = {
+  readonly text: string
+  readonly members: readonly JsonMember[]
+  readonly body: Readonly<Record<string, unknown>>
+}
+
+/** What was found in an answer. */
+export type Found = {
+  readonly failure?: BadAnswer
+  /** UTF-8 bytes of content; 0 is an empty answer, which costs nothing. */
+  readonly contentBytes: number
+}
+
+/** The parts of a decoder that every answer has which is taken whole, and written only at its end. */
+export type WholeParts = Pick<
+  Decoder,
+  'push' | 'end' | 'contentPieces' | 'isDone' | 'failure' | 'stop' | 'keepAlive'
+> & { contentBytes(): number }
+
+/** Gathers an answer's bytes and gives them to `read` when the provider is done. */
+export function gatherWhole(read: (bytes: Buffer) => Found): WholeParts {
+  const chunks: Buffer[] = []
+  let found: Found = { contentBytes: 0 }
+  return {
+    push(chunk) {
+      chunks.push(chunk)
+      return ''
+    },
+    end() {
+      const [first] = chunks
+      found = read(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks))
+      chunks.length = 0
+    },
+    contentPieces: () => (found.contentBytes > 0 ? 1 : 0),
+    contentBytes: () => found.contentBytes,
+    isDone: () => false,
+    failure: () => found.failure,
+    stop() {
+      // A whole answer is taken whole.
+    },
+    keepAlive: () => '',
+  }
+}
+
+/** The JSON object in an answer; undefined when it is none of a sane depth. */
+export function readWholeAnswer(bytes: Buffer): WholeAnswer | undefined {
+  const text = bytes.toString('utf8')
+  const members = scanMembers(text)
+  if (members === undefined) return undefined
+  try {
+    const body: unknown = JSON.parse(text)
+    return isRecord(body) ? { text, members, body } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** An answer that cannot be one. */
+export function malformed(text: string): Found {
+  return { failure: { kind: 'malformed', status: 502, text }, contentBytes: 0 }
+}

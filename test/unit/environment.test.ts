@@ -51,6 +51,17 @@ describe('the environment', () => {
     expect(() => readDataPlane({ ...data, ...development })).toThrow('ALLOW_LOOPBACK_UPSTREAMS')
   })
 
+  it('names where a process is to die, and refuses to in production', () => {
+    const crash = { CRASH_AT: 'before_capture#3' }
+    expect(readDataPlane({ ...data, ...crash }).crashAt).toEqual({ point: 'before_capture', passage: 3 })
+    expect(readControlPlane({ ...control, CRASH_AT: '' }).crashAt).toBeUndefined()
+    for (const CRASH_AT of ['nowhere#1', 'before_ack', 'before_ack#0', 'before_ack#1#2']) {
+      expect(() => readControlPlane({ ...control, CRASH_AT })).toThrow('CRASH_AT')
+    }
+    expect(() => readDataPlane({ ...data, ...crash, NODE_ENV: 'production' })).toThrow('CRASH_AT')
+    expect(() => readControlPlane({ ...control, ...crash, NODE_ENV: 'production' })).toThrow('CRASH_AT')
+  })
+
   it('does not print its secrets', () => {
     expect(JSON.stringify({ ...readControlPlane(control), platformFeeBps: 0 })).not.toContain('canary')
   })

@@ -59,9 +59,11 @@ export function createUnposted(): Unposted {
         const stretch = take(left, CHECK_SIZE, end)
         if (stretch.length === 0) break
         const posted = await ask(stretch)
-        for (const [index, { seq }] of stretch.entries()) {
-          if (posted[index] === true && captures.delete(seq)) isAnyPosted = true
-        }
+        let found = 0
+        for (const [index, { seq }] of stretch.entries()) if (posted[index] === true && captures.delete(seq)) found += 1
+        // Events are posted about in their order: behind a stretch of which none is, few are.
+        if (found === 0) break
+        isAnyPosted = true
       }
       return isAnyPosted
     },

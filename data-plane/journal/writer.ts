@@ -12,8 +12,11 @@ import { createTail } from './tail.ts'
 
 /** Bytes that are not known to be on the disk; past it the journal counts as not writable. */
 const MAX_UNSAFE_BYTES = 64 * 1024 * 1024
-/** How long records gather before they are written together; whoever waits for them does not wait for this. */
-const GATHER_MS = 2
+/**
+ * How long records gather before they are written together: each write costs two changes of thread. Whoever waits for
+ * the disk does not wait for this, and what a death loses of it Redis has, or the buyer was not charged for.
+ */
+const GATHER_MS = 8
 const BACKGROUND_SYNC_MS = 1 * SECOND
 const RECOVERY_PAUSE_MS = 1 * SECOND
 /** How long a caller waits for the disk at most, and how long a disk may be silent before no new work is taken. */
@@ -33,7 +36,7 @@ type Options = SegmentOptions & {
 }
 
 /**
- * Appends records to the segments of one directory. All that comes in two milliseconds goes out in one write; `sync`
+ * Appends records to the segments of one directory. All that comes in some milliseconds goes out in one write; `sync`
  * groups its callers into one fdatasync, and one a second runs in the background. A descriptor that failed once is
  * never used again: what was not known to be on the disk is written once more into a new segment.
  */

@@ -25,6 +25,8 @@ import { createSettleQueue } from './settle-queue.ts'
 /** Captures and releases that may wait; past it new paid calls are refused, running ones still end. */
 const MAX_UNSETTLED = 50_000
 const CURSOR_INTERVAL_MS = 1 * SECOND
+/** Operations that are sent without waiting for more of the same tick. */
+const WORTH_A_BATCH = 16
 
 type Options = {
   /** Makes the connections to the gate, which may come and go from then on. */
@@ -103,8 +105,7 @@ export function openFunds(options: Options): FundsStore {
   async function advance(): Promise<void> {
     const membership = member.open()
     if (membership === undefined) return
-    const ports = { connection, member, settles, buckets }
-    await journal.advance((captures) => arePosted(ports, membership, captures))
+    await journal.advance((captures) => arePosted({ connection, member, settles, buckets }, membership, captures))
   }
 
   const stopCursor = clock.every(CURSOR_INTERVAL_MS, () => {
@@ -231,15 +232,26 @@ async function until(clock: Time, limitMs: number, check: () => boolean | Promis
   return true
 }
 
-/** Runs something once at the end of the tick in which it was woken. */
+/**
+ * Runs something once at the end of the tick in which it was woken, and within a tick after every so many wakings: then
+ * the server works on the first ones while this process still reads the others.
+ */
 function createTick(clock: Timers, run: () => void): { wake(): void } {
   let isDue = false
+  let woken = 0
   const turn = () => {
     isDue = false
+    woken = 0
     run()
   }
   return {
     wake() {
+      woken += 1
+      if (woken >= WORTH_A_BATCH) {
+        woken = 0
+        run()
+        return
+      }
       if (isDue) return
       isDue = true
       clock.soon(turn)

@@ -85,9 +85,9 @@ export function createReserveQueue(ports: Ports, wake: () => void): ReserveQueue
       if (member.open() === undefined) return Promise.reject(gateClosed())
       if (unanswered >= MAX_UNANSWERED) return Promise.reject(new AppError('overloaded', { retryAfterSeconds: 1 }))
       unanswered += 1
-      wake()
       return new Promise((resolve, reject) => {
         waiting.push({ operation, resolve, reject, isOver: false })
+        wake()
       })
     },
     flush() {

@@ -3,12 +3,16 @@ import { DelayedError } from 'bullmq'
 import { SECOND } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { UsageBatchSchema } from '#shared/contract/usage-event.ts'
+import type { Batch } from '../services/ingest.ts'
 import { postBatch, setAside } from '../services/ingest.ts'
+import { createPostingLane } from './posting-lane.ts'
 import { consume } from './queues.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
-/** Two batches at once: one waits for its commit while the other is read. */
-const CONCURRENCY = 2
+/** Batches in hand, which go together; two postings at once, so that one waits for its commit while the other is read. */
+const CONCURRENCY = 20
+const MAX_EVENTS_TOGETHER = 600
+const POSTINGS_AT_ONCE = 2
 /** A batch that was in hand so many times when its worker died is taken to be the reason. */
 const MAX_CRASHES = 5
 const FIRST_DELAY_MS = SECOND
@@ -18,12 +22,17 @@ type PostingPlane = Pick<WorkerPlane, 'ledger' | 'gate' | 'log' | 'clock' | 'red
 
 /** Posts the usage batches of the queue. A batch that cannot be posted now is tried again for ever, ever more slowly. */
 export function startPostUsage(plane: PostingPlane): RunningWorker {
+  const together = createPostingLane({
+    maxEvents: MAX_EVENTS_TOGETHER,
+    maxAtOnce: POSTINGS_AT_ONCE,
+    post: (batch) => postBatch(plane, batch),
+  })
   return consume(plane, {
     queue: QUEUES.usage,
     concurrency: CONCURRENCY,
     process: async (job, token) => {
       try {
-        await processBatch(plane, job)
+        await processBatch(plane, job, together)
       } catch (error) {
         const delayMs = Math.min(FIRST_DELAY_MS * 2 ** Math.min(job.attemptsStarted - 1, 10), MAX_DELAY_MS)
         plane.log.warn({ err: error, job: job.id, delayMs }, 'a usage batch waits')
@@ -34,7 +43,7 @@ export function startPostUsage(plane: PostingPlane): RunningWorker {
   })
 }
 
-async function processBatch(plane: PostingPlane, job: Job): Promise<void> {
+async function processBatch(plane: PostingPlane, job: Job, together: (batch: Batch) => Promise<void>): Promise<void> {
   const data: unknown = job.data
   const batch = UsageBatchSchema.safeParse(data)
   if (!batch.success) {
@@ -46,5 +55,8 @@ async function processBatch(plane: PostingPlane, job: Job): Promise<void> {
     await setAside(plane, { events: batch.data.events, source }, 'crash_loop')
     return
   }
-  await postBatch(plane, { events: batch.data.events, source })
+  const { events } = batch.data
+  // One that was in hand when its worker died goes alone, so that what is wrong with it is its own.
+  if (job.stalledCounter > 0) await postBatch(plane, { events, source })
+  else await together({ events, source })
 }

@@ -123,6 +123,6 @@ async function measureMarket(): Promise<void> {
 
 say({ what: 'one fdatasync of this disk', ...measureDisk() })
 if (wanted.has('selection')) for (const row of measureSelection()) say(row)
-if (wanted.has('posting')) say(await measurePosting())
+if (wanted.has('posting')) for (const row of await measurePosting()) say(row)
 if (['whole', 'streamed', 'open', 'routed'].some((name) => wanted.has(name))) await measureMarket()
 process.stdout.write(`\n${rows.length} figures, each load ${seconds} s, ${CONNECTIONS} connections\n`)

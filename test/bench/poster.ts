@@ -1,0 +1,27 @@
+/**
+ * One worker process of the posting bench: posts the usage queue until it is killed. Prints a line once it is connected.
+ * Arguments: the URL of Postgres and that of Redis.
+ */
+import { Redis } from 'ioredis'
+import { createDatabase } from '#control-plane/db/database.ts'
+import { createMoneyLedger } from '#control-plane/db/money-ledger.ts'
+import { createRedisGate } from '#control-plane/ports/redis-gate.ts'
+import { startPostUsage } from '#control-plane/workers/post-usage.ts'
+import { systemClock } from '#shared/clock.ts'
+import { createLogger } from '#shared/logger.ts'
+import { Secret } from '#shared/secret.ts'
+
+const [databaseUrl = '', redisUrl = ''] = process.argv.slice(2)
+const db = createDatabase(databaseUrl, { max: 4 })
+const redis = new Redis(redisUrl)
+const gate = createRedisGate({ redis, buckets: 1 })
+const log = createLogger('poster', 'warn', process.stderr)
+await redis.ping()
+startPostUsage({
+  ledger: createMoneyLedger(db),
+  gate,
+  clock: systemClock,
+  log,
+  redisUrl: new Secret(redisUrl),
+})
+process.stdout.write('ready\n')

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { kernelProcesses } from '#data-plane/journal/processes.ts'
 import { until } from '#test/support/until.ts'
@@ -14,9 +16,15 @@ describe('the owner of a journal', () => {
   })
 
   it('is dead though its parent has not asked for its end', async () => {
-    // The shell becomes a program that asks for the end of no child.
-    const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 30'], { stdio: ['ignore', 'pipe', 'inherit'] })
+    // The shell becomes a program that asks for the end of no child, and only then the child is let go.
+    const parent = spawn('sh', ['-c', 'head -c 1 <&3 >&2 & echo $!; exec sleep 30'], {
+      stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
+    })
+    if (parent.stdout === null) throw new Error('no output')
     const [printed] = await once(parent.stdout, 'data')
+    await until('the shell is replaced', 5_000, () => readFileSync(`/proc/${parent.pid}/comm`, 'utf8') === 'sleep\n')
+    const release = parent.stdio[3]
+    if (release instanceof Writable) release.end('x')
     const mark = { pid: Number(printed), startTicks: null, host: (await kernelProcesses.own()).host }
     await until('it counts as dead', 5_000, async () => (await kernelProcesses.isAlive(mark)) === false)
     expect(process.kill(mark.pid, 0)).toBe(true)

@@ -21,7 +21,7 @@ describe('a market of real processes', () => {
     it(
       `[${row.number}] ${row.title}`,
       async () => {
-        const { wrong } = await runRow(world, row, true)
+        const { wrong } = await runRow(world, row, { isQuick: true })
         expect(wrong).toEqual([])
       },
       ROW_LIMIT_MS,

@@ -1,6 +1,6 @@
 /**
- * `npm run test:faults [-- rows…] [-- --quick] [-- --mutant NAME | --mutants]`: breaks a market of real processes row by
- * row and prints what held. Exit code 1 when something did not, and with `--mutants` when a mutant was not noticed.
+ * `npm run test:faults [-- rows…] [-- --quick] [-- --watch] [-- --mutant NAME | --mutants]`: breaks a market of real
+ * processes row by row and prints what held; `--watch` has the ledger checked all the while. Exit code 1 when something did not, and with `--mutants` when a mutant was not noticed.
  */
 import { parseArgs } from 'node:util'
 import type { Mutant } from './harness/build.ts'
@@ -14,25 +14,27 @@ import { ROWS } from './rows/index.ts'
 const { values, positionals } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
+    watch: { type: 'boolean', default: false },
     mutant: { type: 'string' },
     mutants: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 })
 
+const options = { isQuick: values.quick, isWatched: values.watch }
 let shared: World | undefined
 
 /** In the shared world or one of its own; a world in which something did not hold is not used again. */
 async function runIn(row: Row, mutant: Mutant | undefined): Promise<Result> {
   if (row.world !== undefined || mutant !== undefined) {
     const own = await startWorld({ ...row.world, ...(mutant === undefined ? {} : { mutant }) })
-    const result = await runRow(own, row, values.quick)
+    const result = await runRow(own, row, options)
     if (result.wrong.length > 0 && mutant === undefined) await keep(own)
     else await own.remove()
     return result
   }
   shared ??= await startWorld()
-  const result = await runRow(shared, row, values.quick)
+  const result = await runRow(shared, row, options)
   if (result.wrong.length > 0) {
     await keep(shared)
     shared = undefined

@@ -1,7 +1,7 @@
 import type { CallSeen } from './client.ts'
 import type { Load, LoadOptions } from './load.ts'
 import { startLoad } from './load.ts'
-import { askProviders, verify } from './verify.ts'
+import { askProviders, verify, watchLedger } from './verify.ts'
 import type { World, WorldOptions } from './world.ts'
 
 /** What a row works with. */
@@ -38,14 +38,18 @@ export type Result = {
   readonly figures: ReadonlyMap<string, number | string>
 }
 
+/** `isWatched` has the ledger checked all the while, not at the end alone. */
+export type RunOptions = { readonly isQuick: boolean; readonly isWatched?: boolean }
+
 /** Runs a row and judges what it left. */
-export async function runRow(world: World, row: Row, isQuick: boolean): Promise<Result> {
+export async function runRow(world: World, row: Row, { isQuick, isWatched = false }: RunOptions): Promise<Result> {
   const began = performance.now()
   const seen: CallSeen[] = []
   const loads: Load[] = []
   const wrong: string[] = []
   const figures = new Map<string, number | string>()
   const before = await askProviders(world)
+  const endWatch = isWatched ? watchLedger(world) : undefined
   try {
     await row.run({
       world,
@@ -65,6 +69,7 @@ export async function runRow(world: World, row: Row, isQuick: boolean): Promise<
     wrong.push(error instanceof Error ? (error.stack ?? error.message) : String(error))
   }
   for (const load of loads) seen.push(...(await load.stop()))
+  if (endWatch !== undefined) wrong.push(...(await endWatch()))
   const verdict = await verify(world, seen, before)
   figures.set('calls', seen.length)
   figures.set('charges', verdict.charges)

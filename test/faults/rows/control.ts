@@ -155,7 +155,7 @@ async function deliverAgain(stage: Stage): Promise<void> {
   await queue.add('batch', { ...first, events: [other] }, { delay: 3_500 })
   await queue.close()
   await Promise.all(world.workers.map((worker) => worker.start()))
-  const count = async () => Number((await world.sql.query('select count(*) from settlement_conflict')).rows[0]?.count)
+  const count = async () => Number((await world.sql.query('select count(*) from usage_conflict')).rows[0]?.count)
   await until('the contradiction is on record', 30_000, async () => (await count()) === 1)
   stage.figure('jobs', batches.length * 3 + 2)
   stage.require((await checkLedger(world)).length === 0, 'the ledger is not in order')

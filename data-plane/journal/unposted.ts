@@ -9,6 +9,8 @@ export type Captured = Subject & { readonly seq: number }
 /** Captures that one question covers, and questions a turn. */
 const CHECK_SIZE = 1_000
 const CHECKS_A_TURN = 20
+/** After so many turns in vain those behind are asked about too: what is stuck in front must not hold them for ever. */
+const PATIENCE = 10
 /** A call that showed progress and never a capture stops holding on to its segment after this. */
 const MAX_RUNNING_MS = 2 * HOUR
 
@@ -31,6 +33,7 @@ export type Unposted = {
 export function createUnposted(): Unposted {
   const captures = new Map<number, Captured>()
   const running = new Map<string, { readonly seq: number; readonly at: number }>()
+  let vainChecks = 0
 
   const first = (): number | undefined => captures.keys().next().value
 
@@ -61,10 +64,11 @@ export function createUnposted(): Unposted {
         const posted = await ask(stretch)
         let found = 0
         for (const [index, { seq }] of stretch.entries()) if (posted[index] === true && captures.delete(seq)) found += 1
+        isAnyPosted ||= found > 0
         // Events are posted about in their order: behind a stretch of which none is, few are.
-        if (found === 0) break
-        isAnyPosted = true
+        if (found === 0 && vainChecks < PATIENCE) break
       }
+      vainChecks = isAnyPosted ? 0 : vainChecks + 1
       return isAnyPosted
     },
   }

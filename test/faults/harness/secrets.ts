@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import type { Environment } from './process.ts'
 
 /** Secrets of one world; none of them may ever be found in anything that it says. */
-export type WorldSecrets = { readonly environment: Environment; readonly all: Map<string, string> }
+export type WorldSecrets = {
+  readonly environment: Environment & { readonly CREDENTIAL_KEYS: string }
+  readonly all: Map<string, string>
+}
 
 export function makeSecrets(): WorldSecrets {
   const random = () => randomBytes(32).toString('base64')

@@ -73,7 +73,7 @@ async function crowd(stage: Stage): Promise<void> {
 async function confuseKeys(stage: Stage): Promise<void> {
   const { world } = stage
   const [node] = world.dataPlanes
-  const good = world.secrets.environment['CREDENTIAL_KEYS'] ?? ''
+  const good = world.secrets.environment.CREDENTIAL_KEYS
   const fresh = `k2:${randomBytes(32).toString('base64')}`
   const client = createClient(world.origin, 'keys')
   const [buyer] = world.buyers

@@ -48,7 +48,7 @@ export type Demand = {
   readonly bounds: DemandBounds
   /** The buyer's own ceiling for this call. */
   readonly maxCostMicro: MicroUsd | undefined
-  /** True where an answer is paid in whole or not at all: its head says the price, one that breaks off costs nothing. */
+  /** True where the price of an answer is known before it begins: its head says it. */
   readonly hasFixedCharge?: true
 }
 
@@ -56,6 +56,8 @@ export type Needs = {
   readonly imageInput: boolean
   /** Parameters that change what an answer means: a model that lists its parameters must list these. */
   readonly parameters?: readonly string[]
+  /** True where only the OpenAI protocol can say what is asked: several answers, their log probabilities. */
+  readonly openAiFormat?: boolean
 }
 
 export type DemandBounds = {
@@ -73,7 +75,10 @@ export type DemandBounds = {
   readonly units?: UnitBounds
 }
 
-/** Characters, time and their kin: the most for the hold, and what counts where a provider gives no figure. */
+/**
+ * Characters, time and their kin: the most for the hold, and what counts where a provider gives no figure. What is sold
+ * by them is paid whole or not at all: an answer that breaks off costs nothing.
+ */
 export type UnitBounds = { readonly most: Usage; readonly least: Usage }
 
 /** The model a call resolved to and the price it is charged by, fixed for the whole call. */

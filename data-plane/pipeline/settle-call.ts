@@ -118,7 +118,8 @@ type Answered = { readonly plan: AttemptPlan; readonly decoder: Decoder }
 
 function meter(demand: Demand, { plan, decoder }: Answered, outcome: Outcome): Metered {
   const metered = meterUsage(plan, demand, decoder.ending())
-  return demand.hasFixedCharge === true && outcome === 'cut' ? { ...metered, usage: {} } : metered
+  // Half of a sound or of a transcript is worth nothing, and nobody knows which half it is.
+  return demand.bounds.units !== undefined && outcome === 'cut' ? { ...metered, usage: {} } : metered
 }
 
 function outcomeOf(relay: Relay): Outcome {

@@ -1,0 +1,41 @@
+import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { FormField } from './form.ts'
+import { writeForm } from './form.ts'
+import type { TranscriptionRequest } from './read-request.ts'
+
+/** Media types of files that are named to a provider; another one is sent without a claim. */
+const AUDIO_TYPE = /^(?:audio|video)\/[\w.+-]{1,64}$/
+const UNNAMED_TYPE = 'application/octet-stream'
+/** Fields that go only to models which list them, where a model lists anything. */
+const GATED: ReadonlySet<string> = new Set(['language', 'prompt', 'temperature'])
+
+/**
+ * The form for a seller: the buyer's own fields and the file as it came, under the seller's name of the model. A plain
+ * text is asked for as JSON, which alone says how long the audio was.
+ */
+export function encodeTranscription(request: TranscriptionRequest, plan: AttemptPlan): UpstreamRequest {
+  const { form, file, isStreamed } = request
+  const { parameters, features } = plan.target.model
+  const adaptedParams: string[] = []
+  const fields: FormField[] = [{ name: 'model', value: plan.offer.providerModel.replace(/[\r\n]/g, '') }]
+  for (const field of request.fields) {
+    const { name } = field
+    if (name === 'response_format' || name === 'stream') continue
+    if (GATED.has(name) && parameters.length > 0 && !parameters.includes(name)) adaptedParams.push(name)
+    else fields.push(field)
+  }
+  fields.push({ name: 'response_format', value: request.format === 'text' ? 'json' : request.format })
+  // A model that cannot stream answers whole, and the stream is made here.
+  if (isStreamed && features.includes('streaming')) fields.push({ name: 'stream', value: 'true' })
+  else if (isStreamed) adaptedParams.push('stream')
+  const contentType = file.contentType.toLowerCase().split(';', 1)[0] ?? ''
+  const typed = AUDIO_TYPE.test(contentType) ? contentType : UNNAMED_TYPE
+  return {
+    path: '/audio/transcriptions',
+    body: '',
+    pieces: writeForm({ boundary: form.boundary, fields, files: [{ ...file, contentType: typed }] }),
+    contentType: `multipart/form-data; boundary="${form.boundary}"`,
+    accept: isStreamed ? 'text/event-stream, application/json' : 'application/json, text/plain',
+    adaptedParams,
+  }
+}

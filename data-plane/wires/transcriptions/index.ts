@@ -1,0 +1,35 @@
+import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import type { AnyWire } from '#data-plane/wires/wire.ts'
+import { defineWire } from '#data-plane/wires/wire.ts'
+import { encodeTranscription } from './encode.ts'
+import type { TranscriptionRequest } from './read-request.ts'
+import { readTranscriptionRequest } from './read-request.ts'
+import { streamedTranscript } from './stream.ts'
+import { wholeTranscript } from './whole.ts'
+
+/** OpenAI's speech to text: a form in, a transcript out, sold by the time of the audio. */
+export const transcriptions: AnyWire = defineWire<TranscriptionRequest>({
+  name: 'transcriptions',
+  envelope: openAiEnvelope,
+  failover: 'until-first-content',
+  parse: readTranscriptionRequest,
+  demand: ({ model, isStreamed, duration, wantsTimestamps, hints, floorPercents, maxCostMicro }) => ({
+    endpoint: 'transcription',
+    model,
+    isStreamed,
+    hints,
+    floorPercents,
+    needs: { imageInput: false, ...(wantsTimestamps ? { parameters: ['timestamp_granularities'] } : {}) },
+    bounds: {
+      inputTokens: 0,
+      inputImages: 0,
+      inputBytes: 0,
+      maxOutputTokens: 0,
+      choices: 1,
+      units: { most: { milliseconds: duration.mostMs }, least: { milliseconds: duration.leastMs } },
+    },
+    maxCostMicro,
+  }),
+  encode: encodeTranscription,
+  decoder: (request, plan) => (request.isStreamed ? streamedTranscript(plan) : wholeTranscript(request, plan)),
+})

@@ -1,0 +1,122 @@
+import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
+import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import { readModelName } from '#data-plane/wires/json-body.ts'
+import { AppError } from '#shared/errors.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import type { AudioDuration } from './audio-duration.ts'
+import { audioDuration } from './audio-duration.ts'
+import type { Form, FormField, FormFile } from './form.ts'
+import { readForm } from './form.ts'
+import { routingBody } from './routing-fields.ts'
+
+/** What a transcript can be asked for as. */
+export const FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const
+export type TranscriptFormat = (typeof FORMATS)[number]
+
+export type TranscriptionRequest = {
+  readonly form: Form
+  readonly file: FormFile
+  /** Fields that are neither the model nor for routing, as they came. */
+  readonly fields: readonly FormField[]
+  readonly model: string
+  readonly format: TranscriptFormat
+  readonly isStreamed: boolean
+  readonly wantsTimestamps: boolean
+  readonly duration: AudioDuration
+  readonly hints: RoutingHints
+  readonly floorPercents: readonly (number | undefined)[]
+  readonly maxCostMicro: MicroUsd | undefined
+}
+
+/** The largest audio file: 25 MB. */
+export const MAX_AUDIO_BYTES = 26_214_400
+const MAX_LANGUAGE_CHARS = 35
+const TIMESTAMPS = 'timestamp_granularities[]'
+/** Fields that may be given more than once. */
+const REPEATED = /\[[\w.-]*\]$/
+
+/**
+ * Reads a transcription request. Throws AppError: `unsupported_media_type`, `invalid_request`, `request_too_large` for a
+ * file over 25 MB, `invalid_minimum_discount`.
+ */
+export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest {
+  const form = readForm(raw.headers['content-type'] ?? '', raw.body)
+  const { routing, fields } = routingBody(form.fields)
+  checkOnce(fields)
+  const values = new Map(fields.map(({ name, value }) => [name, value]))
+  const file = readFile(form)
+  const format = readFormat(values.get('response_format'))
+  const isStreamed = readFlag(values.get('stream'), 'stream')
+  if (isStreamed && format !== 'json' && format !== 'text') throw invalid('stream', 'false for this response_format')
+  checkValues(values)
+  return {
+    form,
+    file,
+    fields: fields.filter(({ name }) => name !== 'model'),
+    model: readModelName(values.get('model')),
+    format,
+    isStreamed,
+    wantsTimestamps: readTimestamps(fields, format),
+    duration: audioDuration(file.bytes),
+    hints: readHints(routing),
+    floorPercents: readFloors(routing, raw.headers, raw.pathFloorPercent),
+    maxCostMicro: readMaxCost(raw.headers),
+  }
+}
+
+function checkOnce(fields: readonly FormField[]): void {
+  const seen = new Set<string>()
+  for (const { name } of fields) {
+    if (seen.has(name) && !REPEATED.test(name)) throw invalid(name, 'given once')
+    seen.add(name)
+  }
+}
+
+function readFile({ files }: Form): FormFile {
+  const [file] = files
+  if (file === undefined || files.length > 1 || file.name !== 'file') throw invalid('file', 'one file of audio')
+  if (file.bytes.length === 0) throw invalid('file', 'a file that is not empty')
+  if (file.bytes.length > MAX_AUDIO_BYTES) {
+    throw new AppError('request_too_large', {
+      message: `An audio file has at most ${MAX_AUDIO_BYTES} bytes.`,
+      param: 'file',
+    })
+  }
+  return file
+}
+
+function readFormat(value: string | undefined): TranscriptFormat {
+  const format = FORMATS.find((name) => name === (value ?? 'json'))
+  if (format === undefined) throw invalid('response_format', `one of ${FORMATS.join(', ')}`)
+  return format
+}
+
+function readFlag(value: string | undefined, param: string): boolean {
+  if (value === undefined || value === 'false') return false
+  if (value !== 'true') throw invalid(param, 'true or false')
+  return true
+}
+
+function checkValues(values: ReadonlyMap<string, string>): void {
+  const temperature = values.get('temperature')
+  const isHeat = temperature === undefined || (/^\d(?:\.\d{1,16})?$/.test(temperature) && Number(temperature) <= 1)
+  if (!isHeat) throw invalid('temperature', 'a number from 0 to 1')
+  const language = values.get('language')
+  if (language !== undefined && (language.length > MAX_LANGUAGE_CHARS || !/^[A-Za-z-]*$/.test(language))) {
+    throw invalid('language', 'the code of a language')
+  }
+}
+
+function readTimestamps(fields: readonly FormField[], format: TranscriptFormat): boolean {
+  const asked = fields.filter(({ name }) => name === TIMESTAMPS)
+  if (asked.length === 0) return false
+  if (asked.some(({ value }) => value !== 'word' && value !== 'segment')) {
+    throw invalid('timestamp_granularities', '"word", "segment" or both')
+  }
+  if (format !== 'verbose_json') throw invalid('timestamp_granularities', 'used with response_format verbose_json')
+  return true
+}
+
+function invalid(param: string, words: string): AppError {
+  return new AppError('invalid_request', { message: `${param} must be ${words}.`, param })
+}

@@ -1,0 +1,99 @@
+import { isUtf8 } from 'node:buffer'
+import type { AttemptPlan, Decoder, Receipt, ReportedUsage } from '#data-plane/call.ts'
+import { memberText } from '#data-plane/dialects/json-members.ts'
+import { errorInside } from '#data-plane/dialects/openai-chat/decoder.ts'
+import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+import type { Found } from '#data-plane/wires/whole-json.ts'
+import { gatherWhole, malformed, readWholeAnswer } from '#data-plane/wires/whole-json.ts'
+import type { TranscriptFormat, TranscriptionRequest } from './read-request.ts'
+import { durationJson, mergeCues, mergeDuration } from './reported-duration.ts'
+
+/** Members of a transcript that pass beside its text. */
+const PASSED: Readonly<Record<'json' | 'verbose_json', readonly string[]>> = {
+  json: ['logprobs'],
+  verbose_json: ['task', 'language', 'duration', 'segments', 'words'],
+}
+const PLAIN_TYPE = 'text/plain; charset=utf-8'
+
+type Answer = {
+  readonly reported: ReportedUsage
+  /** True while the provider's answer is JSON. */
+  isJson: boolean
+  text: string
+  /** Other members as text, each with a comma before it. */
+  extra: string
+}
+
+/** A transcript, whole, in the format that was asked for. */
+export function wholeTranscript({ format }: TranscriptionRequest, plan: AttemptPlan): Decoder {
+  const answer: Answer = { reported: { insaneFields: 0 }, isJson: true, text: '', extra: '' }
+  const whole = gatherWhole((bytes) => readTranscript(answer, bytes, format))
+  return {
+    ...whole,
+    contentType: () => (format === 'json' || format === 'verbose_json' ? 'application/json' : PLAIN_TYPE),
+    takesType(given) {
+      answer.isJson = given.includes('json')
+      return isTypeOf(format, given)
+    },
+    ending: () => ({
+      reported: answer.reported,
+      finishReason: null,
+      contentBytes: whole.contentBytes(),
+      reasoningBytes: 0,
+    }),
+    finish: (receipt) => writeTranscript(answer, format, receipt),
+    fail: (error) => openAiErrorBody(error, plan.rid),
+  }
+}
+
+/** Web pages are texts as well, and no transcripts. */
+function isTypeOf(format: TranscriptFormat, given: string): boolean {
+  const isText = given.startsWith('text/') && !given.startsWith('text/html')
+  switch (format) {
+    case 'json':
+    case 'verbose_json':
+      return given.includes('json')
+    case 'text':
+      return given.includes('json') || isText
+    default:
+      return isText || given.startsWith('application/x-subrip')
+  }
+}
+
+/** Reads a provider's transcript into `answer`. */
+export function readTranscript(answer: Answer, bytes: Buffer, format: TranscriptFormat): Found {
+  return answer.isJson ? readJson(answer, bytes, format) : readPlain(answer, bytes, format)
+}
+
+function readJson(answer: Answer, bytes: Buffer, format: TranscriptFormat): Found {
+  const found = readWholeAnswer(bytes)
+  if (found === undefined) return malformed('not a JSON object of a sane depth')
+  const { body, text, members } = found
+  const failure = errorInside(body)
+  if (failure) return { failure, contentBytes: 0 }
+  if (typeof body['text'] !== 'string') return malformed('no text')
+  answer.text = body['text']
+  mergeDuration(answer.reported, body)
+  for (const name of format === 'verbose_json' ? PASSED.verbose_json : PASSED.json) {
+    const value = memberText(text, members, name)
+    if (value !== undefined) answer.extra += `,"${name}":${value}`
+  }
+  return { contentBytes: Buffer.byteLength(answer.text) }
+}
+
+function readPlain(answer: Answer, bytes: Buffer, format: TranscriptFormat): Found {
+  if (!isUtf8(bytes)) return malformed('not UTF-8')
+  answer.text = bytes.toString('utf8')
+  if (format === 'text') return { contentBytes: answer.text.trim() === '' ? 0 : bytes.length }
+  mergeCues(answer.reported, answer.text)
+  const isBlank = answer.text.replace(/^\uFEFF?WEBVTT/, '').trim() === ''
+  if (!isBlank && answer.reported.milliseconds === undefined) return malformed('no cue')
+  return { contentBytes: isBlank ? 0 : bytes.length }
+}
+
+function writeTranscript({ text, extra, isJson }: Answer, format: TranscriptFormat, receipt: Receipt): string {
+  if (format === 'json' || format === 'verbose_json') {
+    return `{"text":${JSON.stringify(text)}${extra},"usage":${durationJson(receipt)}}`
+  }
+  return isJson ? `${text}\n` : text
+}

@@ -2,10 +2,10 @@ import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
 import type { JsonMember } from '#data-plane/dialects/json-members.ts'
 import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
+import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { Content } from './messages.ts'
 import { checkMessages } from './messages.ts'
-import { checkParameter, readMaxTokens } from './parameters.ts'
 
 /** A chat request as it was read: its own text, where each member stands in it, and what routing needs. */
 export type ChatRequest = {

@@ -6,7 +6,6 @@ import type {
   ReasoningPart,
   ReasoningWish,
   ResponseFormat,
-  Sampling,
   TextPart,
   ToolCallPart,
   ToolChoice,
@@ -16,6 +15,7 @@ import type {
 import { readDataUrl } from '#data-plane/dialects/conversation.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
 import type { ChatRequest } from './read-request.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -24,8 +24,7 @@ type Json = Readonly<Record<string, unknown>>
 const SAID: ReadonlySet<string> = new Set([
   ...['model', 'messages', 'max_tokens', 'max_completion_tokens', 'stream', 'stream_options', 'tools', 'tool_choice'],
   ...['parallel_tool_calls', 'response_format', 'reasoning', 'reasoning_effort', 'user', 'stop', 'n'],
-  ...['temperature', 'top_p', 'top_k', 'min_p', 'seed', 'frequency_penalty', 'presence_penalty', 'repetition_penalty'],
-  'logit_bias',
+  ...SAMPLING_FIELDS,
 ])
 
 /** A chat request in the middle form, for sellers of other protocols. What it cannot hold is named. */
@@ -42,7 +41,7 @@ export function toConversation({ body, isStreamed, maxTokens }: ChatRequest): Co
     toolChoice: readToolChoice(body['tool_choice']),
     parallelToolCalls: flagOf(body['parallel_tool_calls']),
     sampling: readSampling(body),
-    stop: listOf(body['stop']),
+    stop: readStop(body['stop']),
     responseFormat: readFormat(body['response_format']),
     reasoning: readReasoning(body),
     user: wordOf(body['user']),
@@ -183,21 +182,6 @@ function readToolChoice(choice: unknown): ToolChoice | undefined {
   return name === undefined ? undefined : { name }
 }
 
-function readSampling(body: Json): Sampling {
-  const number = (name: string, key: keyof Sampling) => (typeof body[name] === 'number' ? { [key]: body[name] } : {})
-  return {
-    ...number('temperature', 'temperature'),
-    ...number('top_p', 'topP'),
-    ...number('top_k', 'topK'),
-    ...number('min_p', 'minP'),
-    ...number('seed', 'seed'),
-    ...number('frequency_penalty', 'frequencyPenalty'),
-    ...number('presence_penalty', 'presencePenalty'),
-    ...number('repetition_penalty', 'repetitionPenalty'),
-    ...(isRecord(body['logit_bias']) ? { logitBias: body['logit_bias'] } : {}),
-  }
-}
-
 function readFormat(format: unknown): ResponseFormat | undefined {
   if (!isRecord(format)) return undefined
   if (format['type'] === 'json_object') return { kind: 'json' }
@@ -229,17 +213,4 @@ function readReasoning(body: Json): ReasoningWish | undefined {
 function cacheControlOf(holder: Json): { readonly cacheControl?: CacheControl } {
   const mark = holder['cache_control']
   return isRecord(mark) ? { cacheControl: { ttl: wordOf(mark['ttl']) } } : {}
-}
-
-function listOf(value: unknown): readonly string[] {
-  if (typeof value === 'string') return [value]
-  return Array.isArray(value) ? value.filter((text) => typeof text === 'string') : []
-}
-
-function flagOf(value: unknown): boolean | undefined {
-  return typeof value === 'boolean' ? value : undefined
-}
-
-function wordOf(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

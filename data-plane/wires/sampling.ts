@@ -1,0 +1,43 @@
+import type { Sampling } from '#data-plane/dialects/conversation.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
+
+/** OpenAI's names of the knobs, and where each goes in the middle form. */
+const KNOBS = [
+  ['temperature', 'temperature'],
+  ['top_p', 'topP'],
+  ['top_k', 'topK'],
+  ['min_p', 'minP'],
+  ['seed', 'seed'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['presence_penalty', 'presencePenalty'],
+  ['repetition_penalty', 'repetitionPenalty'],
+] as const
+
+/** Members of a request that {@link readSampling} reads. */
+export const SAMPLING_FIELDS: readonly string[] = [...KNOBS.map(([name]) => name), 'logit_bias']
+
+/** The knobs of a request under OpenAI's names. */
+export function readSampling(body: Readonly<Record<string, unknown>>): Sampling {
+  const sampling: { [key in (typeof KNOBS)[number][1]]?: number } = {}
+  for (const [name, key] of KNOBS) {
+    const value = body[name]
+    if (typeof value === 'number') sampling[key] = value
+  }
+  return isRecord(body['logit_bias']) ? { ...sampling, logitBias: body['logit_bias'] } : sampling
+}
+
+/** `stop` as the list it stands for. */
+export function readStop(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value]
+  return Array.isArray(value) ? value.filter((text) => typeof text === 'string') : []
+}
+
+/** A switch that may be absent. */
+export function flagOf(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
+}
+
+/** A text that may be absent; an empty one is. */
+export function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -31,6 +31,8 @@ export type Choice = {
   readonly order: ReadonlyMap<string, number> | undefined
   readonly allowsUntrusted: boolean
   readonly floorPercent: number | undefined
+  /** True where the messages protocol cannot say what is asked: it knows conversations and nothing else. */
+  readonly isOpenAiOnly: boolean
 }
 
 export type SelectionPorts = {
@@ -73,8 +75,7 @@ export function selectOffers(ports: SelectionPorts, target: Target, choice: Choi
 
 /** The index of the first filter that refuses an offer, or {@link ELIGIBLE}. */
 function stageOf({ health, caps, now }: SelectionPorts, choice: Choice, offer: Offer): number {
-  // Sellers of other protocols cannot serve a call until their dialect is spoken.
-  if (offer.apiFormat !== 'openai') return 0
+  if (choice.isOpenAiOnly && offer.apiFormat !== 'openai') return 0
   const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
   // A named provider must have an active healthy offer: one that is down does not count as found.
   if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 1
@@ -94,6 +95,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer): Choice
     order: hints.order.length === 0 ? undefined : orderOf(market, hints.order),
     allowsUntrusted: hints.allowsUntrusted ?? payer.allowsUntrusted ?? false,
     floorPercent: strictestFloor([...demand.floorPercents, ...payer.floorPercents]),
+    isOpenAiOnly: demand.needs.openAiFormat === true || demand.endpoint !== 'chat',
   }
 }
 

@@ -16,6 +16,11 @@ const KEEP_ALIVE_MS = 60_000
 const MAX_CONNECTIONS_AN_ORIGIN = 4_096
 const MAX_RESPONSE_BYTES = 67_108_864
 const MAX_HEADER_BYTES = 32_768
+/** How each protocol of sellers carries its key (the messages protocol with the version of its API). */
+const CREDENTIAL_HEADERS: Readonly<Record<Offer['apiFormat'], (key: string) => Readonly<Record<string, string>>>> = {
+  openai: (key) => ({ authorization: `Bearer ${key}` }),
+  messages: (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
+}
 const USER_AGENT = 'inference-marketplace/3.1'
 
 /** What of a provider's head means anything to us. */
@@ -86,7 +91,7 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
               accept: request.accept,
               'accept-encoding': 'identity',
               'user-agent': USER_AGENT,
-              authorization: `Bearer ${openCredential(offer.credential).reveal()}`,
+              ...CREDENTIAL_HEADERS[offer.apiFormat](openCredential(offer.credential).reveal()),
               ...(request.pieces ? { 'content-length': String(lengthOf(request.pieces)) } : undefined),
             },
             body: request.pieces ? Readable.from(request.pieces, { objectMode: false }) : request.body,

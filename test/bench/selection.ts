@@ -26,12 +26,19 @@ function offer(index: number, count: number): OfferRow {
 /** Microseconds to choose among so many offers: plainly, and with every hint set so that most are passed over. */
 export function measureSelection(): { what: string; figure: string; beside: string }[] {
   return SIZES.map((size) => {
-    const plain = time(size, { only: undefined, blocked: undefined, order: undefined, floorPercent: undefined })
+    const plain = time(size, {
+      only: undefined,
+      blocked: undefined,
+      order: undefined,
+      floorPercent: undefined,
+      isOpenAiOnly: false,
+    })
     const hinted = time(size, {
       only: new Set(['provider-2', 'provider-4', 'provider-6', 'provider-8']),
       blocked: new Set(['provider-4']),
       order: new Map([['provider-8', 0]]),
       floorPercent: 20,
+      isOpenAiOnly: false,
     })
     return {
       what: `selection among ${size.toLocaleString('en')} offers`,

@@ -121,7 +121,11 @@ describe('which refusal', () => {
   it('nobody sells the model: no_sellers_for_model', () => {
     expect(refused([], {}).code).toBe('no_sellers_for_model')
     expect(refused([a], { model: buildModel({ endpoints: ['embeddings'] }) }).code).toBe('no_sellers_for_model')
-    expect(refused([buildOffer({ apiFormat: 'messages' })], {}).code).toBe('no_sellers_for_model')
+    const onlyMessages = [buildOffer({ apiFormat: 'messages' })]
+    expect(select(onlyMessages).candidates).toHaveLength(1)
+    expect(refused(onlyMessages, { demand: { needs: { imageInput: false, openAiFormat: true } } }).code).toBe(
+      'no_sellers_for_model',
+    )
   })
 
   it('every hint unknown: unsupported_provider, naming them and the supported ones', () => {

@@ -122,7 +122,10 @@ function gather(message: Message, event: AnswerEvent): void {
     case 'toolInput': {
       const call = calls.get(event.index)
       if (call) call.input += event.text
+      break
     }
+    case 'finish':
+      break
   }
 }
 

@@ -91,12 +91,16 @@ export function createLink(options: LinkOptions): Link {
   function send(run: Request['run']): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (session === undefined || !owner.isAlive()) return reject(new Error('Connection is not there.'))
-      const request = { run, resolve, reject }
+      const request: Request = { run, resolve, reject }
       pending.add(request)
       if (outbox.length === 0) depart(session)
       outbox.push(request)
       if (options.timeoutMs !== undefined) {
-        scheduler.after(options.timeoutMs, () => reject(new Error('Command timed out')), owner)
+        const endWait = scheduler.after(options.timeoutMs, () => reject(new Error('Command timed out')), owner)
+        request.resolve = (value) => {
+          endWait()
+          resolve(value)
+        }
       }
     })
   }

@@ -1,0 +1,252 @@
+import type { Cancel } from '#shared/clock.ts'
+import { utcDay } from '#shared/clock.ts'
+import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { CHANNELS, moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { Ground } from './ground.ts'
+import { BUCKET } from './ground.ts'
+import type { SettlementRow } from './ledger-tables.ts'
+import type { Machine } from './machine.ts'
+import { countOf, reserveOf, settleOf } from './memory-operations.ts'
+import type { ScriptRun } from './memory-redis.ts'
+import { runOf } from './memory-scripts.ts'
+import type { Model, ModelRequest } from './model.ts'
+import { isLost } from './model.ts'
+
+export type CheckParts = {
+  readonly ground: Ground
+  readonly model: Model
+  readonly machines: readonly Machine[]
+  readonly accounts: readonly string[]
+}
+
+/** A promise that was broken, and where. */
+export function violation(invariant: string, facts: string): Error {
+  return Object.assign(new Error(`${invariant}: ${facts}`), { name: 'Violation', invariant })
+}
+
+export type Checks = {
+  /** Looks at the gate after this step. */
+  touch(): void
+  stop: Cancel
+}
+
+/** What must hold after every step; a breach is thrown out of the step that brought it about. */
+export function startChecks(parts: CheckParts): Checks {
+  const { ground } = parts
+  let isTouched = false
+  let isStopped = false
+  const touch = () => {
+    isTouched = true
+  }
+  const checkLedger = createLedgerCheck(parts)
+  ground.postgres.onCommit(() => {
+    touch()
+    ground.crash.pass('after commit')
+    checkLedger()
+  })
+  const referee = createReferee(parts)
+  const crashAround = (when: 'before' | 'after', { name }: ScriptRun) => {
+    if (name === 'reserve' || name === 'settle' || name === 'ack' || name === 'register') {
+      ground.crash.pass(`${when} ${name}`)
+    }
+  }
+  ground.redis.server.setReferee({
+    before(run) {
+      crashAround('before', run)
+      referee.before(run)
+    },
+    after(run, answers) {
+      touch()
+      crashAround('after', run)
+      referee.after(run, answers)
+    },
+  })
+  ground.redis.server.onPublish((channel) => {
+    if (channel === CHANNELS.money) noteAbsent(parts)
+  })
+  ground.scheduler.onStep(() => {
+    if (!isTouched || isStopped) return
+    isTouched = false
+    checkGate(parts)
+    checkCaps(parts)
+  })
+  return {
+    touch,
+    stop: () => {
+      isStopped = true
+    },
+  }
+}
+
+/** Calls of which an opening gate knows nothing: their owner is away, and what they cost may be spent meanwhile. */
+function noteAbsent(parts: CheckParts): void {
+  const epoch = openEpoch(parts)
+  if (epoch === undefined) return
+  const { data } = parts.ground.redis.server
+  parts.model.befall('owner_away', ({ rid, state }) => {
+    if (state !== 'running' && state !== 'captured') return false
+    const hold = data.fields(moneyKeys.hold(BUCKET, rid))
+    return Number(hold.get('ep')) !== epoch || (hold.get('st') !== 'open' && hold.get('st') !== 'captured')
+  })
+}
+
+/** What the gate would let an account spend now; undefined while it admits nothing. */
+function available({ ground: { redis } }: CheckParts, account: string, epoch: number): bigint | undefined {
+  const fields = redis.server.data.fields(moneyKeys.account(BUCKET, account))
+  if (Number(fields.get('ep')) !== epoch || fields.get('seeded') !== '1') return undefined
+  return BigInt(fields.get('p') ?? 0) - BigInt(fields.get('h') ?? 0) - BigInt(fields.get('u') ?? 0)
+}
+
+function openEpoch({ ground: { redis } }: CheckParts): number | undefined {
+  const { server } = redis
+  const seen = parseMoneyEpoch(server.data.get(moneyKeys.epoch) ?? null)
+  if (seen?.phase !== 'open' || !server.knows('reserve', seen.epoch)) return undefined
+  return Number(server.data.get(moneyKeys.filled(BUCKET))) === seen.epoch ? seen.epoch : undefined
+}
+
+/** I14: never more to spend than the ledger has, less what living processes know of and nobody has posted yet. */
+function checkGate(parts: CheckParts): void {
+  const epoch = openEpoch(parts)
+  if (epoch === undefined) return
+  const { settlements, accounts } = parts.ground.postgres.tables()
+  const bounds = new Map(parts.accounts.map((account) => [account, accounts.get(account)?.balance ?? 0n]))
+  const known = new Map<string, string[]>()
+  for (const request of parts.model.unresolved) {
+    if (settlements.has(request.rid)) {
+      parts.model.unresolved.delete(request)
+      continue
+    }
+    const bound = bounds.get(request.account)
+    if (bound === undefined || !isKnown(parts, request, epoch)) continue
+    const amount = request.state === 'running' ? request.heldMicro : (request.chargeMicro ?? 0n)
+    bounds.set(request.account, bound - amount)
+    known.set(request.account, [...(known.get(request.account) ?? []), `${request.rid} ${request.state} ${amount}`])
+  }
+  for (const [account, bound] of bounds) {
+    const free = available(parts, account, epoch)
+    if (free === undefined || free <= bound || free <= 0n) continue
+    throw violation(
+      'I14',
+      `${account} may spend ${free} instead of ${bound}; known are ${known.get(account)?.join(', ')}`,
+    )
+  }
+}
+
+function isKnown(parts: CheckParts, request: ModelRequest, epoch: number): boolean {
+  if ((request.state !== 'running' && request.state !== 'captured') || request.faults.has('owner_away')) return false
+  const node = parts.machines.find((machine) => machine.id === request.machine)?.node()
+  return node?.process.pid === request.pid && node.funds.gate.member.registered()?.epoch === epoch
+}
+
+/** I18: what is taken and used of a cap on one day. Not looked at once Redis forgot something, or the day is over. */
+function checkCaps({ ground, model, machines }: CheckParts): void {
+  if (model.hasLostCaps) return
+  if (utcDay(ground.scheduler.wall()) !== utcDay(ground.scheduler.wall() - ground.scheduler.now())) {
+    model.hasLostCaps = true
+    return
+  }
+  const isAlive = (pid: number) => machines.some((machine) => machine.node()?.process.pid === pid)
+  for (const [offer, total] of model.takes.totals(isAlive)) {
+    if (offer.capDailyMicro !== null && total > offer.capDailyMicro) {
+      throw violation('I18', `${offer.id} has ${total} of ${offer.capDailyMicro} taken`)
+    }
+  }
+}
+
+/** I5, I6 and the deadlines, at the instant at which a script runs. */
+function createReferee(parts: CheckParts) {
+  const { ground, model } = parts
+  let free = new Map<string, bigint>()
+  let states = new Map<string, string | undefined>()
+
+  function operationRun(run: ScriptRun) {
+    return runOf(ground.redis.server.data, ground.scheduler.wall(), run)
+  }
+
+  return {
+    before(run: ScriptRun): void {
+      free = new Map()
+      states = new Map()
+      if (run.name === 'reserve') {
+        for (const account of parts.accounts) free.set(account, available(parts, account, run.epoch) ?? 0n)
+      }
+      if (run.name === 'settle') {
+        for (let index = 0; index < countOf(run); index++) {
+          const { hold } = settleOf(operationRun(run), index)
+          states.set(hold, ground.redis.server.data.field(hold, 'st'))
+        }
+      }
+    },
+    after(run: ScriptRun, answers: readonly string[]): void {
+      for (const [index, answer] of answers.entries()) {
+        if (answer.startsWith('E:')) throw violation('scripts', `${run.name} answers ${answer}`)
+        if (run.name === 'reserve' && answer.startsWith('G:')) {
+          const { id } = reserveOf(operationRun(run), index)
+          const left = (free.get(id) ?? 0n) - BigInt(answer.slice(2))
+          if (left < 0n) throw violation('I5', `${id} was granted ${answer.slice(2)} with ${free.get(id)} available`)
+          free.set(id, left)
+        }
+        if (run.name === 'settle' && answer === 'K') expired(operationRun(run), index)
+      }
+    },
+  }
+
+  /** A hold that was given back because of its deadline must have been past it, and open. */
+  function expired(run: ReturnType<typeof operationRun>, index: number): void {
+    const { kind, hold, rid } = settleOf(run, index)
+    if (kind !== 'expire' || ground.redis.server.data.field(hold, 'st') !== 'expired') return
+    const before = states.get(hold)
+    if (before === 'expired') return
+    const request = model.requests.get(rid)
+    if (before !== 'open') throw violation('I6', `${rid} was ${before} and is expired`)
+    if (request === undefined) return
+    if (request.deadline > ground.scheduler.wall()) throw violation('I6', `${rid} expired before its deadline`)
+    request.faults.add('owner_away')
+  }
+}
+
+/** I1, I3, I4, I6 to I9, I15 on what was committed since the last look. */
+function createLedgerCheck({ ground, model }: CheckParts): () => void {
+  const balances = new Map<string, { amount: bigint; entries: bigint }>()
+  let seenEntries = 0
+  let seenSettlements = 0
+  return () => {
+    const { entries, accounts, settlements, poison } = ground.postgres.tables()
+    const sums = new Map<string, bigint>()
+    for (const { tx, account, amount } of entries.slice(seenEntries)) {
+      sums.set(tx, (sums.get(tx) ?? 0n) + amount)
+      const sum = balances.get(account) ?? { amount: 0n, entries: 0n }
+      balances.set(account, { amount: sum.amount + amount, entries: sum.entries + 1n })
+    }
+    seenEntries = entries.length
+    for (const [tx, total] of sums) if (total !== 0n) throw violation('I1', `${tx} sums to ${total}`)
+    for (const { account, kind, balance, version } of accounts.values()) {
+      if (kind === 'platform_fee' || kind === 'promo' || kind === 'external_fiat') continue
+      const sum = balances.get(account) ?? { amount: 0n, entries: 0n }
+      if (sum.amount !== balance || sum.entries !== version) {
+        throw violation('I3', `${account} has ${balance} v${version} instead of ${sum.amount} v${sum.entries}`)
+      }
+      if (balance < 0n && kind !== 'platform_shortfall') throw violation('I4', `${account} has ${balance}`)
+    }
+    if (poison.length > 0) throw violation('poison', `${poison[0]?.reason} ${poison[0]?.detail}`)
+    for (const row of [...settlements.values()].slice(seenSettlements)) checkSettlement(model, row)
+    seenSettlements = settlements.size
+  }
+}
+
+function checkSettlement(model: Model, row: SettlementRow): void {
+  const request = model.requests.get(row.rid)
+  if (request === undefined) throw violation('I6', `${row.rid} was settled and never asked for`)
+  if (row.charge > request.heldMicro) throw violation('I7', `${row.rid} charged ${row.charge} of ${request.heldMicro}`)
+  if (row.charge > 0n && request.sellerAccount !== row.sellerAccount) {
+    throw violation('I15', `${row.rid} pays ${row.sellerAccount} for what ${request.sellerAccount} delivered`)
+  }
+  if (request.state === 'released' && row.charge > 0n)
+    throw violation('I11', `${row.rid} failed and costs ${row.charge}`)
+  if (row.charge > request.deliveredMicro) {
+    throw violation('I6', `${row.rid} costs ${row.charge} with ${request.deliveredMicro} delivered`)
+  }
+  if (request.isAcknowledged && !isLost(request) && row.charge !== request.chargeMicro) {
+    throw violation('I12', `${row.rid} costs ${row.charge} instead of ${request.chargeMicro}`)
+  }
+}

@@ -1,0 +1,21 @@
+import type { CrashPoint } from './plan.ts'
+
+/** Deaths that wait for somebody to come by. */
+export type Crash = {
+  /** Runs once, when the place is passed next. */
+  arm(point: CrashPoint, run: () => void): void
+  pass(point: CrashPoint): void
+}
+
+export function createCrash(): Crash {
+  const armed = new Map<CrashPoint, (() => void)[]>()
+  return {
+    arm(point, run) {
+      armed.set(point, [...(armed.get(point) ?? []), run])
+    },
+    pass(point) {
+      const first = armed.get(point)?.shift()
+      first?.()
+    },
+  }
+}

@@ -1,0 +1,142 @@
+import type { DebitGate } from '#control-plane/ports/debit-gate.ts'
+import type { IngestCtx } from '#control-plane/services/ingest.ts'
+import { postTransaction } from '#control-plane/services/ledger.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { microUsd } from '#shared/money.ts'
+import type { Ground } from './ground.ts'
+import { failure } from './ledger-host.ts'
+import type { Worker } from './worker.ts'
+import type { World } from './world.ts'
+
+type Debit = {
+  readonly key: string
+  readonly account: AccountId
+  readonly amountMicro: MicroUsd
+  holdNumber: number
+  state: 'intended' | 'posted' | 'refused' | 'freed'
+  isInHand: boolean
+}
+
+/** Money that moves without a call: deposits, and debits that are set aside in the gate before they are booked. */
+export type DebitDesk = {
+  deposit(buyer: number, amount: bigint): void
+  debit(buyer: number, amountMicro: MicroUsd, worker: Worker | undefined): void
+  /** Movements that are not through yet. */
+  unfinished(): number
+}
+
+const HOLD_MS = 15 * 60_000
+const RETRY_MS = 4_000
+
+export function createDebitDesk(world: World, fail: (error: unknown) => void): DebitDesk {
+  const { ground, workers, market } = world
+  const { scheduler } = ground
+  const debits: Debit[] = []
+  let deposits = 0
+  let waiting = 0
+
+  const ctxOf = (worker: Worker | undefined) => worker?.ctx() ?? workers.find((other) => other.ctx())?.ctx()
+  const accountOf = (index: number) => market.buyers[index % market.buyers.length]?.account ?? market.buyers[0].account
+
+  async function step(debit: Debit, worker: Worker | undefined): Promise<void> {
+    const ctx = ctxOf(worker)
+    const gate = worker?.debitGate()
+    if (ctx === undefined || gate === undefined || debit.isInHand) return
+    debit.isInHand = true
+    await finish({ ctx, gate, ground }, debit).catch(() => undefined)
+    debit.isInHand = false
+  }
+
+  scheduler.after(0, function again() {
+    for (const debit of debits) {
+      if (debit.state === 'refused' || debit.state === 'freed') continue
+      const worker = workers.find((other) => other.ctx() !== undefined)
+      // Whoever had it in hand may be dead.
+      debit.isInHand = false
+      step(debit, worker).catch(fail)
+    }
+    scheduler.after(RETRY_MS, again)
+  })
+
+  return {
+    deposit(buyer, amount) {
+      const key = `deposit:${++deposits}`
+      waiting += 1
+      const account = accountOf(buyer)
+      scheduler.after(0, function again() {
+        const ctx = ctxOf(undefined)
+        const retry = () => void scheduler.after(RETRY_MS, again)
+        if (ctx === undefined) return retry()
+        let isOver = false
+        // A process that dies never answers: its client comes again with the same key.
+        scheduler.after(RETRY_MS, () => !isOver && again())
+        deposit(ctx, { key, account, amount }).then(
+          () => {
+            if (!isOver) waiting -= 1
+            isOver = true
+          },
+          () => undefined,
+        )
+      })
+    },
+    debit(buyer, amountMicro, worker) {
+      const account = accountOf(buyer)
+      const key = `payout:${debits.length + 1}`
+      const debit: Debit = { key, account, amountMicro, holdNumber: 1, state: 'intended', isInHand: false }
+      debits.push(debit)
+      step(debit, worker).catch(fail)
+    },
+    unfinished: () => waiting + debits.filter(({ state }) => state === 'intended' || state === 'posted').length,
+  }
+}
+
+type Deposit = { readonly key: string; readonly account: AccountId; readonly amount: bigint }
+
+async function deposit(ctx: IngestCtx, { key, account, amount }: Deposit): Promise<void> {
+  const entries = [
+    { account, amount },
+    { account: 'acc_external_fiat', amount: -amount },
+  ] as const
+  const posted = await ctx.ledger.transact((trx) => postTransaction(trx, { id: key, key, kind: 'deposit', entries }))
+  if (posted !== undefined) await seed(ctx, account).catch(() => undefined)
+}
+
+type Means = { readonly ctx: IngestCtx; readonly gate: DebitGate; readonly ground: Ground }
+
+/** The steps of the ledger's debits: set aside, posted in the same epoch, told, given back. */
+async function finish({ ctx, gate, ground }: Means, debit: Debit): Promise<void> {
+  const { account, amountMicro, key } = debit
+  const id = debit.holdNumber === 1 ? key : `${key}#${debit.holdNumber}`
+  if (debit.state === 'intended') {
+    const held = await gate.hold({ id, account, amountMicro, ttlMs: HOLD_MS })
+    if (held.kind === 'insufficient') {
+      debit.state = 'refused'
+      return
+    }
+    if (held.kind === 'unseeded') return seed(ctx, account)
+    if (held.kind === 'ended') {
+      debit.holdNumber += 1
+      return
+    }
+    const { epoch } = held
+    const entries = [
+      { account, amount: -BigInt(amountMicro) },
+      { account: 'acc_external_fiat', amount: BigInt(amountMicro) },
+    ] as const
+    await ctx.ledger.transact(async (trx) => {
+      await postTransaction(trx, { id: key, key, kind: 'payout', entries })
+      // As the database pins it: no rebuild has read balances since the hold was taken.
+      if (ground.postgres.tables().epoch.epoch !== epoch) throw failure('40001')
+    })
+    debit.state = 'posted'
+  }
+  await seed(ctx, account)
+  await gate.free({ id, account })
+  debit.state = 'freed'
+}
+
+async function seed({ ledger, gate }: IngestCtx, account: AccountId): Promise<void> {
+  const balances = await ledger.findBalances([account])
+  await gate.seed(balances.map(({ balance, version }) => ({ account, balanceMicro: microUsd(balance), version })))
+}

@@ -1,0 +1,89 @@
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { DebitDesk } from './debits.ts'
+import { BUCKET } from './ground.ts'
+import type { ModelRequest } from './model.ts'
+import { isLost } from './model.ts'
+import type { World } from './world.ts'
+
+/** What is not as it should be when nothing moves any more: I10, I12, I24, and the end of every request. */
+export function checkRest(world: World, debits: DebitDesk): string[] {
+  const left: string[] = []
+  if (debits.unfinished() > 0) left.push(`${debits.unfinished()} movements are not booked`)
+  left.push(...checkGateRest(world), ...checkRequests(world), ...checkShortfall(world))
+  return left
+}
+
+function checkGateRest({ ground, accounts, machines }: World): string[] {
+  const { redis, postgres, queue } = ground
+  const { data } = redis.server
+  const tables = postgres.tables()
+  const left: string[] = []
+  const epoch = Number(/^(\d+):open$/.exec(data.get(moneyKeys.epoch) ?? '')?.[1] ?? '0')
+  if (epoch === 0) left.push(`the gate is ${data.get(moneyKeys.epoch)}`)
+  for (const account of accounts) {
+    const fields = data.fields(moneyKeys.account(BUCKET, account))
+    // An account that nobody has asked for since the last rebuild need not be there.
+    if (Number(fields.get('ep')) !== epoch || fields.get('seeded') !== '1') continue
+    const row = tables.accounts.get(account)
+    const seen = `p ${fields.get('p')} h ${fields.get('h')} u ${fields.get('u')} v ${fields.get('ver')}`
+    if (seen !== `p ${row?.balance} h 0 u 0 v ${row?.version}`) {
+      left.push(`${account} has ${seen} with ${row?.balance} v${row?.version} booked`)
+    }
+  }
+  for (const key of data.keys()) {
+    if (key.startsWith(moneyKeys.hold(BUCKET, ''))) {
+      const hold = data.fields(key)
+      const state = hold.get('st')
+      if (Number(hold.get('ep')) === epoch && (state === 'open' || state === 'captured'))
+        left.push(`${key} is ${state}`)
+    }
+  }
+  if (queue.size() > 0) left.push(`${queue.size()} jobs wait`)
+  if (tables.changes.size > 0) left.push(`${tables.changes.size} changes are not confirmed`)
+  for (const machine of machines) {
+    const node = machine.node()
+    if (node === undefined) left.push(`${machine.id} is not up`)
+    else if (!node.funds.isOpen()) left.push(`${machine.id} admits nothing`)
+    else if (node.journal.unpostedCount() > 0) left.push(`${machine.id} has ${node.journal.unpostedCount()} unposted`)
+  }
+  return left
+}
+
+function checkRequests({ ground, model }: World): string[] {
+  const { settlements } = ground.postgres.tables()
+  const left: string[] = []
+  for (const request of model.requests.values()) {
+    const charge = settlements.get(request.rid)?.charge
+    if (!isAllowed(request, charge)) {
+      const { rid, state, chargeMicro, deliveredMicro, faults } = request
+      const facts = `${state}, charge ${chargeMicro}, delivered ${deliveredMicro}, ${[...faults].join(' ') || 'no faults'}`
+      left.push(`I12: ${rid} (${facts}) is settled at ${charge}`)
+    }
+  }
+  return left
+}
+
+/** Whether a request may have ended with that charge; undefined is without a settlement. */
+function isAllowed(request: ModelRequest, charge: bigint | undefined): boolean {
+  const { state, chargeMicro, deliveredMicro, isAcknowledged } = request
+  if (state === 'asking' || state === 'refused' || state === 'released') return (charge ?? 0n) === 0n
+  // Somebody died between delivery and capture: anything up to what was delivered.
+  if (state === 'running') return (charge ?? 0n) <= deliveredMicro
+  if (charge === chargeMicro) return true
+  // Only two faults together lose what somebody was told: the journal's disk and Redis.
+  return (!isAcknowledged || isLost(request)) && (charge ?? 0n) <= deliveredMicro
+}
+
+/** I24: what could not be taken stands against the platform, and only after a named double fault. */
+function checkShortfall({ ground, model }: World): string[] {
+  const { entries, settlements } = ground.postgres.tables()
+  const left: string[] = []
+  const isExcused = (request: ModelRequest) => request.faults.has('owner_away') || isLost(request)
+  const excused = new Set([...model.requests.values()].filter(isExcused).map((request) => request.account))
+  for (const { tx, account, amount } of entries) {
+    if (account !== 'acc_platform_shortfall') continue
+    const buyer = settlements.get(tx)?.account
+    if (buyer === undefined || !excused.has(buyer)) left.push(`I24: ${tx} of ${buyer} is short of ${-amount}`)
+  }
+  return left
+}

@@ -1,0 +1,24 @@
+import { createLogger } from '#shared/logger.ts'
+import type { Crash } from './crash.ts'
+import type { JobQueue } from './job-queue.ts'
+import type { LedgerHost } from './ledger-host.ts'
+import type { Mutant } from './mutants.ts'
+import type { Random } from './random.ts'
+import type { RedisHost } from './redis-host.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** What all processes of a world stand on. */
+export type Ground = {
+  readonly scheduler: Scheduler
+  readonly random: Random
+  readonly redis: RedisHost
+  readonly postgres: LedgerHost
+  readonly queue: JobQueue
+  readonly crash: Crash
+  /** The one thing that is wrong on purpose, if any. */
+  readonly mutant: Mutant | undefined
+}
+
+export const BUCKETS = 1
+export const BUCKET = 'm00'
+export const log = createLogger('sim', 'silent')

@@ -1,0 +1,178 @@
+import type { OpenJournal } from '#data-plane/journal/journal.ts'
+import { openJournal } from '#data-plane/journal/journal.ts'
+import type { Processes } from '#data-plane/journal/processes.ts'
+import type { FundsStore } from '#data-plane/store/funds.ts'
+import { openFunds } from '#data-plane/store/funds.ts'
+import type { MoneyConnection, MoneyListeners } from '#data-plane/store/money-connection.ts'
+import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
+import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
+import { CHANNELS } from '#shared/contract/redis-keys.ts'
+import type { Ids } from '#shared/ids.ts'
+import { createIds } from '#shared/ids.ts'
+import type { Ground } from './ground.ts'
+import { BUCKETS, log } from './ground.ts'
+import { createDisk } from './memory-files.ts'
+import { createLink } from './redis-link.ts'
+import type { SimProcess } from './scheduler.ts'
+
+/** A data-plane process as far as money goes. */
+export type DataNode = {
+  readonly process: SimProcess
+  readonly ids: Ids
+  readonly journal: OpenJournal
+  readonly funds: FundsStore
+  readonly caps: OfferCapsStore
+}
+
+/** A machine that data-plane processes run on, one after the other, over one disk. */
+export type Machine = {
+  readonly id: string
+  /** The process that serves calls, once it is up. */
+  node(): DataNode | undefined
+  process(): SimProcess | undefined
+  boot(): void
+  /** SIGKILL: what was handed to the kernel stays. */
+  kill(): void
+  /** What was not synced is gone. */
+  cutPower(): void
+  /** The disk is gone with all that is on it. */
+  loseDisk(): void
+  failDisk(count: number): void
+  /** Ends like an orderly stop does. */
+  stop(): Promise<void>
+}
+
+const SEGMENT_BYTES = 24 * 1024
+const JOURNAL = '/journal'
+
+export function createMachine(ground: Ground, id: string): Machine {
+  const { scheduler, random } = ground
+  const disk = createDisk(scheduler, random.fork(`disk ${id}`))
+  const boots = new Map<number, SimProcess>()
+  let running: { readonly process: SimProcess; node: DataNode | undefined } | undefined
+
+  function processesOf(own: SimProcess): Processes {
+    return {
+      own: async () => ({ pid: own.pid, startTicks: own.pid.toString(), host: id }),
+      isAlive: async ({ pid }) => boots.get(pid)?.isAlive() ?? false,
+    }
+  }
+
+  async function start(process: SimProcess): Promise<DataNode> {
+    const bytes = random.fork(`ids ${process.pid}`)
+    const ids = createIds(process.time, (pool) => {
+      for (let index = 0; index < pool.length; index++) pool[index] = bytes.between(0, 255)
+    })
+    const clock = process.time
+    const journal = await openJournal({
+      dir: JOURNAL,
+      node: id,
+      boot: ids.ulid(),
+      clock,
+      log,
+      files: disk.files(process),
+      processes: processesOf(process),
+      segmentBytes: SEGMENT_BYTES,
+      preparedBytes: 0,
+    })
+    const onOpen: (() => void)[] = []
+    const funds = openFunds({
+      connect: (listeners) => connect(ground, process, listeners),
+      node: id,
+      buckets: BUCKETS,
+      clock,
+      log,
+      journal,
+      onOpen: () => onOpen.forEach((run) => void run()),
+    })
+    const caps = createOfferCaps({ gate: funds.gate, clock, log })
+    onOpen.push(() => void caps.resume().catch(() => undefined))
+    return { process, ids, journal, funds, caps }
+  }
+
+  function boot(): void {
+    if (running?.process.isAlive() === true) return
+    const process = scheduler.process(id)
+    process.setSkew(random.between(-3_000, 3_000))
+    boots.set(process.pid, process)
+    const state: typeof running = { process, node: undefined }
+    running = state
+    // A start that fails is tried again by whoever looks after processes.
+    const again = () => {
+      process.kill()
+      scheduler.after(500, () => running === state && boot())
+    }
+    start(process).then((node) => {
+      state.node = node
+    }, again)
+  }
+
+  function kill(): void {
+    running?.process.kill()
+    running = undefined
+  }
+
+  return {
+    id,
+    node: () => (running?.process.isAlive() === true ? running.node : undefined),
+    process: () => running?.process,
+    boot,
+    kill,
+    cutPower() {
+      kill()
+      disk.cutPower()
+    },
+    loseDisk() {
+      kill()
+      disk.replace()
+    },
+    failDisk: (count) => disk.failNext(count),
+    async stop() {
+      const node = running?.node
+      if (node === undefined) return kill()
+      await node.funds.leave(2_000)
+      await node.journal.close()
+      kill()
+    },
+  }
+}
+
+/** The three connections of the money path, over links in memory. */
+function connect({ scheduler, redis }: Ground, owner: SimProcess, listeners: MoneyListeners): MoneyConnection {
+  let isReady = false
+  const common = { scheduler, host: redis, owner }
+  const writes = createLink({
+    ...common,
+    onReady() {
+      writes.client.info('server').then(
+        (text) => {
+          const runId = /run_id:(\w+)/.exec(text)?.[1]
+          if (runId === undefined || !writes.isReady()) return
+          isReady = true
+          listeners.onReady(runId)
+        },
+        () => undefined,
+      )
+    },
+    onLost() {
+      if (!isReady) return
+      isReady = false
+      listeners.onLost()
+    },
+  })
+  const reads = createLink({ ...common, timeoutMs: 500 })
+  redis.server.onPublish((channel) => {
+    if (channel !== CHANNELS.money || !reads.isReady()) return
+    scheduler.after(redis.latency(), listeners.onEpochNews, owner)
+  })
+  return {
+    isReady: () => isReady,
+    run: (script, { keys, args }) => writes.client.evalsha(script.sha, keys.length, ...keys, ...args),
+    writes: writes.client,
+    reads: reads.client,
+    close() {
+      writes.close()
+      reads.close()
+    },
+  }
+}

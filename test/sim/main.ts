@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util'
+import type { Mutant } from './mutants.ts'
+import { MUTANTS } from './mutants.ts'
+import { planOf } from './plan.ts'
+import { runOperations } from './run.ts'
+import { shrink } from './shrink.ts'
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '100' },
+    first: { type: 'string', default: '1' },
+    operations: { type: 'string', default: '300' },
+    mutant: { type: 'string' },
+    trace: { type: 'boolean', default: false },
+  },
+})
+
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+/** Runs seeds one after the other; the first that breaks a promise is made small and printed. */
+async function main(): Promise<number> {
+  const mutant: Mutant | undefined = MUTANTS.find((name) => name === values.mutant)
+  if (values.mutant !== undefined && mutant === undefined) throw new Error(`mutants are ${MUTANTS.join(', ')}`)
+  const [first, seeds, count] = [Number(values.first), Number(values.seeds), Number(values.operations)]
+  const startedAt = performance.now()
+  const sum = { steps: 0, settled: 0 }
+  for (let seed = first; seed < first + seeds; seed++) {
+    const operations = planOf(seed, count)
+    const options = { mutant, ...(values.trace ? { trace: print } : {}) }
+    const { error, steps, settled } = await runOperations(seed, operations, options)
+    sum.steps += steps
+    sum.settled += settled
+    if (error === undefined) continue
+    print(`seed ${seed}: ${error.message}`)
+    if (values.trace) return 1
+    const small = await shrink(seed, operations, mutant)
+    print(`${small.operations.length} operations are enough: ${small.error.message}`)
+    for (const operation of small.operations) print(`  ${JSON.stringify(operation)}`)
+    print(`again: npm run test:sim -- --seeds 1 --first ${seed} --operations ${count} --trace`)
+    return 1
+  }
+  const seconds = (performance.now() - startedAt) / 1_000
+  print(`${seeds} seeds from ${first}, ${sum.settled} settlements, ${sum.steps} steps, ${seconds.toFixed(1)} s`)
+  return 0
+}
+
+process.exitCode = await main()

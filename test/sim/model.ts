@@ -1,0 +1,115 @@
+import type { Offer } from '#data-plane/call.ts'
+import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
+
+/** A request as anybody outside can tell: what was set aside, what was delivered, and what was written down. */
+export type ModelRequest = {
+  readonly rid: RequestId
+  readonly account: AccountId
+  readonly keyId: KeyId | null
+  readonly machine: string
+  /** The process that serves it. */
+  readonly pid: number
+  state: 'asking' | 'refused' | 'running' | 'captured' | 'released'
+  heldMicro: bigint
+  /** When its hold may end, by the wall clock of the world. */
+  deadline: number
+  /** What the provider has delivered so far is worth. */
+  deliveredMicro: bigint
+  /** What a progress record says at the most. */
+  progressMicro: bigint
+  /** What the capture in the journal says. */
+  chargeMicro: bigint | undefined
+  offer: string | null
+  sellerAccount: string | null
+  /** Somebody was told that the charge lasts: Redis took it, or it was synced. */
+  isAcknowledged: boolean
+  /** Faults that have befallen it: two of them together excuse what neither does alone. */
+  readonly faults: Set<RequestFault>
+}
+
+/**
+ * `redis_lost`: Redis forgot something after it was made. `journal_lost`: so did its machine's disk. `owner_away`: its
+ * process was dead, frozen or cut off while the gate was rebuilt or its hold ran out.
+ */
+export type RequestFault = 'redis_lost' | 'journal_lost' | 'owner_away'
+
+/** Whether two faults together have taken every copy of what somebody was told. */
+export function isLost({ faults }: ModelRequest): boolean {
+  return faults.has('redis_lost') && faults.has('journal_lost')
+}
+
+/** What is taken and used of the daily caps of offers. */
+export type Takes = {
+  take(offer: Offer, attempt: string, amount: bigint, pid: number): void
+  settle(offer: Offer, attempt: string, amount: bigint): void
+  /** Held and used of each offer with a cap, of processes that live. */
+  totals(isAlive: (pid: number) => boolean): ReadonlyMap<Offer, bigint>
+}
+
+/** What should have happened to everybody's money. It knows of no Redis, no journal and no queue. */
+export type Model = {
+  readonly requests: Map<string, ModelRequest>
+  /** Those of them that may still be running or wait for their posting. */
+  readonly unresolved: Set<ModelRequest>
+  readonly takes: Takes
+  /** Redis has forgotten something: what was used of a cap and not yet posted is not counted any more. */
+  hasLostCaps: boolean
+  /** Deposits and debits that are booked, by account. */
+  readonly moved: Map<AccountId, bigint>
+  start(request: Pick<ModelRequest, 'rid' | 'account' | 'keyId' | 'machine' | 'pid'>): ModelRequest
+  /** Notes a fault on every request that it befalls. */
+  befall(fault: RequestFault, isHit: (request: ModelRequest) => boolean): void
+}
+
+export function createModel(): Model {
+  const requests = new Map<string, ModelRequest>()
+  const unresolved = new Set<ModelRequest>()
+  return {
+    requests,
+    unresolved,
+    hasLostCaps: false,
+    takes: createTakes(),
+    moved: new Map(),
+    start(given) {
+      const request: ModelRequest = {
+        ...given,
+        state: 'asking',
+        heldMicro: 0n,
+        deadline: 0,
+        deliveredMicro: 0n,
+        progressMicro: 0n,
+        chargeMicro: undefined,
+        offer: null,
+        sellerAccount: null,
+        isAcknowledged: false,
+        faults: new Set(),
+      }
+      requests.set(given.rid, request)
+      unresolved.add(request)
+      return request
+    },
+    befall(fault, isHit) {
+      for (const request of unresolved) if (isHit(request)) request.faults.add(fault)
+    },
+  }
+}
+
+function createTakes(): Takes {
+  const used = new Map<Offer, bigint>()
+  const held = new Map<string, { readonly offer: Offer; readonly amount: bigint; readonly pid: number }>()
+  return {
+    take(offer, attempt, amount, pid) {
+      if (offer.capDailyMicro !== null) held.set(attempt, { offer, amount, pid })
+    },
+    settle(offer, attempt, amount) {
+      if (held.delete(attempt)) used.set(offer, (used.get(offer) ?? 0n) + amount)
+    },
+    totals(isAlive) {
+      const totals = new Map(used)
+      for (const { offer, amount, pid } of held.values()) {
+        if (isAlive(pid)) totals.set(offer, (totals.get(offer) ?? 0n) + amount)
+      }
+      return totals
+    },
+  }
+}

@@ -1,0 +1,199 @@
+import type { CallPlan } from './calls.ts'
+import type { JobFault } from './job-queue.ts'
+import type { CommitFault } from './ledger-host.ts'
+import type { Random } from './random.ts'
+import { createRandom } from './random.ts'
+
+/** Where a process can be made to die: just before or after the server did something for somebody. */
+export type CrashPoint =
+  | 'before reserve'
+  | 'after reserve'
+  | 'before settle'
+  | 'after settle'
+  | 'before ack'
+  | 'after ack'
+  | 'before register'
+  | 'after register'
+  | 'after commit'
+  | 'before capture'
+
+/** One thing that happens to a world, and how long after the one before it. Milliseconds. */
+export type Operation = { readonly gapMs: number } & (
+  | { readonly kind: 'call'; readonly machine: number; readonly plan: CallPlan }
+  | { readonly kind: 'deposit'; readonly buyer: number; readonly amount: number }
+  | { readonly kind: 'debit'; readonly buyer: number; readonly amount: number; readonly worker: number }
+  | { readonly kind: 'price'; readonly percent: number }
+  | { readonly kind: 'sweep'; readonly worker: number }
+  | { readonly kind: 'job'; readonly fault: JobFault }
+  | { readonly kind: 'jump'; readonly ms: number }
+  | { readonly kind: 'pass'; readonly ms: number }
+  | { readonly kind: 'kill' | 'power' | 'disk'; readonly machine: number; readonly downMs: number }
+  | { readonly kind: 'stop'; readonly machine: number; readonly downMs: number }
+  | { readonly kind: 'freeze'; readonly machine: number; readonly ms: number }
+  | { readonly kind: 'disk_error'; readonly machine: number; readonly count: number }
+  | { readonly kind: 'skew'; readonly machine: number; readonly ms: number }
+  | { readonly kind: 'kill_worker'; readonly worker: number; readonly downMs: number }
+  | { readonly kind: 'crash_at'; readonly victim: number; readonly point: CrashPoint; readonly downMs: number }
+  | { readonly kind: 'lose'; readonly what: 'reply' | 'request'; readonly count: number }
+  | { readonly kind: 'redis'; readonly what: 'restart' | 'flush' }
+  | { readonly kind: 'redis_older'; readonly ms: number }
+  | { readonly kind: 'redis_down' | 'redis_frozen' | 'redis_slow'; readonly ms: number }
+  | { readonly kind: 'commit'; readonly fault: CommitFault }
+  | { readonly kind: 'postgres_down'; readonly ms: number }
+  | { readonly kind: 'cut_leader' }
+)
+
+const CRASH_POINTS: readonly [CrashPoint, ...CrashPoint[]] = [
+  'before reserve',
+  'after reserve',
+  'before settle',
+  'after settle',
+  'before ack',
+  'after ack',
+  'before register',
+  'after register',
+  'after commit',
+  'before capture',
+]
+
+type Maker = (random: Random) => Operation
+
+/** How often each kind comes, and how it is drawn. */
+const WEIGHTS: readonly (readonly [weight: number, make: Maker])[] = [
+  [120, (random) => ({ kind: 'call', gapMs: gap(random), machine: random.between(0, 2), plan: callPlan(random) })],
+  [
+    8,
+    (random) => ({
+      kind: 'deposit',
+      gapMs: gap(random),
+      buyer: random.between(0, 4),
+      amount: random.between(1, 40_000),
+    }),
+  ],
+  [
+    5,
+    (random) => ({
+      kind: 'debit',
+      gapMs: gap(random),
+      buyer: random.between(0, 4),
+      amount: random.between(1, 30_000),
+      worker: random.between(0, 1),
+    }),
+  ],
+  [4, (random) => ({ kind: 'price', gapMs: gap(random), percent: random.between(70, 140) })],
+  [8, (random) => ({ kind: 'sweep', gapMs: gap(random), worker: random.between(0, 1) })],
+  [8, (random) => ({ kind: 'job', gapMs: gap(random), fault: random.pick(['duplicate', 'delay', 'drop']) })],
+  [6, (random) => ({ kind: 'pass', gapMs: 0, ms: random.between(100, 8_000) })],
+  [0.6, (random) => ({ kind: 'jump', gapMs: gap(random), ms: random.between(1, 7_200_000) })],
+  [1.5, (random) => ({ kind: 'kill', gapMs: gap(random), machine: random.between(0, 2), downMs: downtime(random) })],
+  [0.7, (random) => ({ kind: 'power', gapMs: gap(random), machine: random.between(0, 2), downMs: downtime(random) })],
+  [0.4, (random) => ({ kind: 'disk', gapMs: gap(random), machine: random.between(0, 2), downMs: downtime(random) })],
+  [0.7, (random) => ({ kind: 'stop', gapMs: gap(random), machine: random.between(0, 2), downMs: downtime(random) })],
+  [
+    0.7,
+    (random) => ({
+      kind: 'freeze',
+      gapMs: gap(random),
+      machine: random.between(0, 2),
+      ms: random.between(100, 20_000),
+    }),
+  ],
+  [
+    0.7,
+    (random) => ({
+      kind: 'disk_error',
+      gapMs: gap(random),
+      machine: random.between(0, 2),
+      count: random.between(1, 4),
+    }),
+  ],
+  [
+    0.7,
+    (random) => ({
+      kind: 'skew',
+      gapMs: gap(random),
+      machine: random.between(0, 2),
+      ms: random.between(-600_000, 600_000),
+    }),
+  ],
+  [
+    1.5,
+    (random) => ({ kind: 'kill_worker', gapMs: gap(random), worker: random.between(0, 1), downMs: downtime(random) }),
+  ],
+  [
+    5,
+    (random) => ({
+      kind: 'crash_at',
+      gapMs: gap(random),
+      victim: random.between(0, 4),
+      point: random.pick(CRASH_POINTS),
+      downMs: downtime(random),
+    }),
+  ],
+  [
+    5,
+    (random) => ({
+      kind: 'lose',
+      gapMs: gap(random),
+      what: random.pick(['reply', 'request']),
+      count: random.between(1, 3),
+    }),
+  ],
+  [1.2, (random) => ({ kind: 'redis', gapMs: gap(random), what: random.pick(['restart', 'flush']) })],
+  [1.2, (random) => ({ kind: 'redis_older', gapMs: gap(random), ms: random.between(1, 4_000) })],
+  [
+    1,
+    (random) => ({
+      kind: random.pick(['redis_down', 'redis_frozen', 'redis_slow']),
+      gapMs: gap(random),
+      ms: random.between(50, 6_000),
+    }),
+  ],
+  [
+    3,
+    (random) => ({
+      kind: 'commit',
+      gapMs: gap(random),
+      fault: random.pick(['abort', 'committed_unknown', 'rolled_back_unknown']),
+    }),
+  ],
+  [0.8, (random) => ({ kind: 'postgres_down', gapMs: gap(random), ms: random.between(50, 8_000) })],
+  [0.7, (random) => ({ kind: 'cut_leader', gapMs: gap(random) })],
+]
+const TOTAL = WEIGHTS.reduce((sum, [weight]) => sum + weight, 0)
+
+function gap(random: Random): number {
+  return random.chance(0.5) ? random.between(0, 3) : random.between(0, 60)
+}
+
+function downtime(random: Random): number {
+  return random.chance(0.15) ? random.between(9_000, 25_000) : random.between(5, 3_000)
+}
+
+function callPlan(random: Random): CallPlan {
+  const length = random.between(1, 6)
+  const first = random.between(0, 2)
+  return {
+    buyer: random.chance(0.5) ? random.between(0, 1) : random.between(0, 4),
+    offers: [first, (first + random.between(1, 2)) % 3].slice(0, random.between(1, 2)),
+    failures: random.chance(0.25) ? random.between(1, 2) : 0,
+    inputTokens: random.between(1, 400),
+    maxOutputTokens: random.chance(0.6) ? random.between(1, 400) : undefined,
+    pieces: Array.from({ length }, () => random.between(1, 90)),
+    paceMs: random.chance(0.1) ? random.between(500, 4_000) : random.between(1, 120),
+    ending: random.pick(['done', 'done', 'done', 'cut', 'cancelled']),
+  }
+}
+
+/** The operations of a seed: the same for ever. */
+export function planOf(seed: number, count: number): Operation[] {
+  const random = createRandom(seed)
+  return Array.from({ length: count }, () => {
+    let left = random.fraction() * TOTAL
+    for (const [weight, make] of WEIGHTS) {
+      left -= weight
+      if (left < 0) return make(random)
+    }
+    return { kind: 'pass', gapMs: 0, ms: 1 }
+  })
+}

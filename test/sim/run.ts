@@ -1,0 +1,129 @@
+import { microUsd } from '#shared/money.ts'
+import { runCall } from './calls.ts'
+import type { Checks } from './checks.ts'
+import { startChecks, violation } from './checks.ts'
+import type { DebitDesk } from './debits.ts'
+import { createDebitDesk } from './debits.ts'
+import { applyProcess, applyRedis } from './faults.ts'
+import { checkRest } from './final-checks.ts'
+import type { Mutant } from './mutants.ts'
+import type { Operation } from './plan.ts'
+import type { World } from './world.ts'
+import { createWorld } from './world.ts'
+
+/** How a run went: undefined when every promise was kept. */
+export type Outcome = { readonly error: Error | undefined; readonly steps: number; readonly settled: number }
+
+type Play = { readonly world: World; readonly checks: Checks; readonly debits: DebitDesk; fail(error: unknown): void }
+
+/** Lets operations happen to a new world, heals it, and looks whether everything came to rest as it should. */
+export async function runOperations(
+  seed: number,
+  operations: readonly Operation[],
+  options: { readonly mutant?: Mutant | undefined; readonly trace?: (line: string) => void } = {},
+): Promise<Outcome> {
+  const world = createWorld(seed, options.mutant)
+  const { scheduler } = world.ground
+  let failed: unknown
+  const fail = (error: unknown) => {
+    failed ??= error
+  }
+  scheduler.onStep(() => {
+    if (failed !== undefined) throw failed
+  })
+  const checks = startChecks(world)
+  const debits = createDebitDesk(world, fail)
+  const play = { world, checks, debits, fail }
+  let error: Error | undefined
+  try {
+    await scheduler.run(3_000)
+    for (const [index, operation] of operations.entries()) {
+      await scheduler.run(operation.gapMs)
+      options.trace?.(`${scheduler.now().toFixed(1).padStart(10)} ${index} ${JSON.stringify(operation)}`)
+      apply(play, operation)
+      if (operation.kind === 'pass') await scheduler.run(operation.ms)
+    }
+    await rest(play)
+  } catch (thrown) {
+    error = thrown instanceof Error ? thrown : new Error(String(thrown))
+  }
+  checks.stop()
+  for (const part of [...world.machines, ...world.workers]) part.process()?.kill()
+  return { error, steps: scheduler.steps(), settled: world.ground.postgres.tables().settlements.size }
+}
+
+const CALLS_END_MS = 30_000
+const SILENCE_MS = 2 * 60 * 60_000
+const SWEEPS_MS = 130_000
+
+/** No more faults: everything runs, holds of dead calls run out, sweepers sweep. Then nothing may be left. */
+async function rest({ world, checks, debits }: Play): Promise<void> {
+  const { ground, machines, workers } = world
+  const { scheduler, redis, postgres } = ground
+  const heal = () => {
+    redis.start()
+    redis.thaw()
+    redis.setSlow(false)
+    postgres.setUp(true)
+    for (const part of [...machines, ...workers]) {
+      part.process()?.thaw()
+      part.boot()
+    }
+  }
+  heal()
+  await scheduler.run(CALLS_END_MS)
+  heal()
+  // Nobody sees this time pass, or every poll of it would have to be run.
+  scheduler.jump(SILENCE_MS)
+  await scheduler.run(SWEEPS_MS, () => checkRest(world, debits).length === 0)
+  const left = checkRest(world, debits)
+  checks.stop()
+  if (left.length > 0) throw violation('I10', left.join('; '))
+}
+
+function apply({ world, checks, debits, fail }: Play, operation: Operation): void {
+  const { ground, market, model, machines, workers } = world
+  const { scheduler, redis, postgres, queue } = ground
+  const machine = (index: number) => machines[index % machines.length]
+  const worker = (index: number) => workers[index % workers.length]
+  switch (operation.kind) {
+    case 'call': {
+      const on = machine(operation.machine)
+      const parts = { ground, market, model, onMoney: checks.touch }
+      if (on !== undefined) runCall(parts, on, operation.plan).catch(fail)
+      return
+    }
+    case 'deposit':
+      return debits.deposit(operation.buyer, BigInt(operation.amount))
+    case 'debit':
+      return debits.debit(operation.buyer, microUsd(operation.amount), worker(operation.worker))
+    case 'price':
+      return market.changePrice(operation.percent)
+    case 'sweep':
+      return worker(operation.worker)?.sweep()
+    case 'job':
+      return queue.faultNext(operation.fault)
+    case 'jump':
+      return scheduler.jump(operation.ms)
+    case 'pass':
+      return
+    case 'lose':
+      return redis.loseNext(operation.what, operation.count)
+    case 'commit':
+      return postgres.failNext(operation.fault)
+    case 'cut_leader':
+      return postgres.cutLeader()
+    case 'postgres_down':
+      postgres.setUp(false)
+      scheduler.after(operation.ms, () => postgres.setUp(true))
+      return
+    case 'redis':
+    case 'redis_older':
+    case 'redis_down':
+    case 'redis_frozen':
+    case 'redis_slow':
+      return applyRedis(world, operation)
+    default:
+      return applyProcess(world, operation)
+  }
+}

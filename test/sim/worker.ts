@@ -1,0 +1,77 @@
+import type { DebitGate } from '#control-plane/ports/debit-gate.ts'
+import { createRedisDebitGate } from '#control-plane/ports/redis-debit-gate.ts'
+import { createRedisGate } from '#control-plane/ports/redis-gate.ts'
+import { createRedisGateKeeper } from '#control-plane/ports/redis-gate-keeper.ts'
+import { answerSeedRequests, watchGate } from '#control-plane/services/gate-watch.ts'
+import type { IngestCtx } from '#control-plane/services/ingest.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import { sweepHolds } from '#control-plane/services/sweep.ts'
+import type { Ground } from './ground.ts'
+import { BUCKETS, log } from './ground.ts'
+import { createMemoryLedger } from './memory-ledger.ts'
+import { ackBeforeCommit } from './mutant-services.ts'
+import { ledgerFlaws } from './mutants.ts'
+import { createLink } from './redis-link.ts'
+import type { SimProcess } from './scheduler.ts'
+
+/** A worker process of the control plane: it watches the gate, posts what the queue brings, and sweeps. */
+export type Worker = {
+  readonly name: string
+  process(): SimProcess | undefined
+  boot(): void
+  kill(): void
+  /** Sweeps now, as the timer does. */
+  sweep(): void
+  /** What operations of this process work with, while it lives. */
+  ctx(): IngestCtx | undefined
+  /** What its debits are set aside with. */
+  debitGate(): DebitGate | undefined
+}
+
+const SWEEP_EVERY_MS = 30_000
+const COMMAND_TIMEOUT_MS = 2_000
+
+export function createWorker(ground: Ground, name: string): Worker {
+  const { scheduler, postgres, redis, queue, mutant, random } = ground
+  let running: { readonly process: SimProcess; readonly ctx: IngestCtx; readonly debits: DebitGate } | undefined
+
+  function start(process: SimProcess): { ctx: IngestCtx; debits: DebitGate } {
+    const clock = process.time
+    const ledger = createMemoryLedger(postgres.session(process), ledgerFlaws(mutant))
+    const link = (timeoutMs?: number) =>
+      createLink({ scheduler, host: redis, owner: process, ...(timeoutMs === undefined ? {} : { timeoutMs }) }).client
+    const gate = createRedisGate({ redis: link(COMMAND_TIMEOUT_MS), buckets: BUCKETS })
+    const keeper = createRedisGateKeeper({ redis: link(), blocking: link(), buckets: BUCKETS, log })
+    const honest: IngestCtx = { ledger, gate, clock, log }
+    const ctx = mutant === 'ack_before_commit' ? ackBeforeCommit(honest) : honest
+    const { signal } = new AbortController()
+    void watchGate({ ...ctx, keeper, afterOpen: async () => void (await sweepHolds(ctx, 0)) }, signal)
+    void answerSeedRequests({ ...ctx, keeper }, signal)
+    queue.consume(process, async ({ events, source }) => void (await postBatch(ctx, { events, source })))
+    const sweep = () => void sweepHolds(ctx).catch(() => undefined)
+    clock.after(random.fraction() * SWEEP_EVERY_MS, () => {
+      sweep()
+      clock.every(SWEEP_EVERY_MS, sweep)
+    })
+    return { ctx, debits: createRedisDebitGate({ redis: link(COMMAND_TIMEOUT_MS), buckets: BUCKETS }) }
+  }
+
+  return {
+    name,
+    process: () => running?.process,
+    boot() {
+      if (running?.process.isAlive() === true) return
+      const process = scheduler.process(name)
+      running = { process, ...start(process) }
+    },
+    kill() {
+      running?.process.kill()
+      running = undefined
+    },
+    sweep() {
+      if (running?.process.isAlive() === true) void sweepHolds(running.ctx).catch(() => undefined)
+    },
+    ctx: () => (running?.process.isAlive() === true ? running.ctx : undefined),
+    debitGate: () => (running?.process.isAlive() === true ? running.debits : undefined),
+  }
+}

@@ -1,0 +1,76 @@
+import { createCrash } from './crash.ts'
+import type { Ground } from './ground.ts'
+import { createJobQueue } from './job-queue.ts'
+import { createLedgerHost } from './ledger-host.ts'
+import type { Machine } from './machine.ts'
+import { createMachine } from './machine.ts'
+import type { Market } from './market.ts'
+import { createMarket, openingOf } from './market.ts'
+import { createMemoryRedis } from './memory-redis.ts'
+import { createSemantics } from './memory-scripts.ts'
+import type { Model } from './model.ts'
+import { createModel } from './model.ts'
+import type { Mutant } from './mutants.ts'
+import { scriptFlaws } from './mutants.ts'
+import { createRandom } from './random.ts'
+import { createRedisHost } from './redis-host.ts'
+import { createScheduler } from './scheduler.ts'
+import type { Worker } from './worker.ts'
+import { createWorker } from './worker.ts'
+
+/** A whole deployment in memory: three machines that serve calls, two workers, a Redis and a Postgres. */
+export type World = {
+  readonly ground: Ground
+  readonly market: Market
+  readonly model: Model
+  readonly machines: readonly Machine[]
+  readonly workers: readonly Worker[]
+  readonly accounts: readonly string[]
+}
+
+export function createWorld(seed: number, mutant?: Mutant): World {
+  const random = createRandom(seed).fork('world')
+  const scheduler = createScheduler()
+  const server = createMemoryRedis(scheduler.wall, createSemantics(scriptFlaws(mutant)))
+  const redis = createRedisHost(scheduler, server, random.fork('redis'))
+  const postgres = createLedgerHost(scheduler, random.fork('postgres'))
+  const queue = createJobQueue(scheduler, redis, random.fork('queue'))
+  const ground: Ground = { scheduler, random, redis, postgres, queue, crash: createCrash(), mutant }
+  const market = createMarket(random.fork('market'))
+  const accounts = market.buyers.map((buyer) => buyer.account)
+  fill(ground, market)
+  const machines = ['n1', 'n2', 'n3'].map((id) => createMachine(ground, id))
+  const workers = ['w1', 'w2'].map((name) => createWorker(ground, name))
+  for (const part of [...machines, ...workers]) part.boot()
+  return { ground, market, model: createModel(), machines, workers, accounts }
+}
+
+/** Accounts with their opening balances, booked as deposits. */
+function fill({ postgres }: Ground, market: Market): void {
+  const tables = postgres.tables()
+  for (const [account, kind] of [
+    ['acc_platform_fee', 'platform_fee'],
+    ['acc_platform_shortfall', 'platform_shortfall'],
+    ['acc_external_fiat', 'external_fiat'],
+    ['acc_promo', 'promo'],
+  ] as const) {
+    tables.accounts.set(account, { account, kind, balance: 0n, version: 0n })
+  }
+  for (const offer of market.offers) {
+    const account = offer.sellerAccount
+    if (!isAccount(account)) continue
+    tables.accounts.set(account, { account, kind: 'seller_available', balance: 0n, version: 0n })
+    if (offer.capDailyMicro !== null) tables.cappedOffers.set(offer.id, account)
+  }
+  for (const [index, { account, keyId, dailyMicro }] of market.buyers.entries()) {
+    const balance = openingOf(index)
+    tables.accounts.set(account, { account, kind: 'buyer_credit', balance, version: 1n })
+    tables.entries.push({ tx: `open${index}`, account, amount: balance })
+    tables.entries.push({ tx: `open${index}`, account: 'acc_promo', amount: -balance })
+    if (dailyMicro !== null) tables.cappedKeys.set(keyId, account)
+  }
+}
+
+function isAccount(text: string): text is `acc_${string}` {
+  return text.startsWith('acc_')
+}

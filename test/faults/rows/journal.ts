@@ -135,18 +135,33 @@ async function tearJournal(stage: Stage): Promise<void> {
     stage.require(await starts(stage), `does not start with a journal cut at ${cut} of ${end}`)
     await node.kill()
   }
-  restore()
-  const flipped = Buffer.from(whole)
   const middle = bounds[Math.floor(bounds.length / 2)] ?? HEAD_BYTES
-  flipped[middle + RECORD_HEAD_BYTES + 5] = (flipped[middle + RECORD_HEAD_BYTES + 5] ?? 0) ^ 0xff
-  writeFileSync(segment, flipped)
-  stage.require(!(await starts(stage)), 'starts with damage in the middle, and was not told to')
+  const early = bounds[Math.floor(bounds.length / 4)] ?? HEAD_BYTES
+  restore()
+  writeFileSync(segment, flipAt(whole, early))
+  stage.require(await starts(stage), 'does not start with damage in its last segment, which death may have put there')
+  await node.kill()
+  restore()
+  // The same records in two segments: in the older one no death can have left anything half written.
+  const second = Buffer.from(whole.subarray(0, HEAD_BYTES))
+  second.writeBigUInt64LE(2n, HEAD_BYTES - 8)
+  writeFileSync(segment, flipAt(whole.subarray(0, middle), early))
+  writeFileSync(join(left, '00000002.seg'), Buffer.concat([second, whole.subarray(middle)]), { mode: 0o600 })
+  stage.require(!(await starts(stage)), 'starts with damage in an older segment, and was not told to')
+  await node.kill()
   stage.require(await starts(stage, { JOURNAL_ACCEPT_DAMAGE: '1' }), 'does not start when it was told to')
   await node.kill()
   restore()
   await node.start()
   await other.start()
   stage.figure('cuts', cuts.length)
+}
+
+function flipAt(bytes: Buffer, at: number): Buffer {
+  const flipped = Buffer.from(bytes)
+  const byte = at + RECORD_HEAD_BYTES + 5
+  flipped[byte] = (flipped[byte] ?? 0) ^ 0xff
+  return flipped
 }
 
 /** True when node 0 comes up; one that refuses ends by itself. */

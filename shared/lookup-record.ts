@@ -28,6 +28,9 @@ export function standingOf(
   }
 }
 
+/** A long job whose quote is in escrow: taken, and not yet anybody's. */
+export const RUNNING_JOB: Standing = { settlement_status: 'accrued', settlement_error: null, confirmed_at: null }
+
 export const SETTLEMENT_TYPES = { credit: 'credit', 'x402-exact': 'x402', 'x402-upto': 'x402', mpp: 'mpp' } as const
 
 /** The lookup record of a call: both planes write it from the event, each at its own stage of the settlement. */

@@ -1,4 +1,4 @@
-import type { Generated } from 'kysely'
+import type { Generated, RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { ulidFloor } from '#shared/ids.ts'
@@ -140,10 +140,16 @@ export async function sumKeyUse(db: Database, key: string, period: UsePeriod): P
   const { rows } = await sql<{ day: bigint; month: bigint }>`select
       coalesce(sum(charge) filter (where rid >= ${dayFloor}), 0)::bigint as day,
       coalesce(sum(charge), 0)::bigint as month
-    from settlement
-    where key_id = ${key} and rid >= ${monthFloor} and posted_at < to_timestamp(${period.postedBefore / 1000})
-  `.execute(db)
+    from (${usesOf(sql`${key}`, monthFloor, period.postedBefore)}) uses`.execute(db)
   return { day: rows[0]?.day ?? 0n, month: rows[0]?.month ?? 0n }
+}
+
+/** The calls of a key from an id on that were posted before an instant; a job that runs then has used its quote. */
+function usesOf(key: RawBuilder<unknown>, floor: string, postedBefore: number): RawBuilder<unknown> {
+  const horizon = sql`to_timestamp(${postedBefore / 1000})`
+  return sql`select rid, charge from settlement where key_id = ${key} and rid >= ${floor} and posted_at < ${horizon}
+    union all select rid, quote from job where key_id = ${key} and rid >= ${floor} and posted_at < ${horizon}
+      and (ended_at is null or ended_at >= ${horizon})`
 }
 
 async function sumCappedKeys(
@@ -156,10 +162,9 @@ async function sumCappedKeys(
     from api_key k
     join app_user u on u.id = k.user_id
     cross join lateral (
-      select coalesce(sum(s.charge) filter (where s.rid >= ${dayFloor}), 0)::bigint as day,
-        coalesce(sum(s.charge), 0)::bigint as month
-      from settlement s where s.key_id = k.id and s.rid >= ${monthFloor}
-        and s.posted_at < to_timestamp(${postedBefore / 1000})
+      select coalesce(sum(charge) filter (where rid >= ${dayFloor}), 0)::bigint as day,
+        coalesce(sum(charge), 0)::bigint as month
+      from (${usesOf(sql`k.id`, monthFloor, postedBefore)}) uses
     ) used
     where k.type = 'buyer' and k.revoked_at is null
       and (k.cap_daily_micro is not null or k.cap_monthly_micro is not null)`.execute(trx)

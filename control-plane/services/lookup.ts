@@ -2,9 +2,11 @@ import { z } from 'zod'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
-import { SETTLEMENT_TYPES, standingOf } from '#shared/lookup-record.ts'
+import { lookupRecordOf, RUNNING_JOB, SETTLEMENT_TYPES, standingOf } from '#shared/lookup-record.ts'
+import { findJob } from '../db/jobs.ts'
 import type { SettledCall } from '../db/settlements.ts'
 import { findSettledCall, listSettledCalls } from '../db/settlements.ts'
 import { defineOperation } from '../operation.ts'
@@ -41,7 +43,7 @@ export function lookupOfCall(call: SettledCall): LookupRecord {
   }
 }
 
-/** One call of the buyer by its request id, once it is booked. `not_found` for an unknown or a foreign one. */
+/** One call of the buyer by its request id, once it is booked; a long job from its submit on. `not_found` for an unknown or a foreign one. */
 export const getRequest = defineOperation({
   name: 'request.get',
   access: 'buyer',
@@ -51,8 +53,11 @@ export const getRequest = defineOperation({
   run: async (ctx, actor, input): Promise<LookupRecord> => {
     const rid = parseRequestId(input.id)
     const call = rid === undefined ? undefined : await findSettledCall(ctx.db, actor.account, rid)
-    if (call === undefined) throw new AppError('not_found')
-    return lookupOfCall(call)
+    if (call !== undefined) return lookupOfCall(call)
+    const job = rid === undefined ? undefined : await findJob(ctx.db, actor.account, rid)
+    const submit = job === undefined ? undefined : readUsageEvent(job.event)
+    if (submit === undefined) throw new AppError('not_found')
+    return lookupRecordOf(submit, RUNNING_JOB)
   },
 })
 

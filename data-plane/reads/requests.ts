@@ -5,7 +5,7 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
-import { lookupRecordOf, standingOf } from '#shared/lookup-record.ts'
+import { lookupRecordOf, RUNNING_JOB, standingOf } from '#shared/lookup-record.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 
 export type LookupSources = {
@@ -41,6 +41,13 @@ function lookupOf(
   running: { readonly model: string; readonly isStreamed: boolean } | undefined,
 ): LookupRecord | undefined {
   const event = hold.event === null ? undefined : readUsageEvent(hold.event)
+  if (event?.kind === 'submit') {
+    // How a long job goes on once it is booked stands in the ledger alone.
+    if (hold.state === 'posted') return undefined
+    return lookupRecordOf(event, RUNNING_JOB)
+  }
+  // Another event than this one was booked: what the ledger says counts.
+  if (hold.state === 'posted' && hold.postedAt === null) return undefined
   if (event !== undefined) {
     const { chargeMicro: charge, outcome, errorCode } = event
     return lookupRecordOf(event, standingOf({ charge, outcome, errorCode }, hold.postedAt))

@@ -1,9 +1,11 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findJob } from '#control-plane/db/jobs.ts'
+import { invoke } from '#control-plane/operation.ts'
 import type { JobVerdict } from '#control-plane/ports/job-probe.ts'
 import { postBatch } from '#control-plane/services/ingest.ts'
 import { drainAccountChanges } from '#control-plane/services/ledger.ts'
+import { getRequest } from '#control-plane/services/lookup.ts'
 import { finishJobs } from '#control-plane/services/overdue-jobs.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
@@ -50,6 +52,9 @@ describe('a long job', () => {
     expect(await escrowOf(wish.account)).toBe(10_000)
     expect(await figures(market.plane.gate, wish.account)).toMatchObject({ p: 990_000, u: 0 })
     expect(await breaches()).toEqual([])
+    const actor = { kind: 'buyer', keyId: 'key_t', user: 'usr_t', account: wish.account, wallet: '0x0' } as const
+    const look = () => invoke(market.plane, actor, getRequest, { id: wish.rid })
+    expect(await look()).toMatchObject({ settlement_status: 'accrued', buyer_cost_micro: 10_000, confirmed_at: null })
 
     expect(await post(endText(wish, 4_001))).toMatchObject({ posted: 1 })
     expect(await escrowOf(wish.account)).toBe(0)
@@ -58,6 +63,7 @@ describe('a long job', () => {
     const { rows } = await sql<{ charge: bigint; hold: bigint }>`select charge, hold_amount as hold from settlement
       where rid = ${wish.rid}`.execute(market.plane.db)
     expect(rows).toEqual([{ charge: 4_001n, hold: 10_000n }])
+    expect(await look()).toMatchObject({ settlement_status: 'settled', buyer_cost_micro: 4_001 })
     expect(await breaches()).toEqual([])
   })
 

@@ -44,6 +44,11 @@ export function checkJsonHeaders(headers: RawRequest['headers']): void {
   if (type !== 'application/json' && !isJsonType(type ?? '')) {
     throw new AppError('unsupported_media_type', { message: 'The body must be application/json in UTF-8.' })
   }
+  checkPlainBody(headers)
+}
+
+/** Throws `unsupported_media_type` for a compressed body. */
+export function checkPlainBody(headers: RawRequest['headers']): void {
   const encoding = headers['content-encoding']
   if (encoding !== undefined && encoding !== 'identity') {
     throw new AppError('unsupported_media_type', { message: 'The body must not be compressed.' })

@@ -6,6 +6,10 @@ import { listPrices } from './reads/prices.ts'
 import { listProviders } from './reads/providers.ts'
 import type { Read } from './reads/read.ts'
 import { chat } from './wires/chat/index.ts'
+import { embeddings } from './wires/embeddings/index.ts'
+import { speech } from './wires/speech/index.ts'
+import { transcriptions } from './wires/transcriptions/index.ts'
+import type { AnyWire } from './wires/wire.ts'
 
 const MEGABYTE = 1_048_576
 
@@ -16,6 +20,8 @@ export type CallRow = {
   /** True adds the same under `/min{N}`. */
   readonly takesFloor: boolean
   readonly bodyLimitBytes: number
+  /** What the body is; JSON unless said. */
+  readonly takes?: 'form'
   readonly route: CallRoute
 }
 
@@ -29,6 +35,7 @@ export type Rails = { readonly credit: AnyRail }
 export function callRows({ credit }: Rails): readonly CallRow[] {
   const chatRoute: CallRoute = { wire: chat, rails: [credit], withoutCredential: 'challenge' }
   const chatLimit = 32 * MEGABYTE
+  const sold = (wire: AnyWire): CallRoute => ({ wire, rails: [credit], withoutCredential: 'challenge' })
   return [
     { method: 'POST', path: '/v1/chat/completions', takesFloor: true, bodyLimitBytes: chatLimit, route: chatRoute },
     {
@@ -37,6 +44,23 @@ export function callRows({ credit }: Rails): readonly CallRow[] {
       takesFloor: false,
       bodyLimitBytes: chatLimit,
       route: chatRoute,
+    },
+    {
+      method: 'POST',
+      path: '/v1/embeddings',
+      takesFloor: false,
+      bodyLimitBytes: 8 * MEGABYTE,
+      route: sold(embeddings),
+    },
+    { method: 'POST', path: '/v1/audio/speech', takesFloor: true, bodyLimitBytes: MEGABYTE, route: sold(speech) },
+    {
+      method: 'POST',
+      path: '/v1/audio/transcriptions',
+      takesFloor: true,
+      // A file of 25 MB and the fields beside it.
+      bodyLimitBytes: 26 * MEGABYTE,
+      takes: 'form',
+      route: sold(transcriptions),
     },
   ]
 }

@@ -5,11 +5,14 @@ import { SECOND } from '#shared/clock.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import type { Ids, RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
+import type { BodySpool } from './body-spool.ts'
+import { createBodySpool, MAX_SPOOLED_BYTES, readWholeBody } from './body-spool.ts'
 import { CORS_HEADERS, createHttpReply } from './http-reply.ts'
 import { mountControlPaths } from './pass-on.ts'
+import { authenticate } from './pipeline/authenticate.ts'
 import type { CallPlane } from './pipeline/call-plane.ts'
 import { serveCall } from './pipeline/serve-call.ts'
-import { checkFraming, checkJsonHeaders, readRawRequest } from './raw-request.ts'
+import { checkFraming, checkJsonHeaders, checkPlainBody, readRawRequest } from './raw-request.ts'
 import type { ReadSources } from './reads/read.ts'
 import { readHeaders } from './reads/read.ts'
 import type { LookupSources } from './reads/requests.ts'
@@ -73,10 +76,18 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   await app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, parsed) => parsed(null, body))
-    for (const row of surface.callRows) mountCall(scope, surface, row)
+    for (const row of surface.callRows) if (row.takes !== 'form') mountCall(scope, surface, row)
     for (const row of surface.readRows) mountRead(scope, surface, row)
     mountLookups(scope, surface)
     mountHealth(scope, surface)
+    done()
+  })
+  await app.register((scope, _options, done) => {
+    scope.removeAllContentTypeParsers()
+    // Forms are read by their own handler, once it is known who sends them.
+    scope.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
+    const spool = createBodySpool(MAX_SPOOLED_BYTES)
+    for (const row of surface.callRows) if (row.takes === 'form') mountForm(scope, surface, row, spool)
     done()
   })
   if (surface.controlPlaneUrl !== undefined) {
@@ -138,17 +149,55 @@ function mountCall(scope: FastifyInstance, surface: Surface, row: CallRow): void
     const requestId = requestIdOf(request)
     const raw = readRawRequest(request, requestId, clock)
     checkJsonHeaders(raw.headers)
-    if (open.count >= surface.maxOpenCalls) {
-      throw new AppError('overloaded', { detail: { limit_source: 'process', limit_scope: 'platform', resets_at: null }, retryAfterSeconds: 1 })
-    }
-    open.count++
+    enterCall(surface)
     reply.hijack()
     void serveCall(calls, row.route, raw, createHttpReply(reply.raw, requestId)).finally(() => {
       open.count--
     })
   }
-  const paths = row.takesFloor ? [row.path, `/min:floor${row.path}`] : [row.path]
-  for (const url of paths) scope.route({ method: row.method, url, bodyLimit: row.bodyLimitBytes, handler })
+  for (const url of pathsOf(row)) scope.route({ method: row.method, url, bodyLimit: row.bodyLimitBytes, handler })
+}
+
+function pathsOf(row: CallRow): readonly string[] {
+  return row.takesFloor ? [row.path, `/min:floor${row.path}`] : [row.path]
+}
+
+/** Counts a call in. Throws `overloaded` when as many are open as may be. */
+function enterCall({ open, maxOpenCalls }: Surface): void {
+  if (open.count >= maxOpenCalls) {
+    throw new AppError('overloaded', {
+      detail: { limit_source: 'process', limit_scope: 'platform', resets_at: null },
+      retryAfterSeconds: 1,
+    })
+  }
+  open.count++
+}
+
+/** A path that takes files: nothing of a stranger's body is read, and what is read has its place in the spool. */
+function mountForm(scope: FastifyInstance, surface: Surface, row: CallRow, spool: BodySpool): void {
+  const { calls, clock, open } = surface
+  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+    const requestId = requestIdOf(request)
+    const raw = readRawRequest(request, requestId, clock)
+    checkPlainBody(raw.headers)
+    await authenticate(row.route, raw, calls.apiBaseUrl).identify()
+    enterCall(surface)
+    let giveBack: (() => void) | undefined
+    try {
+      giveBack = spool.reserve(request.raw, row.bodyLimitBytes)
+      const body = await readWholeBody(request.raw, row.bodyLimitBytes)
+      reply.hijack()
+      await serveCall(calls, row.route, { ...raw, body }, createHttpReply(reply.raw, requestId))
+    } catch (thrown) {
+      // What is still on its way is not waited for.
+      reply.header('connection', 'close')
+      throw thrown
+    } finally {
+      giveBack?.()
+      open.count--
+    }
+  }
+  for (const url of pathsOf(row)) scope.route({ method: row.method, url, handler })
 }
 
 function mountRead(scope: FastifyInstance, surface: Surface, row: ReadRow): void {
@@ -214,8 +263,9 @@ function mountHealth(scope: FastifyInstance, surface: Surface): void {
 
 /** The methods that the path of an unanswered request takes; undefined when there is no such path. */
 function allowedMethods({ callRows, readRows }: Surface, request: FastifyRequest): string | undefined {
-  const path = pathOf(request).replace(/^\/min[^/]*(?=\/)/, '')
-  const call = callRows.find((row) => row.path === path)
+  const whole = pathOf(request)
+  const path = whole.replace(/^\/min[^/]*(?=\/)/, '')
+  const call = callRows.find((row) => row.path === path && (row.takesFloor || path === whole))
   if (call) return `${call.method}, OPTIONS`
   const isRead = readRows.some((row) =>
     row.path.endsWith('*') ? path.startsWith(row.path.slice(0, -1)) : row.path === path,

@@ -8,6 +8,8 @@ export type Edits = {
   readonly hidden: ReadonlySet<string>
   /** Members that go only to models which list them, where a model lists anything. */
   readonly gated: ReadonlySet<string>
+  /** Members of ours that follow, as JSON text that begins with a comma. */
+  readonly added?: string
 }
 
 /**
@@ -17,7 +19,7 @@ export type Edits = {
 export function forwardBody(
   { text, members, body }: JsonBody,
   plan: AttemptPlan,
-  { hidden, gated }: Edits,
+  { hidden, gated, added = '' }: Edits,
 ): { readonly body: string; readonly adaptedParams: readonly string[] } {
   const { parameters } = plan.target.model
   const adaptedParams: string[] = []
@@ -30,5 +32,5 @@ export function forwardBody(
     if (gated.has(key) && parameters.length > 0 && !parameters.includes(key)) adaptedParams.push(key)
     else forwarded += `,${JSON.stringify(key)}:${value}`
   }
-  return { body: `${forwarded}}`, adaptedParams }
+  return { body: `${forwarded}${added}}`, adaptedParams }
 }

@@ -22,10 +22,8 @@ export function messagesOf(
   instruction: string,
 ): { readonly system: string; readonly messages: string } {
   const systemBlocks = blocksOf(system.map(systemBlock))
-  const isBare = turns.length === 0
   const messages: { readonly role: string; blocks: string }[] = []
-  // The protocol wants a question: instructions alone become one.
-  if (isBare || turns[0]?.role === 'assistant') messages.push({ role: 'user', blocks: textBlock(OPENING) })
+  if (turns[0]?.role === 'assistant') messages.push({ role: 'user', blocks: textBlock(OPENING) })
   for (const [index, { role, parts }] of turns.entries()) {
     const isLast = index === turns.length - 1
     const blocks = role === 'user' ? userBlocks(parts) : assistantBlocks(parts, isLast)
@@ -34,6 +32,8 @@ export function messagesOf(
     if (before?.role === role) before.blocks += `,${blocks}`
     else messages.push({ role, blocks })
   }
+  // The protocol wants a question, also where only instructions or an empty text were given.
+  if (messages.length === 0) messages.push({ role: 'user', blocks: textBlock(OPENING) })
   return {
     system: blocksOf([systemBlocks, instruction]),
     messages: `[${messages.map(({ role, blocks }) => `{"role":"${role}","content":[${blocks}]}`).join(',')}]`,

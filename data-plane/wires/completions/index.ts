@@ -1,0 +1,57 @@
+import type { AttemptPlan, Decoder, Demand } from '#data-plane/call.ts'
+import { dialectOf } from '#data-plane/dialects/index.ts'
+import { translate } from '#data-plane/dialects/translate.ts'
+import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import type { AnyWire } from '#data-plane/wires/wire.ts'
+import { defineWire } from '#data-plane/wires/wire.ts'
+import { encodeNative } from './native-request.ts'
+import { nativeStreamDecoder } from './native-stream.ts'
+import { nativeWholeDecoder } from './native-whole.ts'
+import type { CompletionsRequest } from './read-request.ts'
+import { readCompletionsRequest } from './read-request.ts'
+import { toConversation } from './to-conversation.ts'
+import { completionsWriter } from './writer.ts'
+
+/** Tokens that the frame around each prompt may cost. */
+const TOKENS_A_PROMPT = 64
+
+/**
+ * OpenAI's legacy completions. One prompt is put to any seller of text as a conversation; what only the old protocol can
+ * say goes, as it came, to sellers of models that still speak it.
+ */
+export const completions: AnyWire = defineWire<CompletionsRequest>({
+  name: 'completions',
+  envelope: openAiEnvelope,
+  failover: 'until-first-content',
+  parse: readCompletionsRequest,
+  demand: demandOf,
+  encode: (request, plan) =>
+    request.isNative ? encodeNative(request, plan) : dialectOf(plan.offer).encode(toConversation(request), plan),
+  decoder: decoderOf,
+})
+
+function demandOf(request: CompletionsRequest): Demand {
+  const { prompts } = request
+  return {
+    endpoint: request.isNative ? 'completions' : 'chat',
+    model: request.model,
+    isStreamed: request.isStreamed,
+    hints: request.hints,
+    floorPercents: request.floorPercents,
+    needs: { imageInput: false, ...(request.wantsLogprobs ? { parameters: ['logprobs'] } : {}) },
+    bounds: {
+      inputTokens: request.promptBytes + TOKENS_A_PROMPT * prompts.length,
+      inputImages: 0,
+      inputs: prompts.length,
+      inputBytes: request.promptChars,
+      maxOutputTokens: request.maxTokens,
+      choices: request.choices,
+    },
+    maxCostMicro: request.maxCostMicro,
+  }
+}
+
+function decoderOf({ isNative, isStreamed, choices }: CompletionsRequest, plan: AttemptPlan): Decoder {
+  if (isNative) return isStreamed ? nativeStreamDecoder(plan, choices) : nativeWholeDecoder(plan, choices)
+  return translate(dialectOf(plan.offer).reader(plan, isStreamed), completionsWriter(plan, isStreamed), plan)
+}

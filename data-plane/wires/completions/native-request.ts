@@ -1,0 +1,27 @@
+import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import { forwardBody } from '#data-plane/wires/forward-body.ts'
+import { SAMPLING_FIELDS } from '#data-plane/wires/sampling.ts'
+import type { CompletionsRequest } from './read-request.ts'
+
+const EDITS = {
+  /** Members that we write ourselves, that ask for nothing, or that no provider is ever told. */
+  hidden: new Set(['max_tokens', 'max_completion_tokens', 'stream', 'stream_options', 'best_of', 'include_reasoning']),
+  gated: new Set([...SAMPLING_FIELDS, 'stop']),
+}
+
+/** The request as it came, for a seller who speaks the completions protocol itself. */
+export function encodeNative(request: CompletionsRequest, plan: AttemptPlan): UpstreamRequest {
+  const { isStreamed, maxTokens, json } = request
+  const stream = isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}' : ''
+  const { body, adaptedParams } = forwardBody(json, plan, {
+    ...EDITS,
+    added: `,"max_tokens":${plan.maxOutputTokens}${stream}`,
+  })
+  return {
+    path: '/completions',
+    body,
+    contentType: 'application/json',
+    accept: isStreamed ? 'text/event-stream' : 'application/json',
+    adaptedParams: maxTokens === plan.maxOutputTokens ? adaptedParams : [...adaptedParams, 'max_tokens'],
+  }
+}

@@ -1,0 +1,51 @@
+import type { AttemptPlan, Decoder, ReportedUsage } from '#data-plane/call.ts'
+import { errorInside } from '#data-plane/dialects/openai-chat/decoder.ts'
+import { mergeUsage } from '#data-plane/dialects/usage.ts'
+import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+import type { Found } from '#data-plane/wires/whole-json.ts'
+import { gatherWhole, malformed, readWholeAnswer } from '#data-plane/wires/whole-json.ts'
+import { endMembers, wholeAnswer } from './answer-text.ts'
+import type { NativeChoice } from './native-choice.ts'
+import { readChoice } from './native-choice.ts'
+
+type Answer = { readonly reported: ReportedUsage; choices: readonly NativeChoice[] }
+
+/** A whole answer of the completions protocol itself: every choice that was asked for, or none. */
+export function nativeWholeDecoder(plan: AttemptPlan, count: number): Decoder {
+  const answer: Answer = { reported: { insaneFields: 0 }, choices: [] }
+  const whole = gatherWhole((bytes) => read(answer, bytes, count))
+  return {
+    ...whole,
+    ending() {
+      const reason = answer.choices.find((choice) => choice.reason === 'length')?.reason ?? answer.choices[0]?.reason
+      return {
+        reported: answer.reported,
+        finishReason: reason === 'length' && plan.isCeilingBound ? 'cost_ceiling_reached' : (reason ?? null),
+        contentBytes: whole.contentBytes(),
+        reasoningBytes: 0,
+      }
+    },
+    finish(receipt) {
+      const choices = answer.choices.map(({ index, text, logprobs, reason }) => {
+        const end = endMembers(reason ?? 'stop', reason === 'length' && plan.isCeilingBound)
+        return `{"index":${index},"text":${JSON.stringify(text)},"logprobs":${logprobs},${end}}`
+      })
+      return wholeAnswer(plan, choices.join(','), receipt)
+    },
+    fail: (error) => openAiErrorBody(error, plan.rid),
+  }
+}
+
+function read(answer: Answer, bytes: Buffer, count: number): Found {
+  const found = readWholeAnswer(bytes)
+  if (found === undefined) return malformed('not a JSON object of a sane depth')
+  const failure = errorInside(found.body)
+  if (failure) return { failure, contentBytes: 0 }
+  const list = found.body['choices']
+  const choices = Array.isArray(list) ? list.flatMap((choice) => readChoice(choice, count) ?? []) : []
+  const places = new Set(choices.map(({ index }) => index))
+  if (choices.length !== count || places.size !== count) return malformed('not one choice for each that was asked for')
+  mergeUsage(answer.reported, found.body['usage'])
+  answer.choices = choices.sort((left, right) => left.index - right.index)
+  return { contentBytes: choices.reduce((total, { text }) => total + Buffer.byteLength(text), 0) }
+}

@@ -1,0 +1,120 @@
+import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
+import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import type { JsonBody } from '#data-plane/wires/json-body.ts'
+import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
+import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
+import { AppError } from '#shared/errors.ts'
+import type { MicroUsd } from '#shared/money.ts'
+
+/** Limits of the legacy parameters. */
+const MAX_CHOICES = 128
+const MAX_PROMPT_CHARS = 2_097_152
+const MAX_LOGPROBS = 5
+
+/** Parameters of this wire alone mean something else on the chat wire or are not known there. */
+const OWN_CHECKS: ReadonlySet<string> = new Set(['logprobs', 'echo', 'suffix', 'best_of', 'prompt'])
+
+/** A completions request as it was read, with its own text, and what routing needs. */
+export type CompletionsRequest = {
+  readonly json: JsonBody
+  readonly model: string
+  readonly prompts: readonly string[]
+  readonly isStreamed: boolean
+  readonly maxTokens: number | undefined
+  /** Answers in all: so many to each prompt. */
+  readonly choices: number
+  /** True where only the completions protocol itself can say what is asked: it is not told as a conversation then. */
+  readonly isNative: boolean
+  readonly wantsLogprobs: boolean
+  readonly promptBytes: number
+  readonly promptChars: number
+  readonly hints: RoutingHints
+  readonly floorPercents: readonly (number | undefined)[]
+  readonly maxCostMicro: MicroUsd | undefined
+}
+
+/** Reads the body of a completions request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large`. */
+export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
+  const json = readJsonBody(raw.body)
+  const { body } = json
+  const model = readModelName(body['model'])
+  for (const name in body) if (!OWN_CHECKS.has(name)) checkParameter(name, body[name])
+  const prompts = readPrompts(body['prompt'])
+  const perPrompt = typeof body['n'] === 'number' ? body['n'] : 1
+  const choices = prompts.length * perPrompt
+  if (choices > MAX_CHOICES) throw invalid('prompt', `at most ${MAX_CHOICES} answers in one call, n for each prompt`)
+  checkBestOf(body['best_of'], perPrompt)
+  const wantsLogprobs = readLogprobs(body['logprobs'])
+  const isEdited = readEcho(body['echo']) || readSuffix(body['suffix'])
+  return {
+    json,
+    model,
+    prompts,
+    isStreamed: body['stream'] === true,
+    maxTokens: readMaxTokens(body),
+    choices,
+    isNative: choices > 1 || wantsLogprobs || isEdited,
+    wantsLogprobs,
+    promptBytes: sum(prompts, (prompt) => Buffer.byteLength(prompt)) + bytesOf(body['suffix']),
+    promptChars: sum(prompts, ({ length }) => length),
+    hints: readHints(body),
+    floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
+    maxCostMicro: readMaxCost(raw.headers),
+  }
+}
+
+/** One text or a list of them; lists of tokens are not taken, because no tokenizer is ours to choose. */
+function readPrompts(prompt: unknown): readonly string[] {
+  const list: readonly unknown[] = Array.isArray(prompt) ? prompt : [prompt]
+  if (list.length === 0 || list.length > MAX_CHOICES) throw invalid('prompt', `a text or 1 to ${MAX_CHOICES} texts`)
+  return list.map((text) => {
+    if (typeof text !== 'string') throw invalid('prompt', 'a text or a list of texts; tokens are not taken')
+    if (text.length > MAX_PROMPT_CHARS) {
+      throw new AppError('request_too_large', {
+        message: `A prompt has at most ${MAX_PROMPT_CHARS} characters.`,
+        param: 'prompt',
+      })
+    }
+    return text
+  })
+}
+
+/** Answers that are made and thrown away are never bought. */
+function checkBestOf(value: unknown, perPrompt: number): void {
+  if (isGiven(value) && value !== perPrompt) throw invalid('best_of', 'absent or the same as n')
+}
+
+function readLogprobs(value: unknown): boolean {
+  if (!isGiven(value) || value === false) return false
+  const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_LOGPROBS
+  if (!isCount) throw invalid('logprobs', `a whole number from 0 to ${MAX_LOGPROBS}`)
+  return true
+}
+
+function readEcho(value: unknown): boolean {
+  if (!isGiven(value)) return false
+  if (typeof value !== 'boolean') throw invalid('echo', 'true or false')
+  return value
+}
+
+function readSuffix(value: unknown): boolean {
+  if (!isGiven(value)) return false
+  if (typeof value !== 'string' || value.length > MAX_PROMPT_CHARS) throw invalid('suffix', 'a text')
+  return value !== ''
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function bytesOf(text: unknown): number {
+  return typeof text === 'string' ? Buffer.byteLength(text) : 0
+}
+
+function sum(prompts: readonly string[], sizeOf: (prompt: string) => number): number {
+  return prompts.reduce((total, prompt) => total + sizeOf(prompt), 0)
+}
+
+function invalid(param: string, words: string): AppError {
+  return new AppError('invalid_request', { message: `${param} must be ${words}.`, param })
+}

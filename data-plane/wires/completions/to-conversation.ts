@@ -1,0 +1,29 @@
+import type { Conversation } from '#data-plane/dialects/conversation.ts'
+import { PLAIN_CONVERSATION } from '#data-plane/dialects/conversation.ts'
+import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
+import type { CompletionsRequest } from './read-request.ts'
+
+/** Members that the middle form holds, that say how the answer comes, or that ask for nothing. */
+const SAID: ReadonlySet<string> = new Set([
+  ...['model', 'prompt', 'max_tokens', 'max_completion_tokens', 'stream', 'stream_options', 'stop', 'user'],
+  ...['n', 'best_of', 'echo', 'suffix', 'logprobs', ...SAMPLING_FIELDS],
+])
+
+/** A prompt as what a user says: every seller of text can answer that. What it cannot hold is named. */
+export function toConversation({ json, prompts, maxTokens, isStreamed }: CompletionsRequest): Conversation {
+  const { body } = json
+  return {
+    ...PLAIN_CONVERSATION,
+    turns: prompts.map((text) => ({ role: 'user', parts: [{ kind: 'text', text }] })),
+    sampling: readSampling(body),
+    stop: readStop(body['stop']),
+    user: wordOf(body['user']),
+    maxTokens,
+    isStreamed,
+    spelling: { max_completion_tokens: 'max_tokens' },
+    adaptedParams: Object.keys(body).filter(
+      (name) => !SAID.has(name) && !ROUTING_FIELDS.has(name) && body[name] !== null,
+    ),
+  }
+}

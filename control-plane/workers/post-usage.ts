@@ -13,7 +13,10 @@ import type { RunningWorker, WorkerPlane } from './worker.ts'
 const CONCURRENCY = 20
 const MAX_EVENTS_TOGETHER = 600
 const POSTINGS_AT_ONCE = 2
-/** A batch that was in hand so many times when its worker died is taken to be the reason. */
+/**
+ * A batch that was in hand more often than this when its worker died is taken to be the reason. Its starts alone do not
+ * tell: one that waits for a database starts again and again, and nothing is wrong with it.
+ */
 const MAX_CRASHES = 5
 const FIRST_DELAY_MS = SECOND
 const MAX_DELAY_MS = 30 * SECOND

@@ -188,6 +188,24 @@ describe('in the gate and the journals', () => {
     await world.redis.del('{ofr_capped}:cap')
   })
 
+  it('finds no breach of I18 in a cap that was lowered below its use during the day', async () => {
+    const today = new Date().toISOString().slice(0, 10)
+    const epoch = (await world.redis.get('m:epoch'))?.split(':')[0] ?? ''
+    await capOffer(world.db, 'ofr_lowered', 100)
+    await world.redis.hset('{ofr_lowered}:cap', { ep: epoch, d: today, du: '100' })
+    const setCap = (cap: number | null) =>
+      sql`update offer set cap_daily_micro = ${cap} where id = 'ofr_lowered'`.execute(world.db)
+    await setCap(60)
+    expect(await breaches()).toEqual([])
+    await world.redis.hincrby('{ofr_lowered}:cap', 'du', 1)
+    expect(await breaches()).toEqual(['I18'])
+    // Without a cap for a while, anything may have been taken.
+    await setCap(null)
+    await setCap(50)
+    expect(await breaches()).toEqual([])
+    await world.redis.del('{ofr_lowered}:cap')
+  })
+
   it('finds a breach of I10: a hold, a job or a balance that does not come to rest', async () => {
     const open = await node.funds.reserve(reserveRequest(buyer, { want: 50 }))
     expect(await breaches(config, true)).toEqual(['I10'])
@@ -221,7 +239,7 @@ async function capOffer(db: Database, id: string, cap: number): Promise<void> {
     await sql`set session_replication_role = replica`.execute(connection)
     await sql`insert into offer (id, seller_account, model, provider, credential_id, fingerprint, base_url, api_format,
       provider_model, pricing_mode, kept_bps, cap_daily_micro, status, created_at, updated_at)
-      values (${id}, ${seller}, 'm', 'p', 'crd_x', 'f', 'https://x/v1', 'openai', 'm', 'discount', 5000, ${cap},
+      values (${id}, ${seller}, 'm', 'p', 'crd_x', ${id}, 'https://x/v1', 'openai', 'm', 'discount', 5000, ${cap},
       'active', now(), now())`.execute(connection)
     await sql`reset session_replication_role`.execute(connection)
   })
@@ -267,6 +285,23 @@ describe('in the ledger', () => {
       'I4',
       'a buyer below zero',
       () => [drop('account_not_overdrawn', 'account'), `update account set balance = -1 where id = '${buyer}'`],
+    ],
+    [
+      'I3',
+      'an escrow that no running job accounts for',
+      () => [
+        `insert into account (id, kind, owner, balance, version) values ('acc_escrow_x', 'job_escrow', 'usr_1', 5, 1)`,
+        `insert into ledger_tx (id, kind) values ('${tx}', 'adjust')`,
+        `insert into ledger_entry values ('${tx}', 'acc_escrow_x', 5), ('${tx}', 'acc_promo', -5)`,
+      ],
+    ],
+    [
+      'I6',
+      'a job that ended without a settlement',
+      () => [
+        `insert into job (rid, account, escrow_account, provider_job, quote, paid, event, payload_hash, deadline_at,
+          ended_at) values ('${tx}', '${buyer}', '${buyer}', 'p', 0, 0, '{}', '${'0'.repeat(64)}', now(), now())`,
+      ],
     ],
     ['I7', 'a charge above its hold', () => [drop('settlement_within_hold'), settle(tx, { hold_amount: 1 })]],
     ['I8', 'a split that loses money', () => [drop('settlement_split_exact'), settle(tx, { fee: 1 })]],

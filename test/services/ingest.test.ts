@@ -266,6 +266,26 @@ describe('the worker', () => {
       and event like ${`%${account}%`}`.execute(db)
     expect(rows).toHaveLength(1)
   })
+
+  it('sets a batch aside that was in hand at six deaths, and posts it alone after fewer [F20]', async () => {
+    const account = await buyer()
+    const queue = new Queue(QUEUES.usage, { connection: { url: world.redisUrl } })
+    await queue.pause()
+    const calls = [await capture(account, 60), await capture(account, 70)]
+    for (const [index, { text }] of calls.entries()) {
+      const job = await queue.add('batch', { v: 1, id: ids.make('btc'), node: 'node-1', events: [text] })
+      await world.redis.hset(`bull:${QUEUES.usage}:${job.id}`, 'stc', String(5 + index))
+    }
+    await queue.resume()
+    const worker = startPostUsage({ ...ctx, redisUrl: new Secret(world.redisUrl) })
+    await until('the first is posted', 10_000, async () => (await balanceOf(db, account)) === 99_940)
+    await until('the second is set aside', 5_000, async () => {
+      return (await poisonOf(calls[1]?.text ?? ''))?.reason === 'crash_loop'
+    })
+    await worker.stop()
+    await queue.close()
+    expect(await figures(world.gate, account)).toMatchObject({ p: 99_940, u: 70 })
+  })
 })
 
 describe('the sweeper', () => {

@@ -42,9 +42,17 @@ type Call = {
 
 /** Serves one call as the pipeline does, in its order of steps: a data plane without its protocols. */
 export async function runCall(parts: Parts, machine: Machine, plan: CallPlan): Promise<void> {
-  const { market, model, ground } = parts
   const node = machine.node()
-  if (node === undefined || !node.journal.isWritable()) return
+  if (node === undefined || node.calls.isEnding || !node.journal.isWritable()) return
+  node.calls.running += 1
+  await admit(parts, { machine, node }, plan)
+  node.calls.running -= 1
+}
+
+type Place = { readonly machine: Machine; readonly node: DataNode }
+
+async function admit(parts: Parts, { machine, node }: Place, plan: CallPlan): Promise<void> {
+  const { market, model, ground } = parts
   const buyer = market.buyers[plan.buyer % market.buyers.length] ?? market.buyers[0]
   const offers = plan.offers.map((index) => market.offers[index % market.offers.length] ?? market.offers[0])
   const target = market.target()

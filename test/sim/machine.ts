@@ -22,6 +22,8 @@ export type DataNode = {
   readonly journal: OpenJournal
   readonly funds: FundsStore
   readonly caps: OfferCapsStore
+  /** Calls that it serves now; one that ends takes no more. */
+  readonly calls: { running: number; isEnding: boolean }
 }
 
 /** A machine that data-plane processes run on, one after the other, over one disk. */
@@ -38,7 +40,7 @@ export type Machine = {
   /** The disk is gone with all that is on it. */
   loseDisk(): void
   failDisk(count: number): void
-  /** Ends like an orderly stop does. */
+  /** Ends like an orderly stop does, once its calls are over. */
   stop(): Promise<void>
 }
 
@@ -87,7 +89,7 @@ export function createMachine(ground: Ground, id: string): Machine {
     })
     const caps = createOfferCaps({ gate: funds.gate, clock, log })
     onOpen.push(() => void caps.resume().catch(() => undefined))
-    return { process, ids, journal, funds, caps }
+    return { process, ids, journal, funds, caps, calls: { running: 0, isEnding: false } }
   }
 
   function boot(): void {
@@ -128,11 +130,14 @@ export function createMachine(ground: Ground, id: string): Machine {
     },
     failDisk: (count) => disk.failNext(count),
     async stop() {
-      const node = running?.node
+      const own = running
+      const node = own?.node
       if (node === undefined) return kill()
+      node.calls.isEnding = true
+      while (node.calls.running > 0) await node.process.time.sleep(20)
       await node.funds.leave(2_000)
       await node.journal.close()
-      kill()
+      if (running === own) kill()
     },
   }
 }
@@ -171,6 +176,7 @@ function connect({ scheduler, redis }: Ground, owner: SimProcess, listeners: Mon
     writes: writes.client,
     reads: reads.client,
     close() {
+      isReady = false
       writes.close()
       reads.close()
     },

@@ -12,6 +12,7 @@ const { values } = parseArgs({
     operations: { type: 'string', default: '300' },
     mutant: { type: 'string' },
     trace: { type: 'boolean', default: false },
+    keep: { type: 'string' },
   },
 })
 
@@ -22,24 +23,30 @@ async function main(): Promise<number> {
   const mutant: Mutant | undefined = MUTANTS.find((name) => name === values.mutant)
   if (values.mutant !== undefined && mutant === undefined) throw new Error(`mutants are ${MUTANTS.join(', ')}`)
   const [first, seeds, count] = [Number(values.first), Number(values.seeds), Number(values.operations)]
+  const kept = values.keep?.split(',').map(Number)
   const startedAt = performance.now()
   const sum = { steps: 0, settled: 0 }
+  const all: Record<string, number> = {}
   for (let seed = first; seed < first + seeds; seed++) {
-    const operations = planOf(seed, count)
+    const planned = planOf(seed, count)
+    const operations = kept === undefined ? planned : kept.flatMap((index) => planned[index] ?? [])
     const options = { mutant, ...(values.trace ? { trace: print } : {}) }
-    const { error, steps, settled } = await runOperations(seed, operations, options)
+    const { error, steps, settled, calls } = await runOperations(seed, operations, options)
     sum.steps += steps
     sum.settled += settled
+    for (const [state, number] of Object.entries(calls)) all[state] = (all[state] ?? 0) + number
     if (error === undefined) continue
     print(`seed ${seed}: ${error.message}`)
     if (values.trace) return 1
     const small = await shrink(seed, operations, mutant)
     print(`${small.operations.length} operations are enough: ${small.error.message}`)
     for (const operation of small.operations) print(`  ${JSON.stringify(operation)}`)
-    print(`again: npm run test:sim -- --seeds 1 --first ${seed} --operations ${count} --trace`)
+    const keep = small.operations.map((operation) => planned.indexOf(operation)).join()
+    print(`again: npm run test:sim -- --seeds 1 --first ${seed} --operations ${count} --keep ${keep} --trace`)
     return 1
   }
   const seconds = (performance.now() - startedAt) / 1_000
+  print(JSON.stringify(all))
   print(`${seeds} seeds from ${first}, ${sum.settled} settlements, ${sum.steps} steps, ${seconds.toFixed(1)} s`)
   return 0
 }

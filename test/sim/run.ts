@@ -12,7 +12,13 @@ import type { World } from './world.ts'
 import { createWorld } from './world.ts'
 
 /** How a run went: undefined when every promise was kept. */
-export type Outcome = { readonly error: Error | undefined; readonly steps: number; readonly settled: number }
+export type Outcome = {
+  readonly error: Error | undefined
+  readonly steps: number
+  readonly settled: number
+  /** Calls by what became of them. */
+  readonly calls: Readonly<Record<string, number>>
+}
 
 type Play = { readonly world: World; readonly checks: Checks; readonly debits: DebitDesk; fail(error: unknown): void }
 
@@ -49,7 +55,9 @@ export async function runOperations(
   }
   checks.stop()
   for (const part of [...world.machines, ...world.workers]) part.process()?.kill()
-  return { error, steps: scheduler.steps(), settled: world.ground.postgres.tables().settlements.size }
+  const calls: Record<string, number> = {}
+  for (const { state } of world.model.requests.values()) calls[state] = (calls[state] ?? 0) + 1
+  return { error, steps: scheduler.steps(), settled: world.ground.postgres.tables().settlements.size, calls }
 }
 
 const CALLS_END_MS = 30_000

@@ -62,12 +62,12 @@ export function createScheduler(): Scheduler {
       queue.pop()
       const { run, owner } = event
       if (run === undefined || owner?.isAlive() === false) continue
+      now = Math.max(now, event.at)
       if (owner?.isFrozen() === true) {
         // Comes again when the process goes on, in the old order.
         after(50, run, owner)
         continue
       }
-      now = Math.max(now, event.at)
       steps += 1
       run()
       return true
@@ -128,11 +128,13 @@ function createProcess(name: string, pid: number, { after, now }: Ground): SimPr
     sleep: (ms, signal) =>
       new Promise((resolve) => {
         if (signal?.aborted === true) return resolve()
-        const cancel = after(ms, resolve, own)
-        signal?.addEventListener('abort', () => {
+        const end = () => {
           cancel()
+          signal?.removeEventListener('abort', end)
           resolve()
-        })
+        }
+        const cancel = after(ms, end, own)
+        signal?.addEventListener('abort', end)
       }),
   }
   const own: SimProcess = {

@@ -15,7 +15,8 @@ import { CHAT_LIMITS } from './pipeline/call-plane.ts'
 import { createRetryBudget } from './pipeline/retry-budget.ts'
 import { createTicker } from './pipeline/ticker.ts'
 import { creditRail } from './rails/credit.ts'
-import { callRows, READ_ROWS } from './routes.ts'
+import type { Rails } from './routes.ts'
+import { callRows, localRows, READ_ROWS } from './routes.ts'
 import type { Surface } from './server.ts'
 import { createServer } from './server.ts'
 import { createBuyerKeys } from './store/buyer-keys.ts'
@@ -194,9 +195,14 @@ function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limi
     ending: { isDue: false },
     observe: metrics.observe,
   }
+  const rails: Rails = {
+    credit: creditRail({ funds, buyerKeys }),
+    creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
+  }
   const surface: Surface = {
     calls,
-    callRows: callRows({ credit: creditRail({ funds, buyerKeys }) }),
+    callRows: callRows(rails),
+    localRows: localRows(rails),
     readRows: READ_ROWS,
     reads: { market, health, caps: offerCaps, clock },
     lookups: { funds, buyerKeys, running: calls.running },

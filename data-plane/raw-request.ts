@@ -8,13 +8,17 @@ const MAX_QUERY_CHARS = 8_192
 const NOTHING = Buffer.alloc(0)
 const NO_QUERY = new URLSearchParams()
 const FLOOR_SEGMENT = /^\/min(0|[1-9]\d?|100)(?=\/)/
+/** The messages wire carries its floor behind its own first segment. */
+const COMPAT = '/compat'
 
-/** The minimum discount in a path's first segment. Throws `invalid_minimum_discount` for a segment that is no floor. */
+/** The minimum discount in a path's first segment, on the messages wire in its second. Throws `invalid_minimum_discount` for a segment that is no floor. */
 export function readPathFloor(path: string): { floorPercent: number | undefined; rest: string } {
-  if (!path.startsWith('/min')) return { floorPercent: undefined, rest: path }
-  const match = FLOOR_SEGMENT.exec(path)
+  const prefix = path.startsWith(`${COMPAT}/min`) ? COMPAT : ''
+  const from = path.slice(prefix.length)
+  if (!from.startsWith('/min')) return { floorPercent: undefined, rest: path }
+  const match = FLOOR_SEGMENT.exec(from)
   if (!match) throw new AppError('invalid_minimum_discount')
-  return { floorPercent: Number(match[1]), rest: path.slice(match[0].length) }
+  return { floorPercent: Number(match[1]), rest: prefix + from.slice(match[0].length) }
 }
 
 /** What of a request any protocol may look at. The path is read as it came: nothing in it is decoded twice. */

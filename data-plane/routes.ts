@@ -1,5 +1,8 @@
+import { AppError } from '#shared/errors.ts'
+import type { LocalRoute } from './pipeline/answer-locally.ts'
 import type { CallRoute } from './pipeline/call-plane.ts'
 import type { AnyRail } from './rails/rail.ts'
+import { listCompatModels, readCompatModel } from './reads/compat-models.ts'
 import { listMarkets, readMarket, readPerformance } from './reads/markets.ts'
 import { listInferenceModels, listModels, readModel } from './reads/models.ts'
 import { listPrices } from './reads/prices.ts'
@@ -7,6 +10,9 @@ import { listProviders } from './reads/providers.ts'
 import type { Read } from './reads/read.ts'
 import { chat } from './wires/chat/index.ts'
 import { embeddings } from './wires/embeddings/index.ts'
+import { messagesEnvelope } from './wires/envelopes/messages.ts'
+import { countTokens } from './wires/messages/count-tokens.ts'
+import { messages } from './wires/messages/index.ts'
 import { speech } from './wires/speech/index.ts'
 import { transcriptions } from './wires/transcriptions/index.ts'
 import type { AnyWire } from './wires/wire.ts'
@@ -29,10 +35,22 @@ export type CallRow = {
 export type ReadRow = { readonly path: string; readonly rest?: string; readonly read: Read }
 
 /** Ways to pay, as the composition root made them. */
-export type Rails = { readonly credit: AnyRail }
+export type Rails = {
+  readonly credit: AnyRail
+  /** The same with the key in `x-api-key` or in `Authorization`. */
+  readonly creditByEitherHeader: AnyRail
+}
+
+/** A free path that takes a body and a key. */
+export type LocalRow = {
+  readonly method: 'POST'
+  readonly path: string
+  readonly bodyLimitBytes: number
+  readonly route: LocalRoute
+}
 
 /** The paid surface: protocol by path, and who may pay how. */
-export function callRows({ credit }: Rails): readonly CallRow[] {
+export function callRows({ credit, creditByEitherHeader }: Rails): readonly CallRow[] {
   const chatRoute: CallRoute = { wire: chat, rails: [credit], withoutCredential: 'challenge' }
   const chatLimit = 32 * MEGABYTE
   const sold = (wire: AnyWire): CallRoute => ({ wire, rails: [credit], withoutCredential: 'challenge' })
@@ -62,6 +80,34 @@ export function callRows({ credit }: Rails): readonly CallRow[] {
       takes: 'form',
       route: sold(transcriptions),
     },
+    {
+      method: 'POST',
+      path: '/compat/v1/messages',
+      takesFloor: true,
+      bodyLimitBytes: chatLimit,
+      route: { wire: messages, rails: [creditByEitherHeader], withoutCredential: 'reject' },
+    },
+  ]
+}
+
+/** Free calls with a body. */
+export function localRows({ creditByEitherHeader }: Rails): readonly LocalRow[] {
+  return [
+    {
+      method: 'POST',
+      path: '/compat/v1/messages/count_tokens',
+      bodyLimitBytes: 32 * MEGABYTE,
+      route: {
+        rails: [creditByEitherHeader],
+        withoutCredential: 'reject',
+        envelope: messagesEnvelope,
+        answer(raw, market) {
+          const { model, tokens } = countTokens(raw)
+          if (!market.resolve(model)) throw new AppError('unknown_model', { param: 'model' })
+          return JSON.stringify({ input_tokens: tokens })
+        },
+      },
+    },
   ]
 }
 
@@ -69,6 +115,8 @@ export function callRows({ credit }: Rails): readonly CallRow[] {
 export const READ_ROWS: readonly ReadRow[] = [
   { path: '/v1/models', read: listModels },
   { path: '/v1/models/*', rest: 'id', read: readModel },
+  { path: '/compat/v1/models', read: listCompatModels },
+  { path: '/compat/v1/models/*', rest: 'id', read: readCompatModel },
   { path: '/api/inference/v1/models', read: listInferenceModels },
   { path: '/v1/providers', read: listProviders },
   { path: '/v1/prices', read: listPrices },

@@ -9,6 +9,7 @@ import type { BodySpool } from './body-spool.ts'
 import { createBodySpool, MAX_SPOOLED_BYTES, readWholeBody } from './body-spool.ts'
 import { CORS_HEADERS, createHttpReply } from './http-reply.ts'
 import { mountControlPaths } from './pass-on.ts'
+import { answerLocally } from './pipeline/answer-locally.ts'
 import { authenticate } from './pipeline/authenticate.ts'
 import type { CallPlane } from './pipeline/call-plane.ts'
 import { serveCall } from './pipeline/serve-call.ts'
@@ -17,8 +18,9 @@ import type { ReadSources } from './reads/read.ts'
 import { readHeaders } from './reads/read.ts'
 import type { LookupSources } from './reads/requests.ts'
 import { findRequest, generationOf } from './reads/requests.ts'
-import type { CallRow, ReadRow } from './routes.ts'
+import type { CallRow, LocalRow, ReadRow } from './routes.ts'
 import { refuseBrokenRequest } from './socket-errors.ts'
+import { messagesEnvelope } from './wires/envelopes/messages.ts'
 import { openAiEnvelope } from './wires/envelopes/openai.ts'
 
 const MAX_HEADER_BYTES = 16_384
@@ -30,11 +32,15 @@ const HEADERS_TIMEOUT_MS = 10 * SECOND
 const REQUEST_TIMEOUT_MS = 300 * SECOND
 const KEEP_ALIVE_MS = 65 * SECOND
 const PREFLIGHT_SECONDS = 86_400
+/** Where the messages wire lives, with an envelope of its own. */
+const COMPAT = '/compat'
+const COMPAT_PATH = /^\/compat(?:\/|$)/
 
 /** What the surface stands on. */
 export type Surface = {
   readonly calls: CallPlane
   readonly callRows: readonly CallRow[]
+  readonly localRows: readonly LocalRow[]
   readonly readRows: readonly ReadRow[]
   readonly reads: ReadSources
   readonly lookups: LookupSources
@@ -77,6 +83,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, parsed) => parsed(null, body))
     for (const row of surface.callRows) if (row.takes !== 'form') mountCall(scope, surface, row)
+    for (const row of surface.localRows) mountLocal(scope, surface, row)
     for (const row of surface.readRows) mountRead(scope, surface, row)
     mountLookups(scope, surface)
     mountHealth(scope, surface)
@@ -159,7 +166,21 @@ function mountCall(scope: FastifyInstance, surface: Surface, row: CallRow): void
 }
 
 function pathsOf(row: CallRow): readonly string[] {
-  return row.takesFloor ? [row.path, `/min:floor${row.path}`] : [row.path]
+  if (!row.takesFloor) return [row.path]
+  const prefix = row.path.startsWith(COMPAT) ? COMPAT : ''
+  return [row.path, `${prefix}/min:floor${row.path.slice(prefix.length)}`]
+}
+
+/** A free call with a body: read like a paid one, answered at once. */
+function mountLocal(scope: FastifyInstance, { calls, clock }: Surface, row: LocalRow): void {
+  const handler = (request: FastifyRequest, reply: FastifyReply): void => {
+    const requestId = requestIdOf(request)
+    const raw = readRawRequest(request, requestId, clock)
+    checkJsonHeaders(raw.headers)
+    reply.hijack()
+    void answerLocally(calls, row.route, raw, createHttpReply(reply.raw, requestId))
+  }
+  scope.route({ method: row.method, url: row.path, bodyLimit: row.bodyLimitBytes, handler })
 }
 
 /** Counts a call in. Throws `overloaded` when as many are open as may be. */
@@ -262,10 +283,12 @@ function mountHealth(scope: FastifyInstance, surface: Surface): void {
 }
 
 /** The methods that the path of an unanswered request takes; undefined when there is no such path. */
-function allowedMethods({ callRows, readRows }: Surface, request: FastifyRequest): string | undefined {
+function allowedMethods({ callRows, localRows, readRows }: Surface, request: FastifyRequest): string | undefined {
   const whole = pathOf(request)
-  const path = whole.replace(/^\/min[^/]*(?=\/)/, '')
-  const call = callRows.find((row) => row.path === path && (row.takesFloor || path === whole))
+  const path = whole.replace(/^(\/compat)?\/min[^/]*(?=\/)/, '$1')
+  const call =
+    callRows.find((row) => row.path === path && (row.takesFloor || path === whole)) ??
+    localRows.find((row) => row.path === whole)
   if (call) return `${call.method}, OPTIONS`
   const isRead = readRows.some((row) =>
     row.path.endsWith('*') ? path.startsWith(row.path.slice(0, -1)) : row.path === path,
@@ -275,7 +298,7 @@ function allowedMethods({ callRows, readRows }: Surface, request: FastifyRequest
 
 /** Why a path is not answered: a segment that is no floor, a method it does not take, or nothing there. */
 function missing(request: FastifyRequest, isKnown: boolean): AppError {
-  const floor = /^\/min([^/]*)(\/.*)$/.exec(pathOf(request))
+  const floor = /^(?:\/compat)?\/min([^/]*)(\/.*)$/.exec(pathOf(request))
   if (floor && !/^(?:0|[1-9]\d?|100)$/.test(floor[1] ?? '')) return new AppError('invalid_minimum_discount')
   if (floor?.[2]?.startsWith('/min')) return new AppError('invalid_minimum_discount')
   return new AppError(isKnown ? 'method_not_allowed' : 'not_found')
@@ -312,7 +335,8 @@ function fromFramework(thrown: unknown): AppError {
 }
 
 function sendError(reply: FastifyReply, request: FastifyRequest, error: AppError, status?: number): void {
-  const { headers, body, ...refusal } = openAiEnvelope(error, requestIdOf(request))
+  const envelope = COMPAT_PATH.test(pathOf(request)) ? messagesEnvelope : openAiEnvelope
+  const { headers, body, ...refusal } = envelope(error, requestIdOf(request))
   reply
     .code(status ?? refusal.status)
     .headers({ ...CORS_HEADERS, 'x-request-id': request.id, ...headers })

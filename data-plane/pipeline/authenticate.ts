@@ -7,7 +7,11 @@ import type { CallRoute } from './call-plane.ts'
  * The credential of a call: each rail of the route looks at the headers, the first that recognises one wins. Throws
  * `payment_required` with every rail's challenge, or `authentication_required` where the route does not sell to strangers.
  */
-export function authenticate(route: CallRoute, raw: RawRequest, apiBaseUrl: string): Payment {
+export function authenticate(
+  route: Pick<CallRoute, 'rails' | 'withoutCredential'>,
+  raw: RawRequest,
+  apiBaseUrl: string,
+): Payment {
   for (const rail of route.rails) {
     const payment = rail.recognize(raw)
     if (payment !== undefined) return payment

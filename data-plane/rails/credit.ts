@@ -13,20 +13,16 @@ export type BuyerKeys = {
 const MAX_CREDENTIAL_LENGTH = 512
 const SCHEME = /^bearer +/i
 
+/** What the rail reaches for; `takesApiKeyHeader` lets the key stand in `x-api-key` as well. */
+type Ports = { readonly funds: Funds; readonly buyerKeys: BuyerKeys; readonly takesApiKeyHeader?: true }
+
 /** Prepaid credit under a buyer key in `Authorization: Bearer`. */
-export function creditRail(ports: { funds: Funds; buyerKeys: BuyerKeys }): AnyRail {
-  const { funds, buyerKeys } = ports
+export function creditRail({ funds, buyerKeys, takesApiKeyHeader }: Ports): AnyRail {
   return defineRail<string>({
     name: 'credit',
     recognize(raw) {
-      const header = raw.headers.authorization
-      if (header === undefined) return undefined
-      const scheme = SCHEME.exec(header)
-      // Another scheme is another rail's, or nobody's.
-      if (!scheme) return undefined
-      const key = header.slice(scheme[0].length).trim()
-      if (key === '' || key.length > MAX_CREDENTIAL_LENGTH) throw new AppError('invalid_api_key')
-      return key
+      const key = bearerKey(raw.headers.authorization)
+      return takesApiKeyHeader === true ? eitherKey(key, raw.headers['x-api-key']) : key
     },
     identify: (key) => buyerKeys.identify(key),
     // Credit is opened by an account, not by a payment: there is nothing to ask for in a 402.
@@ -44,4 +40,27 @@ export function creditRail(ports: { funds: Funds; buyerKeys: BuyerKeys }): AnyRa
     settle: (hold, charge, event) => funds.capture(hold, charge, event),
     release: (hold, reason, event) => funds.release(hold, reason, event),
   })
+}
+
+function bearerKey(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined
+  const scheme = SCHEME.exec(header)
+  // Another scheme is another rail's, or nobody's.
+  if (!scheme) return undefined
+  return checkedKey(header.slice(scheme[0].length).trim())
+}
+
+function checkedKey(key: string): string {
+  if (key === '' || key.length > MAX_CREDENTIAL_LENGTH) throw new AppError('invalid_api_key')
+  return key
+}
+
+/** The key of two headers. Two different ones could be read in two ways. */
+function eitherKey(bearer: string | undefined, header: string | string[] | undefined): string | undefined {
+  if (header === undefined) return bearer
+  const key = checkedKey(typeof header === 'string' ? header.trim() : '')
+  if (bearer !== undefined && bearer !== key) {
+    throw new AppError('invalid_request', { message: 'Authorization and x-api-key hold different keys.' })
+  }
+  return key
 }

@@ -41,7 +41,8 @@ const plainList = memoize((models: readonly Model[]) =>
   }),
 )
 
-function inListOrder(models: readonly Model[]): Model[] {
+/** Newest first, sandbox models last. */
+export function inListOrder(models: readonly Model[]): Model[] {
   return [...models].sort(
     (left, right) =>
       Number(left.isSandbox) - Number(right.isSandbox) || right.created - left.created || (left.id < right.id ? -1 : 1),

@@ -2,7 +2,7 @@ import type { AttemptPlan, Decoder, Demand, RawRequest, UpstreamRequest } from '
 import type { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 
-export type WireName = 'chat' | 'completions' | 'responses' | 'embeddings' | 'speech' | 'transcriptions'
+export type WireName = 'chat' | 'messages' | 'completions' | 'responses' | 'embeddings' | 'speech' | 'transcriptions'
 
 /** A refusal as bytes. */
 export type Refusal = {

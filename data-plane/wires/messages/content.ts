@@ -1,0 +1,123 @@
+import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** Limits of a conversation. */
+const MAX_MESSAGES = 10_000
+const MAX_BLOCKS = 2_000
+const MAX_TEXT_CHARS = 2_097_152
+const MAX_ID_CHARS = 256
+
+type Json = Readonly<Record<string, unknown>>
+
+/** What a request holds: images and documents, characters of inlined data, and characters that somebody said. */
+export type Content = { images: number; inlinedChars: number; spokenChars: number }
+
+export function newContent(): Content {
+  return { images: 0, inlinedChars: 0, spokenChars: 0 }
+}
+
+/** Checks the turns of a request and counts what is in them. Throws AppError that names the member at fault. */
+export function checkMessages(messages: unknown, content: Content): void {
+  if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages: a list of at least one.', 'messages')
+  if (messages.length > MAX_MESSAGES) throw invalid(`messages: at most ${MAX_MESSAGES}.`, 'messages')
+  for (const [index, message] of messages.entries()) {
+    const param = `messages.${index}`
+    if (!isRecord(message)) throw invalid(`${param}: an object.`, param)
+    const role = message['role']
+    if (role !== 'user' && role !== 'assistant') throw invalid(`${param}.role: user or assistant.`, `${param}.role`)
+    checkContent(message['content'], `${param}.content`, content)
+  }
+}
+
+/** Checks `system`: a text, or a list of text blocks. */
+export function checkSystem(system: unknown, content: Content): void {
+  if (system === undefined || system === null) return
+  if (typeof system === 'string' && system !== '') {
+    checkText(system, 'system', content)
+    return
+  }
+  if (!Array.isArray(system) || system.length > MAX_BLOCKS) throw invalid('system: a text or text blocks.', 'system')
+  for (const [index, block] of system.entries()) {
+    const param = `system.${index}`
+    if (!isRecord(block) || block['type'] !== 'text') throw invalid(`${param}: a text block.`, param)
+    checkText(block['text'], `${param}.text`, content)
+  }
+}
+
+function checkContent(given: unknown, param: string, content: Content): void {
+  if (typeof given === 'string') {
+    checkText(given, param, content)
+    return
+  }
+  if (!Array.isArray(given)) throw invalid(`${param}: a text or a list of blocks.`, param)
+  if (given.length > MAX_BLOCKS) throw invalid(`${param}: at most ${MAX_BLOCKS} blocks.`, param)
+  for (const [index, block] of given.entries()) {
+    if (!isRecord(block)) throw invalid(`${param}.${index}: an object.`, `${param}.${index}`)
+    checkBlock(block, `${param}.${index}`, content)
+  }
+}
+
+function checkBlock(block: Json, param: string, content: Content): void {
+  switch (block['type']) {
+    case 'text':
+      checkText(block['text'], `${param}.text`, content)
+      break
+    case 'image':
+    case 'document':
+      checkSource(block['source'], `${param}.source`, content)
+      break
+    case 'tool_use':
+      checkId(block['id'], `${param}.id`)
+      checkId(block['name'], `${param}.name`)
+      if (!isRecord(block['input'])) throw invalid(`${param}.input: an object.`, `${param}.input`)
+      break
+    case 'tool_result':
+      checkId(block['tool_use_id'], `${param}.tool_use_id`)
+      if (block['content'] !== undefined && block['content'] !== null) {
+        checkContent(block['content'], `${param}.content`, content)
+      }
+      break
+    case 'thinking':
+      checkText(block['thinking'], `${param}.thinking`, content)
+      break
+    case 'redacted_thinking':
+      if (typeof block['data'] !== 'string') throw invalid(`${param}.data: a text.`, `${param}.data`)
+      return
+    default:
+      throw invalid(
+        `${param}.type: one of text, image, document, tool_use, tool_result, thinking, redacted_thinking.`,
+        `${param}.type`,
+      )
+  }
+}
+
+function checkText(text: unknown, param: string, content: Content): void {
+  if (typeof text !== 'string') throw invalid(`${param}: a text.`, param)
+  if (text.length > MAX_TEXT_CHARS) {
+    throw new AppError('request_too_large', { message: `${param}: at most ${MAX_TEXT_CHARS} characters.`, param })
+  }
+  content.spokenChars += text.length
+}
+
+function checkId(id: unknown, param: string): void {
+  if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS) throw invalid(`${param}: a short text.`, param)
+}
+
+/** Inlined data or a URL; neither is looked into, and nothing is fetched. */
+function checkSource(source: unknown, param: string, content: Content): void {
+  if (!isRecord(source)) throw invalid(`${param}: an object.`, param)
+  const { type, data, url } = source
+  content.images++
+  if (type === 'base64' && typeof data === 'string' && typeof source['media_type'] === 'string') {
+    content.inlinedChars += data.length
+  } else if (type === 'text' && typeof data === 'string') checkText(data, `${param}.data`, content)
+  else if (type === 'content') checkContent(source['content'], `${param}.content`, content)
+  else if (type === 'file') throw new AppError('unresolvable_file_reference', { param })
+  else if (type !== 'url' || typeof url !== 'string' || url === '') {
+    throw invalid(`${param}: base64 with media_type and data, or url.`, param)
+  }
+}
+
+function invalid(message: string, param: string): AppError {
+  return new AppError('invalid_request', { message, param })
+}

@@ -1,0 +1,50 @@
+import type { RawRequest } from '#data-plane/call.ts'
+import type { SaidRequest } from './read-request.ts'
+import { readSaid } from './read-request.ts'
+
+/** A token is about so many characters of plain ASCII, and so many of anything else. */
+const ASCII_CHARS_A_TOKEN = 3.8
+const OTHER_CHARS_A_TOKEN = 1.4
+const TOKENS_A_MESSAGE = 4
+/** What a model is told of how to call, once tools are given. */
+const TOKENS_OF_TOOL_USE = 340
+const TOKENS_AN_IMAGE = 1_500
+
+/** What a message request would read, told by its words alone. Throws what reading it throws. */
+export function countTokens(raw: RawRequest): { readonly model: string; readonly tokens: number } {
+  const said = readSaid(raw)
+  return { model: said.model, tokens: estimateTokens(said) }
+}
+
+/** Input tokens of a request by its text: instructions, turns with calls and results, schemas of tools, images. */
+export function estimateTokens({ body, content, messageCount }: SaidRequest): number {
+  const texts = wordsOf(body['system']) + wordsOf(body['messages'])
+  const tools = Array.isArray(body['tools']) && body['tools'].length > 0 ? body['tools'] : undefined
+  const tooling = tools === undefined ? 0 : TOKENS_OF_TOOL_USE + tokensIn(JSON.stringify(tools))
+  return Math.ceil(texts + tooling + messageCount * TOKENS_A_MESSAGE + content.images * TOKENS_AN_IMAGE)
+}
+
+/** Tokens of all words in a value; the data of images and the names of members are none. */
+function wordsOf(value: unknown): number {
+  if (typeof value === 'string') return tokensIn(value)
+  if (Array.isArray(value)) return value.reduce<number>((sum, inner) => sum + wordsOf(inner), 0)
+  if (typeof value !== 'object' || value === null) return 0
+  let sum = 0
+  for (const [name, inner] of Object.entries(value)) {
+    if (name === 'input') sum += tokensIn(JSON.stringify(inner))
+    else if (name === 'content' || name === 'text' || name === 'thinking' || name === 'name') {
+      sum += wordsOf(inner)
+    } else if (name === 'source' && isTextSource(inner)) sum += wordsOf(inner.data)
+  }
+  return sum
+}
+
+function isTextSource(source: unknown): source is { readonly data: string } {
+  return typeof source === 'object' && source !== null && 'type' in source && source.type === 'text' && 'data' in source
+}
+
+function tokensIn(text: string): number {
+  let other = 0
+  for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 126) other++
+  return (text.length - other) / ASCII_CHARS_A_TOKEN + other / OTHER_CHARS_A_TOKEN
+}

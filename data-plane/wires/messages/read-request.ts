@@ -1,0 +1,55 @@
+import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
+import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import type { JsonBody } from '#data-plane/wires/json-body.ts'
+import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import type { Content } from './content.ts'
+import { checkMessages, checkSystem, newContent } from './content.ts'
+import { checkParameters, checkThinking, readMaxTokens } from './parameters.ts'
+
+/** What a message request says, before anything about money and routing. */
+export type SaidRequest = JsonBody & {
+  readonly model: string
+  readonly content: Content
+  readonly messageCount: number
+}
+
+/** A message request as it was read. */
+export type MessagesRequest = SaidRequest & {
+  readonly isStreamed: boolean
+  readonly maxTokens: number
+  readonly textBytes: number
+  readonly hints: RoutingHints
+  readonly floorPercents: readonly (number | undefined)[]
+  readonly maxCostMicro: MicroUsd | undefined
+}
+
+/** Reads the model, the turns, the instructions and the parameters: all that a token count needs. */
+export function readSaid(raw: RawRequest): SaidRequest {
+  const json = readJsonBody(raw.body)
+  const { body } = json
+  const model = readModelName(body['model'])
+  checkParameters(body)
+  const content = newContent()
+  checkSystem(body['system'], content)
+  checkMessages(body['messages'], content)
+  const messages = body['messages']
+  return { ...json, model, content, messageCount: Array.isArray(messages) ? messages.length : 1 }
+}
+
+/** Reads the body of a message request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
+export function readMessagesRequest(raw: RawRequest): MessagesRequest {
+  const said = readSaid(raw)
+  const { body, content } = said
+  const maxTokens = readMaxTokens(body)
+  checkThinking(body['thinking'], maxTokens)
+  return {
+    ...said,
+    isStreamed: body['stream'] === true,
+    maxTokens,
+    textBytes: Math.max(0, raw.body.length - content.inlinedChars),
+    hints: readHints(body),
+    floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
+    maxCostMicro: readMaxCost(raw.headers),
+  }
+}

@@ -1,0 +1,212 @@
+import type { AnswerEvent, AnswerWriter } from '#data-plane/dialects/answer.ts'
+import { messagesUsageMembers } from '#data-plane/dialects/messages/usage.ts'
+import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
+import type { Between, Ended, Idle, InBlock, Step } from './events.ts'
+import {
+  closeBlock,
+  endMessage,
+  errorEvent,
+  IDLE,
+  inputDelta,
+  openText,
+  openThinking,
+  openTool,
+  PING,
+  redactedBlock,
+  signatureDelta,
+  startMessage,
+  textDelta,
+  thinkingDelta,
+} from './events.ts'
+import type { ToolInput } from './tool-input.ts'
+import { followToolInput } from './tool-input.ts'
+import type { WriterOptions } from './writer.ts'
+import { messageHead, stopMembers } from './writer.ts'
+
+type Shown = Exclude<AnswerEvent, { readonly kind: 'finish' }>
+
+type State = {
+  readonly options: WriterOptions
+  at: Idle | Between | InBlock | Ended
+  /** The call whose block is open, and how far its input has come. */
+  tool: { readonly index: number; readonly input: ToolInput } | undefined
+  /** Pieces that came while the input of the open call was not complete: blocks never overlap. */
+  waiting: Shown[]
+  isSigned: boolean
+  hasTools: boolean
+  hasRefused: boolean
+}
+
+/** A streamed message. Nothing is sent before the first content, which brings the message's start with it. */
+export function streamWriter(options: WriterOptions): AnswerWriter {
+  const state: State = {
+    options,
+    at: IDLE,
+    tool: undefined,
+    waiting: [],
+    isSigned: false,
+    hasTools: false,
+    hasRefused: false,
+  }
+  return {
+    write: (event) => (event.kind === 'finish' ? '' : take(state, event)),
+    finish(receipt, end) {
+      const rest = drain(state, true)
+      const delta = `{${stopMembers(end, state.hasTools, state.hasRefused)}}`
+      const before = close(state)
+      const { text, state: ended } = endMessage(before.state, delta, `{${messagesUsageMembers(receipt)}}`)
+      state.at = ended
+      return rest + before.text + text
+    },
+    fail: (error) => errorEvent(messagesErrorBody(error, options.plan.rid)),
+    keepAlive: () => PING,
+  }
+}
+
+function take(state: State, event: Shown): string {
+  const { tool } = state
+  // Text after text, which is nearly all there is.
+  if (event.kind === 'text' && state.at.at === 'text') return textDelta(state.at, event.text)
+  if (tool !== undefined && event.kind === 'toolInput' && event.index === tool.index) {
+    const text = feed(state, event.text)
+    return state.waiting.length > 0 && tool.input.isComplete() ? text + drain(state, false) : text
+  }
+  if (tool !== undefined && (!tool.input.isComplete() || state.waiting.length > 0)) {
+    state.waiting.push(event)
+    return ''
+  }
+  return show(state, event)
+}
+
+/** Shows what has waited, up to the next call whose input is not complete; at the end all of it. */
+function drain(state: State, isEnd: boolean): string {
+  let text = ''
+  while (state.waiting.length > 0) {
+    const [event] = state.waiting
+    if (event === undefined) break
+    const { tool } = state
+    if (tool !== undefined && !tool.input.isComplete() && !isEnd) break
+    state.waiting.shift()
+    text += show(state, event)
+    // The pieces of a call's input belong behind its start, wherever they stood in the queue.
+    if (event.kind === 'toolStart') text += gatherInput(state, event.index)
+  }
+  return text
+}
+
+function gatherInput(state: State, index: number): string {
+  let text = ''
+  const rest: Shown[] = []
+  for (const event of state.waiting) {
+    if (event.kind === 'toolInput' && event.index === index) text += feed(state, event.text)
+    else rest.push(event)
+  }
+  state.waiting = rest
+  return text
+}
+
+function show(state: State, event: Shown): string {
+  switch (event.kind) {
+    case 'refusal':
+      state.hasRefused = true
+      return showText(state, event.text)
+    case 'text':
+      return showText(state, event.text)
+    case 'toolStart': {
+      const before = close(state)
+      const opened = openTool(before.state, event.id, event.name)
+      state.at = opened.state
+      state.tool = { index: event.index, input: followToolInput() }
+      state.hasTools = true
+      return before.text + opened.text
+    }
+    case 'toolInput':
+      return ''
+    case 'reasoning':
+    case 'signature':
+    case 'redactedReasoning':
+      // What is not shown is still life: the buyer sees that the answer is under way.
+      return state.options.showsThoughts ? showThought(state, event) : begin(state) + PING
+  }
+}
+
+function showText(state: State, text: string): string {
+  if (state.at.at === 'text') return textDelta(state.at, text)
+  const before = close(state)
+  const opened = openText(before.state)
+  state.at = opened.state
+  return before.text + opened.text + textDelta(opened.state, text)
+}
+
+function showThought(
+  state: State,
+  event: Extract<Shown, { kind: 'reasoning' | 'signature' | 'redactedReasoning' }>,
+): string {
+  if (event.kind === 'redactedReasoning') {
+    const before = close(state)
+    const shown = redactedBlock(before.state, event.text)
+    state.at = shown.state
+    return before.text + shown.text
+  }
+  let text = ''
+  let { at } = state
+  // A signature ends its thought: what is thought after it is another one.
+  if (at.at !== 'thinking' || (state.isSigned && event.kind === 'reasoning')) {
+    const before = close(state)
+    const opened = openThinking(before.state)
+    text = before.text + opened.text
+    at = opened.state
+    state.at = at
+    state.isSigned = false
+  }
+  if (event.kind === 'reasoning') return text + thinkingDelta(at, event.text)
+  state.isSigned = true
+  return text + signatureDelta(at, event.text)
+}
+
+function feed({ at, tool }: State, piece: string): string {
+  const text = tool?.input.take(piece) ?? ''
+  return text === '' || at.at !== 'tool' ? '' : inputDelta(at, text)
+}
+
+/** Begins the message where it has not. */
+function begin(state: State): string {
+  if (state.at.at !== 'idle') return ''
+  const started = startMessage(state.at, startOf(state.options))
+  state.at = started.state
+  return started.text
+}
+
+/** Leaves whatever is open; a message that has not begun begins. */
+function close(state: State): Step<Between> {
+  const { at } = state
+  switch (at.at) {
+    case 'idle': {
+      const started = startMessage(at, startOf(state.options))
+      state.at = started.state
+      return started
+    }
+    case 'between':
+      return { state: at, text: '' }
+    case 'ended':
+      // Nobody writes after the end; an empty message would be the lesser evil.
+      return startMessage(IDLE, startOf(state.options))
+    default: {
+      const closed = closeBlock(at)
+      state.at = closed.state
+      state.tool = undefined
+      return closed
+    }
+  }
+}
+
+/** The message at its start: the provider's own count of the input where it has one, else our estimate. */
+function startOf({ plan, inputEstimate, reported }: WriterOptions): string {
+  const { inputTokens = inputEstimate, cachedTokens = 0, cacheWriteTokens = 0 } = reported()
+  const fresh = Math.max(0, inputTokens - cachedTokens - cacheWriteTokens)
+  return (
+    `{${messageHead(plan)},"content":[],"stop_reason":null,"stop_sequence":null,` +
+    `"usage":{"input_tokens":${fresh},"cache_creation_input_tokens":${cacheWriteTokens},` +
+    `"cache_read_input_tokens":${cachedTokens},"output_tokens":1}}`
+  )
+}

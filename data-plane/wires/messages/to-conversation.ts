@@ -1,0 +1,188 @@
+import type {
+  AssistantPart,
+  CacheControl,
+  Conversation,
+  DataSource,
+  FilePart,
+  FunctionTool,
+  ImagePart,
+  ReasoningWish,
+  TextPart,
+  ToolChoice,
+  Turn,
+  UrlSource,
+  UserPart,
+} from '#data-plane/dialects/conversation.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import type { MessagesRequest } from './read-request.ts'
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Members that the middle form holds or that say how the answer comes. */
+const SAID: ReadonlySet<string> = new Set([
+  ...['model', 'max_tokens', 'messages', 'system', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'stream'],
+  ...['tools', 'tool_choice', 'thinking', 'metadata'],
+])
+
+/** How this wire spells what OpenAI has other words for. */
+const SPELLING: Readonly<Record<string, string>> = {
+  stop: 'stop_sequences',
+  reasoning: 'thinking',
+  reasoning_effort: 'thinking',
+  user: 'metadata',
+  parallel_tool_calls: 'tool_choice',
+  max_completion_tokens: 'max_tokens',
+}
+
+/** A message request in the middle form, for sellers of other protocols. What it cannot hold is named. */
+export function toConversation({ body, isStreamed, maxTokens }: MessagesRequest): Conversation {
+  const tools = readTools(body['tools'])
+  const given = Array.isArray(body['tools']) ? body['tools'].length : 0
+  const choice = body['tool_choice']
+  const { metadata, stop_sequences: stops } = body
+  const unsaid = Object.keys(body).filter(
+    (name) => !SAID.has(name) && !ROUTING_FIELDS.has(name) && body[name] !== null && body[name] !== undefined,
+  )
+  return {
+    system: systemParts(body['system']),
+    turns: listOf(body['messages']).map(turnOf),
+    tools,
+    toolChoice: readChoice(choice),
+    parallelToolCalls: isRecord(choice) && choice['disable_parallel_tool_use'] === true ? false : undefined,
+    sampling: {
+      ...(typeof body['temperature'] === 'number' ? { temperature: body['temperature'] } : {}),
+      ...(typeof body['top_p'] === 'number' ? { topP: body['top_p'] } : {}),
+      ...(typeof body['top_k'] === 'number' ? { topK: body['top_k'] } : {}),
+    },
+    stop: Array.isArray(stops) ? stops.filter((stop) => typeof stop === 'string') : [],
+    responseFormat: undefined,
+    reasoning: readThinking(body['thinking']),
+    user: isRecord(metadata) ? wordOf(metadata['user_id']) : undefined,
+    maxTokens,
+    isStreamed,
+    spelling: SPELLING,
+    adaptedParams: tools.length < given ? [...unsaid, 'tools'] : unsaid,
+  }
+}
+
+function listOf(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? value.filter(isRecord) : []
+}
+
+function systemParts(system: unknown): TextPart[] {
+  if (typeof system === 'string') return [{ kind: 'text', text: system }]
+  return listOf(system).flatMap(textPart)
+}
+
+function textPart(block: Json): TextPart[] {
+  const { text } = block
+  return typeof text === 'string' ? [{ kind: 'text', text, ...markOf(block) }] : []
+}
+
+function turnOf({ role, content }: Json): Turn {
+  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
+  return role === 'assistant'
+    ? { role: 'assistant', parts: blocks.flatMap(assistantPart) }
+    : { role: 'user', parts: blocks.flatMap(userPart) }
+}
+
+function assistantPart(block: Json): AssistantPart[] {
+  switch (block['type']) {
+    case 'tool_use': {
+      const input = isRecord(block['input']) ? JSON.stringify(block['input']) : '{}'
+      return [
+        { kind: 'toolCall', id: wordOf(block['id']) ?? '', name: wordOf(block['name']) ?? '', input, ...markOf(block) },
+      ]
+    }
+    case 'thinking': {
+      const signature = wordOf(block['signature'])
+      const text = wordOf(block['thinking']) ?? ''
+      return [{ kind: 'reasoning', text, ...(signature === undefined ? {} : { signature }) }]
+    }
+    case 'redacted_thinking':
+      return [{ kind: 'reasoning', text: '', redacted: wordOf(block['data']) ?? '' }]
+    default:
+      return textPart(block)
+  }
+}
+
+function userPart(block: Json): UserPart[] {
+  if (block['type'] !== 'tool_result') return shownPart(block)
+  const { content } = block
+  const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content)
+  return [
+    {
+      kind: 'toolResult',
+      callId: wordOf(block['tool_use_id']) ?? '',
+      parts: blocks.flatMap(shownPart),
+      isError: block['is_error'] === true,
+      ...markOf(block),
+    },
+  ]
+}
+
+function shownPart(block: Json): (TextPart | ImagePart | FilePart)[] {
+  const source = isRecord(block['source']) ? block['source'] : {}
+  switch (block['type']) {
+    case 'image':
+      return [{ kind: 'image', source: sourceOf(source), ...markOf(block) }]
+    case 'document': {
+      // A document that is words already is said as such.
+      if (source['type'] === 'text') return textPart({ ...block, text: source['data'] })
+      if (source['type'] === 'content') {
+        const { content } = source
+        return typeof content === 'string' ? textPart({ text: content }) : listOf(content).flatMap(shownPart)
+      }
+      const name = wordOf(block['title'])
+      return [{ kind: 'file', source: sourceOf(source), ...(name === undefined ? {} : { name }), ...markOf(block) }]
+    }
+    default:
+      return textPart(block)
+  }
+}
+
+function sourceOf(source: Json): DataSource | UrlSource {
+  const url = wordOf(source['url'])
+  if (url !== undefined) return { kind: 'url', url }
+  return { kind: 'data', mediaType: wordOf(source['media_type']) ?? '', data: wordOf(source['data']) ?? '' }
+}
+
+function readTools(tools: unknown): FunctionTool[] {
+  return listOf(tools).flatMap((tool) => {
+    const schema = tool['input_schema']
+    // Computers, editors and their kin are tools of one maker's models: nobody else could run them.
+    if (!isFunctionTool(tool) || !isRecord(schema)) return []
+    return [{ name: wordOf(tool['name']) ?? '', description: wordOf(tool['description']), schema, ...markOf(tool) }]
+  })
+}
+
+/** True for tools that a buyer has described: without a type, or of type `custom`. */
+export function isFunctionTool(tool: Json): boolean {
+  const { type } = tool
+  return type === undefined || type === null || type === 'custom'
+}
+
+function readChoice(choice: unknown): ToolChoice | undefined {
+  const kind = isRecord(choice) ? choice['type'] : choice
+  if (kind === 'auto' || kind === 'none') return kind
+  if (kind === 'any') return 'required'
+  const name = isRecord(choice) && kind === 'tool' ? wordOf(choice['name']) : undefined
+  return name === undefined ? undefined : { name }
+}
+
+function readThinking(thinking: unknown): ReasoningWish | undefined {
+  if (!isRecord(thinking)) return undefined
+  const budget = thinking['budget_tokens']
+  if (thinking['type'] === 'disabled') return { isEnabled: false }
+  return { isEnabled: true, ...(typeof budget === 'number' ? { maxTokens: budget } : {}) }
+}
+
+function markOf(block: Json): { readonly cacheControl?: CacheControl } {
+  const mark = block['cache_control']
+  return isRecord(mark) ? { cacheControl: { ttl: wordOf(mark['ttl']) } } : {}
+}
+
+function wordOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

@@ -1,0 +1,53 @@
+const QUOTE = 34
+const BACKSLASH = 92
+const OPEN_LIST = 91
+const CLOSE_LIST = 93
+const OPEN_OBJECT = 123
+const CLOSE_OBJECT = 125
+
+/** Follows the input of one call through its pieces, to know when its object is complete. */
+export type ToolInput = {
+  /** The part of a piece that belongs to the object: nothing once it is closed, nothing of what is no object. */
+  take(piece: string): string
+  isComplete(): boolean
+}
+
+export function followToolInput(): ToolInput {
+  let depth = 0
+  let isInText = false
+  let isEscaped = false
+  let state: 'before' | 'inside' | 'complete' | 'none' = 'before'
+
+  /** Where the object ends in a piece, or the piece's length. */
+  function walk(piece: string, from: number): number {
+    for (let at = from; at < piece.length; at++) {
+      const char = piece.charCodeAt(at)
+      if (isInText) {
+        if (isEscaped) isEscaped = false
+        else if (char === BACKSLASH) isEscaped = true
+        else if (char === QUOTE) isInText = false
+      } else if (char === QUOTE) isInText = true
+      else if (char === OPEN_OBJECT || char === OPEN_LIST) depth++
+      else if ((char === CLOSE_OBJECT || char === CLOSE_LIST) && --depth === 0) {
+        state = 'complete'
+        return at + 1
+      }
+    }
+    return piece.length
+  }
+
+  return {
+    take(piece) {
+      if (state === 'complete' || state === 'none') return ''
+      let from = 0
+      if (state === 'before') {
+        from = piece.search(/\S/)
+        if (from < 0) return ''
+        state = piece.charCodeAt(from) === OPEN_OBJECT ? 'inside' : 'none'
+        if (state === 'none') return ''
+      }
+      return piece.slice(from, walk(piece, from))
+    },
+    isComplete: () => state === 'complete',
+  }
+}

@@ -1,0 +1,102 @@
+import type { AnswerEvent, AnswerWriter } from '#data-plane/dialects/answer.ts'
+import { readJsonObject } from '#data-plane/dialects/json-members.ts'
+import { messagesUsageMembers } from '#data-plane/dialects/messages/usage.ts'
+import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
+import type { ToolInput } from './tool-input.ts'
+import { followToolInput } from './tool-input.ts'
+import type { WriterOptions } from './writer.ts'
+import { messageHead, stopMembers } from './writer.ts'
+
+type Block =
+  | { readonly kind: 'text'; text: string }
+  | { readonly kind: 'thinking'; text: string; signature: string }
+  | { readonly kind: 'redacted'; readonly data: string }
+  | {
+      readonly kind: 'tool'
+      readonly index: number
+      readonly id: string
+      readonly name: string
+      readonly follow: ToolInput
+      input: string
+    }
+
+type State = { readonly blocks: Block[]; hasRefused: boolean }
+
+/** A whole message, put together and written at the end. */
+export function wholeWriter({ plan, showsThoughts }: WriterOptions): AnswerWriter {
+  const state: State = { blocks: [], hasRefused: false }
+  return {
+    write(event) {
+      gather(state, event, showsThoughts)
+      return ''
+    },
+    finish(receipt, end) {
+      const isCut = end.reason === 'length'
+      const texts = state.blocks.map((block) => blockText(block, isCut)).filter((text) => text !== '')
+      const hasTools = state.blocks.some((block) => block.kind === 'tool' && blockText(block, isCut) !== '')
+      return (
+        `{${messageHead(plan)},"content":[${texts.join(',')}],${stopMembers(end, hasTools, state.hasRefused)},` +
+        `"usage":{${messagesUsageMembers(receipt)}}}`
+      )
+    },
+    fail: (error) => messagesErrorBody(error, plan.rid),
+    keepAlive: () => '',
+  }
+}
+
+function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void {
+  const { blocks } = state
+  const last = blocks.at(-1)
+  switch (event.kind) {
+    case 'refusal':
+    case 'text':
+      if (event.kind === 'refusal') state.hasRefused = true
+      if (last?.kind === 'text') last.text += event.text
+      else blocks.push({ kind: 'text', text: event.text })
+      break
+    case 'reasoning':
+      if (!showsThoughts) break
+      if (last?.kind === 'thinking' && last.signature === '') last.text += event.text
+      else blocks.push({ kind: 'thinking', text: event.text, signature: '' })
+      break
+    case 'signature':
+      if (!showsThoughts) break
+      if (last?.kind === 'thinking') last.signature += event.text
+      else blocks.push({ kind: 'thinking', text: '', signature: event.text })
+      break
+    case 'redactedReasoning':
+      if (showsThoughts) blocks.push({ kind: 'redacted', data: event.text })
+      break
+    case 'toolStart': {
+      const { index, id, name } = event
+      blocks.push({ kind: 'tool', index, id, name, follow: followToolInput(), input: '' })
+      break
+    }
+    case 'toolInput': {
+      const block = blocks.find((one) => one.kind === 'tool' && one.index === event.index)
+      if (block?.kind === 'tool') block.input += block.follow.take(event.text)
+      break
+    }
+    case 'finish':
+      break
+  }
+}
+
+/** A block as JSON text; a call whose input was cut off with the answer is none, because nobody could make it. */
+function blockText(block: Block, isCut: boolean): string {
+  switch (block.kind) {
+    case 'text':
+      return `{"type":"text","text":${JSON.stringify(block.text)}}`
+    case 'thinking':
+      return `{"type":"thinking","thinking":${JSON.stringify(block.text)},"signature":${JSON.stringify(block.signature)}}`
+    case 'redacted':
+      return `{"type":"redacted_thinking","data":${JSON.stringify(block.data)}}`
+    case 'tool': {
+      const { id, name, input } = block
+      const isWhole = input !== '' && readJsonObject(input) !== undefined
+      if (!isWhole && input !== '' && isCut) return ''
+      const given = isWhole ? input : '{}'
+      return `{"type":"tool_use","id":${JSON.stringify(id)},"name":${JSON.stringify(name)},"input":${given}}`
+    }
+  }
+}

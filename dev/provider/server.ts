@@ -6,6 +6,8 @@ import { errorBody } from './answer.ts'
 import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts'
 import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
+import { isMediaPath, serveMedia } from './media/index.ts'
+import { readForm } from './media/transcriptions.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import { createPromptCache } from './prompt-cache.ts'
 import { replyOn } from './reply.ts'
@@ -68,16 +70,21 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
   const reply = replyOn(response)
   try {
     const path = (request.url ?? '/').split('?', 1)[0] ?? '/'
-    const text = await readBody(request)
-    if (text === undefined) return reply.json(413, errorBody('The body is too large.', 'invalid_request_error', null))
-    const body = parse(text)
+    const bytes = await readBody(request)
+    if (bytes === undefined) return reply.json(413, errorBody('The body is too large.', 'invalid_request_error', null))
+    const contentType = request.headers['content-type'] ?? ''
+    const isForm = contentType.startsWith('multipart/')
+    const body = isForm ? await readForm(contentType, bytes) : parse(bytes.toString('utf8'))
     if (path.startsWith('/__sandbox/')) return reply.json(...administer(provider, path, body))
     const method = request.method ?? 'GET'
-    provider.log.add({ method, path, headers: request.headers, body, bodyBytes: text.length })
+    provider.log.add({ method, path, headers: request.headers, body, bodyBytes: bytes.length })
     if (!GOOD_KEY.test(request.headers.authorization ?? '')) {
       return reply.json(401, errorBody('Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key'))
     }
     if (method === 'GET' && path === '/v1/models') return reply.json(200, { object: 'list', data: models(provider) })
+    if (method === 'POST' && isMediaPath(path)) {
+      return await serveMedia(path, body, actedModel(provider, modelOf(body)), reply)
+    }
     if (method === 'POST' && path === '/v1/chat/completions') return await chat(provider, body, reply)
     reply.json(404, errorBody(`Invalid URL (${method} ${path})`, 'invalid_request_error', null))
   } catch (error) {
@@ -103,6 +110,10 @@ async function chat(provider: Provider, body: unknown, reply: ReturnType<typeof 
     recompose: (changes) => complete(request, { ...facts, ...changes }),
     reply,
   })
+}
+
+function modelOf(body: unknown): string {
+  return z.object({ model: z.string() }).safeParse(body).data?.model ?? ''
 }
 
 /** The model whose behaviour answers this call, after what the admin door has set. */
@@ -166,8 +177,8 @@ function models({ options }: Provider): readonly object[] {
   }))
 }
 
-/** The body as text; undefined when it is over the limit. */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
+/** The body; undefined when it is over the limit. */
+async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of request) {
@@ -175,7 +186,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
     if (bytes > MAX_BODY_BYTES) return undefined
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }
 
 function parse(text: string): unknown {

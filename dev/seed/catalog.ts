@@ -51,8 +51,16 @@ function sandboxItems(): CatalogItem[] {
       'tool_choice',
       'response_format',
       'reasoning_effort',
+      'encoding_format',
+      'dimensions',
+      'speed',
+      'instructions',
+      'language',
+      'prompt',
+      'timestamp_granularities',
     ],
     supported_features: ['vision', 'reasoning', 'tools', 'streaming'],
-    endpoints: ['chat'],
+    endpoints: ['chat', 'embeddings', 'speech', 'transcription'],
+    unit_pricing: { characters: '0', seconds: '0' },
   }))
 }

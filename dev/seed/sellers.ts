@@ -20,11 +20,14 @@ const BookSchema = z.strictObject({
   /** Percent off the reference price where `discounts` has nothing else. */
   discount_pct: z.number(),
   discounts: z.record(z.string(), z.number()),
-  /** The text models on offer; all of them but `except_models` when absent, and the sandbox models as well. */
+  /** The models on offer; all of text and speech but `except_models` when absent, and the sandbox models as well. */
   models: z.array(z.string()).optional(),
   except_models: z.array(z.string()).optional(),
 })
 type Book = z.infer<typeof BookSchema>
+
+/** What the sample providers serve. */
+const SOLD: ReadonlySet<string> = new Set(['chat', 'embeddings', 'speech', 'transcription'])
 
 const SellersSchema = z.object({
   providers: z.array(z.strictObject({ id: z.string(), name: z.string(), host: z.ipv4(), trusted: z.boolean() })),
@@ -79,7 +82,7 @@ export function readSellers(models: readonly Model[]): readonly SeedSeller[] {
 function offersOf(book: Book, models: readonly Model[]): SeedBook['offers'] {
   const isListed = (model: Model) =>
     book.models === undefined
-      ? model.endpoints.includes('chat') && !book.except_models?.includes(model.id)
+      ? model.endpoints.some((endpoint) => SOLD.has(endpoint)) && !book.except_models?.includes(model.id)
       : book.models.includes(model.id)
   return models.filter(isListed).map((model) => ({
     model: model.id,

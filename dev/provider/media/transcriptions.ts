@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import type { MediaAnswer } from './media-call.ts'
+import { secondsOf } from './sound.ts'
+
+const JSON_TYPE = 'application/json'
+const TEXT_TYPE = 'text/plain; charset=utf-8'
+const STREAM_TYPE = 'text/event-stream; charset=utf-8'
+
+/** A form as it was received: its fields, a repeated one as a list, and its file. */
+export const TranscriptionForm = z.looseObject({
+  model: z.string(),
+  file: z.object({ name: z.string(), bytes: z.instanceof(Buffer) }),
+  response_format: z.enum(['json', 'text', 'srt', 'verbose_json', 'vtt']).optional(),
+  stream: z.enum(['true', 'false']).optional(),
+})
+
+/** A form read by the platform's own parser; undefined for a body that is none. */
+export async function readForm(contentType: string, bytes: Buffer): Promise<Record<string, unknown> | undefined> {
+  try {
+    const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData()
+    const entries = new Map<string, unknown>()
+    for (const name of new Set(form.keys())) {
+      const values = await Promise.all(
+        form
+          .getAll(name)
+          .map(async (value) =>
+            typeof value === 'string'
+              ? value
+              : { name: value.name, type: value.type, bytes: Buffer.from(await value.arrayBuffer()) },
+          ),
+      )
+      entries.set(name, values.length === 1 ? values[0] : values)
+    }
+    return Object.fromEntries(entries)
+  } catch {
+    return undefined
+  }
+}
+
+/** A transcript that says what it was made from; undefined for what is no request. */
+export function transcribe(form: unknown, act: string): MediaAnswer | undefined {
+  const request = TranscriptionForm.safeParse(form).data
+  if (request === undefined) return undefined
+  const seconds = secondsOf(request.file.bytes)
+  const text = act === 'empty' ? '' : `This was heard in ${request.file.name}.`
+  const usage = usageOf(seconds, act)
+  if (request.stream === 'true') return streamOf(text, usage)
+  switch (request.response_format) {
+    case 'text':
+      return plain(`${text}\n`)
+    case 'srt':
+      return plain(`1\n00:00:00,000 --> ${stamp(seconds, ',')}\n${text}\n\n`)
+    case 'vtt':
+      return plain(`WEBVTT\n\n00:00:00.000 --> ${stamp(seconds, '.')}\n${text}\n\n`)
+    case 'verbose_json':
+      return json({
+        task: 'transcribe',
+        language: 'english',
+        duration: seconds,
+        text,
+        segments: [{ id: 0, start: 0, end: seconds, text }],
+        words: [],
+        ...usage,
+      })
+    default:
+      return json({ text, ...usage })
+  }
+}
+
+function usageOf(seconds: number, act: string): object {
+  if (act === 'usage-missing') return {}
+  if (act === 'usage-zero') return { usage: { type: 'duration', seconds: 0 } }
+  if (act === 'usage-absurd') return { usage: { type: 'duration', seconds: 1e30 } }
+  return { usage: { type: 'duration', seconds: Math.ceil(seconds) } }
+}
+
+function json(body: object): MediaAnswer {
+  const bytes = Buffer.from(JSON.stringify(body))
+  return { contentType: JSON_TYPE, bytes, empty: bytes }
+}
+
+function plain(text: string): MediaAnswer {
+  return { contentType: TEXT_TYPE, bytes: Buffer.from(text), empty: Buffer.alloc(0) }
+}
+
+function streamOf(text: string, usage: object): MediaAnswer {
+  const deltas = text.split(/(?<= )/).map((delta) => ({ type: 'transcript.text.delta', delta }))
+  const events = [...deltas, { type: 'transcript.text.done', text, ...usage }]
+  const bytes = Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''))
+  return { contentType: STREAM_TYPE, bytes, empty: Buffer.from('') }
+}
+
+function stamp(seconds: number, point: string): string {
+  return new Date(Math.round(seconds * 1_000)).toISOString().slice(11, 23).replace('.', point)
+}

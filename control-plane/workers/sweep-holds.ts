@@ -1,4 +1,4 @@
-import { HOUR, MINUTE } from '#shared/clock.ts'
+import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import { finishDebits } from '../services/ledger-debits.ts'
 import { watchBalances, watchCounters } from '../services/money-compare.ts'
 import { runInvariants } from '../services/money-watch.ts'
@@ -9,6 +9,8 @@ import { repeat } from './worker.ts'
 
 const BALANCES_EVERY_MS = 10 * MINUTE
 const COUNTERS_EVERY_MS = HOUR
+/** A sweep after an outage takes longer than the pause between two. */
+const SWEEP_LEASE_MS = 10 * SECOND
 
 /**
  * Finishes what dead processes left: holds, captures, debits, jobs. One process does, every few seconds. A capture whose
@@ -19,6 +21,7 @@ export function startSweepHolds(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'sweep-holds',
     everyMs: sweepEveryMs,
+    leaseMs: SWEEP_LEASE_MS,
     run: async () => {
       const isQuiet = (await plane.usageQueue.depth()) === 0
       const { expired, posted, told } = await sweepHolds(plane, isQuiet ? unpostedWhenQuietMs : unpostedAfterMs)

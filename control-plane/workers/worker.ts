@@ -37,6 +37,8 @@ const LEASE_SLACK = 1.5
 type Periodic = {
   readonly name: string
   readonly everyMs: number
+  /** How long the lease lasts, where a run may take longer than an interval. */
+  readonly leaseMs?: number
   /** True lets every process run it; otherwise one at a time does, by lease. */
   readonly isShared?: boolean
   readonly run: () => Promise<void>
@@ -45,7 +47,11 @@ type Periodic = {
 /** Runs something now and again so long after each end. A failure is logged, and the next turn tries again. */
 export function repeat(plane: WorkerPlane, periodic: Periodic): RunningWorker {
   const { name, everyMs } = periodic
-  const lease = { name, owner: plane.workerId, ttlMs: Math.ceil(everyMs * LEASE_SLACK) }
+  const lease = {
+    name,
+    owner: plane.workerId,
+    ttlMs: Math.max(Math.ceil(everyMs * LEASE_SLACK), periodic.leaseMs ?? 0),
+  }
   let timer: NodeJS.Timeout | undefined
   let isStopping = false
   let turn = takeTurn()

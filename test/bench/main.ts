@@ -1,6 +1,8 @@
 /**
  * `npm run bench`: the data plane on one core, everything else on the other, one table, one run. Every figure of the
- * data plane stands beside a bare Fastify and undici pass-through of the same bytes in the same run.
+ * data plane stands beside a bare Fastify and undici pass-through of the same bytes in the same run. While the data plane
+ * is loaded the worker stands still, unless a row says otherwise: what it posts is measured by itself, and on two cores
+ * it would take the load generator's.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
  * `-- --only whole,streamed,open,selection,posting,routed` picks rows.
  */
@@ -12,10 +14,13 @@ import { drive, driveOpenLoop } from './load.ts'
 import type { BenchMarket } from './market.ts'
 import { MEASURED_CORE, startBenchMarket, startScript } from './market.ts'
 import { measurePosting } from './posting.ts'
+import { processorSeconds } from './processor-time.ts'
 import { measureRouted } from './routed.ts'
 import { measureSelection } from './selection.ts'
 
-const CONNECTIONS = 64
+const CONNECTIONS = 128
+/** Loads of both sides by turns, so that what else the machine does meets both; the median counts. */
+const ROUNDS = 3
 const CHUNKS = 64
 const OPEN_LOOP_RATE = 1_000
 const WARM_UP_SECONDS = 3
@@ -42,81 +47,111 @@ function chatBody(model: string, isStreamed: boolean): string {
   return JSON.stringify({ model, stream: isStreamed, messages: [{ role: 'user', content: 'hi' }], max_tokens: 128 })
 }
 
-/** The same load on the pass-through and on the market, one after the other, each warmed up first. */
-async function compare(market: BenchMarket, passUrl: string, isStreamed: boolean): Promise<[number, number]> {
+/** Calls a second, and microseconds of processor time a call. */
+type Measured = { readonly perSecond: number; readonly microseconds: number }
+
+type Sides = { readonly market: BenchMarket; readonly pass: { readonly url: string; readonly pid: number } }
+
+/** The same load on the pass-through and on the market by turns, each warmed up first. */
+async function compare({ market, pass }: Sides, isStreamed: boolean): Promise<{ bare: Measured; ours: Measured }> {
   const body = chatBody(market.model, isStreamed)
   const path = '/v1/chat/completions'
-  const bare: Load = { url: passUrl + path, body, connections: CONNECTIONS, seconds }
+  const bare: Load = { url: pass.url + path, body, connections: CONNECTIONS, seconds: seconds / ROUNDS }
   const ours: Load = { ...bare, url: market.network.sandbox.api_base_url + path, key: market.buyerKey }
-  await drive({ ...bare, seconds: WARM_UP_SECONDS })
-  const bareResult = await drive(bare)
-  await drive({ ...ours, seconds: WARM_UP_SECONDS })
-  const ourResult = await drive(ours)
-  if (ourResult.refused > 0) say({ what: '  refused calls of that load', figure: String(ourResult.refused) })
-  return [bareResult.perSecond, ourResult.perSecond]
+  const [bareResults, ourResults]: [Measured[], Measured[]] = [[], []]
+  market.pausePosting()
+  for (const load of [bare, ours]) await drive({ ...load, seconds: WARM_UP_SECONDS })
+  for (let round = 0; round < ROUNDS; round++) {
+    bareResults.push(await measure(bare, pass.pid))
+    ourResults.push(await measure(ours, market.network.sandbox.pids['data_plane'] ?? 0))
+  }
+  market.resumePosting()
+  return { bare: median(bareResults), ours: median(ourResults) }
 }
 
-async function measureWhole(market: BenchMarket, passUrl: string): Promise<void> {
-  const [bare, ours] = await compare(market, passUrl, false)
-  say({ what: 'pass-through, whole chat', figure: `${bare.toFixed(0)} calls/s`, beside: '1.00' })
+async function measure(load: Load, pid: number): Promise<Measured> {
+  const before = processorSeconds(pid)
+  const { perSecond, refused } = await drive(load)
+  const used = processorSeconds(pid) - before
+  if (refused > 0) say({ what: '  refused calls of the next load', figure: String(refused) })
+  return { perSecond, microseconds: (used * 1e6) / (perSecond * load.seconds) }
+}
+
+function median(results: readonly Measured[]): Measured {
+  const sorted = [...results].sort((left, right) => left.perSecond - right.perSecond)
+  return sorted[Math.floor(sorted.length / 2)] ?? { perSecond: 0, microseconds: 0 }
+}
+
+async function measureWhole(sides: Sides): Promise<void> {
+  const { bare, ours } = await compare(sides, false)
+  say({
+    what: 'pass-through, whole chat',
+    figure: `${bare.perSecond.toFixed(0)} calls/s`,
+    beside: `1.00, ${bare.microseconds.toFixed(0)} µs of processor time a call`,
+  })
   say({
     what: 'paid chat, whole',
-    figure: `${ours.toFixed(0)} calls/s`,
-    beside: `${(ours / bare).toFixed(2)} of the pass-through`,
+    figure: `${ours.perSecond.toFixed(0)} calls/s`,
+    beside: `${(ours.perSecond / bare.perSecond).toFixed(2)} of the pass-through, ${ours.microseconds.toFixed(0)} µs`,
   })
 }
 
-async function measureStreamed(market: BenchMarket, passUrl: string): Promise<void> {
-  const [bare, ours] = await compare(market, passUrl, true)
+async function measureStreamed(sides: Sides): Promise<void> {
+  const { bare, ours } = await compare(sides, true)
+  const chunks = ({ perSecond }: Measured) => `${(perSecond * CHUNKS).toFixed(0)} chunks/s`
   say({
     what: 'pass-through, streamed chat',
-    figure: `${(bare * CHUNKS).toFixed(0)} chunks/s`,
-    beside: `${bare.toFixed(0)} calls/s`,
+    figure: chunks(bare),
+    beside: `${bare.perSecond.toFixed(0)} calls/s`,
   })
   say({
     what: `paid chat, streamed (${CHUNKS} chunks)`,
-    figure: `${(ours * CHUNKS).toFixed(0)} chunks/s`,
-    beside: `${ours.toFixed(0)} calls/s, ${(ours / bare).toFixed(2)} of the pass-through`,
+    figure: chunks(ours),
+    beside: `${ours.perSecond.toFixed(0)} calls/s, ${(ours.perSecond / bare.perSecond).toFixed(2)} of the pass-through`,
   })
 }
 
-function measureOpenLoop(market: BenchMarket, passUrl: string): void {
+function measureOpenLoop({ market, pass }: Sides): void {
   const load = { body: chatBody(market.model, false), rate: OPEN_LOOP_RATE, seconds }
-  const [bare, ours] = [
-    { ...load, url: `${passUrl}/v1/chat/completions` },
-    { ...load, url: `${market.network.sandbox.api_base_url}/v1/chat/completions`, key: market.buyerKey },
-  ].map((one) => {
+  const path = '/v1/chat/completions'
+  const drive = (one: Parameters<typeof driveOpenLoop>[0]) => {
     driveOpenLoop({ ...one, seconds: WARM_UP_SECONDS })
     return driveOpenLoop(one)
-  })
-  if (!bare || !ours) return
-  const added = (ourMs: number, bareMs: number) => `${(ourMs - bareMs).toFixed(2)} ms`
+  }
+  const paid = { ...load, url: market.network.sandbox.api_base_url + path, key: market.buyerKey }
+  const bare = drive({ ...load, url: pass.url + path })
   say({ what: `pass-through at ${OPEN_LOOP_RATE} calls/s`, figure: `p50 ${bare.p50} ms, p99 ${bare.p99} ms` })
-  say({
-    what: `paid chat at ${OPEN_LOOP_RATE} calls/s, added`,
-    figure: `p50 ${added(ours.p50, bare.p50)}, p99 ${added(ours.p99, bare.p99)}`,
-    beside: ours.errors > 0 ? `${ours.errors} ERRORS` : '',
-  })
+  const added = (what: string, ours: typeof bare) =>
+    say({
+      what,
+      figure: `p50 ${(ours.p50 - bare.p50).toFixed(2)} ms, p99 ${(ours.p99 - bare.p99).toFixed(2)} ms`,
+      beside: ours.errors > 0 ? `${ours.errors} ERRORS` : '',
+    })
+  market.pausePosting()
+  added(`paid chat at ${OPEN_LOOP_RATE} calls/s, added`, drive(paid))
+  market.resumePosting()
+  added('  the same beside the worker that posts them', drive(paid))
 }
 
 async function measureMarket(): Promise<void> {
   const environment: Record<string, string> = values.profile ? { MARKET_PROFILE_DIR: values.profile } : {}
   const market = await startBenchMarket(environment)
   const port = await freePort()
-  const passUrl = `http://127.0.0.1:${port}`
-  const pass = await startScript(MEASURED_CORE, 'test/bench/pass-through.ts', [
+  const url = `http://127.0.0.1:${port}`
+  const child = await startScript(MEASURED_CORE, 'test/bench/pass-through.ts', [
     '--port',
     String(port),
     '--upstream',
     market.upstreamUrl,
   ])
   try {
-    if (wanted.has('open')) measureOpenLoop(market, passUrl)
+    const sides: Sides = { market, pass: { url, pid: child.pid ?? 0 } }
+    if (wanted.has('open')) measureOpenLoop(sides)
     if (wanted.has('routed')) say({ what: 'offer change to routed', ...(await measureRouted(market)) })
-    if (wanted.has('whole')) await measureWhole(market, passUrl)
-    if (wanted.has('streamed')) await measureStreamed(market, passUrl)
+    if (wanted.has('whole')) await measureWhole(sides)
+    if (wanted.has('streamed')) await measureStreamed(sides)
   } finally {
-    pass.kill()
+    child.kill()
     await market.stop()
   }
 }

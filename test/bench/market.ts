@@ -16,6 +16,9 @@ export type BenchMarket = {
   readonly upstreamUrl: string
   readonly model: string
   readonly buyerKey: string
+  /** Holds the worker still; events gather in the queue, and the gate counts them as unposted. */
+  pausePosting(): void
+  resumePosting(): void
   stop(): Promise<void>
 }
 
@@ -126,12 +129,17 @@ export async function startBenchMarket(environment: Record<string, string>): Pro
     const niceness = /postgres|worker|control|provider/.test(name) ? 19 : 0
     pin(pid, name === 'data_plane' ? MEASURED_CORE : OTHER_CORE, niceness)
   }
+  const { worker } = network.sandbox.pids
+  if (worker === undefined) throw new Error('the market has no worker')
   return {
     network,
     upstreamUrl,
     model,
     buyerKey: network.sandbox.buyer_key,
+    pausePosting: () => void process.kill(worker, 'SIGSTOP'),
+    resumePosting: () => void process.kill(worker, 'SIGCONT'),
     stop: async () => {
+      process.kill(worker, 'SIGCONT')
       upstream.kill()
       await network.remove()
     },

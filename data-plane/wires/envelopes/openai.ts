@@ -8,15 +8,17 @@ const LIMITED: ReadonlySet<number> = new Set([402, 403, 429, 503])
 /** What such a refusal says where its thrower had nothing more to say. */
 const NO_LIMIT = { limit_source: 'service', limit_scope: 'platform', resets_at: null }
 
-/** The body of the /v1 error envelope, also as the payload of a stream's error event. */
-export function openAiErrorBody(error: AppError, requestId: RequestId): string {
+/** An error as the /v1 surface words it. */
+export function openAiError(error: AppError, requestId: RequestId): Readonly<Record<string, unknown>> {
   const { code, message, type, param } = error
   const isBare = LIMITED.has(error.status) && error.detail['limit_source'] === undefined
   const detail = isBare ? { ...NO_LIMIT, ...error.detail } : error.detail
-  return JSON.stringify({
-    error: { ...detail, message, type, param: param ?? null, code, request_id: requestId },
-    request_id: requestId,
-  })
+  return { ...detail, message, type, param: param ?? null, code, request_id: requestId }
+}
+
+/** The body of the /v1 error envelope, also as the payload of a stream's error event. */
+export function openAiErrorBody(error: AppError, requestId: RequestId): string {
+  return JSON.stringify({ error: openAiError(error, requestId), request_id: requestId })
 }
 
 /** Refusals of the OpenAI-shaped surface; without a credential the answer is the x402 document. */

@@ -1,0 +1,99 @@
+import type { DataSource, FilePart, ImagePart, TextPart, UrlSource } from '#data-plane/dialects/conversation.ts'
+import { readDataUrl } from '#data-plane/dialects/conversation.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { wordOf } from '#data-plane/wires/sampling.ts'
+import { AppError } from '#shared/errors.ts'
+import { invalid } from './parameters.ts'
+
+const MAX_PARTS = 2_000
+const MAX_TEXT_CHARS = 2_097_152
+
+/** What an input holds: images, characters of inlined images, and characters that somebody said. */
+export type Content = { images: number; inlinedChars: number; spokenChars: number }
+
+export type SaidPart = TextPart | ImagePart | FilePart
+
+type Json = Readonly<Record<string, unknown>>
+
+/** Reads a text or a list of parts and counts what is in it. Throws `invalid_request`, `unresolvable_file_reference`. */
+export function readParts(given: unknown, param: string, content: Content): SaidPart[] {
+  if (typeof given === 'string') return [textPart(given, param, content)]
+  if (!Array.isArray(given) || given.length > MAX_PARTS) {
+    throw invalid(param, `${param} must be a text or a list of up to ${MAX_PARTS} parts.`)
+  }
+  return given.map((part: unknown, index) => readPart(part, `${param}[${index}]`, content))
+}
+
+/** The same where only texts make sense. */
+export function readTexts(given: unknown, param: string, content: Content): TextPart[] {
+  return readParts(given, param, content).map((part) => {
+    if (part.kind !== 'text') throw invalid(param, 'Only texts are taken here.')
+    return part
+  })
+}
+
+function readPart(part: unknown, param: string, content: Content): SaidPart {
+  if (!isRecord(part)) throw invalid(param, 'A part is an object.')
+  switch (part['type']) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return textPart(part['text'], param, content)
+    case 'refusal':
+      return textPart(part['refusal'], param, content)
+    case 'input_image':
+      return imagePart(part, param, content)
+    case 'input_file':
+      return filePart(part, param)
+    default:
+      throw invalid(`${param}.type`, 'A part is input_text, input_image, input_file, output_text or refusal.')
+  }
+}
+
+function textPart(text: unknown, param: string, content: Content): TextPart {
+  if (typeof text !== 'string') throw invalid(param, 'A text part has a text.')
+  if (text.length > MAX_TEXT_CHARS) {
+    throw new AppError('request_too_large', { message: `A text has at most ${MAX_TEXT_CHARS} characters.`, param })
+  }
+  content.spokenChars += text.length
+  return { kind: 'text', text }
+}
+
+/** An image by URL, which nobody here fetches, or inlined. */
+function imagePart(part: Json, param: string, content: Content): ImagePart {
+  const url = wordOf(part['image_url'])
+  if (url === undefined) {
+    if (wordOf(part['file_id']) !== undefined) throw new AppError('unresolvable_file_reference', { param })
+    throw invalid(`${param}.image_url`, 'An image has an image_url.')
+  }
+  content.images++
+  if (url.startsWith('data:')) content.inlinedChars += url.length
+  const detail = wordOf(part['detail'])
+  return { kind: 'image', source: sourceOf(url), ...(detail === undefined ? {} : { detail }) }
+}
+
+function filePart(part: Json, param: string): FilePart {
+  const url = wordOf(part['file_url'])
+  const data = wordOf(part['file_data'])
+  if (url === undefined && data === undefined) {
+    if (wordOf(part['file_id']) !== undefined) {
+      throw new AppError('unresolvable_file_reference', {
+        message: 'A file that is referenced only by its id cannot be resolved here.',
+        param,
+      })
+    }
+    throw invalid(param, 'A file has file_data or a file_url.')
+  }
+  const name = wordOf(part['filename'])
+  const source = url === undefined ? inlined(data ?? '') : sourceOf(url)
+  return { kind: 'file', source, ...(name === undefined ? {} : { name }) }
+}
+
+function sourceOf(url: string): DataSource | UrlSource {
+  return readDataUrl(url) ?? { kind: 'url', url }
+}
+
+/** Data with its type in front, or bare, which only documents are. */
+function inlined(data: string): DataSource {
+  return readDataUrl(data) ?? { kind: 'data', mediaType: 'application/pdf', data }
+}

@@ -1,0 +1,46 @@
+import type { Seal } from './seal.ts'
+import { closeSeal } from './seal.ts'
+
+/** Where an item stands in `output`, and its id. */
+type Placed = { readonly place: number; readonly id: string }
+
+/** The part of a message that is being said. */
+export type OpenPart = { readonly kind: 'text' | 'refusal'; readonly index: number; text: string }
+
+/** A message: its parts that are over as JSON text, and the one that is not. */
+export type OpenMessage = Placed & { readonly parts: string[]; part: OpenPart }
+
+export type OpenThought = Placed & { text: string; seal: Seal | undefined }
+
+export type OpenCall = Placed & { readonly callId: string; readonly name: string; input: string }
+
+export type ItemStatus = 'in_progress' | 'completed' | 'incomplete'
+
+/** An item as JSON text: with an empty list where it has just begun. */
+export function messageText({ id }: Placed, parts: readonly string[], status: ItemStatus): string {
+  return `{"type":"message","id":"${id}","status":"${status}","role":"assistant",` + `"content":[${parts.join(',')}]}`
+}
+
+export function partText({ kind, text }: Pick<OpenPart, 'kind' | 'text'>): string {
+  const said = JSON.stringify(text)
+  if (kind === 'refusal') return `{"type":"refusal","refusal":${said}}`
+  return `{"type":"output_text","text":${said},"annotations":[],"logprobs":[]}`
+}
+
+export function summaryText(text: string): string {
+  return `{"type":"summary_text","text":${JSON.stringify(text)}}`
+}
+
+/** A thought; its seal is shown only to a client that asked for it. */
+export function thoughtText({ id, text, seal }: Omit<OpenThought, 'place'>, wantsSealed: boolean): string {
+  const sealed = seal === undefined || !wantsSealed ? 'null' : JSON.stringify(closeSeal(seal))
+  const summary = text === '' ? '' : summaryText(text)
+  return `{"type":"reasoning","id":"${id}","summary":[${summary}],"encrypted_content":${sealed}}`
+}
+
+export function callText({ id, callId, name, input }: Omit<OpenCall, 'place'>, status: ItemStatus): string {
+  return (
+    `{"type":"function_call","id":"${id}","call_id":${JSON.stringify(callId)},"name":${JSON.stringify(name)},` +
+    `"arguments":${JSON.stringify(input)},"status":"${status}"}`
+  )
+}

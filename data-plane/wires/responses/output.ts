@@ -1,0 +1,307 @@
+import type { AnswerEvent } from '#data-plane/dialects/answer.ts'
+import type { ItemStatus, OpenCall, OpenMessage, OpenPart, OpenThought } from './items.ts'
+import { callText, messageText, partText, summaryText, thoughtText } from './items.ts'
+import type { ResponseWriter } from './response-object.ts'
+import type { Seal } from './seal.ts'
+
+/** Every event of the grammar, in the order in which an item has them. */
+type EventType =
+  | 'response.created'
+  | 'response.in_progress'
+  | 'response.output_item.added'
+  | 'response.content_part.added'
+  | 'response.output_text.delta'
+  | 'response.output_text.done'
+  | 'response.refusal.delta'
+  | 'response.refusal.done'
+  | 'response.content_part.done'
+  | 'response.reasoning_summary_part.added'
+  | 'response.reasoning_summary_text.delta'
+  | 'response.reasoning_summary_text.done'
+  | 'response.reasoning_summary_part.done'
+  | 'response.function_call_arguments.delta'
+  | 'response.function_call_arguments.done'
+  | 'response.output_item.done'
+  | `response.${Terminal}`
+
+/** How a response can be over. */
+export type Terminal = 'completed' | 'incomplete' | 'failed'
+
+/**
+ * Where the answer is. A message or a thought is over before anything else begins; calls stay open side by side until
+ * the end, because providers mix the pieces of parallel calls. Events are sent by the steps from one phase to the next
+ * and by nothing else, so that none can come out of its order.
+ */
+type Phase =
+  | { readonly at: 'before' }
+  | { readonly at: 'between' }
+  | { readonly at: 'message'; readonly message: OpenMessage }
+  | { readonly at: 'thought'; readonly thought: OpenThought }
+  | { readonly at: 'over' }
+
+type State = {
+  readonly rid: string
+  readonly response: ResponseWriter
+  readonly isStreamed: boolean
+  readonly wantsSealed: boolean
+  phase: Phase
+  sequence: number
+  out: string
+  /** Items that have begun: the place of the next. */
+  places: number
+  /** Items that are over, as JSON text at their places. */
+  readonly done: (string | undefined)[]
+  readonly calls: Map<number, OpenCall>
+}
+
+/** An answer on its way to being a response. */
+export type Output = {
+  /** Takes what was said and answers with the events of it; nothing where they are not wanted. */
+  take(event: AnswerEvent): string
+  /** Ends what is open. The last item of an answer that was cut short is incomplete. */
+  close(isCutShort: boolean): string
+  /** The last event, with the whole response in it; what is still open is not in it. */
+  end(terminal: Terminal, response: (items: string) => string): string
+  /** The items that are over, with commas between them. */
+  items(): string
+}
+
+export type OutputOptions = Pick<State, 'rid' | 'response' | 'isStreamed' | 'wantsSealed'>
+
+const BETWEEN: Phase = { at: 'between' }
+
+export function createOutput(options: OutputOptions): Output {
+  const state: State = {
+    ...options,
+    phase: { at: 'before' },
+    sequence: 0,
+    out: '',
+    places: 0,
+    done: [],
+    calls: new Map(),
+  }
+  return {
+    take(event) {
+      if (state.phase.at !== 'over') take(state, event)
+      return taken(state)
+    },
+    close(isCutShort) {
+      closeAll(state, isCutShort ? 'incomplete' : 'completed')
+      return taken(state)
+    },
+    end(terminal, response) {
+      if (state.phase.at === 'over') return ''
+      if (state.phase.at === 'before') begin(state)
+      state.phase = { at: 'over' }
+      emit(state, `response.${terminal}`, `"response":${response(itemsOf(state))}`)
+      return taken(state)
+    },
+    items: () => itemsOf(state),
+  }
+}
+
+function taken(state: State): string {
+  const { out } = state
+  state.out = ''
+  return out
+}
+
+function itemsOf({ done }: State): string {
+  return done.filter((item) => item !== undefined).join(',')
+}
+
+function emit(state: State, type: EventType, members: string): void {
+  if (!state.isStreamed) return
+  state.out += `event: ${type}\ndata: {"type":"${type}","sequence_number":${state.sequence++},${members}}\n\n`
+}
+
+function take(state: State, event: AnswerEvent): void {
+  switch (event.kind) {
+    case 'text':
+    case 'refusal':
+      say(state, event.kind, event.text)
+      break
+    case 'reasoning':
+      think(state, event.text)
+      break
+    case 'signature':
+      seal(state, { kind: 'signature', text: event.text })
+      break
+    case 'redactedReasoning':
+      leave(state, 'completed')
+      seal(state, { kind: 'redacted', text: event.text })
+      break
+    case 'toolStart':
+      startCall(state, event)
+      break
+    case 'toolInput':
+      addInput(state, event.index, event.text)
+      break
+    case 'finish':
+      break
+  }
+}
+
+function begin(state: State): void {
+  const response = `"response":${state.isStreamed ? state.response({ status: 'in_progress', output: '' }) : ''}`
+  emit(state, 'response.created', response)
+  emit(state, 'response.in_progress', response)
+  state.phase = BETWEEN
+}
+
+/** Ends a message or a thought that is open. */
+function leave(state: State, status: ItemStatus): void {
+  const { phase } = state
+  if (phase.at === 'before') begin(state)
+  else if (phase.at === 'message') endMessage(state, phase.message, status)
+  else if (phase.at === 'thought') endThought(state, phase.thought)
+}
+
+function place(state: State, prefix: string): { readonly place: number; readonly id: string } {
+  const at = state.places++
+  return { place: at, id: `${prefix}_${state.rid}_${at}` }
+}
+
+function addItem(state: State, at: number, item: string): void {
+  emit(state, 'response.output_item.added', `"output_index":${at},"item":${item}`)
+}
+
+function endItem(state: State, at: number, item: string): void {
+  state.done[at] = item
+  emit(state, 'response.output_item.done', `"output_index":${at},"item":${item}`)
+}
+
+// Messages
+
+function say(state: State, kind: OpenPart['kind'], text: string): void {
+  const message = state.phase.at === 'message' ? state.phase.message : startMessage(state, kind)
+  if (message.part.kind !== kind) {
+    endPart(state, message)
+    message.part = startPart(state, message, kind)
+  }
+  message.part.text += text
+  const name = kind === 'text' ? 'output_text' : 'refusal'
+  const rest = kind === 'text' ? ',"logprobs":[]' : ''
+  emit(state, `response.${name}.delta`, `${partAt(message)},"delta":${JSON.stringify(text)}${rest}`)
+}
+
+function startMessage(state: State, kind: OpenPart['kind']): OpenMessage {
+  leave(state, 'completed')
+  const placed = place(state, 'msg')
+  addItem(state, placed.place, messageText(placed, [], 'in_progress'))
+  const empty = { ...placed, parts: [] }
+  const message: OpenMessage = { ...empty, part: startPart(state, empty, kind) }
+  state.phase = { at: 'message', message }
+  return message
+}
+
+function startPart(state: State, message: Omit<OpenMessage, 'part'>, kind: OpenPart['kind']): OpenPart {
+  const part = { kind, index: message.parts.length, text: '' }
+  emit(state, 'response.content_part.added', `${partAt({ ...message, part })},"part":${partText(part)}`)
+  return part
+}
+
+function partAt({ id, place: at, part }: OpenMessage): string {
+  return `"item_id":"${id}","output_index":${at},"content_index":${part.index}`
+}
+
+function endPart(state: State, message: OpenMessage): void {
+  const { kind, text } = message.part
+  const at = partAt(message)
+  const said = JSON.stringify(text)
+  const whole = partText(message.part)
+  if (kind === 'text') emit(state, 'response.output_text.done', `${at},"text":${said},"logprobs":[]`)
+  else emit(state, 'response.refusal.done', `${at},"refusal":${said}`)
+  emit(state, 'response.content_part.done', `${at},"part":${whole}`)
+  message.parts.push(whole)
+}
+
+function endMessage(state: State, message: OpenMessage, status: ItemStatus): void {
+  endPart(state, message)
+  endItem(state, message.place, messageText(message, message.parts, status))
+  state.phase = BETWEEN
+}
+
+// Thoughts
+
+function think(state: State, text: string): void {
+  const { phase } = state
+  // What follows a seal is another thought.
+  const isOpen = phase.at === 'thought' && phase.thought.seal === undefined
+  const thought = isOpen ? phase.thought : startThought(state)
+  const at = summaryAt(thought)
+  if (thought.text === '') emit(state, 'response.reasoning_summary_part.added', `${at},"part":${summaryText('')}`)
+  thought.text += text
+  emit(state, 'response.reasoning_summary_text.delta', `${at},"delta":${JSON.stringify(text)}`)
+}
+
+function startThought(state: State): OpenThought {
+  leave(state, 'completed')
+  const thought: OpenThought = { ...place(state, 'rs'), text: '', seal: undefined }
+  addItem(state, thought.place, thoughtText(thought, false))
+  state.phase = { at: 'thought', thought }
+  return thought
+}
+
+/** Seals the thought that is open; a seal without one is a thought that nobody else can read. */
+function seal(state: State, { kind, text }: Seal): void {
+  const { phase } = state
+  const isOpen = phase.at === 'thought' && (phase.thought.seal === undefined || phase.thought.seal.kind === kind)
+  const thought = isOpen ? phase.thought : startThought(state)
+  thought.seal = { kind, text: (thought.seal?.text ?? '') + text }
+}
+
+function summaryAt({ id, place: at }: OpenThought): string {
+  return `"item_id":"${id}","output_index":${at},"summary_index":0`
+}
+
+function endThought(state: State, thought: OpenThought): void {
+  const at = summaryAt(thought)
+  if (thought.text !== '') {
+    emit(state, 'response.reasoning_summary_text.done', `${at},"text":${JSON.stringify(thought.text)}`)
+    emit(state, 'response.reasoning_summary_part.done', `${at},"part":${summaryText(thought.text)}`)
+  }
+  endItem(state, thought.place, thoughtText(thought, state.wantsSealed))
+  state.phase = BETWEEN
+}
+
+// Calls
+
+function startCall(state: State, event: { readonly index: number; readonly id: string; readonly name: string }): void {
+  leave(state, 'completed')
+  if (state.calls.has(event.index)) return
+  const call: OpenCall = { ...place(state, 'fc'), callId: event.id, name: event.name, input: '' }
+  state.calls.set(event.index, call)
+  addItem(state, call.place, callText(call, 'in_progress'))
+}
+
+function addInput(state: State, index: number, text: string): void {
+  const call = state.calls.get(index)
+  if (call === undefined) return
+  call.input += text
+  emit(state, 'response.function_call_arguments.delta', `${callAt(call)},"delta":${JSON.stringify(text)}`)
+}
+
+function callAt({ id, place: at }: OpenCall): string {
+  return `"item_id":"${id}","output_index":${at}`
+}
+
+function endCall(state: State, call: OpenCall, status: ItemStatus): void {
+  if (call.input.trim() === '') {
+    // Clients read the arguments as JSON, also where there are none.
+    call.input = '{}'
+    emit(state, 'response.function_call_arguments.delta', `${callAt(call)},"delta":"{}"`)
+  }
+  const members = `"name":${JSON.stringify(call.name)},"arguments":${JSON.stringify(call.input)}`
+  emit(state, 'response.function_call_arguments.done', `${callAt(call)},${members}`)
+  endItem(state, call.place, callText(call, status))
+}
+
+function closeAll(state: State, last: ItemStatus): void {
+  if (state.phase.at === 'over') return
+  const isSaying = state.phase.at === 'message' || state.phase.at === 'thought'
+  const calls = [...state.calls.values()]
+  for (const call of calls) endCall(state, call, !isSaying && call === calls.at(-1) ? last : 'completed')
+  state.calls.clear()
+  leave(state, last)
+}

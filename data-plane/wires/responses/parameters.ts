@@ -1,0 +1,93 @@
+import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { checkParameter } from '#data-plane/wires/parameters.ts'
+import { AppError } from '#shared/errors.ts'
+
+const MAX_INSTRUCTION_CHARS = 2_097_152
+const MAX_KEY_CHARS = 4_096
+
+type Body = Readonly<Record<string, unknown>>
+
+/** What cannot be served here and would change the answer if it were passed over, with the words that say so. */
+const REFUSED: readonly (readonly [name: string, isRefused: (value: unknown) => boolean, words: string])[] = [
+  ['previous_response_id', () => true, 'No answers are kept here: send the whole conversation as input.'],
+  ['conversation', () => true, 'No conversations are kept here: send the whole of it as input.'],
+  ['prompt', () => true, 'No prompts are kept here: send instructions and input.'],
+  ['background', (value) => value === true, 'Answers are not made in the background.'],
+  ['truncation', (value) => value !== 'disabled', 'Input is never shortened: truncation must be "disabled" or absent.'],
+  ['top_logprobs', (value) => value !== 0, 'Log probabilities are not given on this route.'],
+  ['n', (value) => value !== 1, 'One answer is given on this route.'],
+  ['include', hasLogprobs, 'Log probabilities are not given on this route.'],
+]
+
+/** Parameters of the chat wire, and where this protocol has them. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  messages: 'input',
+  max_tokens: 'max_output_tokens',
+  max_completion_tokens: 'max_output_tokens',
+  response_format: 'text.format',
+  reasoning_effort: 'reasoning.effort',
+  functions: 'tools',
+  function_call: 'tool_choice',
+}
+
+type Check = readonly [name: string, words: string, check: (value: unknown) => boolean]
+
+const CHECKS: readonly Check[] = [
+  ['instructions', 'a text', (value) => typeof value === 'string' && value.length <= MAX_INSTRUCTION_CHARS],
+  [
+    'max_output_tokens',
+    'a whole number of at least 1',
+    (value) => typeof value === 'number' && Number.isSafeInteger(value) && value >= 1,
+  ],
+  ['max_tool_calls', 'a whole number of at least 1', (value) => Number.isSafeInteger(value) && Number(value) >= 1],
+  ['store', 'true or false', isFlag],
+  ['background', 'true or false', isFlag],
+  ['truncation', '"disabled"', (value) => value === 'auto' || value === 'disabled'],
+  ['include', 'a list of words', (value) => Array.isArray(value) && value.every((word) => typeof word === 'string')],
+  ['text', 'an object', isRecord],
+  ['safety_identifier', `a text of up to ${MAX_KEY_CHARS} characters`, isKey],
+  ['prompt_cache_key', `a text of up to ${MAX_KEY_CHARS} characters`, isKey],
+]
+
+/** Checks all but input, tools and text.format. Throws `invalid_request` with the parameter at fault. */
+export function checkParameters(body: Body): void {
+  for (const name in body) {
+    if (isAbsent(body[name])) continue
+    const place = ELSEWHERE[name]
+    if (Object.hasOwn(ELSEWHERE, name)) throw invalid(name, `${name} is not known here: use ${place}.`)
+    checkParameter(name, body[name])
+  }
+  for (const [name, words, check] of CHECKS) {
+    if (!isAbsent(body[name]) && !check(body[name])) throw invalid(name, `${name} must be ${words}.`)
+  }
+  for (const [name, isRefused, words] of REFUSED) {
+    if (!isAbsent(body[name]) && isRefused(body[name])) throw invalid(name, words)
+  }
+}
+
+/** What of a request is named as left out: what no row knows, and settings that no seller is told. */
+export function unsaidParameters(body: Body, known: ReadonlySet<string>): readonly string[] {
+  const unsaid = Object.keys(body).filter((name) => !known.has(name) && !isAbsent(body[name]))
+  const { text } = body
+  return isRecord(text) && !isAbsent(text['verbosity']) ? [...unsaid, 'text.verbosity'] : unsaid
+}
+
+export function isAbsent(value: unknown): boolean {
+  return value === undefined || value === null
+}
+
+export function invalid(param: string, message: string): AppError {
+  return new AppError('invalid_request', { message, param })
+}
+
+function hasLogprobs(include: unknown): boolean {
+  return Array.isArray(include) && include.includes('message.output_text.logprobs')
+}
+
+function isFlag(value: unknown): boolean {
+  return typeof value === 'boolean'
+}
+
+function isKey(value: unknown): boolean {
+  return typeof value === 'string' && value.length <= MAX_KEY_CHARS
+}

@@ -1,0 +1,134 @@
+import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
+import type { Conversation, ReasoningWish, ResponseFormat } from '#data-plane/dialects/conversation.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { ROUTING_FIELDS, readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import type { JsonBody } from '#data-plane/wires/json-body.ts'
+import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
+import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import type { Content } from './content-parts.ts'
+import { readInput } from './input-items.ts'
+import { checkParameters, invalid, isAbsent, unsaidParameters } from './parameters.ts'
+import { readToolChoice, readTools } from './tools.ts'
+
+/** A responses request as it was read, in the middle form, and what routing and the answer need. */
+export type ResponsesRequest = {
+  readonly json: JsonBody
+  readonly model: string
+  readonly conversation: Conversation
+  /** The functions as they were given, when others were left out. */
+  readonly keptTools: readonly object[] | undefined
+  /** True when the client wants thoughts in a form that it can send back. */
+  readonly wantsSealed: boolean
+  readonly content: Content
+  readonly itemCount: number
+  readonly textBytes: number
+  readonly hints: RoutingHints
+  readonly floorPercents: readonly (number | undefined)[]
+  readonly maxCostMicro: MicroUsd | undefined
+}
+
+/** Members that the middle form holds, that say how the answer comes, or that ask for nothing. */
+const KNOWN: ReadonlySet<string> = new Set([
+  ...['model', 'input', 'instructions', 'tools', 'tool_choice', 'parallel_tool_calls', 'stream', 'stream_options'],
+  ...['max_output_tokens', 'max_tool_calls', 'reasoning', 'text', 'user', 'safety_identifier', 'stop', 'n'],
+  ...['store', 'metadata', 'include', 'truncation', 'background', 'top_logprobs'],
+  ...SAMPLING_FIELDS,
+  ...ROUTING_FIELDS,
+])
+
+/** How this protocol calls what the chat wire calls otherwise. */
+const SPELLING = {
+  max_tokens: 'max_output_tokens',
+  max_completion_tokens: 'max_output_tokens',
+  response_format: 'text.format',
+  reasoning_effort: 'reasoning',
+}
+
+type Body = Readonly<Record<string, unknown>>
+
+/** Reads the body of a responses request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
+export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
+  const json = readJsonBody(raw.body)
+  const { body } = json
+  const model = readModelName(body['model'])
+  checkParameters(body)
+  const input = readInput(body['input'])
+  const given = readTools(body['tools'])
+  const { include } = body
+  const instructions = wordOf(body['instructions'])
+  const content = { ...input.content, spokenChars: input.content.spokenChars + (instructions?.length ?? 0) }
+  return {
+    json,
+    model,
+    conversation: {
+      ...wishesOf(body, given),
+      system: [...(instructions === undefined ? [] : [{ kind: 'text' as const, text: instructions }]), ...input.system],
+      turns: input.turns,
+    },
+    keptTools: given.isAdapted ? given.kept : undefined,
+    wantsSealed: Array.isArray(include) && include.includes('reasoning.encrypted_content'),
+    content,
+    itemCount: input.itemCount,
+    textBytes: Math.max(0, raw.body.length - content.inlinedChars),
+    hints: readHints(body),
+    floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
+    maxCostMicro: readMaxCost(raw.headers),
+  }
+}
+
+type Wishes = Omit<Conversation, 'system' | 'turns'>
+
+function wishesOf(body: Body, given: ReturnType<typeof readTools>): Wishes {
+  const { tools, toolChoice, isAdapted } = readToolChoice(body['tool_choice'], given.tools)
+  const maxTokens = body['max_output_tokens']
+  return {
+    tools,
+    toolChoice,
+    parallelToolCalls: flagOf(body['parallel_tool_calls']),
+    sampling: readSampling(body),
+    stop: readStop(body['stop']),
+    responseFormat: readFormat(body['text']),
+    reasoning: readReasoning(body['reasoning']),
+    user: wordOf(body['safety_identifier']) ?? wordOf(body['user']),
+    maxTokens: typeof maxTokens === 'number' ? maxTokens : undefined,
+    isStreamed: body['stream'] === true,
+    spelling: SPELLING,
+    adaptedParams: [
+      ...unsaidParameters(body, KNOWN),
+      ...(given.isAdapted ? ['tools'] : []),
+      ...(isAdapted ? ['tool_choice'] : []),
+    ],
+  }
+}
+
+function readFormat(text: unknown): ResponseFormat | undefined {
+  const format = isRecord(text) ? text['format'] : undefined
+  if (isAbsent(format)) return undefined
+  if (!isRecord(format)) throw invalid('text.format', 'text.format must be an object.')
+  const { type, schema } = format
+  if (type === 'text') return undefined
+  if (type === 'json_object') return { kind: 'json' }
+  if (type !== 'json_schema') throw invalid('text.format.type', 'A format is text, json_object or json_schema.')
+  if (!isRecord(schema)) throw invalid('text.format.schema', 'A format that is json_schema has a schema.')
+  const description = wordOf(format['description'])
+  return {
+    kind: 'schema',
+    name: wordOf(format['name']) ?? 'answer',
+    schema,
+    isStrict: flagOf(format['strict']),
+    ...(description === undefined ? {} : { description }),
+  }
+}
+
+function readReasoning(given: unknown): ReasoningWish | undefined {
+  if (!isRecord(given)) return undefined
+  const { effort, max_tokens: maxTokens } = given
+  if (!isAbsent(effort) && typeof effort !== 'string') throw invalid('reasoning.effort', 'reasoning.effort is a word.')
+  const word = wordOf(effort)
+  if (word === undefined && typeof maxTokens !== 'number') return undefined
+  return {
+    ...(word === undefined ? {} : { effort: word }),
+    ...(typeof maxTokens === 'number' ? { maxTokens } : {}),
+  }
+}

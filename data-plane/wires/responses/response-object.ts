@@ -1,0 +1,85 @@
+import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import { isRecord, memberText } from '#data-plane/dialects/json-members.ts'
+import { costMembers } from '#data-plane/wires/cost-json.ts'
+import { inputTokens, outputTokens } from '#shared/usage.ts'
+import type { ResponsesRequest } from './read-request.ts'
+
+/** How far a response has come, with what belongs to it as JSON text. */
+export type ResponseState = {
+  readonly status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
+  /** Items, with commas between them. */
+  readonly output: string
+  readonly usage?: string
+  readonly incompleteDetails?: string
+  readonly error?: string
+}
+
+/** Writes a response object; what it repeats of its request is made once. */
+export type ResponseWriter = (state: ResponseState) => string
+
+/** The response object of one answer at any point of it. */
+export function responseWriter(request: ResponsesRequest, { rid, createdAt, target }: AttemptPlan): ResponseWriter {
+  const head = `{"id":"resp_${rid}","object":"response","created_at":${createdAt},"completed_at":null`
+  const model = `"model":${JSON.stringify(target.model.id)}`
+  const echo = echoMembers(request)
+  return ({ status, output, usage = 'null', incompleteDetails = 'null', error = 'null' }) =>
+    `${head},"status":"${status}","error":${error},"incomplete_details":${incompleteDetails},${model},` +
+    `"output":[${output}],"usage":${usage},${echo}}`
+}
+
+/** What a response says of its request: as it was given, and what counts where nothing was. */
+function echoMembers({ json, keptTools }: ResponsesRequest): string {
+  const { text, members, body } = json
+  const given = (name: string, otherwise: string) => {
+    const value = body[name] === null ? undefined : memberText(text, members, name)
+    return `"${name}":${value ?? otherwise}`
+  }
+  return [
+    '"background":false',
+    given('frequency_penalty', '0'),
+    given('instructions', 'null'),
+    given('max_output_tokens', 'null'),
+    given('max_tool_calls', 'null'),
+    given('metadata', '{}'),
+    given('parallel_tool_calls', 'true'),
+    given('presence_penalty', '0'),
+    '"previous_response_id":null',
+    given('prompt_cache_key', 'null'),
+    `"reasoning":${reasoningText(body['reasoning'])}`,
+    given('safety_identifier', 'null'),
+    '"service_tier":"default"',
+    // Nothing is kept here, whatever was asked for.
+    '"store":false',
+    given('temperature', '1'),
+    `"text":${formatText(body['text'])}`,
+    given('tool_choice', '"auto"'),
+    keptTools === undefined ? given('tools', '[]') : `"tools":${JSON.stringify(keptTools)}`,
+    '"top_logprobs":0',
+    given('top_p', '1'),
+    '"truncation":"disabled"',
+    given('user', 'null'),
+  ].join(',')
+}
+
+function reasoningText(given: unknown): string {
+  const { effort = null, summary = null } = isRecord(given) ? given : {}
+  return JSON.stringify({ effort, summary })
+}
+
+function formatText(given: unknown): string {
+  const text = isRecord(given) ? given : {}
+  return JSON.stringify({ ...text, format: text['format'] ?? { type: 'text' } })
+}
+
+/** The `usage` of this wire: the provider's figures as metered, and what they cost. */
+export function usageText(receipt: Receipt): string {
+  const { usage } = receipt
+  const input = inputTokens(usage)
+  const output = outputTokens(usage)
+  return (
+    `{"input_tokens":${input},"input_tokens_details":{"cached_tokens":${usage.cacheRead ?? 0},` +
+    `"cache_write_tokens":${usage.cacheWrite ?? 0}},"output_tokens":${output},` +
+    `"output_tokens_details":{"reasoning_tokens":${usage.reasoning ?? 0}},"total_tokens":${input + output},` +
+    `${costMembers(receipt)}}`
+  )
+}

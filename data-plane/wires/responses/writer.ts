@@ -1,0 +1,44 @@
+import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import type { AnswerEnd, AnswerWriter } from '#data-plane/dialects/answer.ts'
+import { openAiError, openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+import { createOutput } from './output.ts'
+import type { ResponsesRequest } from './read-request.ts'
+import { responseWriter, usageText } from './response-object.ts'
+
+/** A comment with a single newline: it dispatches no event, not even an empty one. */
+const KEEP_ALIVE = ': keep-alive\n'
+
+/** Writes an answer as a response object, or as the events that lead to one. */
+export function responsesWriter(request: ResponsesRequest, plan: AttemptPlan): AnswerWriter {
+  const { isStreamed } = request.conversation
+  const { wantsSealed } = request
+  const response = responseWriter(request, plan)
+  const output = createOutput({ rid: plan.rid, response, isStreamed, wantsSealed })
+  return {
+    write: (event) => output.take(event),
+    finish(receipt, end) {
+      const status = isCutShort(end) ? 'incomplete' : 'completed'
+      const events = output.close(isCutShort(end))
+      const whole = (items: string) => response({ status, output: items, ...endMembers(receipt, end) })
+      return isStreamed ? events + output.end(status, whole) : whole(output.items())
+    },
+    fail(error) {
+      if (!isStreamed) return openAiErrorBody(error, plan.rid)
+      const failure = JSON.stringify(openAiError(error, plan.rid))
+      return output.end('failed', (items) => response({ status: 'failed', output: items, error: failure }))
+    },
+    keepAlive: () => (isStreamed ? KEEP_ALIVE : ''),
+  }
+}
+
+function isCutShort({ reason }: AnswerEnd): boolean {
+  return reason === 'length' || reason === 'contentFilter'
+}
+
+function endMembers(receipt: Receipt, { reason, isCeiling }: AnswerEnd): { usage: string; incompleteDetails?: string } {
+  const usage = usageText(receipt)
+  if (reason === 'contentFilter') return { usage, incompleteDetails: '{"reason":"content_filter"}' }
+  if (reason !== 'length') return { usage }
+  const native = isCeiling ? ',"native_finish_reason":"cost_ceiling_reached"' : ''
+  return { usage, incompleteDetails: `{"reason":"max_output_tokens"${native}}` }
+}

@@ -1,7 +1,8 @@
 import type { CallSeen } from './client.ts'
 import type { Load, LoadOptions } from './load.ts'
 import { startLoad } from './load.ts'
-import { askProviders, verify, watchLedger } from './verify.ts'
+import { askProviders, verify } from './verify.ts'
+import { watchLedger } from './watch.ts'
 import type { World, WorldOptions } from './world.ts'
 
 /** What a row works with. */

@@ -10,7 +10,6 @@ import type { World } from './world.ts'
 
 const BUCKET = 'm00'
 const SWEEP_EVERY_MS = 500
-const WATCH_EVERY_MS = 1_000
 const MOST_SHOWN = 5
 /** What the queue is given before the sweeper looks. */
 const UNPOSTED_AFTER_MS = 1_000
@@ -102,27 +101,8 @@ export async function checkLedger(world: World): Promise<string[]> {
   return breaches.length > 0 ? breaches : [`check:ledger ended with ${code}: ${text.slice(-300)}`]
 }
 
-/** Checks every few seconds what holds at any time, until told to end; answers the breaches. */
-export function watchLedger(world: World): () => Promise<string[]> {
-  const over = new AbortController()
-  const breaches = new Set<string>()
-  const watching = (async () => {
-    while (!over.signal.aborted) {
-      // A server that is away cannot be read: that is no breach.
-      const { code, text } = await runCheck(world, [])
-      if (code === 1)
-        for (const line of text.split('\n')) if (line.includes('BREACH')) breaches.add(`in between: ${line}`)
-      await pause(WATCH_EVERY_MS)
-    }
-  })()
-  return async () => {
-    over.abort()
-    await watching
-    return [...breaches].slice(0, MOST_SHOWN)
-  }
-}
-
-function runCheck(world: World, flags: readonly string[]): Promise<{ code: number | null; text: string }> {
+/** Runs the checking program once and answers what it says. */
+export function runCheck(world: World, flags: readonly string[]): Promise<{ code: number | null; text: string }> {
   const child = spawn(process.execPath, [world.binaries.checkLedger, ...flags], {
     env: {
       PATH: process.env['PATH'],

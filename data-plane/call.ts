@@ -32,6 +32,8 @@ export type RoutingHints = {
   readonly blocked: readonly string[]
   readonly order: readonly string[]
   readonly allowsUntrusted: boolean | undefined
+  /** True where no other offer may take over from the first. */
+  readonly isFirstOnly?: true
 }
 
 /** What a call wants to buy: enough to route, to bound its cost and to refuse what nobody can serve. */

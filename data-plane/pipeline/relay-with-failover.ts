@@ -13,11 +13,12 @@ import type { ParsedCall } from '#data-plane/wires/wire.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
-import { AppError } from '#shared/errors.ts'
+import type { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
 import type { AttemptResult } from './attempt.ts'
 import { runAttempt } from './attempt.ts'
 import type { CallPlane } from './call-plane.ts'
+import { contextError } from './check-capability.ts'
 import type { CallQuote } from './quote-call.ts'
 import { ceilingAt, limitWithin, withOutput } from './quote-call.ts'
 import { capRefusal } from './refuse-caps.ts'
@@ -202,17 +203,7 @@ function errorOf(
   if (failure === undefined || last.decoder.contentPieces() > 0) return failure?.error
   // A request that a provider found fault with is not mended by another one's failure.
   const shown = failures.find(({ fault }) => fault === 'buyer') ?? failure
-  return shown.errorClass === 'context_length' ? contextError(job, last.plan) : shown.error
-}
-
-function contextError({ target, demand }: RelayJob, plan: AttemptPlan): AppError {
-  const input = Math.ceil(demand.bounds.inputBytes / 4)
-  const limit = target.model.contextLength
-  return new AppError('context_length_exceeded', {
-    message:
-      `This model's maximum context length is ${limit} tokens. However, you requested about ` +
-      `${input + plan.maxOutputTokens} tokens (${input} in the messages, ${plan.maxOutputTokens} in the completion).`,
-    param: 'messages',
-    detail: { input_tokens: input, max_tokens: plan.maxOutputTokens, context_length: limit },
-  })
+  return shown.errorClass === 'context_length'
+    ? contextError(job.target, job.demand, last.plan.maxOutputTokens)
+    : shown.error
 }

@@ -1,22 +1,15 @@
-import type { Demand, Offer, Payer, Target } from '#data-plane/call.ts'
-import type { HealthStore } from '#data-plane/store/health.ts'
+import type { Offer, Target } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
-import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
-import { isImageCapable } from '#shared/catalog/model.ts'
-import { keptToPercent, meetsFloor, strictestFloor } from '#shared/discount.ts'
-import { AppError } from '#shared/errors.ts'
-import type { KeptBps } from '#shared/money.ts'
-import { capRefusal } from './refuse-caps.ts'
+import type { OfferIndex } from '#data-plane/store/offer-index.ts'
+import { CAPPED, MESSAGES, offerIndexOf, TRUSTED } from '#data-plane/store/offer-index.ts'
+import { MAX_EXPLAINED_OFFERS } from '#shared/contract/usage-event.ts'
+import type { SelectionPorts } from './offer-filters.ts'
+import { FILTERS, stageOf } from './offer-filters.ts'
+import { refuseSelection } from './refuse-selection.ts'
+import type { Choice } from './routing-choice.ts'
 
 /** Offers that failover may use: more than the attempts, because one whose cap is spent costs no attempt. */
 export const MAX_CANDIDATES = 6
-
-/** The filters in their order; an offer's reason is the first that refuses it. */
-export const FILTERS = ['capability', 'provider', 'blocked', 'trusted', 'discount', 'cap', 'health'] as const
-
-const ELIGIBLE = FILTERS.length
-const MAX_NAMED = 50
-const MAX_EXPLAINED = 20
 
 /** The offers a call may use, in order, never empty; and why others were passed over before them. */
 export type RankedOffers = {
@@ -24,197 +17,108 @@ export type RankedOffers = {
   readonly excluded: readonly { readonly offer: string; readonly reason: string }[]
 }
 
-/** What of a call decides over offers, with the sets built once. */
-export type Choice = {
-  readonly only: ReadonlySet<string> | undefined
-  readonly blocked: ReadonlySet<string> | undefined
-  readonly order: ReadonlyMap<string, number> | undefined
-  readonly allowsUntrusted: boolean
-  readonly floorPercent: number | undefined
-  /** True where the messages protocol cannot say what is asked: it knows conversations and nothing else. */
-  readonly isOpenAiOnly: boolean
-}
-
-export type SelectionPorts = {
-  readonly market: Market
-  readonly health: Pick<HealthStore, 'blockedUntil' | 'isAllWell'>
-  readonly caps: SpentCaps
-  readonly now: number
-}
+const NO_OFFERS: readonly Offer[] = []
+/** What a walk knows of a provider; from {@link WANTED} on it is the rank in the buyer's order. */
+const UNKNOWN = 0
+const REFUSED = 1
+const WANTED = 2
 
 /**
- * Filters and orders a model's offers. Offers stand in price order already, so the walk ends as soon as enough have
- * passed: what it costs does not grow with the market, unless the buyer gave an order of his own. Throws the refusal of
- * the filter that left none.
+ * Filters and orders a model's offers. They stand in price order already, and the walk reads columns of numbers: whether
+ * an offer is healthy and has cap left is asked of those alone that would be taken. It ends as soon as no later offer
+ * could come before those found. Throws the refusal of the filter that left none.
  */
 export function selectOffers(ports: SelectionPorts, target: Target, choice: Choice): RankedOffers {
-  const { model } = target
-  const offers = model.endpoints.includes(target.endpoint) ? (ports.market.offers.get(model.id) ?? []) : []
+  const offers = offersOf(ports.market, target)
+  if (choice.unknown !== undefined) throw refuseSelection(ports, choice, { target, offers })
+  const index = offerIndexOf(offers)
+  const found: Found = { places: [], ranks: [], excluded: [] }
+  walk(ports, choice, index, found)
+  if (found.places.length === 0) throw refuseSelection(ports, choice, { target, offers })
+  if (choice.isFirstOnly) found.places.length = 1
   const candidates: Offer[] = []
-  const excluded: { offer: string; reason: string }[] = []
-  let furthest = 0
-  for (const offer of offers) {
-    const stage = stageOf(ports, choice, offer)
-    if (stage > furthest) furthest = stage
-    if (stage === ELIGIBLE) {
-      candidates.push(offer)
-      if (candidates.length === MAX_CANDIDATES && choice.order === undefined) break
-    } else if (excluded.length < MAX_EXPLAINED) {
-      excluded.push({ offer: offer.id, reason: FILTERS[stage] ?? '' })
+  for (const place of found.places) {
+    const offer = offers[place]
+    if (offer !== undefined) candidates.push(offer)
+  }
+  return { candidates, excluded: found.excluded }
+}
+
+/** The offers of a model that can be asked for this at all. */
+export function offersOf(market: Market, { model, endpoint }: Pick<Target, 'model' | 'endpoint'>): readonly Offer[] {
+  return model.endpoints.includes(endpoint) ? (market.offers.get(model.id) ?? NO_OFFERS) : NO_OFFERS
+}
+
+/** The best offers so far: places in the index by rank, then by price. */
+type Found = {
+  readonly places: number[]
+  readonly ranks: number[]
+  readonly excluded: { offer: string; reason: string }[]
+}
+
+function walk(ports: SelectionPorts, choice: Choice, index: OfferIndex, found: Found): void {
+  const { groups, kept, flags, providerOf, offers } = index
+  const verdicts = new Uint16Array(index.providers.length)
+  const mostKept = choice.floorPercent === undefined ? 10_000 : 10_000 - choice.floorPercent * 100
+  const refusedFlags = choice.isOpenAiOnly ? MESSAGES : 0
+  const neededFlags = choice.allowsUntrusted ? 0 : TRUSTED
+  for (let group = 0; group + 1 < groups.length; group++) {
+    const start = groups[group] ?? 0
+    const end = groups[group + 1] ?? 0
+    // Later offers keep more: none of them is below the floor either.
+    const isBelowFloor = (kept[start] ?? 0) > mostKept
+    if (isBelowFloor && found.excluded.length === MAX_EXPLAINED_OFFERS) return
+    const turn = end - start === 1 ? 0 : choice.spread % (end - start)
+    for (let step = start; step < end; step++) {
+      const place = step + turn < end ? step + turn : step + turn - end + start
+      const bits = flags[place] ?? 0
+      const provider = providerOf[place] ?? 0
+      const verdict = verdicts[provider] || judge(verdicts, choice, index, provider)
+      const isOut =
+        isBelowFloor || verdict < WANTED || (bits & neededFlags) !== neededFlags || (bits & refusedFlags) !== 0
+      if (!isOut) {
+        const rank = verdict - WANTED
+        const isFull = found.places.length === MAX_CANDIDATES
+        if (isFull && rank >= (found.ranks[MAX_CANDIDATES - 1] ?? 0)) continue
+        if (isUsable(ports, offers[place], bits)) {
+          insert(found, place, rank)
+          if (found.places.length === MAX_CANDIDATES && found.ranks[MAX_CANDIDATES - 1] === 0) return
+          continue
+        }
+      }
+      if (found.excluded.length < MAX_EXPLAINED_OFFERS) exclude(ports, choice, offers[place], found)
     }
   }
-  if (candidates.length === 0) throw refusal(ports, choice, { target, offers, furthest })
-  const { order } = choice
-  if (order !== undefined) {
-    const rank = (offer: Offer) => order.get(offer.provider) ?? order.size
-    candidates.sort((left, right) => rank(left) - rank(right))
-    candidates.length = Math.min(candidates.length, MAX_CANDIDATES)
-  }
-  return { candidates, excluded }
 }
 
-/** The index of the first filter that refuses an offer, or {@link ELIGIBLE}. */
-function stageOf({ health, caps, now }: SelectionPorts, choice: Choice, offer: Offer): number {
-  if (choice.isOpenAiOnly && offer.apiFormat !== 'openai') return 0
-  const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
-  // A named provider must have an active healthy offer: one that is down does not count as found.
-  if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 1
-  if (choice.blocked?.has(offer.provider)) return 2
-  if (!offer.isTrusted && !choice.allowsUntrusted) return 3
-  if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 4
-  if (offer.capDailyMicro !== null && caps.isSpent(offer.id, now)) return 5
-  return isDown ? 6 : ELIGIBLE
+/** Looks a provider up in the buyer's sets, once a call. */
+function judge(verdicts: Uint16Array, { only, blocked, order }: Choice, index: OfferIndex, provider: number): number {
+  const id = index.providers[provider] ?? ''
+  const isRefused = (only !== undefined && !only.has(id)) || blocked?.has(id) === true
+  const verdict = isRefused ? REFUSED : order === undefined ? WANTED : WANTED + (order.get(id) ?? order.size)
+  verdicts[provider] = verdict
+  return verdict === UNKNOWN ? REFUSED : verdict
 }
 
-/** Reads hints and preferences into the sets of a {@link Choice}. Throws `unsupported_provider`. */
-export function readChoice(market: Market, demand: Demand, payer: Payer): Choice {
-  const { hints } = demand
-  return {
-    only: hints.only.length === 0 ? undefined : intersect(hints.only.map((names) => findAll(market, names))),
-    blocked: idSet(market, [hints.blocked, payer.providersBlocked]),
-    order: hints.order.length === 0 ? undefined : orderOf(market, hints.order),
-    allowsUntrusted: hints.allowsUntrusted ?? payer.allowsUntrusted ?? false,
-    floorPercent: strictestFloor([...demand.floorPercents, ...payer.floorPercents]),
-    isOpenAiOnly: demand.needs.openAiFormat === true || demand.endpoint !== 'chat',
-  }
+function isUsable({ health, caps, now }: SelectionPorts, offer: Offer | undefined, bits: number): boolean {
+  if (offer === undefined) return false
+  if ((bits & CAPPED) !== 0 && caps.isSpent(offer.id, now)) return false
+  return health.isAllWell() || health.blockedUntil(offer, now) === 0
 }
 
-function findAll(market: Market, names: readonly string[]): ReadonlySet<string> {
-  const ids = new Set<string>()
-  for (const name of names) {
-    const provider = market.findProvider(name)
-    if (provider) ids.add(provider.id)
+/** Puts an offer behind those of its rank; the last one goes when there are too many. */
+function insert({ places, ranks }: Found, place: number, rank: number): void {
+  let at = places.length < MAX_CANDIDATES ? places.length : MAX_CANDIDATES - 1
+  while (at > 0 && (ranks[at - 1] ?? 0) > rank) {
+    places[at] = places[at - 1] ?? 0
+    ranks[at] = ranks[at - 1] ?? 0
+    at--
   }
-  if (ids.size === 0 && names.length > 0) {
-    throw new AppError('unsupported_provider', {
-      message: `None of these providers is known: ${names.slice(0, MAX_NAMED).join(', ').slice(0, 1_000)}.`,
-      param: 'provider',
-      detail: {
-        unknown_providers: names.slice(0, MAX_NAMED).map((name) => name.slice(0, 200)),
-        supported_providers: market.providers.map(({ id }) => id),
-      },
-    })
-  }
-  return ids
+  places[at] = place
+  ranks[at] = rank
 }
 
-function intersect(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {
-  const [first = new Set<string>(), ...rest] = sets
-  return new Set([...first].filter((id) => rest.every((set) => set.has(id))))
-}
-
-function idSet(market: Market, lists: readonly (readonly string[])[]): ReadonlySet<string> | undefined {
-  let ids: Set<string> | undefined
-  for (const names of lists) {
-    for (const name of names) {
-      const provider = market.findProvider(name)
-      if (!provider) continue
-      ids ??= new Set()
-      ids.add(provider.id)
-    }
-  }
-  return ids
-}
-
-function orderOf(market: Market, names: readonly string[]): ReadonlyMap<string, number> {
-  const order = new Map<string, number>()
-  for (const name of names) {
-    const provider = market.findProvider(name)
-    if (provider && !order.has(provider.id)) order.set(provider.id, order.size)
-  }
-  return order
-}
-
-type Emptied = { readonly target: Target; readonly offers: readonly Offer[]; readonly furthest: number }
-
-/** The refusal of the filter that emptied the list: the furthest that any offer came. */
-function refusal(ports: SelectionPorts, choice: Choice, { target, offers, furthest }: Emptied): AppError {
-  const { now } = ports
-  switch (offers.length === 0 ? 'capability' : FILTERS[furthest]) {
-    case 'capability':
-    case 'provider':
-      return new AppError('no_sellers_for_model', { detail: { model: target.model.id } })
-    case 'trusted':
-      return new AppError('no_sellers_for_model', {
-        message: 'No trusted seller is available for the model; allow_untrusted would admit others.',
-        detail: { model: target.model.id, detail: { untrusted_available: true } },
-      })
-    case 'discount':
-      return discountRefusal(ports, choice, offers)
-    case 'cap':
-      return capRefusal(offers, ports.caps, now, 'Every seller of the model has spent its daily cap.')
-    case 'health': {
-      const recovery = Math.min(
-        ...offers.map((offer) => ports.health.blockedUntil(offer, now) || Number.POSITIVE_INFINITY),
-      )
-      return new AppError('no_healthy_sellers', {
-        detail: { limit_source: 'seller_health', limit_scope: 'offer', resets_at: Math.ceil(recovery / 1_000) },
-        retryAfterSeconds: (recovery - now) / 1_000,
-      })
-    }
-    default:
-      return new AppError('no_healthy_sellers', {
-        message: 'The list of blocked providers leaves no seller.',
-        detail: { limit_source: 'providers_blocked', limit_scope: 'call', resets_at: null },
-      })
-  }
-}
-
-function discountRefusal(ports: SelectionPorts, choice: Choice, offers: readonly Offer[]): AppError {
-  let best: KeptBps | undefined
-  for (const offer of offers) {
-    const isOtherwiseEligible = stageOf(ports, { ...choice, floorPercent: undefined }, offer) === ELIGIBLE
-    if (isOtherwiseEligible && (best === undefined || offer.keptBps < best)) best = offer.keptBps
-  }
-  const percent = best === undefined ? null : keptToPercent(best)
-  return new AppError('minimum_discount_not_met', {
-    message: `No offer is at least ${choice.floorPercent}% off; the best available discount is ${percent ?? 0}%.`,
-    detail: {
-      best_discount_pct: percent,
-      min_discount_pct: choice.floorPercent,
-      limit_source: 'min_discount',
-      limit_scope: 'call',
-      resets_at: null,
-    },
-  })
-}
-
-/** Throws `model_capability_unsupported` when the model itself cannot take what the call brings. */
-export function checkCapability(target: Target, demand: Demand): void {
-  const { parameters } = target.model
-  const missing = demand.needs.parameters?.find((name) => parameters.length > 0 && !parameters.includes(name))
-  if (missing !== undefined) {
-    throw new AppError('model_capability_unsupported', {
-      message: `${target.model.id} does not take ${missing}.`,
-      param: missing,
-      detail: { capability: missing },
-    })
-  }
-  if (demand.needs.imageInput && !isImageCapable(target.model)) {
-    throw new AppError('model_capability_unsupported', {
-      message: `${target.model.id} does not take images.`,
-      param: 'messages',
-      detail: { capability: 'vision' },
-    })
-  }
+function exclude(ports: SelectionPorts, choice: Choice, offer: Offer | undefined, { excluded }: Found): void {
+  if (offer === undefined) return
+  excluded.push({ offer: offer.id, reason: FILTERS[stageOf(ports, choice, offer)] ?? '' })
 }

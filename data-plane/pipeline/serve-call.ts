@@ -6,6 +6,7 @@ import { crashPoint } from '#shared/crash-point.ts'
 import { AppError, describeCause, toAppError } from '#shared/errors.ts'
 import { authenticate } from './authenticate.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
+import { checkCapability } from './check-capability.ts'
 import { emitCall, emitRefusal } from './emit-call.ts'
 import type { CallQuote } from './quote-call.ts'
 import { quoteCall } from './quote-call.ts'
@@ -14,7 +15,8 @@ import { relayWithFailover } from './relay-with-failover.ts'
 import { refusalHeaders, replyHeaders } from './reply-headers.ts'
 import { reserveFunds } from './reserve-funds.ts'
 import { checkAllowed, resolveTarget } from './resolve-target.ts'
-import { checkCapability, readChoice, selectOffers } from './select-offers.ts'
+import { readChoice } from './routing-choice.ts'
+import { selectOffers } from './select-offers.ts'
 import type { AdmittedCall, Settlement } from './settle-call.ts'
 import { progressEvent, receiptOf, settleCall } from './settle-call.ts'
 
@@ -64,7 +66,7 @@ async function admit(
   checkAllowed(market, target, payer)
   checkCapability(target, demand)
   const ports = { market, health: plane.health, caps: plane.spentCaps, now: raw.receivedAt }
-  const ranked = selectOffers(ports, target, readChoice(market, demand, payer))
+  const ranked = selectOffers(ports, target, readChoice(market, demand, payer, raw.requestId))
   const quote = quoteCall({ rid: raw.requestId, target, demand, totalMs: plane.limits.totalMs }, ranked.candidates)
   crashPoint('before_reserve')
   const hold = await reserveFunds(plane, payment, payer, quote)

@@ -20,6 +20,19 @@ export const ROUTING_FIELDS: ReadonlySet<string> = new Set([
   'min_discount_pct',
   'max_price_per_1m',
   'usage',
+  'session_id',
+])
+
+/**
+ * Members of OpenRouter's `provider` object that promise something about a seller which nobody here can promise, each
+ * with the values that ask for nothing. What only tunes a preference (`sort`, `max_price`, `preferred_*`) is ignored.
+ */
+const UNKEPT_PROMISES: ReadonlyMap<string, readonly unknown[]> = new Map([
+  ['zdr', [false]],
+  ['data_collection', ['allow']],
+  ['enforce_distillable_text', [false]],
+  ['quantizations', []],
+  ['require_parameters', [false]],
 ])
 
 const NO_HINTS: RoutingHints = { only: [], blocked: [], order: [], allowsUntrusted: undefined }
@@ -34,14 +47,19 @@ export function readHints(body: Readonly<Record<string, unknown>>): RoutingHints
   const blocked = readNames(body['providers_blocked'], 'providers_blocked') ?? []
   const order = readNames(body['provider_order'], 'provider_order') ?? []
   const provider = body['provider']
+  let isFirstOnly = false
   if (isRecord(provider)) {
-    const onlyNames = readNames(provider['only'], 'provider.only')
-    if (onlyNames) only.push(onlyNames)
+    checkPromises(provider)
+    const onlyNames = readNames(provider['only'], 'provider.only') ?? []
+    if (onlyNames.length > 0) only.push(onlyNames)
     blocked.push(...(readNames(provider['ignore'], 'provider.ignore') ?? []))
     const objectOrder = readNames(provider['order'], 'provider.order') ?? []
     order.push(...objectOrder)
-    // OpenRouter's order is the whole list when fallbacks are not allowed.
-    if (provider['allow_fallbacks'] === false && objectOrder.length > 0) only.push(objectOrder)
+    if (readSwitch(provider['allow_fallbacks'], 'provider.allow_fallbacks') === false) {
+      // OpenRouter's order is the whole list when fallbacks are not allowed; without one the first offer is.
+      if (objectOrder.length > 0) only.push(objectOrder)
+      else isFirstOnly = true
+    }
   } else {
     const names = readNames(provider, 'provider')
     if (names && names.length > 0) only.push(names)
@@ -52,7 +70,20 @@ export function readHints(body: Readonly<Record<string, unknown>>): RoutingHints
     if (typeof url !== 'string' || url === '' || url.length > MAX_HINT_LENGTH) throw unreadable(field)
     only.push([url])
   }
-  return { only, blocked, order, allowsUntrusted: readSwitch(body['allow_untrusted'], 'allow_untrusted') }
+  const allowsUntrusted = readSwitch(body['allow_untrusted'], 'allow_untrusted')
+  return { only, blocked, order, allowsUntrusted, ...(isFirstOnly ? { isFirstOnly } : {}) }
+}
+
+function checkPromises(provider: Readonly<Record<string, unknown>>): void {
+  for (const [name, harmless] of UNKEPT_PROMISES) {
+    const value = provider[name]
+    if (value === undefined || value === null || harmless.includes(value)) continue
+    if (Array.isArray(value) && value.length === 0) continue
+    throw new AppError('invalid_request', {
+      message: `provider.${name} asks for a promise about sellers that is not given here.`,
+      param: `provider.${name}`,
+    })
+  }
 }
 
 function hasHint(body: Readonly<Record<string, unknown>>): boolean {

@@ -1,13 +1,16 @@
-import type { Choice } from '#data-plane/pipeline/select-offers.ts'
+import type { Demand, Offer } from '#data-plane/call.ts'
+import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
 import { selectOffers } from '#data-plane/pipeline/select-offers.ts'
 import { buildMarket, EMPTY_PARTS, rankOffers } from '#data-plane/store/market.ts'
+import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { keptBps, microUsd, parseUnitPrice } from '#shared/money.ts'
-import { buildModel, buildOffer } from '#test/support/build-market.ts'
+import { buildDemand, buildModel, buildOffer, buildPayer, buildProvider } from '#test/support/build-market.ts'
 
 const SIZES = [10, 1_000, 10_000]
 const ROUNDS = 5_000
 const WARM_UP = 500
+const PROVIDERS = 20
 
 const model = buildModel({ id: 'bench' })
 
@@ -15,7 +18,7 @@ function offer(index: number, count: number): OfferRow {
   return buildOffer({
     id: `ofr_${index.toString().padStart(6, '0')}`,
     model: model.id,
-    provider: `provider-${index % 20}`,
+    provider: `provider-${index % PROVIDERS}`,
     // Every second provider is not trusted: the walk has something to pass over.
     isTrusted: index % 2 === 0,
     keptBps: keptBps(1_000 + Math.floor((index * 8_000) / count)),
@@ -26,20 +29,20 @@ function offer(index: number, count: number): OfferRow {
 /** Microseconds to choose among so many offers: plainly, and with every hint set so that most are passed over. */
 export function measureSelection(): { what: string; figure: string; beside: string }[] {
   return SIZES.map((size) => {
-    const plain = time(size, {
-      only: undefined,
-      blocked: undefined,
-      order: undefined,
-      floorPercent: undefined,
-      isOpenAiOnly: false,
-    })
-    const hinted = time(size, {
-      only: new Set(['provider-2', 'provider-4', 'provider-6', 'provider-8']),
-      blocked: new Set(['provider-4']),
-      order: new Map([['provider-8', 0]]),
-      floorPercent: 20,
-      isOpenAiOnly: false,
-    })
+    const plain = time(size, buildDemand({ model: model.id }))
+    const hinted = time(
+      size,
+      buildDemand({
+        model: model.id,
+        hints: {
+          only: [['provider-2', 'provider-4', 'provider-6', 'provider-8']],
+          blocked: ['provider-4'],
+          order: ['provider-8'],
+          allowsUntrusted: undefined,
+        },
+        floorPercents: [20],
+      }),
+    )
     return {
       what: `selection among ${size.toLocaleString('en')} offers`,
       figure: `${plain.toFixed(2)} µs`,
@@ -48,25 +51,31 @@ export function measureSelection(): { what: string; figure: string; beside: stri
   })
 }
 
-function time(size: number, hints: Omit<Choice, 'allowsUntrusted'>): number {
+/** One choice from the hints as the wire read them to the ranked offers; a few offers have failed before. */
+function time(size: number, demand: Demand): number {
   const offers = rankOffers(Array.from({ length: size }, (_, index) => offer(index, size)))
   const market = buildMarket({
     ...EMPTY_PARTS,
     models: [model],
+    providers: Array.from({ length: PROVIDERS }, (_, index) => buildProvider(`provider-${index}`)),
     prices: new Map([[model.id, { version: '1', unitPrices: { input: parseUnitPrice('0.000001') } }]]),
     offers: new Map([[model.id, offers]]),
   })
   const price = market.prices.get(model.id) ?? { version: '1', unitPrices: {} }
   const target = { model, price, endpoint: 'chat' as const, requestedModel: model.id }
+  const failed = new Map(offers.filter((_, at) => at % 50 === 0).map(({ id }) => [id, 0]))
   const ports = {
     market,
-    health: { isAllWell: () => false, blockedUntil: () => 0 },
-    caps: { isSpent: () => false, usedOf: () => undefined, mark: () => undefined },
+    health: { isAllWell: () => false, blockedUntil: ({ id }: Offer) => failed.get(id) ?? 0 },
+    caps: createSpentCaps(),
     now: 0,
   }
-  const choice: Choice = { ...hints, allowsUntrusted: false }
-  for (let round = 0; round < WARM_UP; round++) selectOffers(ports, target, choice)
+  const payer = buildPayer()
+  const rounds = (count: number) => {
+    for (let round = 0; round < count; round++) selectOffers(ports, target, readChoice(market, demand, payer))
+  }
+  rounds(WARM_UP)
   const start = performance.now()
-  for (let round = 0; round < ROUNDS; round++) selectOffers(ports, target, choice)
+  rounds(ROUNDS)
   return ((performance.now() - start) * 1_000) / ROUNDS
 }

@@ -39,8 +39,15 @@ describe('routing hints', () => {
     })
   })
 
+  it('takes the members of that form that tune or ask for nothing', () => {
+    const provider = { sort: 'throughput', max_price: { prompt: 1 }, zdr: false, data_collection: 'allow' }
+    expect(readHints({ provider })).toMatchObject({ only: [], order: [] })
+    expect(readHints({ provider: { allow_fallbacks: false } })).toMatchObject({ only: [], isFirstOnly: true })
+  })
+
   it('takes an empty list for no hint', () => {
     expect(readHints({ provider: [], providers_blocked: [] })).toMatchObject({ only: [], blocked: [] })
+    expect(readHints({ provider: { only: [], order: [] } })).toMatchObject({ only: [], order: [] })
   })
 
   it.each([
@@ -51,6 +58,11 @@ describe('routing hints', () => {
     { provider_url: ['a'] },
     { provider_order: Array.from({ length: 10_000 }, () => 'a') },
     { allow_untrusted: 'yes' },
+    { provider: { allow_fallbacks: 'no' } },
+    { provider: { zdr: true } },
+    { provider: { data_collection: 'deny' } },
+    { provider: { quantizations: ['fp8'] } },
+    { provider: { require_parameters: true } },
   ])('refuses what cannot be read: %j', (body) => {
     expect(codeOf(() => readHints(body))).toBe('invalid_request')
   })

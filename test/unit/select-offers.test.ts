@@ -1,10 +1,14 @@
 import { describe, expect, it } from 'vitest'
 import type { Demand, Payer } from '#data-plane/call.ts'
-import { MAX_CANDIDATES, readChoice, selectOffers } from '#data-plane/pipeline/select-offers.ts'
+import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
+import { MAX_CANDIDATES, selectOffers } from '#data-plane/pipeline/select-offers.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { Model } from '#shared/catalog/model.ts'
+import { systemClock } from '#shared/clock.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
+import { createIds } from '#shared/ids.ts'
 import { keptBps, microUsd } from '#shared/money.ts'
 import {
   buildDemand,
@@ -22,20 +26,21 @@ type Setting = {
   demand?: Partial<Demand>
   payer?: Partial<Payer>
   model?: Model
-  /** Providers whose offers are backed off until a minute from now. */
+  /** Providers, or offers, that are backed off until a minute from now; and those whose cap is spent. */
   down?: readonly string[]
   spent?: readonly string[]
+  rid?: RequestId
 }
 
-function select(offers: readonly OfferRow[], { demand, payer, model, down = [], spent = [] }: Setting = {}) {
+function select(offers: readonly OfferRow[], { demand, payer, model, down = [], spent = [], rid }: Setting = {}) {
   const market = buildTestMarket(offers, model)
   const caps = createSpentCaps()
-  for (const offer of offers) if (spent.includes(offer.provider)) caps.mark(offer.id, NOW)
+  for (const offer of offers) if (spent.includes(offer.provider) || spent.includes(offer.id)) caps.mark(offer.id, NOW)
   const health = {
     isAllWell: () => down.length === 0,
-    blockedUntil: (offer: { provider: string }) => (down.includes(offer.provider) ? NOW + 60_000 : 0),
+    blockedUntil: ({ provider, id }: OfferRow) => (down.includes(provider) || down.includes(id) ? NOW + 60_000 : 0),
   }
-  const choice = readChoice(market, buildDemand(demand), buildPayer(payer))
+  const choice = readChoice(market, buildDemand(demand), buildPayer(payer), rid)
   return selectOffers({ market, health, caps, now: NOW }, buildTarget(model ?? buildModel()), choice)
 }
 
@@ -68,6 +73,47 @@ describe('selecting offers', () => {
     const fast = buildOffer({ provider: 'fast', ttftMs: 100 })
     const unknown = buildOffer({ provider: 'unknown' })
     expect(providersOf(select([unknown, slow, fast]).candidates)).toEqual(['fast', 'slow', 'unknown'])
+  })
+
+  it('shares the load among equal offers by request, and goes on to the next of them', () => {
+    const equal = ['e1', 'e2', 'e3', 'e4'].map((provider) => buildOffer({ provider }))
+    const first = new Map<string, number>()
+    const ids = createIds(systemClock)
+    for (let call = 0; call < 400; call++) {
+      const { candidates } = select([...equal, b], { rid: ids.requestId() })
+      expect(providersOf(candidates).slice(4)).toEqual(['b'])
+      expect(new Set(providersOf(candidates)).size).toBe(5)
+      const chosen = candidates[0]?.provider ?? ''
+      first.set(chosen, (first.get(chosen) ?? 0) + 1)
+    }
+    for (const { provider } of equal) expect(first.get(provider)).toBeGreaterThan(50)
+  })
+
+  it('keeps the best of thousands under an order, the same as sorting all of them would', () => {
+    const many = Array.from({ length: 2_000 }, (_, index) =>
+      buildOffer({
+        provider: `p${index % 7}`,
+        keptBps: keptBps(1_000 + 4 * index),
+        isTrusted: index % 3 > 0,
+        capDailyMicro: index % 5 === 0 ? microUsd(1_000_000) : null,
+      }),
+    )
+    const setting = {
+      ...hints({ only: [['p1', 'p2', 'p4', 'p5']], blocked: ['p4'], order: ['p5', 'p2'] }),
+      down: [many[12]?.id ?? ''],
+      spent: [many[5]?.id ?? ''],
+    }
+    const rank = ({ provider }: OfferRow) => ['p5', 'p2', 'p1'].indexOf(provider)
+    const wanted = many
+      .filter((offer, index) => rank(offer) >= 0 && offer.isTrusted && index !== 12 && index !== 5)
+      .sort((left, right) => rank(left) - rank(right) || Number(left.keptBps - right.keptBps))
+    const chosen = select(many, setting)
+    expect(chosen.candidates.map(({ id }) => id)).toEqual(wanted.slice(0, MAX_CANDIDATES).map(({ id }) => id))
+    expect(chosen.excluded).toHaveLength(20)
+  })
+
+  it('stops at the first offer where the buyer allows no fallback', () => {
+    expect(providersOf(select([a, b, c], hints({ isFirstOnly: true })).candidates)).toEqual(['a'])
   })
 
   it('admits untrusted offers by the request over the key', () => {
@@ -135,6 +181,15 @@ describe('which refusal', () => {
     expect(detail['supported_providers']).toEqual(['a', 'unused'])
   })
 
+  it('an unknown provider of a model that nobody sells: no_sellers_for_model, the filter that comes first', () => {
+    expect(refused([], hints({ only: [['nope']] })).code).toBe('no_sellers_for_model')
+  })
+
+  it('one unknown allow-list beside a known one: unsupported_provider, naming its entries', () => {
+    const { code, detail } = refused([a], hints({ only: [['a'], ['https://nope.example/v1']] }))
+    expect([code, detail['unknown_providers']]).toEqual(['unsupported_provider', ['https://nope.example/v1']])
+  })
+
   it('a known provider without an offer, or with one that is down: no_sellers_for_model', () => {
     expect(refused([a], hints({ only: [['unused']] })).code).toBe('no_sellers_for_model')
     expect(refused([a, b], { ...hints({ only: [['a']] }), down: ['a'] }).code).toBe('no_sellers_for_model')
@@ -164,6 +219,14 @@ describe('which refusal', () => {
     expect(code).toBe('no_healthy_sellers')
     expect(detail).toMatchObject({ limit_source: 'seller_cap', resets_at: Date.UTC(2026, 10, 22) / 1_000 })
     expect(retryAfterSeconds).toBe(12 * 3_600)
+  })
+
+  it('counts caps and recoveries only of offers that came so far', () => {
+    const dear = buildOffer({ provider: 'dear', keptBps: keptBps(9_900), capDailyMicro: microUsd(7_000_000) })
+    const cap = refused([c, dear], { demand: { floorPercents: [10] }, spent: ['c', 'dear'] })
+    expect(cap.detail['limit_usdc']).toBe('1000000')
+    const health = refused([a, shady], { down: ['a', 'shady'] })
+    expect([health.code, health.retryAfterSeconds]).toEqual(['no_healthy_sellers', 60])
   })
 
   it('all backed off: Retry-After is the nearest recovery', () => {

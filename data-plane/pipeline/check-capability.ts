@@ -1,0 +1,59 @@
+import type { Demand, Target } from '#data-plane/call.ts'
+import { isImageCapable } from '#shared/catalog/model.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** No vocabulary in use has a longer token: so many bytes are at least one. */
+const LONGEST_TOKEN_BYTES = 128
+/** What a token of ordinary text holds: for the figures a reader is shown. */
+const USUAL_TOKEN_BYTES = 4
+
+/**
+ * Refuses what the model itself cannot take, before any money: `model_capability_unsupported` for a parameter or an
+ * image, `context_length_exceeded` where no tokeniser could make the call fit.
+ */
+export function checkCapability(target: Target, demand: Demand): void {
+  const { parameters } = target.model
+  const missing = demand.needs.parameters?.find((name) => parameters.length > 0 && !parameters.includes(name))
+  if (missing !== undefined) {
+    throw new AppError('model_capability_unsupported', {
+      message: `${target.model.id} does not take ${missing}.`,
+      param: missing,
+      detail: { capability: missing },
+    })
+  }
+  if (demand.needs.imageInput && !isImageCapable(target.model)) {
+    throw new AppError('model_capability_unsupported', {
+      message: `${target.model.id} does not take images.`,
+      param: 'messages',
+      detail: { capability: 'vision' },
+    })
+  }
+  checkContext(target, demand)
+}
+
+/**
+ * Windows are the model's, the same at every offer. Only a proof refuses: what looks too long by an estimate may fit, and
+ * the provider, who counts, is asked.
+ */
+function checkContext(target: Target, demand: Demand): void {
+  const { bounds } = demand
+  // Inputs of their own fill a window each; characters and seconds are not counted in tokens.
+  if ((bounds.inputs ?? 1) > 1 || bounds.units !== undefined) return
+  const { contextLength, maxCompletionTokens } = target.model
+  const least = Math.ceil(bounds.inputBytes / LONGEST_TOKEN_BYTES)
+  const output = Math.min(bounds.maxOutputTokens ?? 1, maxCompletionTokens)
+  if (least + output > contextLength) throw contextError(target, demand, output)
+}
+
+/** Too long for the model, in the words that clients know: what was sent, what was asked for, and the limit. */
+export function contextError({ model }: Target, { bounds }: Demand, maxTokens: number): AppError {
+  const input = Math.ceil(bounds.inputBytes / USUAL_TOKEN_BYTES)
+  const limit = model.contextLength
+  return new AppError('context_length_exceeded', {
+    message:
+      `This model's maximum context length is ${limit} tokens. However, you requested about ` +
+      `${input + maxTokens} tokens (${input} in the messages, ${maxTokens} in the completion).`,
+    param: 'messages',
+    detail: { input_tokens: input, max_tokens: maxTokens, context_length: limit },
+  })
+}

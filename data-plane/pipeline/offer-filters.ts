@@ -1,0 +1,33 @@
+import type { Offer } from '#data-plane/call.ts'
+import type { HealthStore } from '#data-plane/store/health.ts'
+import type { Market } from '#data-plane/store/market.ts'
+import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
+import { meetsFloor } from '#shared/discount.ts'
+import type { Choice } from './routing-choice.ts'
+
+/** The filters in their order; an offer's reason is the first that refuses it. */
+export const FILTERS = ['capability', 'provider', 'blocked', 'trusted', 'discount', 'cap', 'health'] as const
+
+/** The place of a filter, or of none: an offer that passed them all. */
+export const ELIGIBLE = FILTERS.length
+
+/** What selecting asks besides the call itself. */
+export type SelectionPorts = {
+  readonly market: Market
+  readonly health: Pick<HealthStore, 'blockedUntil' | 'isAllWell'>
+  readonly caps: SpentCaps
+  readonly now: number
+}
+
+/** The index of the first filter that refuses an offer, or {@link ELIGIBLE}. */
+export function stageOf({ health, caps, now }: SelectionPorts, choice: Choice, offer: Offer): number {
+  if (choice.isOpenAiOnly && offer.apiFormat !== 'openai') return 0
+  const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
+  // A named provider must have an active healthy offer: one that is down does not count as found.
+  if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 1
+  if (choice.blocked?.has(offer.provider)) return 2
+  if (!offer.isTrusted && !choice.allowsUntrusted) return 3
+  if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 4
+  if (offer.capDailyMicro !== null && caps.isSpent(offer.id, now)) return 5
+  return isDown ? 6 : ELIGIBLE
+}

@@ -1,0 +1,74 @@
+import type { Offer, Target } from '#data-plane/call.ts'
+import { keptToPercent } from '#shared/discount.ts'
+import { AppError } from '#shared/errors.ts'
+import type { KeptBps } from '#shared/money.ts'
+import type { SelectionPorts } from './offer-filters.ts'
+import { ELIGIBLE, FILTERS, stageOf } from './offer-filters.ts'
+import { capRefusal } from './refuse-caps.ts'
+import type { Choice } from './routing-choice.ts'
+import { unsupportedProvider } from './routing-choice.ts'
+
+/** A model's offers of which a call can use none. */
+export type Emptied = { readonly target: Target; readonly offers: readonly Offer[] }
+
+/** The refusal of the filter that emptied the list: the furthest that any offer came. */
+export function refuseSelection(ports: SelectionPorts, choice: Choice, { target, offers }: Emptied): AppError {
+  const stages = offers.map((offer) => stageOf(ports, choice, offer))
+  const furthest = stages.reduce((most, stage) => Math.max(most, stage), 0)
+  if (furthest > 0 && choice.unknown !== undefined) return unsupportedProvider(ports.market, choice.unknown)
+  const reached = offers.filter((_offer, at) => stages[at] === furthest)
+  switch (FILTERS[furthest]) {
+    case 'capability':
+    case 'provider':
+      return new AppError('no_sellers_for_model', { detail: { model: target.model.id } })
+    case 'trusted':
+      return new AppError('no_sellers_for_model', {
+        message: 'No trusted seller is available for the model; allow_untrusted would admit others.',
+        detail: { model: target.model.id, detail: { untrusted_available: true } },
+      })
+    case 'discount':
+      return discountRefusal(ports, choice, offers)
+    case 'cap':
+      return capRefusal(reached, ports.caps, ports.now, 'Every seller of the model has spent its daily cap.')
+    case 'health':
+      return healthRefusal(ports, reached)
+    default:
+      return new AppError('no_healthy_sellers', {
+        message: 'The list of blocked providers leaves no seller.',
+        detail: { limit_source: 'providers_blocked', limit_scope: 'call', resets_at: null },
+      })
+  }
+}
+
+/** Backed off, all that were left: the nearest recovery is when to come again. */
+function healthRefusal({ health, now }: SelectionPorts, offers: readonly Offer[]): AppError {
+  const recovery = offers.reduce(
+    (nearest, offer) => Math.min(nearest, health.blockedUntil(offer, now) || nearest),
+    Number.MAX_SAFE_INTEGER,
+  )
+  return new AppError('no_healthy_sellers', {
+    detail: { limit_source: 'seller_health', limit_scope: 'offer', resets_at: Math.ceil(recovery / 1_000) },
+    retryAfterSeconds: (recovery - now) / 1_000,
+  })
+}
+
+/** The best discount among offers that pass every other filter. */
+function discountRefusal(ports: SelectionPorts, choice: Choice, offers: readonly Offer[]): AppError {
+  const withoutFloor = { ...choice, floorPercent: undefined }
+  let best: KeptBps | undefined
+  for (const offer of offers) {
+    const isOtherwiseEligible = stageOf(ports, withoutFloor, offer) === ELIGIBLE
+    if (isOtherwiseEligible && (best === undefined || offer.keptBps < best)) best = offer.keptBps
+  }
+  const percent = best === undefined ? null : keptToPercent(best)
+  return new AppError('minimum_discount_not_met', {
+    message: `No offer is at least ${choice.floorPercent}% off; the best available discount is ${percent ?? 0}%.`,
+    detail: {
+      best_discount_pct: percent,
+      min_discount_pct: choice.floorPercent,
+      limit_source: 'min_discount',
+      limit_scope: 'call',
+      resets_at: null,
+    },
+  })
+}

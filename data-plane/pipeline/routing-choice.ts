@@ -1,0 +1,94 @@
+import type { Demand, Payer } from '#data-plane/call.ts'
+import type { Market } from '#data-plane/store/market.ts'
+import { strictestFloor } from '#shared/discount.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
+
+/** Names that a refusal repeats. */
+const MAX_NAMED = 50
+
+/** What of a call decides over offers, with the sets built once. */
+export type Choice = {
+  readonly only: ReadonlySet<string> | undefined
+  /** The names of an allow-list of which none is a provider's. */
+  readonly unknown: readonly string[] | undefined
+  readonly blocked: ReadonlySet<string> | undefined
+  readonly order: ReadonlyMap<string, number> | undefined
+  readonly allowsUntrusted: boolean
+  readonly floorPercent: number | undefined
+  /** True where the messages protocol cannot say what is asked: it knows conversations and nothing else. */
+  readonly isOpenAiOnly: boolean
+  /** True where the buyer wants the first offer or none. */
+  readonly isFirstOnly: boolean
+  /** Where among equal offers the walk begins, so that they share the load. */
+  readonly spread: number
+}
+
+/** Reads hints and preferences into the sets of a {@link Choice}. */
+export function readChoice(market: Market, demand: Demand, payer: Payer, rid?: RequestId): Choice {
+  const { hints } = demand
+  const lists = hints.only.map((names) => idSet(market, [names]) ?? NONE)
+  const unknownAt = lists.indexOf(NONE)
+  return {
+    only: lists.length === 0 ? undefined : intersect(lists),
+    unknown: unknownAt < 0 ? undefined : hints.only[unknownAt],
+    blocked: idSet(market, [hints.blocked, payer.providersBlocked]),
+    order: hints.order.length === 0 ? undefined : orderOf(market, hints.order),
+    allowsUntrusted: hints.allowsUntrusted ?? payer.allowsUntrusted ?? false,
+    floorPercent: strictestFloor([...demand.floorPercents, ...payer.floorPercents]),
+    isOpenAiOnly: demand.needs.openAiFormat === true || demand.endpoint !== 'chat',
+    isFirstOnly: hints.isFirstOnly === true,
+    spread: rid === undefined ? 0 : spreadOf(rid),
+  }
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+/** The refusal of an allow-list in which no name is known: it names them, and those that would be. */
+export function unsupportedProvider(market: Market, names: readonly string[]): AppError {
+  return new AppError('unsupported_provider', {
+    message: `None of these providers is known: ${names.slice(0, MAX_NAMED).join(', ').slice(0, 1_000)}.`,
+    param: 'provider',
+    detail: {
+      unknown_providers: names.slice(0, MAX_NAMED).map((name) => name.slice(0, 200)),
+      supported_providers: market.providers.map(({ id }) => id),
+    },
+  })
+}
+
+function intersect(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {
+  const [first = NONE, ...rest] = sets
+  return rest.length === 0 ? first : new Set([...first].filter((id) => rest.every((set) => set.has(id))))
+}
+
+/** The ids of those names that a provider has; undefined when none does. */
+function idSet(market: Market, lists: readonly (readonly string[])[]): ReadonlySet<string> | undefined {
+  let ids: Set<string> | undefined
+  for (const names of lists) {
+    for (const name of names) {
+      const provider = market.findProvider(name)
+      if (!provider) continue
+      ids ??= new Set()
+      ids.add(provider.id)
+    }
+  }
+  return ids
+}
+
+function orderOf(market: Market, names: readonly string[]): ReadonlyMap<string, number> {
+  const order = new Map<string, number>()
+  for (const name of names) {
+    const provider = market.findProvider(name)
+    if (provider && !order.has(provider.id)) order.set(provider.id, order.size)
+  }
+  return order
+}
+
+const SPREAD_CHARS = 6
+
+/** A number out of the random end of a request id: ids made in a row give numbers in a row. */
+function spreadOf(rid: RequestId): number {
+  let spread = 0
+  for (let at = rid.length - SPREAD_CHARS; at < rid.length; at++) spread = spread * 31 + rid.charCodeAt(at)
+  return spread
+}

@@ -1,0 +1,58 @@
+import type { Offer } from '#data-plane/call.ts'
+
+/**
+ * A model's offers as columns of numbers, in the order of the routing: what a walk over thousands of them reads. Providers
+ * are counted from zero within the model.
+ */
+export type OfferIndex = {
+  readonly offers: readonly Offer[]
+  readonly providers: readonly string[]
+  readonly providerOf: Uint16Array
+  /** Basis points that are kept of the reference price: never falling. */
+  readonly kept: Uint16Array
+  readonly flags: Uint8Array
+  /** Where each group of offers begins that price and speed hold for equal; one entry more says where the last ends. */
+  readonly groups: Uint32Array
+}
+
+/** Bits of {@link OfferIndex.flags}. */
+export const TRUSTED = 1
+export const MESSAGES = 2
+export const CAPPED = 4
+
+const MAX_PROVIDERS = 65_535
+const indexes = new WeakMap<readonly Offer[], OfferIndex>()
+
+/** The index of a ranked list of offers, built at its first use: lists are never changed, only replaced. */
+export function offerIndexOf(offers: readonly Offer[]): OfferIndex {
+  let index = indexes.get(offers)
+  if (index === undefined) {
+    index = buildIndex(offers)
+    indexes.set(offers, index)
+  }
+  return index
+}
+
+function buildIndex(offers: readonly Offer[]): OfferIndex {
+  const numbers = new Map<string, number>()
+  const providerOf = new Uint16Array(offers.length)
+  const kept = new Uint16Array(offers.length)
+  const flags = new Uint8Array(offers.length)
+  const starts: number[] = []
+  let before: Offer | undefined
+  for (const [at, offer] of offers.entries()) {
+    const number = numbers.get(offer.provider) ?? numbers.size
+    if (number > MAX_PROVIDERS) throw new RangeError('a model has offers of too many providers')
+    numbers.set(offer.provider, number)
+    providerOf[at] = number
+    kept[at] = Number(offer.keptBps)
+    flags[at] =
+      (offer.isTrusted ? TRUSTED : 0) |
+      (offer.apiFormat === 'messages' ? MESSAGES : 0) |
+      (offer.capDailyMicro === null ? 0 : CAPPED)
+    if (before === undefined || before.keptBps !== offer.keptBps || before.ttftMs !== offer.ttftMs) starts.push(at)
+    before = offer
+  }
+  starts.push(offers.length)
+  return { offers, providers: [...numbers.keys()], providerOf, kept, flags, groups: Uint32Array.from(starts) }
+}

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { checkCapability } from '#data-plane/pipeline/check-capability.ts'
+import { AppError } from '#shared/errors.ts'
+import { buildDemand, buildModel, buildTarget } from '#test/support/build-market.ts'
+
+const BOUNDS = buildDemand().bounds
+
+function refusalOf(model: Parameters<typeof buildModel>[0], demand: Parameters<typeof buildDemand>[0]) {
+  try {
+    checkCapability(buildTarget(buildModel(model)), buildDemand(demand))
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+}
+
+describe('what a model cannot take', () => {
+  it.each([
+    { inputModalities: ['text', 'image'], features: [] },
+    { inputModalities: ['text'], features: ['vision'] },
+  ])('takes images where either field says so: %j', (model) => {
+    expect(refusalOf(model, { needs: { imageInput: true } })).toBeUndefined()
+  })
+
+  it('refuses an image to a model of text, and a parameter that the model does not list', () => {
+    expect(refusalOf({}, { needs: { imageInput: true } })?.code).toBe('model_capability_unsupported')
+    const needs = { imageInput: false, parameters: ['reasoning'] }
+    expect(refusalOf({ parameters: ['reasoning_effort'] }, { needs })?.param).toBe('reasoning')
+    expect(refusalOf({ parameters: [] }, { needs })).toBeUndefined()
+  })
+
+  it('refuses a context only where no tokeniser could make it fit, with the numbers', () => {
+    const model = { contextLength: 1_000, maxCompletionTokens: 1_000 }
+    const likelyTooLong = { ...BOUNDS, inputBytes: 100_000, maxOutputTokens: 200 }
+    expect(refusalOf(model, { bounds: likelyTooLong })).toBeUndefined()
+    const error = refusalOf(model, { bounds: { ...likelyTooLong, inputBytes: 128_000, maxOutputTokens: 1 } })
+    expect(error?.code).toBe('context_length_exceeded')
+    expect(error?.detail).toEqual({ input_tokens: 32_000, max_tokens: 1, context_length: 1_000 })
+    expect(error?.message).toContain('maximum context length is 1000 tokens')
+  })
+
+  it('lowers an output limit that the model cannot reach before it counts', () => {
+    const model = { contextLength: 1_000, maxCompletionTokens: 100 }
+    expect(refusalOf(model, { bounds: { ...BOUNDS, inputBytes: 3_600, maxOutputTokens: 100_000 } })).toBeUndefined()
+  })
+
+  it('does not add inputs up that fill a window each', () => {
+    const model = { contextLength: 10, maxCompletionTokens: 10 }
+    const bounds = { ...BOUNDS, inputBytes: 1_000_000, inputs: 100, maxOutputTokens: 0 }
+    expect(refusalOf(model, { bounds })).toBeUndefined()
+  })
+})

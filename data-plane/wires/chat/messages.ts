@@ -9,6 +9,8 @@ const ROLES: ReadonlySet<unknown> = new Set(['system', 'developer', 'user', 'ass
 
 const IMAGE_PARTS: ReadonlySet<string> = new Set(['image_url', 'input_image', 'image', 'image_file'])
 
+const FILE_PARTS: ReadonlySet<string> = new Set(['file', 'input_file'])
+
 /** What a conversation holds: images, characters of inlined data, and characters that somebody said. */
 export type Content = { images: number; inlinedChars: number; spokenChars: number }
 
@@ -58,7 +60,7 @@ function checkParts(parts: readonly unknown[], index: number, content: Content):
     } else if (IMAGE_PARTS.has(part['type'])) {
       content.images++
       content.inlinedChars += checkImage(part, param)
-    }
+    } else if (FILE_PARTS.has(part['type'])) checkFile(part, param)
   }
 }
 
@@ -72,6 +74,13 @@ function checkImage(part: Readonly<Record<string, unknown>>, param: string): num
     throw new AppError('unresolvable_file_reference', { param })
   }
   throw invalid('An image part has image_url.url.', param)
+}
+
+/** A file has to come with its data or its address: an id means something at one provider, and to its owner, only. */
+function checkFile(part: Readonly<Record<string, unknown>>, param: string): void {
+  const file = isRecord(part['file']) ? part['file'] : part
+  const isHere = file['file_data'] !== undefined || file['file_url'] !== undefined
+  if (file['file_id'] !== undefined && !isHere) throw new AppError('unresolvable_file_reference', { param })
 }
 
 function invalid(message: string, param = 'messages'): AppError {

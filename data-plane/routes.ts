@@ -9,10 +9,12 @@ import { listPrices } from './reads/prices.ts'
 import { listProviders } from './reads/providers.ts'
 import type { Read } from './reads/read.ts'
 import { chat } from './wires/chat/index.ts'
+import { completions } from './wires/completions/index.ts'
 import { embeddings } from './wires/embeddings/index.ts'
 import { messagesEnvelope } from './wires/envelopes/messages.ts'
 import { countTokens } from './wires/messages/count-tokens.ts'
 import { messages } from './wires/messages/index.ts'
+import { responses } from './wires/responses/index.ts'
 import { speech } from './wires/speech/index.ts'
 import { transcriptions } from './wires/transcriptions/index.ts'
 import type { AnyWire } from './wires/wire.ts'
@@ -63,6 +65,21 @@ export function callRows({ credit, creditByEitherHeader }: Rails): readonly Call
       bodyLimitBytes: chatLimit,
       route: chatRoute,
     },
+    {
+      method: 'POST',
+      path: '/v1/completions',
+      takesFloor: true,
+      bodyLimitBytes: 8 * MEGABYTE,
+      route: sold(completions),
+    },
+    {
+      method: 'POST',
+      path: '/api/inference/v1/completions',
+      takesFloor: false,
+      bodyLimitBytes: 8 * MEGABYTE,
+      route: sold(completions),
+    },
+    { method: 'POST', path: '/v1/responses', takesFloor: true, bodyLimitBytes: chatLimit, route: sold(responses) },
     {
       method: 'POST',
       path: '/v1/embeddings',

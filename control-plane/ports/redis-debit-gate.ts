@@ -4,7 +4,7 @@ import { decodeAnswers, placeOf } from '#shared/contract/money-scripts/batch.ts'
 import { decodeReserve, encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import type { MoneyScript } from '#shared/contract/money-scripts.ts'
-import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { moneyScripts, parseMoneyEpoch, readHold } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { DebitGate } from './debit-gate.ts'
@@ -27,6 +27,16 @@ export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets
     return epoch.epoch
   }
 
+  /** What an older epoch left open is on record, but sets nothing aside any more. */
+  const isHeld = async (id: string, account: string, epoch: number): Promise<boolean> => {
+    const key = moneyKeys.hold(placeOf(account, buckets, epoch).bucket, id)
+    const fields = await redis.hgetall(key).catch((error: unknown) => {
+      throw closed(error)
+    })
+    const hold = readHold(fields)
+    return hold?.state === 'open' && hold.epoch === epoch
+  }
+
   return {
     async hold({ id, account, amountMicro, ttlMs }) {
       const epoch = await present()
@@ -38,7 +48,7 @@ export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets
         case 'granted':
           return { kind: 'held', epoch }
         case 'duplicate':
-          return answer.state === 'open' ? { kind: 'held', epoch } : { kind: 'ended' }
+          return (await isHeld(id, account, epoch)) ? { kind: 'held', epoch } : { kind: 'ended' }
         case 'insufficient':
           return { kind: 'insufficient', availableMicro: answer.availableMicro }
         case 'unseeded':

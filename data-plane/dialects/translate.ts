@@ -93,7 +93,8 @@ function count(state: State, event: Exclude<AnswerEvent, { readonly kind: 'finis
       state.hasTools = true
       state.contentBytes += event.name.length
       break
-    case 'reasoning': {
+    case 'reasoning':
+    case 'redactedReasoning': {
       const bytes = Buffer.byteLength(event.text)
       state.reasoningBytes += bytes
       state.contentBytes += bytes

@@ -1,0 +1,40 @@
+import type { Decoder, Offer } from '#data-plane/call.ts'
+import { rankOffers } from '#data-plane/store/market.ts'
+import type { OfferRow } from '#shared/contract/snapshot.ts'
+import { buildOffer } from './build-market.ts'
+
+/** A frame of a chat stream with one choice, or with none. */
+export function chatFrame(choice: object | null, rest: object = {}): string {
+  const choices = choice === null ? [] : [{ index: 0, finish_reason: null, ...choice }]
+  return `data: ${JSON.stringify({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'vendor', choices, ...rest })}\n\n`
+}
+
+/** An event of a messages stream. */
+export function messagesEvent(data: { readonly type: string; readonly [member: string]: unknown }): string {
+  return `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`
+}
+
+/** An offer as the hot path has it. */
+export function offerOf(given: Partial<OfferRow>): Offer {
+  return rankOffers([buildOffer(given)])[0]!
+}
+
+/** What a decoder sends for bytes that come cut at these places, to their end. */
+export function decodePieces(decoder: Decoder, text: string, cuts: readonly number[]): string {
+  const bytes = Buffer.from(text)
+  let out = ''
+  let from = 0
+  for (const cut of [...cuts, bytes.length]) {
+    out += decoder.push(bytes.subarray(from, cut))
+    from = cut
+  }
+  decoder.end()
+  return out
+}
+
+/** A member deep inside parsed data. */
+export function dataOf(value: unknown, ...path: readonly string[]): unknown {
+  let found: unknown = value
+  for (const name of path) found = typeof found === 'object' && found !== null ? Reflect.get(found, name) : undefined
+  return found
+}

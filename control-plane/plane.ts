@@ -154,6 +154,7 @@ function connect(url: string, log: Ctx['log']): Redis {
     maxRetriesPerRequest: 0,
     commandTimeout: REDIS_COMMAND_TIMEOUT_MS,
     retryStrategy: () => REDIS_RETRY_MS,
+    maxLoadingRetryTime: REDIS_RETRY_MS,
   })
   redis.on('error', (error) => log.debug({ err: error }, 'Redis is out of reach'))
   return redis

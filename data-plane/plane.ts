@@ -251,6 +251,7 @@ function connect(url: string, log: Logger): Redis {
     connectTimeout: 2_000,
     commandTimeout: 2_000,
     retryStrategy: (times) => Math.min(50 * times, 1_000),
+    maxLoadingRetryTime: 200,
   })
   redis.on('error', (error: Error) => log.debug({ cause: describeCause(error) }, 'redis connection'))
   return redis

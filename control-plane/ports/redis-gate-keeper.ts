@@ -20,6 +20,8 @@ type Options = {
 
 const CONNECT_TIMEOUT_MS = 2_000
 const RECONNECT_MOST_MS = 500
+/** A server that reads its log in again says itself when it will be done, far too late: it is asked again instead. */
+const LOADING_LOOK_MS = 50
 
 /**
  * The rebuilder's hands on a single Redis, over two connections of their own: one whose steps watch the epoch, and one
@@ -33,6 +35,7 @@ export function openRedisGateKeeper({ url, buckets, log }: Options): { keeper: G
       maxRetriesPerRequest: 0,
       connectTimeout: CONNECT_TIMEOUT_MS,
       disableClientInfo: true,
+      maxLoadingRetryTime: LOADING_LOOK_MS,
       retryStrategy: (times) => Math.min(times * 50, RECONNECT_MOST_MS),
     })
     client.on('error', (error: Error) => log.debug({ err: error }, 'the connection of the gate keeper'))

@@ -8,6 +8,8 @@ import type { Logger } from '#shared/logger.ts'
 
 const RECONNECT_FIRST_MS = 20
 const RECONNECT_MOST_MS = 500
+/** A server that reads its log in again says itself when it will be done, far too late: it is asked again instead. */
+const LOADING_LOOK_MS = 50
 const CONNECT_TIMEOUT_MS = 2_000
 /** Without an answer for so long the connection is given up: it may be cut without anybody having said so. */
 const SILENCE_MS = 3_000
@@ -50,6 +52,7 @@ export function connectMoney({ url, clock, log }: Options, listeners: MoneyListe
     connectTimeout: CONNECT_TIMEOUT_MS,
     disableClientInfo: true,
     disconnectTimeout: GOODBYE_MS,
+    maxLoadingRetryTime: LOADING_LOOK_MS,
     retryStrategy: (times: number) => Math.min(RECONNECT_FIRST_MS * times, RECONNECT_MOST_MS),
   }
   const writes = new Redis(url, common)

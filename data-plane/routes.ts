@@ -1,4 +1,5 @@
 import { AppError } from '#shared/errors.ts'
+import { explainCall } from './explain.ts'
 import type { LocalRoute } from './pipeline/answer-locally.ts'
 import type { CallRoute } from './pipeline/call-plane.ts'
 import type { AnyRail } from './rails/rail.ts'
@@ -12,6 +13,7 @@ import { chat } from './wires/chat/index.ts'
 import { completions } from './wires/completions/index.ts'
 import { embeddings } from './wires/embeddings/index.ts'
 import { messagesEnvelope } from './wires/envelopes/messages.ts'
+import { openAiEnvelope } from './wires/envelopes/openai.ts'
 import { countTokens } from './wires/messages/count-tokens.ts'
 import { messages } from './wires/messages/index.ts'
 import { responses } from './wires/responses/index.ts'
@@ -108,8 +110,21 @@ export function callRows({ credit, creditByEitherHeader }: Rails): readonly Call
 }
 
 /** Free calls with a body. */
-export function localRows({ creditByEitherHeader }: Rails): readonly LocalRow[] {
+export function localRows(rails: Rails): readonly LocalRow[] {
+  const { creditByEitherHeader } = rails
+  const sold = callRows(rails)
   return [
+    {
+      method: 'POST',
+      path: '/v1/route/explain',
+      bodyLimitBytes: 32 * MEGABYTE,
+      route: {
+        rails: [creditByEitherHeader],
+        withoutCredential: 'reject',
+        envelope: openAiEnvelope,
+        answer: (raw, caller) => explainCall(sold, raw, caller),
+      },
+    },
     {
       method: 'POST',
       path: '/compat/v1/messages/count_tokens',
@@ -118,9 +133,9 @@ export function localRows({ creditByEitherHeader }: Rails): readonly LocalRow[] 
         rails: [creditByEitherHeader],
         withoutCredential: 'reject',
         envelope: messagesEnvelope,
-        answer(raw, market) {
+        answer(raw, { plane }) {
           const { model, tokens } = countTokens(raw)
-          if (!market.resolve(model)) throw new AppError('unknown_model', { param: 'model' })
+          if (!plane.market().resolve(model)) throw new AppError('unknown_model', { param: 'model' })
           return JSON.stringify({ input_tokens: tokens })
         },
       },

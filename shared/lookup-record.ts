@@ -1,5 +1,5 @@
 import type { LookupRecord } from './contract/lookup.ts'
-import type { UsageEvent } from './contract/usage-event.ts'
+import type { Explanation, UsageEvent } from './contract/usage-event.ts'
 import { inputTokens, outputTokens } from './usage.ts'
 
 /** A usage event as it was read, or as it is written: there its amounts are digits. */
@@ -34,10 +34,7 @@ export const RUNNING_JOB: Standing = { settlement_status: 'accrued', settlement_
 export const SETTLEMENT_TYPES = { credit: 'credit', 'x402-exact': 'x402', 'x402-upto': 'x402', mpp: 'mpp' } as const
 
 /** The lookup record of a call: both planes write it from the event, each at its own stage of the settlement. */
-export function lookupRecordOf(
-  event: Omit<EventFacts, 'keptBps' | 'feeBps' | 'explanation'>,
-  standing: Standing,
-): LookupRecord {
+export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, standing: Standing): LookupRecord {
   return {
     request_id: event.rid,
     model: event.model,
@@ -58,5 +55,19 @@ export function lookupRecordOf(
     reasoning_tokens: event.usage.reasoning ?? 0,
     ttft_ms: event.ttftMs,
     duration_ms: Math.max(0, event.endedAt - event.startedAt),
+    routing: routingOf(event.explanation),
+  }
+}
+
+/** The explanation of a call, in the spelling of a lookup. */
+export function routingOf(explanation: Explanation | null): LookupRecord['routing'] {
+  if (explanation === null) return null
+  return {
+    offers: explanation.ranked.map(({ offer, provider, estimateMicro }) => ({
+      offer,
+      provider,
+      estimate_micro: Number(estimateMicro),
+    })),
+    excluded: explanation.excluded.map(({ offer, reason }) => ({ offer, reason })),
   }
 }

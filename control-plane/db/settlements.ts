@@ -236,6 +236,7 @@ const LOOKUP_COLUMNS = [
   'list_cost',
   'is_streamed',
   'attempts',
+  'explanation',
   'input_tokens',
   'cache_read_tokens',
   'cache_write_tokens',

@@ -5,7 +5,7 @@ import type { Attempt } from '#shared/contract/usage-event.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
-import { lookupRecordOf, RUNNING_JOB, SETTLEMENT_TYPES, standingOf } from '#shared/lookup-record.ts'
+import { lookupRecordOf, RUNNING_JOB, routingOf, SETTLEMENT_TYPES, standingOf } from '#shared/lookup-record.ts'
 import { findJob } from '../db/jobs.ts'
 import type { SettledCall } from '../db/settlements.ts'
 import { findSettledCall, listSettledCalls } from '../db/settlements.ts'
@@ -40,6 +40,7 @@ export function lookupOfCall(call: SettledCall): LookupRecord {
     reasoning_tokens: Number(call.reasoning_tokens),
     ttft_ms: call.ttft_ms,
     duration_ms: call.duration_ms,
+    routing: routingOf(call.explanation),
   }
 }
 

@@ -1,5 +1,4 @@
-import type { BuyerReply, RawRequest } from '#data-plane/call.ts'
-import type { Market } from '#data-plane/store/market.ts'
+import type { BuyerReply, Payer, RawRequest } from '#data-plane/call.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import type { Envelope } from '#data-plane/wires/wire.ts'
 import { toAppError } from '#shared/errors.ts'
@@ -7,11 +6,14 @@ import { authenticate } from './authenticate.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 import { refusalHeaders } from './reply-headers.ts'
 
+/** Who asks, and what an answer may be made of. */
+export type LocalCaller = { readonly payer: Payer; readonly plane: CallPlane }
+
 /** A free call that needs a key and a body, and asks no provider. */
 export type LocalRoute = Pick<CallRoute, 'rails' | 'withoutCredential'> & {
   readonly envelope: Envelope
   /** The answer as JSON text. Throws AppError. */
-  answer(raw: RawRequest, market: Market): string
+  answer(raw: RawRequest, caller: LocalCaller): string
 }
 
 /** Answers a free call for who has a key, within the key's rate. Never rejects. */
@@ -29,7 +31,7 @@ export async function answerLocally(
     const payerScope = payer.keyId ?? payer.account
     standing = plane.rates.enter(payerScope, payer.ratePerMinute ?? limits.keyRatePerMinute, limits.keyInFlight)
     scope = payerScope
-    const body = route.answer(raw, plane.market())
+    const body = route.answer(raw, { payer, plane })
     const headers = { ...refusalHeaders(0, standing), 'x-mkt-marketplace-status': 'served' }
     reply.whole(200, { ...headers, 'content-type': 'application/json' }, body)
   } catch (thrown) {

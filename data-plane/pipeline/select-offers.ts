@@ -17,6 +17,8 @@ export type RankedOffers = {
   readonly excluded: readonly { readonly offer: string; readonly reason: string }[]
 }
 
+/** Offers passed over that are remembered beside them. */
+const MAX_EXCLUDED = MAX_EXPLAINED_OFFERS - MAX_CANDIDATES
 const NO_OFFERS: readonly Offer[] = []
 /** What a walk knows of a provider; from {@link WANTED} on it is the rank in the buyer's order. */
 const UNKNOWN = 0
@@ -67,7 +69,7 @@ function walk(ports: SelectionPorts, choice: Choice, index: OfferIndex, found: F
     const end = groups[group + 1] ?? 0
     // Later offers keep more: none of them is below the floor either.
     const isBelowFloor = (kept[start] ?? 0) > mostKept
-    if (isBelowFloor && found.excluded.length === MAX_EXPLAINED_OFFERS) return
+    if (isBelowFloor && found.excluded.length === MAX_EXCLUDED) return
     const turn = end - start === 1 ? 0 : choice.spread % (end - start)
     for (let step = start; step < end; step++) {
       const place = step + turn < end ? step + turn : step + turn - end + start
@@ -86,7 +88,7 @@ function walk(ports: SelectionPorts, choice: Choice, index: OfferIndex, found: F
           continue
         }
       }
-      if (found.excluded.length < MAX_EXPLAINED_OFFERS) exclude(ports, choice, offers[place], found)
+      if (found.excluded.length < MAX_EXCLUDED) exclude(ports, choice, offers[place], found)
     }
   }
 }

@@ -75,6 +75,7 @@ function lookupOf(
     reasoning_tokens: 0,
     ttft_ms: null,
     duration_ms: 0,
+    routing: null,
   }
 }
 

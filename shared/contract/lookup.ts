@@ -30,5 +30,12 @@ export const LookupRecordSchema = z.object({
   reasoning_tokens: z.number().int(),
   ttft_ms: z.number().int().nullable(),
   duration_ms: z.number().int(),
+  /** Why the call went where it went: offers in the order of the attempts with the most it could cost at each. */
+  routing: z
+    .object({
+      offers: z.array(z.object({ offer: z.string(), provider: z.string(), estimate_micro: z.number().int() })),
+      excluded: z.array(z.object({ offer: z.string(), reason: z.string() })),
+    })
+    .nullable(),
 })
 export type LookupRecord = z.infer<typeof LookupRecordSchema>

@@ -6,6 +6,7 @@ import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
+import { MAX_EXPLAINED_OFFERS } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
@@ -109,7 +110,7 @@ describe('selecting offers', () => {
       .sort((left, right) => rank(left) - rank(right) || Number(left.keptBps - right.keptBps))
     const chosen = select(many, setting)
     expect(chosen.candidates.map(({ id }) => id)).toEqual(wanted.slice(0, MAX_CANDIDATES).map(({ id }) => id))
-    expect(chosen.excluded).toHaveLength(20)
+    expect(chosen.excluded.length + MAX_CANDIDATES).toBe(MAX_EXPLAINED_OFFERS)
   })
 
   it('stops at the first offer where the buyer allows no fallback', () => {

@@ -1,0 +1,101 @@
+import type { Offer, Payer, RawRequest, Target } from '#data-plane/call.ts'
+import type { ParsedCall } from '#data-plane/wires/wire.ts'
+import { keptToPercent } from '#shared/discount.ts'
+import type { AppError } from '#shared/errors.ts'
+import { toAppError } from '#shared/errors.ts'
+import { chargeShare } from '#shared/money.ts'
+import type { CallPlane } from './call-plane.ts'
+import { checkCapability } from './check-capability.ts'
+import type { SelectionPorts } from './offer-filters.ts'
+import { ELIGIBLE, FILTERS, stageOf } from './offer-filters.ts'
+import { boundOf, ceilingBill, quoteCall } from './quote-call.ts'
+import { checkAllowed, resolveTarget } from './resolve-target.ts'
+import type { Choice } from './routing-choice.ts'
+import { readChoice } from './routing-choice.ts'
+import { offersOf, selectOffers } from './select-offers.ts'
+
+/** Offers that an explanation lists on each side; more are counted. */
+const MAX_LISTED = 200
+
+/** An offer as an explanation shows it: nothing that the public order book does not. */
+type ShownOffer = {
+  readonly offer: string
+  readonly provider: string
+  readonly trusted: boolean
+  readonly discount_pct: number
+}
+
+/** Where a call would go now and why, in the spelling of the answer. Amounts are micro-USD. */
+export type RouteExplanation = {
+  readonly model: string
+  readonly requested_model: string
+  readonly endpoint: string
+  /** What would be set aside, at the most. */
+  readonly hold_micro: number | null
+  /** The strictest floor, from whichever place. */
+  readonly min_discount_pct: number | null
+  /** In the order of the attempts; `estimate_micro` is the most that the call can cost there. */
+  readonly offers: readonly (ShownOffer & { readonly rank: number; readonly estimate_micro: number })[]
+  readonly excluded: readonly (ShownOffer & { readonly reason: string })[]
+  readonly excluded_total: number
+  /** What the call would be refused with. */
+  readonly refusal: AppError | undefined
+}
+
+/**
+ * Runs a call up to the money and not further: nothing is held and nobody is asked. Throws what the call itself would be
+ * refused with before any offer is looked at.
+ */
+export function explainRoute(
+  plane: CallPlane,
+  payer: Payer,
+  raw: RawRequest,
+  { demand }: Pick<ParsedCall, 'demand'>,
+): RouteExplanation {
+  const market = plane.market()
+  const target = resolveTarget(market, demand)
+  checkAllowed(market, target, payer)
+  checkCapability(target, demand)
+  const ports = { market, health: plane.health, caps: plane.spentCaps, now: raw.receivedAt }
+  const choice = readChoice(market, demand, payer, raw.requestId)
+  const bill = ceilingBill(target, boundOf(target, demand))
+  let refusal: AppError | undefined
+  let candidates: readonly Offer[] = []
+  let holdMicro: number | null = null
+  try {
+    candidates = selectOffers(ports, target, choice).candidates
+    const quote = quoteCall({ rid: raw.requestId, target, demand, totalMs: plane.limits.totalMs }, candidates)
+    holdMicro = Number(quote.wantMicro)
+  } catch (thrown) {
+    refusal = toAppError(thrown)
+  }
+  const passedOver = excludedOf(ports, target, choice)
+  return {
+    model: target.model.id,
+    requested_model: target.requestedModel,
+    endpoint: target.endpoint,
+    hold_micro: holdMicro,
+    min_discount_pct: choice.floorPercent ?? null,
+    offers: candidates.map((offer, at) => ({
+      rank: at + 1,
+      ...shown(offer),
+      estimate_micro: Number(chargeShare(bill, offer.keptBps)),
+    })),
+    excluded: passedOver.slice(0, MAX_LISTED),
+    excluded_total: passedOver.length,
+    refusal,
+  }
+}
+
+function excludedOf(ports: SelectionPorts, target: Target, choice: Choice): (ShownOffer & { reason: string })[] {
+  const excluded: (ShownOffer & { reason: string })[] = []
+  for (const offer of offersOf(ports.market, target)) {
+    const stage = stageOf(ports, choice, offer)
+    if (stage !== ELIGIBLE) excluded.push({ ...shown(offer), reason: FILTERS[stage] ?? '' })
+  }
+  return excluded
+}
+
+function shown({ id, provider, isTrusted, keptBps }: Offer): ShownOffer {
+  return { offer: id, provider, trusted: isTrusted, discount_pct: keptToPercent(keptBps) }
+}

@@ -16,6 +16,7 @@ import {
 } from '../db/money-watch.ts'
 import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
+import type { MoneyReport } from '../ports/money-check.ts'
 
 type WatchCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'checkMoney' | 'metrics'>
 
@@ -27,15 +28,17 @@ const SHOWN_ROWS = 100
 /**
  * Runs the checker, keeps what it found, shows it as metrics, and makes payouts wait for each invariant that is broken:
  * until a person clears that, even when the next run finds it whole. Nothing else stops. A checker that cannot read one
- * of its sources is a run with a failure, which says nothing about money.
+ * of its sources is a run with a failure, which says nothing about money. With `confirmAfterMs`, a breach counts that is
+ * still there so much later.
  */
-export async function runInvariants(ctx: WatchCtx): Promise<InvariantRun> {
+export async function runInvariants(ctx: WatchCtx, confirmAfterMs = 0): Promise<InvariantRun> {
   const startedAt = ctx.clock.now()
   const begun = ctx.clock.monotonic()
-  const report = await ctx.checkMoney().catch((error: unknown) => {
-    ctx.log.error({ err: error }, 'the money could not be checked')
-    return undefined
-  })
+  let report = await check(ctx)
+  if (confirmAfterMs > 0 && report?.findings.some(({ state }) => state === 'breach')) {
+    await ctx.clock.sleep(confirmAfterMs)
+    report = await check(ctx)
+  }
   const findings = report?.findings ?? []
   const breaches = findings.filter(({ state }) => state === 'breach').map(({ id }) => id)
   const run: InvariantRun = {
@@ -56,6 +59,13 @@ export async function runInvariants(ctx: WatchCtx): Promise<InvariantRun> {
   if (report !== undefined) ctx.metrics.invariants(findings, startedAt)
   ctx.metrics.backlog(await countBacklog(ctx.db))
   return run
+}
+
+async function check(ctx: WatchCtx): Promise<MoneyReport | undefined> {
+  return ctx.checkMoney().catch((error: unknown) => {
+    ctx.log.error({ err: error }, 'the money could not be checked')
+    return undefined
+  })
 }
 
 export type MoneyState = {

@@ -9,6 +9,9 @@ import { repeat } from './worker.ts'
 
 const BALANCES_EVERY_MS = 10 * MINUTE
 const COUNTERS_EVERY_MS = HOUR
+/** After a start, journals are replayed and the gate may be rebuilt; and what is wrong but for a moment is not wrong. */
+const FIRST_CHECK_AFTER_MS = 2 * MINUTE
+const CONFIRM_AFTER_MS = 20 * SECOND
 /** A sweep after an outage takes longer than the pause between two. */
 const SWEEP_LEASE_MS = 10 * SECOND
 
@@ -61,8 +64,9 @@ export function startCheckMoney(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'check-money',
     everyMs: plane.moneyTimes.checkEveryMs,
+    firstAfterMs: Math.min(plane.moneyTimes.checkEveryMs, FIRST_CHECK_AFTER_MS),
     run: async () => {
-      await runInvariants(plane)
+      await runInvariants(plane, CONFIRM_AFTER_MS)
     },
   })
 }

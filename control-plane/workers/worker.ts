@@ -37,6 +37,8 @@ const LEASE_SLACK = 1.5
 type Periodic = {
   readonly name: string
   readonly everyMs: number
+  /** How long after the start the first turn comes; at once when left out. */
+  readonly firstAfterMs?: number
   /** How long the lease lasts, where a run may take longer than an interval. */
   readonly leaseMs?: number
   /** True lets every process run it; otherwise one at a time does, by lease. */
@@ -54,7 +56,8 @@ export function repeat(plane: WorkerPlane, periodic: Periodic): RunningWorker {
   }
   let timer: NodeJS.Timeout | undefined
   let isStopping = false
-  let turn = takeTurn()
+  let turn = Promise.resolve()
+  schedule(periodic.firstAfterMs ?? 0)
 
   async function takeTurn(): Promise<void> {
     try {
@@ -62,10 +65,13 @@ export function repeat(plane: WorkerPlane, periodic: Periodic): RunningWorker {
     } catch (error) {
       plane.log.warn({ err: error, worker: name }, 'a periodic job failed and will run again')
     }
-    if (isStopping) return
+    if (!isStopping) schedule(everyMs)
+  }
+
+  function schedule(afterMs: number): void {
     timer = setTimeout(() => {
       turn = takeTurn()
-    }, everyMs)
+    }, afterMs)
   }
 
   return {

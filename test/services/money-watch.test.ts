@@ -91,6 +91,18 @@ describe('the checker by the clock', () => {
     await invoke(market.plane, operator, clearHold, { id: again?.id, reason: 'a test' })
   })
 
+  it('takes no notice of what is gone a moment later', async () => {
+    let looks = 0
+    const briefly = async () => ({
+      findings: [{ id: 'I5', state: looks++ === 0 ? 'breach' : 'ok', detail: 'a test' } as const],
+      poisoned: 0,
+      conflicts: 0,
+    })
+    expect(await runInvariants({ ...market.plane, checkMoney: briefly }, 1)).toMatchObject({ breaches: [] })
+    expect(looks).toBe(2)
+    expect((await read()).payoutHolds).toEqual([])
+  })
+
   it('that cannot read a record is a failure, not a breach', async () => {
     const run = await runInvariants({ ...market.plane, checkMoney: () => Promise.reject(new Error('away')) })
     expect(run).toMatchObject({ breaches: [], findings: [], failure: expect.any(String) })

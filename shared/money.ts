@@ -145,9 +145,9 @@ export function parseUnitPrice(dollars: string): PicoUsd {
   return picoUsd(parseDecimal(dollars, 12))
 }
 
-/** A unit price as a plain decimal string of US dollars, without an exponent or trailing zeros. */
-export function formatUnitPrice(price: PicoUsd): string {
-  const digits = price.toString().padStart(13, '0')
+/** The price of so many units as a plain decimal string of US dollars, without an exponent or trailing zeros. */
+export function formatUnitPrice(price: PicoUsd, units = 1n): string {
+  const digits = (price * units).toString().padStart(13, '0')
   const fraction = digits.slice(-12).replace(/0+$/, '')
   return fraction === '' ? digits.slice(0, -12) : `${digits.slice(0, -12)}.${fraction}`
 }

@@ -6,6 +6,7 @@ import type { Read } from './read.ts'
 import { memoize } from './read.ts'
 
 const MAX_AGE_SECONDS = 60
+const MILLISECONDS_PER_SECOND = 1_000n
 
 /** `GET /v1/models`: the whole catalogue in OpenRouter's shape, sandbox models last. */
 export const listModels: Read = ({ market }) => {
@@ -51,8 +52,8 @@ export function inListOrder(models: readonly Model[]): Model[] {
 
 function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
   const unit = price?.unitPrices ?? {}
-  const show = (value: Parameters<typeof formatUnitPrice>[0] | undefined) =>
-    value === undefined ? undefined : formatUnitPrice(value)
+  const show = (value: Parameters<typeof formatUnitPrice>[0] | undefined, units = 1n) =>
+    value === undefined ? undefined : formatUnitPrice(value, units)
   return {
     id: model.id,
     object: 'model',
@@ -72,6 +73,8 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
       internal_reasoning: show(unit.reasoning),
       image: show(unit.images),
       request: show(unit.calls),
+      character: show(unit.characters),
+      second: show(unit.milliseconds, MILLISECONDS_PER_SECOND),
     },
     top_provider: { context_length: model.contextLength, max_completion_tokens: model.maxCompletionTokens },
     supported_features: model.features,

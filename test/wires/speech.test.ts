@@ -1,0 +1,93 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { speech } from '#data-plane/wires/speech/index.ts'
+import { AppError } from '#shared/errors.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
+
+const GOOD = { model: 'm', voice: 'alloy', input: 'Hello.' }
+const read = (body: object) => speech.read(buildRaw(JSON.stringify(body)))
+
+function codeOf(body: object): string | undefined {
+  try {
+    read(body)
+    return undefined
+  } catch (error) {
+    return error instanceof AppError ? `${error.code} ${error.param ?? ''}` : String(error)
+  }
+}
+
+describe('a speech request', () => {
+  it.each([
+    [{ ...GOOD, model: '' }, 'invalid_request model'],
+    [{ ...GOOD, input: '' }, 'invalid_request input'],
+    [{ ...GOOD, input: ['a'] }, 'invalid_request input'],
+    [{ ...GOOD, input: 'x'.repeat(16_385) }, 'invalid_request input'],
+    [{ ...GOOD, voice: undefined }, 'invalid_request voice'],
+    [{ ...GOOD, voice: {} }, 'invalid_request voice'],
+    [{ ...GOOD, speed: 5 }, 'invalid_request speed'],
+    [{ ...GOOD, speed: '1' }, 'invalid_request speed'],
+    [{ ...GOOD, response_format: 'midi' }, 'invalid_request response_format'],
+    [{ ...GOOD, response_format: 'constructor' }, 'invalid_request response_format'],
+    [{ ...GOOD, instructions: 5 }, 'invalid_request instructions'],
+    [{ ...GOOD, stream_format: 'sse' }, 'invalid_request stream_format'],
+    [{ ...GOOD, stream: 'yes' }, 'invalid_request stream'],
+    [{ ...GOOD, min_discount_pct: -1 }, 'invalid_minimum_discount min_discount_pct'],
+  ])('[C023, C027, C030] %.60j is %s', (body, code) => {
+    expect(codeOf(body)).toBe(code)
+  })
+
+  it('is sold by the character, of which a pair of surrogates is one', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }), (input) => {
+        const { bounds } = read({ ...GOOD, input }).demand
+        const characters = Array.from(input).length
+        expect(bounds.units).toEqual({ most: { characters }, least: { characters } })
+      }),
+    )
+  })
+
+  it('goes on as it came, without what only routing reads and what the model does not take', () => {
+    const target = buildTarget(buildModel({ parameters: ['voice', 'speed'] }))
+    const body = { ...GOOD, provider: 'a', speed: 1.5, instructions: 'Whisper.', stream_format: 'audio' }
+    const request = read(body).encode(buildPlan({ target }))
+    expect(request.path).toBe('/audio/speech')
+    expect(JSON.parse(request.body)).toEqual({
+      model: 'vendor-gpt-5-mini',
+      voice: 'alloy',
+      input: 'Hello.',
+      speed: 1.5,
+    })
+    expect(request.adaptedParams).toEqual(['instructions'])
+  })
+})
+
+describe('an answer in sound', () => {
+  const decoder = (format = 'opus') => read({ ...GOOD, response_format: format }).decoder(buildPlan())
+
+  it.each([
+    ['audio/mpeg', 'audio/mpeg'],
+    ['audio/pcm; rate=24000; channels=1; evil="x"', 'audio/pcm; rate=24000; channels=1'],
+    ['application/octet-stream', 'audio/ogg'],
+  ])('of the type %s is sent as %s', (given, sent) => {
+    const sound = decoder()
+    expect(sound.takesType?.(given)).toBe(true)
+    expect(sound.contentType?.()).toBe(sent)
+  })
+
+  it.each(['application/json', 'text/html; charset=utf-8', 'text/event-stream', '', 'video/mp4', 'audio/x-unheard-of'])(
+    'is none of the type %s',
+    (given) => expect(decoder().takesType?.(given)).toBe(false),
+  )
+
+  it('is passed on as it comes, and has no words', () => {
+    const sound = decoder()
+    const bytes = Buffer.from([0, 255, 13, 10])
+    expect(sound.push(Buffer.alloc(0))).toBe('')
+    expect(sound.contentPieces()).toBe(0)
+    expect(sound.push(bytes)).toBe(bytes)
+    sound.end()
+    expect(sound.contentPieces()).toBe(1)
+    expect(sound.ending()).toMatchObject({ contentBytes: 4, finishReason: null })
+    expect([sound.keepAlive(), sound.fail(new AppError('upstream_error'))]).toEqual(['', ''])
+  })
+})

@@ -28,6 +28,7 @@ export type CallPlan = {
 type Parts = { readonly ground: Ground; readonly market: Market; readonly model: Model; readonly onMoney: () => void }
 
 const TOTAL_MS = 600_000
+const TAKE_MS = TOTAL_MS + 60_000
 
 type Call = {
   readonly node: DataNode
@@ -86,11 +87,12 @@ async function serve(parts: Parts, call: Call, offers: readonly Offer[], plan: C
     const limit = limitOf(parts.ground, call, offer)
     if (limit === undefined) continue
     const attempt = `${hold.rid}.${index}`
-    if (!(await node.caps.take(offer, attempt, hold.grantedMicro, TOTAL_MS + 60_000))) continue
-    parts.model.takes.take(offer, attempt, hold.grantedMicro, node.process.pid)
+    if (!(await node.caps.take(offer, attempt, hold.grantedMicro, TAKE_MS))) continue
+    const taken = { amount: hold.grantedMicro, pid: node.process.pid, deadline: time.monotonic() + TAKE_MS - 1_000 }
+    parts.model.takes.take(offer, attempt, taken)
     await time.sleep(plan.paceMs)
     if (index < plan.failures) {
-      parts.model.takes.settle(offer, attempt, 0n)
+      parts.model.takes.settle(offer, attempt, 0n, time.monotonic())
       void node.caps.settle(offer, attempt, ZERO)
       continue
     }
@@ -134,7 +136,7 @@ async function deliver(parts: Parts, call: Call, { offer, attempt, limit, plan }
   const chargeMicro = min(due, hold.grantedMicro)
   const outcome = plan.ending === 'done' ? 'succeeded' : plan.ending
   const text = eventOf(call, offer, { tokens, chargeMicro, outcome, mutant: parts.ground.mutant })
-  parts.model.takes.settle(offer, attempt, chargeMicro)
+  parts.model.takes.settle(offer, attempt, chargeMicro, node.process.time.monotonic())
   void node.caps.settle(offer, attempt, chargeMicro)
   request.state = 'captured'
   request.chargeMicro = chargeMicro

@@ -112,12 +112,18 @@ function checkGate(parts: CheckParts): void {
   const bounds = new Map(parts.accounts.map((account) => [account, accounts.get(account)?.balance ?? 0n]))
   const known = new Map<string, string[]>()
   for (const request of parts.model.unresolved) {
-    if (settlements.has(request.rid)) {
-      parts.model.unresolved.delete(request)
+    const bound = bounds.get(request.account) ?? 0n
+    const settled = settlements.get(request.rid)
+    if (settled !== undefined) {
+      // Of a call whose hold had run out the gate hears with its acknowledgement.
+      if (request.faults.has('owner_away') && isBehind(parts, request.account)) {
+        bounds.set(request.account, bound + settled.charge)
+      } else {
+        parts.model.unresolved.delete(request)
+      }
       continue
     }
-    const bound = bounds.get(request.account)
-    if (bound === undefined || !isKnown(parts, request, epoch)) continue
+    if (!isKnown(parts, request, epoch)) continue
     const amount = request.state === 'running' ? request.heldMicro : (request.chargeMicro ?? 0n)
     bounds.set(request.account, bound - amount)
     known.set(request.account, [...(known.get(request.account) ?? []), `${request.rid} ${request.state} ${amount}`])
@@ -130,6 +136,11 @@ function checkGate(parts: CheckParts): void {
       `${account} may spend ${free} instead of ${bound}; known are ${known.get(account)?.join(', ')}`,
     )
   }
+}
+
+function isBehind({ ground: { redis, postgres } }: CheckParts, account: string): boolean {
+  const version = redis.server.data.field(moneyKeys.account(BUCKET, account), 'ver')
+  return BigInt(version ?? 0) < (postgres.tables().accounts.get(account)?.version ?? 0n)
 }
 
 function isKnown(parts: CheckParts, request: ModelRequest, epoch: number): boolean {
@@ -146,7 +157,7 @@ function checkCaps({ ground, model, machines }: CheckParts): void {
     return
   }
   const isAlive = (pid: number) => machines.some((machine) => machine.node()?.process.pid === pid)
-  for (const [offer, total] of model.takes.totals(isAlive)) {
+  for (const [offer, total] of model.takes.totals(ground.scheduler.now(), isAlive)) {
     if (offer.capDailyMicro !== null && total > offer.capDailyMicro) {
       throw violation('I18', `${offer.id} has ${total} of ${offer.capDailyMicro} taken`)
     }

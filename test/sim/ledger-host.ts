@@ -23,6 +23,8 @@ export type LedgerHost = {
 /** Postgres as one process reaches it. */
 export type LedgerSession = {
   wall(): number
+  /** Before this instant nothing will be posted any more. */
+  horizon(): number
   read<Result>(run: (tables: LedgerTables) => Result): Promise<Result>
   write<Result>(run: (tables: LedgerTables) => Result): Promise<Result>
   transact<Result>(body: (statement: Statement) => Promise<Result>): Promise<Result>
@@ -101,6 +103,7 @@ export function createLedgerHost(scheduler: Scheduler, random: Random): LedgerHo
 
     const own: LedgerSession = {
       wall: scheduler.wall,
+      horizon: () => scheduler.wall() - scheduler.now() + (holder?.since ?? scheduler.now()),
       async read(run) {
         await pause()
         requireUp()

@@ -74,7 +74,8 @@ export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<Le
           .map(([id]) => id)
           .sort(),
       ),
-    readSnapshot: (now, accounts) => read((tables) => snapshot(tables, now, accounts)),
+    readSnapshot: (now, accounts) =>
+      read((tables) => snapshot(tables, { now, accounts, postedBefore: session.horizon() })),
     lead: (run) => session.lead((leading) => run(createMemoryLedger(leading, flaws))),
   }
 }
@@ -115,7 +116,9 @@ function funded({ accounts }: LedgerTables, after: string, limit: number): Balan
     .map(balanceOf)
 }
 
-function snapshot(tables: LedgerTables, now: number, accounts: number): MoneySnapshot {
+type Moment = { readonly now: number; readonly accounts: number; readonly postedBefore: number }
+
+function snapshot(tables: LedgerTables, { now, accounts, postedBefore }: Moment): MoneySnapshot {
   const day = utcDay(now)
   const month = utcMonth(now)
   const floors = {
@@ -124,7 +127,8 @@ function snapshot(tables: LedgerTables, now: number, accounts: number): MoneySna
   }
   const sum = (id: string, column: 'keyId' | 'offer', floor: string) => {
     let total = 0n
-    for (const [rid, row] of tables.settlements) if (rid >= floor && row[column] === id) total += row.charge
+    for (const [rid, row] of tables.settlements)
+      if (rid >= floor && row[column] === id && row.postedAt.getTime() < postedBefore) total += row.charge
     return total
   }
   const uses = (capped: ReadonlyMap<string, string>, column: 'keyId' | 'offer') =>
@@ -138,7 +142,7 @@ function snapshot(tables: LedgerTables, now: number, accounts: number): MoneySna
     day,
     month,
     // Nothing is under way while a snapshot is taken: what is there was posted before the next instant.
-    postedBefore: now + 1,
+    postedBefore,
   }
 }
 

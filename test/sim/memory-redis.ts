@@ -36,6 +36,8 @@ export type MemoryRedis = {
   /** Hears of the next item that is added to a list. */
   onNextPush(key: string, listener: () => void): void
   setReferee(referee: Referee): void
+  /** Hears of every run of a money script after it. */
+  onRun(listener: (run: ScriptRun, answers: readonly string[]) => void): void
   /** Another process with the same memory: no script is known to it. */
   restart(): void
   /** FLUSHALL: the scripts stay. */
@@ -53,6 +55,7 @@ export function createMemoryRedis(wall: () => number, semantics: ScriptSemantics
   const publishing: ((channel: string) => void)[] = []
   const pushing = new Map<string, (() => void)[]>()
   let referee: Referee | undefined
+  const ran: ((run: ScriptRun, answers: readonly string[]) => void)[] = []
 
   function evalsha([sha = '', count = '', ...rest]: readonly string[]): string[] {
     const script = scripts.get(sha)
@@ -61,6 +64,7 @@ export function createMemoryRedis(wall: () => number, semantics: ScriptSemantics
     const run = { ...script, keys, args: rest.slice(Number(count)) }
     referee?.before(run)
     const answers = semantics[script.name](runOf(data, wall(), run))
+    for (const listener of ran) listener(run, answers)
     referee?.after(run, answers)
     return answers
   }
@@ -126,6 +130,7 @@ export function createMemoryRedis(wall: () => number, semantics: ScriptSemantics
     onNextPush(key, listener) {
       pushing.set(key, [...(pushing.get(key) ?? []), listener])
     },
+    onRun: (listener) => void ran.push(listener),
     setReferee(one) {
       referee = one
     },

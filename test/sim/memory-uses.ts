@@ -63,20 +63,18 @@ export function correctUse({ data, epoch }: Run, counter: string, { day, month, 
 }
 
 export function seedUse({ data, epoch, now, keys: [counter = ''], args }: Run): string {
-  const [postedBefore = '', day = '', dayUsed = '', month = '', monthUsed = ''] = args
-  const fields = new Map(data.fields(counter))
-  const counted = Number(fields.get('ep') ?? '0')
+  const [at = '', day = '', dayUsed = '', month = '', monthUsed = ''] = args
+  const counted = Number(data.field(counter, 'ep') ?? '0')
   if (counted > epoch) return 'S'
   if (counted !== epoch) {
     data.remove(counter)
     data.setField(counter, 'ep', epoch.toString())
-    fields.clear()
   }
+  const fields = new Map(data.fields(counter))
   if (fields.has('sa')) return 'K'
-  const mark = fields.get('sd') ?? postedBefore
-  if (!fields.has('sd')) data.setField(counter, 'sd', mark)
-  if (day === '') return `M:${mark}:${now}`
-  for (const [period, used, name, sum, notedName, noted] of [
+  if (!fields.has('sd')) data.setField(counter, 'sd', at)
+  if (day === '') return `M:${fields.get('sd') ?? at}:${now}`
+  for (const [period, used, name, sum, notedPeriod, noted] of [
     [day, dayUsed, 'd', 'du', 'pd', 'dp'],
     [month, monthUsed, 'm', 'mu', 'pm', 'mp'],
   ] as const) {
@@ -85,37 +83,40 @@ export function seedUse({ data, epoch, now, keys: [counter = ''], args }: Run): 
       data.setField(counter, name, period)
       data.setField(counter, sum, used)
     } else if (stored === period) {
-      const isNoted = fields.get(notedName) === period
-      data.addToField(counter, sum, Number(used) - (isNoted ? Number(fields.get(noted)) : 0))
+      const known = fields.get(notedPeriod) === period ? Number(fields.get(noted)) : 0
+      data.addToField(counter, sum, Number(used) - known)
     }
   }
   data.setField(counter, 'sa', '1')
   return 'K'
 }
 
-/** What a posted call's key has used counts once: in the ledger's seed, or here. */
+/** Keeps a counter true when a call of its key is posted at that instant. */
 export function settleUse(run: Run, counter: string, hold: ReadonlyMap<string, string>, at: number): void {
   const { data, epoch } = run
-  const [used = '0', day, month, late] = [hold.get('used'), hold.get('kd'), hold.get('km'), hold.get('late')]
-  const fields = new Map(data.fields(counter))
-  if (day === undefined || used === '0' || Number(fields.get('ep')) !== epoch) return
+  const [used, day, month, late] = [hold.get('used') ?? '0', hold.get('kd'), hold.get('km'), hold.get('late')]
+  if (day === undefined || used === '0') return
+  const fields = data.fields(counter)
+  if (Number(fields.get('ep')) !== epoch) return
   const [mark, isSeeded] = [fields.get('sd'), fields.has('sa')]
   const isInSeed = mark !== undefined && at < Number(mark)
   if ((late !== undefined && at < Number(late)) || (isInSeed && isSeeded)) {
-    correctUse(run, counter, { day, month, amount: -Number(used) })
-    return
+    return correctUse(run, counter, { day, month, amount: -Number(used) })
   }
   if (isSeeded || (mark !== undefined && !isInSeed)) return
-  for (const [period, name, sum] of [
-    [day, 'pd', 'dp'],
-    [month ?? '', 'pm', 'mp'],
-  ] as const) {
-    const noted = fields.get(name)
-    if (noted === period) data.addToField(counter, sum, Number(used))
-    else if (noted === undefined || noted < period) {
-      data.setField(counter, name, period)
-      data.setField(counter, sum, used)
-    }
+  note(run, counter, { sum: 'dp', name: 'pd', period: day, used })
+  note(run, counter, { sum: 'mp', name: 'pm', period: month ?? '', used })
+}
+
+type Note = { readonly sum: string; readonly name: string; readonly period: string; readonly used: string }
+
+function note({ data }: Run, counter: string, { sum, name, period, used }: Note): void {
+  const noted = data.field(counter, name)
+  if (noted === period) {
+    data.addToField(counter, sum, Number(used))
+  } else if (noted === undefined || noted < period) {
+    data.setField(counter, name, period)
+    data.setField(counter, sum, used)
   }
 }
 

@@ -40,11 +40,14 @@ export function isLost({ faults }: ModelRequest): boolean {
 
 /** What is taken and used of the daily caps of offers. */
 export type Takes = {
-  take(offer: Offer, attempt: string, amount: bigint, pid: number): void
-  settle(offer: Offer, attempt: string, amount: bigint): void
+  take(offer: Offer, attempt: string, take: Take): void
+  settle(offer: Offer, attempt: string, amount: bigint, now: number): void
   /** Held and used of each offer with a cap, of processes that live. */
-  totals(isAlive: (pid: number) => boolean): ReadonlyMap<Offer, bigint>
+  totals(now: number, isAlive: (pid: number) => boolean): ReadonlyMap<Offer, bigint>
 }
+
+/** A take counts until its deadline; afterwards it is nobody's. */
+type Take = { readonly amount: bigint; readonly pid: number; readonly deadline: number }
 
 /** What should have happened to everybody's money. It knows of no Redis, no journal and no queue. */
 export type Model = {
@@ -96,18 +99,20 @@ export function createModel(): Model {
 
 function createTakes(): Takes {
   const used = new Map<Offer, bigint>()
-  const held = new Map<string, { readonly offer: Offer; readonly amount: bigint; readonly pid: number }>()
+  const held = new Map<string, Take & { readonly offer: Offer }>()
   return {
-    take(offer, attempt, amount, pid) {
-      if (offer.capDailyMicro !== null) held.set(attempt, { offer, amount, pid })
+    take(offer, attempt, take) {
+      if (offer.capDailyMicro !== null) held.set(attempt, { offer, ...take })
     },
-    settle(offer, attempt, amount) {
-      if (held.delete(attempt)) used.set(offer, (used.get(offer) ?? 0n) + amount)
+    settle(offer, attempt, amount, now) {
+      const take = held.get(attempt)
+      if (held.delete(attempt) && take !== undefined && take.deadline > now)
+        used.set(offer, (used.get(offer) ?? 0n) + amount)
     },
-    totals(isAlive) {
+    totals(now, isAlive) {
       const totals = new Map(used)
-      for (const { offer, amount, pid } of held.values()) {
-        if (isAlive(pid)) totals.set(offer, (totals.get(offer) ?? 0n) + amount)
+      for (const { offer, amount, pid, deadline } of held.values()) {
+        if (deadline > now && isAlive(pid)) totals.set(offer, (totals.get(offer) ?? 0n) + amount)
       }
       return totals
     },

@@ -8,6 +8,7 @@ import { applyProcess, applyRedis } from './faults.ts'
 import { checkRest } from './final-checks.ts'
 import type { Mutant } from './mutants.ts'
 import type { Operation } from './plan.ts'
+import { traceWorld } from './trace.ts'
 import type { World } from './world.ts'
 import { createWorld } from './world.ts'
 
@@ -39,6 +40,7 @@ export async function runOperations(
   })
   const checks = startChecks(world)
   const debits = createDebitDesk(world, fail)
+  if (options.trace !== undefined) traceWorld(world, options.trace)
   const play = { world, checks, debits, fail }
   let error: Error | undefined
   try {

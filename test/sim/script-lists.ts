@@ -6,7 +6,7 @@ import { encodeRegister } from '#shared/contract/money-scripts/register.ts'
 import { encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
 import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
-import { encodeCapSettle, encodeCapTake, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
+import { encodeCapSettle, encodeCapTake, encodeMarkUse, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
 import { ACCOUNT_FIELDS, moneyScripts, readHold } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
@@ -101,6 +101,12 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: step('ack', ack, (all, of) => encodeAck({ bucket: BUCKET, epoch: of }, all)), weight: 5 },
   {
     arbitrary: fc.record({ seed: seedUse, epoch }).map(({ seed, epoch }) => one('seedUse', epoch, encodeSeedUse(seed))),
+    weight: 1,
+  },
+  {
+    arbitrary: fc
+      .record({ key: fc.constantFrom(...KEYS), epoch })
+      .map(({ key, epoch }) => one('seedUse', epoch, encodeMarkUse(moneyKeys.keyUse(BUCKET, key), 1_700_000_000_000))),
     weight: 1,
   },
   {

@@ -1,0 +1,20 @@
+import type { ScriptRun } from './memory-redis.ts'
+import type { World } from './world.ts'
+
+/** Tells of every money script, epoch and commit as it happens. */
+export function traceWorld({ ground }: World, print: (line: string) => void): void {
+  const { scheduler, redis, postgres } = ground
+  const say = (text: string) => print(`${scheduler.now().toFixed(1).padStart(12)}   ${text}`)
+  redis.server.onRun((run: ScriptRun, answers) => {
+    const facts = run.args.map((text) => text.replaceAll('\n', ' ').slice(0, 150)).join(' | ')
+    say(`${run.name} ${run.epoch} ${run.keys.length} ${facts} -> ${answers.join(' ')}`)
+  })
+  redis.server.onPublish((channel) => say(`${channel} ${redis.server.data.get('m:epoch')}`))
+  let seen = postgres.tables().entries.length
+  postgres.onCommit(() => {
+    const { entries, epoch } = postgres.tables()
+    const lines = entries.slice(seen).map(({ tx, account, amount }) => `${tx} ${account} ${amount}`)
+    seen = entries.length
+    say(`commit, epoch ${epoch.epoch}: ${lines.join(', ')}`)
+  })
+}

@@ -1,0 +1,276 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Decoder, Receipt } from '#data-plane/call.ts'
+import { transcriptions } from '#data-plane/wires/transcriptions/index.ts'
+import { wavTone } from '#dev/provider/media/sound.ts'
+import { AppError } from '#shared/errors.ts'
+import { microUsd } from '#shared/money.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
+
+const RECEIPT: Receipt = { chargeMicro: microUsd(45), listMicro: microUsd(75), usage: { milliseconds: 7_500 } }
+const USAGE = {
+  type: 'duration',
+  seconds: 7.5,
+  cost: 0.000045,
+  buyer_cost_micro: 45,
+  cost_details: { upstream_inference_cost: 0.000075 },
+}
+const AUDIO = wavTone(7.5)
+type Fields = readonly (readonly [name: string, value: string])[]
+
+function rawOf(fields: Fields, audio: Buffer | undefined = AUDIO) {
+  const parts = fields.map(
+    ([name, value]) => `--b\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  )
+  const head =
+    '--b\r\ncontent-disposition: form-data; name="file"; filename="talk.wav"\r\ncontent-type: audio/wav\r\n\r\n'
+  const body = Buffer.concat([Buffer.from(head), audio, Buffer.from(`\r\n${parts.join('')}--b--\r\n`)])
+  return buildRaw(body, { 'content-type': 'multipart/form-data; boundary=b' })
+}
+
+const read = (...fields: Fields) => transcriptions.read(rawOf([['model', 'm'], ...fields]))
+
+function codeOf(fields: Fields, audio?: Buffer): string | undefined {
+  try {
+    transcriptions.read(rawOf(fields, audio))
+    return undefined
+  } catch (error) {
+    return error instanceof AppError ? `${error.code} ${error.param ?? ''}` : String(error)
+  }
+}
+
+function decode(
+  fields: Fields,
+  type: string,
+  ...bytes: readonly (string | Buffer)[]
+): { decoder: Decoder; sent: string } {
+  const decoder = read(...fields).decoder(buildPlan())
+  expect(decoder.takesType?.(type)).toBe(true)
+  let sent = ''
+  for (const chunk of bytes) if (!decoder.isDone()) sent += decoder.push(Buffer.from(chunk))
+  decoder.end()
+  return { decoder, sent }
+}
+
+describe('a transcription request', () => {
+  it.each<[Fields, string]>([
+    [[], 'invalid_request model'],
+    [[['model', '']], 'invalid_request model'],
+    [
+      [
+        ['model', 'a'],
+        ['model', 'b'],
+      ],
+      'invalid_request model',
+    ],
+    [[['response_format', 'docx']], 'invalid_request response_format'],
+    [[['stream', '1']], 'invalid_request stream'],
+    [
+      [
+        ['stream', 'true'],
+        ['response_format', 'verbose_json'],
+      ],
+      'invalid_request stream',
+    ],
+    [[['temperature', '2']], 'invalid_request temperature'],
+    [[['temperature', '-0']], 'invalid_request temperature'],
+    [[['language', 'en\u0000']], 'invalid_request language'],
+    [[['timestamp_granularities[]', 'word']], 'invalid_request timestamp_granularities'],
+    [
+      [
+        ['timestamp_granularities[]', 'year'],
+        ['response_format', 'verbose_json'],
+      ],
+      'invalid_request timestamp_granularities',
+    ],
+    [[['min_discount_pct', '05']], 'invalid_minimum_discount min_discount_pct'],
+    [[['allow_untrusted', 'yes']], 'invalid_request allow_untrusted'],
+    [[['provider', '{"only":']], 'invalid_request provider'],
+  ])('[C013, C023, C027, C029, C030, C061] %j is %s', (fields, code) => {
+    const hasModel = fields.some(([name]) => name === 'model') || fields.length === 0
+    expect(codeOf(hasModel ? fields : [['model', 'm'], ...fields])).toBe(code)
+  })
+
+  it('[C016] has a file, of at most 25 MB', () => {
+    expect(codeOf([['model', 'm']], Buffer.alloc(0))).toBe('invalid_request file')
+    expect(codeOf([['model', 'm']], Buffer.alloc(26_214_401))).toBe('request_too_large file')
+  })
+
+  it('is held for as long as its audio lasts, and steered by its form', () => {
+    const { demand } = read(
+      ['provider[]', 'a'],
+      ['provider[]', 'b'],
+      ['providers_blocked', '["c"]'],
+      ['min_discount_pct', '20'],
+      ['allow_untrusted', 'true'],
+    )
+    expect(demand.bounds.units).toEqual({ most: { milliseconds: 7_500 }, least: { milliseconds: 7_500 } })
+    expect(demand.hints).toMatchObject({ only: [['a', 'b']], blocked: ['c'], allowsUntrusted: true })
+    expect(demand.floorPercents).toContain(20)
+  })
+
+  it('[C060] goes on with its own bytes under the seller’s name, without what only routing reads', () => {
+    const target = buildTarget(buildModel({ parameters: ['language'], features: ['streaming'] }))
+    const call = read(['language', 'en'], ['prompt', 'p'], ['provider', 'a'], ['x-new', 'ü'], ['stream', 'true'])
+    const request = call.encode(buildPlan({ target }))
+    const text = Buffer.concat([...(request.pieces ?? [])]).toString('utf8')
+    const names = [...text.matchAll(/name="([^"]+)"/g)].map((match) => match[1])
+    expect(names).toEqual(['model', 'language', 'x-new', 'response_format', 'stream', 'file', 'talk.wav'])
+    expect(text).toContain('vendor-gpt-5-mini')
+    expect(request.pieces?.some((piece) => piece.equals(AUDIO))).toBe(true)
+    expect(request.adaptedParams).toEqual(['prompt'])
+  })
+
+  it('asks for a text as JSON, and for no stream of a model without one', () => {
+    const sent = (...fields: Fields) => {
+      const request = read(...fields).encode(buildPlan({ target: buildTarget(buildModel({ features: [] })) }))
+      return { text: Buffer.concat([...(request.pieces ?? [])]).toString('latin1'), adapted: request.adaptedParams }
+    }
+    expect(sent(['response_format', 'text']).text).toContain('name="response_format"\r\n\r\njson\r\n')
+    expect(sent(['stream', 'true'])).toMatchObject({ adapted: ['stream'] })
+    expect(sent(['stream', 'true']).text).not.toContain('"stream"')
+  })
+})
+
+describe('a whole transcript', () => {
+  const JSON_TYPE = 'application/json'
+  const PLAIN = 'text/plain; charset=utf-8'
+  const heard = JSON.stringify({ text: 'Grüße.', usage: { type: 'duration', seconds: 8 }, host: 'h' })
+
+  it('in JSON is the same however its bytes are cut, with its time and cost', () => {
+    const bytes = Buffer.from(heard)
+    for (let cut = 0; cut < bytes.length; cut++) {
+      const { decoder } = decode([], JSON_TYPE, bytes.subarray(0, cut), bytes.subarray(cut))
+      expect(JSON.parse(decoder.finish(RECEIPT))).toEqual({ text: 'Grüße.', usage: USAGE })
+      expect(decoder.ending().reported).toEqual({ milliseconds: 8_000, insaneFields: 0 })
+    }
+  })
+
+  it('in words and seconds keeps what is known of it, in the provider’s own text', () => {
+    const given = '{"task":"transcribe","language":"en","duration":"7.50","text":"a","words":[{"start":0.10}],"x":1}'
+    const { decoder } = decode([['response_format', 'verbose_json']], JSON_TYPE, given)
+    expect(decoder.finish(RECEIPT)).toContain('"words":[{"start":0.10}]')
+    expect(decoder.finish(RECEIPT)).not.toContain('"x"')
+    expect(decoder.ending().reported.milliseconds).toBe(7_500)
+  })
+
+  it('as a text or as subtitles is nothing but that', () => {
+    const text = decode([['response_format', 'text']], JSON_TYPE, heard).decoder
+    expect([text.finish(RECEIPT), text.contentType?.()]).toEqual(['Grüße.\n', PLAIN])
+    expect(decode([['response_format', 'text']], PLAIN, 'as it is').decoder.finish(RECEIPT)).toBe('as it is')
+    const srt = '1\r\n00:00:00,000 --> 00:01:07,250\r\nGrüße\r\n'
+    const cues = decode([['response_format', 'srt']], 'application/x-subrip', srt).decoder
+    expect([cues.finish(RECEIPT), cues.ending().reported.milliseconds]).toEqual([srt, 67_250])
+    const vtt = decode([['response_format', 'vtt']], 'text/vtt', 'WEBVTT\n\n01:00.000 --> 01:02.500\nx').decoder
+    expect(vtt.ending().reported.milliseconds).toBe(62_500)
+  })
+
+  it('of silence is empty, which is no fault', () => {
+    for (const [format, type, text] of [
+      ['json', JSON_TYPE, '{"text":""}'],
+      ['srt', PLAIN, '\n'],
+      ['vtt', PLAIN, 'WEBVTT\n\n'],
+    ] as const) {
+      const { decoder } = decode([['response_format', format]], type, text)
+      expect([decoder.failure(), decoder.ending().contentBytes]).toEqual([undefined, 0])
+    }
+  })
+
+  it.each([
+    ['json', JSON_TYPE, '{"text":5}', 'malformed'],
+    ['json', JSON_TYPE, '{"text"', 'malformed'],
+    ['json', JSON_TYPE, '{"error":{"message":"busy","code":503}}', 'error'],
+    ['srt', PLAIN, 'We are busy, come back later', 'malformed'],
+    ['vtt', PLAIN, Buffer.from([0xff, 0xfe]), 'malformed'],
+  ] as const)('in %s of %s that says %j is none: %s', (format, type, bytes, kind) => {
+    expect(decode([['response_format', format]], type, bytes).decoder.failure()?.kind).toBe(kind)
+  })
+
+  it('is none of another type, and time that cannot be is no time', () => {
+    const takes = (format: string, type: string) =>
+      read(['response_format', format]).decoder(buildPlan()).takesType?.(type)
+    expect(takes('json', 'text/html')).toBe(false)
+    expect(takes('srt', 'text/html; charset=utf-8')).toBe(false)
+    expect(takes('srt', JSON_TYPE)).toBe(false)
+    for (const seconds of [-1, 1e30, '1e3', {}, true]) {
+      const { decoder } = decode([], JSON_TYPE, JSON.stringify({ text: 'a', usage: { seconds } }))
+      expect(decoder.ending().reported).toEqual({ insaneFields: 1 })
+    }
+  })
+})
+
+describe('a streamed transcript', () => {
+  const STREAM: Fields = [['stream', 'true']]
+  const TYPE = 'text/event-stream; charset=utf-8'
+  const event = (body: object) => `event: x\nid: 7\ndata: ${JSON.stringify(body)}\n\n`
+  const RECORDED = Buffer.from(
+    ': hi\n\n' +
+      event({ type: 'transcript.text.delta', delta: 'Grü', logprobs: [{ token: 'Grü' }], host: 'h' }) +
+      event({ type: 'transcript.text.delta', delta: 'ße 👋' }) +
+      event({ type: 'something.new' }) +
+      event({ type: 'transcript.text.done', text: 'Grüße 👋', usage: { type: 'duration', seconds: 8 } }) +
+      'data: [DONE]\n\n',
+  )
+  const DELTAS =
+    'data: {"type":"transcript.text.delta","delta":"Grü","logprobs":[{"token":"Grü"}]}\n\n' +
+    'data: {"type":"transcript.text.delta","delta":"ße 👋"}\n\n'
+
+  it('is the same however its bytes are cut, and ends with its time and cost', () => {
+    for (let cut = 0; cut < RECORDED.length; cut++) {
+      const { decoder, sent } = decode(STREAM, TYPE, RECORDED.subarray(0, cut), RECORDED.subarray(cut))
+      expect(decoder.failure()).toBeUndefined()
+      expect(sent).toBe(DELTAS)
+      expect(decoder.ending()).toMatchObject({
+        reported: { milliseconds: 8_000 },
+        contentBytes: 12,
+        finishReason: 'stop',
+      })
+      const last = decoder.finish(RECEIPT)
+      expect(JSON.parse(last.slice(6))).toEqual({ type: 'transcript.text.done', text: 'Grüße 👋', usage: USAGE })
+    }
+  })
+
+  it('that lacks its end is cut, after content and before it', () => {
+    expect(decode(STREAM, TYPE, RECORDED.subarray(0, 200)).decoder.failure()?.kind).toBe('cut')
+    expect(decode(STREAM, TYPE, ': hi\n\n').decoder.failure()?.kind).toBe('cut')
+  })
+
+  it('is made of an answer that came whole, or of its end alone', () => {
+    const whole = decode(STREAM, 'application/json', '{"text":"Grüße","usage":{"seconds":8}}').decoder
+    expect(whole.finish(RECEIPT)).toContain(
+      'data: {"type":"transcript.text.delta","delta":"Grüße"}\n\ndata: {"type":"trans',
+    )
+    expect(whole.contentPieces()).toBe(1)
+    const end = decode(STREAM, TYPE, event({ type: 'transcript.text.done', text: 'Grüße' }))
+    expect(end.sent).toBe('data: {"type":"transcript.text.delta","delta":"Grüße"}\n\n')
+  })
+
+  it.each([
+    [event({ error: { message: 'busy', code: 503 } }), 'error'],
+    [event({ type: 'error', message: 'busy' }), 'error'],
+    ['data: {"type"\n\n', 'malformed'],
+    [`data: ${'['.repeat(100)}\n\n`, 'malformed'],
+  ])('%.40j is none: %s', (bytes, kind) => {
+    expect(decode(STREAM, TYPE, bytes).decoder.failure()?.kind).toBe(kind)
+  })
+
+  it('says any text once, as it was said', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 20 }), { maxLength: 10 }), (deltas) => {
+        const bytes = deltas.map((delta) => event({ type: 'transcript.text.delta', delta }))
+        const { sent, decoder } = decode(STREAM, TYPE, ...bytes, event({ type: 'transcript.text.done' }))
+        const heard = sent.split('\n\n').slice(0, -1)
+        const text = heard.map((line) => JSON.parse(line.slice(6)).delta).join('')
+        const expected = Buffer.from(deltas.join('')).toString('utf8')
+        expect(Buffer.from(text).toString('utf8')).toBe(expected)
+        expect(JSON.parse(decoder.finish(RECEIPT).slice(6)).text).toBe(deltas.join(''))
+      }),
+    )
+  })
+
+  it('has a sign of life that is no event, and words for an error', () => {
+    const decoder = read(...STREAM).decoder(buildPlan())
+    expect(decoder.keepAlive()).toBe(': keep-alive\n')
+    expect(JSON.parse(decoder.fail(new AppError('upstream_error')).slice(6)).error.code).toBe('upstream_error')
+  })
+})

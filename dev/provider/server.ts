@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import { z } from 'zod'
 import { errorBody } from './answer.ts'
@@ -8,6 +8,8 @@ import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
 import { isMediaPath, serveMedia } from './media/index.ts'
 import { readForm } from './media/transcriptions.ts'
+import { messagesReply } from './messages-reply.ts'
+import { chatOfMessages } from './messages-request.ts'
 import type { PromptCache } from './prompt-cache.ts'
 import { createPromptCache } from './prompt-cache.ts'
 import { replyOn } from './reply.ts'
@@ -78,7 +80,8 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     if (path.startsWith('/__sandbox/')) return reply.json(...administer(provider, path, body))
     const method = request.method ?? 'GET'
     provider.log.add({ method, path, headers: request.headers, body, bodyBytes: bytes.length })
-    if (!GOOD_KEY.test(request.headers.authorization ?? '')) {
+    if (method === 'POST' && path === '/v1/messages') return await message(provider, body, request.headers, reply)
+    if (!GOOD_KEY.test(request.headers.authorization ?? `Bearer ${request.headers['x-api-key'] ?? ''}`)) {
       return reply.json(401, errorBody('Incorrect API key provided.', 'invalid_request_error', 'invalid_api_key'))
     }
     if (method === 'GET' && path === '/v1/models') return reply.json(200, { object: 'list', data: models(provider) })
@@ -92,6 +95,38 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
     console.error('sample provider:', error instanceof Error ? error.message : error)
     reply.cut()
   }
+}
+
+/** The messages protocol, with its own key header and errors; the behaviours are the same. */
+async function message(
+  provider: Provider,
+  body: unknown,
+  headers: IncomingHttpHeaders,
+  reply: ReturnType<typeof replyOn>,
+): Promise<void> {
+  const refuse = (status: number, type: string, text: string) =>
+    reply.json(status, { type: 'error', error: { type, message: text } })
+  const key = headers['x-api-key']
+  if (typeof key !== 'string' || !GOOD_KEY.test(`Bearer ${key}`)) {
+    return refuse(401, 'authentication_error', 'invalid x-api-key')
+  }
+  if (headers['anthropic-version'] === undefined) {
+    return refuse(400, 'invalid_request_error', 'anthropic-version: header is required')
+  }
+  const asChat = chatOfMessages(body)
+  if (typeof asChat === 'string') return refuse(400, 'invalid_request_error', asChat)
+  const model = String(asChat['model'])
+  // A behaviour that lies about usage does so from the first event on.
+  const lies = /^sandbox\/usage-/.test(provider.acting.get(model)?.behaviour ?? model)
+  const usage = lies ? undefined : openingUsage(asChat)
+  await chat(provider, asChat, messagesReply(reply, { id: `msg_${LISTED_CREATED}`, model, usage }))
+}
+
+/** What the first event counts: the input, and a single token of output. */
+function openingUsage(asChat: object): object | undefined {
+  const request = readChatRequest(asChat)
+  if (!request) return undefined
+  return { input_tokens: complete(request, { cachedTokens: 0, now: 0 }).usage.prompt_tokens, output_tokens: 1 }
 }
 
 async function chat(provider: Provider, body: unknown, reply: ReturnType<typeof replyOn>): Promise<void> {

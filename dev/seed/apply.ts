@@ -169,7 +169,9 @@ async function createOffers(ctx: Ctx, seller: SellerActor, { book, addresses }: 
   const known = new Set((await offersOf(ctx, seller)).map((offer) => `${offer.sellerBaseUrl} ${offer.model}`))
   for (const { model, discountPercent } of book.offers) {
     if (known.has(`${sellerBaseUrl} ${model}`)) continue
-    const input = { model, sellerBaseUrl, discount: discountPercent, apiKey: `sk-${book.provider}-development` }
+    const { provider, apiFormat } = book
+    const apiKey = `sk-${provider}-development`
+    const input = { model, sellerBaseUrl, apiFormat, discount: discountPercent, apiKey }
     await invoke(ctx, seller, createOffer, input, { idempotencyKey: `seed:${sellerBaseUrl}:${model}` })
   }
 }

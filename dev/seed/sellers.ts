@@ -20,7 +20,9 @@ const BookSchema = z.strictObject({
   /** Percent off the reference price where `discounts` has nothing else. */
   discount_pct: z.number(),
   discounts: z.record(z.string(), z.number()),
-  /** The models on offer; all of text and speech but `except_models` when absent, and the sandbox models as well. */
+  /** The protocol of the provider's side. */
+  api_format: z.enum(['openai', 'messages']).default('openai'),
+  /** The models on offer, `sandbox/*` for all that are free; all of text and speech but `except_models` when absent, and the sandbox models as well. */
   models: z.array(z.string()).optional(),
   except_models: z.array(z.string()).optional(),
 })
@@ -45,6 +47,7 @@ export type SandboxProvider = {
 /** What one seller offers at one provider. */
 export type SeedBook = {
   readonly provider: string
+  readonly apiFormat: 'openai' | 'messages'
   readonly offers: readonly { readonly model: string; readonly discountPercent: number }[]
 }
 
@@ -75,7 +78,11 @@ export function readSandboxProviders(): readonly SandboxProvider[] {
 export function readSellers(models: readonly Model[]): readonly SeedSeller[] {
   return SellersSchema.parse(readJson('./sellers.json')).sellers.map((seller) => ({
     ...seller,
-    books: seller.books.map((book) => ({ provider: book.provider, offers: offersOf(book, models) })),
+    books: seller.books.map((book) => ({
+      provider: book.provider,
+      apiFormat: book.api_format,
+      offers: offersOf(book, models),
+    })),
   }))
 }
 
@@ -83,7 +90,7 @@ function offersOf(book: Book, models: readonly Model[]): SeedBook['offers'] {
   const isListed = (model: Model) =>
     book.models === undefined
       ? model.endpoints.some((endpoint) => SOLD.has(endpoint)) && !book.except_models?.includes(model.id)
-      : book.models.includes(model.id)
+      : book.models.includes(model.isSandbox ? 'sandbox/*' : model.id)
   return models.filter(isListed).map((model) => ({
     model: model.id,
     discountPercent: model.isSandbox ? 0 : (book.discounts[model.id] ?? book.discount_pct),

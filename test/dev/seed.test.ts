@@ -53,7 +53,13 @@ describe('the seeds', () => {
     for (const provider of providers) expect(ProviderSchema.safeParse(provider).error).toBeUndefined()
     expect(providers.length).toBeGreaterThanOrEqual(12)
     expect(new Set(providers.map(({ isTrusted }) => isTrusted)).size).toBe(2)
-    expect(readSandboxProviders().map(({ id }) => id)).toEqual(['sandbox-a', 'sandbox-b', 'sandbox-c', 'sandbox-d'])
+    expect(readSandboxProviders().map(({ id }) => id)).toEqual([
+      'sandbox-a',
+      'sandbox-b',
+      'sandbox-c',
+      'sandbox-d',
+      'sandbox-e',
+    ])
   })
 
   it('give three sellers many offers at valid and different discounts', () => {

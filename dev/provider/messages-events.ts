@@ -1,0 +1,205 @@
+import { z } from 'zod'
+
+const Call = z.looseObject({
+  index: z.number().optional(),
+  id: z.string().optional(),
+  function: z.looseObject({ name: z.string().optional(), arguments: z.string().optional() }).optional(),
+})
+const Said = z.looseObject({
+  content: z.string().nullish(),
+  reasoning_content: z.string().nullish(),
+  tool_calls: z.array(Call).nullish(),
+})
+const Chunk = z.looseObject({
+  choices: z.array(
+    z.looseObject({ delta: Said.optional(), message: Said.optional(), finish_reason: z.string().nullish() }),
+  ),
+  usage: z.unknown().optional(),
+})
+const Failure = z.looseObject({ error: z.looseObject({ message: z.string(), type: z.string().nullish() }) })
+const Counts = z.looseObject({
+  prompt_tokens: z.unknown(),
+  completion_tokens: z.unknown(),
+  prompt_tokens_details: z.looseObject({ cached_tokens: z.number() }).optional(),
+})
+
+const STOP_WORDS: Readonly<Record<string, string>> = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' }
+const SIGNATURE = 'c2FuZGJveA=='
+
+/** What an answer is called and what its input counts as, for the first event. */
+export type MessageFacts = {
+  readonly id: string
+  readonly model: string
+  /** Undefined where the behaviour under test reports no usage. */
+  readonly usage: unknown
+}
+
+/** A whole chat as a whole message, an error in the other envelope, anything else as it is. */
+export function messageOfChat(body: unknown, facts: MessageFacts, status: number): unknown {
+  const failure = Failure.safeParse(body)
+  if (failure.success) return { type: 'error', error: { type: errorType(status), message: failure.data.error.message } }
+  const [choice] = Chunk.safeParse(body).data?.choices ?? []
+  const said = choice?.message
+  if (said === undefined) return body
+  const usage = Chunk.safeParse(body).data?.usage
+  return {
+    id: facts.id,
+    type: 'message',
+    role: 'assistant',
+    model: facts.model,
+    content: [
+      ...(said.reasoning_content ? [{ type: 'thinking', thinking: said.reasoning_content, signature: SIGNATURE }] : []),
+      ...(said.content ? [{ type: 'text', text: said.content }] : []),
+      ...(said.tool_calls ?? []).map((call) => ({
+        type: 'tool_use',
+        id: call.id,
+        name: call.function?.name,
+        input: JSON.parse(call.function?.arguments || '{}'),
+      })),
+    ],
+    stop_reason: STOP_WORDS[choice?.finish_reason ?? ''] ?? 'end_turn',
+    stop_sequence: null,
+    ...(usage === undefined ? {} : { usage: messageUsage(usage) }),
+  }
+}
+
+/** The error type of a status. */
+function errorType(status: number): string {
+  switch (status) {
+    case 400:
+      return 'invalid_request_error'
+    case 401:
+      return 'authentication_error'
+    case 402:
+      return 'billing_error'
+    case 404:
+      return 'not_found_error'
+    case 429:
+      return 'rate_limit_error'
+    case 529:
+      return 'overloaded_error'
+    default:
+      return 'api_error'
+  }
+}
+
+/** Usage in this protocol's words: whatever stood in a field still stands in it. */
+export function messageUsage(usage: unknown): unknown {
+  const counts = Counts.safeParse(usage)
+  if (!counts.success) return usage
+  const { prompt_tokens: input, completion_tokens: output, prompt_tokens_details: details } = counts.data
+  const cached = details?.cached_tokens ?? 0
+  return {
+    input_tokens: typeof input === 'number' ? input - cached : input,
+    output_tokens: output,
+    cache_read_input_tokens: cached,
+    cache_creation_input_tokens: 0,
+  }
+}
+
+function event(type: string, members: object = {}): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
+}
+
+/** The blocks of a message stream: one is open at a time, and thoughts are signed as they close. */
+function createBlocks() {
+  let index = -1
+  let open: string | undefined
+
+  function close(): string {
+    if (open === undefined) return ''
+    const delta = { type: 'signature_delta', signature: SIGNATURE }
+    const signed = open === 'thinking' ? event('content_block_delta', { index, delta }) : ''
+    open = undefined
+    return signed + event('content_block_stop', { index })
+  }
+
+  /** A piece of a block, which opens when another one is open. */
+  function piece(name: string, block: object, delta: object | undefined): string {
+    let text = ''
+    if (open !== name) {
+      text = close()
+      index += 1
+      open = name
+      text += event('content_block_start', { index, content_block: block })
+    }
+    return delta === undefined ? text : text + event('content_block_delta', { index, delta })
+  }
+
+  return { close, piece, openName: () => open }
+}
+
+/** Turns the chunks of a chat stream into the events of a message stream, one after another. */
+export function createEventMaker(facts: MessageFacts): (data: string) => string {
+  let hasStarted = false
+  let stopReason = 'end_turn'
+  const { close, piece, openName } = createBlocks()
+
+  function start(): string {
+    if (hasStarted) return ''
+    hasStarted = true
+    const { id, model, usage } = facts
+    const message = {
+      id,
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+    }
+    return event('message_start', { message: usage === undefined ? message : { ...message, usage } }) + event('ping')
+  }
+
+  function callPiece(call: z.infer<typeof Call>): string {
+    const name = call.id === undefined ? (openName() ?? 'call') : `call ${call.id}`
+    const block = { type: 'tool_use', id: call.id, name: call.function?.name, input: {} }
+    const json = call.function?.arguments ?? ''
+    return piece(name, block, json === '' ? undefined : { type: 'input_json_delta', partial_json: json })
+  }
+
+  function take(said: z.infer<typeof Said>): string {
+    let text = ''
+    if (said.reasoning_content) {
+      const block = { type: 'thinking', thinking: '', signature: '' }
+      text += piece('thinking', block, { type: 'thinking_delta', thinking: said.reasoning_content })
+    }
+    if (said.content) text += piece('text', { type: 'text', text: '' }, { type: 'text_delta', text: said.content })
+    for (const call of said.tool_calls ?? []) text += callPiece(call)
+    return text
+  }
+
+  return (data) => {
+    if (data === '[DONE]') {
+      const delta = { stop_reason: stopReason, stop_sequence: null }
+      return start() + close() + event('message_delta', { delta, usage: {} }) + event('message_stop')
+    }
+    const body: unknown = parse(data)
+    const failure = Failure.safeParse(body)
+    if (failure.success) {
+      return event('error', { error: { type: 'overloaded_error', message: failure.data.error.message } })
+    }
+    const chunk = Chunk.safeParse(body)
+    if (!chunk.success) return `data: ${data}\n\n`
+    let text = start()
+    for (const { delta, finish_reason: reason } of chunk.data.choices) {
+      if (delta !== undefined) text += take(delta)
+      if (typeof reason === 'string') stopReason = STOP_WORDS[reason] ?? 'end_turn'
+    }
+    const { usage } = chunk.data
+    if (usage !== undefined) {
+      const isLast = chunk.data.choices.length === 0
+      const delta = { stop_reason: isLast ? stopReason : null, stop_sequence: null }
+      text += (isLast ? close() : '') + event('message_delta', { delta, usage: messageUsage(usage) })
+    }
+    return text
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,100 @@
+import { StringDecoder } from 'node:string_decoder'
+import type { MessageFacts } from './messages-events.ts'
+import { createEventMaker, messageOfChat } from './messages-events.ts'
+import type { Reply } from './reply.ts'
+
+/** A whole body larger than this goes on untranslated as it comes. */
+const MAX_HELD_BYTES = 262_144
+/** Pieces up to this size are meant to be small: what they become is cut as small. */
+const SMALL_PIECE_BYTES = 4
+
+/**
+ * A reply on which behaviours answer as chats and callers hear messages: whole bodies and events are translated, and
+ * what is neither (broken frames, comments, foreign events) goes on as it was.
+ */
+export function messagesReply(reply: Reply, facts: MessageFacts): Reply {
+  let translator: ReturnType<typeof streamTranslator> | undefined
+  let held: { status: number; headers: Parameters<Reply['headers']>[1]; bytes: Buffer[]; size: number } | undefined
+
+  /** Sends what was held of a whole body, translated where it is complete. */
+  function release(isComplete: boolean): string | Uint8Array {
+    if (held === undefined) return ''
+    const { status, headers, bytes } = held
+    held = undefined
+    const raw = Buffer.concat(bytes)
+    const body = isComplete ? parse(raw.toString('utf8')) : undefined
+    const text = body === undefined ? raw : JSON.stringify(messageOfChat(body, facts, status))
+    const { 'content-length': _length, ...rest } = headers
+    reply.headers(status, isComplete ? rest : headers)
+    return text
+  }
+
+  return {
+    ...reply,
+    headers(status, headers) {
+      held = { status, headers, bytes: [], size: 0 }
+    },
+    openStream() {
+      translator = streamTranslator(facts)
+      reply.openStream()
+    },
+    async write(bytes) {
+      if (translator !== undefined) return writePieces(reply, translator(bytes), Buffer.byteLength(bytes))
+      if (held === undefined) return reply.write(bytes)
+      held.bytes.push(Buffer.from(bytes))
+      held.size += Buffer.byteLength(bytes)
+      if (held.size > MAX_HELD_BYTES) return reply.write(release(false))
+    },
+    async event(data) {
+      if (translator !== undefined) await reply.write(translator(`data: ${data}\n\n`))
+    },
+    end(bytes) {
+      if (translator !== undefined) return reply.end(bytes === undefined ? undefined : translator(bytes))
+      if (held === undefined) return reply.end(bytes)
+      if (bytes !== undefined) held.bytes.push(Buffer.from(bytes))
+      reply.end(release(true))
+    },
+    json(status, body, headers) {
+      reply.json(status, messageOfChat(body, facts, status), headers)
+    },
+    cut() {
+      const rest = release(false)
+      if (rest.length === 0) return reply.cut()
+      void reply
+        .write(rest)
+        .then(() => reply.wait(20))
+        .then(() => reply.cut())
+    },
+  }
+}
+
+/** Translates the lines of a chat stream as they are completed, however they end. */
+function streamTranslator(facts: MessageFacts): (bytes: string | Uint8Array) => string {
+  const make = createEventMaker(facts)
+  const utf8 = new StringDecoder('utf8')
+  let rest = ''
+  return (bytes) => {
+    rest += typeof bytes === 'string' ? bytes : utf8.write(Buffer.from(bytes))
+    const lines = rest.split(/\r\n|\r|\n/)
+    rest = lines.pop() ?? ''
+    return lines.map((line) => (line.startsWith('data: ') ? make(line.slice(6)) : `${line}\n`)).join('')
+  }
+}
+
+async function writePieces(reply: Reply, text: string, pieceBytes: number): Promise<void> {
+  if (text === '') return
+  if (pieceBytes > SMALL_PIECE_BYTES) return reply.write(text)
+  const bytes = Buffer.from(text)
+  for (let at = 0; at < bytes.length; at += SMALL_PIECE_BYTES) {
+    await reply.write(bytes.subarray(at, at + SMALL_PIECE_BYTES))
+    await reply.flush()
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

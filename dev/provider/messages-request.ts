@@ -1,0 +1,160 @@
+import { z } from 'zod'
+
+const Json = z.record(z.string(), z.unknown())
+const Cache = { cache_control: z.strictObject({ type: z.literal('ephemeral'), ttl: z.string().optional() }).nullish() }
+const TextBlock = z.strictObject({ type: z.literal('text'), text: z.string().min(1), ...Cache })
+const Source = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('base64'), media_type: z.string().min(1), data: z.string().min(1) }),
+  z.strictObject({ type: z.literal('url'), url: z.string().min(1) }),
+  z.strictObject({ type: z.literal('text'), media_type: z.literal('text/plain'), data: z.string() }),
+])
+const ImageBlock = z.strictObject({ type: z.literal('image'), source: Source, ...Cache })
+const DocumentBlock = z.strictObject({
+  type: z.literal('document'),
+  source: Source,
+  title: z.string().nullish(),
+  ...Cache,
+})
+const CallId = z.string().regex(/^[a-zA-Z0-9_-]+$/)
+const Block = z.discriminatedUnion('type', [
+  TextBlock,
+  ImageBlock,
+  DocumentBlock,
+  z.strictObject({ type: z.literal('tool_use'), id: CallId, name: z.string().min(1), input: Json, ...Cache }),
+  z.strictObject({
+    type: z.literal('tool_result'),
+    tool_use_id: CallId,
+    content: z.union([z.string(), z.array(z.union([TextBlock, ImageBlock, DocumentBlock]))]).optional(),
+    is_error: z.boolean().optional(),
+    ...Cache,
+  }),
+  z.strictObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string().min(1) }),
+  z.strictObject({ type: z.literal('redacted_thinking'), data: z.string().min(1) }),
+])
+const Message = z.strictObject({
+  role: z.enum(['user', 'assistant']),
+  content: z.union([z.string().min(1), z.array(Block).min(1)]),
+})
+const Choice = z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']), name: z.string().optional() })
+
+/** Strict, as that protocol is: a member that nobody knows is refused. */
+const BodySchema = z.strictObject({
+  model: z.string(),
+  max_tokens: z.number().int().positive(),
+  messages: z.array(Message).min(1),
+  system: z.union([z.string(), z.array(TextBlock)]).optional(),
+  temperature: z.number().min(0).max(1).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  top_k: z.number().int().optional(),
+  stop_sequences: z.array(z.string().min(1)).optional(),
+  stream: z.boolean().optional(),
+  tools: z
+    .array(
+      z.looseObject({
+        name: z.string().regex(/^[a-zA-Z0-9_-]{1,128}$/),
+        input_schema: z.looseObject({ type: z.literal('object') }),
+      }),
+    )
+    .optional(),
+  tool_choice: Choice.optional(),
+  thinking: z.looseObject({ type: z.string(), budget_tokens: z.number().int().min(1_024).optional() }).optional(),
+  metadata: z.strictObject({ user_id: z.string().nullish() }).optional(),
+  output_config: Json.optional(),
+})
+type Body = z.infer<typeof BodySchema>
+type Turn = z.infer<typeof Message>
+
+/** What an instruction to answer by a schema looks like in this market's translation. */
+const SCHEMA_INSTRUCTION = /valid under this JSON schema:\n(\{.*\})$/s
+const JSON_INSTRUCTION = /single JSON value and nothing else/
+
+/**
+ * Reads a request as the messages protocol takes it and answers with the same as a chat, which is what behaviours know;
+ * a text says why it is none.
+ */
+export function chatOfMessages(body: unknown): Readonly<Record<string, unknown>> | string {
+  const parsed = BodySchema.safeParse(body)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    return `${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'invalid'}`
+  }
+  const { data } = parsed
+  const fault = faultOf(data)
+  if (fault !== undefined) return fault
+  const system = typeof data.system === 'string' ? data.system : (data.system ?? []).map(({ text }) => text).join('\n')
+  return {
+    model: data.model,
+    max_tokens: data.max_tokens,
+    messages: [...(system === '' ? [] : [{ role: 'system', content: system }]), ...data.messages.flatMap(chatMessages)],
+    stream: data.stream,
+    stream_options: { include_usage: true },
+    stop: data.stop_sequences,
+    tools: data.tools?.map(({ name, input_schema }) => ({
+      type: 'function',
+      function: { name, parameters: input_schema },
+    })),
+    tool_choice: choiceOf(data.tool_choice),
+    reasoning_effort: data.thinking?.type === 'enabled' ? 'medium' : undefined,
+    response_format: formatOf(system),
+  }
+}
+
+/** What the schema cannot say: results answer the calls of the turn before, and thought fits the limit. */
+function faultOf({
+  messages,
+  thinking,
+  temperature,
+  max_tokens: limit,
+  tool_choice: choice,
+}: Body): string | undefined {
+  const budget = thinking?.budget_tokens
+  if (thinking?.type === 'enabled' && (budget === undefined || budget >= limit))
+    return 'thinking.budget_tokens: too large'
+  if (thinking?.type === 'enabled' && temperature !== undefined && temperature !== 1) return 'temperature: only 1 here'
+  if (thinking?.type === 'enabled' && (choice?.type === 'any' || choice?.type === 'tool')) return 'tool_choice: forced'
+  for (const [index, message] of messages.entries()) {
+    const calls = callsOf(messages[index - 1])
+    const blocks = typeof message.content === 'string' ? [] : message.content
+    const results = blocks.flatMap((block) => (block.type === 'tool_result' ? [block.tool_use_id] : []))
+    if (results.some((id) => !calls.includes(id))) return `messages.${index}: unexpected tool_use_id in tool_result`
+    if (calls.some((id) => !results.includes(id))) return `messages.${index}: tool_use without tool_result`
+    const firstOther = blocks.findIndex(({ type }) => type !== 'tool_result')
+    if (firstOther >= 0 && blocks.slice(firstOther).some(({ type }) => type === 'tool_result')) {
+      return `messages.${index}: tool_result blocks stand first`
+    }
+  }
+  return undefined
+}
+
+function callsOf(turn: Turn | undefined): readonly string[] {
+  if (turn?.role !== 'assistant' || typeof turn.content === 'string') return []
+  return turn.content.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []))
+}
+
+function chatMessages({ role, content }: Turn): object[] {
+  if (typeof content === 'string') return [{ role, content }]
+  const results = content.flatMap((block) =>
+    block.type === 'tool_result' ? [{ role: 'tool', content: wordsOf(block.content) }] : [],
+  )
+  const parts = content.flatMap((block) => {
+    if (block.type === 'text') return [{ type: 'text', text: block.text }]
+    return block.type === 'image' ? [{ type: 'image_url' }] : []
+  })
+  return parts.length === 0 && results.length > 0 ? results : [{ role, content: parts }, ...results]
+}
+
+function wordsOf(content: string | readonly { readonly type: string; readonly text?: string }[] | undefined): string {
+  return typeof content === 'string' ? content : (content ?? []).map(({ text }) => text ?? '').join('')
+}
+
+function choiceOf(choice: Body['tool_choice']): unknown {
+  if (choice === undefined) return undefined
+  if (choice.type === 'tool') return { type: 'function', function: { name: choice.name } }
+  return choice.type === 'any' ? 'required' : choice.type
+}
+
+function formatOf(system: string): unknown {
+  const schema = SCHEMA_INSTRUCTION.exec(system)?.[1]
+  if (schema !== undefined) return { type: 'json_schema', json_schema: { name: 'answer', schema: JSON.parse(schema) } }
+  return JSON_INSTRUCTION.test(system) ? { type: 'json_object' } : undefined
+}

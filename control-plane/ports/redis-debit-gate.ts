@@ -7,10 +7,13 @@ import type { MoneyScript } from '#shared/contract/money-scripts.ts'
 import { moneyScripts, parseMoneyEpoch, readHold } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
 import type { DebitGate } from './debit-gate.ts'
 
 /** Who holds, in the record of the hold. */
 const OWNER = 'ledger'
+/** A hold with less time than this does not last until its debit is posted. */
+const LEAST_LEFT_MS = 60_000
 
 /** Debit holds in Redis: the same scripts as for calls, with the ledger key in place of a request id. */
 export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets: number }): DebitGate {
@@ -27,14 +30,29 @@ export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets
     return epoch.epoch
   }
 
-  /** What an older epoch left open is on record, but sets nothing aside any more. */
-  const isHeld = async (id: string, account: string, epoch: number): Promise<boolean> => {
+  async function free({ id, account }: Parameters<DebitGate['free']>[0]): Promise<void> {
+    const epoch = await present()
+    const subject = { rid: id, account, keyId: null, node: OWNER }
+    const release = { kind: 'release', reason: 'booked', event: null, ...subject } as const
+    const batch = encodeSettle(placeOf(account, buckets, epoch), [release])
+    const [answer] = decodeAnswers(await run(moneyScripts(epoch).settle, batch), 1)
+    if (answer?.kind !== 'done') throw closed()
+  }
+
+  /**
+   * What an older epoch left open is on record, but sets nothing aside any more; what would end while the debit is
+   * being posted is ended now.
+   */
+  const isHeld = async (id: string, account: AccountId, epoch: number): Promise<boolean> => {
     const key = moneyKeys.hold(placeOf(account, buckets, epoch).bucket, id)
-    const fields = await redis.hgetall(key).catch((error: unknown) => {
+    const [fields, [seconds]] = await Promise.all([redis.hgetall(key), redis.time()]).catch((error: unknown) => {
       throw closed(error)
     })
     const hold = readHold(fields)
-    return hold?.state === 'open' && hold.epoch === epoch
+    if (hold?.state !== 'open' || hold.epoch !== epoch) return false
+    if (hold.expiresAt - Number(seconds) * 1_000 > LEAST_LEFT_MS) return true
+    await free({ id, account })
+    return false
   }
 
   return {
@@ -59,14 +77,7 @@ export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets
           throw new AppError('internal_error', { cause: new Error('the gate refused to set a debit aside') })
       }
     },
-    async free({ id, account }) {
-      const epoch = await present()
-      const subject = { rid: id, account, keyId: null, node: OWNER }
-      const release = { kind: 'release', reason: 'booked', event: null, ...subject } as const
-      const batch = encodeSettle(placeOf(account, buckets, epoch), [release])
-      const [answer] = decodeAnswers(await run(moneyScripts(epoch).settle, batch), 1)
-      if (answer?.kind !== 'done') throw closed()
-    },
+    free,
   }
 }
 

@@ -132,6 +132,8 @@ async function refuse(ctx: DebitCtx, debit: Debit): Promise<void> {
 async function freeDebit(ctx: DebitCtx, debit: Debit): Promise<void> {
   if (debit.isFreed) return
   try {
+    // The gate has to know the balance first, or it would let the same money be spent meanwhile.
+    await seedAccount(ctx, debit)
     await ctx.debits.free({ id: holdId(debit), account: debit.account })
     await markDebitFreed(ctx.db, debit.key)
   } catch (error) {

@@ -1,0 +1,202 @@
+import { describe, expect, it } from 'vitest'
+import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import { responses } from '#data-plane/wires/responses/index.ts'
+import { microUsd } from '#shared/money.ts'
+import { buildPlan, buildRaw } from '#test/support/build-market.ts'
+import { decodePieces, offerOf } from '#test/support/wire-bytes.ts'
+
+const GOOD = { model: 'gpt-5-mini', input: 'hi' }
+const RECEIPT: Receipt = {
+  chargeMicro: microUsd(38),
+  listMicro: microUsd(75),
+  usage: { input: 8, cacheRead: 4, output: 5, reasoning: 1 },
+}
+const USAGE = {
+  input_tokens: 12,
+  input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },
+  output_tokens: 6,
+  output_tokens_details: { reasoning_tokens: 1 },
+  total_tokens: 18,
+  cost: 0.000038,
+  buyer_cost_micro: 38,
+  cost_details: { upstream_inference_cost: 0.000075 },
+}
+const TOOL = {
+  type: 'function',
+  name: 'weather',
+  description: 'of a city',
+  parameters: { type: 'object' },
+  strict: true,
+}
+
+const OPENAI = {}
+const MESSAGES = { offer: offerOf({ apiFormat: 'messages' }) }
+
+const read = (body: object) => responses.read(buildRaw(JSON.stringify(body)))
+
+const CHAT_WHOLE = JSON.stringify({
+  id: 'x',
+  choices: [
+    {
+      index: 0,
+      message: {
+        role: 'assistant',
+        reasoning_content: 'hm',
+        content: 'Grüße 🌍',
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }],
+      },
+      finish_reason: 'tool_calls',
+    },
+  ],
+  usage: { prompt_tokens: 12, completion_tokens: 6 },
+})
+const MESSAGES_WHOLE = JSON.stringify({
+  type: 'message',
+  content: [
+    { type: 'thinking', thinking: 'hm', signature: 'abc' },
+    { type: 'text', text: 'Grüße 🌍' },
+    { type: 'tool_use', id: 'c1', name: 'weather', input: { city: 'Rome' } },
+  ],
+  stop_reason: 'tool_use',
+  usage: { input_tokens: 12, output_tokens: 6 },
+})
+
+function decodeWhole(text: string, plan: Partial<AttemptPlan>, cuts: readonly number[] = [], body: object = GOOD) {
+  const full = buildPlan(plan)
+  const decoder = read(body).decoder(full)
+  expect(decodePieces(decoder, text, cuts)).toBe('')
+  return { decoder, plan: full }
+}
+
+describe('a whole response', () => {
+  it('is complete, with items in their order, our usage and the cost', () => {
+    const body = {
+      ...GOOD,
+      instructions: 'Be brief.',
+      tools: [TOOL, { type: 'web_search' }],
+      store: true,
+      metadata: { a: 'b' },
+    }
+    const { decoder, plan } = decodeWhole(CHAT_WHOLE, OPENAI, [], body)
+    expect(JSON.parse(decoder.finish(RECEIPT))).toEqual({
+      id: `resp_${plan.rid}`,
+      object: 'response',
+      created_at: plan.createdAt,
+      completed_at: null,
+      status: 'completed',
+      error: null,
+      incomplete_details: null,
+      model: 'gpt-5-mini',
+      output: [
+        {
+          type: 'reasoning',
+          id: `rs_${plan.rid}_0`,
+          summary: [{ type: 'summary_text', text: 'hm' }],
+          encrypted_content: null,
+        },
+        {
+          type: 'message',
+          id: `msg_${plan.rid}_1`,
+          status: 'completed',
+          role: 'assistant',
+          content: [{ type: 'output_text', text: 'Grüße 🌍', annotations: [], logprobs: [] }],
+        },
+        {
+          type: 'function_call',
+          id: `fc_${plan.rid}_2`,
+          call_id: 'c1',
+          name: 'weather',
+          arguments: '{"city":"Rome"}',
+          status: 'completed',
+        },
+      ],
+      usage: USAGE,
+      background: false,
+      frequency_penalty: 0,
+      instructions: 'Be brief.',
+      max_output_tokens: null,
+      max_tool_calls: null,
+      metadata: { a: 'b' },
+      parallel_tool_calls: true,
+      presence_penalty: 0,
+      previous_response_id: null,
+      prompt_cache_key: null,
+      reasoning: { effort: null, summary: null },
+      safety_identifier: null,
+      service_tier: 'default',
+      store: false,
+      temperature: 1,
+      text: { format: { type: 'text' } },
+      tool_choice: 'auto',
+      tools: [TOOL],
+      top_logprobs: 0,
+      top_p: 1,
+      truncation: 'disabled',
+      user: null,
+    })
+    expect(decoder.ending()).toMatchObject({
+      finishReason: 'tool_calls',
+      reported: { inputTokens: 12, outputTokens: 6 },
+    })
+  })
+
+  it('is the same from a seller of the messages protocol, its thought sealed where that is asked for', () => {
+    const body = { ...GOOD, include: ['reasoning.encrypted_content'] }
+    const chat = decodeWhole(CHAT_WHOLE, OPENAI)
+    const other = decodeWhole(MESSAGES_WHOLE, { ...MESSAGES, rid: chat.plan.rid }, [], body)
+    const [first, ...rest] = JSON.parse(other.decoder.finish(RECEIPT)).output
+    const [thought, ...others] = JSON.parse(chat.decoder.finish(RECEIPT)).output
+    expect(rest).toEqual(others)
+    expect(first).toEqual({ ...thought, encrypted_content: 'sig.abc' })
+  })
+
+  it('is the same wherever its bytes are cut', () => {
+    for (const [text, plan] of [
+      [CHAT_WHOLE, OPENAI],
+      [MESSAGES_WHOLE, MESSAGES],
+    ] as const) {
+      for (let cut = 1; cut < Buffer.byteLength(text); cut++) {
+        const { output } = JSON.parse(decodeWhole(text, plan, [cut]).decoder.finish(RECEIPT))
+        expect(output[1].content[0].text, `cut at ${cut}`).toBe('Grüße 🌍')
+        expect(JSON.parse(output[2].arguments)).toEqual({ city: 'Rome' })
+      }
+    }
+  })
+
+  it.each([
+    ['length', 'max_output_tokens'],
+    ['content_filter', 'content_filter'],
+  ])('that ended by %s is incomplete', (reason, word) => {
+    const text = JSON.stringify({ choices: [{ message: { content: 'half' }, finish_reason: reason }] })
+    const whole = JSON.parse(decodeWhole(text, OPENAI).decoder.finish(RECEIPT))
+    expect(whole).toMatchObject({ status: 'incomplete', incomplete_details: { reason: word } })
+    expect(whole.output[0].status).toBe('incomplete')
+  })
+
+  it('says where the buyer’s own ceiling has ended it', () => {
+    const text = JSON.stringify({ choices: [{ message: { content: 'half' }, finish_reason: 'length' }] })
+    const { decoder } = decodeWhole(text, { ...OPENAI, isCeilingBound: true })
+    expect(JSON.parse(decoder.finish(RECEIPT)).incomplete_details).toEqual({
+      reason: 'max_output_tokens',
+      native_finish_reason: 'cost_ceiling_reached',
+    })
+    expect(decoder.ending().finishReason).toBe('cost_ceiling_reached')
+  })
+
+  it.each([
+    ['[C322] an error in it', '{"error":{"message":"no","code":429}}', 'error'],
+    ['[C322] a page', '<html></html>', 'malformed'],
+    ['[C320] great depth', `{"choices":${'['.repeat(100_000)}`, 'malformed'],
+    ['no choices', '{"choices":[]}', 'malformed'],
+  ])('is none with %s', (_name, text, kind) => {
+    expect(decodeWhole(text, OPENAI).decoder.failure()?.kind).toBe(kind)
+  })
+
+  it('gives refusals as parts of their own, and calls without arguments an empty object', () => {
+    const message = { refusal: 'I will not.', tool_calls: [{ id: 'c', function: { name: 'f' } }] }
+    const text = JSON.stringify({ choices: [{ message, finish_reason: 'stop' }] })
+    const { output } = JSON.parse(decodeWhole(text, OPENAI).decoder.finish(RECEIPT))
+    expect(output[0].content).toEqual([{ type: 'refusal', refusal: 'I will not.' }])
+    expect(output[1].arguments).toBe('{}')
+  })
+})

@@ -1,0 +1,279 @@
+import { describe, expect, it } from 'vitest'
+import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import { completions } from '#data-plane/wires/completions/index.ts'
+import { AppError } from '#shared/errors.ts'
+import { microUsd } from '#shared/money.ts'
+import { buildPlan, buildRaw } from '#test/support/build-market.ts'
+import { chatFrame, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+
+const GOOD = { model: 'gpt-5-mini', prompt: 'Once' }
+const RECEIPT: Receipt = { chargeMicro: microUsd(38), listMicro: microUsd(75), usage: { input: 12, output: 6 } }
+const PLAN = buildPlan()
+const MESSAGES = { ...PLAN, offer: offerOf({ apiFormat: 'messages' }) }
+const HEAD = { id: `cmpl-${PLAN.rid}`, object: 'text_completion', created: PLAN.createdAt, model: 'gpt-5-mini' }
+const COST = { prompt_tokens: 12, completion_tokens: 6, total_tokens: 18, cost: 0.000038, buyer_cost_micro: 38 }
+
+const read = (body: object) => completions.read(buildRaw(JSON.stringify(body)))
+
+function refusalOf(body: object): { code: string; param: string | undefined } | undefined {
+  try {
+    read(body)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return { code: error.code, param: error.param }
+  }
+}
+
+function forwarded(body: object, plan: Partial<AttemptPlan> = {}) {
+  const { body: text, ...rest } = read(body).encode({ ...PLAN, ...plan })
+  return { ...rest, json: JSON.parse(text) }
+}
+
+describe('a completions request', () => {
+  it.each([
+    ['[C023] without a model', { prompt: 'x' }, 'invalid_request', 'model'],
+    ['[C043] without a prompt', { model: 'm' }, 'invalid_request', 'prompt'],
+    ['[C043] without any in its list', { ...GOOD, prompt: [] }, 'invalid_request', 'prompt'],
+    ['[C043] of tokens', { ...GOOD, prompt: [1] }, 'invalid_request', 'prompt'],
+    ['of lists of tokens', { ...GOOD, prompt: [[1, 2]] }, 'invalid_request', 'prompt'],
+    ['[C043] of 10,000', { ...GOOD, prompt: Array.from({ length: 10_000 }, () => 'x') }, 'invalid_request', 'prompt'],
+    [
+      '[C032] of many answers',
+      { ...GOOD, prompt: Array.from({ length: 20 }, () => 'x'), n: 8 },
+      'invalid_request',
+      'prompt',
+    ],
+    ['[C020] of 3 MB', { ...GOOD, prompt: 'x'.repeat(3_000_000) }, 'request_too_large', 'prompt'],
+    ['[C027] with a limit of 0', { ...GOOD, max_tokens: 0 }, 'invalid_request', 'max_tokens'],
+    ['[C029] with a wrong top_p', { ...GOOD, top_p: 2 }, 'invalid_request', 'top_p'],
+    ['[C029] with an empty stop', { ...GOOD, stop: '' }, 'invalid_request', 'stop'],
+    ['[C030] with stream as a number', { ...GOOD, stream: 1 }, 'invalid_request', 'stream'],
+    ['that throws answers away', { ...GOOD, best_of: 3 }, 'invalid_request', 'best_of'],
+    ['with many log probabilities', { ...GOOD, logprobs: 6 }, 'invalid_request', 'logprobs'],
+    ['with echo as a word', { ...GOOD, echo: 'yes' }, 'invalid_request', 'echo'],
+    ['with a suffix of no kind', { ...GOOD, suffix: 5 }, 'invalid_request', 'suffix'],
+    [
+      '[C054] with an unreadable block list',
+      { ...GOOD, providers_blocked: {} },
+      'invalid_request',
+      'providers_blocked',
+    ],
+    [
+      '[C061] with a floor of text',
+      { ...GOOD, min_discount_pct: 'abc' },
+      'invalid_minimum_discount',
+      'min_discount_pct',
+    ],
+  ])('%s is refused', (_name, body, code, param) => {
+    expect(refusalOf(body)).toEqual({ code, param })
+  })
+
+  it('with one prompt is what a user says, to any seller of text', () => {
+    const body = { ...GOOD, max_tokens: 50, temperature: 0.5, stop: 'END', user: 'u', n: 1, best_of: 1, echo: false }
+    expect(read(body).demand).toMatchObject({
+      endpoint: 'chat',
+      bounds: { inputTokens: 68, inputBytes: 4, inputs: 1, choices: 1, maxOutputTokens: 50 },
+    })
+    expect(forwarded({ ...body, provider: 'a', usage: { include: true } })).toMatchObject({
+      path: '/chat/completions',
+      json: {
+        model: 'vendor-gpt-5-mini',
+        messages: [{ role: 'user', content: 'Once' }],
+        temperature: 0.5,
+        max_tokens: 50,
+      },
+      adaptedParams: ['stop'],
+    })
+    expect(forwarded({ ...GOOD, prompt: ['Once'] }, MESSAGES)).toMatchObject({
+      path: '/messages',
+      json: { max_tokens: 50, messages: [{ role: 'user', content: [{ type: 'text', text: 'Once' }] }] },
+      adaptedParams: ['max_tokens'],
+    })
+  })
+
+  it('[C043] with an empty prompt is one to every seller', () => {
+    expect(forwarded({ ...GOOD, prompt: '' }).json.messages).toEqual([{ role: 'user', content: '' }])
+    expect(forwarded({ ...GOOD, prompt: '' }, MESSAGES).json.messages).toHaveLength(1)
+  })
+
+  it.each([
+    ['several prompts', { prompt: ['a', 'bc'] }, 2],
+    ['several answers', { n: 3 }, 3],
+    ['both', { prompt: ['a', 'b'], n: 2 }, 4],
+    ['an echo', { echo: true }, 1],
+    ['a suffix', { suffix: 'end' }, 1],
+  ])('[C043] with %s is native, and the hold counts every answer', (_name, given, choices) => {
+    const { demand } = read({ ...GOOD, ...given })
+    expect(demand.endpoint).toBe('completions')
+    expect(demand.bounds).toMatchObject({ choices })
+  })
+
+  it('that is native goes on as it came, but for what is ours', () => {
+    const text =
+      '{"model":"x","prompt":[ "a", "b\\u00e9" ],"logit_bias":{"5":1.0},"suffix":"z","provider":"a","temperature":0.50}'
+    const call = completions.read(buildRaw(text))
+    const { body, path, adaptedParams } = call.encode(PLAN)
+    expect([path, adaptedParams]).toEqual(['/completions', ['logit_bias', 'max_tokens']])
+    expect(body).toBe(
+      '{"model":"vendor-gpt-5-mini","prompt":[ "a", "b\\u00e9" ],"suffix":"z","temperature":0.50,"max_tokens":50}',
+    )
+    expect(call.demand.needs.parameters).toBeUndefined()
+    expect(read({ ...GOOD, logprobs: 0 }).demand.needs.parameters).toEqual(['logprobs'])
+  })
+})
+
+function decode(body: object, text: string, plan: AttemptPlan = PLAN, cuts: readonly number[] = []) {
+  const decoder = read({ ...GOOD, ...body }).decoder(plan)
+  const out = decodePieces(decoder, text, cuts)
+  return { decoder, out }
+}
+
+function framesOf(text: string): unknown[] {
+  return text
+    .split('\n\n')
+    .filter((part) => part !== '')
+    .map((part) => {
+      expect(part).toMatch(/^data: [^\n\r]*$/)
+      return part === 'data: [DONE]' ? 'done' : JSON.parse(part.slice(6))
+    })
+}
+
+const piece = (index: number, text: string, rest: object = {}) => ({
+  ...HEAD,
+  choices: [{ index, text, logprobs: null, finish_reason: null, ...rest }],
+})
+const END = [{ ...HEAD, choices: [], usage: expect.objectContaining(COST) }, 'done']
+
+const CHAT_STREAM = [
+  chatFrame({ delta: { role: 'assistant', content: '' } }),
+  chatFrame({ delta: { reasoning: 'hm' } }),
+  chatFrame({ delta: { content: 'Grüße' } }),
+  chatFrame({ delta: { content: ' 🌍' } }, { usage: { prompt_tokens: 12, completion_tokens: 1 } }),
+  chatFrame({ delta: {}, finish_reason: 'length' }),
+  chatFrame(null, { usage: { prompt_tokens: 12, completion_tokens: 6 } }),
+  'data: [DONE]\n\n',
+].join('')
+
+const MESSAGES_STREAM = [
+  messagesEvent({ type: 'message_start', message: { usage: { input_tokens: 12, output_tokens: 1 } } }),
+  messagesEvent({ type: 'content_block_start', index: 0, content_block: { type: 'thinking', thinking: '' } }),
+  messagesEvent({ type: 'content_block_delta', index: 0, delta: { type: 'thinking_delta', thinking: 'hm' } }),
+  messagesEvent({ type: 'content_block_stop', index: 0 }),
+  messagesEvent({ type: 'content_block_start', index: 1, content_block: { type: 'text', text: '' } }),
+  messagesEvent({ type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: 'Grüße' } }),
+  messagesEvent({ type: 'content_block_delta', index: 1, delta: { type: 'text_delta', text: ' 🌍' } }),
+  messagesEvent({ type: 'content_block_stop', index: 1 }),
+  messagesEvent({ type: 'message_delta', delta: { stop_reason: 'max_tokens' }, usage: { output_tokens: 6 } }),
+  messagesEvent({ type: 'message_stop' }),
+].join('')
+
+describe('an answer to one prompt', () => {
+  it.each([
+    ['of the OpenAI protocol', CHAT_STREAM, PLAN],
+    ['of the messages protocol', MESSAGES_STREAM, MESSAGES],
+  ])('is streamed from a seller %s, wherever its bytes are cut', (_name, text, plan) => {
+    for (let cut = 0; cut < Buffer.byteLength(text); cut++) {
+      const { decoder, out } = decode({ stream: true }, text, plan, [cut])
+      expect(framesOf(out + decoder.finish(RECEIPT)), `cut at ${cut}`).toEqual([
+        piece(0, '', { reasoning: 'hm' }),
+        piece(0, 'Grüße'),
+        piece(0, ' 🌍'),
+        piece(0, '', { finish_reason: 'length' }),
+        ...END,
+      ])
+    }
+  })
+
+  it('is whole with its usage and cost, the same from both', () => {
+    const chat = { message: { content: 'Grüße 🌍', reasoning: 'hm' }, finish_reason: 'stop' }
+    const blocks = [
+      { type: 'thinking', thinking: 'hm', signature: 'x' },
+      { type: 'text', text: 'Grüße 🌍' },
+    ]
+    const fromChat = decode({}, JSON.stringify({ choices: [chat] }))
+    const fromMessages = decode({}, JSON.stringify({ content: blocks, stop_reason: 'end_turn' }), MESSAGES)
+    const whole = JSON.parse(fromChat.decoder.finish(RECEIPT))
+    expect(whole).toMatchObject({
+      ...HEAD,
+      choices: [{ index: 0, text: 'Grüße 🌍', reasoning: 'hm', logprobs: null, finish_reason: 'stop' }],
+      usage: COST,
+    })
+    expect(JSON.parse(fromMessages.decoder.finish(RECEIPT))).toEqual(whole)
+  })
+
+  it('breaks with the error of the wire', () => {
+    const { decoder } = decode({ stream: true }, chatFrame({ delta: { content: 'x' } }))
+    const [broken, done] = framesOf(decoder.fail(new AppError('upstream_error')))
+    expect([broken, done]).toEqual([expect.objectContaining({ request_id: PLAN.rid }), 'done'])
+    expect(decoder.keepAlive()).toBe(': keep-alive\n')
+  })
+})
+
+const TWO = { prompt: ['a', 'b'] }
+const textFrame = (choices: readonly object[], rest: object = {}) =>
+  `data: ${JSON.stringify({ id: 'x', choices, ...rest })}\n\n`
+
+const NATIVE_STREAM = [
+  textFrame([{ index: 1, text: 'Grü' }]),
+  textFrame([{ index: 0, text: 'eins', logprobs: { tokens: ['eins'] } }]),
+  textFrame([{ index: 1, text: 'ße', finish_reason: 'length' }]),
+  textFrame([{ index: 0, text: '', finish_reason: 'stop' }]),
+  textFrame([{ index: 7, text: 'nobody asked' }]),
+  textFrame([], { usage: { prompt_tokens: 12, completion_tokens: 6 } }),
+  'data: [DONE]\n\ndata: {"choices":[{"index":0,"text":"after the end"}]}\n\n',
+].join('')
+
+describe('an answer of the completions protocol itself', () => {
+  it('is streamed by choice, each with one end, wherever its bytes are cut', () => {
+    for (let cut = 0; cut < Buffer.byteLength(NATIVE_STREAM); cut++) {
+      const { decoder, out } = decode({ ...TWO, stream: true }, NATIVE_STREAM, PLAN, [cut])
+      expect(decoder.ending()).toMatchObject({
+        contentBytes: 11,
+        reported: { outputTokens: 6 },
+        finishReason: 'length',
+      })
+      expect(framesOf(out + decoder.finish(RECEIPT)), `cut at ${cut}`).toEqual([
+        piece(1, 'Grü'),
+        piece(0, 'eins', { logprobs: { tokens: ['eins'] } }),
+        piece(1, 'ße'),
+        piece(0, '', { finish_reason: 'stop' }),
+        piece(1, '', { finish_reason: 'length' }),
+        ...END,
+      ])
+    }
+  })
+
+  it.each([
+    ['the end of a choice is missing', textFrame([{ index: 0, text: 'x', finish_reason: 'stop' }]), 'cut'],
+    ['[C322] it holds an error', 'data: {"error":{"message":"no"}}\n\n', 'error'],
+    ['[C314] a frame is none', 'data: {"choices":\r[]}\n\n', 'malformed'],
+  ])('fails as a stream where %s', (_name, text, kind) => {
+    expect(decode({ ...TWO, stream: true }, text).decoder.failure()?.kind).toBe(kind)
+  })
+
+  it('is whole with every choice in its place', () => {
+    const choices = [
+      { index: 1, text: 'zwei', finish_reason: 'weird', secret: 1 },
+      { index: 0, text: 'eins', finish_reason: 'length' },
+    ]
+    const { decoder } = decode(TWO, JSON.stringify({ choices, usage: { prompt_tokens: 12, completion_tokens: 6 } }))
+    expect(JSON.parse(decoder.finish(RECEIPT))).toMatchObject({
+      ...HEAD,
+      choices: [
+        { index: 0, text: 'eins', logprobs: null, finish_reason: 'length' },
+        { index: 1, text: 'zwei', logprobs: null, finish_reason: 'stop' },
+      ],
+      usage: COST,
+    })
+  })
+
+  it.each([
+    ['one prompt went unanswered', { choices: [{ index: 0, text: 'x' }] }, 'malformed'],
+    ['one was answered twice', { choices: [{ text: 'x' }, { text: 'y' }] }, 'malformed'],
+    ['it is a chat’s', { choices: 'none' }, 'malformed'],
+    ['[C322] it holds an error', { error: 'no' }, 'error'],
+  ])('is none where %s', (_name, body, kind) => {
+    expect(decode(TWO, JSON.stringify(body)).decoder.failure()?.kind).toBe(kind)
+  })
+})

@@ -106,6 +106,8 @@ export async function arePosted(
   membership: Membership,
   captures: readonly Captured[],
 ): Promise<readonly boolean[]> {
+  // Asked before Redis is: a capture that gets there after the question is missing from the answer, too.
+  const wasWaiting = captures.map(({ rid }) => settles.holds(rid))
   const scores = new Map<string, string | null>()
   const groups = new Map<string, string[]>()
   for (const { rid, account } of captures) {
@@ -120,5 +122,5 @@ export async function arePosted(
   }
   const seen = parseMoneyEpoch(await connection.writes.get(moneyKeys.epoch))
   const isSure = seen?.epoch === membership.epoch && seen.phase === 'open' && member.open() === membership
-  return captures.map(({ rid }) => isSure && scores.get(rid) === null && !settles.holds(rid))
+  return captures.map(({ rid }, index) => isSure && scores.get(rid) === null && wasWaiting[index] === false)
 }

@@ -141,6 +141,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     API_BASE_URL: `http://127.0.0.1:${ports}`,
     CONTROL_PLANE_URL: `http://127.0.0.1:${ports + 2}`,
     ALLOW_LOOPBACK_UPSTREAMS: '1',
+    // Everybody in this world has one address.
+    MAX_CONNECTIONS_PER_ADDRESS: '20000',
     ...secrets.environment,
     ...options.environment,
   }

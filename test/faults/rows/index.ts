@@ -1,4 +1,5 @@
 import type { Row } from '../harness/row.ts'
+import { ANY_DEATH_ROWS } from './any-death.ts'
 import { CLOCK_ROWS } from './clocks.ts'
 import { CONTROL_ROWS } from './control.ts'
 import { DEATH_ROWS } from './deaths.ts'
@@ -12,6 +13,7 @@ import { UPSTREAM_ROWS } from './upstream.ts'
 
 /** Every row in the order of its number. */
 export const ROWS: readonly Row[] = [
+  ...ANY_DEATH_ROWS,
   ...CLOCK_ROWS,
   ...CONTROL_ROWS,
   ...DEATH_ROWS,

@@ -124,6 +124,9 @@ export type Hold = {
   readonly grantedMicro: MicroUsd
 }
 
+/** What a capture is made under: a call's hold, or the end of a long job, whose money left the balance at its submit. */
+export type Chargeable = Omit<Hold, 'rid' | 'grantedMicro'> & { readonly rid: string }
+
 /** What the buyer is told of the charge. */
 export type Receipt = {
   readonly chargeMicro: MicroUsd
@@ -149,6 +152,8 @@ export type AttemptPlan = {
 
 /** A request in a seller's protocol. */
 export type UpstreamRequest = {
+  /** POST unless said otherwise; the others have no body. */
+  readonly method?: 'GET' | 'DELETE'
   /** What follows the offer's base URL. */
   readonly path: string
   readonly body: string
@@ -291,7 +296,7 @@ export type Funds = {
    */
   reserve(request: ReserveRequest): Promise<Hold>
   /** Charges a hold. `event` is the usage event, as the bytes to keep. Never rejects. */
-  capture(hold: Hold, usedMicro: MicroUsd, event: string): Promise<CaptureOutcome>
+  capture(hold: Chargeable, usedMicro: MicroUsd, event: string): Promise<CaptureOutcome>
   /** Gives a hold back. Never rejects; the answer need not be awaited before replying. */
   release(hold: Hold, reason: string, event: string): Promise<void>
   /** The hold of a request id of this account, or undefined. Throws `service_unavailable` while Redis is away. */
@@ -314,7 +319,7 @@ export type Progress = {
 export type Journal = {
   progress(record: Progress): void
   /** Notes the usage event of a call as its capture. */
-  capture(of: Pick<Hold, 'rid' | 'account'>, event: string): void
+  capture(of: Pick<Chargeable, 'rid' | 'account'>, event: string): void
   sync(): Promise<void>
   /** False while nothing can be written: paid calls are refused then. */
   isWritable(): boolean

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Redis } from 'ioredis'
 import type { Time } from '#shared/clock.ts'
@@ -7,22 +8,25 @@ import type { Ids } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import { createLogger } from '#shared/logger.ts'
+import type { Secret } from '#shared/secret.ts'
 import type { Config } from './config.ts'
 import { openJournal } from './journal/journal.ts'
 import { createMetrics } from './metrics.ts'
 import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
 import { CHAT_LIMITS } from './pipeline/call-plane.ts'
+import { JOB_LIMITS } from './pipeline/job-plane.ts'
 import { createRetryBudget } from './pipeline/retry-budget.ts'
 import { createTicker } from './pipeline/ticker.ts'
 import { creditRail } from './rails/credit.ts'
 import type { Rails } from './routes.ts'
-import { callRows, localRows, READ_ROWS } from './routes.ts'
+import { callRows, jobRows, localRows, READ_ROWS } from './routes.ts'
 import type { Surface } from './server.ts'
 import { createServer } from './server.ts'
 import { createBuyerKeys } from './store/buyer-keys.ts'
 import { createEventQueues } from './store/events.ts'
 import { openFunds } from './store/funds.ts'
 import { createHealth } from './store/health.ts'
+import { createJobs } from './store/jobs.ts'
 import { connectMoney } from './store/money-connection.ts'
 import { createOfferCaps } from './store/offer-caps.ts'
 import { createRateLimits } from './store/rate-limits.ts'
@@ -136,6 +140,7 @@ async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => v
     journal,
     funds,
     offerCaps,
+    jobs: createJobs(queueRedis),
     snapshot,
     events,
     health,
@@ -203,6 +208,8 @@ function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limi
     calls,
     callRows: callRows(rails),
     localRows: localRows(rails),
+    jobs: { calls, jobs: stores.jobs, funds, limits: JOB_LIMITS, tokenOf: tokensUnder(config.keyPepper) },
+    jobRows: jobRows(rails),
     readRows: READ_ROWS,
     reads: { market, health, caps: offerCaps, clock },
     lookups: { funds, buyerKeys, running: calls.running },
@@ -255,4 +262,9 @@ function connect(url: string, log: Logger): Redis {
   })
   redis.on('error', (error: Error) => log.debug({ cause: describeCause(error) }, 'redis connection'))
   return redis
+}
+
+/** A token is the job's id under a secret of ours: nobody has to store it. */
+function tokensUnder(secret: Secret): (id: string) => string {
+  return (id) => createHmac('sha256', secret.reveal()).update(`job token ${id}`).digest('base64url')
 }

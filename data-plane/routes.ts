@@ -1,5 +1,6 @@
 import { AppError } from '#shared/errors.ts'
 import { explainCall } from './explain.ts'
+import type { JobRow } from './job-routes.ts'
 import type { LocalRoute } from './pipeline/answer-locally.ts'
 import type { CallRoute } from './pipeline/call-plane.ts'
 import type { AnyRail } from './rails/rail.ts'
@@ -19,6 +20,7 @@ import { messages } from './wires/messages/index.ts'
 import { responses } from './wires/responses/index.ts'
 import { speech } from './wires/speech/index.ts'
 import { transcriptions } from './wires/transcriptions/index.ts'
+import { video } from './wires/video/index.ts'
 import type { AnyWire } from './wires/wire.ts'
 
 const MEGABYTE = 1_048_576
@@ -141,6 +143,11 @@ export function localRows(rails: Rails): readonly LocalRow[] {
       },
     },
   ]
+}
+
+/** The surface of long jobs. */
+export function jobRows({ credit }: Rails): readonly JobRow[] {
+  return [{ path: '/v1/video/generations', route: { wire: video, rails: [credit] } }]
 }
 
 /** The free reads. */

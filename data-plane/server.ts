@@ -8,10 +8,13 @@ import { parseRequestId } from '#shared/ids.ts'
 import type { BodySpool } from './body-spool.ts'
 import { createBodySpool, MAX_SPOOLED_BYTES, readWholeBody } from './body-spool.ts'
 import { CORS_HEADERS, createHttpReply } from './http-reply.ts'
+import type { JobRow } from './job-routes.ts'
+import { mountJobs } from './job-routes.ts'
 import { mountControlPaths } from './pass-on.ts'
 import { answerLocally } from './pipeline/answer-locally.ts'
 import { authenticate } from './pipeline/authenticate.ts'
 import type { CallPlane } from './pipeline/call-plane.ts'
+import type { JobPlane } from './pipeline/job-plane.ts'
 import { serveCall } from './pipeline/serve-call.ts'
 import { checkFraming, checkJsonHeaders, checkPlainBody, readRawRequest } from './raw-request.ts'
 import type { ReadSources } from './reads/read.ts'
@@ -42,6 +45,8 @@ export type Surface = {
   readonly callRows: readonly CallRow[]
   readonly localRows: readonly LocalRow[]
   readonly readRows: readonly ReadRow[]
+  readonly jobs: JobPlane
+  readonly jobRows: readonly JobRow[]
   readonly reads: ReadSources
   readonly lookups: LookupSources
   readonly clock: Clock
@@ -85,6 +90,10 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     for (const row of surface.callRows) if (row.takes !== 'form') mountCall(scope, surface, row)
     for (const row of surface.localRows) mountLocal(scope, surface, row)
     for (const row of surface.readRows) mountRead(scope, surface, row)
+    const { jobs: plane, clock, open } = surface
+    const enter = () => enterCall(surface)
+    const leave = () => void open.count--
+    mountJobs(scope, { plane, clock, idOf: readRequestId, enter, leave }, surface.jobRows)
     mountLookups(scope, surface)
     mountHealth(scope, surface)
     done()
@@ -104,7 +113,11 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
 }
 
 function requestIdOf(request: FastifyRequest): RequestId {
-  const id = parseRequestId(request.id)
+  return readRequestId(request.id)
+}
+
+function readRequestId(text: string): RequestId {
+  const id = parseRequestId(text)
   if (id === undefined) throw new AppError('internal_error')
   return id
 }
@@ -283,13 +296,16 @@ function mountHealth(scope: FastifyInstance, surface: Surface): void {
 }
 
 /** The methods that the path of an unanswered request takes; undefined when there is no such path. */
-function allowedMethods({ callRows, localRows, readRows }: Surface, request: FastifyRequest): string | undefined {
+function allowedMethods(surface: Surface, request: FastifyRequest): string | undefined {
+  const { callRows, jobRows, localRows, readRows } = surface
   const whole = pathOf(request)
   const path = whole.replace(/^(\/compat)?\/min[^/]*(?=\/)/, '$1')
   const call =
     callRows.find((row) => row.path === path && (row.takesFloor || path === whole)) ??
     localRows.find((row) => row.path === whole)
   if (call) return `${call.method}, OPTIONS`
+  if (jobRows.some((row) => path === row.path)) return 'POST, OPTIONS'
+  if (jobRows.some((row) => path.startsWith(`${row.path}/`))) return 'GET, DELETE, OPTIONS'
   const isRead = readRows.some((row) =>
     row.path.endsWith('*') ? path.startsWith(row.path.slice(0, -1)) : row.path === path,
   )

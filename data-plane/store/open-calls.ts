@@ -7,11 +7,12 @@ import { encodeRegister } from '#shared/contract/money-scripts/register.ts'
 import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import type { MoneyScript } from '#shared/contract/money-scripts.ts'
-import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import { jobOfEnd, readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
+import { ZERO } from '#shared/money.ts'
 import { groupByBucket } from './bucket-groups.ts'
 import type { Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
@@ -46,17 +47,19 @@ export function createOpenCalls(clock: Clock): OpenCalls {
 /** The capture that a usage event stands for; undefined when the text is no event. */
 export function captureOf(event: string, node: string): SettleOperation | undefined {
   const read = readUsageEvent(event)
-  const rid = read === undefined ? undefined : parseRequestId(read.rid)
-  if (read === undefined || rid === undefined) return undefined
+  const isEnd = read?.kind === 'end'
+  const call = read === undefined ? undefined : parseRequestId(isEnd ? (jobOfEnd(read.rid) ?? '') : read.rid)
+  if (read === undefined || call === undefined) return undefined
   const { account, chargeMicro, endedAt } = read
   const keyId = readKeyId(read.keyId)
   return {
     kind: 'capture',
-    rid,
+    rid: read.rid,
     account,
     keyId,
     node,
-    usedMicro: chargeMicro,
+    // What the end of a job costs left the balance at its submit.
+    usedMicro: isEnd ? ZERO : chargeMicro,
     event,
     capturedAt: endedAt,
   }

@@ -46,9 +46,12 @@ export type UpstreamOptions = {
   readonly firstByteMs: number
 }
 
+/** Where a request goes, and the sealed key that goes with it. */
+export type Destination = Pick<Offer, 'baseUrl' | 'credential' | 'apiFormat'>
+
 export type Upstream = {
   /** Sends a request to an offer's provider. Failures, ours included, arrive at `events.onError`, never as a throw. */
-  send(offer: Offer, request: UpstreamRequest, options: UpstreamOptions, events: UpstreamEvents): UpstreamFlow
+  send(to: Destination, request: UpstreamRequest, options: UpstreamOptions, events: UpstreamEvents): UpstreamFlow
   close(): Promise<void>
 }
 
@@ -85,7 +88,7 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
           {
             origin: address.origin,
             path: address.path + request.path,
-            method: 'POST',
+            method: request.method ?? 'POST',
             headers: {
               'content-type': request.contentType,
               accept: request.accept,
@@ -185,7 +188,7 @@ function createHandler(sending: Sending): Dispatcher.DispatchHandler {
 function addressBook(policy: OutboundPolicy, allowedHosts: () => ReadonlySet<string>) {
   let hosts: ReadonlySet<string> | undefined
   let known = new Map<string, { origin: string; host: string; path: string }>()
-  return (offer: Offer): { origin: string; path: string } => {
+  return (offer: Destination): { origin: string; path: string } => {
     if (hosts !== allowedHosts()) {
       hosts = allowedHosts()
       known = new Map()

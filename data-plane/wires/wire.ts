@@ -1,6 +1,7 @@
-import type { AttemptPlan, Decoder, Demand, RawRequest, UpstreamRequest } from '#data-plane/call.ts'
+import type { AttemptPlan, Decoder, Demand, Offer, RawRequest, Receipt, UpstreamRequest } from '#data-plane/call.ts'
 import type { AppError } from '#shared/errors.ts'
-import type { RequestId } from '#shared/ids.ts'
+import type { JobId, RequestId } from '#shared/ids.ts'
+import type { Usage } from '#shared/usage.ts'
 
 export type WireName = 'chat' | 'messages' | 'completions' | 'responses' | 'embeddings' | 'speech' | 'transcriptions'
 
@@ -60,4 +61,51 @@ export function defineWire<Request>(wire: Wire<Request>): AnyWire {
       }
     },
   }
+}
+
+/** A long job as its buyer asked for it. */
+export type ParsedJob = {
+  readonly demand: Demand
+  /** What it may use at the most, which is what it is quoted by. */
+  readonly bound: Usage
+  encode(offer: Offer): UpstreamRequest
+}
+
+export type Artifact = { readonly url: string; readonly contentType: string }
+
+/** What a provider says of a job. */
+export type ProviderJob = {
+  readonly id: string
+  readonly state: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
+  /** What it says was used; undefined where it says nothing sane. */
+  readonly usage: Usage | undefined
+  readonly artifacts: readonly Artifact[]
+  /** Its words for a failure, not yet fit to be shown. */
+  readonly error: string | undefined
+}
+
+/** A long job as its buyer sees it. */
+export type JobView = {
+  readonly id: JobId
+  readonly model: string
+  /** Unix seconds. */
+  readonly createdAt: number
+  readonly state: ProviderJob['state']
+  readonly artifacts: readonly Artifact[]
+  /** Set once it is over. */
+  readonly receipt: Receipt | undefined
+  readonly error: AppError | undefined
+}
+
+/** A pure codec for one protocol of long jobs: a submit, then questions until it is over. */
+export type JobWire = {
+  readonly name: 'video'
+  readonly envelope: Envelope
+  read(raw: RawRequest): ParsedJob
+  /** Asks for a job, or to have it cancelled. */
+  encodeQuestion(providerJob: string, isCancel: boolean): UpstreamRequest
+  /** A provider's answer; undefined when it is none. */
+  readJob(text: string): ProviderJob | undefined
+  submitted(view: JobView, token: string): string
+  shown(view: JobView): string
 }

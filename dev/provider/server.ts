@@ -6,6 +6,8 @@ import { errorBody } from './answer.ts'
 import { answerFor, BEHAVIOURS, behaviourOf, SANDBOX_LAB } from './behaviours.ts'
 import { readChatRequest } from './chat-request.ts'
 import { complete } from './completion.ts'
+import type { JobBook } from './jobs.ts'
+import { createJobBook, SANDBOX_JOB_ENTRIES } from './jobs.ts'
 import { isMediaPath, serveMedia } from './media/index.ts'
 import { readForm } from './media/transcriptions.ts'
 import { messagesReply } from './messages-reply.ts'
@@ -43,13 +45,20 @@ type Provider = {
   readonly options: SampleProviderOptions
   readonly log: RequestLog
   readonly cache: PromptCache
+  readonly jobs: JobBook
   /** Models that act as a behaviour for a time. */
   readonly acting: Map<string, { readonly behaviour: string; left: number }>
 }
 
 /** Starts a provider of OpenAI's protocol whose answers are made up, and whose sandbox models misbehave on purpose. */
 export async function createSampleProvider(options: SampleProviderOptions): Promise<SampleProvider> {
-  const provider: Provider = { options, log: createRequestLog(), cache: createPromptCache(), acting: new Map() }
+  const provider: Provider = {
+    options,
+    log: createRequestLog(),
+    cache: createPromptCache(),
+    jobs: createJobBook(),
+    acting: new Map(),
+  }
   const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     void serve(provider, request, response)
   })
@@ -89,6 +98,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
       return await serveMedia(path, body, actedModel(provider, modelOf(body)), reply)
     }
     if (method === 'POST' && path === '/v1/chat/completions') return await chat(provider, body, reply)
+    if (provider.jobs.serve(method, path, body, reply)) return
     reply.json(404, errorBody(`Invalid URL (${method} ${path})`, 'invalid_request_error', null))
   } catch (error) {
     if (reply.isGone()) return
@@ -203,7 +213,8 @@ function prefixed(behaviour: string): string {
 }
 
 function models({ options }: Provider): readonly object[] {
-  const sandbox = Object.keys(BEHAVIOURS).map((name) => `${SANDBOX_LAB}/${name}`)
+  const jobs = SANDBOX_JOB_ENTRIES.map(({ id }) => id)
+  const sandbox = [...Object.keys(BEHAVIOURS).map((name) => `${SANDBOX_LAB}/${name}`), ...jobs]
   return [...(options.models ?? []), ...sandbox].map((id) => ({
     id,
     object: 'model',

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { CatalogItem, modelOf } from '#control-plane/services/catalog-items.ts'
 import { SANDBOX_BEHAVIOUR_ENTRIES } from '#dev/provider/behaviours.ts'
+import { SANDBOX_JOB_ENTRIES } from '#dev/provider/jobs.ts'
 import type { Model } from '#shared/catalog/model.ts'
 
 const CatalogSchema = z.object({ source: z.string(), models: z.array(CatalogItem).min(1) })
@@ -18,7 +19,7 @@ const SANDBOX_OUTPUT = 16_384
 export function readCatalog(): SeedCatalog {
   const text = readFileSync(new URL('./catalog.json', import.meta.url), 'utf8')
   const { source, models } = CatalogSchema.parse(JSON.parse(text))
-  return { source, models: [...models, ...sandboxItems()] }
+  return { source, models: [...models, ...sandboxItems(), ...sandboxJobs()] }
 }
 
 /** The same as models, without prices. */
@@ -62,5 +63,25 @@ function sandboxItems(): CatalogItem[] {
     supported_features: ['vision', 'reasoning', 'tools', 'streaming'],
     endpoints: ['chat', 'embeddings', 'speech', 'transcription'],
     unit_pricing: { characters: '0', seconds: '0' },
+  }))
+}
+
+/** The free test models of long jobs. */
+function sandboxJobs(): CatalogItem[] {
+  return SANDBOX_JOB_ENTRIES.map(({ id, title, description }) => ({
+    id,
+    canonical: id,
+    aliases: [],
+    name: title,
+    created: SANDBOX_CREATED,
+    description,
+    context_length: SANDBOX_CONTEXT,
+    architecture: { input_modalities: ['text'], output_modalities: ['video'] },
+    pricing: { prompt: '0', completion: '0' },
+    unit_pricing: { seconds: '0' },
+    top_provider: {},
+    supported_parameters: [],
+    supported_features: [],
+    endpoints: ['video'],
   }))
 }

@@ -89,7 +89,8 @@ export function readSellers(models: readonly Model[]): readonly SeedSeller[] {
 function offersOf(book: Book, models: readonly Model[]): SeedBook['offers'] {
   const isListed = (model: Model) =>
     book.models === undefined
-      ? model.endpoints.some((endpoint) => SOLD.has(endpoint)) && !book.except_models?.includes(model.id)
+      ? (model.isSandbox || model.endpoints.some((endpoint) => SOLD.has(endpoint))) &&
+        !book.except_models?.includes(model.id)
       : book.models.includes(model.isSandbox ? 'sandbox/*' : model.id)
   return models.filter(isListed).map((model) => ({
     model: model.id,

@@ -39,6 +39,8 @@ export const moneyKeys = {
   filled: (bucket: string) => `{${bucket}}:epoch`,
   /** Captures that are not posted, by time. */
   unposted: (bucket: string, epoch: number) => `{${bucket}}:z:unack:${epoch}`,
+  /** A long job: what it was sold as, and once it is over, its end. */
+  job: (rid: string) => `job:${rid}`,
   /** Takes of an offer's daily cap. */
   offerCap: (offer: string) => `{${offer}}:cap`,
 } as const

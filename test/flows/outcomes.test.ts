@@ -17,16 +17,19 @@ let market: OutcomeMarket
 const lines = new Map<string, { readonly seen: Seen; readonly ended: Ended | undefined }>()
 
 /** Each row has a model of its own, so that no row meets the health or the caps of another. */
-const modelOf = (section: number, row: number) => `end-${section + 1}-${row + 1}`
+const modelOf = (section: number, row: number, job?: string) =>
+  [`end-${section + 1}-${row + 1}`, ...(job === undefined ? [] : [job])].join('-')
 
 beforeAll(async () => {
   market = await startOutcomeMarket()
   const listings = OUTCOMES.flatMap(({ rows }, section) =>
-    rows.map(({ acts, offerCapUsd: capUsd }, index) => ({ model: modelOf(section, index), acts, capUsd })),
+    rows.map(({ acts, offerCapUsd: capUsd, job }, index) => {
+      return { model: modelOf(section, index, job?.model), acts, capUsd, isJob: job !== undefined }
+    }),
   )
   await market.sell([...listings, { model: 'end-last', acts: ['not-found'] }])
 }, 120_000)
-afterAll(() => market?.stop(), 60_000)
+afterAll(() => market.stop(), 60_000)
 
 const Row = z.object({
   outcome: z.string(),
@@ -49,12 +52,15 @@ async function endedOf(rid: string): Promise<Ended> {
     row = found.rows[0] === undefined ? undefined : Row.parse(found.rows[0])
     return row !== undefined
   })
+  // A long job moves money twice: to escrow, and out of it.
   const entries = await market.database.query<{ kind: string; amount: string }>(
-    'select a.kind, e.amount from ledger_entry e join account a on a.id = e.account where e.tx = $1',
+    `select a.kind, sum(e.amount) as amount from ledger_entry e join account a on a.id = e.account
+     where e.tx in (select $1::text union all select tx from ledger_key where key = 'end:' || $1::text) group by a.kind`,
     [rid],
   )
   const paid = (kind: string) => Number(entries.rows.find((entry) => entry.kind === kind)?.amount ?? 0)
   if (row === undefined) throw new Error('no row')
+  expect(paid('job_escrow')).toBe(0)
   // What the row says and what the ledger moved are one thing.
   expect([paid('buyer_credit') + 0, paid('seller_available'), paid('platform_fee')]).toEqual([
     row.charge === 0 ? 0 : -row.charge,
@@ -79,7 +85,7 @@ describe('every end of a call', () => {
     describe(title, () => {
       for (const [index, row] of rows.entries()) {
         it(`${row.end} [I6, I11, I13, I15, F30, F33]`, { timeout: ROW_MS }, async () => {
-          const model = modelOf(section, index)
+          const model = modelOf(section, index, row.job?.model)
           const before = market.received(model)
           const seen = await makeCall(market, model, row)
           const ended = seen.isHeld ? await endedOf(seen.rid) : undefined

@@ -18,6 +18,8 @@ export type Seen = {
   /** True when money was set aside: there is a settlement. */
   readonly isHeld: boolean
   readonly adapted: string | undefined
+  /** How a long job stood in the end. */
+  readonly jobState?: string
   /** Calls of the same model that only prepare the row. */
   readonly otherCalls: number
 }
@@ -48,6 +50,7 @@ async function keyOf(market: OutcomeMarket, buyer: OutcomeRow['buyer']): Promise
 export async function makeCall(market: OutcomeMarket, model: string, row: OutcomeRow): Promise<Seen> {
   const key = await keyOf(market, row.buyer)
   const request = { market, model, row, key }
+  if (row.job !== undefined) return makeJob(request, row.job.buyer)
   for (let call = 0; call < (row.callsBefore ?? 0); call++) await send(request)
   return { ...(await send(request)), otherCalls: row.callsBefore ?? 0 }
 }
@@ -105,6 +108,40 @@ const GONE: Seen = {
   isHeld: true,
   adapted: undefined,
   otherCalls: 0,
+}
+
+const JobAnswer = z.object({
+  id: z.string(),
+  status: z.string(),
+  artifacts: z.array(z.unknown()).optional(),
+  usage: z.object({ buyer_cost_micro: z.number() }).nullish(),
+})
+const MAX_QUESTIONS = 10
+
+/** Submits a long job and asks for it, or has it cancelled, until it is over. */
+async function makeJob({ market, model, row, key }: Request, does: 'asks' | 'cancels'): Promise<Seen> {
+  const url = `${market.url}/v1/video/generations`
+  const headers = { 'content-type': 'application/json', authorization: `Bearer ${key ?? ''}` }
+  const body = JSON.stringify({ model, prompt: 'A quiet sea.', seconds: 5, ...row.body })
+  const submitted = await fetch(url, { method: 'POST', headers, body })
+  if (submitted.status !== 202) return readAnswer(submitted, await submitted.text())
+  const { id } = JobAnswer.parse(await submitted.json())
+  for (let question = 0; question < MAX_QUESTIONS; question++) {
+    const method = does === 'cancels' ? 'DELETE' : 'GET'
+    const { authorization } = headers
+    const job = JobAnswer.parse(await (await fetch(`${url}/${id}`, { method, headers: { authorization } })).json())
+    if (job.status === 'queued' || job.status === 'running') continue
+    return {
+      ...GONE,
+      rid: id.slice('job_'.length),
+      status: 202,
+      hasLeft: false,
+      hasContent: (job.artifacts ?? []).length > 0,
+      costMicro: job.usage?.buyer_cost_micro,
+      jobState: job.status,
+    }
+  }
+  throw new Error('the job does not end')
 }
 
 /** The id of a call whose answer nobody saw. */

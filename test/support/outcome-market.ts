@@ -16,7 +16,7 @@ import { until } from './until.ts'
 /** Limits of the plane under test, in milliseconds: an end that takes minutes in earnest takes a second here. */
 const LIMITS = {
   totalMs: 4_000,
-  firstByteMs: 700,
+  firstByteMs: 1_400,
   idleMs: 1_500,
   keepAliveMs: 600,
   drainMs: 2_500,
@@ -70,10 +70,8 @@ export async function startOutcomeMarket(): Promise<OutcomeMarket> {
     database,
     redis,
     async sell(listings) {
-      await doors.operator('catalog.import', {
-        source: 'test',
-        models: listings.map(({ model }) => catalogItem(model)),
-      })
+      const models = listings.map(({ model, isJob }) => (isJob === true ? jobItem(model) : catalogItem(model)))
+      await doors.operator('catalog.import', { source: 'test', models })
       await Promise.all(listings.map((listing) => sell(ports, listing)))
     },
     received: (model) =>
@@ -163,7 +161,13 @@ type SellPorts = {
 }
 
 /** A model that acts like this, one offer a provider. `capUsd` is the daily cap of each offer. */
-export type Listing = { readonly model: string; readonly acts: Acts; readonly capUsd?: number | undefined }
+export type Listing = {
+  readonly model: string
+  readonly acts: Acts
+  readonly capUsd?: number | undefined
+  /** Sold as a long job, which acts by its name alone. */
+  readonly isJob?: boolean
+}
 
 async function sell(ports: SellPorts, { model, acts, capUsd }: Listing): Promise<void> {
   const { doors, providers, gone } = ports
@@ -199,6 +203,18 @@ async function behave(provider: SampleProvider | undefined, model: string, behav
 function modelOf(body: unknown): string | undefined {
   const read = z.object({ model: z.string() }).safeParse(body)
   return read.success ? read.data.model : undefined
+}
+
+/** A second of video costs a cent at the reference price. */
+function jobItem(model: string): object {
+  return {
+    ...catalogItem(model),
+    architecture: { input_modalities: ['text'], output_modalities: ['video'] },
+    pricing: { prompt: '0', completion: '0' },
+    unit_pricing: { seconds: '0.01' },
+    supported_features: [],
+    endpoints: ['video'],
+  }
 }
 
 /** A token of input costs a micro-USD at the reference price, one of output ten. */

@@ -13,6 +13,8 @@ export type OutcomeRow = {
   readonly buyer?: 'nobody' | 'unknown key' | 'poor' | 'short of money' | 'capped' | 'capped by month' | 'slowed down'
   /** Daily cap of the offers, USD. */
   readonly offerCapUsd?: number
+  /** A long job: what its model's name ends with, and what the buyer does after the submit. */
+  readonly job?: { readonly model: string; readonly buyer: 'asks' | 'cancels' }
   /** When the buyer goes away. */
   readonly leaves?: 'before the provider answers' | 'after the first token'
   /** Calls of the same kind just before it, of which nothing is said. */
@@ -161,6 +163,26 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       whole('Negative, huge and textual figures', 'usage-absurd'),
       { end: 'The third such answer of a seller', acts: ['usage-absurd'], callsBefore: 2 },
       streamed('Figures in every chunk, rising and falling', 'usage-every-chunk'),
+    ],
+  },
+  {
+    title: 'Long jobs',
+    rows: [
+      { end: 'The job comes to its result', acts: ['well'], job: { model: 'job', buyer: 'asks' } },
+      {
+        end: 'The job reports more than it was quoted',
+        acts: ['well'],
+        job: { model: 'job-overcharging', buyer: 'asks' },
+      },
+      { end: 'The job reports no usage', acts: ['well'], job: { model: 'job-unmetered', buyer: 'asks' } },
+      { end: 'The job fails', acts: ['well'], job: { model: 'job-failing', buyer: 'asks' } },
+      { end: 'The buyer cancels it', acts: ['well'], job: { model: 'job-endless', buyer: 'cancels' } },
+      {
+        end: 'The balance does not cover the quote',
+        acts: ['well'],
+        buyer: 'poor',
+        job: { model: 'job', buyer: 'asks' },
+      },
     ],
   },
 ]

@@ -29,7 +29,7 @@ export type Words = {
 export function wordsOf(seen: Seen, ended: Ended | undefined, health: readonly Health[]): Words {
   return {
     gets: getsWords(seen),
-    attempts: ended === undefined ? 'none' : attemptWords(ended),
+    attempts: ended === undefined ? 'none' : attemptWords(ended, seen.hasLeft),
     pays: ended === undefined ? 'nothing, and nothing was held' : paysWords(ended),
     paid: ended === undefined || ended.charge === 0 ? 'nobody' : paidWords(ended),
     recorded: ended === undefined ? 'nothing' : recordedWords(ended),
@@ -41,6 +41,9 @@ export function wordsOf(seen: Seen, ended: Ended | undefined, health: readonly H
 }
 
 function getsWords(seen: Seen): string {
+  if (seen.jobState !== undefined) {
+    return `202, then \`${seen.jobState}\`${seen.hasContent ? ' with the artifacts' : ''}`
+  }
   if (seen.hasLeft) return seen.hasContent ? 'the stream so far' : 'nothing'
   const code = seen.code === undefined ? '' : ` \`${seen.code}\``
   const reason = seen.finishReason === undefined ? '' : `, \`finish_reason: "${seen.finishReason}"\``
@@ -51,11 +54,11 @@ function getsWords(seen: Seen): string {
   return `${seen.status}${code}${content}${reason}${native}${error}${adapted}`
 }
 
-function attemptWords({ attempts, outcome }: Ended): string {
+function attemptWords({ attempts }: Ended, hasLeft: boolean): string {
   const words = attempts.map(({ errorClass }, index) => {
     if (errorClass !== null) return `\`${errorClass}\``
     // What was neither a failure nor the answer had nothing in it.
-    return index < attempts.length - 1 ? 'empty' : outcome === 'cancelled' ? 'left' : 'answered'
+    return index < attempts.length - 1 ? 'empty' : hasLeft ? 'left' : 'answered'
   })
   return words.join(', then ')
 }

@@ -1,0 +1,67 @@
+import type { UpstreamRequest } from '#data-plane/call.ts'
+import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
+import { classifyError, classifyStatus } from '#data-plane/upstream/classify.ts'
+import type { Destination, UpstreamHead } from '#data-plane/upstream/send.ts'
+import type { CallPlane } from './call-plane.ts'
+
+/** The most of an answer about a job that is read. */
+const MAX_ANSWER_BYTES = 262_144
+
+export type ProviderAnswer = {
+  /** The provider's HTTP status, 0 when there was none. */
+  readonly status: number
+  readonly ms: number
+  readonly text: string
+  readonly failure: UpstreamFailure | undefined
+}
+
+/** Asks a provider once and reads its whole answer, which is short. Never rejects. */
+export function askProvider(
+  plane: CallPlane,
+  to: Destination,
+  request: UpstreamRequest,
+  limitMs: number,
+): Promise<ProviderAnswer> {
+  const startedAt = plane.clock.monotonic()
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let head: UpstreamHead | undefined
+    let bytes = 0
+    const finish = (failure: UpstreamFailure | undefined) => {
+      clearTimeout(timer)
+      const ms = Math.round(plane.clock.monotonic() - startedAt)
+      resolve({ status: head?.status ?? 0, ms, text: Buffer.concat(chunks).toString('utf8'), failure })
+    }
+    const fail = (code: string) => finish(classifyError(Object.assign(new Error(code), { code }), head !== undefined))
+    const flow = plane.upstream.send(
+      to,
+      request,
+      { firstByteMs: limitMs },
+      {
+        onHead(seen) {
+          head = seen
+        },
+        onData(chunk) {
+          bytes += chunk.length
+          if (bytes <= MAX_ANSWER_BYTES) chunks.push(chunk)
+          else {
+            flow.abort()
+            fail('RESPONSE_EXCEEDED')
+          }
+        },
+        onEnd() {
+          const isGood = head !== undefined && head.status >= 200 && head.status < 300
+          const text = Buffer.concat(chunks).toString('utf8')
+          finish(isGood ? undefined : classifyStatus(head?.status ?? 0, text, head?.retryAfterMs))
+        },
+        onError(error) {
+          finish(classifyError(error, head !== undefined))
+        },
+      },
+    )
+    const timer = setTimeout(() => {
+      flow.abort()
+      fail('TIMEOUT')
+    }, limitMs)
+  })
+}

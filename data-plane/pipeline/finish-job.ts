@@ -1,0 +1,113 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { RawRequest, Receipt } from '#data-plane/call.ts'
+import type { JobEnd, JobRecord, StoredJob } from '#data-plane/store/jobs.ts'
+import type { JobView, ProviderJob } from '#data-plane/wires/wire.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import { AppError } from '#shared/errors.ts'
+import type { RequestId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import { ZERO } from '#shared/money.ts'
+import { askProvider } from './ask-provider.ts'
+import { authenticate } from './authenticate.ts'
+import { chargeJob, endEvent } from './job-event.ts'
+import type { JobPlane, JobRoute } from './job-plane.ts'
+import { jobIdOf, requestOfJob } from './job-plane.ts'
+
+const SECOND_MS = 1_000
+
+/**
+ * How a job stands, asked of its provider until it is over. The end is put down once, captured, and only then shown:
+ * nobody gets a result that is not booked. Throws `job_not_found` for a stranger's job and past its binding.
+ */
+export async function showJob(plane: JobPlane, route: JobRoute, raw: RawRequest, isCancel: boolean): Promise<string> {
+  const { id = '' } = raw.params
+  const rid = requestOfJob(id)
+  const stored = rid === undefined ? undefined : await plane.jobs.find(rid)
+  if (rid === undefined || stored === undefined) throw new AppError('job_not_found')
+  await checkOwner(plane, route, raw, { rid, job: stored.job })
+  if (stored.end !== undefined) return route.wire.shown(await showEnd(plane, rid, { ...stored, end: stored.end }))
+  const { job } = stored
+  if (plane.calls.clock.now() >= job.createdAt + plane.limits.bindingMs) throw new AppError('job_not_found')
+  const provider = await ask(plane, route, job, isCancel)
+  if (provider === undefined) return route.wire.shown({ ...headOf(rid, job), state: 'running', ...NOT_OVER })
+  const { state } = provider
+  if (state === 'queued' || state === 'running') {
+    return route.wire.shown({ ...headOf(rid, job), state, ...NOT_OVER })
+  }
+  const end = await plane.jobs.end(rid, endOf(plane, job, { ...provider, state }))
+  return route.wire.shown(await showEnd(plane, rid, { job, end, isBooked: false }))
+}
+
+const NOT_OVER = { artifacts: [], receipt: undefined, error: undefined } as const
+
+type Owned = { readonly rid: RequestId; readonly job: JobRecord }
+
+/** The account that submitted it, or whoever has its token. A foreign job is one that does not exist. */
+async function checkOwner(plane: JobPlane, route: JobRoute, raw: RawRequest, { rid, job }: Owned): Promise<void> {
+  const token = raw.headers['x-job-token']
+  if (typeof token === 'string') {
+    const [given, expected] = [Buffer.from(token), Buffer.from(plane.tokenOf(jobIdOf(rid)))]
+    if (given.length === expected.length && timingSafeEqual(given, expected)) return
+    throw new AppError('job_not_found')
+  }
+  const payment = authenticate({ ...route, withoutCredential: 'reject' }, raw, plane.calls.apiBaseUrl)
+  const payer = await payment.identify()
+  if (payer.account !== job.account) throw new AppError('job_not_found')
+}
+
+/** What the provider says now; undefined while it says nothing that can be read, which is no end. */
+async function ask(
+  { calls, limits }: JobPlane,
+  { wire }: JobRoute,
+  job: JobRecord,
+  isCancel: boolean,
+): Promise<ProviderJob | undefined> {
+  const answer = await askProvider(calls, job, wire.encodeQuestion(job.providerJob, isCancel), limits.askMs)
+  if (answer.failure === undefined) return wire.readJob(answer.text)
+  calls.log.warn({ rid: job.rid, errorClass: answer.failure.errorClass }, 'the provider of a job gave no answer')
+  return undefined
+}
+
+type Final = ProviderJob & { readonly state: JobEnd['state'] }
+
+function endOf({ calls }: JobPlane, job: JobRecord, provider: Final): JobEnd {
+  const charge = chargeJob(job, provider)
+  const { state } = provider
+  const event = endEvent({ job, state, charge, node: calls.nodeId, now: calls.clock.now() })
+  return {
+    event: JSON.stringify(event),
+    state,
+    artifacts: state === 'succeeded' ? [...provider.artifacts] : [],
+    error: state === 'failed' ? 'The provider could not finish the job.' : null,
+  }
+}
+
+type Ended = Omit<StoredJob, 'end'> & { readonly end: JobEnd }
+
+async function showEnd(plane: JobPlane, rid: RequestId, { job, end, isBooked }: Ended): Promise<JobView> {
+  if (!isBooked) await bookEnd(plane, rid, job, end)
+  const error = end.error === null ? undefined : new AppError('upstream_error', { message: end.error })
+  return { ...headOf(rid, job), state: end.state, artifacts: end.artifacts, receipt: receiptOf(end), error }
+}
+
+/** Captures the end under an id of its own. Doing so again, here or in another process, changes nothing. */
+async function bookEnd(plane: JobPlane, rid: RequestId, job: JobRecord, { event }: JobEnd): Promise<void> {
+  const { calls } = plane
+  const { account, keyId } = job
+  if (!isId('acc', account)) throw new AppError('internal_error')
+  const end = { rid: `${rid}.end`, account, keyId: keyId !== null && isId('key', keyId) ? keyId : null }
+  calls.journal.capture(end, event)
+  // The money left the balance at the submit: what is captured now is the news of how it is split.
+  if ((await plane.funds.capture(end, ZERO, event)) === 'queued') await calls.journal.sync()
+  calls.events.usage(event)
+  await plane.jobs.markBooked(rid)
+}
+
+function receiptOf({ event }: JobEnd): Receipt | undefined {
+  const read = readUsageEvent(event)
+  return read && { chargeMicro: read.chargeMicro, listMicro: read.listMicro, usage: read.usage }
+}
+
+function headOf(rid: RequestId, job: JobRecord) {
+  return { id: jobIdOf(rid), model: job.model, createdAt: Math.floor(job.createdAt / SECOND_MS) }
+}

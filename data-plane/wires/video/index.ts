@@ -1,0 +1,136 @@
+import type { UpstreamRequest } from '#data-plane/call.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import type { Artifact, JobView, JobWire, ParsedJob } from '#data-plane/wires/wire.ts'
+import { AppError } from '#shared/errors.ts'
+import { microUsdToDollars } from '#shared/money.ts'
+import type { Usage } from '#shared/usage.ts'
+
+const MAX_MODEL_CHARS = 160
+const MAX_PROMPT_CHARS = 32_768
+const DEFAULT_SECONDS = 5
+const MAX_SECONDS = 60
+const MILLISECONDS = 1_000
+/** What a provider may say at the most. */
+const MAX_ID_CHARS = 500
+const MAX_ARTIFACTS = 10
+const MAX_URL_CHARS = 2_048
+const MAX_SANE_SECONDS = 86_400
+const STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
+
+/** Video as long jobs: `POST /v1/video/generations`, then `GET` and `DELETE` of what it answered. */
+export const video: JobWire = {
+  name: 'video',
+  envelope: openAiEnvelope,
+  read(raw): ParsedJob {
+    const body = parse(raw.body.toString('utf8'))
+    if (body === undefined) throw new AppError('invalid_json')
+    if (!isRecord(body)) throw new AppError('invalid_request', { message: 'The request body is a JSON object.' })
+    const model = readText(body, 'model', MAX_MODEL_CHARS)
+    const prompt = readText(body, 'prompt', MAX_PROMPT_CHARS)
+    const seconds = readSeconds(body['seconds'])
+    return {
+      demand: {
+        endpoint: 'video',
+        model,
+        isStreamed: false,
+        hints: readHints(body),
+        floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
+        needs: { imageInput: false },
+        bounds: { inputTokens: 0, inputImages: 0, inputBytes: 0, maxOutputTokens: undefined, choices: 1 },
+        maxCostMicro: readMaxCost(raw.headers),
+      },
+      bound: { milliseconds: seconds * MILLISECONDS, calls: 1 },
+      encode: (offer) => ({
+        ...ASK,
+        path: '/video/generations',
+        body: JSON.stringify({ model: offer.providerModel, prompt, seconds }),
+      }),
+    }
+  },
+  encodeQuestion: (providerJob, isCancel) => ({
+    ...ASK,
+    method: isCancel ? 'DELETE' : 'GET',
+    path: `/video/generations/${encodeURIComponent(providerJob)}`,
+    body: '',
+  }),
+  readJob(text) {
+    const job = parse(text)
+    if (!isRecord(job)) return undefined
+    const { id, error } = job
+    const state = STATES.find((name) => name === job['status'])
+    if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS || state === undefined) return undefined
+    const said = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : undefined
+    return { id, state, usage: usageOf(job['usage']), artifacts: artifactsOf(job['artifacts']), error: said }
+  },
+  submitted: (view, token) => JSON.stringify({ ...headOf(view), job_token: token }),
+  shown: (view) => JSON.stringify(shown(view)),
+}
+
+const ASK: Pick<UpstreamRequest, 'contentType' | 'accept' | 'adaptedParams'> = {
+  contentType: 'application/json',
+  accept: 'application/json',
+  adaptedParams: [],
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function readText(body: Readonly<Record<string, unknown>>, param: string, most: number): string {
+  const text = body[param]
+  if (typeof text === 'string' && text !== '' && text.length <= most) return text
+  throw new AppError('invalid_request', { message: `${param} is a text of up to ${most} characters.`, param })
+}
+
+function readSeconds(value: unknown): number {
+  if (value === undefined || value === null) return DEFAULT_SECONDS
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_SECONDS) return value
+  throw new AppError('invalid_request', {
+    message: `seconds is a whole number from 1 to ${MAX_SECONDS}.`,
+    param: 'seconds',
+  })
+}
+
+function usageOf(usage: unknown): Usage | undefined {
+  const seconds = isRecord(usage) ? usage['seconds'] : undefined
+  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= MAX_SANE_SECONDS)) return undefined
+  return { milliseconds: Math.ceil(seconds * MILLISECONDS), calls: 1 }
+}
+
+function artifactsOf(artifacts: unknown): Artifact[] {
+  if (!Array.isArray(artifacts)) return []
+  return artifacts.slice(0, MAX_ARTIFACTS).flatMap((artifact: unknown) => {
+    if (!isRecord(artifact)) return []
+    const { url, content_type: type } = artifact
+    if (typeof url !== 'string' || url.length > MAX_URL_CHARS || !/^https?:\/\//.test(url)) return []
+    return [{ url, contentType: typeof type === 'string' ? type.slice(0, 100) : 'video/mp4' }]
+  })
+}
+
+function headOf({ id, state, model, createdAt }: JobView) {
+  return { id, object: 'video.generation', status: state, model, created: createdAt }
+}
+
+function shown(view: JobView) {
+  const { artifacts, receipt, error } = view
+  return {
+    ...headOf(view),
+    artifacts: artifacts.map(({ url, contentType }, index) => ({ index, url, content_type: contentType })),
+    usage:
+      receipt === undefined
+        ? null
+        : {
+            seconds: (receipt.usage.milliseconds ?? 0) / MILLISECONDS,
+            cost: microUsdToDollars(receipt.chargeMicro),
+            buyer_cost_micro: Number(receipt.chargeMicro),
+            cost_details: { upstream_inference_cost: microUsdToDollars(receipt.listMicro) },
+          },
+    error: error === undefined ? null : { type: error.type, code: error.code, message: error.message },
+  }
+}

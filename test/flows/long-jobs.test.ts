@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { OutcomeMarket } from '#test/support/outcome-market.ts'
+import { startOutcomeMarket } from '#test/support/outcome-market.ts'
+import { until } from '#test/support/until.ts'
+
+const SECONDS = 6
+/** Half off a cent a second. */
+const QUOTE = SECONDS * 5_000
+const CHARGE = (SECONDS - 1) * 5_000
+let market: OutcomeMarket
+let key: string
+
+beforeAll(async () => {
+  market = await startOutcomeMarket()
+  await market.sell(
+    ['plain-job', 'late-job', 'long-job-endless'].map((model) => ({ model, acts: ['well'], isJob: true })),
+  )
+  key = await market.buyer(1)
+}, 120_000)
+afterAll(() => market.stop(), 60_000)
+
+const Submitted = z.object({ id: z.string(), status: z.literal('queued'), job_token: z.string(), model: z.string() })
+const Shown = z.object({
+  id: z.string(),
+  status: z.string(),
+  artifacts: z.array(z.object({ index: z.number(), url: z.string(), content_type: z.string() })),
+  usage: z.object({ seconds: z.number(), buyer_cost_micro: z.number() }).nullable(),
+})
+
+async function submit(model: string): Promise<z.infer<typeof Submitted>> {
+  const answer = await fetch(`${market.url}/v1/video/generations`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model, prompt: 'A quiet sea.', seconds: SECONDS }),
+  })
+  expect(answer.status).toBe(202)
+  return Submitted.parse(await answer.json())
+}
+
+async function ask(id: string, headers: Record<string, string> = { authorization: `Bearer ${key}` }, method = 'GET') {
+  const answer = await fetch(`${market.url}/v1/video/generations/${id}`, { method, headers })
+  return { status: answer.status, body: await answer.json() }
+}
+
+async function shown(id: string) {
+  return Shown.parse((await ask(id)).body)
+}
+
+/** Sums of the ledger by kind of account over both transactions of a job. */
+async function moved(id: string): Promise<Record<string, number>> {
+  const { rows } = await market.database.query<{ kind: string; amount: string }>(
+    `select a.kind, sum(e.amount) as amount from ledger_entry e join account a on a.id = e.account
+     where e.tx in (select $1::text union all select tx from ledger_key where key = 'end:' || $1::text) group by a.kind`,
+    [id.slice('job_'.length)],
+  )
+  return Object.fromEntries(rows.map(({ kind, amount }) => [kind, Number(amount)]))
+}
+
+describe('a long job', () => {
+  it('moves its whole quote to escrow at the submit, and out of it at its end, once [I6, I7]', async () => {
+    const { id, model } = await submit('plain-job')
+    expect(model).toBe('plain-job')
+    await until('the quote is in escrow', 10_000, async () => (await moved(id))['job_escrow'] === QUOTE)
+    expect(await moved(id)).toEqual({ buyer_credit: -QUOTE, job_escrow: QUOTE })
+    expect(await shown(id)).toMatchObject({ status: 'running', artifacts: [], usage: null })
+
+    // Whoever asks meanwhile sees the same end: of several only one is put down.
+    const answers = await Promise.all(Array.from({ length: 8 }, () => shown(id)))
+    for (const answer of answers.filter(({ status }) => status !== 'running')) {
+      expect(answer).toMatchObject({ status: 'succeeded', usage: { seconds: SECONDS - 1, buyer_cost_micro: CHARGE } })
+    }
+    const last = await shown(id)
+    expect(last.artifacts).toHaveLength(1)
+    const fee = CHARGE / 20
+    await until('the end is booked', 10_000, async () => (await moved(id))['job_escrow'] === 0)
+    expect(await moved(id)).toEqual({
+      buyer_credit: -CHARGE,
+      job_escrow: 0,
+      seller_available: CHARGE - fee,
+      platform_fee: fee,
+    })
+    const conflicts = await market.database.query('select 1 from usage_conflict where rid like $1', [`${id.slice(4)}%`])
+    expect(conflicts.rows).toEqual([])
+  })
+
+  it('shows its result only once its end is captured, also when the one who put it down died before that', async () => {
+    const { id } = await submit('late-job')
+    const rid = id.slice('job_'.length)
+    await until('it is over', 5_000, async () => (await shown(id)).status === 'succeeded')
+    // As a process leaves it that dies between the two: the end is put down, and nothing else.
+    await market.redis.hdel(moneyKeys.job(rid), 'booked')
+    expect((await shown(id)).artifacts).toHaveLength(1)
+    expect(await market.redis.hget(moneyKeys.job(rid), 'booked')).toBe('1')
+    await until('it is booked once', 10_000, async () => (await moved(id))['job_escrow'] === 0)
+    expect((await moved(id))['buyer_credit']).toBe(-CHARGE)
+  })
+
+  it('is its buyer’s alone, or that of whoever has its token [I21]', async () => {
+    const { id, job_token: token } = await submit('long-job-endless')
+    const stranger = await market.buyer(1)
+    for (const headers of [{ authorization: `Bearer ${stranger}` }, { 'x-job-token': `${token.slice(0, -1)}_` }]) {
+      expect(await ask(id, headers)).toMatchObject({ status: 404, body: { error: { code: 'job_not_found' } } })
+    }
+    expect((await ask(id, {})).status).toBe(401)
+    expect((await ask('job_01ARZ3NDEKTSV4RRFFQ69G5FAV')).status).toBe(404)
+    expect((await ask('nonsense')).status).toBe(404)
+    expect(await ask(id, { 'x-job-token': token })).toMatchObject({ status: 200, body: { status: 'running' } })
+
+    expect((await ask(id, { authorization: `Bearer ${stranger}` }, 'DELETE')).status).toBe(404)
+    expect((await ask(id, undefined, 'DELETE')).body).toMatchObject({
+      status: 'cancelled',
+      usage: { buyer_cost_micro: 0 },
+    })
+    await until('all of it is back', 10_000, async () => (await moved(id))['buyer_credit'] === 0)
+  })
+
+  it('is refused by what is wrong with it', async () => {
+    const post = (body: object) =>
+      fetch(`${market.url}/v1/video/generations`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+        body: JSON.stringify(body),
+      }).then(async (answer) => [
+        answer.status,
+        z.object({ error: z.object({ code: z.string() }) }).parse(await answer.json()).error.code,
+      ])
+    expect(await post({ model: 'plain-job' })).toEqual([400, 'invalid_request'])
+    expect(await post({ model: 'plain-job', prompt: 'x', seconds: 0 })).toEqual([400, 'invalid_request'])
+    expect(await post({ model: 'no-such-model', prompt: 'x' })).toEqual([400, 'unknown_model'])
+    expect(await post({ model: 'gpt-5-mini', prompt: 'x' })).toEqual([404, 'no_sellers_for_model'])
+  })
+})

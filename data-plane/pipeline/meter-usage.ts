@@ -26,7 +26,7 @@ export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): M
   const hasFigures = reported.outputTokens !== undefined && reported.outputTokens > 0
   if (reported.outputTokens === 0) anomalies.push('usage_zero')
   if (reported.outputTokens === undefined) anomalies.push('usage_missing')
-  const output = hasFigures ? clipOutput(plan, demand, ending, anomalies) : estimate(contentBytes)
+  const output = hasFigures ? clipOutput(plan, demand, ending, anomalies) : estimateOutput(plan, demand, contentBytes)
   const input =
     reported.inputTokens === undefined ? estimate(demand.bounds.inputBytes) : clipInput(plan, demand, ending, anomalies)
   const usage = splitClasses(input, output, ending)
@@ -55,9 +55,16 @@ function estimate(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / BYTES_A_TOKEN))
 }
 
+/** Nobody pays by an estimate for more than was asked for. */
+function estimateOutput({ maxOutputTokens }: AttemptPlan, { bounds }: Demand, contentBytes: number): number {
+  return Math.min(estimate(contentBytes), maxOutputTokens * bounds.choices)
+}
+
 function clipInput({ target }: AttemptPlan, demand: Demand, { reported }: Ending, anomalies: string[]): number {
-  const { inputTokens: bytes, inputImages } = demand.bounds
-  const bound = bytes + inputImages * target.model.imageTokens + INPUT_OVERHEAD_TOKENS
+  const { inputTokens: bytes, inputImages, inputs = 1 } = demand.bounds
+  const { imageTokens, contextLength } = target.model
+  const sent = bytes + inputImages * imageTokens
+  const bound = Math.min(sent, contextLength * inputs) + INPUT_OVERHEAD_TOKENS
   const given = reported.inputTokens ?? 0
   if (given <= bound) return given
   anomalies.push('input_clipped')

@@ -47,6 +47,10 @@ describe('metering', () => {
     })
   })
 
+  it('estimates no more than was asked for', () => {
+    expect(meter({ inputTokens: 9 }, { contentBytes: 4_000 }).usage).toEqual({ input: 9, output: 50 })
+  })
+
   it('clips what cannot be: more input than was sent, more output than was seen', () => {
     const { usage, anomalies } = meter({ inputTokens: 1_000_000, outputTokens: 1_000_000 })
     expect(usage).toEqual({ input: 100 + 1_024, output: 40 + 64 })

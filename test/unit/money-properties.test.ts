@@ -1,0 +1,205 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { Ending, Receipt } from '#data-plane/call.ts'
+import { chatUsageJson } from '#data-plane/dialects/usage.ts'
+import { meterUsage } from '#data-plane/pipeline/meter-usage.ts'
+import { ceilingAt, limitWithin, quoteCall, withOutput } from '#data-plane/pipeline/quote-call.ts'
+import { rankOffers } from '#data-plane/store/market.ts'
+import { systemClock } from '#shared/clock.ts'
+import { createIds } from '#shared/ids.ts'
+import { lookupRecordOf } from '#shared/lookup-record.ts'
+import { add, KEEP_ALL, keptBps, microUsd, min, picoUsd, splitCharge } from '#shared/money.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
+import { chargeUsage, listCost } from '#shared/pricing.ts'
+import type { Usage } from '#shared/usage.ts'
+import { inputTokens, outputTokens, USAGE_CLASSES } from '#shared/usage.ts'
+import { buildDemand, buildModel, buildOffer, buildPlan, buildTarget } from '#test/support/build-market.ts'
+import { usageEvent } from '#test/support/usage-events.ts'
+
+const ids = createIds(systemClock)
+const RUNS = { numRuns: 500 }
+const TOKEN_CLASSES = ['input', 'cacheRead', 'cacheWrite', 'output', 'reasoning', 'audioInput', 'audioOutput'] as const
+
+const tokens = fc.integer({ min: 0, max: 2_000_000 })
+const bps = fc.integer({ min: 0, max: 10_000 }).map(keptBps)
+/** Up to a hundred USD a million tokens, in all its fineness. */
+const price = fc.bigInt({ min: 0n, max: 100_000_000n }).map(picoUsd)
+const usage: fc.Arbitrary<Usage> = fc.record(Object.fromEntries(TOKEN_CLASSES.map((name) => [name, tokens])), {
+  requiredKeys: [],
+})
+/** Input and output always have a price; the other classes may fall back on them. */
+const prices: fc.Arbitrary<UnitPrices> = fc
+  .record({ input: price, output: price, share: fc.integer({ min: 0, max: 100 }) })
+  .map(({ input, output, share }) => ({ input, output, cacheRead: picoUsd((input * BigInt(share)) / 100n) }))
+/** Any figure that a provider may send, and what it delivered. */
+const ending: fc.Arbitrary<Ending> = fc.record({
+  reported: fc.record(
+    {
+      inputTokens: tokens,
+      outputTokens: tokens,
+      cachedTokens: tokens,
+      cacheWriteTokens: tokens,
+      reasoningTokens: tokens,
+      audioInputTokens: tokens,
+      audioOutputTokens: tokens,
+      insaneFields: fc.integer({ min: 0, max: 9 }),
+    },
+    { requiredKeys: ['insaneFields'] },
+  ),
+  finishReason: fc.constantFrom('stop', 'length', null),
+  contentBytes: fc.integer({ min: 0, max: 100_000 }),
+  reasoningBytes: fc.constant(0),
+})
+
+describe('a charge', () => {
+  it('is the seller’s share and the fee together, whatever it is and whatever the fee [I8]', () => {
+    const amount = fc.bigInt({ min: 0n, max: 99_999_999_999_999n }).map(microUsd)
+    fc.assert(
+      fc.property(amount, bps, (charge, fee) => {
+        const { sellerNet, fee: rest } = splitCharge(charge, fee)
+        expect(add(sellerNet, rest)).toBe(charge)
+        // The share is rounded down, by less than a micro-USD.
+        expect(sellerNet * 10_000n).toBeLessThanOrEqual(charge * (10_000n - fee))
+        expect((sellerNet + 1n) * 10_000n).toBeGreaterThan(charge * (10_000n - fee))
+      }),
+      RUNS,
+    )
+  })
+
+  it('is rounded up once: never under what is due, never a micro-USD above it', () => {
+    fc.assert(
+      fc.property(prices, usage, bps, (unitPrices, used, kept) => {
+        let pico = 0n
+        for (const name of TOKEN_CLASSES) {
+          const fallback = name === 'output' || name === 'reasoning' || name === 'audioOutput' ? 'output' : 'input'
+          pico += BigInt(used[name] ?? 0) * (unitPrices[name] ?? unitPrices[fallback] ?? 0n) * kept
+        }
+        const charge = chargeUsage(unitPrices, used, kept) * 10_000_000_000n
+        expect(charge).toBeGreaterThanOrEqual(pico)
+        expect(charge - pico).toBeLessThan(10_000_000_000n)
+        expect(chargeUsage(unitPrices, used, kept)).toBeLessThanOrEqual(listCost(unitPrices, used))
+      }),
+      RUNS,
+    )
+  })
+
+  it('does not grow by being made of parts: one bill is at most the bills of its classes', () => {
+    fc.assert(
+      fc.property(prices, usage, bps, (unitPrices, used, kept) => {
+        const parts = USAGE_CLASSES.map((name) => chargeUsage(unitPrices, { [name]: used[name] ?? 0 }, kept))
+        const whole = chargeUsage(unitPrices, used, kept)
+        expect(whole).toBeLessThanOrEqual(parts.reduce((sum, part) => sum + part, 0n))
+        expect(whole + BigInt(USAGE_CLASSES.length)).toBeGreaterThan(parts.reduce((sum, part) => sum + part, 0n))
+      }),
+      RUNS,
+    )
+  })
+})
+
+const bounds = fc.record({
+  inputTokens: fc.integer({ min: 1, max: 200_000 }),
+  maxOutputTokens: fc.option(fc.integer({ min: 1, max: 20_000 }), { nil: undefined }),
+  choices: fc.integer({ min: 1, max: 8 }),
+  features: fc.constantFrom<string[]>([], ['reasoning']),
+})
+
+/** A call with its quote at two offers, the cheaper one first. */
+function quoted(wish: {
+  inputTokens: number
+  maxOutputTokens: number | undefined
+  choices: number
+  features: string[]
+}) {
+  const target = buildTarget(buildModel({ features: wish.features }))
+  const { inputTokens: input, maxOutputTokens, choices } = wish
+  const demand = buildDemand({
+    bounds: { inputTokens: input, inputImages: 0, inputBytes: input, maxOutputTokens, choices },
+  })
+  const offers = rankOffers([buildOffer({ keptBps: keptBps(6_000) }), buildOffer({ keptBps: keptBps(9_000) })])
+  return { target, demand, offers, quote: quoteCall({ rid: ids.requestId(), target, demand, totalMs: 1 }, offers) }
+}
+
+describe('a hold', () => {
+  it('covers what any offer may charge within the limit that is forwarded [I7]', () => {
+    fc.assert(
+      fc.property(bounds, fc.double({ min: 0, max: 1, noNaN: true }), (wish, part) => {
+        const { target, offers, quote } = quoted(wish)
+        const { wantMicro, minMicro, bound } = quote
+        expect(minMicro).toBeLessThanOrEqual(wantMicro)
+        const granted = microUsd(minMicro + BigInt(Math.floor(Number(wantMicro - minMicro) * part)))
+        for (const { keptBps: kept } of offers) {
+          const limit = limitWithin(target, bound, kept, granted)
+          if (limit === undefined) continue
+          expect(ceilingAt(target, kept, withOutput(bound, limit * bound.choices))).toBeLessThanOrEqual(granted)
+        }
+      }),
+      RUNS,
+    )
+  })
+
+  it('is never passed by a charge, whatever the provider reports [I7, I11]', () => {
+    fc.assert(
+      fc.property(bounds, ending, (wish, end) => {
+        const { target, demand, offers, quote } = quoted(wish)
+        for (const offer of offers) {
+          const maxOutputTokens = limitWithin(target, quote.bound, offer.keptBps, quote.wantMicro) ?? 1
+          const metered = meterUsage(buildPlan({ target, offer, maxOutputTokens }), demand, end)
+          const due = chargeUsage(target.price.unitPrices, metered.usage, offer.keptBps)
+          // What a provider may add to what was sent, its frame, is all that can be due above the hold.
+          const frame = ceilingAt(target, KEEP_ALL, withOutput({ ...quote.bound, inputTokens: 1_025 }, 65))
+          expect(due).toBeLessThanOrEqual(quote.wantMicro + frame)
+          expect(min(due, quote.wantMicro)).toBeLessThanOrEqual(quote.wantMicro)
+          if (end.contentBytes === 0) expect(due).toBe(0n)
+        }
+      }),
+      RUNS,
+    )
+  })
+})
+
+const Chat = (receipt: Receipt) => JSON.parse(chatUsageJson(receipt))
+
+describe('the projections of one usage', () => {
+  it('metered classes add up to the provider’s totals as far as these are believed', () => {
+    fc.assert(
+      fc.property(bounds, ending, (wish, end) => {
+        const { target, demand } = quoted(wish)
+        const { usage: used, source } = meterUsage(buildPlan({ target, maxOutputTokens: 1_000 }), demand, end)
+        for (const name of USAGE_CLASSES) expect(used[name] ?? 0).toBeGreaterThanOrEqual(0)
+        if (source !== 'reported' || end.contentBytes === 0) return
+        expect(inputTokens(used)).toBeLessThanOrEqual(end.reported.inputTokens ?? 0)
+        expect(outputTokens(used)).toBeLessThanOrEqual(end.reported.outputTokens ?? 0)
+      }),
+      RUNS,
+    )
+  })
+
+  it('say the same on the chat wire, in the look-up and in the charge [I13]', () => {
+    fc.assert(
+      fc.property(prices, usage, bps, (unitPrices, used, kept) => {
+        const chargeMicro = chargeUsage(unitPrices, used, kept)
+        const listMicro = listCost(unitPrices, used)
+        const body = Chat({ usage: used, chargeMicro, listMicro })
+        expect(body.total_tokens).toBe(body.prompt_tokens + body.completion_tokens)
+        const all = TOKEN_CLASSES.reduce((sum, name) => sum + (used[name] ?? 0), 0)
+        expect(body.total_tokens).toBe(all)
+        const { cached_tokens, cache_write_tokens, audio_tokens } = body.prompt_tokens_details
+        expect(body.prompt_tokens - cached_tokens - cache_write_tokens - audio_tokens).toBe(used.input ?? 0)
+        const details = body.completion_tokens_details
+        expect(body.completion_tokens - details.reasoning_tokens - details.audio_tokens).toBe(used.output ?? 0)
+        expect(BigInt(body.buyer_cost_micro)).toBe(chargeMicro)
+        expect(Math.round(body.cost * 1e6)).toBe(body.buyer_cost_micro)
+
+        const event = { ...usageEvent({ charge: 0 }), usage: used, chargeMicro, listMicro }
+        const lookup = lookupRecordOf(Object.assign(event, { attempts: [], rail: 'credit' }) as never, {
+          settlement_status: 'accrued',
+          settlement_error: null,
+          confirmed_at: null,
+        })
+        expect(lookup.input_tokens + lookup.output_tokens).toBe(body.total_tokens)
+        expect(lookup.buyer_cost_micro).toBe(body.buyer_cost_micro)
+      }),
+      RUNS,
+    )
+  })
+})

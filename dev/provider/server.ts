@@ -17,6 +17,7 @@ import { createPromptCache } from './prompt-cache.ts'
 import { replyOn } from './reply.ts'
 import type { RequestLog } from './request-log.ts'
 import { createRequestLog } from './request-log.ts'
+import { answerTexts, chatOfText, readTextsRequest } from './text-completions.ts'
 
 const MAX_BODY_BYTES = 64 * 1_048_576
 const GOOD_KEY = /^Bearer (?!sk-bad)\S+$/i
@@ -98,6 +99,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
       return await serveMedia(path, body, actedModel(provider, modelOf(body)), reply)
     }
     if (method === 'POST' && path === '/v1/chat/completions') return await chat(provider, body, reply)
+    if (method === 'POST' && path === '/v1/completions') return await texts(provider, body, reply)
     if (provider.jobs.serve(method, path, body, reply)) return
     reply.json(404, errorBody(`Invalid URL (${method} ${path})`, 'invalid_request_error', null))
   } catch (error) {
@@ -155,6 +157,18 @@ async function chat(provider: Provider, body: unknown, reply: ReturnType<typeof 
     recompose: (changes) => complete(request, { ...facts, ...changes }),
     reply,
   })
+}
+
+/** The older protocol; what misbehaves does so as in a chat. */
+async function texts(provider: Provider, body: unknown, reply: ReturnType<typeof replyOn>): Promise<void> {
+  const request = readTextsRequest(body)
+  if (!request) {
+    return reply.json(400, errorBody('The body is not a completions request.', 'invalid_request_error', null))
+  }
+  const { model, prompt } = request
+  const isPlain = !provider.acting.has(model) && (model === `${SANDBOX_LAB}/echo` || !behaviourOf(model))
+  if (isPlain) return answerTexts(request, Math.floor(Date.now() / 1_000), reply)
+  await chat(provider, chatOfText(request, typeof prompt === 'string' ? prompt : (prompt[0] ?? '')), reply)
 }
 
 function modelOf(body: unknown): string {

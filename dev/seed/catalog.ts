@@ -61,7 +61,7 @@ function sandboxItems(): CatalogItem[] {
       'timestamp_granularities',
     ],
     supported_features: ['vision', 'reasoning', 'tools', 'streaming'],
-    endpoints: ['chat', 'embeddings', 'speech', 'transcription'],
+    endpoints: ['chat', 'completions', 'embeddings', 'speech', 'transcription'],
     unit_pricing: { characters: '0', seconds: '0' },
   }))
 }

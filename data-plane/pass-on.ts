@@ -1,5 +1,8 @@
 import httpProxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { LookupRecord } from '#shared/contract/lookup.ts'
+import { LookupRecordSchema } from '#shared/contract/lookup.ts'
+import { AppError } from '#shared/errors.ts'
 import { CORS_HEADERS } from './http-reply.ts'
 import { CONTROL_PREFIXES } from './routes.ts'
 
@@ -30,5 +33,30 @@ export async function mountControlPaths(app: FastifyInstance, upstream: string, 
         rewriteHeaders: (headers) => ({ ...CORS_HEADERS, ...headers }),
       },
     })
+  }
+}
+
+const LOOKUP_TIMEOUT_MS = 5_000
+
+/**
+ * The record of a call that Redis has forgotten, from the control plane; undefined when it has none of this caller's.
+ * Throws `service_unavailable` while the control plane is away.
+ */
+export async function fetchRecord(
+  upstream: string,
+  authorization: string | undefined,
+  id: string,
+): Promise<LookupRecord | undefined> {
+  try {
+    const answer = await fetch(`${upstream}/v1/requests/${encodeURIComponent(id)}`, {
+      headers: authorization === undefined ? {} : { authorization },
+      redirect: 'error',
+      signal: AbortSignal.timeout(LOOKUP_TIMEOUT_MS),
+    })
+    if (answer.status === 404) return undefined
+    if (answer.status === 200) return LookupRecordSchema.parse(await answer.json())
+    throw new Error(`the control plane answered ${answer.status}`)
+  } catch (cause) {
+    throw new AppError('service_unavailable', { cause, retryAfterSeconds: 2 })
   }
 }

@@ -9,7 +9,9 @@ import { createIds } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import { createLogger } from '#shared/logger.ts'
 import type { Secret } from '#shared/secret.ts'
+import { createAdmission } from './admission.ts'
 import type { Config } from './config.ts'
+import { watchSlowBodies } from './connection-limits.ts'
 import { openJournal } from './journal/journal.ts'
 import { createMetrics } from './metrics.ts'
 import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
@@ -18,6 +20,7 @@ import { JOB_LIMITS } from './pipeline/job-plane.ts'
 import { createRetryBudget } from './pipeline/retry-budget.ts'
 import { createTicker } from './pipeline/ticker.ts'
 import { creditRail } from './rails/credit.ts'
+import type { KeySources } from './reads/key.ts'
 import type { Rails } from './routes.ts'
 import { callRows, jobRows, localRows, READ_ROWS } from './routes.ts'
 import type { Surface } from './server.ts'
@@ -27,6 +30,8 @@ import { createEventQueues } from './store/events.ts'
 import { openFunds } from './store/funds.ts'
 import { createHealth } from './store/health.ts'
 import { createJobs } from './store/jobs.ts'
+import { createKeyStanding } from './store/key-standing.ts'
+import type { Market } from './store/market.ts'
 import { connectMoney } from './store/money-connection.ts'
 import { createOfferCaps } from './store/offer-caps.ts'
 import { createRateLimits } from './store/rate-limits.ts'
@@ -89,6 +94,8 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
       ready.isDraining = true
       await endCalls(basics, app, surface)
       calls.ticker.close()
+      surface.admission.close()
+      surface.slowBodies.close()
       await stores.close()
       await calls.upstream.close()
     },
@@ -167,12 +174,13 @@ function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limi
   const open = { count: 0 }
   const drains = { count: 0 }
   const ready: { isDraining: boolean } = { isDraining: false }
+  const admission = createAdmission({ timers: clock, open, maxOpenCalls: config.maxOpenCalls })
   const metrics = createMetrics({
     openCalls: () => open.count,
     drains: () => drains.count,
     droppedEvents: events.dropped,
     isGateOpen: funds.isOpen,
-    offers: () => [...market().offers.values()].reduce((sum, offers) => sum + offers.length, 0),
+    offers: () => offersIn(market()),
   })
   const calls: CallPlane = {
     nodeId: config.nodeId,
@@ -213,17 +221,42 @@ function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limi
     readRows: READ_ROWS,
     reads: { market, health, caps: offerCaps, clock },
     lookups: { funds, buyerKeys, running: calls.running },
+    keys: keySources({ config, clock }, stores),
     clock,
     ids,
     hosts: { base: new URL(config.baseUrl).host, api: new URL(config.apiBaseUrl).host },
     controlPlaneUrl: config.controlPlaneUrl,
     maxOpenCalls: config.maxOpenCalls,
+    maxConnectionsPerAddress: config.maxConnectionsPerAddress,
+    admission,
+    slowBodies: watchSlowBodies(clock),
     open,
     isReady: () => !ready.isDraining && snapshot.isLoaded(),
     takesPaidCalls: () => !ready.isDraining && funds.isOpen(),
     metrics,
   }
   return { surface, calls, ready }
+}
+
+function offersIn({ offers }: Market): number {
+  return [...offers.values()].reduce((sum, listed) => sum + listed.length, 0)
+}
+
+/** What a key is told of itself. */
+function keySources({ config, clock }: Pick<Basics, 'config' | 'clock'>, stores: Stores): KeySources {
+  const { connection, member } = stores.funds.gate
+  return {
+    buyerKeys: stores.buyerKeys,
+    standingOf: createKeyStanding({
+      connection,
+      epoch: () => member.open()?.epoch,
+      buckets: config.moneyBuckets,
+      clock,
+    }),
+    rates: stores.rates,
+    market: stores.snapshot.market,
+    clock,
+  }
 }
 
 /** Stops listening and waits for running calls; what is left at the deadline is cut in its protocol's way and settled. */

@@ -5,24 +5,30 @@ import { SECOND } from '#shared/clock.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import type { Ids, RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
+import type { Admission } from './admission.ts'
+import { overloaded } from './admission.ts'
 import type { BodySpool } from './body-spool.ts'
 import { createBodySpool, MAX_SPOOLED_BYTES, readWholeBody } from './body-spool.ts'
+import type { SlowBodies } from './connection-limits.ts'
+import { limitConnections } from './connection-limits.ts'
 import { CORS_HEADERS, createHttpReply } from './http-reply.ts'
 import type { JobRow } from './job-routes.ts'
 import { mountJobs } from './job-routes.ts'
-import { mountControlPaths } from './pass-on.ts'
+import { fetchRecord, mountControlPaths } from './pass-on.ts'
 import { answerLocally } from './pipeline/answer-locally.ts'
 import { authenticate } from './pipeline/authenticate.ts'
 import type { CallPlane } from './pipeline/call-plane.ts'
 import type { JobPlane } from './pipeline/job-plane.ts'
 import { serveCall } from './pipeline/serve-call.ts'
 import { checkFraming, checkJsonHeaders, checkPlainBody, readRawRequest } from './raw-request.ts'
+import type { KeySources } from './reads/key.ts'
+import { readKey } from './reads/key.ts'
 import type { ReadSources } from './reads/read.ts'
 import { readHeaders } from './reads/read.ts'
 import type { LookupSources } from './reads/requests.ts'
 import { findRequest, generationOf } from './reads/requests.ts'
 import type { CallRow, LocalRow, ReadRow } from './routes.ts'
-import { refuseBrokenRequest } from './socket-errors.ts'
+import { refuseBrokenRequest, refuseSlowBody } from './socket-errors.ts'
 import { messagesEnvelope } from './wires/envelopes/messages.ts'
 import { openAiEnvelope } from './wires/envelopes/openai.ts'
 
@@ -32,6 +38,8 @@ const MAX_RAW_HEADERS = 200
 const MAX_URL_CHARS = 8_192
 const MAX_PATH_PARAMETER_CHARS = 400
 const HEADERS_TIMEOUT_MS = 10 * SECOND
+/** How often Node looks for connections past these limits. */
+const TIMEOUT_LOOK_MS = SECOND
 const REQUEST_TIMEOUT_MS = 300 * SECOND
 const KEEP_ALIVE_MS = 65 * SECOND
 const PREFLIGHT_SECONDS = 86_400
@@ -49,11 +57,15 @@ export type Surface = {
   readonly jobRows: readonly JobRow[]
   readonly reads: ReadSources
   readonly lookups: LookupSources
+  readonly keys: KeySources
   readonly clock: Clock
   readonly ids: Ids
   readonly hosts: { readonly base: string; readonly api: string }
   readonly controlPlaneUrl: string | undefined
   readonly maxOpenCalls: number
+  readonly maxConnectionsPerAddress: number
+  readonly admission: Admission
+  readonly slowBodies: SlowBodies
   /** Calls under way. */
   readonly open: { count: number }
   isReady(): boolean
@@ -75,9 +87,20 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) => void sendError(reply, request, fromFramework(error)),
     clientErrorHandler: refuseBrokenRequest(surface.ids),
-    http: { maxHeaderSize: MAX_HEADER_BYTES, headersTimeout: HEADERS_TIMEOUT_MS },
+    http: {
+      maxHeaderSize: MAX_HEADER_BYTES,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: TIMEOUT_LOOK_MS,
+    },
   })
-  app.addHook('onRequest', (request, reply, done) => guardRequest(surface, request, reply, done))
+  limitConnections(app.server, surface.maxConnectionsPerAddress)
+  const worked = new Set([...surface.callRows.flatMap(pathsOf), ...surface.localRows.map(({ path }) => path)])
+  app.addHook('onRequest', (request, reply, done) => {
+    guardRequest(surface, request, reply, () => {
+      admit(surface, worked, request, reply)
+      done()
+    })
+  })
   app.setErrorHandler((error, request, reply) => void sendError(reply, request, fromFramework(error)))
   app.setNotFoundHandler((request, reply) => {
     const allow = allowedMethods(surface, request)
@@ -151,6 +174,25 @@ function guardRequest(surface: Surface, request: FastifyRequest, reply: FastifyR
   done()
 }
 
+/** Paths that load balancers and operators watch: answered whatever else there is to do. */
+const ALWAYS_ANSWERED = /^\/(?:health\/|metrics$)/
+
+/**
+ * Takes a request on before anything of its body is read. Work (what `worked` names) is refused while the process has too
+ * much of it; all else has a quota of its own. Throws `overloaded`.
+ */
+function admit(surface: Surface, worked: ReadonlySet<string>, request: FastifyRequest, reply: FastifyReply): void {
+  const { admission, slowBodies, ids } = surface
+  const { raw } = request
+  const hasBody = raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0
+  if (hasBody) slowBodies.watch(raw, () => refuseSlowBody(ids, raw.socket))
+  if (worked.has(request.routeOptions.url ?? '')) {
+    admission.admitCall()
+    const isRead = admission.readingBody()
+    raw.once('end', isRead).once('close', isRead)
+  } else if (!ALWAYS_ANSWERED.test(pathOf(request))) reply.raw.once('close', admission.admitRead())
+}
+
 function tooLongUrl(): AppError {
   return new AppError('invalid_request', { message: `The request target has at most ${MAX_URL_CHARS} characters.` })
 }
@@ -198,12 +240,7 @@ function mountLocal(scope: FastifyInstance, { calls, clock }: Surface, row: Loca
 
 /** Counts a call in. Throws `overloaded` when as many are open as may be. */
 function enterCall({ open, maxOpenCalls }: Surface): void {
-  if (open.count >= maxOpenCalls) {
-    throw new AppError('overloaded', {
-      detail: { limit_source: 'process', limit_scope: 'platform', resets_at: null },
-      retryAfterSeconds: 1,
-    })
-  }
+  if (open.count >= maxOpenCalls) throw overloaded('process')
   open.count++
 }
 
@@ -249,10 +286,17 @@ function mountRead(scope: FastifyInstance, surface: Surface, row: ReadRow): void
 
 function mountLookups(scope: FastifyInstance, surface: Surface): void {
   scope.get<{ Querystring: { id?: string } }>('/v1/generation', async (request, reply) => {
-    const record = await findRequest(surface.lookups, request.headers.authorization, request.query.id ?? '')
+    const id = request.query.id ?? ''
+    const { authorization } = request.headers
+    const { controlPlaneUrl: upstream } = surface
+    const recent = await findRequest(surface.lookups, authorization, id)
+    const record = recent ?? (upstream === undefined ? undefined : await fetchRecord(upstream, authorization, id))
     if (record === undefined) throw noSuchRequest()
     return sendRecord(request, reply, generationOf(record))
   })
+  scope.get('/v1/key', async (request, reply) =>
+    sendRecord(request, reply, await readKey(surface.keys, request.headers.authorization)),
+  )
   // With a control plane behind it, that mount looks here first and passes on what Redis does not have.
   if (surface.controlPlaneUrl !== undefined) return
   scope.get('/v1/requests/:id', async (request, reply) => {

@@ -11,17 +11,28 @@ export function refuseBrokenRequest(ids: Ids): (error: Error, socket: Socket) =>
       socket.destroy()
       return
     }
-    const [status, reason, text] = refusalOf(code)
-    const id = ids.requestId()
-    const { body } = openAiEnvelope(new AppError('invalid_request', { message: text }), id)
-    socket.end(
-      `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
-        `x-request-id: ${id}\r\nconnection: close\r\n\r\n${body}`,
-    )
+    socket.end(refusalText(ids, refusalOf(code)))
   }
 }
 
-function refusalOf(code: string): readonly [status: number, reason: string, text: string] {
+/** Refuses a request whose body does not come, and closes at once: what still comes is nobody's. */
+export function refuseSlowBody(ids: Ids, socket: Socket): void {
+  const text = refusalText(ids, [408, 'Request Timeout', 'The body came too slowly.'])
+  socket.end(text, () => socket.destroy())
+}
+
+function refusalText(ids: Ids, [status, reason, text]: Refusal): string {
+  const id = ids.requestId()
+  const { body } = openAiEnvelope(new AppError('invalid_request', { message: text }), id)
+  return (
+    `HTTP/1.1 ${status} ${reason}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n` +
+    `x-request-id: ${id}\r\nconnection: close\r\n\r\n${body}`
+  )
+}
+
+type Refusal = readonly [status: number, reason: string, text: string]
+
+function refusalOf(code: string): Refusal {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return [431, 'Request Header Fields Too Large', 'The headers are larger than accepted here.']
   }

@@ -27,6 +27,8 @@ export type RateLimits = {
    */
   enter(scope: string, perMinute: number, maxInFlight: number): RateStanding
   leave(scope: string): void
+  /** Where a caller stands, without counting anything. */
+  look(scope: string, perMinute: number): RateStanding & { readonly inFlight: number }
   start(): void
   close(): void
 }
@@ -101,6 +103,13 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
     leave(scope) {
       const count = counts.get(scope)
       if (count !== undefined && count.inFlight > 0) count.inFlight--
+    },
+    look(scope, perMinute) {
+      const window = Math.floor(clock.now() / MINUTE)
+      const count = counts.get(scope)
+      const used = count?.window === window ? count.shared + count.unshared : 0
+      const resetAt = ((window + 1) * MINUTE) / 1_000
+      return { limit: perMinute, remaining: Math.max(0, perMinute - used), resetAt, inFlight: count?.inFlight ?? 0 }
     },
     start() {
       timer = setInterval(() => void share().catch(() => undefined), SHARE_MS)

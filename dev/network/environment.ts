@@ -52,6 +52,13 @@ export function planeEnvironment(facts: PlaneFacts): NodeJS.ProcessEnv {
     ALLOW_LOOPBACK_UPSTREAMS: '1',
     MARKET_HOME: facts.home.root,
   }
-  const defaults = { PLATFORM_FEE_BPS: '500', MONEY_BUCKETS: '1', LOG_LEVEL: 'info', DRAIN_MS: '10000' }
+  const defaults = {
+    PLATFORM_FEE_BPS: '500',
+    MONEY_BUCKETS: '1',
+    LOG_LEVEL: 'info',
+    DRAIN_MS: '10000',
+    // On one machine everybody has one address.
+    MAX_CONNECTIONS_PER_ADDRESS: '20000',
+  }
   return { ...defaults, ...process.env, ...ours, ...facts.secrets }
 }

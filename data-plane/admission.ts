@@ -1,0 +1,101 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import type { Timers } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** How finely the delay of the event loop is sampled, and how often it is judged. */
+const SAMPLE_MS = 10
+const JUDGE_EVERY_MS = SECOND
+/** A loop that is later than this now and then has more work than it can do. */
+const MAX_DELAY_MS = 200
+/** Reads and passed-on requests that may be open at once: they never take the place of paid calls, nor these theirs. */
+const MAX_OPEN_READS = 512
+const RETRY_SECONDS = 1
+
+/** Decides before anything of a body is read whether a request is taken on at all. */
+export type Admission = {
+  /** Throws `overloaded` while the process has more to do than it can. Otherwise the request's body may be read. */
+  admitCall(): void
+  /** Counts a read in; answers with what counts it out. Throws `overloaded` past their own quota. */
+  admitRead(): () => void
+  /** Counts a request whose body is under way; answers with what counts it out. */
+  readingBody(): () => void
+  /** The delay of the event loop in the last second, 99th percentile, in milliseconds. */
+  delayMs(): number
+  close(): void
+}
+
+type Parts = {
+  readonly timers: Pick<Timers, 'every'>
+  /** Calls that are open, and how many may be. */
+  readonly open: { readonly count: number }
+  readonly maxOpenCalls: number
+  /** The delay in milliseconds since it was asked last; measured on this process's own loop unless given. */
+  readonly measureDelay?: () => number
+}
+
+export function createAdmission({ timers, open, maxOpenCalls, measureDelay }: Parts): Admission {
+  const meter = measureDelay === undefined ? createDelayMeter() : { read: measureDelay, close: () => undefined }
+  let delayMs = 0
+  let bodies = 0
+  let reads = 0
+  const stopJudging = timers.every(JUDGE_EVERY_MS, () => {
+    delayMs = meter.read()
+  })
+  return {
+    admitCall() {
+      if (delayMs > MAX_DELAY_MS) throw overloaded('event_loop')
+      if (open.count + bodies >= maxOpenCalls) throw overloaded('process')
+    },
+    admitRead() {
+      if (reads >= MAX_OPEN_READS) throw overloaded('reads')
+      reads++
+      return once(() => {
+        reads--
+      })
+    },
+    readingBody() {
+      bodies++
+      return once(() => {
+        bodies--
+      })
+    },
+    delayMs: () => delayMs,
+    close() {
+      stopJudging()
+      meter.close()
+    },
+  }
+}
+
+/** More than the process can do: whose limit it is, and when to come again. */
+export function overloaded(source: string): AppError {
+  return new AppError('overloaded', {
+    detail: { limit_source: source, limit_scope: 'platform', resets_at: null },
+    retryAfterSeconds: RETRY_SECONDS,
+  })
+}
+
+function once(run: () => void): () => void {
+  let isDue = true
+  return () => {
+    if (isDue) run()
+    isDue = false
+  }
+}
+
+/** Milliseconds by which timers were late, 99th percentile since the last reading; the sampling's own step is taken off. */
+function createDelayMeter(): { read(): number; close(): void } {
+  const histogram = monitorEventLoopDelay({ resolution: SAMPLE_MS })
+  histogram.enable()
+  return {
+    read() {
+      const late = histogram.count === 0 ? 0 : histogram.percentile(99) / 1e6 - SAMPLE_MS
+      histogram.reset()
+      return Math.max(0, late)
+    },
+    close() {
+      histogram.disable()
+    },
+  }
+}

@@ -1,0 +1,74 @@
+import type { IncomingMessage, Server } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Time } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
+
+/** A body may be slow at first; after that it comes at this rate, on the average, or its connection is closed. */
+const PATIENCE_MS = 5 * SECOND
+const SLOWEST_BYTES_A_SECOND = 1_024
+const LOOK_EVERY_MS = SECOND
+
+/** Refuses further connections of an address that has as many as it may. */
+export function limitConnections(server: Server, maxPerAddress: number): void {
+  const open = new Map<string, number>()
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress
+    if (address === undefined) return
+    const count = (open.get(address) ?? 0) + 1
+    if (count > maxPerAddress) {
+      socket.destroy()
+      return
+    }
+    open.set(address, count)
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1
+      if (left === 0) open.delete(address)
+      else open.set(address, left)
+    })
+  })
+}
+
+/** Watches bodies under way. */
+export type SlowBodies = {
+  /** Watches a request until its body has come; `cut` is called when it comes too slowly. */
+  watch(request: IncomingMessage, cut: () => void): void
+  close(): void
+}
+
+type Watched = {
+  readonly socket: Socket
+  readonly since: number
+  readonly bytesBefore: number
+  readonly cut: () => void
+}
+
+export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowBodies {
+  const watched = new Map<IncomingMessage, Watched>()
+  // The first of a body comes with its head: what is counted begins where the connection's last body ended.
+  const counted = new WeakMap<Socket, number>()
+  const stop = clock.every(LOOK_EVERY_MS, () => {
+    const now = clock.monotonic()
+    for (const [request, { socket, since, bytesBefore, cut }] of watched) {
+      const elapsed = now - since
+      if (elapsed < PATIENCE_MS || request.complete) continue
+      // What waits in the socket has come, whether or not anybody reads it.
+      const wanted = (SLOWEST_BYTES_A_SECOND * elapsed) / SECOND
+      if (socket.bytesRead - bytesBefore >= wanted || request.isPaused()) continue
+      watched.delete(request)
+      cut()
+    }
+  })
+  return {
+    watch(request, cut) {
+      const { socket } = request
+      watched.set(request, { socket, since: clock.monotonic(), bytesBefore: counted.get(socket) ?? 0, cut })
+      const forget = () => void watched.delete(request)
+      request.once('end', () => {
+        counted.set(socket, socket.bytesRead)
+        forget()
+      })
+      request.once('close', forget)
+    },
+    close: stop,
+  }
+}

@@ -1,0 +1,99 @@
+import type { Payer } from '#data-plane/call.ts'
+import type { ReadKeyStanding } from '#data-plane/store/key-standing.ts'
+import type { Market } from '#data-plane/store/market.ts'
+import type { RateLimits } from '#data-plane/store/rate-limits.ts'
+import type { Clock } from '#shared/clock.ts'
+import { nextUtcDay, nextUtcMonth, SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { formatMicroUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
+
+export type KeySources = {
+  readonly buyerKeys: { identify(key: string): Promise<Payer> }
+  readonly standingOf: ReadKeyStanding
+  readonly rates: Pick<RateLimits, 'look'>
+  readonly market: () => Market
+  readonly clock: Clock
+}
+
+/**
+ * Limits and standing of the asking key, `GET /v1/key`: OpenRouter's member names under `data`, and ours beside them.
+ * Throws AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`, `service_unavailable`.
+ */
+export async function readKey(sources: KeySources, authorization: string | undefined): Promise<object> {
+  const key = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  if (key === undefined) throw new AppError('authentication_required')
+  const payer = await sources.buyerKeys.identify(key)
+  const standing = await sources.standingOf(payer)
+  const { keyRatePerMinute, keyInFlight } = sources.market().limits
+  const rate = sources.rates.look(payer.keyId ?? payer.account, payer.ratePerMinute ?? keyRatePerMinute)
+  const now = sources.clock.now()
+  const day = capOf(payer.caps.dailyMicro, standing.dayMicro, nextUtcDay(now) / SECOND)
+  const month = capOf(payer.caps.monthlyMicro, standing.monthMicro, nextUtcMonth(now) / SECOND)
+  const tighter = tighterOf({ name: 'daily', ...day }, { name: 'monthly', ...month })
+  return {
+    data: {
+      key_id: payer.keyId,
+      limit: dollars(tighter?.limitMicro ?? null),
+      limit_remaining: dollars(tighter?.leftMicro ?? null),
+      limit_reset: tighter?.name ?? null,
+      usage_daily: dollars(standing.dayMicro),
+      usage_monthly: dollars(standing.monthMicro),
+      is_free_tier: false,
+      spendable_usdc: standing.spendableMicro === null ? null : formatMicroUsd(standing.spendableMicro),
+      daily: shown(day),
+      monthly: shown(month),
+      rate_limit: {
+        requests: rate.limit,
+        interval: '1m',
+        remaining: rate.remaining,
+        resets_at: rate.resetAt,
+        in_flight: rate.inFlight,
+        max_in_flight: keyInFlight,
+      },
+      min_discount_pct: payer.floorPercents.reduce<number | null>(strictest, null),
+      providers_blocked: payer.providersBlocked,
+      allow_untrusted: payer.allowsUntrusted ?? false,
+      models_allowed: payer.modelsAllowed,
+    },
+  }
+}
+
+type Cap = {
+  readonly limitMicro: MicroUsd | null
+  readonly usedMicro: MicroUsd | null
+  readonly leftMicro: MicroUsd | null
+  readonly resetsAt: number
+}
+
+function capOf(limitMicro: MicroUsd | null, usedMicro: MicroUsd | null, resetsAt: number): Cap {
+  const leftMicro = limitMicro === null || usedMicro === null ? null : subtractToZero(limitMicro, usedMicro)
+  return { limitMicro, usedMicro, leftMicro, resetsAt }
+}
+
+type NamedCap = Cap & { readonly name: string }
+
+/** The cap that will end the spending first. */
+function tighterOf(day: NamedCap, month: NamedCap): NamedCap | undefined {
+  if (day.limitMicro === null) return month.limitMicro === null ? undefined : month
+  if (month.leftMicro === null || day.leftMicro === null) return day
+  return month.leftMicro < day.leftMicro ? month : day
+}
+
+function shown({ limitMicro, usedMicro, leftMicro, resetsAt }: Cap): object | null {
+  if (limitMicro === null) return null
+  return {
+    cap_usdc: formatMicroUsd(limitMicro),
+    used_usdc: usedMicro === null ? null : formatMicroUsd(usedMicro),
+    left_usdc: leftMicro === null ? null : formatMicroUsd(leftMicro),
+    resets_at: resetsAt,
+  }
+}
+
+function dollars(amount: MicroUsd | null): number | null {
+  return amount === null ? null : microUsdToDollars(amount)
+}
+
+function strictest(most: number | null, floor: number | undefined): number | null {
+  return floor === undefined ? most : Math.max(most ?? 0, floor)
+}

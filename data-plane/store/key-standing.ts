@@ -1,0 +1,56 @@
+import type { Payer } from '#data-plane/call.ts'
+import type { Clock } from '#shared/clock.ts'
+import { utcDay, utcMonth } from '#shared/clock.ts'
+import { ACCOUNT_FIELDS, readAccount } from '#shared/contract/money-scripts.ts'
+import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { parseMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
+import type { MoneyConnection } from './money-connection.ts'
+
+/** Where a key stands with money, as the gate counts it. Null is what the gate does not know now. */
+export type KeyStanding = {
+  /** What the account may still spend. */
+  readonly spendableMicro: MicroUsd | null
+  /** Held and used in the current UTC day and month; counted only for keys that have a cap. */
+  readonly dayMicro: MicroUsd | null
+  readonly monthMicro: MicroUsd | null
+}
+
+export type ReadKeyStanding = (payer: Payer) => Promise<KeyStanding>
+
+type Parts = {
+  readonly connection: Pick<MoneyConnection, 'reads'>
+  /** The epoch in which calls are admitted now: what an older one left behind says nothing. */
+  readonly epoch: () => number | undefined
+  readonly buckets: number
+  readonly clock: Clock
+}
+
+/** Reads a key's money beside the calls: nothing is reserved, and nobody waits for it but the one who asks. */
+export function createKeyStanding({ connection, epoch, buckets, clock }: Parts): ReadKeyStanding {
+  return async ({ account, keyId, caps }) => {
+    const bucket = moneyBucket(account, buckets)
+    const isCounted = keyId !== null && (caps.dailyMicro !== null || caps.monthlyMicro !== null)
+    const [balance, uses] = await Promise.all([
+      connection.reads.hmget(moneyKeys.account(bucket, account), ...ACCOUNT_FIELDS).catch(() => undefined),
+      isCounted
+        ? connection.reads.hmget(moneyKeys.keyUse(bucket, keyId), 'd', 'du', 'm', 'mu').catch(() => undefined)
+        : undefined,
+    ])
+    const found = balance === undefined ? undefined : readAccount(balance)
+    const now = clock.now()
+    return {
+      spendableMicro:
+        found === undefined || !found.isSeeded || found.epoch !== epoch()
+          ? null
+          : subtractToZero(subtractToZero(found.postedMicro, found.heldMicro), found.unpostedMicro),
+      dayMicro: uses === undefined ? null : usedIn(uses[0], uses[1], utcDay(now)),
+      monthMicro: uses === undefined ? null : usedIn(uses[2], uses[3], utcMonth(now)),
+    }
+  }
+}
+
+/** A counter's figure when it is of the current period; an older one's says nothing about this one. */
+function usedIn(period: string | null | undefined, used: string | null | undefined, current: string): MicroUsd {
+  return period != null && used != null && period >= current ? parseMicroUsd(used) : ZERO
+}

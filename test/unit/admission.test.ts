@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { createAdmission } from '#data-plane/admission.ts'
+import { AppError } from '#shared/errors.ts'
+import { until } from '#test/support/until.ts'
+import { createManualTime } from './fixtures/manual-time.ts'
+
+function refusalOf(run: () => unknown): AppError | undefined {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+}
+
+function start(maxOpenCalls = 10) {
+  const { time, pass } = createManualTime()
+  const open = { count: 0 }
+  const loop = { delayMs: 0 }
+  const admission = createAdmission({ timers: time, open, maxOpenCalls, measureDelay: () => loop.delayMs })
+  return { admission, open, loop, pass }
+}
+
+describe('admission', () => {
+  it('refuses calls while the event loop is late, with a hint, and takes them again when it is not', async () => {
+    const { admission, loop, pass } = start()
+    loop.delayMs = 250
+    expect(refusalOf(() => admission.admitCall())).toBeUndefined()
+    await pass(1_000)
+    const { code, retryAfterSeconds, detail } = refusalOf(() => admission.admitCall()) ?? {}
+    expect([code, retryAfterSeconds, detail?.['limit_source']]).toEqual(['overloaded', 1, 'event_loop'])
+    loop.delayMs = 20
+    await pass(1_000)
+    expect(refusalOf(() => admission.admitCall())).toBeUndefined()
+  })
+
+  it('counts bodies under way as calls', () => {
+    const { admission, open } = start(3)
+    open.count = 1
+    const first = admission.readingBody()
+    admission.readingBody()
+    expect(refusalOf(() => admission.admitCall())?.code).toBe('overloaded')
+    first()
+    first()
+    expect(refusalOf(() => admission.admitCall())).toBeUndefined()
+  })
+
+  it('gives reads a quota of their own, whatever calls there are', async () => {
+    const { admission, open, loop, pass } = start(1)
+    open.count = 1
+    loop.delayMs = 900
+    await pass(1_000)
+    const out = Array.from({ length: 512 }, () => admission.admitRead())
+    expect(refusalOf(() => admission.admitRead())?.detail['limit_source']).toBe('reads')
+    out[0]?.()
+    expect(refusalOf(() => admission.admitRead())).toBeUndefined()
+  })
+
+  it('measures its own loop when it is given no other measure', async () => {
+    const { time, pass } = createManualTime()
+    const admission = createAdmission({ timers: time, open: { count: 0 }, maxOpenCalls: 1 })
+    await until('a delay has been seen', 5_000, async () => {
+      const from = performance.now()
+      while (performance.now() - from < 300);
+      await pass(1_000)
+      return admission.delayMs() > 200
+    })
+    admission.close()
+  })
+})

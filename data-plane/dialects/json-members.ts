@@ -99,3 +99,11 @@ export function readJsonObject(text: string): Record<string, unknown> | undefine
     return undefined
   }
 }
+
+/** Texts shorter than this cannot nest so deep that reading them costs much. */
+const DEEP_CHARS = 16_384
+
+/** True for an event of a stream that nests deeper than {@link MAX_JSON_DEPTH}; short ones are not looked into. */
+export function isTooDeep(text: string): boolean {
+  return text.length > DEEP_CHARS && scanMembers(text) === undefined
+}

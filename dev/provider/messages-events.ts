@@ -177,7 +177,7 @@ export function createEventMaker(facts: MessageFacts): (data: string) => string 
     const body: unknown = parse(data)
     const failure = Failure.safeParse(body)
     if (failure.success) {
-      return event('error', { error: { type: 'overloaded_error', message: failure.data.error.message } })
+      return event('error', { error: { type: 'api_error', message: failure.data.error.message } })
     }
     const chunk = Chunk.safeParse(body)
     if (!chunk.success) return `data: ${data}\n\n`

@@ -1,7 +1,7 @@
 import type { BadAnswer, ReportedUsage } from '#data-plane/call.ts'
 import type { AnswerEvent, AnswerReader, FinishReason } from '#data-plane/dialects/answer.ts'
 import { NO_EVENTS } from '#data-plane/dialects/answer.ts'
-import { isRecord, readJsonObject } from '#data-plane/dialects/json-members.ts'
+import { isRecord, isTooDeep, readJsonObject } from '#data-plane/dialects/json-members.ts'
 import { createSseReader } from '#data-plane/dialects/sse.ts'
 import type { InputClasses } from './usage.ts'
 import { mergeMessagesUsage } from './usage.ts'
@@ -104,6 +104,10 @@ function endStream(state: State): void {
 function takeData(state: State, data: string): boolean {
   // Other protocols' end mark, which some proxies add.
   if (data === '[DONE]') return true
+  if (isTooDeep(data)) {
+    state.failure = malformed('an event that nests too deep')
+    return false
+  }
   try {
     const event: unknown = JSON.parse(data)
     if (isRecord(event)) takeEvent(state, event)

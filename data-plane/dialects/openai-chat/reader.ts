@@ -1,7 +1,7 @@
 import type { BadAnswer, ReportedUsage } from '#data-plane/call.ts'
 import type { AnswerEvent, AnswerReader, FinishReason } from '#data-plane/dialects/answer.ts'
 import { NO_EVENTS } from '#data-plane/dialects/answer.ts'
-import { isRecord, readJsonObject } from '#data-plane/dialects/json-members.ts'
+import { isRecord, isTooDeep, readJsonObject } from '#data-plane/dialects/json-members.ts'
 import { createSseReader } from '#data-plane/dialects/sse.ts'
 import { mergeUsage } from '#data-plane/dialects/usage.ts'
 import { errorInside, knownFinishReason } from './decoder.ts'
@@ -76,6 +76,10 @@ function taken(state: State): readonly AnswerEvent[] {
 function takeData(state: State, data: string): boolean {
   if (data === '[DONE]') {
     state.isDone = true
+    return false
+  }
+  if (isTooDeep(data)) {
+    state.failure = malformed('an event that nests too deep')
     return false
   }
   try {

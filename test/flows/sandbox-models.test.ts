@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Network } from '#test/support/network.ts'
+import { startNetwork } from '#test/support/network.ts'
+
+/** Sample providers of the OpenAI and of the messages protocol. */
+const SELLERS = ['sandbox-a', 'sandbox-e']
+const WIRES = ['/v1/chat/completions', '/compat/v1/messages']
+
+let network: Network
+
+beforeAll(async () => {
+  network = await startNetwork()
+}, 120_000)
+
+afterAll(() => network?.remove(), 60_000)
+
+/** Sandbox models and the status that a buyer meets, whatever the wire and the seller's protocol. */
+const ENDS: readonly (readonly [model: string, status: number])[] = [
+  ['echo', 200],
+  ['rate-limited', 429],
+  ['overloaded', 503],
+  ['server-error', 502],
+  ['unauthorized', 502],
+  ['error-in-200', 502],
+  ['html-in-200', 502],
+  ['malformed-sse', 502],
+  ['split-utf8', 200],
+  ['tool-call-whole', 200],
+  ['tool-call-crumbs', 200],
+  ['tool-call-missing-index', 200],
+  ['usage-missing', 200],
+  ['usage-zero', 200],
+  ['usage-absurd', 200],
+  ['usage-every-chunk', 200],
+  ['context-overflow', 400],
+  ['bad-request', 400],
+  ['redirect', 502],
+  ['no-content', 502],
+  ['refuse-headers', 200],
+  ['crlf-injection', 200],
+  ['deep-json', 502],
+  ['gzip-bomb', 502],
+  ['length-lie', 502],
+  ['cut-before-content', 502],
+  ['reasoning', 200],
+  ['wrong-model', 200],
+  ['empty', 200],
+]
+
+/** Behaviours of whole answers alone. */
+const WHOLE_ONLY: ReadonlySet<string> = new Set(['length-lie', 'gzip-bomb'])
+/** An attempt that backs its offer off at once leaves nobody for the next call. */
+const BACKED_OFF = 404
+
+const Refusal = z.looseObject({ error: z.looseObject({ message: z.string() }), request_id: z.string() })
+
+function ask(path: string, provider: string, body: object): Promise<Response> {
+  return fetch(network.sandbox.api_base_url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${network.sandbox.buyer_key}` },
+    body: JSON.stringify({ max_tokens: 64, messages: [{ role: 'user', content: 'Say hello.' }], provider, ...body }),
+  })
+}
+
+describe.each(SELLERS)('sandbox models of %s', (seller) => {
+  it.each(WIRES.flatMap((path) => ENDS.map(([name, status]) => [path, name, status] as const)))(
+    '[C313, C314, C316, C320, C322] %s %s: %i',
+    async (path, name, status) => {
+      const body = { model: `sandbox/${name}` }
+      const whole = await ask(path, seller, body)
+      const text = await whole.text()
+      expect([whole.headers.get('set-cookie'), whole.headers.get('location')]).toEqual([null, null])
+      expect([status, BACKED_OFF]).toContain(whole.status)
+      if (whole.status !== 200) {
+        expect(Refusal.parse(JSON.parse(text)).request_id).toBe(whole.headers.get('x-request-id'))
+      } else expect(JSON.parse(text)).toMatchObject({ model: body.model })
+      if (WHOLE_ONLY.has(name)) return
+      const streamed = await ask(path, seller, { ...body, stream: true })
+      const end = (await streamed.text()).trimEnd().split('\n').at(-1)
+      expect([status, BACKED_OFF]).toContain(streamed.status)
+      if (streamed.status === 200)
+        expect(end).toBe(path === WIRES[0] ? 'data: [DONE]' : 'data: {"type":"message_stop"}')
+    },
+  )
+
+  it('a stream that is cut ends with an error event and says what the delivered part costs', async () => {
+    const answer = await ask('/compat/v1/messages', seller, { model: 'sandbox/cut-mid-stream', stream: true })
+    const text = await answer.text()
+    expect(text).toContain('event: content_block_delta')
+    const last = text.trimEnd().split('\n\n').at(-1) ?? ''
+    expect(last).toMatch(/^event: error\ndata: /)
+    const { error } = Refusal.parse(JSON.parse(last.split('data: ')[1] ?? ''))
+    expect(error).toMatchObject({ type: 'api_error', buyer_cost_micro: 0 })
+  })
+})

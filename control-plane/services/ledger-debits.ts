@@ -128,7 +128,10 @@ async function refuse(ctx: DebitCtx, debit: Debit): Promise<void> {
   await freeDebit(ctx, debit)
 }
 
-/** Gives back what is set aside. The sweeper comes again when the gate is away, and the hold has an end of its own. */
+/**
+ * Gives back what is set aside. The sweeper comes again when the gate is away, and the hold has an end of its own. For the
+ * moment between balance and hold the same money is missing twice: too low, never too high.
+ */
 async function freeDebit(ctx: DebitCtx, debit: Debit): Promise<void> {
   if (debit.isFreed) return
   try {

@@ -54,7 +54,7 @@ async function refuseWrites(stage: Stage, forMs: number): Promise<void> {
   await world.sql.query('set default_transaction_read_only = off')
   await setReadOnly('off')
   await load.stop()
-  await measureDrain({ ...stage, isQuick: true })
+  await measureDrain(stage)
   await requireNoFailedJobs(stage)
 }
 
@@ -66,7 +66,7 @@ async function crowdAccounts(stage: Stage, events: number): Promise<void> {
   const load = stage.load({ clients: 24, calls: events, buyers: world.buyers.slice(0, 3) })
   await load.done
   await Promise.all(world.workers.map((worker) => worker.start()))
-  await measureDrain({ ...stage, isQuick: true })
+  await measureDrain(stage)
   stage.figure('deadlocks', (await countDeadlocks(world)) - before)
   await requireNoFailedJobs(stage)
 }
@@ -105,7 +105,7 @@ async function loseControlPlane(stage: Stage, forMs: number): Promise<void> {
   stage.require((refused.get('insufficient_balance') ?? 0) > 0, `a small balance did not bind: ${[...refused.keys()]}`)
   stage.require((refused.get('no_healthy_sellers') ?? 0) > 0, `a small cap did not bind: ${[...refused.keys()]}`)
   await Promise.all([world.control, ...world.workers].map((program) => program.start()))
-  await measureDrain({ ...stage, isQuick: true })
+  await measureDrain(stage)
   await requireNoFailedJobs(stage)
 }
 

@@ -14,6 +14,8 @@ const SLOW_BODIES = 200
 const DRIP_MS = 1_000
 const WATCH_MS = 45_000
 const MOST_TIMES_SLOWER = 2
+/** What a p99 of a few hundred calls moves by itself. */
+const STUTTER_MS = 20
 
 function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((left, right) => left - right)
@@ -62,11 +64,7 @@ async function crowd(stage: Stage): Promise<void> {
   clearInterval(dripping)
   for (const socket of sockets) socket.destroy()
   stage.figure('p99 alone (ms)', quiet)
-  stage.figure('p99 in the crowd (ms)', crowded)
-  stage.require(
-    crowded < quiet * MOST_TIMES_SLOWER + 20,
-    `p99 rose from ${Math.round(quiet)} to ${Math.round(crowded)} ms`,
-  )
+  stage.target('p99 in the crowd (ms)', crowded, quiet * MOST_TIMES_SLOWER + STUTTER_MS)
 }
 
 /** Keys that wrap other keys are missing, old or wrong, and sealed credentials are moved and edited. */

@@ -32,7 +32,7 @@ const code = (promise: Promise<unknown>) =>
 const textOf = (used: number, hold: Parameters<typeof eventText>[0]) => eventText(hold, used, 'n1')
 
 describe('answers that get lost', () => {
-  it('a reserve is given back by its request id', async () => {
+  it('a reserve is given back by its request id [F17]', async () => {
     const account = await world.account(1_000)
     const first = await node.funds.reserve(reserveRequest(account, { want: 10 }))
     relay.dropAnswers(true)
@@ -47,7 +47,7 @@ describe('answers that get lost', () => {
     await node.funds.release(first, 'x', '')
   })
 
-  it('a capture and a release are sent again and count once', async () => {
+  it('a capture and a release are sent again and count once [F17]', async () => {
     const account = await world.account(1_000)
     const [captured, released] = [
       await node.funds.reserve(reserveRequest(account, { want: 300 })),

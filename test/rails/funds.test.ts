@@ -123,7 +123,7 @@ describe('a hold', () => {
     expect(await node.funds.find(other, hold.rid)).toBeUndefined()
   })
 
-  it('is not made twice under one request id', async () => {
+  it('is not made twice under one request id: the second is told of the first [F17]', async () => {
     const account = await world.account(1_000)
     const request = reserveRequest(account, { want: 100 })
     await node.funds.reserve(request)

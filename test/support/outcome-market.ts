@@ -217,8 +217,8 @@ function jobItem(model: string): object {
   }
 }
 
-/** A token of input costs a micro-USD at the reference price, one of output ten. */
-function catalogItem(model: string): object {
+/** A token of input costs a micro-USD at the reference price, or so many, one of output ten times that. */
+export function catalogItem(model: string, microAToken = 1): object {
   return {
     id: `ends/${model}`,
     canonical: model,
@@ -228,7 +228,7 @@ function catalogItem(model: string): object {
     description: '',
     context_length: 128_000,
     architecture: { input_modalities: ['text'], output_modalities: ['text'] },
-    pricing: { prompt: '0.000001', completion: '0.00001' },
+    pricing: { prompt: `0.00000${microAToken}`, completion: `0.0000${microAToken}` },
     top_provider: { max_completion_tokens: 16_384 },
     supported_parameters: ['max_tokens', 'stream'],
     supported_features: ['streaming'],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { OutcomeMarket } from '#test/support/outcome-market.ts'
-import { startOutcomeMarket } from '#test/support/outcome-market.ts'
+import { catalogItem, startOutcomeMarket } from '#test/support/outcome-market.ts'
 import { until } from '#test/support/until.ts'
 
 const SECONDS = 6
@@ -14,9 +14,8 @@ let key: string
 
 beforeAll(async () => {
   market = await startOutcomeMarket()
-  await market.sell(
-    ['plain-job', 'late-job', 'long-job-endless'].map((model) => ({ model, acts: ['well'], isJob: true })),
-  )
+  const jobs = ['plain-job', 'late-job', 'long-job-endless'].map((model) => ({ model, acts: ['well'], isJob: true }))
+  await market.sell([...jobs, { model: 'dripping', acts: ['drip'] }])
   key = await market.buyer(1)
 }, 120_000)
 afterAll(() => market.stop(), 60_000)
@@ -131,4 +130,55 @@ describe('a long job', () => {
     expect(await post({ model: 'no-such-model', prompt: 'x' })).toEqual([400, 'unknown_model'])
     expect(await post({ model: 'gpt-5-mini', prompt: 'x' })).toEqual([404, 'no_sellers_for_model'])
   })
+})
+
+const Usage = z.object({
+  usage: z.object({ prompt_tokens: z.number(), completion_tokens: z.number(), buyer_cost_micro: z.number() }),
+})
+
+/** What a call is due at half of so much an input token and ten times that an output token. */
+function due({ usage }: z.infer<typeof Usage>, microAToken: number): number {
+  return Math.ceil((usage.prompt_tokens + 10 * usage.completion_tokens) * microAToken * 0.5)
+}
+
+function stream(withKey: string): Promise<Response> {
+  return fetch(`${market.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${withKey}` },
+    body: JSON.stringify({
+      model: 'dripping',
+      stream: true,
+      max_tokens: 3,
+      messages: [{ role: 'user', content: 'Count.' }],
+    }),
+  })
+}
+
+function lastUsage(text: string): z.infer<typeof Usage> {
+  const line = text.split('\n').find((found) => found.includes('"buyer_cost_micro"'))
+  return Usage.parse(JSON.parse((line ?? '').slice('data: '.length)))
+}
+
+describe('a stream under way', () => {
+  it('ends at the price and under the key it began with, whatever is published meanwhile [F42]', async () => {
+    const created = await market.post('/v1/buyer/keys', key, { label: 'revoked in the midst' })
+    const second = z.object({ id: z.string(), key: z.string() }).parse(created)
+    await until('the key works', 5_000, async () => (await stream(second.key)).status === 200)
+    const running = await stream(second.key)
+    const { trpc_url: doors, management_key: operator, api_base_url: origin } = market.network.sandbox
+    await market.post(`${doors}/catalog.import`, operator, { source: 'dearer', models: [catalogItem('dripping', 3)] })
+    const revoked = await fetch(`${origin}/v1/buyer/keys/${second.id}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${key}` },
+    })
+    expect(revoked.status).toBe(204)
+    await until('the key is refused', 5_000, async () => (await stream(second.key)).status === 401)
+
+    const usage = lastUsage(await running.text())
+    expect(usage.usage.buyer_cost_micro).toBe(due(usage, 1))
+    await until('the new price is charged', 10_000, async () => {
+      const later = lastUsage(await (await stream(key)).text())
+      return later.usage.buyer_cost_micro === due(later, 3)
+    })
+  }, 40_000)
 })

@@ -5,6 +5,7 @@ import type { RequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { microUsd, min, ZERO } from '#shared/money.ts'
 import { chargeUsage, listCost } from '#shared/pricing.ts'
+import { violation } from './checks.ts'
 import type { Ground } from './ground.ts'
 import type { DataNode, Machine } from './machine.ts'
 import type { Buyer, Market } from './market.ts'
@@ -133,6 +134,7 @@ async function deliver(parts: Parts, call: Call, { offer, attempt, limit, plan }
     if (tokens === limit) break
   }
   const due = costOf(call, offer, tokens)
+  if (due > hold.grantedMicro) throw violation('I7', `${hold.rid} delivered ${due} on a hold of ${hold.grantedMicro}`)
   const chargeMicro = min(due, hold.grantedMicro)
   const outcome = plan.ending === 'done' ? 'succeeded' : plan.ending
   const text = eventOf(call, offer, { tokens, chargeMicro, outcome, mutant: parts.ground.mutant })

@@ -55,7 +55,7 @@ export type Model = {
   /** Those of them that may still be running or wait for their posting. */
   readonly unresolved: Set<ModelRequest>
   readonly takes: Takes
-  /** Redis has forgotten something: what was used of a cap and not yet posted is not counted any more. */
+  /** The gate was rebuilt: what was used of an offer's cap and is not posted is not counted any more. */
   hasLostCaps: boolean
   /** Deposits and debits that are booked, by account. */
   readonly moved: Map<AccountId, bigint>

@@ -33,6 +33,10 @@ export type RedisHost = {
   lose(ms: number): number
 }
 
+/** Now and then a packet is late, and overtaken by those of other connections. */
+const LATE_SHARE = 0.04
+const LATE_MS = 40
+
 export function createRedisHost(scheduler: Scheduler, server: MemoryRedis, random: Random): RedisHost {
   const sockets = new Set<Socket>()
   const losses = { reply: 0, request: 0 }
@@ -54,7 +58,7 @@ export function createRedisHost(scheduler: Scheduler, server: MemoryRedis, rando
     server,
     isUp: () => isUp,
     isFrozen: () => isFrozen,
-    latency: () => 0.05 + random.fraction() * (isSlow ? 300 : 0.6),
+    latency: () => 0.05 + random.fraction() * (isSlow ? 300 : random.chance(LATE_SHARE) ? LATE_MS : 0.6),
     takesReply: () => take('reply'),
     takesRequest: () => take('request'),
     join: (socket) => void sockets.add(socket),

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { chat } from '#data-plane/wires/chat/index.ts'
+import { messages } from '#data-plane/wires/messages/index.ts'
+import { ERRORS } from '#shared/error-table.ts'
+import type { ErrorCode } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
 import { buildRaw } from '#test/support/build-market.ts'
 
@@ -32,5 +35,39 @@ describe('the envelope of /v1', () => {
     expect(status).toBe(402)
     expect(JSON.parse(body)).toMatchObject({ x402Version: 2, accepts: [], error: 'payment_required', resource })
     expect(Buffer.from(String(headers['payment-required']), 'base64').toString()).toBe(body)
+  })
+})
+
+describe('the envelope of the messages wire', () => {
+  const { requestId } = buildRaw('')
+  const codes = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS)
+
+  it('is {type, error: {type, message}, request_id}, and never a 402 [C169, C172]', () => {
+    for (const code of codes) {
+      const { status, headers, body } = messages.envelope(new AppError(code), requestId)
+      expect(JSON.parse(body), code).toMatchObject({
+        type: 'error',
+        error: { type: expect.stringMatching(/_error$|^request_too_large$/), message: ERRORS[code].message },
+        request_id: requestId,
+      })
+      expect([status, code]).not.toEqual([402, code])
+      expect(headers).not.toHaveProperty('payment-required')
+    }
+  })
+
+  it.each([
+    ['insufficient_balance', 400, 'invalid_request_error'],
+    ['key_cap_reached', 400, 'invalid_request_error'],
+    ['payment_required', 401, 'authentication_error'],
+    ['unknown_model', 404, 'not_found_error'],
+    ['minimum_discount_not_met', 404, 'not_found_error'],
+    ['request_too_large', 413, 'request_too_large'],
+    ['rate_limited', 429, 'rate_limit_error'],
+    ['no_healthy_sellers', 503, 'overloaded_error'],
+    ['upstream_error', 502, 'api_error'],
+  ] as const)('[C172, C173, C175, C177, C178] %s is %i %s', (code, status, type) => {
+    const { body, ...rest } = messages.envelope(new AppError(code, { retryAfterSeconds: 3 }), requestId)
+    expect([rest.status, rest.headers['retry-after']]).toEqual([status, '3'])
+    expect(JSON.parse(body).error).toMatchObject({ type, code })
   })
 })

@@ -4,7 +4,7 @@
  * is loaded the worker stands still, unless a row says otherwise: what it posts is measured by itself, and on two cores
  * it would take the load generator's.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
- * `-- --only whole,streamed,open,selection,posting,routed` picks rows.
+ * `-- --only whole,streamed,open,selection,translation,posting,routed` picks rows.
  */
 import { parseArgs } from 'node:util'
 import { freePort } from '#test/support/network.ts'
@@ -17,6 +17,7 @@ import { measurePosting } from './posting.ts'
 import { processorSeconds } from './processor-time.ts'
 import { measureRouted } from './routed.ts'
 import { measureSelection } from './selection.ts'
+import { measureTranslation } from './translation.ts'
 
 const CONNECTIONS = 128
 /** Loads of both sides by turns, so that what else the machine does meets both; the median counts. */
@@ -29,7 +30,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '10' },
     profile: { type: 'string' },
-    only: { type: 'string', default: 'whole,streamed,open,selection,posting,routed' },
+    only: { type: 'string', default: 'whole,streamed,open,selection,translation,posting,routed' },
   },
 })
 const seconds = Number(values.seconds)
@@ -158,6 +159,7 @@ async function measureMarket(): Promise<void> {
 
 say({ what: 'one fdatasync of this disk', ...measureDisk() })
 if (wanted.has('selection')) for (const row of measureSelection()) say(row)
+if (wanted.has('translation')) for (const row of measureTranslation()) say(row)
 if (wanted.has('posting')) for (const row of await measurePosting()) say(row)
 if (['whole', 'streamed', 'open', 'routed'].some((name) => wanted.has(name))) await measureMarket()
 process.stdout.write(`\n${rows.length} figures, each load ${seconds} s, ${CONNECTIONS} connections\n`)

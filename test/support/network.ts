@@ -38,7 +38,7 @@ export type Network = {
   remove(): Promise<void>
 }
 
-const READY_MS = 60_000
+const READY_MS = 110_000
 const STOP_MS = 30_000
 
 export async function startNetwork(environment: Record<string, string> = {}): Promise<Network> {

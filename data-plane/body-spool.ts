@@ -38,6 +38,13 @@ export function createBodySpool(maxBytes: number): BodySpool {
 /** Reads a body into one piece of memory of its own size. Throws `request_too_large`, and `invalid_request` for a cut one. */
 export function readWholeBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    const cut = (cause?: unknown) =>
+      reject(new AppError('invalid_request', { message: 'The request body is cut.', cause }))
+    // Whoever left before is heard no more.
+    if (request.destroyed) {
+      cut()
+      return
+    }
     const declared = declaredLength(request)
     const whole = declared === undefined ? undefined : Buffer.allocUnsafe(declared)
     const chunks: Buffer[] = []
@@ -56,10 +63,8 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number): Pro
     request.on('data', take)
     request.once('end', () => resolve(whole === undefined ? Buffer.concat(chunks, bytes) : whole.subarray(0, bytes)))
     // After the end this rejects what is settled already, which does nothing.
-    request.once('close', () => reject(new AppError('invalid_request', { message: 'The request body is cut.' })))
-    request.once('error', (cause) =>
-      reject(new AppError('invalid_request', { message: 'The request body is cut.', cause })),
-    )
+    request.once('close', () => cut())
+    request.once('error', cut)
   })
 }
 

@@ -7,20 +7,18 @@ import type { Ids, RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import type { Admission } from './admission.ts'
 import { overloaded } from './admission.ts'
-import type { BodySpool } from './body-spool.ts'
-import { createBodySpool, MAX_SPOOLED_BYTES, readWholeBody } from './body-spool.ts'
 import type { SlowBodies } from './connection-limits.ts'
 import { limitConnections } from './connection-limits.ts'
+import { mountForms } from './form-calls.ts'
 import { CORS_HEADERS, createHttpReply } from './http-reply.ts'
 import type { JobRow } from './job-routes.ts'
 import { mountJobs } from './job-routes.ts'
 import { fetchRecord, mountControlPaths } from './pass-on.ts'
 import { answerLocally } from './pipeline/answer-locally.ts'
-import { authenticate } from './pipeline/authenticate.ts'
 import type { CallPlane } from './pipeline/call-plane.ts'
 import type { JobPlane } from './pipeline/job-plane.ts'
 import { serveCall } from './pipeline/serve-call.ts'
-import { checkFraming, checkJsonHeaders, checkPlainBody, readRawRequest } from './raw-request.ts'
+import { checkFraming, checkJsonHeaders, readRawRequest } from './raw-request.ts'
 import type { KeySources } from './reads/key.ts'
 import { readKey } from './reads/key.ts'
 import type { ReadSources } from './reads/read.ts'
@@ -122,11 +120,10 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     done()
   })
   await app.register((scope, _options, done) => {
-    scope.removeAllContentTypeParsers()
-    // Forms are read by their own handler, once it is known who sends them.
-    scope.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
-    const spool = createBodySpool(MAX_SPOOLED_BYTES)
-    for (const row of surface.callRows) if (row.takes === 'form') mountForm(scope, surface, row, spool)
+    const { calls, clock, open } = surface
+    const enter = () => enterCall(surface)
+    const leave = () => void open.count--
+    mountForms(scope, { calls, clock, idOf: readRequestId, pathsOf, enter, leave }, surface.callRows)
     done()
   })
   if (surface.controlPlaneUrl !== undefined) {
@@ -242,33 +239,6 @@ function mountLocal(scope: FastifyInstance, { calls, clock }: Surface, row: Loca
 function enterCall({ open, maxOpenCalls }: Surface): void {
   if (open.count >= maxOpenCalls) throw overloaded('process')
   open.count++
-}
-
-/** A path that takes files: nothing of a stranger's body is read, and what is read has its place in the spool. */
-function mountForm(scope: FastifyInstance, surface: Surface, row: CallRow, spool: BodySpool): void {
-  const { calls, clock, open } = surface
-  const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    const requestId = requestIdOf(request)
-    const raw = readRawRequest(request, requestId, clock)
-    checkPlainBody(raw.headers)
-    await authenticate(row.route, raw, calls.apiBaseUrl).identify()
-    enterCall(surface)
-    let giveBack: (() => void) | undefined
-    try {
-      giveBack = spool.reserve(request.raw, row.bodyLimitBytes)
-      const body = await readWholeBody(request.raw, row.bodyLimitBytes)
-      reply.hijack()
-      await serveCall(calls, row.route, { ...raw, body }, createHttpReply(reply.raw, requestId))
-    } catch (thrown) {
-      // What is still on its way is not waited for.
-      reply.header('connection', 'close')
-      throw thrown
-    } finally {
-      giveBack?.()
-      open.count--
-    }
-  }
-  for (const url of pathsOf(row)) scope.route({ method: row.method, url, handler })
 }
 
 function mountRead(scope: FastifyInstance, surface: Surface, row: ReadRow): void {

@@ -1,0 +1,88 @@
+import { once } from 'node:events'
+import type { IncomingMessage, Server } from 'node:http'
+import { createServer } from 'node:http'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createBodySpool, readWholeBody } from '#data-plane/body-spool.ts'
+import { AppError } from '#shared/errors.ts'
+
+const LIMIT = 1_000
+const waiting: ((request: IncomingMessage) => void)[] = []
+let server: Server
+let port = 0
+
+beforeAll(async () => {
+  server = createServer((request) => waiting.shift()?.(request))
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  port = typeof address === 'object' && address !== null ? address.port : 0
+})
+
+afterAll(() => {
+  server.close()
+  server.closeAllConnections()
+})
+
+/** A request whose head and first bytes have come. */
+async function begin(head: string, body: string): Promise<{ request: IncomingMessage; socket: Socket }> {
+  const arrived = new Promise<IncomingMessage>((resolve) => waiting.push(resolve))
+  const socket = connect(port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write(`POST / HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n${body}`)
+  return { request: await arrived, socket }
+}
+
+async function codeOf(reading: Promise<Buffer>): Promise<string> {
+  try {
+    return (await reading).toString()
+  } catch (error) {
+    return error instanceof AppError ? error.code : String(error)
+  }
+}
+
+describe('a body that is kept', () => {
+  it('is read whole, in pieces of the sender’s making, with and without a length', async () => {
+    const plain = await begin('content-length: 6', 'abc')
+    const chunked = await begin('transfer-encoding: chunked', '3\r\nabc\r\n')
+    const both = [readWholeBody(plain.request, LIMIT), readWholeBody(chunked.request, LIMIT)]
+    plain.socket.end('def')
+    chunked.socket.end('3\r\ndef\r\n0\r\n\r\n')
+    expect((await Promise.all(both)).map(String)).toEqual(['abcdef', 'abcdef'])
+  })
+
+  it('[C016] is refused over its limit, also when it does not say its length', async () => {
+    const { request, socket } = await begin('transfer-encoding: chunked', `7d0\r\n${'x'.repeat(2_000)}\r\n0\r\n\r\n`)
+    expect(await codeOf(readWholeBody(request, LIMIT))).toBe('request_too_large')
+    socket.destroy()
+  })
+
+  it('[C022] is cut when its sender leaves, before it is read as well', async () => {
+    const { request, socket } = await begin('content-length: 100', 'abc')
+    const reading = readWholeBody(request, LIMIT)
+    socket.destroy()
+    expect(await codeOf(reading)).toBe('invalid_request')
+    expect(await codeOf(readWholeBody(request, LIMIT))).toBe('invalid_request')
+  })
+})
+
+describe('the room for bodies', () => {
+  it('is taken by what they say they are, and by the limit where they do not say', async () => {
+    const spool = createBodySpool(1_600)
+    const plain = (await begin('content-length: 600', '')).request
+    const chunked = (await begin('transfer-encoding: chunked', '')).request
+    const large = (await begin('content-length: 1001', '')).request
+    const first = spool.reserve(plain, LIMIT)
+    const second = spool.reserve(chunked, LIMIT)
+    expect(() => spool.reserve(plain, LIMIT)).toThrow(expect.objectContaining({ code: 'overloaded' }))
+    expect(() => spool.reserve(large, LIMIT)).toThrow(expect.objectContaining({ code: 'request_too_large' }))
+    first()
+    first()
+    const third = spool.reserve(plain, LIMIT)
+    expect(() => spool.reserve(plain, LIMIT)).toThrow(AppError)
+    second()
+    third()
+    for (const request of [plain, chunked, large]) request.destroy()
+  })
+})

@@ -142,6 +142,7 @@ async function deliver(parts: Parts, call: Call, { offer, attempt, limit, plan }
   void node.caps.settle(offer, attempt, chargeMicro)
   request.state = 'captured'
   request.chargeMicro = chargeMicro
+  request.capturedAt = parts.ground.scheduler.now()
   parts.onMoney()
   parts.ground.crash.pass('before capture')
   node.journal.capture(hold, text)

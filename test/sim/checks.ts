@@ -129,11 +129,8 @@ function checkGate(parts: CheckParts): void {
     const settled = settlements.get(request.rid)
     if (settled !== undefined) {
       // Of a call whose hold had run out the gate hears with its acknowledgement.
-      if (request.faults.has('owner_away') && isBehind(parts, request.account)) {
-        bounds.set(request.account, bound + settled.charge)
-      } else {
-        parts.model.unresolved.delete(request)
-      }
+      if (!isBehind(parts, request.account)) parts.model.unresolved.delete(request)
+      else if (request.faults.has('owner_away')) bounds.set(request.account, bound + settled.charge)
       continue
     }
     if (!isKnown(parts, request, epoch)) continue

@@ -47,10 +47,19 @@ export type Machine = {
 const SEGMENT_BYTES = 24 * 1024
 const JOURNAL = '/journal'
 
-export function createMachine(ground: Ground, id: string): Machine {
+/** Records gather for so long, and are a while on their way, before the kernel has them. */
+const UNWRITTEN_MS = 10
+/** A journal whose disk failed begins a new segment within this. */
+const RECOVERY_MS = 35_000
+
+/** Told when a process dies: what it wrote down after that instant may not have reached its disk. */
+type OnDeath = (pid: number, unwrittenSince: number) => void
+
+export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Machine {
   const { scheduler, random } = ground
   const disk = createDisk(scheduler, random.fork(`disk ${id}`))
   const boots = new Map<number, SimProcess>()
+  let failedAt = Number.NEGATIVE_INFINITY
   let running: { readonly process: SimProcess; node: DataNode | undefined } | undefined
 
   function processesOf(own: SimProcess): Processes {
@@ -110,6 +119,11 @@ export function createMachine(ground: Ground, id: string): Machine {
   }
 
   function kill(): void {
+    if (running?.process.isAlive() === true) {
+      const now = scheduler.now()
+      const isRecovering = now - failedAt < RECOVERY_MS
+      onDeath(running.process.pid, isRecovering ? failedAt : now - UNWRITTEN_MS)
+    }
     running?.process.kill()
     running = undefined
   }
@@ -128,7 +142,10 @@ export function createMachine(ground: Ground, id: string): Machine {
       kill()
       disk.replace()
     },
-    failDisk: (count) => disk.failNext(count),
+    failDisk(count) {
+      failedAt = scheduler.now()
+      disk.failNext(count)
+    },
     async stop() {
       const own = running
       const node = own?.node

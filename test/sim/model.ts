@@ -21,6 +21,8 @@ export type ModelRequest = {
   chargeMicro: bigint | undefined
   offer: string | null
   sellerAccount: string | null
+  /** When it was captured, in milliseconds of the world. */
+  capturedAt: number
   /** Somebody was told that the charge lasts: Redis took it, or it was synced. */
   isAcknowledged: boolean
   /** Faults that have befallen it: two of them together excuse what neither does alone. */
@@ -84,6 +86,7 @@ export function createModel(): Model {
         chargeMicro: undefined,
         offer: null,
         sellerAccount: null,
+        capturedAt: 0,
         isAcknowledged: false,
         faults: new Set(),
       }

@@ -114,7 +114,9 @@ function apply({ world, checks, debits, fail }: Play, operation: Operation): voi
     case 'job':
       return queue.faultNext(operation.fault)
     case 'jump':
-      return scheduler.jump(operation.ms)
+      scheduler.jump(operation.ms)
+      // Holds may run out now although their calls still run.
+      return model.befall('owner_away', (request) => request.deadline < scheduler.wall())
     case 'pass':
       return
     case 'lose':

@@ -39,10 +39,15 @@ export function createWorld(seed: number, mutant?: Mutant): World {
   const market = createMarket(random.fork('market'))
   const accounts = market.buyers.map((buyer) => buyer.account)
   fill(ground, market)
-  const machines = ['n1', 'n2', 'n3'].map((id) => createMachine(ground, id))
+  const model = createModel()
+  const machines = ['n1', 'n2', 'n3'].map((id) =>
+    createMachine(ground, id, (pid, unwrittenSince) =>
+      model.befall('journal_lost', (request) => request.pid === pid && request.capturedAt > unwrittenSince),
+    ),
+  )
   const workers = ['w1', 'w2'].map((name) => createWorker(ground, name))
   for (const part of [...machines, ...workers]) part.boot()
-  return { ground, market, model: createModel(), machines, workers, accounts }
+  return { ground, market, model, machines, workers, accounts }
 }
 
 /** Accounts with their opening balances, booked as deposits. */

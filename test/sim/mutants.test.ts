@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import type { Mutant } from './mutants.ts'
+import { MUTANTS } from './mutants.ts'
+import { planOf } from './plan.ts'
+import { runOperations } from './run.ts'
+
+const OPERATIONS = 300
+/** Within how many seeds each mutant has to be noticed. */
+const MOST_SEEDS: Readonly<Record<Mutant, number>> = {
+  insert_without_conflict: 10,
+  ack_without_version: 40,
+  expire_without_state: 20,
+  capture_ignores_expired: 30,
+  seed_without_version: 60,
+  fee_rounded_apart: 5,
+  grant_above_available: 40,
+  progress_above_delivered: 20,
+  hold_without_failover_price: 10,
+  ack_before_commit: 20,
+  cap_outside_script: 20,
+}
+
+describe('the simulation', () => {
+  it.each(MUTANTS)(
+    'notices the mutant %s',
+    async (mutant) => {
+      let found: string | undefined
+      for (let seed = 1; seed <= MOST_SEEDS[mutant] && found === undefined; seed++) {
+        found = (await runOperations(seed, planOf(seed, OPERATIONS), { mutant })).error?.message
+      }
+      expect(found, `not in ${MOST_SEEDS[mutant]} seeds`).toBeDefined()
+    },
+    120_000,
+  )
+})

@@ -1,0 +1,66 @@
+import { describe, expect, it } from 'vitest'
+import type { Operation } from './plan.ts'
+import { planOf } from './plan.ts'
+import { runOperations } from './run.ts'
+
+const SEEDS = 500
+const OPERATIONS = 300
+/** Seeds of one test, so that a failure names where it lies. */
+const AT_ONCE = 50
+
+describe('the money path in a simulated deployment', () => {
+  for (let first = 1; first <= SEEDS; first += AT_ONCE) {
+    it(`keeps every promise in ${AT_ONCE} runs of ${OPERATIONS} operations from seed ${first}`, async () => {
+      const broken: string[] = []
+      for (let seed = first; seed < first + AT_ONCE; seed++) {
+        const { error } = await runOperations(seed, planOf(seed, OPERATIONS))
+        if (error !== undefined) broken.push(`npm run test:sim -- --first ${seed} --seeds 1: ${error.message}`)
+      }
+      expect(broken).toEqual([])
+    }, 120_000)
+  }
+
+  it('happens the same way again from the same seed', async () => {
+    const lines: string[][] = [[], []]
+    for (const trace of lines) await runOperations(7, planOf(7, 120), { trace: (line) => trace.push(line) })
+    expect(lines[0]).toEqual(lines[1])
+    expect(lines[0]?.length).toBeGreaterThan(200)
+  }, 30_000)
+})
+
+const debit: Operation = { kind: 'debit', gapMs: 0, buyer: 2, amount: 24_541, worker: 0 }
+const pass = (ms: number): Operation => ({ kind: 'pass', gapMs: 0, ms })
+
+/** What the simulation has found, cut down: each of these broke a promise once. */
+const FOUND: readonly (readonly [name: string, operations: readonly Operation[]])[] = [
+  [
+    'a debit whose hold an older epoch left open sets its money aside again',
+    [
+      debit,
+      { kind: 'postgres_down', gapMs: 1, ms: 3_000 },
+      pass(500),
+      { kind: 'redis', gapMs: 0, what: 'restart' },
+      pass(9_000),
+    ],
+  ],
+  [
+    'a debit whose hold runs out while it is being posted takes another',
+    [
+      debit,
+      { kind: 'postgres_down', gapMs: 1, ms: 3_000 },
+      pass(500),
+      { kind: 'jump', gapMs: 0, ms: 6_551_908 },
+      { kind: 'sweep', gapMs: 2_600, worker: 0 },
+      pass(9_000),
+    ],
+  ],
+]
+
+describe('what the simulation found', () => {
+  it.each(FOUND)('%s', async (_name, operations) => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const { error } = await runOperations(seed, operations)
+      expect(error?.message, `seed ${seed}`).toBeUndefined()
+    }
+  })
+})

@@ -1,5 +1,5 @@
 import type { AttemptPlan, BadAnswer, Decoder, Ending, Receipt, ReportedUsage } from '#data-plane/call.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { isRecord, isTooDeep } from '#data-plane/dialects/json-members.ts'
 import type { SseReader } from '#data-plane/dialects/sse.ts'
 import { createSseReader } from '#data-plane/dialects/sse.ts'
 import { chatUsageJson, mergeUsage } from '#data-plane/dialects/usage.ts'
@@ -101,6 +101,10 @@ function push(state: State, reader: SseReader, chunk: Buffer): string {
 function takeData(state: State, data: string): boolean {
   if (data === '[DONE]') {
     state.isDone = true
+    return false
+  }
+  if (isTooDeep(data)) {
+    state.failure = { kind: 'malformed', status: 502, text: 'a frame that nests too deep' }
     return false
   }
   try {

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
+import type { OwnProvider } from '#shared/contract/key-record.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { AccountId, KeyId, OfferId, RequestId } from '#shared/ids.ts'
@@ -102,6 +103,8 @@ export type Payer = {
   readonly modelsAllowed: readonly string[] | null
   readonly caps: SpendingCaps
   readonly ratePerMinute: number | null
+  /** Provider keys of the payer's own, as its account has them. */
+  readonly ownProviders?: readonly OwnProvider[]
 }
 
 /** Spending caps of a key; null is no cap. They reset at 00:00 UTC and on the first of a month. */
@@ -135,7 +138,11 @@ export type Receipt = {
 }
 
 /** An offer with what the hot path has worked out about it. */
-export type Offer = OfferRow & { readonly id: OfferId }
+export type Offer = OfferRow & {
+  readonly id: OfferId
+  /** Set for a provider of the buyer's own: nobody sells here, nothing is charged. */
+  readonly own?: 'own_key' | 'fallback_key'
+}
 
 /** What an attempt at one offer needs beside the request itself. */
 export type AttemptPlan = {

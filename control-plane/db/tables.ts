@@ -12,6 +12,7 @@ import type { LedgerTables } from './ledger.ts'
 import type { MoneyEpochTables } from './money-epoch.ts'
 import type { MoneyWatchTables } from './money-watch.ts'
 import type { OffersTables } from './offers.ts'
+import type { OwnProvidersTables } from './own-providers.ts'
 import type { SettlementsTables } from './settlements.ts'
 import type { SnapshotTables } from './snapshot.ts'
 import type { UsersTables } from './users.ts'
@@ -31,6 +32,7 @@ export type Tables = AccountsTables &
   MoneyEpochTables &
   MoneyWatchTables &
   OffersTables &
+  OwnProvidersTables &
   SettlementsTables &
   SnapshotTables &
   UsersTables

@@ -6,7 +6,8 @@ export type ProbeTarget = {
   readonly baseUrl: URL
   readonly apiFormat: 'openai' | 'messages'
   readonly apiKey: Secret
-  readonly providerModel: string
+  /** Null asks whether the key is taken at all. */
+  readonly providerModel: string | null
 }
 
 /** `status` is the provider's HTTP status, null when it could not be reached; `reason` is one safe line. */

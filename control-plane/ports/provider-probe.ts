@@ -49,6 +49,9 @@ async function probeProvider(agent: Agent, policy: OutboundPolicy, target: Probe
     const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
     const listed = await send(agent, signal, { url: at(target, '/models'), method: 'GET', headers: headersOf(target) })
     if (listed.status === 401 || listed.status === 403) return refused(listed.status, 'the provider refused the key')
+    if (target.providerModel === null) {
+      return listed.status < 500 ? accepted() : refused(listed.status, 'the provider does not work')
+    }
     if (listed.status === 200 && lists(listed.text, target.providerModel)) return accepted()
     const asked = await send(agent, signal, {
       url: at(target, target.apiFormat === 'messages' ? '/messages' : '/chat/completions'),

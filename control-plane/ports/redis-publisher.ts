@@ -1,6 +1,7 @@
 import type { ChainableCommander, Redis } from 'ioredis'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { DocumentEnvelope } from '#shared/contract/snapshot.ts'
+import { accountDocumentName, accountOfDocument } from '#shared/contract/snapshot.ts'
 import type { Publisher } from './publisher.ts'
 
 /** Documents sent in one round trip when very many are published at once. */
@@ -12,8 +13,12 @@ const BUILDING_TTL_SECONDS = 600
 export function createRedisPublisher(redis: Redis): Publisher {
   return {
     async versions() {
-      const index = await redis.hgetall(cacheKeys.snapshotIndex)
-      return new Map(Object.entries(index).map(([name, version]) => [name, Number(version)]))
+      const [market, accounts] = await Promise.all([
+        redis.hgetall(cacheKeys.snapshotIndex),
+        redis.hgetall(cacheKeys.accountsIndex),
+      ])
+      const entries = Object.entries(accounts).map(([account, version]) => [accountDocumentName(account), version])
+      return new Map([...Object.entries(market), ...entries].map(([name = '', version]) => [name, Number(version)]))
     },
 
     async publish(documents) {
@@ -27,7 +32,7 @@ export function createRedisPublisher(redis: Redis): Publisher {
       }
       const last = redis.multi()
       for (const document of documents.slice(-DOCUMENT_BATCH)) setDocument(last, document)
-      last.hset(cacheKeys.snapshotIndex, new Map(documents.map(({ name, version }) => [name, String(version)])))
+      setIndexes(last, documents)
       last.publish(CHANNELS.snapshot, JSON.stringify(documents.map((document) => document.name)))
       await execute(last)
     },
@@ -66,8 +71,25 @@ function setDocument(step: ChainableCommander, document: DocumentEnvelope): void
   step.set(documentKey(document.name), JSON.stringify(document))
 }
 
+/** Accounts have an index of their own: every data plane reads that of the market again and again, and all of it. */
+function setIndexes(step: ChainableCommander, documents: readonly DocumentEnvelope[]): void {
+  const market = new Map<string, string>()
+  const accounts = new Map<string, string>()
+  for (const { name, version } of documents) {
+    const account = accountOfDocument(name)
+    if (account === undefined) market.set(name, String(version))
+    else accounts.set(account, String(version))
+  }
+  if (market.size > 0) step.hset(cacheKeys.snapshotIndex, market)
+  if (accounts.size === 0) return
+  step.hset(cacheKeys.accountsIndex, accounts)
+  step.set(cacheKeys.accountsVersion, String(Math.max(...[...accounts.values()].map(Number))))
+}
+
 /** Documents stand under the prefix that the names of all of them share. */
 function documentKey(name: string): string {
+  const account = accountOfDocument(name)
+  if (account !== undefined) return cacheKeys.account(account)
   return cacheKeys.document(`offers:${name}`).replace('offers:', '')
 }
 

@@ -10,7 +10,7 @@ import type {
   OffersDocumentSchema,
   PricesDocumentSchema,
 } from '#shared/contract/snapshot.ts'
-import { DOCUMENT_SCHEMAS } from '#shared/contract/snapshot.ts'
+import { accountOfDocument, DOCUMENT_SCHEMAS } from '#shared/contract/snapshot.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
 import { listModelBodies, listPricesAt, listProviders } from '../db/catalog.ts'
@@ -18,6 +18,7 @@ import type { Trx } from '../db/database.ts'
 import type { ListedOffer } from '../db/offers.ts'
 import { listActiveOffers } from '../db/offers.ts'
 import type { Ctx } from '../operation.ts'
+import { buildAccountPolicy } from './account-policy.ts'
 
 /** Documents that always exist. */
 export const FIXED_DOCUMENTS = Object.keys(DOCUMENT_SCHEMAS)
@@ -26,6 +27,8 @@ const OFFERS = 'offers:'
 
 /** The body of a document as Postgres has it now, in the form the contract's schema reads. */
 export async function buildDocument(ctx: Pick<Ctx, 'settings' | 'clock'>, trx: Trx, name: string): Promise<unknown> {
+  const account = accountOfDocument(name)
+  if (account !== undefined) return buildAccountPolicy(trx, account)
   if (name.startsWith(OFFERS)) return buildOffers(ctx, trx, name.slice(OFFERS.length))
   switch (name) {
     case 'models':

@@ -9,7 +9,7 @@ import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import type { Clock } from '#shared/clock.ts'
-import type { RequestId } from '#shared/ids.ts'
+import type { AccountId, RequestId } from '#shared/ids.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Ticker } from './ticker.ts'
 
@@ -44,7 +44,7 @@ type Log = {
 }
 
 /** What is known of a call before its end. */
-export type RunningCall = { readonly model: string; readonly isStreamed: boolean }
+export type RunningCall = { readonly account: AccountId; readonly model: string; readonly isStreamed: boolean }
 
 /** All that serving a call reaches for. */
 export type CallPlane = {

@@ -39,6 +39,7 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
 function suspect({ health, log }: CallPlane, { hold }: AdmittedCall, { last }: Relay, { metered }: Settlement): void {
   if (last === undefined) return
   const { offer } = last.plan
+  if (offer.own !== undefined) return
   const { anomalies } = metered
   if (!health.suspect(offer, hold.rid, anomalies)) return
   log.warn({ rid: hold.rid, offer: offer.id, sellerAccount: offer.sellerAccount, anomalies }, 'a seller was flagged')

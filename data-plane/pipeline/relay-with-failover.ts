@@ -11,7 +11,6 @@ import type {
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import type { ParsedCall } from '#data-plane/wires/wire.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
-import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
@@ -38,6 +37,9 @@ export type RelayJob = {
   /** Unix seconds and monotonic milliseconds of the admission. */
   readonly createdAt: number
   readonly startedAt: number
+  /** What was tried for this call elsewhere, and how many tries that and this may make together. */
+  readonly before: Pick<Relay, 'attempts' | 'waitedMs'>
+  readonly maxAttempts: number
   /** Sends the head of a stream; without a winner it is only a sign of life. */
   startReply(winner: Winner | undefined, attempts: number): void
   /** Writes down how far the call has come. */
@@ -64,13 +66,13 @@ export type Relay = {
  * a second answer would not fit the first. Each failure costs the offer some of its health and the buyer nothing.
  */
 export async function relayWithFailover(plane: CallPlane, job: RelayJob): Promise<Relay> {
-  const attempts: Attempt[] = []
+  const attempts: Attempt[] = [...job.before.attempts]
   const failures: UpstreamFailure[] = []
   let last: Relay['last']
-  let waitedMs = 0
+  let { waitedMs } = job.before
   const deadlineAt = job.startedAt + plane.limits.totalMs
   for (const [index, offer] of job.candidates.entries()) {
-    if (attempts.length === MAX_ATTEMPTS || plane.clock.monotonic() >= deadlineAt) break
+    if (attempts.length >= job.maxAttempts || plane.clock.monotonic() >= deadlineAt) break
     const plan = planFor(job, offer)
     if (plan === undefined) continue
     if (!mayTry(plane, attempts)) break
@@ -84,7 +86,7 @@ export async function relayWithFailover(plane: CallPlane, job: RelayJob): Promis
     attempts.push(attemptRow(plan, result))
     reportHealth(plane, plan, result)
     if (result.failure) failures.push(result.failure)
-    const isLast = index === job.candidates.length - 1 || attempts.length === MAX_ATTEMPTS
+    const isLast = index === job.candidates.length - 1 || attempts.length >= job.maxAttempts
     if (isFinal(result, decoder, failures, isLast)) break
     // Nothing of this attempt is charged: its offer gets its cap back.
     await settleCap(plane, plan, attempts.length - 1)
@@ -154,7 +156,7 @@ type Trial = {
 
 function attemptOnce(plane: CallPlane, job: RelayJob, trial: Trial): Promise<AttemptResult> {
   const { plan, request, decoder, attempts, deadlineAt } = trial
-  plane.health.begin(plan.offer)
+  if (plan.offer.own === undefined) plane.health.begin(plan.offer)
   return runAttempt(plane, {
     plan,
     request,
@@ -174,7 +176,7 @@ function attemptOnce(plane: CallPlane, job: RelayJob, trial: Trial): Promise<Att
 
 function attemptRow({ offer }: AttemptPlan, result: AttemptResult): Attempt {
   return {
-    offer: offer.id,
+    offer: offer.own === undefined ? offer.id : null,
     provider: offer.provider,
     status: result.status,
     ms: Math.round(result.endedAt - result.sentAt),
@@ -183,6 +185,8 @@ function attemptRow({ offer }: AttemptPlan, result: AttemptResult): Attempt {
 }
 
 function reportHealth(plane: CallPlane, { offer, rid }: AttemptPlan, { failure, isGone }: AttemptResult): void {
+  // A buyer's own key has no standing in the market.
+  if (offer.own !== undefined) return
   if (failure === undefined) {
     if (!isGone) plane.health.succeeded(offer, rid)
   } else if (failure.fault === 'offer') plane.health.failed(offer, rid, failure)

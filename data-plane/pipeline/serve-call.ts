@@ -1,24 +1,25 @@
-import type { BuyerReply, Payer, RawRequest } from '#data-plane/call.ts'
+import type { BuyerReply, Payer, RawRequest, Target } from '#data-plane/call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import type { ParsedCall } from '#data-plane/wires/wire.ts'
+import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
-import { AppError, describeCause, toAppError } from '#shared/errors.ts'
+import { toAppError } from '#shared/errors.ts'
+import type { Admission, Tried } from './answer-call.ts'
+import { finishCall, refuse, relayCall } from './answer-call.ts'
 import { authenticate } from './authenticate.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 import { checkCapability } from './check-capability.ts'
-import { emitCall, emitRefusal } from './emit-call.ts'
-import type { CallQuote } from './quote-call.ts'
+import { emitRefusal } from './emit-call.ts'
+import type { OwnOffers } from './own-providers.ts'
+import { mayFallBack, ownOffersOf, unbilledHold, unbilledPayment, unbilledQuote } from './own-providers.ts'
 import { quoteCall } from './quote-call.ts'
-import type { Relay, Winner } from './relay-with-failover.ts'
-import { relayWithFailover } from './relay-with-failover.ts'
-import { refusalHeaders, replyHeaders } from './reply-headers.ts'
+import type { Winner } from './relay-with-failover.ts'
 import { reserveFunds } from './reserve-funds.ts'
 import { checkAllowed, resolveTarget } from './resolve-target.ts'
+import type { Choice } from './routing-choice.ts'
 import { readChoice } from './routing-choice.ts'
 import { selectOffers } from './select-offers.ts'
-import type { AdmittedCall, Settlement } from './settle-call.ts'
-import { progressEvent, receiptOf, settleCall } from './settle-call.ts'
 
 /**
  * The one flow of every paid call, whatever its protocol and its way to pay. Always answers and never rejects: what
@@ -27,6 +28,7 @@ import { progressEvent, receiptOf, settleCall } from './settle-call.ts'
 export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequest, reply: BuyerReply): Promise<void> {
   let standing: RateStanding | undefined
   let scope: string | undefined
+  const progress: Progress = { attempts: 0, last: undefined }
   plane.retries.callBegins()
   try {
     const payment = authenticate(route, raw, plane.apiBaseUrl)
@@ -35,178 +37,144 @@ export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequ
     standing = plane.rates.enter(payerScope(payer), payer.ratePerMinute ?? limits.keyRatePerMinute, limits.keyInFlight)
     scope = payerScope(payer)
     const call = route.wire.read(raw)
-    const { admitted, quote } = await admit(plane, route, { raw, call, payment, payer })
-    plane.running.set(raw.requestId, { model: admitted.target.model.id, isStreamed: call.demand.isStreamed })
-    await serveAdmitted(plane, { raw, reply, call, admitted, quote, standing, wire: route.wire })
+    const caller: Caller = { raw, reply, call, payment, payer, standing, wire: route.wire }
+    const course = plotCourse(plane, caller)
+    const running = { account: payer.account, model: course.target.model.id, isStreamed: call.demand.isStreamed }
+    if (course.own.first.length + course.own.last.length > 0) {
+      plane.running.set(raw.requestId, running)
+      await serveInTurn(plane, caller, course, progress)
+    } else {
+      const admission = await admit(plane, caller, course)
+      plane.running.set(raw.requestId, running)
+      await finishCall(plane, admission, await relayCall(plane, admission, FIRST_TURN))
+    }
   } catch (thrown) {
     const error = toAppError(thrown)
     emitRefusal(plane, route.wire.name, raw, error)
-    refuse(route, raw, reply, { error, attempts: 0, standing })
+    refuse(route, raw, reply, { error, ...progress, standing })
   } finally {
     plane.running.delete(raw.requestId)
     if (scope !== undefined) plane.rates.leave(scope)
   }
 }
 
+const FIRST_TURN = { before: { attempts: [], waitedMs: 0 }, maxAttempts: MAX_ATTEMPTS }
+
 function payerScope(payer: Payer): string {
   return payer.keyId ?? payer.account
 }
 
-type Caller = { readonly raw: RawRequest; readonly call: ParsedCall; readonly payment: Payment; readonly payer: Payer }
+type Caller = {
+  readonly raw: RawRequest
+  readonly reply: BuyerReply
+  readonly call: ParsedCall
+  readonly payment: Payment
+  readonly payer: Payer
+  readonly standing: RateStanding
+  readonly wire: CallRoute['wire']
+}
 
-/** From a request and its payer to offers that may serve it and the money set aside for them. */
-async function admit(
-  plane: CallPlane,
-  route: CallRoute,
-  { raw, call, payment, payer }: Caller,
-): Promise<{ admitted: AdmittedCall; quote: CallQuote }> {
+/** What a call that is refused in its midst has been through. */
+type Progress = { attempts: number; last: Winner | undefined }
+
+/** What a call is to buy, by which wishes, and the buyer's own providers that may serve it. */
+type Course = { readonly target: Target; readonly choice: Choice; readonly own: OwnOffers }
+
+/** Everything that is decided before any offer is looked at. Throws what the call is refused with. */
+function plotCourse(plane: CallPlane, { raw, call, payer }: Caller): Course {
   const market = plane.market()
   const { demand } = call
   const target = resolveTarget(market, demand)
   checkAllowed(market, target, payer)
   checkCapability(target, demand)
+  const choice = readChoice(market, demand, payer, raw.requestId)
+  return { target, choice, own: ownOffersOf(payer, target, choice, raw.pathFloorPercent) }
+}
+
+/** From a course to offers of the market that may serve the call, and the money set aside for them. */
+async function admit(plane: CallPlane, caller: Caller, { target, choice }: Course): Promise<Admission> {
+  const { raw, call, payment, payer } = caller
+  const { demand } = call
+  const market = plane.market()
   const ports = { market, health: plane.health, caps: plane.spentCaps, now: raw.receivedAt }
-  const ranked = selectOffers(ports, target, readChoice(market, demand, payer, raw.requestId))
+  const ranked = selectOffers(ports, target, choice)
   const quote = quoteCall({ rid: raw.requestId, target, demand, totalMs: plane.limits.totalMs }, ranked.candidates)
   crashPoint('before_reserve')
   const hold = await reserveFunds(plane, payment, payer, quote)
   crashPoint('after_reserve')
-  const admitted: AdmittedCall = {
-    wire: route.wire.name,
-    payment,
-    hold,
+  return { ...answering(caller), quote, admitted: { ...admitted(plane, caller, target), payment, hold, ranked } }
+}
+
+/** A call to the buyer's own providers: admitted without money. */
+function admitUnbilled(
+  plane: CallPlane,
+  caller: Caller,
+  { target }: Course,
+  candidates: OwnOffers['first'],
+): Admission {
+  const { raw, call, payment, payer } = caller
+  const hold = unbilledHold(raw.requestId, payer)
+  const unbilled = { payment: unbilledPayment(payment), hold, ranked: { candidates, excluded: [] } }
+  return {
+    ...answering(caller),
+    quote: unbilledQuote(raw.requestId, target, call.demand),
+    admitted: { ...admitted(plane, caller, target), ...unbilled },
+  }
+}
+
+function answering({ raw, reply, call, standing, wire }: Caller): Omit<Admission, 'admitted' | 'quote'> {
+  return { raw, reply, call, standing, wire }
+}
+
+function admitted(
+  plane: CallPlane,
+  { raw, call, wire }: Caller,
+  target: Target,
+): Omit<Admission['admitted'], 'payment' | 'hold' | 'ranked'> {
+  return {
+    wire: wire.name,
     target,
-    demand,
-    ranked,
-    feeBps: market.limits.platformFeeBps,
+    demand: call.demand,
+    feeBps: plane.market().limits.platformFeeBps,
     receivedAt: raw.receivedAt,
     startedAt: raw.startedAt,
   }
-  return { admitted, quote }
 }
 
-type Admission = {
-  readonly raw: RawRequest
-  readonly reply: BuyerReply
-  readonly call: ParsedCall
-  readonly admitted: AdmittedCall
-  readonly quote: CallQuote
-  readonly standing: RateStanding
-  readonly wire: CallRoute['wire']
-}
-
-/** Relays, settles and ends the answer. A failure of our own after the hold still ends it. */
-async function serveAdmitted(plane: CallPlane, admission: Admission): Promise<void> {
-  const { admitted, reply } = admission
-  const decisionMs = plane.clock.monotonic() - admitted.startedAt
-  let hasProgress = false
-  let relay: Relay
-  let settlement: Settlement
+/**
+ * The buyer's own providers of the model first, then the marketplace, then its providers for every model: each while
+ * nothing of an answer has gone out. Money is set aside only for the marketplace, and given back before the last turn.
+ */
+async function serveInTurn(plane: CallPlane, caller: Caller, course: Course, progress: Progress) {
+  const { first, last } = course.own
+  const kept = last.length > 0 ? 1 : 0
+  let before: Tried['relay'] | typeof FIRST_TURN.before = FIRST_TURN.before
+  const goOn = (tried: Tried): boolean => {
+    before = tried.relay
+    progress.attempts = tried.relay.attempts.length
+    progress.last = tried.relay.last
+    return mayGoOn(tried, caller.reply)
+  }
+  if (first.length > 0) {
+    const own = admitUnbilled(plane, caller, course, first)
+    // The marketplace and what comes after it get a try each.
+    const tried = await relayCall(plane, own, { before, maxAttempts: MAX_ATTEMPTS - 1 - kept })
+    if (!goOn(tried)) return finishCall(plane, own, tried)
+  }
   try {
-    relay = await relayWithFailover(plane, {
-      call: admission.call,
-      target: admitted.target,
-      demand: admitted.demand,
-      candidates: admitted.ranked.candidates,
-      quote: admission.quote,
-      hold: admitted.hold,
-      reply,
-      createdAt: Math.floor(admitted.receivedAt / 1_000),
-      startedAt: admitted.startedAt,
-      startReply(winner, attempts) {
-        startStream(admission, { winner, attempts, decisionMs })
-      },
-      onProgress(plan, decoder, attempts) {
-        hasProgress = true
-        const progress = progressEvent(plane, admitted, { plan, decoder, attempts })
-        plane.journal.progress({ hold: admitted.hold, offer: plan.offer.id, ...progress })
-      },
-    })
-    settlement = await settleCall(plane, admitted, relay, hasProgress)
+    const sold = await admit(plane, caller, course)
+    const tried = await relayCall(plane, sold, { before, maxAttempts: MAX_ATTEMPTS - kept })
+    if (kept === 0 || !goOn(tried)) return finishCall(plane, sold, tried)
+    await sold.admitted.payment.release(sold.admitted.hold, 'fallback', '')
   } catch (thrown) {
-    // Our own fault after the hold: the buyer pays nothing, and what was begun is closed.
-    const error = toAppError(thrown)
-    plane.log.error({ rid: admitted.hold.rid, cause: describeCause(error.cause) }, 'a call failed on our side')
-    relay = { last: undefined, attempts: [], error, isGone: false, waitedMs: 0 }
-    settlement = await settleCall(plane, admitted, relay, hasProgress)
+    if (kept === 0 || !mayFallBack(toAppError(thrown).code)) throw thrown
   }
-  endReply(plane, admission, { relay, settlement, decisionMs })
-  emitCall(plane, admitted, relay, settlement)
+  const fallback = admitUnbilled(plane, caller, course, last)
+  await finishCall(plane, fallback, await relayCall(plane, fallback, { before, maxAttempts: MAX_ATTEMPTS }))
 }
 
-type Start = { readonly winner: Winner | undefined; readonly attempts: number; readonly decisionMs: number }
-
-function startStream({ reply, standing, admitted }: Admission, { winner, attempts, decisionMs }: Start): void {
-  if (!admitted.demand.isStreamed) return
-  const isPriced = winner !== undefined && admitted.demand.hasFixedCharge === true
-  reply.start(
-    replyHeaders({
-      plan: winner?.plan,
-      request: winner?.request,
-      attempts,
-      decisionMs,
-      isStreamed: true,
-      standing,
-      // What we added ourselves is known when the provider is asked, not when it answers.
-      overheadMs: decisionMs,
-      receipt: isPriced ? receiptOf(admitted, winner.plan, winner.decoder) : undefined,
-      contentType: winner?.decoder.contentType?.(),
-    }),
-  )
-}
-
-type End = { readonly relay: Relay; readonly settlement: Settlement; readonly decisionMs: number }
-
-function endReply(plane: CallPlane, admission: Admission, { relay, settlement, decisionMs }: End): void {
-  const { raw, reply, standing, admitted } = admission
-  const { last, error } = relay
-  const isStreamed = admitted.demand.isStreamed
-  if (reply.isGone()) return
-  if (error !== undefined) {
-    if (reply.isStarted() && last) endBroken(reply, last.decoder.fail(priced(error, settlement)))
-    else refuse({ wire: admission.wire }, raw, reply, { error, attempts: relay.attempts.length, standing })
-    return
-  }
-  if (last === undefined) return
-  const text = last.decoder.finish(settlement.receipt)
-  const overheadMs = plane.clock.monotonic() - admitted.startedAt - relay.waitedMs
-  const facts = {
-    plan: last.plan,
-    request: last.request,
-    attempts: relay.attempts.length,
-    standing,
-    isStreamed,
-    contentType: last.decoder.contentType?.(),
-  }
-  if (!isStreamed) {
-    reply.whole(200, replyHeaders({ ...facts, decisionMs, overheadMs, receipt: settlement.receipt }), text)
-    return
-  }
-  const receipt = admitted.demand.hasFixedCharge === true ? settlement.receipt : undefined
-  if (!reply.isStarted()) reply.start(replyHeaders({ ...facts, decisionMs, overheadMs, receipt }))
-  reply.end(text)
-}
-
-/** A protocol without words for an error in its midst has only the broken connection. */
-function endBroken(reply: BuyerReply, text: string): void {
-  if (text === '') reply.cut()
-  else reply.end(text)
-}
-
-/** A stream that broke says what its delivered part costs: no usage chunk will. */
-function priced({ code, message, param, detail }: AppError, { receipt }: Settlement): AppError {
-  const cost = { buyer_cost_micro: Number(receipt.chargeMicro), list_cost_micro: Number(receipt.listMicro) }
-  return new AppError(code, { message, detail: { ...detail, ...cost }, ...(param === undefined ? {} : { param }) })
-}
-
-type Refused = { readonly error: AppError; readonly attempts: number; readonly standing: RateStanding | undefined }
-
-function refuse(route: Pick<CallRoute, 'wire'>, raw: RawRequest, reply: BuyerReply, refused: Refused): void {
-  if (reply.isGone()) return
-  if (reply.isStarted()) {
-    reply.end('')
-    return
-  }
-  const { status, headers, body } = route.wire.envelope(refused.error, raw.requestId)
-  reply.whole(status, { ...refusalHeaders(refused.attempts, refused.standing), ...headers }, body)
+/** True while another provider may take over: the answer failed, and the buyer is there and has seen none of it. */
+function mayGoOn({ relay }: Tried, reply: BuyerReply): boolean {
+  const hasContent = (relay.last?.decoder.contentPieces() ?? 0) > 0
+  return relay.error !== undefined && !relay.isGone && !hasContent && !reply.isGone()
 }

@@ -160,6 +160,7 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
   const result = relay?.last?.result
   // An offer that failed before content sold nothing.
   const sold = facts.outcome === 'failed' ? undefined : plan
+  const isOwn = sold?.offer.own !== undefined
   return {
     v: 1,
     rid: call.hold.rid,
@@ -173,10 +174,10 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     endpoint: call.target.endpoint,
     model: call.target.model.id,
     requestedModel: call.target.requestedModel,
-    offer: sold?.offer.id ?? null,
-    sellerAccount: sold?.offer.sellerAccount ?? null,
+    offer: isOwn ? null : (sold?.offer.id ?? null),
+    sellerAccount: isOwn ? null : (sold?.offer.sellerAccount ?? null),
     provider: sold?.offer.provider ?? null,
-    servedBy: sold === undefined ? null : 'marketplace',
+    servedBy: sold === undefined ? null : (sold.offer.own ?? 'marketplace'),
     isStreamed: call.demand.isStreamed,
     outcome: facts.outcome,
     errorCode: facts.error?.code ?? null,
@@ -208,8 +209,8 @@ function rounded(at: number | undefined, since: number | undefined): number | nu
 function explain({ ranked, target, demand }: AdmittedCall): UsageEventText['explanation'] {
   const bill = ceilingBill(target, boundOf(target, demand))
   return {
-    ranked: ranked.candidates.map(({ id, provider, keptBps }) => ({
-      offer: id,
+    ranked: ranked.candidates.map(({ id, own, provider, keptBps }) => ({
+      offer: own === undefined ? id : own,
       provider,
       estimateMicro: chargeShare(bill, keptBps).toString(),
     })),

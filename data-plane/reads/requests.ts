@@ -3,8 +3,8 @@ import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
-import type { RequestId } from '#shared/ids.ts'
-import { parseRequestId } from '#shared/ids.ts'
+import type { AccountId, RequestId } from '#shared/ids.ts'
+import { parseRequestId, ulidTime } from '#shared/ids.ts'
 import { lookupRecordOf, RUNNING_JOB, standingOf } from '#shared/lookup-record.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 
@@ -12,7 +12,10 @@ export type LookupSources = {
   readonly funds: Pick<Funds, 'find'>
   readonly buyerKeys: { identify(key: string): Promise<Payer> }
   /** Calls of this process that have not ended. */
-  readonly running: ReadonlyMap<RequestId, { readonly model: string; readonly isStreamed: boolean }>
+  readonly running: ReadonlyMap<
+    RequestId,
+    { readonly account: AccountId; readonly model: string; readonly isStreamed: boolean }
+  >
 }
 
 /**
@@ -31,7 +34,10 @@ export async function findRequest(
   const rid = parseRequestId(id)
   if (rid === undefined) throw new AppError('not_found', { message: 'There is no such request.' })
   const hold = await sources.funds.find(payer.account, rid)
-  return hold === undefined ? undefined : lookupOf(rid, hold, sources.running.get(rid))
+  const running = sources.running.get(rid)
+  if (hold !== undefined) return lookupOf(rid, hold, running)
+  // A call to a provider of the buyer's own has no hold.
+  return running?.account === payer.account ? runningRecord(rid, running, ulidTime(rid)) : undefined
 }
 
 /** The record as the call left it, or what is known of one that runs. */
@@ -53,19 +59,35 @@ function lookupOf(
     return lookupRecordOf(event, standingOf({ charge, outcome, errorCode }, hold.postedAt))
   }
   if (hold.state === 'posted') return undefined
+  // Given back before the end: a provider of the buyer's own took over.
+  if (hold.state === 'released') return running === undefined ? undefined : runningRecord(rid, running, hold.openedAt)
+  return {
+    ...runningRecord(rid, running, hold.openedAt),
+    settlement_status: hold.state === 'open' ? 'pending' : hold.state === 'captured' ? 'accrued' : 'failed',
+    settlement_error: hold.state === 'expired' ? 'expired' : null,
+    buyer_cost_micro: Number(hold.used ?? 0n),
+  }
+}
+
+/** A call under way, as far as anybody knows it. */
+function runningRecord(
+  rid: string,
+  running: { readonly model: string; readonly isStreamed: boolean } | undefined,
+  startedAt: number,
+): LookupRecord {
   return {
     request_id: rid,
     model: running?.model ?? '',
     provider: null,
-    settlement_status: hold.state === 'open' ? 'pending' : hold.state === 'captured' ? 'accrued' : 'failed',
+    settlement_status: 'pending',
     settlement_type: 'credit',
-    settlement_error: hold.state === 'expired' ? 'expired' : null,
+    settlement_error: null,
     confirmed_at: null,
-    buyer_cost_micro: Number(hold.used ?? 0n),
+    buyer_cost_micro: 0,
     list_cost_micro: 0,
     tx_hash: null,
     attempts: [],
-    created_at: hold.openedAt,
+    created_at: startedAt,
     streamed: running?.isStreamed ?? false,
     cancelled: false,
     finish_reason: null,

@@ -34,17 +34,17 @@ type Parts = {
 
 /**
  * Buyers' keys by their HMAC, kept in memory after the first use. A revocation is pushed over a channel; the version of
- * the key store, read every 5 s, backs that up. While the store is empty or away a key that is not known is not invalid:
+ * the key store and of the accounts' documents, read every 5 s, backs that up. While the store is empty or away a key that is not known is not invalid:
  * nobody can say.
  */
 export function createBuyerKeys(parts: Parts): BuyerKeyStore {
   const { redis, subscriptions, clock } = parts
   const known = createKnownKeys()
-  let version: string | null = null
+  let version: string | undefined
   let timer: NodeJS.Timeout | undefined
 
   async function pollVersion(): Promise<void> {
-    const now = await redis.get(cacheKeys.keysVersion)
+    const now = (await redis.mget(cacheKeys.keysVersion, cacheKeys.accountsVersion)).join(' ')
     if (now !== version) known.markStale()
     version = now
   }
@@ -133,5 +133,6 @@ function toPayer(record: KeyRecord, policy: AccountPolicy | undefined): Payer {
     modelsAllowed: record.modelsAllowed,
     caps: { dailyMicro: record.capDailyMicro, monthlyMicro: record.capMonthlyMicro },
     ratePerMinute: record.ratePerMinute,
+    ownProviders: policy?.ownProviders ?? [],
   }
 }

@@ -28,6 +28,8 @@ export const OwnProviderSchema = z.object({
   id: z.string().startsWith('prv_'),
   model: z.string().nullable(),
   provider: z.string(),
+  /** The model's name at the provider; null asks for the canonical one. */
+  providerModel: z.string().nullable(),
   baseUrl: z.string(),
   apiFormat: z.enum(['openai', 'messages']),
   priority: z.number().int(),

@@ -51,6 +51,10 @@ export const cacheKeys = {
   snapshotIndex: 'snap:index',
   document: (name: DocumentName | `offers:${string}`) => `snap:doc:${name}`,
   account: (account: string) => `snap:account:${account}`,
+  /** Hash of account → version of its document. */
+  accountsIndex: 'snap:accounts',
+  /** Rises with every change of any of them. */
+  accountsVersion: 'snap:accounts:version',
   /** Hash of key HMAC → key record. */
   keys: 'keys',
   /** Rises with every change of the key store; absent while the store is not filled. */

@@ -114,6 +114,18 @@ export const DocumentEnvelopeSchema = z.object({
 })
 export type DocumentEnvelope = z.infer<typeof DocumentEnvelopeSchema>
 
+const ACCOUNT = 'account:'
+
+/** The document of one account's preferences: beside the market, in an index of its own, read with the account's first key. */
+export function accountDocumentName(account: string): `account:${string}` {
+  return `${ACCOUNT}${account}`
+}
+
+/** The account whose document a name is; undefined for any other document. */
+export function accountOfDocument(name: string): string | undefined {
+  return name.startsWith(ACCOUNT) ? name.slice(ACCOUNT.length) : undefined
+}
+
 export function offersDocumentName(model: string): `offers:${string}` {
   return `offers:${model}`
 }

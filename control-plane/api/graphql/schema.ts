@@ -1,6 +1,7 @@
 import { builder } from './builder.ts'
 import './keys.ts'
 import './offers.ts'
+import './own-providers.ts'
 import './viewer.ts'
 
 builder.queryType({})

@@ -1,6 +1,13 @@
+import { getPreferences, putPreferences } from '#control-plane/services/buyer-policy.ts'
 import { getBalance, getMe } from '#control-plane/services/buyers.ts'
 import { createBuyerKey, listBuyerKeys, revokeBuyerKey } from '#control-plane/services/keys.ts'
 import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
+import {
+  createOwnProvider,
+  listBuyerProviders,
+  removeOwnProvider,
+  retiredFallbackKey,
+} from '#control-plane/services/own-providers.ts'
 import { writeCreatedKey, writeKey } from './keys.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
@@ -27,6 +34,14 @@ export const BUYER_ROWS: readonly RestRow[] = [
     write: ({ keys }) => ({ keys: keys.map(writeKey) }),
   }),
   restRow({ method: 'DELETE', path: '/v1/buyer/keys/:id', status: 204, envelope, operation: revokeBuyerKey }),
+  restRow({ method: 'GET', path: '/v1/buyer/preferences', envelope, operation: getPreferences }),
+  restRow({ method: 'PUT', path: '/v1/buyer/preferences', envelope, operation: putPreferences }),
+  restRow({ method: 'POST', path: '/v1/buyer/providers', status: 201, envelope, operation: createOwnProvider }),
+  restRow({ method: 'GET', path: '/v1/buyer/providers', envelope, operation: listBuyerProviders }),
+  restRow({ method: 'DELETE', path: '/v1/buyer/providers/:id', status: 204, envelope, operation: removeOwnProvider }),
+  ...(['GET', 'POST', 'PUT', 'DELETE'] as const).map((method) =>
+    restRow({ method, path: '/v1/buyer/fallback-key', envelope, operation: retiredFallbackKey }),
+  ),
   restRow({ method: 'GET', path: '/v1/requests', envelope, operation: listRequests, numbers: ['limit'] }),
   restRow({ method: 'GET', path: '/v1/requests/:id', envelope, operation: getRequest, write: (record) => record }),
 ]

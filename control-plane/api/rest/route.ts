@@ -18,7 +18,7 @@ export type RestRequest = {
 
 /** One row of the REST surface. */
 export type RestRow = {
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly envelope: Envelope
   /** Status of a good answer; 204 has no body. */

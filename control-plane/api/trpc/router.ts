@@ -1,4 +1,5 @@
 import { invoke } from '#control-plane/operation.ts'
+import { getPreferences, putPreferences } from '#control-plane/services/buyer-policy.ts'
 import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
 import type { CreatedKey } from '#control-plane/services/key-views.ts'
@@ -14,6 +15,7 @@ import { grantCredit } from '#control-plane/services/ledger.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
+import { createOwnProvider, listBuyerProviders, removeOwnProvider } from '#control-plane/services/own-providers.ts'
 import { createUser } from '#control-plane/services/users.ts'
 import { conflict, deposit, invariants, ledger, payoutHold, poison, refund, shortfall } from './money.ts'
 import { inputOf, procedure, router } from './procedure.ts'
@@ -65,6 +67,23 @@ const buyerKey = router({
     .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), revokeBuyerKey, input, ctx.options())),
 })
 
+const ownProvider = router({
+  create: procedure
+    .input(inputOf(createOwnProvider))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), createOwnProvider, input, ctx.options())),
+  list: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), listBuyerProviders, {}, ctx.options())),
+  remove: procedure
+    .input(inputOf(removeOwnProvider))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), removeOwnProvider, input, ctx.options())),
+})
+
+const preferences = router({
+  get: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), getPreferences, {}, ctx.options())),
+  put: procedure
+    .input(inputOf(putPreferences))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), putPreferences, input, ctx.options())),
+})
+
 const buyer = router({
   me: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), getMe, {}, ctx.options())),
 })
@@ -104,6 +123,8 @@ export const appRouter = router({
   offer,
   sellerKey,
   buyerKey,
+  ownProvider,
+  preferences,
   buyer,
   credit,
   catalog,

@@ -1,0 +1,86 @@
+import { invoke } from '#control-plane/operation.ts'
+import type { PreferencesView } from '#control-plane/services/buyer-policy.ts'
+import { getPreferences, putPreferences } from '#control-plane/services/buyer-policy.ts'
+import type { OwnProviderView } from '#control-plane/services/own-providers.ts'
+import { createOwnProvider, listBuyerProviders, removeOwnProvider } from '#control-plane/services/own-providers.ts'
+import { builder } from './builder.ts'
+import { withKey } from './offers.ts'
+
+const OwnProvider = builder.objectRef<OwnProviderView>('OwnProvider').implement({
+  description: "A provider key of the buyer's own, without the key. `model` null serves every model.",
+  authScopes: { buyer: true },
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    model: t.exposeString('model', { nullable: true }),
+    provider: t.exposeString('provider'),
+    baseUrl: t.exposeString('baseUrl'),
+    apiFormat: t.exposeString('apiFormat'),
+    providerModel: t.exposeString('providerModel', { nullable: true }),
+    priority: t.exposeInt('priority'),
+    label: t.exposeString('label', { nullable: true }),
+    keyFingerprint: t.exposeString('keyFingerprint'),
+    createdAt: t.exposeFloat('createdAt'),
+  }),
+})
+
+const Preferences = builder.objectRef<PreferencesView>('Preferences').implement({
+  description: 'What the account wants of every call.',
+  authScopes: { buyer: true },
+  fields: (t) => ({
+    allowUntrusted: t.exposeBoolean('allowUntrusted'),
+    providersBlocked: t.exposeStringList('providersBlocked'),
+    minDiscountPct: t.exposeInt('minDiscountPct', { nullable: true }),
+  }),
+})
+
+const CreateOwnProviderInput = builder.inputType('CreateOwnProviderInput', {
+  fields: (t) => ({
+    model: t.string(),
+    baseUrl: t.string({ required: true }),
+    apiKey: t.string({ required: true }),
+    priority: t.int({ required: true, defaultValue: 0 }),
+    apiFormat: t.string({ required: true, defaultValue: 'openai' }),
+    providerModel: t.string(),
+    label: t.string(),
+  }),
+})
+
+/** Rows that a list may hold, as its cost counts them. */
+const LIST_COST = { field: 1, multiplier: 50 }
+
+builder.queryFields((t) => ({
+  ownProviders: t.field({
+    type: [OwnProvider],
+    complexity: LIST_COST,
+    resolve: async (_root, _args, { ctx, actor, options }) =>
+      (await invoke(ctx, actor, listBuyerProviders, {}, options)).providers,
+  }),
+  preferences: t.field({
+    type: Preferences,
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, getPreferences, {}, options),
+  }),
+}))
+
+builder.mutationFields((t) => ({
+  createOwnProvider: t.field({
+    type: OwnProvider,
+    args: { input: t.arg({ type: CreateOwnProviderInput, required: true }), idempotencyKey: t.arg.string() },
+    resolve: (_root, { input, idempotencyKey }, { ctx, actor, options }) =>
+      invoke(ctx, actor, createOwnProvider, { ...input, model: input.model ?? null }, withKey(options, idempotencyKey)),
+  }),
+  removeOwnProvider: t.field({
+    type: OwnProvider,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, removeOwnProvider, { id }, options),
+  }),
+  putPreferences: t.field({
+    type: Preferences,
+    args: {
+      allowUntrusted: t.arg.boolean({ required: true, defaultValue: false }),
+      providersBlocked: t.arg.stringList({ required: true, defaultValue: [] }),
+      minDiscountPct: t.arg.int(),
+    },
+    resolve: (_root, { minDiscountPct, ...rest }, { ctx, actor, options }) =>
+      invoke(ctx, actor, putPreferences, { ...rest, minDiscountPct: minDiscountPct ?? null }, options),
+  }),
+}))

@@ -1,0 +1,143 @@
+import { sql } from 'kysely'
+import type { AccountId, CredentialId, OwnProviderId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+
+export type OwnProvidersTables = {
+  own_provider: {
+    id: OwnProviderId
+    account: AccountId
+    provider: string
+    credential_id: CredentialId
+    model: string | null
+    provider_model: string | null
+    base_url: string
+    api_format: 'openai' | 'messages'
+    priority: number
+    label: string | null
+    created_at: Date
+  }
+  buyer_preference: {
+    account: AccountId
+    allows_untrusted: boolean
+    providers_blocked: string[]
+    min_discount_pct: number | null
+    updated_at: Date
+  }
+}
+
+/** A buyer's own provider with its sealed key; `sealed` is JSON, to be read with its schema. */
+export type OwnProviderRow = {
+  readonly id: OwnProviderId
+  readonly provider: string
+  readonly model: string | null
+  readonly providerModel: string | null
+  readonly baseUrl: string
+  readonly apiFormat: 'openai' | 'messages'
+  readonly priority: number
+  readonly label: string | null
+  readonly createdAt: Date
+  readonly credentialId: CredentialId
+  readonly fingerprint: string
+  readonly sealed: unknown
+}
+
+export type NewOwnProvider = Omit<OwnProviderRow, 'createdAt' | 'fingerprint' | 'sealed'> & {
+  readonly account: AccountId
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+/** What a buyer wants of every call. */
+export type Preferences = {
+  readonly allowsUntrusted: boolean
+  readonly providersBlocked: string[]
+  readonly minDiscountPct: number | null
+}
+
+/** An account's own providers in the order they are tried. */
+export async function listOwnProviders(db: Database | Trx, account: AccountId): Promise<OwnProviderRow[]> {
+  return db
+    .selectFrom('own_provider as o')
+    .innerJoin('credential as c', 'c.id', 'o.credential_id')
+    .select([
+      'o.id',
+      'o.provider',
+      'o.model',
+      'o.provider_model as providerModel',
+      'o.base_url as baseUrl',
+      'o.api_format as apiFormat',
+      'o.priority',
+      'o.label',
+      'o.created_at as createdAt',
+      'o.credential_id as credentialId',
+      'c.fingerprint',
+      'c.sealed',
+    ])
+    .where('o.account', '=', account)
+    .orderBy('o.priority')
+    .orderBy('o.id')
+    .execute()
+}
+
+export async function insertOwnProvider(trx: Trx, row: NewOwnProvider): Promise<void> {
+  await trx
+    .insertInto('own_provider')
+    .values({
+      id: row.id,
+      account: row.account,
+      provider: row.provider,
+      credential_id: row.credentialId,
+      model: row.model,
+      provider_model: row.providerModel,
+      base_url: row.baseUrl,
+      api_format: row.apiFormat,
+      priority: row.priority,
+      label: row.label,
+      created_at: new Date(row.at),
+    })
+    .execute()
+}
+
+/** Removes a row, and its key once no other row has it. Answers whether there was one. */
+export async function deleteOwnProvider(trx: Trx, account: AccountId, id: string): Promise<boolean> {
+  const { rows } = await sql<{ credential_id: CredentialId }>`delete from own_provider
+    where id = ${id} and account = ${account} returning credential_id`.execute(trx)
+  const credential = rows[0]?.credential_id
+  if (credential === undefined) return false
+  await sql`delete from credential where id = ${credential}
+    and not exists (select from own_provider where credential_id = ${credential})`.execute(trx)
+  return true
+}
+
+/** One change of an account's policy at a time; the lock goes with the transaction. */
+export async function lockPolicy(trx: Trx, account: AccountId): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${sql.lit(POLICY_LOCKS)}, hashtext(${account}))`.execute(trx)
+}
+const POLICY_LOCKS = 7_306
+
+export async function findPreferences(db: Database | Trx, account: string): Promise<Preferences | undefined> {
+  return db
+    .selectFrom('buyer_preference')
+    .select([
+      'allows_untrusted as allowsUntrusted',
+      'providers_blocked as providersBlocked',
+      'min_discount_pct as minDiscountPct',
+    ])
+    .where(sql<boolean>`account = ${account}`)
+    .executeTakeFirst()
+}
+
+/** Replaces an account's preferences. `at` is Unix milliseconds. */
+export async function upsertPreferences(trx: Trx, account: AccountId, wanted: Preferences, at: number): Promise<void> {
+  const row = {
+    allows_untrusted: wanted.allowsUntrusted,
+    providers_blocked: wanted.providersBlocked,
+    min_discount_pct: wanted.minDiscountPct,
+    updated_at: new Date(at),
+  }
+  await trx
+    .insertInto('buyer_preference')
+    .values({ account, ...row })
+    .onConflict((conflict) => conflict.column('account').doUpdateSet(row))
+    .execute()
+}

@@ -1,0 +1,354 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { SampleProvider } from '#dev/provider/server.ts'
+import { createSampleProvider } from '#dev/provider/server.ts'
+import type { Network } from '#test/support/network.ts'
+import { startNetwork } from '#test/support/network.ts'
+import { until } from '#test/support/until.ts'
+
+const MODEL = 'routed'
+let network: Network
+let providers: SampleProvider[]
+/** Where each provider listens: the hosts that hints may name. */
+let hosts: string[]
+
+/** Cheapest first; the last one is not trusted, and cheaper than all. */
+const SELLERS = [
+  { id: 'rt-cheap', discount: 60, isTrusted: true },
+  { id: 'rt-dear', discount: 20, isTrusted: true },
+  { id: 'rt-shady', discount: 80, isTrusted: false },
+] as const
+
+beforeAll(async () => {
+  network = await startNetwork()
+  providers = await Promise.all(
+    [...SELLERS.map(({ id }) => id), 'rt-own'].map((name, at) =>
+      createSampleProvider({ host: `127.0.0.${61 + at}`, port: 0, name }),
+    ),
+  )
+  hosts = providers.map(({ url }) => new URL(url).host)
+  for (const [at, { id, isTrusted }] of SELLERS.entries()) {
+    await operator('provider.put', { id, name: `Routed ${id}`, baseUrl: providers[at]?.url, isTrusted })
+  }
+  await operator('provider.put', { id: 'rt-own', name: 'Own', baseUrl: providers[3]?.url, isTrusted: true })
+  await operator('provider.put', { id: 'rt-empty', name: 'Empty', baseUrl: 'http://127.0.0.70:1/v1', isTrusted: true })
+  await operator('catalog.import', { source: 'test', models: [catalogItem(MODEL), catalogItem('unsold')] })
+  for (const [at, { discount }] of SELLERS.entries()) {
+    const seller = await user()
+    await post('/v1/seller/offers', seller.sellerKey, {
+      model: MODEL,
+      api_key: `sk-routed-${at}`,
+      seller_base_url: providers[at]?.url,
+      discount,
+    })
+  }
+  await until('three offers are on sale', 20_000, async () => {
+    const answer = await fetch(`${network.sandbox.api_base_url}/api/markets/${MODEL}`)
+    const market = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
+    return market.success && market.data.offers.length === SELLERS.length
+  })
+}, 120_000)
+
+afterAll(async () => {
+  await Promise.all((providers ?? []).map((provider) => provider.close()))
+  await network?.remove()
+}, 60_000)
+
+function catalogItem(id: string): object {
+  return {
+    id: `lab/${id}`,
+    canonical: id,
+    aliases: [],
+    name: id,
+    created: 1_760_000_000,
+    description: '',
+    context_length: 8_000,
+    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
+    pricing: { prompt: '0.000001', completion: '0.00001' },
+    top_provider: { max_completion_tokens: 4_000 },
+    supported_parameters: ['max_tokens', 'stream', 'reasoning_effort'],
+    supported_features: ['streaming'],
+    endpoints: ['chat'],
+  }
+}
+
+let calls = 0
+async function post(path: string, key: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
+  const url = path.startsWith('http') ? path : network.sandbox.api_base_url + path
+  return fetch(url, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${key}`,
+      'content-type': 'application/json',
+      'idempotency-key': `routing-${++calls}`,
+      ...headers,
+    },
+    body: JSON.stringify(body),
+  })
+}
+
+async function operator(name: string, input: object): Promise<unknown> {
+  const { trpc_url: url, management_key: key } = network.sandbox
+  const answer = await post(`${url}/${name}`, key, input)
+  if (!answer.ok) throw new Error(`${name}: ${await answer.text()}`)
+  return answer.json()
+}
+
+const User = z.object({
+  result: z.object({ data: z.object({ wallet: z.string(), buyerKey: z.string(), sellerKey: z.string() }) }),
+})
+
+/** A wallet with a key on each side, and so much credit. */
+async function user(creditUsd = 0) {
+  const wallet = `0x${(0xf0_0000 + ++calls).toString(16).padStart(40, '0')}`
+  const made = User.parse(await operator('user.create', { wallet, label: 'routing', keys: ['buyer', 'seller'] }))
+  if (creditUsd > 0) {
+    await operator('credit.grant', { wallet, amountUsd: creditUsd, ticket: `routing-${wallet}`, note: 'test' })
+  }
+  return made.result.data
+}
+
+const GOOD = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], max_tokens: 20 }
+type Ask = { fields?: object; headers?: Record<string, string>; path?: string; key?: string }
+
+/** A call, and who served it or what it was refused with. */
+async function ask({ fields = {}, headers = {}, path = '/v1/chat/completions', key }: Ask = {}) {
+  const answer = await post(path, key ?? network.sandbox.buyer_key, { ...GOOD, ...fields }, headers)
+  const Refusal = z.object({ error: z.object({ code: z.string() }).loose() })
+  const refusal = Refusal.safeParse(JSON.parse(await answer.text()))
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    rid: answer.headers.get('x-request-id') ?? '',
+    by: answer.headers.get('x-mkt-provider-family'),
+    servedBy: answer.headers.get('x-mkt-served-by'),
+    error: refusal.success ? refusal.data.error : undefined,
+  }
+}
+
+const by = async (asked: Ask) => (await ask(asked)).by
+const code = async (asked: Ask) => {
+  const { status, error } = await ask(asked)
+  return [status, error?.code]
+}
+
+describe('routing parameters', () => {
+  it('the cheapest trusted offer is the default; untrusted ones by the request', async () => {
+    expect(await by({})).toBe('rt-cheap')
+    expect(await by({ fields: { allow_untrusted: true } })).toBe('rt-shady')
+  })
+
+  it('[C047, C049] providers that are all unknown are refused with their names and the supported ones', async () => {
+    for (const provider of ['nope', ['nope', 'nada'], { only: ['nope'] }]) {
+      const { status, error } = await ask({ fields: { provider } })
+      expect([status, error?.code]).toEqual([400, 'unsupported_provider'])
+      expect(error?.['unknown_providers']).toContain('nope')
+      expect(error?.['supported_providers']).toContain('rt-cheap')
+    }
+  })
+
+  it('[C048] unknown entries are ignored beside a known one', async () => {
+    expect(await by({ fields: { provider: ['nope', 'rt-dear'] } })).toBe('rt-dear')
+  })
+
+  it('[C051] a supported provider without an offer for the model: 404 no_sellers_for_model', async () => {
+    expect(await code({ fields: { provider: 'rt-empty' } })).toEqual([404, 'no_sellers_for_model'])
+    expect(await code({ fields: { model: 'unsold' } })).toEqual([404, 'no_sellers_for_model'])
+    expect(await code({ fields: { model: 'unsold', provider: 'nope' } })).toEqual([404, 'no_sellers_for_model'])
+  })
+
+  it('[C052] every spelling of a provider is the same provider', async () => {
+    const host = hosts[1] ?? ''
+    const [name] = host.split(':')
+    for (const provider of [
+      'rt-dear',
+      'RT-DEAR',
+      'Routed rt-dear',
+      host,
+      `http://${host}/v1/x`,
+      `${name}.`,
+      `https://${host}`,
+    ]) {
+      expect([provider, await by({ fields: { provider } })]).toEqual([provider, 'rt-dear'])
+    }
+    expect(await by({ fields: { provider_url: `http://${host}/v1` } })).toBe('rt-dear')
+    expect(await by({ fields: { provider_base_url: host } })).toBe('rt-dear')
+    expect(await code({ fields: { provider: 'rt-cheap', provider_url: host } })).toEqual([404, 'no_sellers_for_model'])
+  })
+
+  it('[C054, C055, C056, C058] block lists', async () => {
+    expect(await code({ fields: { providers_blocked: {} } })).toEqual([400, 'invalid_request'])
+    expect(await by({ fields: { providers_blocked: [] } })).toBe('rt-cheap')
+    expect(await by({ fields: { providers_blocked: ['nope'] } })).toBe('rt-cheap')
+    expect(await by({ fields: { providers_blocked: 'rt-cheap' } })).toBe('rt-dear')
+    const all = SELLERS.map(({ id }) => id)
+    expect(await code({ fields: { providers_blocked: all } })).toEqual([503, 'no_healthy_sellers'])
+    const both = { provider: 'rt-dear', providers_blocked: 'rt-dear' }
+    expect(await code({ fields: both })).toEqual([503, 'no_healthy_sellers'])
+  })
+
+  it('[C059] an order moves what has passed, and only that', async () => {
+    expect(await by({ fields: { provider_order: ['nope', 'rt-shady', 'rt-dear'] } })).toBe('rt-dear')
+    expect(await by({ fields: { provider: { order: ['rt-dear'], allow_fallbacks: false } } })).toBe('rt-dear')
+    const names = Array.from({ length: 10_000 }, () => 'x')
+    expect(await code({ fields: { provider_order: names } })).toEqual([400, 'invalid_request'])
+  })
+
+  it('only untrusted sellers left: 404 that says so', async () => {
+    const { status, error } = await ask({ fields: { provider: 'rt-shady' } })
+    expect([status, error?.code, error?.['detail']]).toEqual([
+      404,
+      'no_sellers_for_model',
+      { untrusted_available: true },
+    ])
+  })
+
+  it('[C060, C064] nothing of ours reaches a provider, retired ceilings are ignored', async () => {
+    const ours = {
+      provider: ['rt-cheap'],
+      provider_url: hosts[0],
+      provider_base_url: hosts[0],
+      providers_blocked: ['rt-dear'],
+      provider_order: ['rt-cheap'],
+      allow_untrusted: false,
+      min_discount_pct: 1,
+      max_price_per_1m: 1,
+      session_id: 'mine',
+      usage: { include: true },
+    }
+    expect(await by({ fields: ours, headers: { 'x-max-price-per-1m': '1', 'x-session-id': 's' } })).toBe('rt-cheap')
+    const sent = providers[0]?.requests.list().at(-1)
+    for (const field of Object.keys(ours)) expect(sent?.body).not.toHaveProperty(field)
+  })
+
+  it('[C061, C063, C066] the strictest floor of body, header, path and key applies', async () => {
+    for (const floor of [101, -1, 'abc', null, 5.5, '05', 1e9, true]) {
+      expect(await code({ fields: { min_discount_pct: floor } })).toEqual([400, 'invalid_minimum_discount'])
+    }
+    const path = '/min50/v1/chat/completions'
+    expect(await by({ path, fields: { min_discount_pct: 5 } })).toBe('rt-cheap')
+    const { status, error } = await ask({ path, fields: { min_discount_pct: 5 }, headers: { 'x-min-discount': '90' } })
+    expect([status, error?.code, error?.['best_discount_pct'], error?.['min_discount_pct']]).toEqual([
+      503,
+      'minimum_discount_not_met',
+      60,
+      90,
+    ])
+    expect(await code({ path: '/min100/v1/chat/completions' })).toEqual([503, 'minimum_discount_not_met'])
+    expect(await by({ path: '/min0/v1/chat/completions' })).toBe('rt-cheap')
+  })
+
+  it('[C037] reasoning_effort and reasoning are two parameters: each goes only to a model that lists it', async () => {
+    const sent = async (fields: object) => {
+      const { headers } = await ask({ fields })
+      return [headers.get('x-mkt-adapted-params'), providers[0]?.requests.list().at(-1)?.body]
+    }
+    expect(await sent({ reasoning_effort: 'low' })).toEqual([
+      null,
+      expect.objectContaining({ reasoning_effort: 'low' }),
+    ])
+    const [adapted, body] = await sent({ reasoning: { effort: 'low' } })
+    expect(adapted).toContain('reasoning')
+    expect(body).not.toHaveProperty('reasoning')
+  })
+
+  it('an input that no tokeniser could make fit is refused with numbers, before any provider', async () => {
+    const before = providers[0]?.requests.list().length
+    const messages = [{ role: 'user', content: 'x'.repeat(8_000 * 128) }]
+    const { status, error } = await ask({ fields: { messages } })
+    expect([status, error?.code, error?.['context_length']]).toEqual([400, 'context_length_exceeded', 8_000])
+    expect(providers[0]?.requests.list().length).toBe(before)
+  })
+})
+
+const Explained = z.object({
+  would_serve: z.boolean(),
+  hold_micro: z.number().nullable(),
+  offers: z.array(
+    z.object({ rank: z.number(), provider: z.string(), estimate_micro: z.number(), discount_pct: z.number() }),
+  ),
+  excluded: z.array(z.object({ provider: z.string(), reason: z.string() })),
+  refusal: z.object({ status: z.number(), error: z.object({ code: z.string() }) }).nullable(),
+})
+
+async function explain(body: object, path = '/v1/chat/completions', headers: Record<string, string> = {}) {
+  const answer = await post(
+    '/v1/route/explain',
+    network.sandbox.buyer_key,
+    { path, body: { ...GOOD, ...body } },
+    headers,
+  )
+  return { status: answer.status, body: JSON.parse(await answer.text()) as unknown }
+}
+
+describe('explaining', () => {
+  it('shows the offers in order with an estimate, and why each other one is passed over, and holds nothing', async () => {
+    const key = (await user(1)).buyerKey
+    const before = providers.map(({ requests }) => requests.list().length)
+    const answer = await post('/v1/route/explain', key, { path: '/v1/chat/completions', body: GOOD })
+    const explained = Explained.parse(await answer.json())
+    expect(explained.offers.map(({ rank, provider }) => [rank, provider])).toEqual([
+      [1, 'rt-cheap'],
+      [2, 'rt-dear'],
+    ])
+    const [cheap, dear] = explained.offers
+    expect((cheap?.estimate_micro ?? 0) * 2).toBeCloseTo(dear?.estimate_micro ?? 0, -1)
+    expect(explained.hold_micro).toBe(dear?.estimate_micro)
+    expect(explained.excluded.map(({ provider, reason }) => [provider, reason])).toEqual([['rt-shady', 'trusted']])
+    expect(providers.map(({ requests }) => requests.list().length)).toEqual(before)
+    const me = await fetch(`${network.sandbox.api_base_url}/v1/key`, { headers: { authorization: `Bearer ${key}` } })
+    expect(await me.json()).toMatchObject({ data: { spendable_usdc: '1000000' } })
+  })
+
+  it('shows the refusal that the call would get, on every text wire in its own words', async () => {
+    const refused = Explained.parse(
+      (await explain({ providers_blocked: ['rt-cheap', 'rt-dear'] }, '/min95/v1/chat/completions')).body,
+    )
+    expect([refused.would_serve, refused.refusal?.status, refused.refusal?.error.code]).toEqual([
+      false,
+      404,
+      'no_sellers_for_model',
+    ])
+    const reasons = refused.excluded.map(({ provider, reason }) => `${provider} ${reason}`).sort()
+    expect(reasons).toEqual(['rt-cheap blocked', 'rt-dear blocked', 'rt-shady trusted'])
+    const floor = Explained.parse((await explain({}, '/compat/min95/v1/messages')).body)
+    expect(floor.refusal).toMatchObject({ status: 404, error: { type: 'not_found_error' } })
+    expect((await explain({ input: 'hi', messages: undefined, max_tokens: undefined }, '/v1/responses')).status).toBe(
+      200,
+    )
+    expect((await explain({ prompt: 'hi', messages: undefined }, '/v1/completions')).status).toBe(200)
+  })
+
+  it('refuses what the call would be refused with before routing, and paths that sell nothing', async () => {
+    expect((await explain({ model: 'nope' })).body).toMatchObject({ error: { code: 'unknown_model' } })
+    expect((await explain({ messages: 5 })).status).toBe(400)
+    for (const path of ['/v1/models', '/v1/audio/transcriptions', '/nope', '/min5/v1/embeddings']) {
+      expect([path, (await explain({}, path)).status]).toEqual([path, 400])
+    }
+    const stranger = await fetch(`${network.sandbox.api_base_url}/v1/route/explain`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    })
+    expect(stranger.status).toBe(401)
+  })
+
+  it('keeps the same record for every call in its lookup, at both stages of it', async () => {
+    const { rid } = await ask()
+    const look = async (path: string) => {
+      const answer = await fetch(network.sandbox.api_base_url + path, {
+        headers: { authorization: `Bearer ${network.sandbox.buyer_key}` },
+      })
+      return answer.json() as Promise<unknown>
+    }
+    const routing = {
+      offers: [{ provider: 'rt-cheap' }, { provider: 'rt-dear' }],
+      excluded: [{ reason: 'trusted' }],
+    }
+    expect(await look(`/v1/requests/${rid}`)).toMatchObject({ routing })
+    await until('the call is booked', 10_000, async () =>
+      JSON.stringify(await look('/v1/requests?limit=5')).includes(rid),
+    )
+    expect(JSON.stringify(await look('/v1/requests?limit=5'))).toContain('"estimate_micro"')
+  })
+})

@@ -137,6 +137,56 @@ describe('embeddings', () => {
   })
 })
 
+describe('the JSON of embeddings and speech', () => {
+  const GOOD = {
+    '/v1/embeddings': { model: EMBEDDER, input: 'x' },
+    '/v1/audio/speech': { model: SPEAKER, voice: 'alloy', input: 'x' },
+  }
+  const send = (path: string, body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) =>
+    fetch(network.sandbox.api_base_url + path, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${network.sandbox.buyer_key}`,
+        'content-type': 'application/json',
+        ...headers,
+      },
+      body,
+    })
+
+  for (const [path, good] of Object.entries(GOOD)) {
+    const text = JSON.stringify(good)
+    it.each<[string, string | Uint8Array<ArrayBuffer>, number]>([
+      ['C001', '{', 400],
+      ['C002', '', 400],
+      ['C004 trailing comma', `${text.slice(0, -1)},}`, 400],
+      ['C004 NaN', text.replace('{', '{"dimensions":NaN,'), 400],
+      ['C007 UTF-16', new Uint8Array(Buffer.from(text, 'utf16le')), 400],
+      ['C010 NUL in the model', JSON.stringify({ ...good, model: 'x\u0000' }), 400],
+      ['C011 __proto__', text.replace('{', '{"__proto__":{"model":"x"},'), 400],
+      ['C014 depth', `{"input":${'['.repeat(100_000)}`, 400],
+      ['C023 no model', JSON.stringify({ ...good, model: undefined }), 400],
+      ['C024 unknown model', JSON.stringify({ ...good, model: 'nope' }), 400],
+      ['C047 unknown provider', JSON.stringify({ ...good, provider: 'nope' }), 400],
+      ['C054 unreadable block list', JSON.stringify({ ...good, providers_blocked: {} }), 400],
+      ['C061 a floor over 100', JSON.stringify({ ...good, min_discount_pct: 101 }), 400],
+    ])(`[%s] is refused on ${path} in the envelope of /v1`, async (_row, body, status) => {
+      const answer = await send(path, body)
+      expect(answer.status).toBe(status)
+      const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string() }), request_id: z.string() })
+      expect(Refusal.parse(await answer.json()).request_id).toBe(answer.headers.get('x-request-id'))
+    })
+
+    it(`[C006, C009, C010, C013, C018] is read on ${path} as on chat`, async () => {
+      const odd = JSON.stringify({ ...good, input: 'a \ud800 \u0000' })
+      expect((await send(path, `\ufeff${text}`)).status).toBe(200)
+      expect((await send(path, odd)).status).toBe(200)
+      expect((await send(path, text.replace('{', '{"model":"nope",'))).status).toBe(200)
+      expect((await send(path, text, { 'content-type': 'text/plain' })).status).toBe(415)
+      expect((await send(path, text, { 'content-encoding': 'gzip' })).status).toBe(415)
+    })
+  }
+})
+
 describe('speech', () => {
   const input = 'Ten chars.'
   const speak = (text = input, path = '/v1') =>
@@ -293,7 +343,7 @@ describe('transcriptions', () => {
       body,
     })
 
-  it('[C016, C018, C082] are refused for a body that is none of theirs', async () => {
+  it('[C016, C017, C018] are refused for a body that is none of theirs', async () => {
     expect((await post('/v1/audio/transcriptions', { model: LISTENER })).status).toBe(415)
     const cut = new TextEncoder().encode('--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nx')
     const type = { 'content-type': 'multipart/form-data; boundary=b' }

@@ -12,7 +12,9 @@ import { tableOf, wordsOf } from '#test/support/outcome-words.ts'
 import { until } from '#test/support/until.ts'
 
 const FILE = new URL('../../docs/outcomes.md', import.meta.url)
-const ROW_MS = 20_000
+/** Bookings wait for a busy machine: a batch that a starved worker lost goes to another after fifteen seconds. */
+const BOOKED_MS = 45_000
+const ROW_MS = 60_000
 let market: OutcomeMarket
 const lines = new Map<string, { readonly seen: Seen; readonly ended: Ended | undefined }>()
 
@@ -47,7 +49,7 @@ const Row = z.object({
 /** The settlement of a call, once it is booked. */
 async function endedOf(rid: string): Promise<Ended> {
   let row: z.infer<typeof Row> | undefined
-  await until(`${rid} is booked`, 10_000, async () => {
+  await until(`${rid} is booked`, BOOKED_MS, async () => {
     const found = await market.database.query('select * from settlement where rid = $1', [rid])
     row = found.rows[0] === undefined ? undefined : Row.parse(found.rows[0])
     return row !== undefined

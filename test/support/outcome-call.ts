@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { OutcomeMarket } from './outcome-market.ts'
 import type { OutcomeRow } from './outcome-rows.ts'
+import { readSound, requestOf } from './outcome-surface.ts'
 import { until } from './until.ts'
 
 /** What the buyer saw of a call. */
@@ -15,6 +16,8 @@ export type Seen = {
   readonly costMicro: number | undefined
   readonly hasContent: boolean
   readonly hasLeft: boolean
+  /** The connection ended before the answer did. */
+  readonly isBroken: boolean
   /** True when money was set aside: there is a settlement. */
   readonly isHeld: boolean
   readonly adapted: string | undefined
@@ -65,20 +68,12 @@ type Request = {
 async function send({ market, model, row, key }: Request): Promise<Seen> {
   const controller = new AbortController()
   const before = market.received(model)
-  const answer = fetch(`${market.url}/v1/chat/completions`, {
+  const { path, headers, body } = requestOf(model, row)
+  const answer = fetch(market.url + path, {
     method: 'POST',
     signal: controller.signal,
-    headers: {
-      'content-type': 'application/json',
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-      ...row.headers,
-    },
-    body: JSON.stringify({
-      model,
-      stream: row.isStreamed === true,
-      messages: [{ role: 'user', content: 'Say a few words.' }],
-      ...row.body,
-    }),
+    headers: { ...headers, ...(key === undefined ? {} : { authorization: `Bearer ${key}` }), ...row.headers },
+    body,
   })
   if (row.leaves === 'before the provider answers') {
     await until('the provider has been asked', 5_000, () => market.received(model) > before)
@@ -88,11 +83,29 @@ async function send({ market, model, row, key }: Request): Promise<Seen> {
   }
   const response = await answer
   if (row.leaves === 'after the first token') {
-    await firstToken(response)
+    await (row.surface === 'speech' ? response.body?.getReader().read() : firstToken(response))
     controller.abort()
     return { ...GONE, rid: response.headers.get('x-request-id') ?? '', status: 200, hasContent: true }
   }
-  return readAnswer(response, await response.text())
+  return isSound(response) ? hearAnswer(response) : readAnswer(response, await response.text())
+}
+
+function isSound(response: Response): boolean {
+  return response.headers.get('content-type')?.startsWith('audio/') === true
+}
+
+/** A sound tells its price in its head, and whether it is whole by how its connection ends. */
+async function hearAnswer(response: Response): Promise<Seen> {
+  const { bytes, isBroken } = await readSound(response)
+  return {
+    ...GONE,
+    rid: response.headers.get('x-request-id') ?? '',
+    status: response.status,
+    costMicro: isBroken ? undefined : costOf(response, []),
+    hasContent: bytes > 0,
+    hasLeft: false,
+    isBroken,
+  }
 }
 
 const GONE: Seen = {
@@ -105,6 +118,7 @@ const GONE: Seen = {
   costMicro: undefined,
   hasContent: false,
   hasLeft: true,
+  isBroken: false,
   isHeld: true,
   adapted: undefined,
   otherCalls: 0,
@@ -177,6 +191,10 @@ const Choice = z.object({
 const Frame = z.object({
   error: z.union([z.string(), z.object({ code: z.string(), buyer_cost_micro: z.number().optional() })]).optional(),
   choices: z.array(Choice).optional(),
+  /** Vectors, and the words of a transcript. */
+  data: z.array(z.unknown()).optional(),
+  text: z.string().optional(),
+  delta: z.string().optional(),
   usage: z.object({ buyer_cost_micro: z.number() }).nullish(),
 })
 type Frame = z.infer<typeof Frame>
@@ -202,8 +220,11 @@ function readAnswer(response: Response, text: string): Seen {
     nativeFinishReason: finished?.native_finish_reason ?? undefined,
     streamError: isStream ? code : undefined,
     costMicro: costOf(response, frames),
-    hasContent: choices.some((choice) => (choice.message?.content ?? choice.delta?.content ?? '') !== ''),
+    hasContent:
+      choices.some((choice) => (choice.message?.content ?? choice.delta?.content ?? '') !== '') ||
+      frames.some(({ data = [], text: words = '', delta = '' }) => data.length > 0 || words !== '' || delta !== ''),
     hasLeft: false,
+    isBroken: false,
     isHeld: !isRefused || response.headers.get('x-mkt-marketplace-attempts') !== '0',
     adapted: response.headers.get('x-mkt-adapted-params') ?? undefined,
     otherCalls: 0,

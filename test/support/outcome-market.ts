@@ -232,6 +232,7 @@ export function catalogItem(model: string, microAToken = 1): object {
     top_provider: { max_completion_tokens: 16_384 },
     supported_parameters: ['max_tokens', 'stream'],
     supported_features: ['streaming'],
-    endpoints: ['chat'],
+    endpoints: ['chat', 'embeddings', 'speech', 'transcription'],
+    unit_pricing: { characters: '0.000015', seconds: '0.0001' },
   }
 }

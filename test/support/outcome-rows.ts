@@ -1,4 +1,5 @@
 import type { Acts } from './outcome-market.ts'
+import type { Surface } from './outcome-surface.ts'
 
 /** A way for a call to end. */
 export type OutcomeRow = {
@@ -6,6 +7,10 @@ export type OutcomeRow = {
   readonly end: string
   readonly acts: Acts
   readonly isStreamed?: boolean
+  /** Where it is made; chat unless said. */
+  readonly surface?: Surface
+  /** How long the audio of a transcription lasts. */
+  readonly audioSeconds?: number
   /** Members of the request beside model and messages. */
   readonly body?: object
   readonly headers?: Readonly<Record<string, string>>
@@ -25,6 +30,7 @@ export type OutcomeSection = { readonly title: string; readonly rows: readonly O
 
 const streamed = (end: string, ...acts: string[]): OutcomeRow => ({ end, acts, isStreamed: true })
 const whole = (end: string, ...acts: string[]): OutcomeRow => ({ end, acts })
+const on = (surface: Surface, end: string, ...acts: string[]): OutcomeRow => ({ end, acts, surface })
 const few = { body: { max_tokens: 3 } }
 
 /** Every end that one call can come to on a market that runs. */
@@ -163,6 +169,27 @@ export const OUTCOMES: readonly OutcomeSection[] = [
       whole('Negative, huge and textual figures', 'usage-absurd'),
       { end: 'The third such answer of a seller', acts: ['usage-absurd'], callsBefore: 2 },
       streamed('Figures in every chunk, rising and falling', 'usage-every-chunk'),
+    ],
+  },
+  {
+    title: 'Embeddings, speech and transcripts',
+    rows: [
+      on('embeddings', 'Vectors', 'well'),
+      on('embeddings', 'Vectors without usage', 'usage-missing'),
+      on('embeddings', 'Vectors that nobody is said to have paid for', 'usage-zero'),
+      on('embeddings', 'Fewer vectors than inputs, and the next seller has all of them', 'empty', 'well'),
+      on('speech', 'Speech', 'well'),
+      on('speech', 'Speech whose first seller fails before any sound', 'server-error', 'well'),
+      on('speech', 'Speech that breaks off', 'cut-mid-stream'),
+      on('speech', 'Speech without a sound', 'empty'),
+      { ...on('speech', 'Speech whose buyer leaves in its midst', 'drip'), leaves: 'after the first token' },
+      on('transcriptions', 'A transcript', 'well'),
+      { ...on('transcriptions', 'A streamed transcript', 'well'), isStreamed: true },
+      { ...on('transcriptions', 'A transcript of more time than its audio has', 'well'), audioSeconds: 1.5 },
+      on('transcriptions', 'A transcript that does not say its time', 'usage-missing'),
+      on('transcriptions', 'A transcript of a time that cannot be', 'usage-absurd'),
+      on('transcriptions', 'A transcript of silence', 'empty'),
+      { ...on('transcriptions', 'A streamed transcript that breaks off', 'cut-mid-stream'), isStreamed: true },
     ],
   },
   {

@@ -51,7 +51,8 @@ function getsWords(seen: Seen): string {
   const error = seen.streamError === undefined ? '' : `, then the error event \`${seen.streamError}\` with the charge`
   const adapted = seen.adapted === undefined || seen.status >= 400 ? '' : `, \`x-mkt-adapted-params: ${seen.adapted}\``
   const content = seen.status < 400 && !seen.hasContent ? ', no content' : ''
-  return `${seen.status}${code}${content}${reason}${native}${error}${adapted}`
+  const broken = seen.isBroken ? ', then the connection breaks' : ''
+  return `${seen.status}${code}${content}${reason}${native}${error}${broken}${adapted}`
 }
 
 function attemptWords({ attempts }: Ended, hasLeft: boolean): string {

@@ -75,8 +75,6 @@ async function admit(parts: Parts, { machine, node }: Place, plan: CallPlan): Pr
   }
   request.state = 'running'
   request.heldMicro = hold.grantedMicro
-  // The hold was made up to half a second ago.
-  request.deadline = ground.scheduler.wall() + quote.ttlMs - 600
   await serve(parts, { node, request, hold, target, demand, quote, buyer, startedAt }, offers, plan)
 }
 
@@ -147,6 +145,8 @@ async function deliver(parts: Parts, call: Call, { offer, attempt, limit, plan }
   parts.ground.crash.pass('before capture')
   node.journal.capture(hold, text)
   const captured = await node.funds.capture(hold, chargeMicro, text)
+  // What Redis was not there to take is in the journal alone.
+  if (captured === 'queued') request.faults.add('redis_lost')
   // A disk that takes nothing keeps no call from its end, but nobody has promised anything then.
   request.isAcknowledged = captured === 'accepted' || (await isSynced(node))
   parts.ground.queue.add(node.process, text)

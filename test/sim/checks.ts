@@ -117,10 +117,13 @@ function openEpoch({ ground: { redis } }: CheckParts): number | undefined {
   return Number(server.data.get(moneyKeys.filled(BUCKET))) === seen.epoch ? seen.epoch : undefined
 }
 
+/** Whoever slept through the end of its own holds is given this long to notice. */
+const WAKING_MS = 5_000
+
 /** I14: never more to spend than the ledger has, less what living processes know of and nobody has posted yet. */
 function checkGate(parts: CheckParts): void {
   const epoch = openEpoch(parts)
-  if (epoch === undefined) return
+  if (epoch === undefined || parts.ground.scheduler.sinceJump() < WAKING_MS) return
   const { settlements, accounts } = parts.ground.postgres.tables()
   const bounds = new Map(parts.accounts.map((account) => [account, accounts.get(account)?.balance ?? 0n]))
   const known = new Map<string, string[]>()
@@ -202,7 +205,9 @@ function createReferee(parts: CheckParts) {
       for (const [index, answer] of answers.entries()) {
         if (answer.startsWith('E:')) throw violation('scripts', `${run.name} answers ${answer}`)
         if (run.name === 'reserve' && answer.startsWith('G:')) {
-          const { id } = reserveOf(operationRun(run), index)
+          const { id, rid, ttl } = reserveOf(operationRun(run), index)
+          const request = model.requests.get(rid)
+          if (request !== undefined) request.deadline = Math.floor(ground.scheduler.wall()) + ttl
           const left = (free.get(id) ?? 0n) - BigInt(answer.slice(2))
           if (left < 0n) throw violation('I5', `${id} was granted ${answer.slice(2)} with ${free.get(id)} available`)
           free.set(id, left)

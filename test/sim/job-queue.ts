@@ -66,9 +66,11 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
 
   async function work(worker: SimProcess, job: Job, process: (job: Job) => Promise<void>): Promise<void> {
     active.set(job, worker)
-    scheduler.after(STALLED_MS, () => {
+    scheduler.after(STALLED_MS, function look() {
+      if (active.get(job) !== worker) return
       // Nobody has heard of its worker since: another one gets it.
-      if (active.get(job) === worker && (!worker.isAlive() || worker.isFrozen())) giveBack(job)
+      if (!worker.isAlive() || worker.isFrozen()) giveBack(job)
+      else scheduler.after(STALLED_MS, look)
     })
     try {
       await process(job)

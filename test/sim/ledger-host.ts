@@ -93,7 +93,8 @@ export function createLedgerHost(scheduler: Scheduler, random: Random): LedgerHo
 
     function commit(own: Holder, copy: LedgerTables, fault: CommitFault | undefined): void {
       // Whoever was idle for too long has lost its transaction.
-      if (holder !== own || fault === 'abort') throw failure('40001')
+      const isIdle = scheduler.now() - own.since > IDLE_IN_TRANSACTION_MS
+      if (holder !== own || isIdle || fault === 'abort') throw failure('40001')
       holder = undefined
       if (fault === 'rolled_back_unknown') throw failure('ECONNRESET')
       tables = copy

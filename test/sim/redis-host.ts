@@ -34,7 +34,7 @@ export type RedisHost = {
 }
 
 /** Now and then a packet is late, and overtaken by those of other connections. */
-const LATE_SHARE = 0.04
+const LATE_SHARE = 0.12
 const LATE_MS = 40
 
 export function createRedisHost(scheduler: Scheduler, server: MemoryRedis, random: Random): RedisHost {

@@ -28,6 +28,8 @@ export type Scheduler = {
   process(name: string): SimProcess
   /** Lets time pass without anything running in it, as when a machine sleeps. */
   jump(ms: number): void
+  /** Milliseconds since the last jump. */
+  sinceJump(): number
   /** Runs whatever is due within so many milliseconds, or until `until` holds. Rejects with what a step throws. */
   run(ms: number, until?: () => boolean): Promise<void>
   /** Called after every step, once all promises that it settled have been followed. */
@@ -45,6 +47,7 @@ export function createScheduler(): Scheduler {
   let order = 0
   let steps = 0
   let pids = 0
+  let jumpedAt = Number.NEGATIVE_INFINITY
 
   function after(ms: number, run: () => void, owner?: SimProcess): Cancel {
     const event: Event = { at: now + Math.max(0, ms), order: order++, run, owner }
@@ -81,7 +84,9 @@ export function createScheduler(): Scheduler {
     process: (name) => createProcess(name, ++pids, { after, now: () => now }),
     jump(ms) {
       now += ms
+      jumpedAt = now
     },
+    sinceJump: () => now - jumpedAt,
     run(ms, until) {
       const limit = now + ms
       return new Promise((resolve, reject) => {

@@ -70,6 +70,27 @@ function stringEnd(text: string, start: number): number {
   return -1
 }
 
+/** The texts of a list's elements, untouched. It does not validate: `text` is a list that JSON.parse has read. */
+export function elementTexts(text: string): string[] {
+  const elements: string[] = []
+  let depth = 0
+  let from = -1
+  for (let at = 0; at < text.length; at++) {
+    const char = text.charCodeAt(at)
+    if (char === QUOTE) {
+      const end = stringEnd(text, at)
+      if (end < 0) return elements
+      at = end
+    } else if (char === OPEN_OBJECT || char === OPEN_LIST) {
+      if (++depth === 1) from = at + 1
+    } else if ((char === COMMA && depth === 1) || ((char === CLOSE_OBJECT || char === CLOSE_LIST) && --depth === 0)) {
+      elements.push(text.slice(from, at).trim())
+      from = at + 1
+    }
+  }
+  return elements
+}
+
 function decodeKey(raw: string): string {
   if (!raw.includes('\\')) return raw
   try {

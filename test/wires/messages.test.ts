@@ -370,6 +370,10 @@ describe('a whole message', () => {
     const body = { type: 'message', content, stop_reason: 'end_turn', usage: { input_tokens: 1, output_tokens: 2 } }
     const decoder = whole(body, buildOffer({ apiFormat: 'messages' }))
     expect(JSON.parse(decoder.finish(RECEIPT))).toMatchObject({ content, stop_reason: 'tool_use' })
+    const exact = JSON.stringify(body).replace('{"a":1}', '{"a" : [1.0, "]}," , 12345678901234567890]}')
+    expect(whole(exact, buildOffer({ apiFormat: 'messages' })).finish(RECEIPT)).toContain(
+      '"input":{"a" : [1.0, "]}," , 12345678901234567890]}',
+    )
     expect(decoder.ending()).toMatchObject({ reasoningBytes: 3, reported: { inputTokens: 1, outputTokens: 2 } })
   })
 

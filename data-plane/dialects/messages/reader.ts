@@ -1,7 +1,14 @@
 import type { BadAnswer, ReportedUsage } from '#data-plane/call.ts'
 import type { AnswerEvent, AnswerReader, FinishReason } from '#data-plane/dialects/answer.ts'
 import { NO_EVENTS } from '#data-plane/dialects/answer.ts'
-import { isRecord, isTooDeep, readJsonObject } from '#data-plane/dialects/json-members.ts'
+import {
+  elementTexts,
+  isRecord,
+  isTooDeep,
+  memberText,
+  readJsonObject,
+  scanMembers,
+} from '#data-plane/dialects/json-members.ts'
 import { createSseReader } from '#data-plane/dialects/sse.ts'
 import type { InputClasses } from './usage.ts'
 import { mergeMessagesUsage } from './usage.ts'
@@ -158,11 +165,13 @@ function takeFinish(state: State, { stop_reason: reason, stop_sequence: sequence
   state.finish = { reason: isKnown ? (REASONS[reason] ?? 'stop') : 'stop', stopSequence }
 }
 
-function startBlock(state: State, index: unknown, block: JsonObject): void {
+/** `text` is the block as it was written, where it came whole: its input goes on letter by letter. */
+function startBlock(state: State, index: unknown, block: JsonObject, text?: string): void {
   switch (block['type']) {
     case 'tool_use': {
       if (state.toolCount >= MAX_BLOCKS) return
-      const tool = { index: state.toolCount++, opening: inputText(block['input']), hasInput: false }
+      const opening = inputText(block['input'], text)
+      const tool = { index: state.toolCount++, opening, hasInput: false }
       state.tools.set(index, tool)
       state.events.push({ kind: 'toolStart', index: tool.index, ...namesOf(block, tool.index) })
       break
@@ -188,8 +197,13 @@ function namesOf({ id, name }: JsonObject, index: number): { readonly id: string
 }
 
 /** An input object as text; an empty one is none, because its pieces are still to come. */
-function inputText(input: unknown): string {
-  return isRecord(input) && Object.keys(input).length > 0 ? JSON.stringify(input) : ''
+function inputText(input: unknown, text: string | undefined): string {
+  if (!isRecord(input) || Object.keys(input).length === 0) return ''
+  return (text === undefined ? undefined : memberOf(text, 'input')) ?? JSON.stringify(input)
+}
+
+function memberOf(text: string, key: string): string | undefined {
+  return memberText(text, scanMembers(text) ?? [], key)
 }
 
 function pushText(state: State, kind: 'text' | 'reasoning' | 'signature' | 'redactedReasoning', text: unknown): void {
@@ -266,9 +280,11 @@ function takeWhole(state: State, text: string): void {
     state.failure = malformed('no content')
     return
   }
+  const hasCalls = content.some((block) => isRecord(block) && block['type'] === 'tool_use')
+  const texts = hasCalls ? elementTexts(memberOf(text, 'content') ?? '') : []
   for (const [index, block] of content.slice(0, MAX_BLOCKS).entries()) {
     if (!isRecord(block)) continue
-    startBlock(state, index, block)
+    startBlock(state, index, block, texts[index])
     stopBlock(state, index)
   }
   takeFinish(state, body)

@@ -7,8 +7,11 @@ import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 
 const MODEL = 'gpt-5-mini'
-/** A model that is sold by sellers of the messages protocol too. */
-const CLAUDE = 'claude-sonnet-4.5'
+/** Where a call goes: to the cheapest seller, who speaks as buyers of this wire do, and to one of the messages protocol. */
+const WAYS = [
+  ['the OpenAI protocol', { model: MODEL, provider: ['sandbox-a', 'sandbox-b', 'sandbox-c'] }],
+  ['the messages protocol', { model: 'claude-sonnet-4.5', provider: ['sandbox-e'] }],
+] as const
 const TOOL = {
   type: 'function' as const,
   name: 'get_weather',
@@ -87,8 +90,8 @@ describe('responses through the official client', () => {
     expect(await lookup.json()).toMatchObject({ buyer_cost_micro: usage.buyer_cost_micro })
   })
 
-  it.each([MODEL, CLAUDE])('are streamed to the same end by %s', async (model) => {
-    const stream = client.responses.stream({ model, input: 'Stream a few words.' })
+  it.each(WAYS)('are streamed to the same end by %s', async (_name, way) => {
+    const stream = client.responses.stream({ ...way, input: 'Stream a few words.' })
     let text = ''
     stream.on('response.output_text.delta', ({ delta }) => {
       text += delta
@@ -98,17 +101,19 @@ describe('responses through the official client', () => {
     expect(final.output_text).toBe(text)
     expect(final.status).toBe('completed')
     expect(Priced.parse(final.usage).buyer_cost_micro).toBeGreaterThan(0)
-    const whole = await client.responses.create({ model, input: 'Stream a few words.' })
+    const whole = await client.responses.create({ ...way, input: 'Stream a few words.' })
     expect(whole.output_text).toBe(text)
   })
 
-  it.each([
-    ['whole', false],
-    ['streamed', true],
-  ])('carry a loop of tools to its end, %s', async (name, isStreamed) => {
+  it.each(
+    WAYS.flatMap(([name, way]) => [
+      { name: `whole, by ${name}`, way, isStreamed: false },
+      { name: `streamed, by ${name}`, way, isStreamed: true },
+    ]),
+  )('carry a loop of tools to its end, $name', async ({ name, way, isStreamed }) => {
     const input: ResponseInputItem[] = [{ role: 'user', content: 'Use the weather tool for Rome.' }]
     const ask = async () => {
-      const request = { model: MODEL, input, tools: [TOOL] }
+      const request = { ...way, input, tools: [TOOL], include: ['reasoning.encrypted_content' as const] }
       return isStreamed ? client.responses.stream(request).finalResponse() : client.responses.create(request)
     }
     const first = await ask()
@@ -116,12 +121,14 @@ describe('responses through the official client', () => {
     if (call?.type !== 'function_call') throw new Error('no call was made')
     expect(call.name).toBe('get_weather')
     expect(JSON.parse(call.arguments)).toHaveProperty('city')
-    input.push(call, { type: 'function_call_output', call_id: call.call_id, output: `31 degrees, ${name}` })
+    const answered = { call_id: call.call_id, output: `31 degrees, ${name}` }
+    input.push(call, { type: 'function_call_output', ...answered })
     const second = await ask()
     expect(second.output_text.length).toBeGreaterThan(0)
-    const [asked] = await askedWith(`31 degrees, ${name}`)
+    const [asked] = await askedWith(answered.output)
     const Asked = z.looseObject({ messages: z.array(z.looseObject({ role: z.string() })) })
-    expect(Asked.parse(asked?.body).messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool'])
+    const result = asked?.path === '/v1/messages' ? 'user' : 'tool'
+    expect(Asked.parse(asked?.body).messages.map(({ role }) => role)).toEqual(['user', 'assistant', result])
   })
 
   it('are parsed into the shape that was asked for', async () => {
@@ -178,16 +185,17 @@ describe('responses through the official client', () => {
 })
 
 describe('completions through the official client', () => {
-  it.each([MODEL, CLAUDE])('go on from one prompt, whole and streamed, by %s', async (model) => {
+  it.each(WAYS)('go on from one prompt, whole and streamed, by %s', async (_name, way) => {
     const prompt = 'Once upon a time'
-    const { data, response } = await client.completions.create({ model, prompt, max_tokens: 40 }).withResponse()
+    const { data, response } = await client.completions.create({ ...way, prompt, max_tokens: 40 }).withResponse()
     expect([data.object, data.choices.length]).toEqual(['text_completion', 1])
     const cost = Priced.parse(data.usage).buyer_cost_micro
+    expect(way.provider).toContain(response.headers.get('x-mkt-provider-family'))
     expect(response.headers.get('x-mkt-buyer-cost-micro')).toBe(String(cost))
     let text = ''
     const reasons: string[] = []
     const usages: unknown[] = []
-    for await (const chunk of await client.completions.create({ model, prompt, max_tokens: 40, stream: true })) {
+    for await (const chunk of await client.completions.create({ ...way, prompt, max_tokens: 40, stream: true })) {
       text += chunk.choices[0]?.text ?? ''
       if (chunk.choices[0]?.finish_reason) reasons.push(chunk.choices[0].finish_reason)
       if (chunk.usage) usages.push(chunk.usage)

@@ -168,8 +168,9 @@ async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => v
   }
 }
 
-function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limits: Partial<CallLimits> = {}) {
-  const { snapshot, health, offerCaps, funds, buyerKeys, events, rates, journal } = stores
+function createSurface(basics: Basics, stores: Stores, limits: Partial<CallLimits> = {}) {
+  const { config, clock, ids } = basics
+  const { snapshot, health, offerCaps, funds, buyerKeys, events } = stores
   const { market } = snapshot
   const open = { count: 0 }
   const drains = { count: 0 }
@@ -182,32 +183,7 @@ function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limi
     isGateOpen: funds.isOpen,
     offers: () => offersIn(market()),
   })
-  const calls: CallPlane = {
-    nodeId: config.nodeId,
-    apiBaseUrl: config.apiBaseUrl,
-    clock,
-    log,
-    limits: { ...CHAT_LIMITS, ...limits },
-    market,
-    health,
-    spentCaps: createSpentCaps(),
-    offerCaps,
-    rates,
-    upstream: createUpstream({
-      policy: { allowsLoopback: config.allowsLoopbackUpstreams },
-      openCredential: createCredentialOpener(config.keyRing, clock),
-      clock,
-      allowedHosts: () => market().hosts,
-    }),
-    journal,
-    events,
-    ticker: createTicker(clock),
-    retries: createRetryBudget(clock.monotonic),
-    drains,
-    running: new Map(),
-    ending: { isDue: false },
-    observe: metrics.observe,
-  }
+  const calls = createCallPlane(basics, stores, { limits, drains, observe: metrics.observe })
   const rails: Rails = {
     credit: creditRail({ funds, buyerKeys }),
     creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
@@ -236,6 +212,40 @@ function createSurface({ config, clock, ids, log }: Basics, stores: Stores, limi
     metrics,
   }
   return { surface, calls, ready }
+}
+
+type Counted = Pick<CallPlane, 'drains' | 'observe'> & { readonly limits: Partial<CallLimits> }
+
+/** All that serving a call reaches for. */
+function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted: Counted): CallPlane {
+  const { snapshot, health, offerCaps, events, rates, journal } = stores
+  const { market } = snapshot
+  return {
+    nodeId: config.nodeId,
+    apiBaseUrl: config.apiBaseUrl,
+    clock,
+    log,
+    limits: { ...CHAT_LIMITS, ...counted.limits },
+    market,
+    health,
+    spentCaps: createSpentCaps(),
+    offerCaps,
+    rates,
+    upstream: createUpstream({
+      policy: { allowsLoopback: config.allowsLoopbackUpstreams },
+      openCredential: createCredentialOpener(config.keyRing, clock),
+      clock,
+      allowedHosts: () => market().hosts,
+    }),
+    journal,
+    events,
+    ticker: createTicker(clock),
+    retries: createRetryBudget(clock.monotonic),
+    drains: counted.drains,
+    running: new Map(),
+    ending: { isDue: false },
+    observe: counted.observe,
+  }
 }
 
 function offersIn({ offers }: Market): number {

@@ -1,0 +1,218 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { RoutedMarket } from '#test/support/routed-market.ts'
+import { MODEL, startRoutedMarket } from '#test/support/routed-market.ts'
+import { until } from '#test/support/until.ts'
+
+let market: RoutedMarket
+let redis: Redis
+
+beforeAll(async () => {
+  market = await startRoutedMarket()
+  redis = new Redis(market.network.sandbox.redis_url)
+}, 120_000)
+afterAll(async () => {
+  redis?.disconnect()
+  await market?.stop()
+}, 60_000)
+
+const GOOD = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], max_tokens: 20 }
+type Asked = { readonly fields?: object; readonly path?: string }
+
+async function ask(key: string, { fields = {}, path = '/v1/chat/completions' }: Asked = {}) {
+  const answer = await market.post(path, key, { ...GOOD, ...fields })
+  const text = await answer.text()
+  const { headers, status } = answer
+  return {
+    status,
+    text,
+    rid: headers.get('x-request-id') ?? '',
+    seen: [status, headers.get('x-mkt-served-by'), headers.get('x-mkt-provider-family')],
+    attempts: headers.get('x-mkt-marketplace-attempts'),
+    cost: headers.get('x-mkt-buyer-cost-micro'),
+  }
+}
+
+const Row = z.object({ id: z.string() })
+
+/** A buyer with own providers, whose policy the data plane has seen. */
+async function buyer(creditUsd: number, rows: readonly object[]): Promise<string> {
+  const { buyerKey } = await market.user(creditUsd)
+  for (const row of rows) {
+    const body = { base_url: market.providers[3]?.url, api_key: 'sk-own-1', ...row }
+    const answer = await market.post('/v1/buyer/providers', buyerKey, body)
+    expect([answer.status, Row.safeParse(await answer.json()).success]).toEqual([201, true])
+  }
+  return buyerKey
+}
+
+async function behave(provider: number, behaviour: string): Promise<void> {
+  const url = new URL('/__sandbox/behave', market.providers[provider]?.url)
+  const answer = await fetch(url, { method: 'POST', body: JSON.stringify({ model: MODEL, behaviour }) })
+  expect(answer.status).toBe(200)
+}
+
+/** Lets a provider fail while something is done. */
+async function whileFailing(providers: readonly number[], run: () => Promise<void>): Promise<void> {
+  for (const provider of providers) await behave(provider, 'server-error')
+  try {
+    await run()
+  } finally {
+    for (const provider of providers) await behave(provider, 'echo')
+  }
+}
+
+const spendable = async (key: string) => {
+  const Key = z.object({ data: z.object({ spendable_usdc: z.string().nullable() }) })
+  return Key.parse(await market.get('/v1/key', key)).data.spendable_usdc
+}
+
+describe("a buyer's own providers", () => {
+  it('of the model come before the marketplace, cost nothing and need no credit, whole and streamed', async () => {
+    const key = await buyer(0, [{ model: MODEL }])
+    const whole = await ask(key)
+    expect(whole.seen).toEqual([200, 'own_key', 'rt-own'])
+    expect([whole.cost, whole.attempts]).toEqual(['0', '1'])
+    expect(JSON.parse(whole.text)).toMatchObject({ model: MODEL, usage: { buyer_cost_micro: 0, cost: 0 } })
+    const streamed = await ask(key, { fields: { stream: true } })
+    expect(streamed.seen).toEqual([200, 'own_key', 'rt-own'])
+    expect(streamed.text).toContain('"buyer_cost_micro":0')
+    await until('the lookup says free', 10_000, async () => {
+      const record = await market.get(`/v1/requests/${whole.rid}`, key)
+      return z.object({ settlement_status: z.literal('free'), provider: z.literal('rt-own') }).safeParse(record).success
+    })
+  })
+
+  it('give way to the marketplace when they fail, which is charged as ever', async () => {
+    const key = await buyer(1, [{ model: MODEL }])
+    await whileFailing([3], async () => {
+      const answer = await ask(key)
+      expect(answer.seen).toEqual([200, 'marketplace', 'rt-cheap'])
+      expect([answer.attempts, Number(answer.cost) > 0]).toEqual(['2', true])
+      expect((await ask(key, { fields: { stream: true } })).seen).toEqual([200, 'marketplace', 'rt-cheap'])
+    })
+    // Nobody's health has suffered: the next call goes there again.
+    for (let call = 0; call < 6; call++) expect((await ask(key)).seen).toEqual([200, 'own_key', 'rt-own'])
+  })
+
+  it('without a model come after the marketplace, also when that refuses for want of money or of sellers', async () => {
+    const poor = await buyer(0, [{ model: null }])
+    expect((await ask(poor)).seen).toEqual([200, 'fallback_key', 'rt-own'])
+    const rich = await buyer(1, [{ model: null }])
+    expect((await ask(rich)).seen).toEqual([200, 'marketplace', 'rt-cheap'])
+    expect((await ask(rich, { fields: { model: 'unsold' } })).seen).toEqual([200, 'fallback_key', 'rt-own'])
+    const floored = await ask(rich, { fields: { min_discount_pct: 99 } })
+    expect(floored.seen).toEqual([200, 'fallback_key', 'rt-own'])
+  })
+
+  it('take over when every seller fails, with the money given back before', async () => {
+    const key = await buyer(1, [{ model: null }])
+    await whileFailing([0, 1], async () => {
+      const answer = await ask(key)
+      expect([answer.seen, answer.attempts, answer.cost]).toEqual([[200, 'fallback_key', 'rt-own'], '3', '0'])
+      expect(await spendable(key)).toBe('1000000')
+      const streamed = await ask(key, { fields: { stream: true } })
+      expect(streamed.seen).toEqual([200, 'fallback_key', 'rt-own'])
+      await until('the lookup names who served', 10_000, async () => {
+        const record = await market.get(`/v1/requests/${answer.rid}`, key)
+        return z.object({ provider: z.literal('rt-own'), buyer_cost_micro: z.literal(0) }).safeParse(record).success
+      })
+    })
+    let open = 0
+    for (const zset of await redis.keys('*:z:exp:*')) open += await redis.zcard(zset)
+    expect(open).toBe(0)
+  })
+
+  it('stand outside floors, and not under min{N}; lists of the call are about them too', async () => {
+    const key = await buyer(1, [{ model: MODEL }])
+    expect((await ask(key, { fields: { min_discount_pct: 99 } })).seen).toEqual([200, 'own_key', 'rt-own'])
+    expect((await ask(key, { path: '/min10/v1/chat/completions' })).seen).toEqual([200, 'marketplace', 'rt-cheap'])
+    expect((await ask(key, { fields: { providers_blocked: 'rt-own' } })).seen).toEqual([200, 'marketplace', 'rt-cheap'])
+    expect((await ask(key, { fields: { provider: 'rt-dear' } })).seen).toEqual([200, 'marketplace', 'rt-dear'])
+  })
+
+  it('serve the other text wires as well, and are no longer used once removed', async () => {
+    const key = await buyer(0, [{ model: MODEL }])
+    const paths: [path: string, fields: object][] = [
+      ['/v1/completions', { prompt: 'hi', messages: undefined }],
+      ['/v1/responses', { input: 'hi', messages: undefined, max_tokens: undefined }],
+      ['/compat/v1/messages', {}],
+    ]
+    for (const [path, fields] of paths) {
+      expect([path, (await ask(key, { path, fields })).seen]).toEqual([path, [200, 'own_key', 'rt-own']])
+    }
+    const List = z.object({ providers: z.array(Row) })
+    const [row] = List.parse(await market.get('/v1/buyer/providers', key)).providers
+    await fetch(`${market.network.sandbox.api_base_url}/v1/buyer/providers/${row?.id}`, {
+      method: 'DELETE',
+      headers: { authorization: `Bearer ${key}` },
+    })
+    await until('the marketplace is asked again', 10_000, async () => (await ask(key)).status === 402)
+  })
+})
+
+describe('what a key and an account want and may', () => {
+  it('preferences of the account bind every call', async () => {
+    const { buyerKey: key } = await market.user(1)
+    expect((await ask(key)).seen).toEqual([200, 'marketplace', 'rt-cheap'])
+    const put = (body: object) =>
+      fetch(`${market.network.sandbox.api_base_url}/v1/buyer/preferences`, {
+        method: 'PUT',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+    expect((await put({ providers_blocked: ['rt-cheap'] })).status).toBe(200)
+    await until('the block list counts', 5_000, async () => (await ask(key)).seen[2] === 'rt-dear')
+    await put({ allow_untrusted: true, min_discount_pct: 70 })
+    await until('trust and floor count', 5_000, async () => (await ask(key)).seen[2] === 'rt-shady')
+  })
+
+  it('GET /v1/key tells limits and standing', async () => {
+    const { buyerKey } = await market.user(2)
+    const made = await market.post('/v1/buyer/keys', buyerKey, {
+      label: 'capped',
+      cap_daily_usd: 0.5,
+      rate_limit_rpm: 7,
+      min_discount_pct: 10,
+      models_allowed: [MODEL],
+    })
+    const { key } = z.object({ key: z.string() }).parse(await made.json())
+    let answer: Awaited<ReturnType<typeof ask>> | undefined
+    await until('the key is known', 10_000, async () => {
+      answer = await ask(key)
+      return answer.status === 200
+    })
+    const cost = Number(answer?.cost)
+    await until('its use is counted', 5_000, async () => {
+      const { data } = z.object({ data: z.record(z.string(), z.unknown()) }).parse(await market.get('/v1/key', key))
+      return Number(data['usage_daily']) * 1e6 === cost
+    })
+    expect(await market.get('/v1/key', key)).toMatchObject({
+      data: {
+        limit: 0.5,
+        limit_reset: 'daily',
+        daily: { cap_usdc: '500000', used_usdc: String(cost), left_usdc: String(500_000 - cost) },
+        rate_limit: { requests: 7, in_flight: 0, max_in_flight: 200 },
+        min_discount_pct: 10,
+        models_allowed: [MODEL],
+      },
+    })
+    expect((await fetch(`${market.network.sandbox.api_base_url}/v1/key`)).status).toBe(401)
+  })
+
+  it('GET /v1/generation finds also what the gate has forgotten', async () => {
+    const { buyerKey: key } = await market.user(1)
+    const { rid, cost } = await ask(key)
+    const booked = async () => {
+      const record = await market.get(`/v1/requests/${rid}`, key)
+      return z.object({ settlement_status: z.literal('settled') }).safeParse(record).success
+    }
+    await until('the call is booked', 10_000, booked)
+    for (const hold of await redis.keys(`*:h:${rid}`)) await redis.del(hold)
+    const data = { id: rid, provider_name: 'rt-cheap', total_cost: Number(cost) / 1e6 }
+    expect(await market.get(`/v1/generation?id=${rid}`, key)).toMatchObject({ data })
+    const { buyerKey: other } = await market.user(0)
+    expect(await market.get(`/v1/generation?id=${rid}`, other)).toMatchObject({ error: { code: 'not_found' } })
+  })
+})

@@ -1,0 +1,129 @@
+import { z } from 'zod'
+import type { SampleProvider } from '#dev/provider/server.ts'
+import { createSampleProvider } from '#dev/provider/server.ts'
+import type { Network } from './network.ts'
+import { startNetwork } from './network.ts'
+import { until } from './until.ts'
+
+export const MODEL = 'routed'
+
+/** Cheapest first; the last one is not trusted, and cheaper than all. */
+export const SELLERS = [
+  { id: 'rt-cheap', discount: 60, isTrusted: true },
+  { id: 'rt-dear', discount: 20, isTrusted: true },
+  { id: 'rt-shady', discount: 80, isTrusted: false },
+] as const
+
+export type Wallet = { readonly wallet: string; readonly buyerKey: string; readonly sellerKey: string }
+
+/** A whole market in which three providers sell one model, a fourth sells nothing, and a fifth is nobody's. */
+export type RoutedMarket = {
+  readonly network: Network
+  /** The sellers' providers in their order, and the one that sells nothing. */
+  readonly providers: readonly SampleProvider[]
+  /** Where each provider listens: the hosts that hints may name. */
+  readonly hosts: readonly string[]
+  post(path: string, key: string, body: object, headers?: Record<string, string>): Promise<Response>
+  get(path: string, key: string): Promise<unknown>
+  operator(name: string, input: object): Promise<unknown>
+  /** A wallet with a key on each side, and so much credit. */
+  user(creditUsd?: number): Promise<Wallet>
+  stop(): Promise<void>
+}
+
+export async function startRoutedMarket(): Promise<RoutedMarket> {
+  const network = await startNetwork()
+  const providers = await Promise.all(
+    [...SELLERS.map(({ id }) => id), 'rt-own'].map((name, at) =>
+      createSampleProvider({ host: `127.0.0.${61 + at}`, port: 0, name }),
+    ),
+  )
+  const doors = doorsOf(network)
+  const put = (id: string, baseUrl: string | undefined, isTrusted = true) =>
+    doors.operator('provider.put', { id, name: `Routed ${id}`, baseUrl, isTrusted })
+  for (const [at, { id, isTrusted }] of SELLERS.entries()) await put(id, providers[at]?.url, isTrusted)
+  await put('rt-own', providers[3]?.url)
+  await put('rt-empty', 'http://127.0.0.70:1/v1')
+  await doors.operator('catalog.import', { source: 'test', models: [catalogItem(MODEL), catalogItem('unsold')] })
+  for (const [at, { discount }] of SELLERS.entries()) {
+    const seller = await doors.user()
+    await doors.post('/v1/seller/offers', seller.sellerKey, {
+      model: MODEL,
+      api_key: `sk-routed-${at}`,
+      seller_base_url: providers[at]?.url,
+      discount,
+    })
+  }
+  await until('three offers are on sale', 20_000, async () => {
+    const answer = await fetch(`${network.sandbox.api_base_url}/api/markets/${MODEL}`)
+    const market = z.object({ offers: z.array(z.unknown()) }).safeParse(await answer.json())
+    return market.success && market.data.offers.length === SELLERS.length
+  })
+  return {
+    network,
+    providers,
+    hosts: providers.map(({ url }) => new URL(url).host),
+    ...doors,
+    async stop() {
+      await Promise.all(providers.map((provider) => provider.close()))
+      await network.remove()
+    },
+  }
+}
+
+const User = z.object({
+  result: z.object({ data: z.object({ wallet: z.string(), buyerKey: z.string(), sellerKey: z.string() }) }),
+})
+
+function doorsOf({ sandbox }: Network): Pick<RoutedMarket, 'post' | 'get' | 'operator' | 'user'> {
+  let calls = 0
+  const post: RoutedMarket['post'] = (path, key, body, headers = {}) =>
+    fetch(path.startsWith('http') ? path : sandbox.api_base_url + path, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        'idempotency-key': `routing-${++calls}`,
+        ...headers,
+      },
+      body: JSON.stringify(body),
+    })
+  const operator: RoutedMarket['operator'] = async (name, input) => {
+    const answer = await post(`${sandbox.trpc_url}/${name}`, sandbox.management_key, input)
+    if (!answer.ok) throw new Error(`${name}: ${await answer.text()}`)
+    return answer.json()
+  }
+  return {
+    post,
+    operator,
+    get: async (path, key) =>
+      (await fetch(sandbox.api_base_url + path, { headers: { authorization: `Bearer ${key}` } })).json(),
+    async user(creditUsd = 0) {
+      const wallet = `0x${(0xf0_0000 + ++calls).toString(16).padStart(40, '0')}`
+      const made = User.parse(await operator('user.create', { wallet, label: 'routing', keys: ['buyer', 'seller'] }))
+      if (creditUsd > 0) {
+        await operator('credit.grant', { wallet, amountUsd: creditUsd, ticket: `routing-${wallet}`, note: 'test' })
+      }
+      return made.result.data
+    },
+  }
+}
+
+/** A token of input costs a micro-USD at the reference price, one of output ten. */
+function catalogItem(id: string): object {
+  return {
+    id: `lab/${id}`,
+    canonical: id,
+    aliases: [],
+    name: id,
+    created: 1_760_000_000,
+    description: '',
+    context_length: 8_000,
+    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
+    pricing: { prompt: '0.000001', completion: '0.00001' },
+    top_provider: { max_completion_tokens: 4_000 },
+    supported_parameters: ['max_tokens', 'stream', 'reasoning_effort'],
+    supported_features: ['streaming'],
+    endpoints: ['chat'],
+  }
+}

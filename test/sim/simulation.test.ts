@@ -3,10 +3,10 @@ import type { Operation } from './plan.ts'
 import { planOf } from './plan.ts'
 import { runOperations } from './run.ts'
 
-const SEEDS = 500
+const SEEDS = 100
 const OPERATIONS = 300
 /** Seeds of one test, so that a failure names where it lies. */
-const AT_ONCE = 50
+const AT_ONCE = 20
 
 describe('the money path in a simulated deployment', () => {
   for (let first = 1; first <= SEEDS; first += AT_ONCE) {

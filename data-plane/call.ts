@@ -33,6 +33,8 @@ export type RoutingHints = {
   readonly blocked: readonly string[]
   readonly order: readonly string[]
   readonly allowsUntrusted: boolean | undefined
+  /** The buyer's name for the conversation: it stays where it is in a prompt cache while that is cheapest. */
+  readonly session?: string
   /** True where no other offer may take over from the first. */
   readonly isFirstOnly?: true
 }

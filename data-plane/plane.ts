@@ -38,6 +38,7 @@ import { createRateLimits } from './store/rate-limits.ts'
 import { createSnapshotStore } from './store/snapshot.ts'
 import { createSpentCaps } from './store/spent-caps.ts'
 import { createSubscriptions } from './store/subscriptions.ts'
+import { createWarmOffers } from './store/warm-offers.ts'
 import { createCredentialOpener } from './upstream/credentials.ts'
 import { createUpstream } from './upstream/send.ts'
 
@@ -229,6 +230,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     market,
     health,
     spentCaps: createSpentCaps(),
+    warm: createWarmOffers(),
     offerCaps,
     rates,
     upstream: createUpstream({

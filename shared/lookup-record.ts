@@ -62,6 +62,7 @@ export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, st
 /** The explanation of a call, in the spelling of a lookup. */
 export function routingOf(explanation: Explanation | null): LookupRecord['routing'] {
   if (explanation === null) return null
+  const { affinity } = explanation
   return {
     offers: explanation.ranked.map(({ offer, provider, estimateMicro }) => ({
       offer,
@@ -69,5 +70,6 @@ export function routingOf(explanation: Explanation | null): LookupRecord['routin
       estimate_micro: Number(estimateMicro),
     })),
     excluded: explanation.excluded.map(({ offer, reason }) => ({ offer, reason })),
+    affinity: affinity === undefined ? null : { offer: affinity.offer, saving_micro: Number(affinity.savingMicro) },
   }
 }

@@ -169,5 +169,7 @@ export function settlementOf({ event, payloadHash }: ReadEvent): NewSettlement {
 
 function writeExplanation(explanation: NonNullable<UsageEvent['explanation']>): object {
   const ranked = explanation.ranked.map((row) => ({ ...row, estimateMicro: row.estimateMicro.toString() }))
-  return { ranked, excluded: explanation.excluded }
+  const { excluded, affinity } = explanation
+  if (affinity === undefined) return { ranked, excluded }
+  return { ranked, excluded, affinity: { ...affinity, savingMicro: affinity.savingMicro.toString() } }
 }

@@ -2,6 +2,7 @@ import type { BuyerReply, RawRequest } from '#data-plane/call.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import type { ParsedCall } from '#data-plane/wires/wire.ts'
 import { AppError, describeCause, toAppError } from '#shared/errors.ts'
+import { inputTokens, outputTokens } from '#shared/usage.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 import { emitCall } from './emit-call.ts'
 import type { CallQuote } from './quote-call.ts'
@@ -19,6 +20,8 @@ export type Admission = {
   readonly admitted: AdmittedCall
   readonly quote: CallQuote
   readonly standing: RateStanding
+  /** What the next turn of the same conversation will be known by. */
+  readonly conversation: string | undefined
   readonly wire: CallRoute['wire']
 }
 
@@ -76,6 +79,21 @@ export async function finishCall(plane: CallPlane, admission: Admission, tried: 
   }
   endReply(plane, admission, { relay, settlement, decisionMs: tried.decisionMs })
   emitCall(plane, admitted, relay, settlement)
+  noteWarm(plane, admission, relay, settlement)
+}
+
+/** Remembers where the conversation is in a prompt cache now. */
+function noteWarm({ warm, clock }: CallPlane, admission: Admission, { last }: Relay, settlement: Settlement): void {
+  const { conversation, admitted } = admission
+  if (conversation === undefined || last === undefined || settlement.outcome === 'failed') return
+  const { usage } = settlement.metered
+  warm.note(`${conversation} ${admitted.target.model.id}`, {
+    offer: last.plan.offer.id,
+    at: clock.now(),
+    inputTokens: inputTokens(usage),
+    outputTokens: outputTokens(usage),
+    cachedTokens: usage.cacheRead ?? 0,
+  })
 }
 
 /** Our own fault after the hold: the buyer pays nothing, and what was begun is closed. */

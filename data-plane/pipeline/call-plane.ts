@@ -6,6 +6,7 @@ import type { Market } from '#data-plane/store/market.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
 import type { RateLimits } from '#data-plane/store/rate-limits.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
+import type { WarmOffers } from '#data-plane/store/warm-offers.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import type { Clock } from '#shared/clock.ts'
@@ -56,6 +57,7 @@ export type CallPlane = {
   market(): Market
   readonly health: HealthStore
   readonly spentCaps: SpentCaps
+  readonly warm: WarmOffers
   readonly offerCaps: OfferCapsStore
   readonly rates: RateLimits
   readonly upstream: Upstream

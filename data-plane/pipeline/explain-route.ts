@@ -8,10 +8,13 @@ import type { CallPlane } from './call-plane.ts'
 import { checkCapability } from './check-capability.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { ELIGIBLE, FILTERS, stageOf } from './offer-filters.ts'
+import { ownOffersOf } from './own-providers.ts'
+import { conversationOf, preferWarm } from './prefer-warm.ts'
 import { boundOf, ceilingBill, quoteCall } from './quote-call.ts'
 import { checkAllowed, resolveTarget } from './resolve-target.ts'
 import type { Choice } from './routing-choice.ts'
 import { readChoice } from './routing-choice.ts'
+import type { Affinity } from './select-offers.ts'
 import { offersOf, selectOffers } from './select-offers.ts'
 
 /** Offers that an explanation lists on each side; more are counted. */
@@ -38,6 +41,10 @@ export type RouteExplanation = {
   readonly offers: readonly (ShownOffer & { readonly rank: number; readonly estimate_micro: number })[]
   readonly excluded: readonly (ShownOffer & { readonly reason: string })[]
   readonly excluded_total: number
+  /** The offer that has the conversation cached, where that puts it in front. */
+  readonly affinity: { readonly offer: string; readonly saving_micro: number } | null
+  /** The buyer's own providers that are tried before the offers and after them. */
+  readonly own_providers: { readonly before: readonly string[]; readonly after: readonly string[] }
   /** What the call would be refused with. */
   readonly refusal: AppError | undefined
 }
@@ -61,9 +68,13 @@ export function explainRoute(
   const bill = ceilingBill(target, boundOf(target, demand))
   let refusal: AppError | undefined
   let candidates: readonly Offer[] = []
+  let affinity: Affinity | undefined
   let holdMicro: number | null = null
   try {
-    candidates = selectOffers(ports, target, choice).candidates
+    const conversation = conversationOf(raw, demand, payer)
+    const cheapest = selectOffers(ports, target, choice)
+    const ranked = preferWarm(plane.warm, { ports, target, demand, choice, conversation }, cheapest)
+    ;({ candidates, affinity } = ranked)
     const quote = quoteCall({ rid: raw.requestId, target, demand, totalMs: plane.limits.totalMs }, candidates)
     holdMicro = Number(quote.wantMicro)
   } catch (thrown) {
@@ -83,8 +94,16 @@ export function explainRoute(
     })),
     excluded: passedOver.slice(0, MAX_LISTED),
     excluded_total: passedOver.length,
+    affinity: affinity === undefined ? null : { offer: affinity.offer, saving_micro: Number(affinity.savingMicro) },
+    own_providers: ownOf(payer, target, choice, raw),
     refusal,
   }
+}
+
+/** Own providers by the slug of each. */
+function ownOf(payer: Payer, target: Target, choice: Choice, { pathFloorPercent }: RawRequest) {
+  const { first, last } = ownOffersOf(payer, target, choice, pathFloorPercent)
+  return { before: first.map(({ provider }) => provider), after: last.map(({ provider }) => provider) }
 }
 
 function excludedOf(ports: SelectionPorts, target: Target, choice: Choice): (ShownOffer & { reason: string })[] {

@@ -3,6 +3,8 @@ import type { Market } from '#data-plane/store/market.ts'
 import type { OfferIndex } from '#data-plane/store/offer-index.ts'
 import { CAPPED, MESSAGES, offerIndexOf, TRUSTED } from '#data-plane/store/offer-index.ts'
 import { MAX_EXPLAINED_OFFERS } from '#shared/contract/usage-event.ts'
+import type { OfferId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { FILTERS, stageOf } from './offer-filters.ts'
 import { refuseSelection } from './refuse-selection.ts'
@@ -15,7 +17,12 @@ export const MAX_CANDIDATES = 6
 export type RankedOffers = {
   readonly candidates: readonly Offer[]
   readonly excluded: readonly { readonly offer: string; readonly reason: string }[]
+  /** Set where a conversation stays with the offer that has it in its cache. */
+  readonly affinity?: Affinity
 }
+
+/** The warm offer, and what staying there saves against the cheapest one, by expectation. */
+export type Affinity = { readonly offer: OfferId; readonly savingMicro: MicroUsd }
 
 /** Offers passed over that are remembered beside them. */
 const MAX_EXCLUDED = MAX_EXPLAINED_OFFERS - MAX_CANDIDATES

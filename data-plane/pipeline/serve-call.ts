@@ -13,6 +13,7 @@ import { checkCapability } from './check-capability.ts'
 import { emitRefusal } from './emit-call.ts'
 import type { OwnOffers } from './own-providers.ts'
 import { mayFallBack, ownOffersOf, unbilledHold, unbilledPayment, unbilledQuote } from './own-providers.ts'
+import { conversationOf, preferWarm } from './prefer-warm.ts'
 import { quoteCall } from './quote-call.ts'
 import type { Winner } from './relay-with-failover.ts'
 import { reserveFunds } from './reserve-funds.ts'
@@ -97,12 +98,19 @@ async function admit(plane: CallPlane, caller: Caller, { target, choice }: Cours
   const { demand } = call
   const market = plane.market()
   const ports = { market, health: plane.health, caps: plane.spentCaps, now: raw.receivedAt }
-  const ranked = selectOffers(ports, target, choice)
+  const conversation = conversationOf(raw, demand, payer)
+  const cheapest = selectOffers(ports, target, choice)
+  const ranked = preferWarm(plane.warm, { ports, target, demand, choice, conversation }, cheapest)
   const quote = quoteCall({ rid: raw.requestId, target, demand, totalMs: plane.limits.totalMs }, ranked.candidates)
   crashPoint('before_reserve')
   const hold = await reserveFunds(plane, payment, payer, quote)
   crashPoint('after_reserve')
-  return { ...answering(caller), quote, admitted: { ...admitted(plane, caller, target), payment, hold, ranked } }
+  return {
+    ...answering(caller),
+    quote,
+    conversation,
+    admitted: { ...admitted(plane, caller, target), payment, hold, ranked },
+  }
 }
 
 /** A call to the buyer's own providers: admitted without money. */
@@ -117,12 +125,19 @@ function admitUnbilled(
   const unbilled = { payment: unbilledPayment(payment), hold, ranked: { candidates, excluded: [] } }
   return {
     ...answering(caller),
+    conversation: undefined,
     quote: unbilledQuote(raw.requestId, target, call.demand),
     admitted: { ...admitted(plane, caller, target), ...unbilled },
   }
 }
 
-function answering({ raw, reply, call, standing, wire }: Caller): Omit<Admission, 'admitted' | 'quote'> {
+function answering({
+  raw,
+  reply,
+  call,
+  standing,
+  wire,
+}: Caller): Omit<Admission, 'admitted' | 'quote' | 'conversation'> {
   return { raw, reply, call, standing, wire }
 }
 

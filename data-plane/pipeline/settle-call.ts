@@ -215,5 +215,8 @@ function explain({ ranked, target, demand }: AdmittedCall): UsageEventText['expl
       estimateMicro: chargeShare(bill, keptBps).toString(),
     })),
     excluded: ranked.excluded.map(({ offer, reason }) => ({ offer, reason })),
+    ...(ranked.affinity && {
+      affinity: { offer: ranked.affinity.offer, savingMicro: ranked.affinity.savingMicro.toString() },
+    }),
   }
 }

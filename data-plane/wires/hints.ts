@@ -71,7 +71,15 @@ export function readHints(body: Readonly<Record<string, unknown>>): RoutingHints
     only.push([url])
   }
   const allowsUntrusted = readSwitch(body['allow_untrusted'], 'allow_untrusted')
-  return { only, blocked, order, allowsUntrusted, ...(isFirstOnly ? { isFirstOnly } : {}) }
+  const session = readSession(body)
+  return {
+    only,
+    blocked,
+    order,
+    allowsUntrusted,
+    ...(isFirstOnly ? { isFirstOnly } : {}),
+    ...(session === undefined ? {} : { session }),
+  }
 }
 
 function checkPromises(provider: Readonly<Record<string, unknown>>): void {
@@ -93,7 +101,9 @@ function hasHint(body: Readonly<Record<string, unknown>>): boolean {
     body['provider_base_url'] !== undefined ||
     body['providers_blocked'] !== undefined ||
     body['provider_order'] !== undefined ||
-    body['allow_untrusted'] !== undefined
+    body['allow_untrusted'] !== undefined ||
+    body['session_id'] !== undefined ||
+    body['prompt_cache_key'] !== undefined
   )
 }
 
@@ -113,6 +123,17 @@ function readSwitch(value: unknown, param: string): boolean | undefined {
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'boolean') throw unreadable(param)
   return value
+}
+
+/** Our own name for a conversation before OpenAI's, which goes on to the provider too. */
+function readSession(body: Readonly<Record<string, unknown>>): string | undefined {
+  const given = body['session_id']
+  if (given !== undefined && given !== null) {
+    if (typeof given !== 'string' || given === '' || given.length > MAX_HINT_LENGTH) throw unreadable('session_id')
+    return given
+  }
+  const cacheKey = body['prompt_cache_key']
+  return typeof cacheKey === 'string' && cacheKey !== '' ? cacheKey : undefined
 }
 
 function unreadable(param: string): AppError {

@@ -35,6 +35,8 @@ export const LookupRecordSchema = z.object({
     .object({
       offers: z.array(z.object({ offer: z.string(), provider: z.string(), estimate_micro: z.number().int() })),
       excluded: z.array(z.object({ offer: z.string(), reason: z.string() })),
+      /** The offer that had the conversation cached, when that put it in front. */
+      affinity: z.object({ offer: z.string(), saving_micro: z.number().int() }).nullable(),
     })
     .nullable(),
 })

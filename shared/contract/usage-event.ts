@@ -26,6 +26,8 @@ export const ExplanationSchema = z.object({
     .array(z.object({ offer: z.string(), provider: z.string(), estimateMicro: MicroUsdText }))
     .max(MAX_EXPLAINED_OFFERS),
   excluded: z.array(z.object({ offer: z.string(), reason: z.string() })).max(MAX_EXPLAINED_OFFERS),
+  /** The offer that was put in front because it has the conversation cached, and what that was to save. */
+  affinity: z.object({ offer: z.string(), savingMicro: MicroUsdText }).optional(),
 })
 export type Explanation = z.infer<typeof ExplanationSchema>
 

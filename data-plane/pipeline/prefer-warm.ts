@@ -1,0 +1,85 @@
+import { hash } from 'node:crypto'
+import type { Demand, Offer, Payer, RawRequest, Target } from '#data-plane/call.ts'
+import type { WarmOffers, Warmth } from '#data-plane/store/warm-offers.ts'
+import type { KeptBps, MicroUsd } from '#shared/money.ts'
+import { billOf, chargeShare, subtractToZero } from '#shared/money.ts'
+import { unitPrice } from '#shared/pricing.ts'
+import type { SelectionPorts } from './offer-filters.ts'
+import { ELIGIBLE, stageOf } from './offer-filters.ts'
+import type { Choice } from './routing-choice.ts'
+import type { RankedOffers } from './select-offers.ts'
+import { offersOf } from './select-offers.ts'
+
+/** No provider caches a prompt shorter than about a thousand tokens: so much of a body names a conversation. */
+const PREFIX_BYTES = 4_096
+const MAX_SESSION_CHARS = 256
+const USUAL_TOKEN_BYTES = 4
+
+/**
+ * What names the conversation of a call: the buyer's own word for it, or the beginning of its body, which a next turn
+ * repeats. Undefined for a short call without a name, and where the buyer wants no affinity.
+ */
+export function conversationOf(raw: RawRequest, { hints }: Demand, payer: Payer): string | undefined {
+  if (raw.headers['x-mkt-affinity'] === 'off') return undefined
+  const header = raw.headers['x-session-id']
+  const named = hints.session ?? (typeof header === 'string' && header !== '' ? header : undefined)
+  if (named !== undefined) return `${payer.account} s ${named.slice(0, MAX_SESSION_CHARS)}`
+  if (raw.body.length < PREFIX_BYTES) return undefined
+  return `${payer.account} p ${hash('sha1', raw.body.subarray(0, PREFIX_BYTES), 'base64')}`
+}
+
+type Call = {
+  readonly ports: SelectionPorts
+  readonly target: Target
+  readonly demand: Demand
+  readonly choice: Choice
+  readonly conversation: string | undefined
+}
+
+/**
+ * Puts the offer in front that has the conversation in its prompt cache, as long as its expected total cost is the
+ * lowest. Every filter holds for it too; an order of the buyer's own stays as it is.
+ */
+export function preferWarm(warm: WarmOffers, call: Call, ranked: RankedOffers): RankedOffers {
+  const { ports, target, choice, conversation } = call
+  if (conversation === undefined || choice.order !== undefined) return ranked
+  const warmth = warm.find(`${conversation} ${target.model.id}`, ports.now)
+  const [cheapest] = ranked.candidates
+  if (warmth === undefined || cheapest === undefined) return ranked
+  const offer =
+    ranked.candidates.find(({ id }) => id === warmth.offer) ??
+    offersOf(ports.market, target).find(({ id }) => id === warmth.offer)
+  if (offer === undefined || stageOf(ports, choice, offer) !== ELIGIBLE) return ranked
+  const savingMicro = savingOf(call, warmth, offer, cheapest)
+  if (savingMicro === undefined) return ranked
+  const others = ranked.candidates.filter(({ id }) => id !== offer.id)
+  const candidates = choice.isFirstOnly ? [offer] : [offer, ...others].slice(0, Math.max(2, ranked.candidates.length))
+  return { ...ranked, candidates, affinity: { offer: offer.id, savingMicro } }
+}
+
+/** What staying costs less than going to the cheapest offer, by expectation; undefined where it saves nothing. */
+function savingOf(call: Call, warmth: Warmth, offer: Offer, cheapest: Offer): MicroUsd | undefined {
+  const input = Math.ceil(call.demand.bounds.inputBytes / USUAL_TOKEN_BYTES)
+  const chance = (warmth.hits + 1) / (warmth.hits + warmth.misses + 2)
+  const cached = Math.floor(chance * Math.min(input, warmth.inputTokens))
+  const most = call.demand.bounds.maxOutputTokens ?? warmth.outputTokens
+  const output = Math.min(warmth.outputTokens, most)
+  const cold = expectedCost(call.target, { input, cached: 0, output }, cheapest.keptBps)
+  // Where a read from the cache is no cheaper nothing is saved, at whatever offer.
+  const here = expectedCost(call.target, { input, cached: 0, output }, offer.keptBps)
+  const stay = expectedCost(call.target, { input, cached, output }, offer.keptBps)
+  return stay < here && stay <= cold ? subtractToZero(cold, stay) : undefined
+}
+
+type Expected = { readonly input: number; readonly cached: number; readonly output: number }
+
+function expectedCost({ price }: Target, { input, cached, output }: Expected, kept: KeptBps): MicroUsd {
+  const { unitPrices } = price
+  const lines = [
+    { units: input - cached, price: unitPrice(unitPrices, 'input') },
+    { units: cached, price: unitPrice(unitPrices, 'cacheRead') },
+    { units: output, price: unitPrice(unitPrices, 'output') },
+  ]
+  const bill = billOf(lines.flatMap(({ units, price: each }) => (each === undefined ? [] : [{ units, price: each }])))
+  return chargeShare(bill, kept)
+}

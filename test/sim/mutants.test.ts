@@ -29,6 +29,8 @@ describe('the simulation', () => {
         found = (await runOperations(seed, planOf(seed, OPERATIONS), { mutant })).error?.message
       }
       expect(found, `not in ${MOST_SEEDS[mutant]} seeds`).toBeDefined()
+      // Without the mutant the same run is sound: nothing else was noticed.
+      expect((await runOperations(seed, planOf(seed, OPERATIONS))).error).toBeUndefined()
     },
     120_000,
   )

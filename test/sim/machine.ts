@@ -59,7 +59,6 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
   const { scheduler, random } = ground
   const disk = createDisk(scheduler, random.fork(`disk ${id}`))
   const boots = new Map<number, SimProcess>()
-  let failedAt = Number.NEGATIVE_INFINITY
   let running: { readonly process: SimProcess; node: DataNode | undefined } | undefined
 
   function processesOf(own: SimProcess): Processes {
@@ -121,8 +120,9 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
   function kill(): void {
     if (running?.process.isAlive() === true) {
       const now = scheduler.now()
-      const isRecovering = now - failedAt < RECOVERY_MS
-      onDeath(running.process.pid, isRecovering ? failedAt : now - UNWRITTEN_MS)
+      const failedAt = disk.failedAt()
+      const since = now - failedAt < RECOVERY_MS ? failedAt - RECOVERY_MS : now - UNWRITTEN_MS
+      onDeath(running.process.pid, since)
     }
     running?.process.kill()
     running = undefined
@@ -142,10 +142,7 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
       kill()
       disk.replace()
     },
-    failDisk(count) {
-      failedAt = scheduler.now()
-      disk.failNext(count)
-    },
+    failDisk: disk.failNext,
     async stop() {
       const own = running
       const node = own?.node

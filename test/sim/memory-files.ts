@@ -14,6 +14,8 @@ export type Disk = {
   replace(): void
   /** The next writes and syncs fail. */
   failNext(count: number): void
+  /** When something failed last, in milliseconds of the world. */
+  failedAt(): number
 }
 
 const SEGMENT = /\.seg$/
@@ -21,6 +23,7 @@ const SEGMENT = /\.seg$/
 export function createDisk(scheduler: Scheduler, random: Random): Disk {
   let files = new Map<string, Node>()
   let failures = 0
+  let failedAt = Number.NEGATIVE_INFINITY
 
   function rename(from: string, to: string): void {
     const moved = [...files].filter(([path]) => path === from || path.startsWith(`${from}/`))
@@ -49,6 +52,7 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
   function fail(): void {
     if (failures === 0) return
     failures -= 1
+    failedAt = scheduler.now()
     throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })
   }
 
@@ -123,6 +127,7 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
     failNext(count) {
       failures += count
     },
+    failedAt: () => failedAt,
   }
 }
 

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
+import { until } from '#test/support/until.ts'
 
 /** Sample providers of the OpenAI and of the messages protocol. */
 const SELLERS = ['sandbox-a', 'sandbox-e']
@@ -92,5 +93,53 @@ describe.each(SELLERS)('sandbox models of %s', (seller) => {
     expect(last).toMatch(/^event: error\ndata: /)
     const { error } = Refusal.parse(JSON.parse(last.split('data: ')[1] ?? ''))
     expect(error).toMatchObject({ type: 'api_error', buyer_cost_micro: 0 })
+  })
+})
+
+describe('keys with limits on the messages wire', () => {
+  const REQUEST = { model: 'gpt-5-mini', max_tokens: 16, messages: [{ role: 'user', content: 'hi' }] }
+
+  async function keyWith(limits: object): Promise<string> {
+    const made = await fetch(`${network.sandbox.api_base_url}/v1/buyer/keys`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${network.sandbox.buyer_key}`,
+        'idempotency-key': `limits-${Object.keys(limits).join('-')}`,
+      },
+      body: JSON.stringify({ label: 'limited', ...limits }),
+    })
+    expect(made.status).toBe(201)
+    return z.looseObject({ key: z.string() }).parse(await made.json()).key
+  }
+
+  /** The first answer that is no 401: a new key may take a moment to be known. */
+  async function answerTo(key: string): Promise<Response> {
+    let answer: Response | undefined
+    await until('the key is known', 5_000, async () => {
+      answer = await fetch(`${network.sandbox.api_base_url}/compat/v1/messages`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-api-key': key },
+        body: JSON.stringify(REQUEST),
+      })
+      return answer.status !== 401
+    })
+    if (answer === undefined) throw new Error('no answer')
+    return answer
+  }
+
+  it('[C178] over the rate: 429 with Retry-After', async () => {
+    const key = await keyWith({ rate_limit_rpm: 1 })
+    expect((await answerTo(key)).status).toBe(200)
+    const refused = await answerTo(key)
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(Refusal.parse(await refused.json()).error).toMatchObject({ type: 'rate_limit_error' })
+  })
+
+  it('[C172] over the cap of the key: 400, never 402', async () => {
+    const refused = await answerTo(await keyWith({ cap_daily_usd: 0.000001 }))
+    expect([refused.status, refused.headers.get('payment-required')]).toEqual([400, null])
+    expect(Refusal.parse(await refused.json()).error).toMatchObject({ type: 'invalid_request_error' })
   })
 })

@@ -62,12 +62,11 @@ export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowB
     watch(request, cut) {
       const { socket } = request
       watched.set(request, { socket, since: clock.monotonic(), bytesBefore: counted.get(socket) ?? 0, cut })
-      const forget = () => void watched.delete(request)
-      request.once('end', () => {
+      // Comes right after the end of the body, and of a connection that breaks off before it.
+      request.once('close', () => {
         counted.set(socket, socket.bytesRead)
-        forget()
+        watched.delete(request)
       })
-      request.once('close', forget)
     },
     close: stop,
   }

@@ -185,8 +185,7 @@ function admit(surface: Surface, worked: ReadonlySet<string>, request: FastifyRe
   if (hasBody) slowBodies.watch(raw, () => refuseSlowBody(ids, raw.socket))
   if (worked.has(request.routeOptions.url ?? '')) {
     admission.admitCall()
-    const isRead = admission.readingBody()
-    raw.once('end', isRead).once('close', isRead)
+    raw.once('close', admission.readingBody())
   } else if (!ALWAYS_ANSWERED.test(pathOf(request))) reply.raw.once('close', admission.admitRead())
 }
 

@@ -29,13 +29,16 @@ import { selectOffers } from './select-offers.ts'
 export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequest, reply: BuyerReply): Promise<void> {
   let standing: RateStanding | undefined
   let scope: string | undefined
+  let lookUp: (() => RateStanding) | undefined
   const progress: Progress = { attempts: 0, last: undefined }
   plane.retries.callBegins()
   try {
     const payment = authenticate(route, raw, plane.apiBaseUrl)
     const payer = await payment.identify()
     const { limits } = plane.market()
-    standing = plane.rates.enter(payerScope(payer), payer.ratePerMinute ?? limits.keyRatePerMinute, limits.keyInFlight)
+    const perMinute = payer.ratePerMinute ?? limits.keyRatePerMinute
+    lookUp = () => plane.rates.look(payerScope(payer), perMinute)
+    standing = plane.rates.enter(payerScope(payer), perMinute, limits.keyInFlight)
     scope = payerScope(payer)
     const call = route.wire.read(raw)
     const caller: Caller = { raw, reply, call, payment, payer, standing, wire: route.wire }
@@ -52,7 +55,7 @@ export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequ
   } catch (thrown) {
     const error = toAppError(thrown)
     emitRefusal(plane, route.wire.name, raw, error)
-    refuse(route, raw, reply, { error, ...progress, standing })
+    refuse(route, raw, reply, { error, ...progress, standing: standing ?? lookUp?.() })
   } finally {
     plane.running.delete(raw.requestId)
     if (scope !== undefined) plane.rates.leave(scope)

@@ -257,3 +257,30 @@ describe('explaining', () => {
     expect(JSON.stringify(await look('/v1/requests?limit=5'))).toContain('"estimate_micro"')
   })
 })
+
+describe('session affinity', () => {
+  const messages = [{ role: 'user', content: 'The same long beginning. '.repeat(400) }]
+  const turn = (fields: object, headers: Record<string, string> = {}) =>
+    ask({ fields: { messages, max_tokens: 5, ...fields }, headers })
+
+  it('keeps a conversation with the seller who has it cached while that costs least, says so, and can be off', async () => {
+    const session = { session_id: 'talk-1' }
+    for (let call = 0; call < 4; call++) expect((await turn({ ...session, provider: 'rt-dear' })).by).toBe('rt-dear')
+    const asked = { ...GOOD, messages, max_tokens: 5, ...session }
+    const Shown = z.object({
+      offers: z.array(z.object({ provider: z.string() })),
+      affinity: z.object({ saving_micro: z.number() }).nullable(),
+    })
+    const shown = Shown.parse((await explain(asked)).body)
+    expect([shown.offers[0]?.provider, (shown.affinity?.saving_micro ?? 0) > 0]).toEqual(['rt-dear', true])
+    const off = Shown.parse((await explain(asked, undefined, { 'x-mkt-affinity': 'off' })).body)
+    expect([off.offers[0]?.provider, off.affinity]).toEqual(['rt-cheap', null])
+    expect((await turn(session, { 'x-mkt-affinity': 'off' })).by).toBe('rt-cheap')
+    for (let call = 0; call < 4; call++) await turn({ ...session, provider: 'rt-dear' })
+    const { rid, by: server } = await turn(session)
+    expect(server).toBe('rt-dear')
+    const record = await market.get(`/v1/requests/${rid}`, market.network.sandbox.buyer_key)
+    expect(record).toMatchObject({ routing: { affinity: { saving_micro: expect.any(Number) } } })
+    expect(await by({ fields: { messages, max_tokens: 5, session_id: 'talk-2' } })).toBe('rt-cheap')
+  })
+})

@@ -120,7 +120,7 @@ function catalogItem(id: string): object {
     description: '',
     context_length: 8_000,
     architecture: { input_modalities: ['text'], output_modalities: ['text'] },
-    pricing: { prompt: '0.000001', completion: '0.00001' },
+    pricing: { prompt: '0.000001', completion: '0.00001', input_cache_read: '0.0000001' },
     top_provider: { max_completion_tokens: 4_000 },
     supported_parameters: ['max_tokens', 'stream', 'reasoning_effort'],
     supported_features: ['streaming'],

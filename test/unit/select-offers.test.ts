@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import type { Demand, Payer } from '#data-plane/call.ts'
 import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
 import { MAX_CANDIDATES, selectOffers } from '#data-plane/pipeline/select-offers.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
+import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
+import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
@@ -238,5 +241,44 @@ describe('which refusal', () => {
   it('the filter that empties the list decides, not the first that refuses one', () => {
     const { code, detail } = refused([shady, a, c], { down: ['a'], spent: ['c'] })
     expect([code, detail['limit_source']]).toEqual(['no_healthy_sellers', 'seller_health'])
+  })
+})
+
+describe('the refusal table, on both envelopes', () => {
+  const all = { down: ['a', 'b', 'c'] }
+  type Shown = { readonly v1: unknown[]; readonly compat: unknown[] }
+  const ROWS: [filter: string, offers: OfferRow[], setting: Setting, shown: Shown][] = [
+    ['not sold', [], {}, { v1: [404, 'no_sellers_for_model'], compat: [404, 'not_found_error'] }],
+    [
+      'hint unknown',
+      [a],
+      hints({ only: [['x']] }),
+      { v1: [400, 'unsupported_provider'], compat: [400, 'invalid_request_error'] },
+    ],
+    [
+      'hint leaves none',
+      [a],
+      hints({ only: [['unused']] }),
+      { v1: [404, 'no_sellers_for_model'], compat: [404, 'not_found_error'] },
+    ],
+    ['blocked', [a], hints({ blocked: ['a'] }), { v1: [503, 'no_healthy_sellers'], compat: [503, 'overloaded_error'] }],
+    ['trusted only', [shady], {}, { v1: [404, 'no_sellers_for_model'], compat: [404, 'not_found_error'] }],
+    [
+      'minimum discount',
+      [a],
+      { demand: { floorPercents: [99] } },
+      { v1: [503, 'minimum_discount_not_met'], compat: [404, 'not_found_error'] },
+    ],
+    ['caps spent', [c], { spent: ['c'] }, { v1: [503, 'no_healthy_sellers'], compat: [503, 'overloaded_error'] }],
+    ['backed off', [a, b, c], all, { v1: [503, 'no_healthy_sellers'], compat: [503, 'overloaded_error'] }],
+  ]
+  it.each(ROWS)('%s', (_filter, offers, setting, { v1, compat }) => {
+    const error = refused(offers, setting)
+    const rid = createIds(systemClock).requestId()
+    const Body = z.object({ error: z.object({ code: z.string(), type: z.string() }) })
+    const shown = [openAiEnvelope, messagesEnvelope].map((envelope) => envelope(error, rid))
+    const [first, second] = shown.map(({ body }) => Body.parse(JSON.parse(body)).error)
+    expect([shown[0]?.status, first?.code]).toEqual(v1)
+    expect([shown[1]?.status, second?.type]).toEqual(compat)
   })
 })

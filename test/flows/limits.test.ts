@@ -1,0 +1,155 @@
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:http'
+import type { Socket } from 'node:net'
+import { connect } from 'node:net'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Network } from '#test/support/network.ts'
+import { startNetwork } from '#test/support/network.ts'
+import { until } from '#test/support/until.ts'
+
+const MOST_CALLS = 3
+const MOST_CONNECTIONS = 60
+let network: Network
+let url: URL
+const open: { destroy(): void }[] = []
+
+beforeAll(async () => {
+  network = await startNetwork({
+    MAX_OPEN_CALLS: String(MOST_CALLS),
+    MAX_CONNECTIONS_PER_ADDRESS: String(MOST_CONNECTIONS),
+  })
+  url = new URL(network.sandbox.api_base_url)
+}, 120_000)
+afterEach(() => {
+  for (const each of open.splice(0)) each.destroy()
+})
+afterAll(() => network?.remove(), 60_000)
+
+const GOOD = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'hi' }] }
+
+function call(body: object, key = network.sandbox.buyer_key): Promise<Response> {
+  return fetch(new URL('/v1/chat/completions', url), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+/** The head of the answer to a call that announces a body and sends none of it, and how long it took. */
+function announce(bytes: number): Promise<{ status: number; headers: IncomingMessage['headers']; ms: number }> {
+  return new Promise((resolve, reject) => {
+    const from = performance.now()
+    const sent = request(
+      {
+        ...{ host: url.hostname, port: url.port, method: 'POST', path: '/v1/chat/completions', agent: false },
+        headers: {
+          authorization: `Bearer ${network.sandbox.buyer_key}`,
+          'content-type': 'application/json',
+          'content-length': bytes,
+        },
+      },
+      (answer) => {
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, ms: performance.now() - from })
+        answer.resume()
+      },
+    )
+    open.push(sent)
+    sent.on('error', reject)
+    sent.flushHeaders()
+  })
+}
+
+/** Starts calls that stay open until the test ends: their provider says nothing. */
+async function fill(count: number): Promise<void> {
+  const body = JSON.stringify({ ...GOOD, model: 'sandbox/hang', stream: true })
+  const headers = { authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' }
+  for (let each = 0; each < count; each++) {
+    const stop = new AbortController()
+    open.push({ destroy: () => stop.abort() })
+    const { signal } = stop
+    void fetch(new URL('/v1/chat/completions', url), { method: 'POST', signal, headers, body }).catch(() => undefined)
+  }
+  await until('so many calls are open', 10_000, async () => (await call(GOOD)).status === 503)
+}
+
+describe('overload', () => {
+  it('[C022] is refused with 503 and Retry-After before any of the body is there, at once; reads go on', async () => {
+    await fill(MOST_CALLS)
+    const times: number[] = []
+    for (let each = 0; each < 20; each++) {
+      const { status, headers, ms } = await announce(30_000_000)
+      expect([status, headers['retry-after']]).toEqual([503, '1'])
+      expect(headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/)
+      times.push(ms)
+    }
+    // The machine may be busy with others; the process itself answers within 20 ms.
+    expect(Math.min(...times)).toBeLessThan(20)
+    const refused = await call(GOOD)
+    const { error } = z.object({ error: z.record(z.string(), z.unknown()) }).parse(await refused.json())
+    expect([refused.status, error['code'], error['limit_source']]).toEqual([503, 'overloaded', 'process'])
+    for (const path of ['/v1/models', '/api/markets', '/health/live', '/health/ready', '/metrics']) {
+      expect([path, (await fetch(new URL(path, url))).status]).toEqual([path, 200])
+    }
+  })
+
+  it('is over when the calls are', async () => {
+    await until('calls are taken again', 10_000, async () => (await call(GOOD)).status === 200)
+  })
+})
+
+describe('limits of a connection', () => {
+  it('[F45] an address has so many connections and no more, and calls go on', async () => {
+    const sockets: Socket[] = []
+    for (let each = 0; each < MOST_CONNECTIONS * 2; each++) {
+      const socket = connect(Number(url.port), url.hostname)
+      socket.on('error', () => undefined)
+      sockets.push(socket)
+      open.push(socket)
+    }
+    await until(
+      'the rest is closed',
+      10_000,
+      () => sockets.filter((each) => !each.destroyed).length <= MOST_CONNECTIONS,
+    )
+    for (const socket of sockets) socket.destroy()
+    await until('calls go on', 10_000, async () => (await call(GOOD)).status === 200)
+  })
+
+  it('[C079, C091, C096] long heads and targets are refused', async () => {
+    const { sandbox } = network
+    const lines = Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`x-line-${at}`, '1']))
+    const answer = await fetch(new URL('/v1/models', url), { headers: lines })
+    expect(answer.status).toBe(431)
+    const long = await fetch(new URL('/v1/models', url), { headers: { cookie: 'c'.repeat(17_000) } })
+    expect(long.status).toBe(431)
+    expect((await fetch(`${sandbox.api_base_url}/v1/models?q=${'q'.repeat(9_000)}`)).status).toBe(400)
+  })
+})
+
+describe('the rate of a key', () => {
+  it('stands on every answer and on the refusal, with when it lifts', async () => {
+    const made = await fetch(new URL('/v1/buyer/keys', url), {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${network.sandbox.buyer_key}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'limits-1',
+      },
+      body: JSON.stringify({ label: 'slow', rate_limit_rpm: 2 }),
+    })
+    const { key } = z.object({ key: z.string() }).parse(await made.json())
+    const seen: unknown[] = []
+    let last: Response | undefined
+    // A minute may turn between two calls: three in one minute are had within six.
+    for (let each = 0; each < 6 && last?.status !== 429; each++) {
+      last = await call(GOOD, key)
+      seen.push([last.status, last.headers.get('x-ratelimit-limit'), last.headers.get('x-ratelimit-remaining')])
+      await last.text()
+    }
+    expect(seen).toContainEqual([200, '2', '0'])
+    expect(seen.at(-1)).toEqual([429, '2', '0'])
+    expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(Number(last?.headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1_000 - 1)
+  })
+})

@@ -288,8 +288,8 @@ function callAt({ id, place: at }: OpenCall): string {
 
 function endCall(state: State, call: OpenCall, status: ItemStatus): void {
   if (call.input.trim() === '') {
-    // Clients read the arguments as JSON, also where there are none.
-    call.input = '{}'
+    // Clients read the arguments as JSON, also where there are none; what was sent already is a part of them.
+    call.input += '{}'
     emit(state, 'response.function_call_arguments.delta', `${callAt(call)},"delta":"{}"`)
   }
   const members = `"name":${JSON.stringify(call.name)},"arguments":${JSON.stringify(call.input)}`

@@ -13,6 +13,8 @@ export type SimProcess = {
   freeze(): void
   thaw(): void
   isFrozen(): boolean
+  /** Keeps an event until the process goes on. */
+  park(event: Event): void
   /** What the process thinks of the wall clock, in milliseconds off. */
   setSkew(ms: number): void
 }
@@ -68,7 +70,7 @@ export function createScheduler(): Scheduler {
       now = Math.max(now, event.at)
       if (owner?.isFrozen() === true) {
         // Comes again when the process goes on, in the old order.
-        after(50, run, owner)
+        owner.park(event)
         continue
       }
       steps += 1
@@ -115,6 +117,7 @@ type Ground = Pick<Scheduler, 'after' | 'now'>
 function createProcess(name: string, pid: number, { after, now }: Ground): SimProcess {
   let isAlive = true
   let isFrozen = false
+  let parked: Event[] = []
   let skew = 0
   const time: Time = {
     now: () => Math.floor(BEGINNING + now() + skew),
@@ -155,7 +158,12 @@ function createProcess(name: string, pid: number, { after, now }: Ground): SimPr
     },
     thaw: () => {
       isFrozen = false
+      const kept = parked
+      parked = []
+      // What was called off meanwhile has nothing to run any more.
+      for (const event of kept) after(0, () => event.run?.(), own)
     },
+    park: (event) => void parked.push(event),
     isFrozen: () => isFrozen,
     setSkew: (ms) => {
       skew = ms

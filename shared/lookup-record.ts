@@ -39,6 +39,7 @@ export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, st
     request_id: event.rid,
     model: event.model,
     provider: event.provider,
+    served_by: event.servedBy,
     settlement_type: SETTLEMENT_TYPES[event.rail],
     ...standing,
     buyer_cost_micro: Number(event.chargeMicro),

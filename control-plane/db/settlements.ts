@@ -228,6 +228,7 @@ const LOOKUP_COLUMNS = [
   'rid',
   'model',
   'provider',
+  'served_by',
   'rail',
   'outcome',
   'error_code',

@@ -46,6 +46,18 @@ export async function nextVersion(db: Database | Trx): Promise<number> {
   return Number(rows[0]?.version ?? 0n)
 }
 
+/** Notes in the transaction of a change that a document has to be published again; `at` is Unix milliseconds. */
+export async function markUnpublished(trx: Trx, name: string, at: number): Promise<void> {
+  await trx
+    .insertInto('snapshot_document')
+    .values({ name, version: 0n, body_hash: UNPUBLISHED, published_at: new Date(at) })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet({ body_hash: UNPUBLISHED }))
+    .execute()
+}
+
+/** In place of a hash: what is published is not what the tables say. */
+export const UNPUBLISHED = ''
+
 /** Notes a publication. `at` is Unix milliseconds. */
 export async function upsertPublished(trx: Trx, state: PublishedState, at: number): Promise<void> {
   const row = { version: state.version, body_hash: state.bodyHash, published_at: new Date(at) }

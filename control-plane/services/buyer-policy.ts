@@ -4,6 +4,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { transact } from '../db/database.ts'
 import type { Preferences } from '../db/own-providers.ts'
 import { findPreferences, lockPolicy, upsertPreferences } from '../db/own-providers.ts'
+import { markUnpublished } from '../db/snapshot.ts'
 import { defineOperation } from '../operation.ts'
 import { NO_PREFERENCES } from './account-policy.ts'
 import type { PublishCtx } from './snapshot.ts'
@@ -55,6 +56,7 @@ export const putPreferences = defineOperation({
       await lockPolicy(trx, actor.account)
       const found = await findPreferences(trx, actor.account)
       await upsertPreferences(trx, actor.account, wanted, ctx.clock.now())
+      await markUnpublished(trx, accountDocumentName(actor.account), ctx.clock.now())
       return found
     })
     ctx.note({ subject: actor.account, before: before === undefined ? null : viewOf(before), after: viewOf(wanted) })

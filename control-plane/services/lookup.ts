@@ -22,6 +22,7 @@ export function lookupOfCall(call: SettledCall): LookupRecord {
     request_id: call.rid,
     model: call.model,
     provider: call.provider,
+    served_by: call.served_by,
     settlement_type: SETTLEMENT_TYPES[call.rail],
     ...standingOf({ charge, outcome, errorCode }, call.posted_at.getTime()),
     buyer_cost_micro: Number(call.charge),

@@ -1,12 +1,15 @@
 import { z } from 'zod'
+import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
 import type { BuyerActor } from '../actor.ts'
 import { findModelByName } from '../db/catalog.ts'
 import { upsertCredential } from '../db/credentials.ts'
+import type { Trx } from '../db/database.ts'
 import { transact } from '../db/database.ts'
 import type { OwnProviderRow } from '../db/own-providers.ts'
 import { deleteOwnProvider, insertOwnProvider, listOwnProviders, lockPolicy } from '../db/own-providers.ts'
+import { markUnpublished } from '../db/snapshot.ts'
 import type { RunCtx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
 import { publishPolicy } from './buyer-policy.ts'
@@ -97,6 +100,7 @@ export const createOwnProvider = defineOperation({
       })
       const facts = { apiFormat: input.apiFormat, priority: input.priority, label: input.label ?? null }
       const place = { provider: base.provider.id, baseUrl: base.text, model, providerModel }
+      await markUnpublished(trx, accountDocumentName(account), at)
       await insertOwnProvider(trx, { id, account, credentialId, at, ...place, ...facts })
       return (await listOwnProviders(trx, account)).find((row) => row.id === id)
     })
@@ -140,17 +144,18 @@ export const removeOwnProvider = defineOperation({
   limit: 'write',
   idempotency: 'none',
   run: async (ctx, actor, { id }): Promise<OwnProviderView> => {
-    const removed = await transact(ctx.db, (trx) => remove(trx, actor, id))
+    const removed = await transact(ctx.db, (trx) => remove(trx, actor, { id, at: ctx.clock.now() }))
     ctx.note({ subject: id, before: removed, after: null })
     await publishPolicy(ctx, actor.account)
     return removed
   },
 })
 
-async function remove(trx: Parameters<typeof deleteOwnProvider>[0], { account }: BuyerActor, id: string) {
+async function remove(trx: Trx, { account }: BuyerActor, { id, at }: { readonly id: string; readonly at: number }) {
   await lockPolicy(trx, account)
   const found = (await listOwnProviders(trx, account)).find((row) => row.id === id)
   if (found === undefined || !(await deleteOwnProvider(trx, account, id))) throw new AppError('not_found')
+  await markUnpublished(trx, accountDocumentName(account), at)
   return viewOf(found)
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { DocumentEnvelope } from '#shared/contract/snapshot.ts'
-import { offersDocumentName, SNAPSHOT_SCHEMA_VERSION } from '#shared/contract/snapshot.ts'
+import { accountOfDocument, offersDocumentName, SNAPSHOT_SCHEMA_VERSION } from '#shared/contract/snapshot.ts'
 import type { Database, Trx } from '../db/database.ts'
 import { transact } from '../db/database.ts'
 import { listOfferedModels } from '../db/offers.ts'
@@ -10,6 +10,7 @@ import {
   lockDocument,
   lockSnapshot,
   nextVersion,
+  UNPUBLISHED,
   upsertPublished,
 } from '../db/snapshot.ts'
 import type { Ctx } from '../operation.ts'
@@ -52,7 +53,15 @@ export async function publishChanged(ctx: PublishCtx, names: readonly string[]):
  * when the store is away.
  */
 export async function reconcileSnapshot(ctx: PublishCtx): Promise<string[]> {
-  return publishChanged(ctx, await allNames(ctx.db))
+  const inStore = await ctx.publisher.versions()
+  const remembered = new Map((await listPublished(ctx.db)).map((state) => [state.name, state]))
+  // Accounts are many, and each change of one leaves word: only those with a difference are built again.
+  const isDue = (name: string): boolean => {
+    const state = remembered.get(name)
+    if (accountOfDocument(name) === undefined || state === undefined) return true
+    return state.bodyHash === UNPUBLISHED || inStore.get(name) !== Number(state.version)
+  }
+  return publishChanged(ctx, (await allNames(ctx.db)).filter(isDue))
 }
 
 /** True when the store holds every document in the version that Postgres remembers: cheap enough to ask often. */

@@ -79,6 +79,7 @@ function runningRecord(
     request_id: rid,
     model: running?.model ?? '',
     provider: null,
+    served_by: null,
     settlement_status: 'pending',
     settlement_type: 'credit',
     settlement_error: null,
@@ -125,7 +126,7 @@ export function generationOf(record: LookupRecord): object {
       total_cost: cost,
       usage: cost,
       upstream_inference_cost: microUsdToDollars(microUsd(record.list_cost_micro)),
-      is_byok: false,
+      is_byok: record.served_by === 'own_key' || record.served_by === 'fallback_key',
       provider_responses: record.attempts.map(({ provider, status, ms }) => ({
         provider_name: provider,
         status,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SERVED_BY } from './usage-event.ts'
 
 /** Where the money of a call stands. */
 export const SETTLEMENT_STATUSES = ['pending', 'accrued', 'settled', 'failed', 'free'] as const
@@ -12,6 +13,8 @@ export const LookupRecordSchema = z.object({
   request_id: z.string(),
   model: z.string(),
   provider: z.string().nullable(),
+  /** Null while the call runs, and for one that nobody served. */
+  served_by: z.enum(SERVED_BY).nullable(),
   settlement_status: z.enum(SETTLEMENT_STATUSES),
   settlement_type: z.enum(['credit', 'x402', 'mpp', 'allowance']),
   settlement_error: z.string().nullable(),

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { invoke } from '#control-plane/operation.ts'
+import { putPreferences } from '#control-plane/services/buyer-policy.ts'
+import { reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { AccountPolicySchema } from '#shared/contract/key-record.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { DocumentEnvelopeSchema } from '#shared/contract/snapshot.ts'
@@ -123,11 +126,21 @@ describe("an account's preferences", () => {
     }
   })
 
+  it('go out later when the store was away at the change', async () => {
+    const person = await market.person()
+    const away = { ...market.plane.publisher, publish: () => Promise.reject(new Error('away')) }
+    await invoke({ ...market.plane, publisher: away }, person.buyer, putPreferences, { minDiscountPct: 9 })
+    expect(await market.world.redis.get(cacheKeys.account(person.buyer.account))).toBeNull()
+    expect(await reconcileSnapshot(market.plane)).toContain(`account:${person.buyer.account}`)
+    expect((await published(person.buyer.account)).minDiscountPct).toBe(9)
+    expect(await reconcileSnapshot(market.plane)).toEqual([])
+  })
+
   it('come back when the store has lost them', async () => {
     const person = await market.person()
     await market.rest('PUT', '/v1/buyer/preferences', { key: person.buyerKey, body: { min_discount_pct: 7 } })
     await market.world.redis.del(cacheKeys.account(person.buyer.account), cacheKeys.accountsIndex)
-    await market.rest('PUT', '/v1/buyer/preferences', { key: person.buyerKey, body: { min_discount_pct: 7 } })
+    expect(await reconcileSnapshot(market.plane)).toContain(`account:${person.buyer.account}`)
     expect((await published(person.buyer.account)).minDiscountPct).toBe(7)
   })
 })

@@ -82,6 +82,8 @@ describe("a buyer's own providers", () => {
       const record = await market.get(`/v1/requests/${whole.rid}`, key)
       return z.object({ settlement_status: z.literal('free'), provider: z.literal('rt-own') }).safeParse(record).success
     })
+    const generation = await market.get(`/v1/generation?id=${whole.rid}`, key)
+    expect(generation).toMatchObject({ data: { is_byok: true, total_cost: 0 } })
   })
 
   it('give way to the marketplace when they fail, which is charged as ever', async () => {

@@ -29,7 +29,8 @@ export type CallPlan = {
 type Parts = { readonly ground: Ground; readonly market: Market; readonly model: Model; readonly onMoney: () => void }
 
 const TOTAL_MS = 600_000
-const TAKE_MS = TOTAL_MS + 60_000
+/** How long a take of an offer's cap counts when nobody settles it. */
+export const TAKE_MS = TOTAL_MS + 60_000
 
 type Call = {
   readonly node: DataNode

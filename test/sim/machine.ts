@@ -119,7 +119,7 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
 
   function kill(): void {
     if (running?.process.isAlive() === true) {
-      const now = scheduler.now()
+      const now = running.process.lastActive()
       const failedAt = disk.failedAt()
       const since = now - failedAt < RECOVERY_MS ? failedAt - RECOVERY_MS : now - UNWRITTEN_MS
       onDeath(running.process.pid, since)

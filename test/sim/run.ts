@@ -1,5 +1,5 @@
 import { microUsd } from '#shared/money.ts'
-import { runCall } from './calls.ts'
+import { runCall, TAKE_MS } from './calls.ts'
 import type { Checks } from './checks.ts'
 import { startChecks, violation } from './checks.ts'
 import type { DebitDesk } from './debits.ts'
@@ -115,6 +115,8 @@ function apply({ world, checks, debits, fail }: Play, operation: Operation): voi
       return queue.faultNext(operation.fault)
     case 'jump':
       scheduler.jump(operation.ms)
+      // Takes of dead processes run out now, what they had used among them.
+      if (operation.ms > TAKE_MS) model.hasLostCaps = true
       // Holds may run out now although their calls still run.
       return model.befall('owner_away', (request) => request.deadline < scheduler.wall())
     case 'pass':

@@ -13,6 +13,8 @@ export type SimProcess = {
   freeze(): void
   thaw(): void
   isFrozen(): boolean
+  /** Since when it has done nothing: now, unless it is frozen. */
+  lastActive(): number
   /** Keeps an event until the process goes on. */
   park(event: Event): void
   /** What the process thinks of the wall clock, in milliseconds off. */
@@ -117,6 +119,7 @@ type Ground = Pick<Scheduler, 'after' | 'now'>
 function createProcess(name: string, pid: number, { after, now }: Ground): SimProcess {
   let isAlive = true
   let isFrozen = false
+  let frozenAt = 0
   let parked: Event[] = []
   let skew = 0
   const time: Time = {
@@ -154,6 +157,7 @@ function createProcess(name: string, pid: number, { after, now }: Ground): SimPr
       isAlive = false
     },
     freeze: () => {
+      if (!isFrozen) frozenAt = now()
       isFrozen = true
     },
     thaw: () => {
@@ -165,6 +169,7 @@ function createProcess(name: string, pid: number, { after, now }: Ground): SimPr
     },
     park: (event) => void parked.push(event),
     isFrozen: () => isFrozen,
+    lastActive: () => (isFrozen ? frozenAt : now()),
     setSkew: (ms) => {
       skew = ms
     },

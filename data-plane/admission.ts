@@ -6,8 +6,8 @@ import { AppError } from '#shared/errors.ts'
 /** How finely the delay of the event loop is sampled, and how often it is judged. */
 const SAMPLE_MS = 10
 const JUDGE_EVERY_MS = SECOND
-/** A loop that is later than this now and then has more work than it can do. */
-const MAX_DELAY_MS = 200
+/** So many judgings in a row: one late second may be a collection of garbage or a neighbour on the machine. */
+const LATE_JUDGINGS = 2
 /** Reads and passed-on requests that may be open at once: they never take the place of paid calls, nor these theirs. */
 const MAX_OPEN_READS = 512
 const RETRY_SECONDS = 1
@@ -30,21 +30,25 @@ type Parts = {
   /** Calls that are open, and how many may be. */
   readonly open: { readonly count: number }
   readonly maxOpenCalls: number
+  /** A loop that is later than this, and stays so, has more work than it can do. */
+  readonly maxDelayMs: number
   /** The delay in milliseconds since it was asked last; measured on this process's own loop unless given. */
   readonly measureDelay?: () => number
 }
 
-export function createAdmission({ timers, open, maxOpenCalls, measureDelay }: Parts): Admission {
+export function createAdmission({ timers, open, maxOpenCalls, maxDelayMs, measureDelay }: Parts): Admission {
   const meter = measureDelay === undefined ? createDelayMeter() : { read: measureDelay, close: () => undefined }
   let delayMs = 0
+  let lateJudgings = 0
   let bodies = 0
   let reads = 0
   const stopJudging = timers.every(JUDGE_EVERY_MS, () => {
     delayMs = meter.read()
+    lateJudgings = delayMs > maxDelayMs ? lateJudgings + 1 : 0
   })
   return {
     admitCall() {
-      if (delayMs > MAX_DELAY_MS) throw overloaded('event_loop')
+      if (lateJudgings >= LATE_JUDGINGS) throw overloaded('event_loop')
       if (open.count + bodies >= maxOpenCalls) throw overloaded('process')
     },
     admitRead() {

@@ -35,6 +35,8 @@ export type Config = {
   readonly drainMs: number
   readonly drainPauseMs: number
   readonly maxOpenCalls: number
+  /** Milliseconds, 99th percentile of a second. */
+  readonly maxEventLoopDelayMs: number
   /** Connections of one address; a balancer in front is one address. */
   readonly maxConnectionsPerAddress: number
   readonly logLevel: LogLevel
@@ -63,6 +65,7 @@ const Variables = z.object({
   DRAIN_MS: wholeNumber(120_000, 0, 900_000),
   DRAIN_PAUSE_MS: wholeNumber(0, 0, 60_000),
   MAX_OPEN_CALLS: wholeNumber(10_000, 1, 1_000_000),
+  MAX_EVENT_LOOP_DELAY_MS: wholeNumber(200, 10, 60_000),
   MAX_CONNECTIONS_PER_ADDRESS: wholeNumber(200, 1, 1_000_000),
 })
 
@@ -89,6 +92,7 @@ export function readConfig(environment: Environment = process.env): Config {
     drainMs: found.DRAIN_MS,
     drainPauseMs: found.DRAIN_PAUSE_MS,
     maxOpenCalls: found.MAX_OPEN_CALLS,
+    maxEventLoopDelayMs: found.MAX_EVENT_LOOP_DELAY_MS,
     maxConnectionsPerAddress: found.MAX_CONNECTIONS_PER_ADDRESS,
     logLevel: found.LOG_LEVEL,
     crashAt: found.CRASH_AT,

@@ -176,7 +176,8 @@ function createSurface(basics: Basics, stores: Stores, limits: Partial<CallLimit
   const open = { count: 0 }
   const drains = { count: 0 }
   const ready: { isDraining: boolean } = { isDraining: false }
-  const admission = createAdmission({ timers: clock, open, maxOpenCalls: config.maxOpenCalls })
+  const { maxOpenCalls, maxEventLoopDelayMs: maxDelayMs } = config
+  const admission = createAdmission({ timers: clock, open, maxOpenCalls, maxDelayMs })
   const metrics = createMetrics({
     openCalls: () => open.count,
     drains: () => drains.count,
@@ -203,7 +204,7 @@ function createSurface(basics: Basics, stores: Stores, limits: Partial<CallLimit
     ids,
     hosts: { base: new URL(config.baseUrl).host, api: new URL(config.apiBaseUrl).host },
     controlPlaneUrl: config.controlPlaneUrl,
-    maxOpenCalls: config.maxOpenCalls,
+    maxOpenCalls,
     maxConnectionsPerAddress: config.maxConnectionsPerAddress,
     admission,
     slowBodies: watchSlowBodies(clock),

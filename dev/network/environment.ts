@@ -57,6 +57,8 @@ export function planeEnvironment(facts: PlaneFacts): NodeJS.ProcessEnv {
     MONEY_BUCKETS: '1',
     LOG_LEVEL: 'info',
     DRAIN_MS: '10000',
+    // All programs share this machine's cores.
+    MAX_EVENT_LOOP_DELAY_MS: '2000',
     // On one machine everybody has one address.
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
   }

@@ -312,7 +312,8 @@ function mountHealth(scope: FastifyInstance, surface: Surface): void {
 function allowedMethods(surface: Surface, request: FastifyRequest): string | undefined {
   const { callRows, jobRows, localRows, readRows } = surface
   const whole = pathOf(request)
-  const path = whole.replace(/^(\/compat)?\/min[^/]*(?=\/)/, '$1')
+  // A floor stands behind /compat, never before it.
+  const path = whole.replace(/^(\/compat)?\/min[^/]*(?=\/(?!compat\/))/, '$1')
   const call =
     callRows.find((row) => row.path === path && (row.takesFloor || path === whole)) ??
     localRows.find((row) => row.path === whole)

@@ -80,7 +80,7 @@ export function explainRoute(
   } catch (thrown) {
     refusal = toAppError(thrown)
   }
-  const passedOver = excludedOf(ports, target, choice)
+  const passedOver = excludedOf(ports, target, { choice, candidates })
   return {
     model: target.model.id,
     requested_model: target.requestedModel,
@@ -106,11 +106,21 @@ function ownOf(payer: Payer, target: Target, choice: Choice, { pathFloorPercent 
   return { before: first.map(({ provider }) => provider), after: last.map(({ provider }) => provider) }
 }
 
-function excludedOf(ports: SelectionPorts, target: Target, choice: Choice): (ShownOffer & { reason: string })[] {
+/** The reason of an offer that passed every filter and that failover does not reach. */
+const RANKED_LOWER = 'rank'
+
+type Chosen = { readonly choice: Choice; readonly candidates: readonly Offer[] }
+
+function excludedOf(
+  ports: SelectionPorts,
+  target: Target,
+  { choice, candidates }: Chosen,
+): (ShownOffer & { reason: string })[] {
   const excluded: (ShownOffer & { reason: string })[] = []
   for (const offer of offersOf(ports.market, target)) {
     const stage = stageOf(ports, choice, offer)
-    if (stage !== ELIGIBLE) excluded.push({ ...shown(offer), reason: FILTERS[stage] ?? '' })
+    if (stage === ELIGIBLE && candidates.includes(offer)) continue
+    excluded.push({ ...shown(offer), reason: FILTERS[stage] ?? RANKED_LOWER })
   }
   return excluded
 }

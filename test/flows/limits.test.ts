@@ -153,3 +153,102 @@ describe('the rate of a key', () => {
     expect(Number(last?.headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1_000 - 1)
   })
 })
+
+type Raw = { readonly path?: string; readonly method?: string; readonly headers?: Record<string, string | string[]> }
+
+/** A good call sent as it stands: no client tidies its path or its headers up. */
+function raw({ path = '/v1/chat/completions', method = 'POST', headers = {} }: Raw) {
+  return new Promise<{ status: number; headers: IncomingMessage['headers']; text: string }>((resolve, reject) => {
+    const body = JSON.stringify(GOOD)
+    const sent = request(
+      {
+        ...{ host: url.hostname, port: url.port, method, path, agent: false },
+        headers: {
+          authorization: `Bearer ${network.sandbox.buyer_key}`,
+          'content-type': 'application/json',
+          'content-length': Buffer.byteLength(body),
+          ...headers,
+        },
+      },
+      (answer) => {
+        let text = ''
+        answer.setEncoding('utf8')
+        answer.on('data', (chunk: string) => {
+          text += chunk
+        })
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text }))
+      },
+    )
+    sent.on('error', reject)
+    sent.end(body)
+  })
+}
+
+describe('paths', () => {
+  it.each([
+    ['C070', '/compat/min05/v1/messages', 400],
+    ['C070', '/min5/compat/v1/messages', 404],
+    ['C070', '/compat/v1/min5/messages', 404],
+    ['C072', '/min5/v1/embeddings', 404],
+    ['C074', '//v1//chat/completions', 404],
+    ['C074', '/v1/chat/completions/', 404],
+    ['C074', '/v1/./chat/completions', 404],
+    ['C074', '/v1/x/../chat/completions', 404],
+    ['C074', '/v1/%2e%2e/v1/chat/completions', 404],
+    ['C074', '/v1/chat/completions;a=b', 404],
+    ['C074', '/v1/chat/completions%00', 404],
+    ['C074', '/v1/chat%2fcompletions', 404],
+    ['C080', '/v1/media/artifacts/job_x/-1', 404],
+  ])('[%s] %s is %i', async (_row, path, status) => {
+    const method = path.startsWith('/v1/media') ? 'GET' : 'POST'
+    const answer = await raw({ path, method })
+    expect([path, answer.status]).toEqual([path, status])
+    expect(answer.text).toContain('request_id')
+  })
+
+  it('[C077, C079] TRACE echoes nothing, a key of a query that is repeated changes nothing', async () => {
+    const trace = await raw({ method: 'TRACE', headers: { 'x-canary': 'canary-1' } })
+    expect([404, 405, 400, 501]).toContain(trace.status)
+    expect(trace.text).not.toContain('canary-1')
+    expect((await raw({ path: '/v1/chat/completions?a=1&a=2&model=nope' })).status).toBe(200)
+  })
+})
+
+describe('headers', () => {
+  it('[C084, C086] two credentials that differ are refused in either order', async () => {
+    const good = `Bearer ${network.sandbox.buyer_key}`
+    for (const authorization of [
+      [good, 'Bearer inf_wrong'],
+      ['Bearer inf_wrong', good],
+    ]) {
+      expect((await raw({ headers: { authorization } })).status).toBe(400)
+    }
+    const path = '/compat/v1/messages'
+    const both = await raw({ path, headers: { 'x-api-key': network.sandbox.seller_key } })
+    expect([400, 401]).toContain(both.status)
+  })
+
+  it('[C088, C089] hop-by-hop names, upgrades and expectations change nothing, or are 417', async () => {
+    for (const headers of [
+      { connection: 'authorization, x-request-id' },
+      { connection: 'upgrade', upgrade: 'websocket' },
+      { connection: 'upgrade', upgrade: 'h2c' },
+      { accept: 'image/png' },
+      { accept: 'text/event-stream' },
+      { 'idempotency-key': 'A, B' },
+      { 'anthropic-version': 'garbage', 'anthropic-beta': 'b'.repeat(4_000) },
+    ] as Record<string, string>[]) {
+      const answer = await raw({ headers })
+      expect([headers, answer.status, answer.headers['content-type']]).toEqual([headers, 200, 'application/json'])
+    }
+    expect((await raw({ headers: { expect: 'something' } })).status).toBe(417)
+  })
+
+  it('[C100] an origin is answered without credentials, and never reflected', async () => {
+    const { headers } = await raw({ headers: { origin: 'https://evil.example' } })
+    expect([headers['access-control-allow-origin'], headers['access-control-allow-credentials']]).toEqual([
+      '*',
+      undefined,
+    ])
+  })
+})

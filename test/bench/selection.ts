@@ -8,7 +8,8 @@ import { keptBps, microUsd, parseUnitPrice } from '#shared/money.ts'
 import { buildDemand, buildModel, buildOffer, buildPayer, buildProvider } from '#test/support/build-market.ts'
 
 const SIZES = [10, 1_000, 10_000]
-const ROUNDS = 5_000
+const ROUNDS = 1_000
+const BATCHES = 10
 const WARM_UP = 500
 const PROVIDERS = 20
 
@@ -75,7 +76,12 @@ function time(size: number, demand: Demand): number {
     for (let round = 0; round < count; round++) selectOffers(ports, target, readChoice(market, demand, payer))
   }
   rounds(WARM_UP)
-  const start = performance.now()
-  rounds(ROUNDS)
-  return ((performance.now() - start) * 1_000) / ROUNDS
+  // The best of several: what else the machine does must not count.
+  let best = Number.POSITIVE_INFINITY
+  for (let batch = 0; batch < BATCHES; batch++) {
+    const start = performance.now()
+    rounds(ROUNDS)
+    best = Math.min(best, ((performance.now() - start) * 1_000) / ROUNDS)
+  }
+  return best
 }

@@ -3,7 +3,7 @@ import type { Operation } from './plan.ts'
 import { planOf } from './plan.ts'
 import { runOperations } from './run.ts'
 
-const SEEDS = 100
+const SEEDS = 500
 const OPERATIONS = 300
 /** Seeds of one test, so that a failure names where it lies. */
 const AT_ONCE = 20

@@ -29,7 +29,8 @@ import { selectOffers } from './select-offers.ts'
 export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequest, reply: BuyerReply): Promise<void> {
   let standing: RateStanding | undefined
   let scope: string | undefined
-  let lookUp: (() => RateStanding) | undefined
+  // Not an arrow over both: the loader would name it for every call.
+  let asked: { readonly scope: string; readonly perMinute: number } | undefined
   const progress: Progress = { attempts: 0, last: undefined }
   plane.retries.callBegins()
   try {
@@ -37,9 +38,9 @@ export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequ
     const payer = await payment.identify()
     const { limits } = plane.market()
     const perMinute = payer.ratePerMinute ?? limits.keyRatePerMinute
-    lookUp = () => plane.rates.look(payerScope(payer), perMinute)
-    standing = plane.rates.enter(payerScope(payer), perMinute, limits.keyInFlight)
-    scope = payerScope(payer)
+    asked = { scope: payerScope(payer), perMinute }
+    standing = plane.rates.enter(asked.scope, perMinute, limits.keyInFlight)
+    scope = asked.scope
     const call = route.wire.read(raw)
     const caller: Caller = { raw, reply, call, payment, payer, standing, wire: route.wire }
     const course = plotCourse(plane, caller)
@@ -55,7 +56,11 @@ export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequ
   } catch (thrown) {
     const error = toAppError(thrown)
     emitRefusal(plane, route.wire.name, raw, error)
-    refuse(route, raw, reply, { error, ...progress, standing: standing ?? lookUp?.() })
+    refuse(route, raw, reply, {
+      error,
+      ...progress,
+      standing: standing ?? (asked && plane.rates.look(asked.scope, asked.perMinute)),
+    })
   } finally {
     plane.running.delete(raw.requestId)
     if (scope !== undefined) plane.rates.leave(scope)

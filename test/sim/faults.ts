@@ -14,25 +14,33 @@ export function applyRedis({ ground, model }: World, operation: RedisOperation):
   }
   switch (operation.kind) {
     case 'redis':
-      if (operation.what === 'restart') return redis.restart()
+      if (operation.what === 'restart') {
+        redis.restart()
+        return
+      }
       redis.flush()
       forget(0)
-      return queue.clear()
+      queue.clear()
+      return
     case 'redis_older':
       redis.lose(operation.ms)
-      return forget(scheduler.wall() - operation.ms)
+      forget(scheduler.wall() - operation.ms)
+      return
     case 'redis_down':
       redis.stop()
-      return void scheduler.after(operation.ms, () => {
+      scheduler.after(operation.ms, () => {
         redis.restart()
         redis.start()
       })
+      return
     case 'redis_frozen':
       redis.freeze()
-      return void scheduler.after(operation.ms, redis.thaw)
+      scheduler.after(operation.ms, redis.thaw)
+      return
     case 'redis_slow':
       redis.setSlow(true)
-      return void scheduler.after(operation.ms, () => redis.setSlow(false))
+      scheduler.after(operation.ms, () => redis.setSlow(false))
+      return
   }
 }
 
@@ -48,35 +56,46 @@ export function applyProcess(world: World, operation: ProcessOperation): void {
   if (operation.kind === 'kill_worker') {
     const worker = workers[operation.worker % workers.length]
     worker?.kill()
-    return void scheduler.after(operation.downMs, () => worker?.boot())
+    scheduler.after(operation.downMs, () => worker?.boot())
+    return
   }
-  if (operation.kind === 'crash_at') return crashAt(world, operation)
+  if (operation.kind === 'crash_at') {
+    crashAt(world, operation)
+    return
+  }
   const machine = machines[operation.machine % machines.length]
   if (machine === undefined) return
   const later = (ms: number, run: () => void) => void scheduler.after(ms, run)
   switch (operation.kind) {
     case 'kill':
       machine.kill()
-      return later(operation.downMs, machine.boot)
+      later(operation.downMs, machine.boot)
+      return
     case 'power':
       model.befall('journal_lost', (request) => request.machine === machine.id)
       machine.cutPower()
-      return later(operation.downMs, machine.boot)
+      later(operation.downMs, machine.boot)
+      return
     case 'disk':
       model.befall('journal_lost', (request) => request.machine === machine.id)
       machine.loseDisk()
-      return later(operation.downMs, machine.boot)
+      later(operation.downMs, machine.boot)
+      return
     case 'stop':
-      return void machine.stop().then(() => later(operation.downMs, machine.boot))
+      machine.stop().then(() => later(operation.downMs, machine.boot))
+      return
     case 'freeze': {
       const process = machine.process()
       process?.freeze()
-      return later(operation.ms, () => process?.thaw())
+      later(operation.ms, () => process?.thaw())
+      return
     }
     case 'disk_error':
-      return machine.failDisk(operation.count)
+      machine.failDisk(operation.count)
+      return
     case 'skew':
-      return machine.process()?.setSkew(operation.ms)
+      machine.process()?.setSkew(operation.ms)
+      return
     default:
       throw violation('simulation', 'an operation that nobody applies')
   }

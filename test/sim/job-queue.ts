@@ -64,14 +64,18 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
     return job
   }
 
-  async function work(worker: SimProcess, job: Job, process: (job: Job) => Promise<void>): Promise<void> {
-    active.set(job, worker)
-    scheduler.after(STALLED_MS, function look() {
+  function watchStalled(worker: SimProcess, job: Job): void {
+    scheduler.after(STALLED_MS, () => {
       if (active.get(job) !== worker) return
       // Nobody has heard of its worker since: another one gets it.
       if (!worker.isAlive() || worker.isFrozen()) giveBack(job)
-      else scheduler.after(STALLED_MS, look)
+      else watchStalled(worker, job)
     })
+  }
+
+  async function work(worker: SimProcess, job: Job, process: (job: Job) => Promise<void>): Promise<void> {
+    active.set(job, worker)
+    watchStalled(worker, job)
     try {
       await process(job)
       if (active.get(job) === worker) active.delete(job)

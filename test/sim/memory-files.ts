@@ -39,7 +39,7 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
     for (const path of files.keys()) {
       if (path.startsWith(`${directory}/`)) names.add(path.slice(directory.length + 1).split('/')[0] ?? '')
     }
-    return [...names].sort()
+    return [...names].sort((left, right) => (left < right ? -1 : 1))
   }
 
   function put(path: string, text: string): Node {

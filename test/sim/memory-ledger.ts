@@ -72,7 +72,7 @@ export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<Le
         [...nodes]
           .filter(([, node]) => !node.isRetired && node.seenAt > wall() - MEMBER_SILENCE_MS)
           .map(([id]) => id)
-          .sort(),
+          .sort((left, right) => (left < right ? -1 : 1)),
       ),
     readSnapshot: (now, accounts) =>
       read((tables) => snapshot(tables, { now, accounts, postedBefore: session.horizon() })),

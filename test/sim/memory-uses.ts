@@ -101,7 +101,8 @@ export function settleUse(run: Run, counter: string, hold: ReadonlyMap<string, s
   const [mark, isSeeded] = [fields.get('sd'), fields.has('sa')]
   const isInSeed = mark !== undefined && at < Number(mark)
   if ((late !== undefined && at < Number(late)) || (isInSeed && isSeeded)) {
-    return correctUse(run, counter, { day, month, amount: -Number(used) })
+    correctUse(run, counter, { day, month, amount: -Number(used) })
+    return
   }
   if (isSeeded || (mark !== undefined && !isInSeed)) return
   note(run, counter, { sum: 'dp', name: 'pd', period: day, used })

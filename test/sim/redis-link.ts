@@ -128,7 +128,10 @@ export function createLink(options: LinkOptions): Link {
   }
 
   function answer(from: Session, replies: readonly (() => void)[]): void {
-    if (host.takesReply()) return socket.cut()
+    if (host.takesReply()) {
+      socket.cut()
+      return
+    }
     lastReply = Math.max(lastReply, scheduler.now() + host.latency())
     scheduler.after(
       lastReply - scheduler.now(),

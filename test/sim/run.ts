@@ -104,29 +104,38 @@ function apply({ world, checks, debits, fail }: Play, operation: Operation): voi
       return
     }
     case 'deposit':
-      return debits.deposit(operation.buyer, BigInt(operation.amount))
+      debits.deposit(operation.buyer, BigInt(operation.amount))
+      return
     case 'debit':
-      return debits.debit(operation.buyer, microUsd(operation.amount), worker(operation.worker))
+      debits.debit(operation.buyer, microUsd(operation.amount), worker(operation.worker))
+      return
     case 'price':
-      return market.changePrice(operation.percent)
+      market.changePrice(operation.percent)
+      return
     case 'sweep':
-      return worker(operation.worker)?.sweep()
+      worker(operation.worker)?.sweep()
+      return
     case 'job':
-      return queue.faultNext(operation.fault)
+      queue.faultNext(operation.fault)
+      return
     case 'jump':
       scheduler.jump(operation.ms)
       // Takes of dead processes run out now, what they had used among them.
       if (operation.ms > TAKE_MS) model.hasLostCaps = true
       // Holds may run out now although their calls still run.
-      return model.befall('owner_away', (request) => request.deadline < scheduler.wall())
+      model.befall('owner_away', (request) => request.deadline < scheduler.wall())
+      return
     case 'pass':
       return
     case 'lose':
-      return redis.loseNext(operation.what, operation.count)
+      redis.loseNext(operation.what, operation.count)
+      return
     case 'commit':
-      return postgres.failNext(operation.fault)
+      postgres.failNext(operation.fault)
+      return
     case 'cut_leader':
-      return postgres.cutLeader()
+      postgres.cutLeader()
+      return
     case 'postgres_down':
       postgres.setUp(false)
       scheduler.after(operation.ms, () => postgres.setUp(true))
@@ -136,8 +145,10 @@ function apply({ world, checks, debits, fail }: Play, operation: Operation): voi
     case 'redis_down':
     case 'redis_frozen':
     case 'redis_slow':
-      return applyRedis(world, operation)
+      applyRedis(world, operation)
+      return
     default:
-      return applyProcess(world, operation)
+      applyProcess(world, operation)
+      return
   }
 }

@@ -234,6 +234,6 @@ function picture({ accounts, holds, counters, sets }: Raw): Picture {
         .sort()
         .join(' '),
     ),
-    sets: sets.map((members) => [...members].sort()),
+    sets: sets.map((members) => [...members].sort((left, right) => (left < right ? -1 : 1))),
   }
 }

@@ -122,7 +122,7 @@ describe('an embeddings answer', () => {
       JSON.parse(answer(body, whole(listOf(...given))).finish(RECEIPT)).data.map(
         ({ embedding }: { embedding: unknown }) => embedding,
       )
-    const floats = [FIRST, SECOND].map((vector) => [...Float32Array.from(vector ?? [])])
+    const floats = [FIRST, SECOND].map((vector) => [...Float32Array.from(vector)])
     expect(vectors(GOOD, packed(FIRST), packed(SECOND))).toEqual(floats)
     expect(vectors({ ...GOOD, encoding_format: 'base64' }, FIRST, SECOND)).toEqual([packed(FIRST), packed(SECOND)])
     expect(vectors({ ...GOOD, encoding_format: 'base64' }, packed(FIRST), SECOND)).toEqual([

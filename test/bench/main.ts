@@ -57,7 +57,7 @@ type Sides = { readonly market: BenchMarket; readonly pass: { readonly url: stri
 async function compare({ market, pass }: Sides, isStreamed: boolean): Promise<{ bare: Measured; ours: Measured }> {
   const body = chatBody(market.model, isStreamed)
   const path = '/v1/chat/completions'
-  const bare: Load = { url: pass.url + path, body, connections: CONNECTIONS, seconds: seconds / ROUNDS }
+  const bare: Load = { url: pass.url + path, body, connections: CONNECTIONS, seconds: Math.ceil(seconds / ROUNDS) }
   const ours: Load = { ...bare, url: market.network.sandbox.api_base_url + path, key: market.buyerKey }
   const [bareResults, ourResults]: [Measured[], Measured[]] = [[], []]
   market.pausePosting()

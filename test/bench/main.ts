@@ -19,7 +19,7 @@ import { measureRouted } from './routed.ts'
 import { measureSelection } from './selection.ts'
 import { measureTranslation } from './translation.ts'
 
-const CONNECTIONS = 128
+const CONNECTIONS = 64
 /** Loads of both sides by turns, so that what else the machine does meets both; the median counts. */
 const ROUNDS = 3
 const CHUNKS = 64

@@ -49,6 +49,8 @@ export type Demand = {
   readonly floorPercents: readonly (number | undefined)[]
   /** Capabilities without which an answer would be wrong. */
   readonly needs: Needs
+  /** The member of the request that holds the input, for refusals; `messages` unless said. */
+  readonly inputParam?: string
   /** Bounds of what may be consumed, for the hold. */
   readonly bounds: DemandBounds
   /** The buyer's own ceiling for this call. */

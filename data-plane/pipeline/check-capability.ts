@@ -24,11 +24,15 @@ export function checkCapability(target: Target, demand: Demand): void {
   if (demand.needs.imageInput && !isImageCapable(target.model)) {
     throw new AppError('model_capability_unsupported', {
       message: `${target.model.id} does not take images.`,
-      param: 'messages',
+      param: inputParamOf(demand),
       detail: { capability: 'vision' },
     })
   }
   checkContext(target, demand)
+}
+
+function inputParamOf({ inputParam }: Demand): string {
+  return inputParam ?? 'messages'
 }
 
 /**
@@ -46,14 +50,15 @@ function checkContext(target: Target, demand: Demand): void {
 }
 
 /** Too long for the model, in the words that clients know: what was sent, what was asked for, and the limit. */
-export function contextError({ model }: Target, { bounds }: Demand, maxTokens: number): AppError {
+export function contextError({ model }: Target, demand: Demand, maxTokens: number): AppError {
+  const { bounds } = demand
   const input = Math.ceil(bounds.inputBytes / USUAL_TOKEN_BYTES)
   const limit = model.contextLength
   return new AppError('context_length_exceeded', {
     message:
       `This model's maximum context length is ${limit} tokens. However, you requested about ` +
       `${input + maxTokens} tokens (${input} in the messages, ${maxTokens} in the completion).`,
-    param: 'messages',
+    param: inputParamOf(demand),
     detail: { input_tokens: input, max_tokens: maxTokens, context_length: limit },
   })
 }

@@ -24,7 +24,11 @@ describe('what a model cannot take', () => {
   })
 
   it('refuses an image to a model of text, and a parameter that the model does not list', () => {
-    expect(refusalOf({}, { needs: { imageInput: true } })?.code).toBe('model_capability_unsupported')
+    expect(refusalOf({}, { needs: { imageInput: true } })).toMatchObject({
+      code: 'model_capability_unsupported',
+      param: 'messages',
+    })
+    expect(refusalOf({}, { needs: { imageInput: true }, inputParam: 'input' })?.param).toBe('input')
     const needs = { imageInput: false, parameters: ['reasoning'] }
     expect(refusalOf({ parameters: ['reasoning_effort'] }, { needs })?.param).toBe('reasoning')
     expect(refusalOf({ parameters: [] }, { needs })).toBeUndefined()

@@ -39,6 +39,7 @@ function demandOf(request: CompletionsRequest): Demand {
     hints: request.hints,
     floorPercents: request.floorPercents,
     needs: { imageInput: false, ...(request.wantsLogprobs ? { parameters: ['logprobs'] } : {}) },
+    inputParam: 'prompt',
     bounds: {
       inputTokens: request.promptBytes + TOKENS_A_PROMPT * prompts.length,
       inputImages: 0,

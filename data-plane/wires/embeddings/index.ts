@@ -23,6 +23,7 @@ export const embeddings: AnyWire = defineWire<EmbeddingsRequest>({
     hints,
     floorPercents,
     needs: { imageInput: false, ...(wantsDimensions ? { parameters: ['dimensions'] } : {}) },
+    inputParam: 'input',
     bounds: {
       inputTokens: inputs.mostTokens + TOKENS_AN_INPUT * inputs.count,
       inputImages: 0,

@@ -23,6 +23,7 @@ export const responses: AnyWire = defineWire<ResponsesRequest>({
     hints,
     floorPercents,
     needs: { imageInput: content.images > 0 },
+    inputParam: 'input',
     bounds: {
       inputTokens: textBytes + TOKENS_AN_ITEM * itemCount,
       inputImages: content.images,

@@ -9,6 +9,7 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { DebitGate } from './debit-gate.ts'
+import { gateClosed } from './redis-money.ts'
 
 /** Who holds, in the record of the hold. */
 const OWNER = 'ledger'
@@ -19,14 +20,14 @@ const LEAST_LEFT_MS = 60_000
 export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets: number }): DebitGate {
   const run = async (script: MoneyScript, { keys, args }: Batch): Promise<unknown> =>
     redis.evalsha(script.sha, keys.length, ...keys, ...args).catch((error: unknown) => {
-      throw closed(error)
+      throw gateClosed(error)
     })
   const present = async () => {
     const text = await redis.get(moneyKeys.epoch).catch((error: unknown) => {
-      throw closed(error)
+      throw gateClosed(error)
     })
     const epoch = parseMoneyEpoch(text)
-    if (epoch?.phase !== 'open') throw closed()
+    if (epoch?.phase !== 'open') throw gateClosed()
     return epoch.epoch
   }
 
@@ -36,7 +37,7 @@ export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets
     const release = { kind: 'release', reason: 'booked', event: null, ...subject } as const
     const batch = encodeSettle(placeOf(account, buckets, epoch), [release])
     const [answer] = decodeAnswers(await run(moneyScripts(epoch).settle, batch), 1)
-    if (answer?.kind !== 'done') throw closed()
+    if (answer?.kind !== 'done') throw gateClosed()
   }
 
   /**
@@ -46,7 +47,7 @@ export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets
   const isHeld = async (id: string, account: AccountId, epoch: number): Promise<boolean> => {
     const key = moneyKeys.hold(placeOf(account, buckets, epoch).bucket, id)
     const [fields, [seconds]] = await Promise.all([redis.hgetall(key), redis.time()]).catch((error: unknown) => {
-      throw closed(error)
+      throw gateClosed(error)
     })
     const hold = readHold(fields)
     if (hold?.state !== 'open' || hold.epoch !== epoch) return false
@@ -72,15 +73,11 @@ export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets
         case 'unseeded':
           return { kind: 'unseeded' }
         case 'stale':
-          throw closed()
+          throw gateClosed()
         default:
           throw new AppError('internal_error', { cause: new Error('the gate refused to set a debit aside') })
       }
     },
     free,
   }
-}
-
-function closed(cause?: unknown): AppError {
-  return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
 }

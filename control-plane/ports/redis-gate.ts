@@ -12,7 +12,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { CountedKey, Gate, GateBalance, PostedChange } from './gate.ts'
-import { bucketNames, runBatches } from './redis-money.ts'
+import { bucketNames, gateClosed, runBatches } from './redis-money.ts'
 
 type Options = {
   /** Should fail fast rather than queue while Redis is away. */
@@ -99,8 +99,7 @@ async function readEpoch(redis: Redis): Promise<Epoch> {
 }
 
 function closed(cause?: unknown): AppError {
-  if (cause instanceof AppError) return cause
-  return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
+  return cause instanceof AppError ? cause : gateClosed(cause)
 }
 
 type Where = { readonly epoch: number; readonly buckets: number }

@@ -29,7 +29,7 @@ export async function runBatches<Operation extends { readonly account: string }>
       batches.slice(start, start + BATCHES_AT_ONCE).map(async ({ bucket, group }) => {
         const { keys, args } = run.encode({ bucket, epoch: place.epoch }, group)
         const reply = await redis.evalsha(run.script.sha, keys.length, ...keys, ...args).catch((error: unknown) => {
-          throw new AppError('service_unavailable', { retryAfterSeconds: 1, cause: error })
+          throw gateClosed(error)
         })
         check(reply, group.length)
       }),
@@ -39,7 +39,7 @@ export async function runBatches<Operation extends { readonly account: string }>
 
 function check(reply: unknown, count: number): void {
   for (const answer of decodeAnswers(reply, count)) {
-    if (answer.kind === 'stale') throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
+    if (answer.kind === 'stale') throw gateClosed()
     if (answer.kind === 'error') throw new AppError('internal_error', { cause: new Error(answer.message) })
   }
 }
@@ -59,6 +59,11 @@ function batchesOf<Operation extends { readonly account: string }>(operations: r
     }
   }
   return batches
+}
+
+/** What callers are told while the gate is away or being rebuilt. */
+export function gateClosed(cause?: unknown): AppError {
+  return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
 }
 
 /** The names of all buckets. */

@@ -6,6 +6,7 @@ import { crashPoint } from '#shared/crash-point.ts'
 import type { BuyerStream } from './buyer-stream.ts'
 import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
 import type { CallPlane } from './call-plane.ts'
+import { BYTES_A_TOKEN } from './meter-usage.ts'
 import type { Watcher } from './ticker.ts'
 
 /** The most of a refusal's body that is read. */
@@ -22,7 +23,6 @@ const OVERRUN = 1.1
 const OVERRUN_PIECES = 64
 /** Under a ceiling of the buyer's own the end comes sooner: text is denser or looser than its bytes say, but not by more. */
 const CEILING_SLACK_TOKENS = 8
-const BYTES_A_TOKEN = 4
 
 /** One try at one offer. */
 export type AttemptJob = {

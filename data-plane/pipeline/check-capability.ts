@@ -1,11 +1,10 @@
 import type { Demand, Target } from '#data-plane/call.ts'
 import { isImageCapable } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
+import { BYTES_A_TOKEN } from './meter-usage.ts'
 
 /** No vocabulary in use has a longer token: so many bytes are at least one. */
 const LONGEST_TOKEN_BYTES = 128
-/** What a token of ordinary text holds: for the figures a reader is shown. */
-const USUAL_TOKEN_BYTES = 4
 
 /**
  * Refuses what the model itself cannot take, before any money: `model_capability_unsupported` for a parameter or an
@@ -52,7 +51,7 @@ function checkContext(target: Target, demand: Demand): void {
 /** Too long for the model, in the words that clients know: what was sent, what was asked for, and the limit. */
 export function contextError({ model }: Target, demand: Demand, maxTokens: number): AppError {
   const { bounds } = demand
-  const input = Math.ceil(bounds.inputBytes / USUAL_TOKEN_BYTES)
+  const input = Math.ceil(bounds.inputBytes / BYTES_A_TOKEN)
   const limit = model.contextLength
   return new AppError('context_length_exceeded', {
     message:

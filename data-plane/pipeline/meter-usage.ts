@@ -4,7 +4,7 @@ import type { Usage } from '#shared/usage.ts'
 import { meterUnits } from './meter-units.ts'
 
 /** Where a provider gives no figure a token counts as so many bytes. */
-const BYTES_A_TOKEN = 4
+export const BYTES_A_TOKEN = 4
 /** Tokens a provider may add to what was sent: its own frame around a conversation and its tools. */
 const INPUT_OVERHEAD_TOKENS = 1_024
 /** Tokens that an answer may count without a byte of text: its end and its turns. */

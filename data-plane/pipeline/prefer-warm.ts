@@ -4,6 +4,7 @@ import type { WarmOffers, Warmth } from '#data-plane/store/warm-offers.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import { billOf, chargeShare, subtractToZero } from '#shared/money.ts'
 import { unitPrice } from '#shared/pricing.ts'
+import { BYTES_A_TOKEN } from './meter-usage.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { ELIGIBLE, stageOf } from './offer-filters.ts'
 import type { Choice } from './routing-choice.ts'
@@ -13,7 +14,6 @@ import { offersOf } from './select-offers.ts'
 /** No provider caches a prompt shorter than about a thousand tokens: so much of a body names a conversation. */
 const PREFIX_BYTES = 4_096
 const MAX_SESSION_CHARS = 256
-const USUAL_TOKEN_BYTES = 4
 
 /**
  * What names the conversation of a call: the buyer's own word for it, or the beginning of its body, which a next turn
@@ -59,7 +59,7 @@ export function preferWarm(warm: WarmOffers, call: Call, ranked: RankedOffers): 
 
 /** What staying costs less than going to the cheapest offer, by expectation; undefined where it saves nothing. */
 function savingOf(call: Call, warmth: Warmth, offer: Offer, cheapest: Offer): MicroUsd | undefined {
-  const input = Math.ceil(call.demand.bounds.inputBytes / USUAL_TOKEN_BYTES)
+  const input = Math.ceil(call.demand.bounds.inputBytes / BYTES_A_TOKEN)
   const chance = (warmth.hits + 1) / (warmth.hits + warmth.misses + 2)
   const cached = Math.floor(chance * Math.min(input, warmth.inputTokens))
   const most = call.demand.bounds.maxOutputTokens ?? warmth.outputTokens

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import type { RoutingHints } from '#data-plane/call.ts'
+import type { Demand, RawRequest, RoutingHints } from '#data-plane/call.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
 import { AppError } from '#shared/errors.ts'
 import type { MicroUsd } from '#shared/money.ts'
@@ -175,4 +175,16 @@ export function readMaxCost(headers: IncomingHttpHeaders): MicroUsd | undefined 
     })
   }
   return microUsd(BigInt(header))
+}
+
+/** What every paid request says of where it may go and what it may cost. */
+export type Routing = Pick<Demand, 'hints' | 'floorPercents' | 'maxCostMicro'>
+
+/** Reads it off the body's members, or the form's, and the headers. Throws as {@link readHints} and its kin do. */
+export function readRouting(members: Readonly<Record<string, unknown>>, raw: RawRequest): Routing {
+  return {
+    hints: readHints(members),
+    floorPercents: readFloors(members, raw.headers, raw.pathFloorPercent),
+    maxCostMicro: readMaxCost(raw.headers),
+  }
 }

@@ -1,25 +1,14 @@
 import type { Sampling } from '#data-plane/dialects/conversation.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
-
-/** OpenAI's names of the knobs, and where each goes in the middle form. */
-const KNOBS = [
-  ['temperature', 'temperature'],
-  ['top_p', 'topP'],
-  ['top_k', 'topK'],
-  ['min_p', 'minP'],
-  ['seed', 'seed'],
-  ['frequency_penalty', 'frequencyPenalty'],
-  ['presence_penalty', 'presencePenalty'],
-  ['repetition_penalty', 'repetitionPenalty'],
-] as const
+import { SAMPLING_KNOBS } from '#data-plane/dialects/openai-chat/sampling.ts'
 
 /** Members of a request that {@link readSampling} reads. */
-export const SAMPLING_FIELDS: readonly string[] = [...KNOBS.map(([name]) => name), 'logit_bias']
+export const SAMPLING_FIELDS: readonly string[] = [...SAMPLING_KNOBS.map(([name]) => name), 'logit_bias']
 
 /** The knobs of a request under OpenAI's names. */
 export function readSampling(body: Readonly<Record<string, unknown>>): Sampling {
-  const sampling: { [key in (typeof KNOBS)[number][1]]?: number } = {}
-  for (const [name, key] of KNOBS) {
+  const sampling: { [key in (typeof SAMPLING_KNOBS)[number][1]]?: number } = {}
+  for (const [name, key] of SAMPLING_KNOBS) {
     const value = body[name]
     if (typeof value === 'number') sampling[key] = value
   }

@@ -10,16 +10,10 @@ import type { Model } from '#shared/catalog/model.ts'
 import { takesParameter } from '#shared/catalog/model.ts'
 import { chatMessages } from './messages.ts'
 import { takesMember } from './request.ts'
+import { SAMPLING_KNOBS } from './sampling.ts'
 
 const SAMPLING: readonly (readonly [name: string, key: keyof Sampling])[] = [
-  ['temperature', 'temperature'],
-  ['top_p', 'topP'],
-  ['top_k', 'topK'],
-  ['min_p', 'minP'],
-  ['seed', 'seed'],
-  ['frequency_penalty', 'frequencyPenalty'],
-  ['presence_penalty', 'presencePenalty'],
-  ['repetition_penalty', 'repetitionPenalty'],
+  ...SAMPLING_KNOBS,
   ['logit_bias', 'logitBias'],
 ]
 

@@ -1,14 +1,14 @@
-import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
+import type { RawRequest } from '#data-plane/call.ts'
 import type { JsonMember } from '#data-plane/dialects/json-members.ts'
-import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import type { Routing } from '#data-plane/wires/hints.ts'
+import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
-import type { MicroUsd } from '#shared/money.ts'
 import type { Content } from './messages.ts'
 import { checkMessages } from './messages.ts'
 
 /** A chat request as it was read: its own text, where each member stands in it, and what routing needs. */
-export type ChatRequest = {
+export type ChatRequest = Routing & {
   readonly text: string
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
@@ -19,9 +19,6 @@ export type ChatRequest = {
   readonly content: Content
   readonly textBytes: number
   readonly messageCount: number
-  readonly hints: RoutingHints
-  readonly floorPercents: readonly (number | undefined)[]
-  readonly maxCostMicro: MicroUsd | undefined
 }
 
 /** Reads the body of a chat request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
@@ -43,8 +40,6 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
     content,
     textBytes: Math.max(0, raw.body.length - content.inlinedChars),
     messageCount: Array.isArray(messages) ? messages.length : 1,
-    hints: readHints(body),
-    floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
-    maxCostMicro: readMaxCost(raw.headers),
+    ...readRouting(body, raw),
   }
 }

@@ -1,10 +1,11 @@
-import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
-import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import type { RawRequest } from '#data-plane/call.ts'
+import { isGiven, mustBe } from '#data-plane/wires/fields.ts'
+import type { Routing } from '#data-plane/wires/hints.ts'
+import { readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
 import { AppError } from '#shared/errors.ts'
-import type { MicroUsd } from '#shared/money.ts'
 
 /** Limits of the legacy parameters. */
 const MAX_CHOICES = 128
@@ -15,7 +16,7 @@ const MAX_LOGPROBS = 5
 const OWN_CHECKS: ReadonlySet<string> = new Set(['logprobs', 'echo', 'suffix', 'best_of', 'prompt'])
 
 /** A completions request as it was read, with its own text, and what routing needs. */
-export type CompletionsRequest = {
+export type CompletionsRequest = Routing & {
   readonly json: JsonBody
   readonly model: string
   readonly prompts: readonly string[]
@@ -28,9 +29,6 @@ export type CompletionsRequest = {
   readonly wantsLogprobs: boolean
   readonly promptBytes: number
   readonly promptChars: number
-  readonly hints: RoutingHints
-  readonly floorPercents: readonly (number | undefined)[]
-  readonly maxCostMicro: MicroUsd | undefined
 }
 
 /** Reads the body of a completions request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large`. */
@@ -42,7 +40,7 @@ export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
   const prompts = readPrompts(body['prompt'])
   const perPrompt = typeof body['n'] === 'number' ? body['n'] : 1
   const choices = prompts.length * perPrompt
-  if (choices > MAX_CHOICES) throw invalid('prompt', `at most ${MAX_CHOICES} answers in one call, n for each prompt`)
+  if (choices > MAX_CHOICES) throw mustBe('prompt', `at most ${MAX_CHOICES} answers in one call, n for each prompt`)
   checkBestOf(body['best_of'], perPrompt)
   const wantsLogprobs = readLogprobs(body['logprobs'])
   const isEdited = readEcho(body['echo']) || readSuffix(body['suffix'])
@@ -57,18 +55,16 @@ export function readCompletionsRequest(raw: RawRequest): CompletionsRequest {
     wantsLogprobs,
     promptBytes: sum(prompts, (prompt) => Buffer.byteLength(prompt)) + bytesOf(body['suffix']),
     promptChars: sum(prompts, ({ length }) => length),
-    hints: readHints(body),
-    floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
-    maxCostMicro: readMaxCost(raw.headers),
+    ...readRouting(body, raw),
   }
 }
 
 /** One text or a list of them; lists of tokens are not taken, because no tokenizer is ours to choose. */
 function readPrompts(prompt: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(prompt) ? prompt : [prompt]
-  if (list.length === 0 || list.length > MAX_CHOICES) throw invalid('prompt', `a text or 1 to ${MAX_CHOICES} texts`)
+  if (list.length === 0 || list.length > MAX_CHOICES) throw mustBe('prompt', `a text or 1 to ${MAX_CHOICES} texts`)
   return list.map((text) => {
-    if (typeof text !== 'string') throw invalid('prompt', 'a text or a list of texts; tokens are not taken')
+    if (typeof text !== 'string') throw mustBe('prompt', 'a text or a list of texts; tokens are not taken')
     if (text.length > MAX_PROMPT_CHARS) {
       throw new AppError('request_too_large', {
         message: `A prompt has at most ${MAX_PROMPT_CHARS} characters.`,
@@ -81,30 +77,26 @@ function readPrompts(prompt: unknown): readonly string[] {
 
 /** Answers that are made and thrown away are never bought. */
 function checkBestOf(value: unknown, perPrompt: number): void {
-  if (isGiven(value) && value !== perPrompt) throw invalid('best_of', 'absent or the same as n')
+  if (isGiven(value) && value !== perPrompt) throw mustBe('best_of', 'absent or the same as n')
 }
 
 function readLogprobs(value: unknown): boolean {
   if (!isGiven(value) || value === false) return false
   const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_LOGPROBS
-  if (!isCount) throw invalid('logprobs', `a whole number from 0 to ${MAX_LOGPROBS}`)
+  if (!isCount) throw mustBe('logprobs', `a whole number from 0 to ${MAX_LOGPROBS}`)
   return true
 }
 
 function readEcho(value: unknown): boolean {
   if (!isGiven(value)) return false
-  if (typeof value !== 'boolean') throw invalid('echo', 'true or false')
+  if (typeof value !== 'boolean') throw mustBe('echo', 'true or false')
   return value
 }
 
 function readSuffix(value: unknown): boolean {
   if (!isGiven(value)) return false
-  if (typeof value !== 'string' || value.length > MAX_PROMPT_CHARS) throw invalid('suffix', 'a text')
+  if (typeof value !== 'string' || value.length > MAX_PROMPT_CHARS) throw mustBe('suffix', 'a text')
   return value !== ''
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null
 }
 
 function bytesOf(text: unknown): number {
@@ -113,8 +105,4 @@ function bytesOf(text: unknown): number {
 
 function sum(prompts: readonly string[], sizeOf: (prompt: string) => number): number {
   return prompts.reduce((total, prompt) => total + sizeOf(prompt), 0)
-}
-
-function invalid(param: string, words: string): AppError {
-  return new AppError('invalid_request', { message: `${param} must be ${words}.`, param })
 }

@@ -1,9 +1,10 @@
-import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
-import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import type { RawRequest } from '#data-plane/call.ts'
+import { isGiven, mustBe } from '#data-plane/wires/fields.ts'
+import type { Routing } from '#data-plane/wires/hints.ts'
+import { readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { AppError } from '#shared/errors.ts'
-import type { MicroUsd } from '#shared/money.ts'
 
 /** How a vector is written: a list of numbers, or its 32-bit floats, little-endian, in base64. */
 export type Encoding = 'float' | 'base64'
@@ -17,15 +18,12 @@ export type Inputs = {
   readonly bytes: number
 }
 
-export type EmbeddingsRequest = {
+export type EmbeddingsRequest = Routing & {
   readonly json: JsonBody
   readonly model: string
   readonly inputs: Inputs
   readonly encoding: Encoding
   readonly wantsDimensions: boolean
-  readonly hints: RoutingHints
-  readonly floorPercents: readonly (number | undefined)[]
-  readonly maxCostMicro: MicroUsd | undefined
 }
 
 const MAX_INPUTS = 2_048
@@ -42,30 +40,24 @@ export function readEmbeddingsRequest(raw: RawRequest): EmbeddingsRequest {
   const { dimensions, user, stream } = body
   const isDimension =
     typeof dimensions === 'number' && Number.isInteger(dimensions) && dimensions >= 1 && dimensions <= MAX_DIMENSIONS
-  if (isGiven(dimensions) && !isDimension) throw invalid('dimensions', `a whole number from 1 to ${MAX_DIMENSIONS}`)
+  if (isGiven(dimensions) && !isDimension) throw mustBe('dimensions', `a whole number from 1 to ${MAX_DIMENSIONS}`)
   if (isGiven(user) && (typeof user !== 'string' || user.length > MAX_USER_CHARS)) {
-    throw invalid('user', `a text of up to ${MAX_USER_CHARS} characters`)
+    throw mustBe('user', `a text of up to ${MAX_USER_CHARS} characters`)
   }
-  if (isGiven(stream) && stream !== false) throw invalid('stream', 'false or absent: vectors are not streamed')
+  if (isGiven(stream) && stream !== false) throw mustBe('stream', 'false or absent: vectors are not streamed')
   return {
     json,
     model,
     inputs: readInputs(body['input']),
     encoding: readEncoding(body['encoding_format']),
     wantsDimensions: isGiven(dimensions),
-    hints: readHints(body),
-    floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
-    maxCostMicro: readMaxCost(raw.headers),
+    ...readRouting(body, raw),
   }
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null
 }
 
 function readEncoding(value: unknown): Encoding {
   if (!isGiven(value)) return 'float'
-  if (value !== 'float' && value !== 'base64') throw invalid('encoding_format', '"float" or "base64"')
+  if (value !== 'float' && value !== 'base64') throw mustBe('encoding_format', '"float" or "base64"')
   return value
 }
 
@@ -73,10 +65,10 @@ function readEncoding(value: unknown): Encoding {
 function readInputs(input: unknown): Inputs {
   if (typeof input === 'string') return sumOf([textInput(input)])
   if (!Array.isArray(input) || input.length === 0) {
-    throw invalid('input', 'a text, a list of texts, or a list of tokens, and not empty')
+    throw mustBe('input', 'a text, a list of texts, or a list of tokens, and not empty')
   }
   if (typeof input[0] === 'number') return sumOf([tokenInput(input)])
-  if (input.length > MAX_INPUTS) throw invalid('input', `a list of at most ${MAX_INPUTS}`)
+  if (input.length > MAX_INPUTS) throw mustBe('input', `a list of at most ${MAX_INPUTS}`)
   const isText = typeof input[0] === 'string'
   return sumOf(input.map((entry: unknown) => (isText ? textInput(entry) : tokenInput(entry))))
 }
@@ -94,7 +86,7 @@ function sumOf(inputs: readonly Sized[]): Inputs {
 }
 
 function textInput(text: unknown): Sized {
-  if (typeof text !== 'string' || text === '') throw invalid('input', 'texts that are not empty, or tokens, not both')
+  if (typeof text !== 'string' || text === '') throw mustBe('input', 'texts that are not empty, or tokens, not both')
   if (text.length > MAX_INPUT_CHARS) {
     throw new AppError('request_too_large', {
       message: `A text has at most ${MAX_INPUT_CHARS} characters.`,
@@ -107,14 +99,10 @@ function textInput(text: unknown): Sized {
 
 function tokenInput(tokens: unknown): Sized {
   const isTokens = Array.isArray(tokens) && tokens.length > 0 && tokens.every(isToken)
-  if (!isTokens) throw invalid('input', 'lists of tokens, which are whole numbers, or texts, not both')
+  if (!isTokens) throw mustBe('input', 'lists of tokens, which are whole numbers, or texts, not both')
   return { tokens: tokens.length, bytes: tokens.length * BYTES_A_TOKEN }
 }
 
 function isToken(token: unknown): boolean {
   return typeof token === 'number' && Number.isSafeInteger(token) && token >= 0
-}
-
-function invalid(param: string, words: string): AppError {
-  return new AppError('invalid_request', { message: `${param} must be ${words}.`, param })
 }

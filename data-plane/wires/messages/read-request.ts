@@ -1,8 +1,8 @@
-import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
-import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import type { RawRequest } from '#data-plane/call.ts'
+import type { Routing } from '#data-plane/wires/hints.ts'
+import { readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
-import type { MicroUsd } from '#shared/money.ts'
 import type { Content } from './content.ts'
 import { checkMessages, checkSystem, newContent } from './content.ts'
 import { checkParameters, checkThinking, readMaxTokens } from './parameters.ts'
@@ -15,14 +15,12 @@ export type SaidRequest = JsonBody & {
 }
 
 /** A message request as it was read. */
-export type MessagesRequest = SaidRequest & {
-  readonly isStreamed: boolean
-  readonly maxTokens: number
-  readonly textBytes: number
-  readonly hints: RoutingHints
-  readonly floorPercents: readonly (number | undefined)[]
-  readonly maxCostMicro: MicroUsd | undefined
-}
+export type MessagesRequest = SaidRequest &
+  Routing & {
+    readonly isStreamed: boolean
+    readonly maxTokens: number
+    readonly textBytes: number
+  }
 
 /** Reads the model, the turns, the instructions and the parameters: all that a token count needs. */
 export function readSaid(raw: RawRequest): SaidRequest {
@@ -48,8 +46,6 @@ export function readMessagesRequest(raw: RawRequest): MessagesRequest {
     isStreamed: body['stream'] === true,
     maxTokens,
     textBytes: Math.max(0, raw.body.length - content.inlinedChars),
-    hints: readHints(body),
-    floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
-    maxCostMicro: readMaxCost(raw.headers),
+    ...readRouting(body, raw),
   }
 }

@@ -1,18 +1,18 @@
-import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
+import type { RawRequest } from '#data-plane/call.ts'
 import type { Conversation, ReasoningWish, ResponseFormat } from '#data-plane/dialects/conversation.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
-import { ROUTING_FIELDS, readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import type { Routing } from '#data-plane/wires/hints.ts'
+import { ROUTING_FIELDS, readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
-import type { MicroUsd } from '#shared/money.ts'
 import type { Content } from './content-parts.ts'
 import { readInput } from './input-items.ts'
 import { checkParameters, invalid, isAbsent, unsaidParameters } from './parameters.ts'
 import { readToolChoice, readTools } from './tools.ts'
 
 /** A responses request as it was read, in the middle form, and what routing and the answer need. */
-export type ResponsesRequest = {
+export type ResponsesRequest = Routing & {
   readonly json: JsonBody
   readonly model: string
   readonly conversation: Conversation
@@ -23,9 +23,6 @@ export type ResponsesRequest = {
   readonly content: Content
   readonly itemCount: number
   readonly textBytes: number
-  readonly hints: RoutingHints
-  readonly floorPercents: readonly (number | undefined)[]
-  readonly maxCostMicro: MicroUsd | undefined
 }
 
 /** Members that the middle form holds, that say how the answer comes, or that ask for nothing. */
@@ -71,9 +68,7 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
     content,
     itemCount: input.itemCount,
     textBytes: Math.max(0, raw.body.length - content.inlinedChars),
-    hints: readHints(body),
-    floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
-    maxCostMicro: readMaxCost(raw.headers),
+    ...readRouting(body, raw),
   }
 }
 

@@ -1,10 +1,10 @@
-import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
+import type { RawRequest } from '#data-plane/call.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
-import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import { isGiven, mustBe } from '#data-plane/wires/fields.ts'
+import type { Routing } from '#data-plane/wires/hints.ts'
+import { readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
-import { AppError } from '#shared/errors.ts'
-import type { MicroUsd } from '#shared/money.ts'
 
 /** The formats that speech can be asked for in, with the media type of each. */
 export const FORMATS = {
@@ -17,15 +17,12 @@ export const FORMATS = {
 } as const
 export type SpeechFormat = keyof typeof FORMATS
 
-export type SpeechRequest = {
+export type SpeechRequest = Routing & {
   readonly json: JsonBody
   readonly model: string
   readonly format: SpeechFormat
   /** Unicode code points of the input: what speech is sold by. */
   readonly characters: number
-  readonly hints: RoutingHints
-  readonly floorPercents: readonly (number | undefined)[]
-  readonly maxCostMicro: MicroUsd | undefined
 }
 
 /** So long a text is some eighteen minutes of speech, which as raw audio still fits into what an answer may hold. */
@@ -40,37 +37,30 @@ export function readSpeechRequest(raw: RawRequest): SpeechRequest {
   const model = readModelName(body['model'])
   const { input, voice, speed, instructions, response_format: format } = body
   if (typeof input !== 'string' || input === '' || input.length > MAX_INPUT_CHARS) {
-    throw invalid('input', `a text of 1 to ${MAX_INPUT_CHARS} characters`)
+    throw mustBe('input', `a text of 1 to ${MAX_INPUT_CHARS} characters`)
   }
-  if (!isVoice(voice)) throw invalid('voice', 'the name of a voice')
+  if (!isVoice(voice)) throw mustBe('voice', 'the name of a voice')
   if (isGiven(speed) && (typeof speed !== 'number' || speed < 0.25 || speed > 4)) {
-    throw invalid('speed', 'a number from 0.25 to 4')
+    throw mustBe('speed', 'a number from 0.25 to 4')
   }
   if (isGiven(instructions) && !isText(instructions, MAX_INSTRUCTIONS_CHARS)) {
-    throw invalid('instructions', `a text of up to ${MAX_INSTRUCTIONS_CHARS} characters`)
+    throw mustBe('instructions', `a text of up to ${MAX_INSTRUCTIONS_CHARS} characters`)
   }
-  if (isGiven(format) && !isFormat(format))
-    throw invalid('response_format', `one of ${Object.keys(FORMATS).join(', ')}`)
+  if (isGiven(format) && !isFormat(format)) throw mustBe('response_format', `one of ${Object.keys(FORMATS).join(', ')}`)
   checkStreaming(body)
   return {
     json,
     model,
     format: isFormat(format) ? format : 'mp3',
     characters: countCharacters(input),
-    hints: readHints(body),
-    floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
-    maxCostMicro: readMaxCost(raw.headers),
+    ...readRouting(body, raw),
   }
 }
 
 /** Audio is always sent on as it comes, and only as audio. */
 function checkStreaming({ stream, stream_format: format }: Readonly<Record<string, unknown>>): void {
-  if (isGiven(stream) && typeof stream !== 'boolean') throw invalid('stream', 'true or false')
-  if (isGiven(format) && format !== 'audio') throw invalid('stream_format', '"audio"')
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null
+  if (isGiven(stream) && typeof stream !== 'boolean') throw mustBe('stream', 'true or false')
+  if (isGiven(format) && format !== 'audio') throw mustBe('stream_format', '"audio"')
 }
 
 function isText(value: unknown, maxChars: number): boolean {
@@ -92,8 +82,4 @@ function countCharacters(text: string): number {
   let characters = 0
   for (const _ of text) characters++
   return characters
-}
-
-function invalid(param: string, words: string): AppError {
-  return new AppError('invalid_request', { message: `${param} must be ${words}.`, param })
 }

@@ -1,8 +1,9 @@
-import type { RawRequest, RoutingHints } from '#data-plane/call.ts'
-import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import type { RawRequest } from '#data-plane/call.ts'
+import { mustBe } from '#data-plane/wires/fields.ts'
+import type { Routing } from '#data-plane/wires/hints.ts'
+import { readRouting } from '#data-plane/wires/hints.ts'
 import { readModelName } from '#data-plane/wires/json-body.ts'
 import { AppError } from '#shared/errors.ts'
-import type { MicroUsd } from '#shared/money.ts'
 import type { AudioDuration } from './audio-duration.ts'
 import { audioDuration } from './audio-duration.ts'
 import type { Form, FormField, FormFile } from './form.ts'
@@ -13,7 +14,7 @@ import { routingBody } from './routing-fields.ts'
 export const FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const
 export type TranscriptFormat = (typeof FORMATS)[number]
 
-export type TranscriptionRequest = {
+export type TranscriptionRequest = Routing & {
   readonly form: Form
   readonly file: FormFile
   /** Fields that are neither the model nor for routing, as they came. */
@@ -23,9 +24,6 @@ export type TranscriptionRequest = {
   readonly isStreamed: boolean
   readonly wantsTimestamps: boolean
   readonly duration: AudioDuration
-  readonly hints: RoutingHints
-  readonly floorPercents: readonly (number | undefined)[]
-  readonly maxCostMicro: MicroUsd | undefined
 }
 
 /** The largest audio file: 25 MB. */
@@ -47,7 +45,7 @@ export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest 
   const file = readFile(form)
   const format = readFormat(values.get('response_format'))
   const isStreamed = readFlag(values.get('stream'), 'stream')
-  if (isStreamed && format !== 'json' && format !== 'text') throw invalid('stream', 'false for this response_format')
+  if (isStreamed && format !== 'json' && format !== 'text') throw mustBe('stream', 'false for this response_format')
   checkValues(values)
   return {
     form,
@@ -58,24 +56,22 @@ export function readTranscriptionRequest(raw: RawRequest): TranscriptionRequest 
     isStreamed,
     wantsTimestamps: readTimestamps(fields, format),
     duration: audioDuration(file.bytes),
-    hints: readHints(routing),
-    floorPercents: readFloors(routing, raw.headers, raw.pathFloorPercent),
-    maxCostMicro: readMaxCost(raw.headers),
+    ...readRouting(routing, raw),
   }
 }
 
 function checkOnce(fields: readonly FormField[]): void {
   const seen = new Set<string>()
   for (const { name } of fields) {
-    if (seen.has(name) && !REPEATED.test(name)) throw invalid(name, 'given once')
+    if (seen.has(name) && !REPEATED.test(name)) throw mustBe(name, 'given once')
     seen.add(name)
   }
 }
 
 function readFile({ files }: Form): FormFile {
   const [file] = files
-  if (file === undefined || files.length > 1 || file.name !== 'file') throw invalid('file', 'one file of audio')
-  if (file.bytes.length === 0) throw invalid('file', 'a file that is not empty')
+  if (file === undefined || files.length > 1 || file.name !== 'file') throw mustBe('file', 'one file of audio')
+  if (file.bytes.length === 0) throw mustBe('file', 'a file that is not empty')
   if (file.bytes.length > MAX_AUDIO_BYTES) {
     throw new AppError('request_too_large', {
       message: `An audio file has at most ${MAX_AUDIO_BYTES} bytes.`,
@@ -87,23 +83,23 @@ function readFile({ files }: Form): FormFile {
 
 function readFormat(value: string | undefined): TranscriptFormat {
   const format = FORMATS.find((name) => name === (value ?? 'json'))
-  if (format === undefined) throw invalid('response_format', `one of ${FORMATS.join(', ')}`)
+  if (format === undefined) throw mustBe('response_format', `one of ${FORMATS.join(', ')}`)
   return format
 }
 
 function readFlag(value: string | undefined, param: string): boolean {
   if (value === undefined || value === 'false') return false
-  if (value !== 'true') throw invalid(param, 'true or false')
+  if (value !== 'true') throw mustBe(param, 'true or false')
   return true
 }
 
 function checkValues(values: ReadonlyMap<string, string>): void {
   const temperature = values.get('temperature')
   const isHeat = temperature === undefined || (/^\d(?:\.\d{1,16})?$/.test(temperature) && Number(temperature) <= 1)
-  if (!isHeat) throw invalid('temperature', 'a number from 0 to 1')
+  if (!isHeat) throw mustBe('temperature', 'a number from 0 to 1')
   const language = values.get('language')
   if (language !== undefined && (language.length > MAX_LANGUAGE_CHARS || !/^[A-Za-z-]*$/.test(language))) {
-    throw invalid('language', 'the code of a language')
+    throw mustBe('language', 'the code of a language')
   }
 }
 
@@ -111,12 +107,8 @@ function readTimestamps(fields: readonly FormField[], format: TranscriptFormat):
   const asked = fields.filter(({ name }) => name === TIMESTAMPS)
   if (asked.length === 0) return false
   if (asked.some(({ value }) => value !== 'word' && value !== 'segment')) {
-    throw invalid('timestamp_granularities', '"word", "segment" or both')
+    throw mustBe('timestamp_granularities', '"word", "segment" or both')
   }
-  if (format !== 'verbose_json') throw invalid('timestamp_granularities', 'used with response_format verbose_json')
+  if (format !== 'verbose_json') throw mustBe('timestamp_granularities', 'used with response_format verbose_json')
   return true
-}
-
-function invalid(param: string, words: string): AppError {
-  return new AppError('invalid_request', { message: `${param} must be ${words}.`, param })
 }

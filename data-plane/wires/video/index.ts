@@ -1,7 +1,7 @@
 import type { UpstreamRequest } from '#data-plane/call.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
-import { readFloors, readHints, readMaxCost } from '#data-plane/wires/hints.ts'
+import { readRouting } from '#data-plane/wires/hints.ts'
 import type { Artifact, JobView, JobWire, ParsedJob } from '#data-plane/wires/wire.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsdToDollars } from '#shared/money.ts'
@@ -35,11 +35,9 @@ export const video: JobWire = {
         endpoint: 'video',
         model,
         isStreamed: false,
-        hints: readHints(body),
-        floorPercents: readFloors(body, raw.headers, raw.pathFloorPercent),
+        ...readRouting(body, raw),
         needs: { imageInput: false },
         bounds: { inputTokens: 0, inputImages: 0, inputBytes: 0, maxOutputTokens: undefined, choices: 1 },
-        maxCostMicro: readMaxCost(raw.headers),
       },
       bound: { milliseconds: seconds * MILLISECONDS, calls: 1 },
       encode: (offer) => ({

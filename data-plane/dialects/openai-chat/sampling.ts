@@ -1,0 +1,11 @@
+/** OpenAI's names of the knobs that are numbers, and where each stands in the middle form. */
+export const SAMPLING_KNOBS = [
+  ['temperature', 'temperature'],
+  ['top_p', 'topP'],
+  ['top_k', 'topK'],
+  ['min_p', 'minP'],
+  ['seed', 'seed'],
+  ['frequency_penalty', 'frequencyPenalty'],
+  ['presence_penalty', 'presencePenalty'],
+  ['repetition_penalty', 'repetitionPenalty'],
+] as const

@@ -29,6 +29,8 @@ import type { Publisher } from './ports/publisher.ts'
 export type Settings = {
   readonly keyPepper: Secret
   readonly fingerprintPepper: Secret
+  /** Signs links that open without a key. */
+  readonly linkSecret: Secret
   readonly keyRing: KeyRing
   readonly outbound: OutboundPolicy
   readonly platformFeeBps: KeptBps
@@ -91,6 +93,11 @@ type Replay<Output> =
       readonly output: z.ZodType<Output>
       /** What of an answer is stored: without secrets. All of it when left out. */
       readonly forReplay?: (output: Output) => Output
+      /**
+       * For an answer that goes on after it was given, a stream of lines: what is stored once the work is over, and what
+       * `output` reads back. Never rejects.
+       */
+      readonly whenDone?: (output: Output) => Promise<unknown>
     }
 
 /** One thing a caller can do. */
@@ -101,6 +108,8 @@ export type Operation<A extends Access, Input extends z.ZodType, Output> = {
   readonly input: Input
   /** Which limit counts it. `none` is for operations of operators. Whatever is not a `read` is audited. */
   readonly limit: LimitKind | 'none'
+  /** False for what changes nothing, although it is not counted as a `read`. */
+  readonly isAudited?: false
   readonly run: (ctx: RunCtx, actor: ActorsByAccess[A], input: z.output<Input>) => Promise<Output>
 } & Replay<Output>
 
@@ -134,7 +143,10 @@ export async function invoke<A extends Access, Input extends z.ZodType, Output>(
     const changes: Change[] = []
     const run = async () => {
       const output = await operation.run({ ...ctx, note: (change) => changes.push(change) }, admitted, input)
-      if (operation.limit !== 'read') await audit(ctx, actor, operation.name, changes)
+      const write = () => audit(ctx, actor, operation.name, changes)
+      if (operation.limit === 'read' || operation.isAudited === false) return output
+      if (operation.idempotency === 'none' || operation.whenDone === undefined) await write()
+      else void operation.whenDone(output).then(write)
       return output
     }
     return operation.idempotency === 'none' ? run() : runOnce(ctx, actor, { operation, rawInput, options, run })
@@ -242,11 +254,14 @@ async function runOnce<Output>(ctx: Ctx, actor: Actor, once: Once<Output>): Prom
     )
     throw error
   }
-  const stored = operation.forReplay ? operation.forReplay(output) : output
-  await finishIdempotencyKey(ctx.db, { place, claimedAt: claim.claimedAt, answer: JSON.stringify(stored) }).catch(
-    // The work is done and its answer stands; only a repeat of the key within the lease would now have to wait.
-    (error: unknown) => ctx.log.error({ err: error, operation: operation.name }, 'an idempotent answer was not stored'),
-  )
+  const store = (stored: unknown) =>
+    finishIdempotencyKey(ctx.db, { place, claimedAt: claim.claimedAt, answer: JSON.stringify(stored) }).catch(
+      // The work is done and its answer stands; only a repeat of the key within the lease would now have to wait.
+      (error: unknown) =>
+        ctx.log.error({ err: error, operation: operation.name }, 'an idempotent answer was not stored'),
+    )
+  if (operation.whenDone) void operation.whenDone(output).then(store)
+  else await store(operation.forReplay ? operation.forReplay(output) : output)
   return output
 }
 

@@ -138,6 +138,7 @@ function settingsOf(config: Config): Settings {
   return {
     keyPepper: config.keyPepper,
     fingerprintPepper: config.fingerprintPepper,
+    linkSecret: config.sessionSecret,
     keyRing: config.keyRing,
     outbound: { allowsLoopback: config.allowsLoopbackUpstreams },
     platformFeeBps: config.platformFeeBps,

@@ -177,6 +177,7 @@ export const CONTROL_PREFIXES: readonly string[] = [
   '/v1/seller',
   '/v1/buyer',
   '/v1/auth',
+  '/v1/exports',
   '/v1/payments',
   '/graphql',
   '/trpc',

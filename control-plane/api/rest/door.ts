@@ -5,10 +5,12 @@ import { actorOf, idempotencyKeyOf } from '../caller.ts'
 import type { Envelope } from '../errors.ts'
 import { sendLimit } from '../limit-headers.ts'
 import { BUYER_ROWS } from './buyer.ts'
+import { EXPORT_ROWS } from './exports.ts'
 import type { RestRow } from './route.ts'
 import { SELLER_ROWS } from './seller.ts'
+import { sendAnswer } from './send-answer.ts'
 
-const ROWS: readonly RestRow[] = [...SELLER_ROWS, ...BUYER_ROWS]
+const ROWS: readonly RestRow[] = [...SELLER_ROWS, ...BUYER_ROWS, ...EXPORT_ROWS]
 
 /** Mounts the REST door. Errors go to the server's one boundary. */
 export function mountRest(server: FastifyInstance, ctx: Ctx): void {
@@ -17,7 +19,7 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
       method: row.method,
       url: row.path,
       handler: async (request, reply) => {
-        const body = await row.serve(ctx, {
+        const answer = await row.serve(ctx, {
           actor: await actorOf(ctx, request),
           params: readParams(request),
           query: readQuery(request),
@@ -26,7 +28,8 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
           onLimit: (state) => sendLimit(reply, state),
         })
         reply.status(row.status)
-        return row.status === 204 ? null : body
+        if (answer.kind === 'json') return row.status === 204 ? null : answer.body
+        return sendAnswer(ctx, reply, answer)
       },
     })
   }

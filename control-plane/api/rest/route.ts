@@ -3,6 +3,7 @@ import type { Actor } from '#control-plane/actor.ts'
 import type { Access, Ctx, Operation } from '#control-plane/operation.ts'
 import { invoke } from '#control-plane/operation.ts'
 import type { LimitState } from '#control-plane/ports/limiter.ts'
+import type { ExportFile } from '#control-plane/services/exports.ts'
 import { toCamelFields, toSnakeBody } from '../case.ts'
 import type { Envelope } from '../errors.ts'
 
@@ -16,6 +17,13 @@ export type RestRequest = {
   onLimit(state: LimitState): void
 }
 
+/** How an answer goes out: as one JSON body, line by line (NDJSON), as a redirect, or as a file. */
+export type RestAnswer =
+  | { readonly kind: 'json'; readonly body: unknown }
+  | { readonly kind: 'lines'; readonly lines: AsyncIterable<unknown> }
+  | { readonly kind: 'redirect'; readonly location: string }
+  | ({ readonly kind: 'file' } & ExportFile)
+
 /** One row of the REST surface. */
 export type RestRow = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -23,7 +31,7 @@ export type RestRow = {
   readonly envelope: Envelope
   /** Status of a good answer; 204 has no body. */
   readonly status: number
-  readonly serve: (ctx: Ctx, request: RestRequest) => Promise<unknown>
+  readonly serve: (ctx: Ctx, request: RestRequest) => Promise<RestAnswer>
 }
 
 type Spec<A extends Access, Input extends z.ZodType, Output> = {
@@ -36,6 +44,8 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly numbers?: readonly string[]
   /** The body of a good answer; the output in snake_case when left out. */
   readonly write?: (output: Output) => unknown
+  /** How the output goes out where that is not one JSON body. */
+  readonly answer?: (output: Output) => RestAnswer
 }
 
 /** A row that calls one operation: the query of a GET or the body of the rest, with the path's variables, is its input. */
@@ -52,7 +62,8 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
       const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields)
       const input = isObject ? { ...fields, ...request.params } : fields
       const { idempotencyKey, onLimit } = request
-      return write(await invoke(ctx, request.actor, operation, input, { idempotencyKey, onLimit }))
+      const output = await invoke(ctx, request.actor, operation, input, { idempotencyKey, onLimit })
+      return spec.answer?.(output) ?? { kind: 'json', body: write(output) }
     },
   }
 }

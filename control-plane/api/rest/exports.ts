@@ -1,0 +1,15 @@
+import { EXPORT_PATH } from '#control-plane/services/export-link.ts'
+import { downloadExport } from '#control-plane/services/exports.ts'
+import type { RestRow } from './route.ts'
+import { restRow } from './route.ts'
+
+/** Files behind signed links. */
+export const EXPORT_ROWS: readonly RestRow[] = [
+  restRow({
+    method: 'GET',
+    path: `${EXPORT_PATH}/:token`,
+    envelope: 'v1',
+    operation: downloadExport,
+    answer: (file) => ({ kind: 'file', ...file }),
+  }),
+]

@@ -1,0 +1,37 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply } from 'fastify'
+import type { Ctx } from '#control-plane/operation.ts'
+import { toAppError } from '#shared/errors.ts'
+import { toSnakeBody } from '../case.ts'
+import type { RestAnswer } from './route.ts'
+
+/** Sends an answer that is not one JSON body. Streams are pulled: a reader that is slow makes the work wait. */
+export function sendAnswer(
+  ctx: Pick<Ctx, 'log'>,
+  reply: FastifyReply,
+  answer: Exclude<RestAnswer, { kind: 'json' }>,
+): FastifyReply {
+  switch (answer.kind) {
+    case 'redirect':
+      return reply.redirect(answer.location, 302)
+    case 'lines':
+      reply.header('content-type', 'application/x-ndjson; charset=utf-8')
+      return reply.send(Readable.from(textLines(ctx, answer.lines), { objectMode: false }))
+    case 'file':
+      reply.header('content-type', answer.contentType)
+      reply.header('content-disposition', `attachment; filename="${answer.fileName}"`)
+      // A file that fails half-way is broken off: a part must not look like the whole.
+      return reply.send(Readable.from(answer.chunks, { objectMode: false }))
+  }
+}
+
+/** One JSON value a line, each of them whole. The status is out by then, so a failure is the last line. */
+async function* textLines(ctx: Pick<Ctx, 'log'>, lines: AsyncIterable<unknown>): AsyncGenerator<string> {
+  try {
+    for await (const line of lines) yield `${JSON.stringify(toSnakeBody(line))}\n`
+  } catch (thrown) {
+    const error = toAppError(thrown)
+    ctx.log.error({ err: error }, 'a stream of lines failed')
+    yield `${JSON.stringify({ error: { code: error.code, message: error.message } })}\n`
+  }
+}

@@ -106,6 +106,9 @@ export function memberText(text: string, members: readonly JsonMember[], key: st
   return found === undefined ? undefined : text.slice(found.start, found.end).trim()
 }
 
+/** A JSON object as it was read. */
+export type JsonObject = Readonly<Record<string, unknown>>
+
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

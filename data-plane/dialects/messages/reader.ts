@@ -1,15 +1,10 @@
-import type { BadAnswer, ReportedUsage } from '#data-plane/call.ts'
-import type { AnswerEvent, AnswerReader, FinishReason } from '#data-plane/dialects/answer.ts'
-import { NO_EVENTS } from '#data-plane/dialects/answer.ts'
-import {
-  elementTexts,
-  isRecord,
-  isTooDeep,
-  memberText,
-  readJsonObject,
-  scanMembers,
-} from '#data-plane/dialects/json-members.ts'
-import { createSseReader } from '#data-plane/dialects/sse.ts'
+import type { BadAnswer } from '#data-plane/call.ts'
+import type { AnswerReader, FinishReason } from '#data-plane/dialects/answer.ts'
+import type { Reading } from '#data-plane/dialects/answer-reading.ts'
+import { answerReader, newReading } from '#data-plane/dialects/answer-reading.ts'
+import { malformed } from '#data-plane/dialects/bad-answer.ts'
+import type { JsonObject } from '#data-plane/dialects/json-members.ts'
+import { elementTexts, isRecord, memberText, scanMembers } from '#data-plane/dialects/json-members.ts'
 import type { InputClasses } from './usage.ts'
 import { mergeMessagesUsage } from './usage.ts'
 
@@ -18,20 +13,14 @@ const MAX_BLOCKS = 1_024
 const MAX_ID_CHARS = 256
 const MAX_STOP_CHARS = 4_096
 
-type JsonObject = Readonly<Record<string, unknown>>
-
 /** A block of calls under way: its place among the calls, and the input that its start carried. */
 type OpenTool = { readonly index: number; readonly opening: string; hasInput: boolean }
 
-type State = {
-  events: AnswerEvent[]
-  readonly reported: ReportedUsage
+type State = Reading & {
   readonly classes: InputClasses
   readonly tools: Map<unknown, OpenTool>
   toolCount: number
   finish: { readonly reason: FinishReason; readonly stopSequence: string | null } | undefined
-  isDone: boolean
-  failure: BadAnswer | undefined
 }
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
@@ -58,71 +47,25 @@ const ERROR_STATUS: Readonly<Record<string, number>> = {
 /** Reads an answer in the messages protocol as events. */
 export function messagesReader(isStreamed: boolean): AnswerReader {
   const state: State = {
-    events: [],
-    reported: { insaneFields: 0 },
+    ...newReading(),
     classes: { fresh: 0, cacheRead: 0, cacheWrite: 0 },
     tools: new Map(),
     toolCount: 0,
     finish: undefined,
-    isDone: false,
-    failure: undefined,
   }
-  return {
-    ...(isStreamed ? streamReading(state) : wholeReading(state)),
-    isDone: () => state.isDone,
-    failure: () => state.failure,
-    reported: () => state.reported,
-  }
-}
-
-type Reading = Pick<AnswerReader, 'push' | 'end'>
-
-function streamReading(state: State): Reading {
-  const sse = createSseReader((data) => takeData(state, data))
-  return {
-    push(chunk) {
-      if (state.isDone || state.failure) return NO_EVENTS
-      sse.push(chunk)
-      if (sse.isTooLong()) state.failure = malformed('an event that is too long')
-      return taken(state)
+  const grammar = {
+    takeFrame: (event: JsonObject) => takeEvent(state, event),
+    takeDoneMark() {
+      // Other protocols' end mark, which some proxies add.
     },
-    end() {
-      if (state.isDone || state.failure) return NO_EVENTS
-      sse.end()
-      if (!state.failure && !state.isDone) endStream(state)
-      return taken(state)
+    takeStop() {
+      // A stream that has said why it ends may lack its last event.
+      if (state.finish !== undefined) addFinish(state)
+      return state.finish !== undefined
     },
+    takeWhole: (body: JsonObject, text: string) => takeWhole(state, body, text),
   }
-}
-
-function taken(state: State): readonly AnswerEvent[] {
-  const { events } = state
-  if (events.length === 0) return NO_EVENTS
-  state.events = []
-  return events
-}
-
-/** A stream that has said why it ends may lack its last event. */
-function endStream(state: State): void {
-  if (state.finish === undefined) state.failure = { kind: 'cut', status: 502, text: 'the stream has no end' }
-  else state.events.push({ kind: 'finish', ...state.finish })
-}
-
-function takeData(state: State, data: string): boolean {
-  // Other protocols' end mark, which some proxies add.
-  if (data === '[DONE]') return true
-  if (isTooDeep(data)) {
-    state.failure = malformed('an event that nests too deep')
-    return false
-  }
-  try {
-    const event: unknown = JSON.parse(data)
-    if (isRecord(event)) takeEvent(state, event)
-    else state.failure = malformed('an event that is not an object')
-  } catch {
-    state.failure = malformed('an event that is not JSON')
-  }
-  return state.failure === undefined && !state.isDone
+  return answerReader(state, grammar, isStreamed)
 }
 
 function takeEvent(state: State, event: JsonObject): void {
@@ -145,7 +88,7 @@ function takeEvent(state: State, event: JsonObject): void {
       break
     case 'message_stop':
       state.isDone = true
-      state.events.push({ kind: 'finish', ...(state.finish ?? { reason: 'stop', stopSequence: null }) })
+      addFinish(state)
       break
     default:
       // Also an error of another shape, which proxies in front of a provider send.
@@ -253,26 +196,11 @@ function errorOf(body: JsonObject): BadAnswer | undefined {
   return { kind: 'error', status: status ?? 502, text: typeof message === 'string' ? message : '' }
 }
 
-function wholeReading(state: State): Reading {
-  const chunks: Buffer[] = []
-  return {
-    push(chunk) {
-      chunks.push(chunk)
-      return NO_EVENTS
-    },
-    end() {
-      takeWhole(state, Buffer.concat(chunks).toString('utf8'))
-      return state.failure ? NO_EVENTS : taken(state)
-    },
-  }
+function addFinish({ events, finish }: State): void {
+  events.push({ kind: 'finish', ...(finish ?? { reason: 'stop', stopSequence: null }) })
 }
 
-function takeWhole(state: State, text: string): void {
-  const body = readJsonObject(text)
-  if (body === undefined) {
-    state.failure = malformed('not a JSON object of a sane depth')
-    return
-  }
+function takeWhole(state: State, body: JsonObject, text: string): void {
   state.failure = errorOf(body)
   if (state.failure) return
   const { content } = body
@@ -289,9 +217,5 @@ function takeWhole(state: State, text: string): void {
   }
   takeFinish(state, body)
   takeUsage(state, body['usage'], true)
-  state.events.push({ kind: 'finish', ...(state.finish ?? { reason: 'stop', stopSequence: null }) })
-}
-
-function malformed(text: string): BadAnswer {
-  return { kind: 'malformed', status: 502, text }
+  addFinish(state)
 }

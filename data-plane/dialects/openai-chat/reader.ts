@@ -1,21 +1,15 @@
-import type { BadAnswer, ReportedUsage } from '#data-plane/call.ts'
-import type { AnswerEvent, AnswerReader, FinishReason } from '#data-plane/dialects/answer.ts'
-import { NO_EVENTS } from '#data-plane/dialects/answer.ts'
-import { isRecord, isTooDeep, readJsonObject } from '#data-plane/dialects/json-members.ts'
-import { createSseReader } from '#data-plane/dialects/sse.ts'
+import type { AnswerReader, FinishReason } from '#data-plane/dialects/answer.ts'
+import type { Reading } from '#data-plane/dialects/answer-reading.ts'
+import { answerReader, newReading } from '#data-plane/dialects/answer-reading.ts'
+import { malformed } from '#data-plane/dialects/bad-answer.ts'
+import type { JsonObject } from '#data-plane/dialects/json-members.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
 import { mergeUsage } from '#data-plane/dialects/usage.ts'
 import { errorInside, knownFinishReason } from './decoder.ts'
 import type { ToolStates } from './tool-calls.ts'
 import { newToolStates, takeToolCalls } from './tool-calls.ts'
 
-type State = {
-  events: AnswerEvent[]
-  readonly tools: ToolStates
-  readonly reported: ReportedUsage
-  finish: string | null
-  isDone: boolean
-  failure: BadAnswer | undefined
-}
+type State = Reading & { readonly tools: ToolStates; finish: string | null }
 
 const REASONS: Readonly<Record<string, FinishReason>> = {
   length: 'length',
@@ -26,73 +20,23 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
 
 /** Reads the first choice of an answer in the OpenAI protocol as events. */
 export function openAiReader(isStreamed: boolean): AnswerReader {
-  const state: State = {
-    events: [],
-    tools: newToolStates(),
-    reported: { insaneFields: 0 },
-    finish: null,
-    isDone: false,
-    failure: undefined,
-  }
-  const shared = {
-    isDone: () => state.isDone,
-    failure: () => state.failure,
-    reported: () => state.reported,
-  }
-  return isStreamed ? { ...shared, ...streamReading(state) } : { ...shared, ...wholeReading(state) }
-}
-
-type Reading = Pick<AnswerReader, 'push' | 'end'>
-
-function streamReading(state: State): Reading {
-  const sse = createSseReader((data) => takeData(state, data))
-  return {
-    push(chunk) {
-      if (state.isDone || state.failure) return NO_EVENTS
-      sse.push(chunk)
-      if (sse.isTooLong()) state.failure = malformed('an event that is too long')
-      if (state.isDone) endStream(state)
-      return taken(state)
+  const state: State = { ...newReading(), tools: newToolStates(), finish: null }
+  const grammar = {
+    takeFrame: (frame: JsonObject) => takeFrame(state, frame),
+    takeDoneMark() {
+      state.isDone = true
+      addFinish(state)
     },
-    end() {
-      if (state.isDone || state.failure) return NO_EVENTS
-      sse.end()
-      if (!state.failure && !state.isDone && state.finish === null) {
-        state.failure = { kind: 'cut', status: 502, text: 'the stream has no end' }
-      }
-      if (!state.failure) endStream(state)
-      return taken(state)
+    takeStop() {
+      if (state.finish !== null) addFinish(state)
+      return state.finish !== null
     },
+    takeWhole: (body: JsonObject) => takeWhole(state, body),
   }
+  return answerReader(state, grammar, isStreamed)
 }
 
-function taken(state: State): readonly AnswerEvent[] {
-  const { events } = state
-  if (events.length === 0) return NO_EVENTS
-  state.events = []
-  return events
-}
-
-function takeData(state: State, data: string): boolean {
-  if (data === '[DONE]') {
-    state.isDone = true
-    return false
-  }
-  if (isTooDeep(data)) {
-    state.failure = malformed('an event that nests too deep')
-    return false
-  }
-  try {
-    const frame: unknown = JSON.parse(data)
-    if (isRecord(frame)) takeFrame(state, frame)
-    else state.failure = malformed('a frame that is not an object')
-  } catch {
-    state.failure = malformed('a frame that is not JSON')
-  }
-  return state.failure === undefined
-}
-
-function takeFrame(state: State, frame: Readonly<Record<string, unknown>>): void {
+function takeFrame(state: State, frame: JsonObject): void {
   state.failure = errorInside(frame)
   if (state.failure) return
   const { usage, choices } = frame
@@ -108,7 +52,7 @@ function takeFrame(state: State, frame: Readonly<Record<string, unknown>>): void
 }
 
 /** A delta or a whole message: thoughts first, then what was said, then calls. */
-function takeMessage({ events, tools }: State, message: Readonly<Record<string, unknown>>): void {
+function takeMessage({ events, tools }: State, message: JsonObject): void {
   const thought = reasoningOf(message)
   if (thought !== '') events.push({ kind: 'reasoning', text: thought })
   const { content, refusal, tool_calls: calls, function_call: single } = message
@@ -120,7 +64,7 @@ function takeMessage({ events, tools }: State, message: Readonly<Record<string, 
 }
 
 /** The thought under any of its three names; providers that send several send the same text under each. */
-function reasoningOf(message: Readonly<Record<string, unknown>>): string {
+function reasoningOf(message: JsonObject): string {
   const { reasoning, reasoning_content: content, reasoning_details: details } = message
   if (typeof content === 'string' && content !== '') return content
   if (typeof reasoning === 'string' && reasoning !== '') return reasoning
@@ -133,30 +77,11 @@ function joined(parts: readonly unknown[]): string {
   return text
 }
 
-function endStream(state: State): void {
+function addFinish(state: State): void {
   state.events.push({ kind: 'finish', reason: REASONS[state.finish ?? ''] ?? 'stop', stopSequence: null })
 }
 
-function wholeReading(state: State): Reading {
-  const chunks: Buffer[] = []
-  return {
-    push(chunk) {
-      chunks.push(chunk)
-      return NO_EVENTS
-    },
-    end() {
-      takeWhole(state, Buffer.concat(chunks).toString('utf8'))
-      return state.failure ? NO_EVENTS : taken(state)
-    },
-  }
-}
-
-function takeWhole(state: State, text: string): void {
-  const body = readJsonObject(text)
-  if (body === undefined) {
-    state.failure = malformed('not a JSON object of a sane depth')
-    return
-  }
+function takeWhole(state: State, body: JsonObject): void {
   state.failure = errorInside(body)
   if (state.failure) return
   const choice = Array.isArray(body['choices']) ? body['choices'][0] : undefined
@@ -168,9 +93,5 @@ function takeWhole(state: State, text: string): void {
   mergeUsage(state.reported, body['usage'])
   state.finish = knownFinishReason(choice['finish_reason'])
   takeMessage(state, message)
-  endStream(state)
-}
-
-function malformed(text: string): BadAnswer {
-  return { kind: 'malformed', status: 502, text }
+  addFinish(state)
 }

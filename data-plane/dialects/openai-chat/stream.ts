@@ -1,5 +1,8 @@
 import type { AttemptPlan, BadAnswer, Decoder, Ending, Receipt, ReportedUsage } from '#data-plane/call.ts'
-import { isRecord, isTooDeep } from '#data-plane/dialects/json-members.ts'
+import { readFrame } from '#data-plane/dialects/answer-reading.ts'
+import { malformed, NO_END, TOO_LONG } from '#data-plane/dialects/bad-answer.ts'
+import type { JsonObject } from '#data-plane/dialects/json-members.ts'
+import { isRecord } from '#data-plane/dialects/json-members.ts'
 import type { SseReader } from '#data-plane/dialects/sse.ts'
 import { createSseReader } from '#data-plane/dialects/sse.ts'
 import { chatUsageJson, mergeUsage } from '#data-plane/dialects/usage.ts'
@@ -56,9 +59,7 @@ export function streamDecoder({ plan, errorBody }: DecoderOptions): Decoder {
     end() {
       if (state.isDone || state.isStopped || state.failure) return
       reader.end()
-      if (!state.isDone && !state.failure && !hasFinished(state)) {
-        state.failure = { kind: 'cut', status: 502, text: 'the stream has no end' }
-      }
+      if (!state.isDone && !state.failure && !hasFinished(state)) state.failure = NO_END
     },
     contentPieces() {
       return state.pieces
@@ -91,7 +92,7 @@ export function streamDecoder({ plan, errorBody }: DecoderOptions): Decoder {
 function push(state: State, reader: SseReader, chunk: Buffer): string {
   if (state.isDone || state.failure) return ''
   reader.push(chunk)
-  if (reader.isTooLong()) state.failure = { kind: 'malformed', status: 502, text: 'an event that is too long' }
+  if (reader.isTooLong()) state.failure = TOO_LONG
   const ready = state.out
   state.out = ''
   return ready
@@ -103,21 +104,13 @@ function takeData(state: State, data: string): boolean {
     state.isDone = true
     return false
   }
-  if (isTooDeep(data)) {
-    state.failure = { kind: 'malformed', status: 502, text: 'a frame that nests too deep' }
-    return false
-  }
-  try {
-    const frame: unknown = JSON.parse(data)
-    if (isRecord(frame)) takeFrame(state, frame)
-    else state.failure = { kind: 'malformed', status: 502, text: 'a frame that is not an object' }
-  } catch {
-    state.failure = { kind: 'malformed', status: 502, text: 'a frame that is not JSON' }
-  }
+  const frame = readFrame(data)
+  if (typeof frame === 'string') state.failure = malformed(frame)
+  else takeFrame(state, frame)
   return state.failure === undefined
 }
 
-function takeFrame(state: State, frame: Readonly<Record<string, unknown>>): void {
+function takeFrame(state: State, frame: JsonObject): void {
   state.failure = errorInside(frame)
   if (state.failure) return
   const { usage, choices } = frame

@@ -1,7 +1,8 @@
 import type { AttemptPlan, BadAnswer, Decoder, ReportedUsage } from '#data-plane/call.ts'
-import type { JsonMember } from '#data-plane/dialects/json-members.ts'
-import { isRecord, scanMembers } from '#data-plane/dialects/json-members.ts'
+import { malformed, NO_OBJECT } from '#data-plane/dialects/bad-answer.ts'
+import { isRecord, memberText } from '#data-plane/dialects/json-members.ts'
 import { chatUsageJson, mergeUsage } from '#data-plane/dialects/usage.ts'
+import { gatherWhole, readWholeAnswer } from '#data-plane/dialects/whole-answer.ts'
 import type { DecoderOptions } from './decoder.ts'
 import { errorInside, knownFinishReason } from './decoder.ts'
 
@@ -27,7 +28,6 @@ type Answer = {
  * provider's own text; id, model and usage are ours.
  */
 export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
-  const chunks: Buffer[] = []
   const answer: Answer = {
     reported: { insaneFields: 0 },
     choices: '',
@@ -37,23 +37,12 @@ export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
     reasoningBytes: 0,
     failure: undefined,
   }
+  const whole = gatherWhole((bytes) => {
+    readAnswer(answer, bytes, plan)
+    return answer
+  })
   return {
-    push(chunk) {
-      chunks.push(chunk)
-      return ''
-    },
-    end() {
-      readAnswer(answer, textOf(chunks), plan)
-    },
-    contentPieces() {
-      return answer.contentBytes > 0 ? 1 : 0
-    },
-    isDone() {
-      return false
-    },
-    failure() {
-      return answer.failure
-    },
+    ...whole,
     ending() {
       const { finishReason } = answer
       return {
@@ -62,9 +51,6 @@ export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
         contentBytes: answer.contentBytes,
         reasoningBytes: answer.reasoningBytes,
       }
-    },
-    stop() {
-      // A whole answer is taken whole.
     },
     finish(receipt) {
       return (
@@ -76,24 +62,16 @@ export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
     fail(error) {
       return errorBody(error, plan.rid)
     },
-    keepAlive() {
-      return ''
-    },
   }
 }
 
-function textOf(chunks: readonly Buffer[]): string {
-  const [first] = chunks
-  return (chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks)).toString('utf8')
-}
-
-function readAnswer(answer: Answer, text: string, { isCeilingBound }: AttemptPlan): void {
-  const members = scanMembers(text)
-  const body = members === undefined ? undefined : parse(text)
-  if (members === undefined || !isRecord(body)) {
-    answer.failure = malformed('not a JSON object of a sane depth')
+function readAnswer(answer: Answer, bytes: Buffer, { isCeilingBound }: AttemptPlan): void {
+  const found = readWholeAnswer(bytes)
+  if (found === undefined) {
+    answer.failure = NO_OBJECT
     return
   }
+  const { text, members, body } = found
   answer.failure = errorInside(body)
   if (answer.failure) return
   const list = body['choices']
@@ -103,7 +81,9 @@ function readAnswer(answer: Answer, text: string, { isCeilingBound }: AttemptPla
   }
   for (const choice of list) readChoice(answer, choice)
   mergeUsage(answer.reported, body['usage'])
-  answer.choices = isCeilingBound ? JSON.stringify(list.map(withReason)) : valueText(text, members, 'choices')
+  answer.choices = isCeilingBound
+    ? JSON.stringify(list.map(withReason))
+    : (memberText(text, members, 'choices') ?? '[]')
   for (const name of PASSED) {
     const value = body[name]
     if (typeof value === 'string' && value.length <= MAX_PASSED_CHARS)
@@ -128,25 +108,6 @@ function readChoice(answer: Answer, choice: unknown): void {
 function withReason(choice: unknown): unknown {
   if (!isRecord(choice) || choice['finish_reason'] !== 'length') return choice
   return { ...choice, native_finish_reason: 'cost_ceiling_reached' }
-}
-
-function malformed(text: string): BadAnswer {
-  return { kind: 'malformed', status: 502, text }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** The text of the last member of that name, which is the one that JSON.parse read. */
-function valueText(text: string, members: readonly JsonMember[], key: string): string {
-  let found = '[]'
-  for (const member of members) if (member.key === key) found = text.slice(member.start, member.end).trim()
-  return found
 }
 
 function bytesOf(value: unknown): number {

@@ -6,15 +6,13 @@ import { encodeChatRequest } from '#data-plane/dialects/openai-chat/request.ts'
 import { translate } from '#data-plane/dialects/translate.ts'
 import { openAiEnvelope, openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { textDemand } from '#data-plane/wires/text-demand.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import type { ChatRequest } from './read-request.ts'
 import { readChatRequest } from './read-request.ts'
 import { toConversation } from './to-conversation.ts'
 import { chatWriter } from './writer.ts'
-
-/** Tokens that the frame around each message may cost. */
-const TOKENS_A_MESSAGE = 64
 
 /** OpenAI's chat completions, whole and streamed. */
 export const chat: AnyWire = defineWire<ChatRequest>({
@@ -23,23 +21,11 @@ export const chat: AnyWire = defineWire<ChatRequest>({
   failover: 'until-first-content',
   parse: readChatRequest,
   demand: (request) => ({
-    endpoint: 'chat',
-    model: request.model,
-    isStreamed: request.isStreamed,
-    hints: request.hints,
-    floorPercents: request.floorPercents,
+    ...textDemand(request),
     needs: {
       imageInput: request.content.images > 0,
       openAiFormat: request.choices > 1 || request.body['logprobs'] === true || isRecord(request.body['audio']),
     },
-    bounds: {
-      inputTokens: request.textBytes + TOKENS_A_MESSAGE * request.messageCount,
-      inputImages: request.content.images,
-      inputBytes: request.content.spokenChars,
-      maxOutputTokens: request.maxTokens,
-      choices: request.choices,
-    },
-    maxCostMicro: request.maxCostMicro,
   }),
   encode: (request, plan) =>
     speaksChat(plan)

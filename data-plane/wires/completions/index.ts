@@ -2,6 +2,7 @@ import type { AttemptPlan, Decoder, Demand } from '#data-plane/call.ts'
 import { dialectOf } from '#data-plane/dialects/index.ts'
 import { translate } from '#data-plane/dialects/translate.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { TOKENS_A_MESSAGE } from '#data-plane/wires/text-demand.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { encodeNative } from './native-request.ts'
@@ -11,9 +12,6 @@ import type { CompletionsRequest } from './read-request.ts'
 import { readCompletionsRequest } from './read-request.ts'
 import { toConversation } from './to-conversation.ts'
 import { completionsWriter } from './writer.ts'
-
-/** Tokens that the frame around each prompt may cost. */
-const TOKENS_A_PROMPT = 64
 
 /**
  * OpenAI's legacy completions. One prompt is put to any seller of text as a conversation; what only the old protocol can
@@ -41,7 +39,7 @@ function demandOf(request: CompletionsRequest): Demand {
     needs: { imageInput: false, ...(request.wantsLogprobs ? { parameters: ['logprobs'] } : {}) },
     inputParam: 'prompt',
     bounds: {
-      inputTokens: request.promptBytes + TOKENS_A_PROMPT * prompts.length,
+      inputTokens: request.promptBytes + TOKENS_A_MESSAGE * prompts.length,
       inputImages: 0,
       inputs: prompts.length,
       inputBytes: request.promptChars,

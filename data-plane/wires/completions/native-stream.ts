@@ -1,5 +1,7 @@
 import type { AttemptPlan, BadAnswer, Decoder, Ending, Receipt, ReportedUsage } from '#data-plane/call.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { readFrame } from '#data-plane/dialects/answer-reading.ts'
+import { malformed, NO_END, TOO_LONG } from '#data-plane/dialects/bad-answer.ts'
+import type { JsonObject } from '#data-plane/dialects/json-members.ts'
 import { errorInside } from '#data-plane/dialects/openai-chat/decoder.ts'
 import { createSseReader } from '#data-plane/dialects/sse.ts'
 import { mergeUsage } from '#data-plane/dialects/usage.ts'
@@ -40,7 +42,7 @@ export function nativeStreamDecoder(plan: AttemptPlan, count: number): Decoder {
     push(chunk) {
       if (state.isDone || state.failure) return ''
       reader.push(chunk)
-      if (reader.isTooLong()) state.failure = malformed('an event that is too long')
+      if (reader.isTooLong()) state.failure = TOO_LONG
       const ready = state.out
       state.out = ''
       return ready
@@ -48,9 +50,7 @@ export function nativeStreamDecoder(plan: AttemptPlan, count: number): Decoder {
     end() {
       if (state.isDone || state.failure) return
       reader.end()
-      if (!state.isDone && !state.failure && state.reasons.includes(null)) {
-        state.failure = { kind: 'cut', status: 502, text: 'the stream has no end' }
-      }
+      if (!state.isDone && !state.failure && state.reasons.includes(null)) state.failure = NO_END
     },
     contentPieces: () => state.pieces,
     isDone: () => state.isDone,
@@ -71,17 +71,13 @@ function takeData(state: State, data: string): boolean {
     state.isDone = true
     return false
   }
-  try {
-    const frame: unknown = JSON.parse(data)
-    if (isRecord(frame)) takeFrame(state, frame)
-    else state.failure = malformed('a frame that is not an object')
-  } catch {
-    state.failure = malformed('a frame that is not JSON')
-  }
+  const frame = readFrame(data)
+  if (typeof frame === 'string') state.failure = malformed(frame)
+  else takeFrame(state, frame)
   return state.failure === undefined
 }
 
-function takeFrame(state: State, frame: Readonly<Record<string, unknown>>): void {
+function takeFrame(state: State, frame: JsonObject): void {
   state.failure = errorInside(frame)
   if (state.failure) return
   const { usage, choices } = frame
@@ -127,8 +123,4 @@ function finish(state: State, receipt: Receipt): string {
     frames += `data: ${state.head}{"index":${index},"text":"","logprobs":null,${end}}]}\n\n`
   }
   return frames + streamEnd(state.head, receipt)
-}
-
-function malformed(text: string): BadAnswer {
-  return { kind: 'malformed', status: 502, text }
 }

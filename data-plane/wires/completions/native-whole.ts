@@ -1,9 +1,9 @@
 import type { AttemptPlan, Decoder, ReportedUsage } from '#data-plane/call.ts'
 import { errorInside } from '#data-plane/dialects/openai-chat/decoder.ts'
 import { mergeUsage } from '#data-plane/dialects/usage.ts'
+import type { Found } from '#data-plane/dialects/whole-answer.ts'
+import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/dialects/whole-answer.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-import type { Found } from '#data-plane/wires/whole-json.ts'
-import { gatherWhole, malformed, readWholeAnswer } from '#data-plane/wires/whole-json.ts'
 import { endMembers, wholeAnswer } from './answer-text.ts'
 import type { NativeChoice } from './native-choice.ts'
 import { readChoice } from './native-choice.ts'
@@ -38,13 +38,14 @@ export function nativeWholeDecoder(plan: AttemptPlan, count: number): Decoder {
 
 function read(answer: Answer, bytes: Buffer, count: number): Found {
   const found = readWholeAnswer(bytes)
-  if (found === undefined) return malformed('not a JSON object of a sane depth')
+  if (found === undefined) return foundMalformed('not a JSON object of a sane depth')
   const failure = errorInside(found.body)
   if (failure) return { failure, contentBytes: 0 }
   const list = found.body['choices']
   const choices = Array.isArray(list) ? list.flatMap((choice) => readChoice(choice, count) ?? []) : []
   const places = new Set(choices.map(({ index }) => index))
-  if (choices.length !== count || places.size !== count) return malformed('not one choice for each that was asked for')
+  if (choices.length !== count || places.size !== count)
+    return foundMalformed('not one choice for each that was asked for')
   mergeUsage(answer.reported, found.body['usage'])
   answer.choices = choices.sort((left, right) => left.index - right.index)
   return { contentBytes: choices.reduce((total, { text }) => total + Buffer.byteLength(text), 0) }

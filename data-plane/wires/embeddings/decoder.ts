@@ -2,10 +2,10 @@ import type { AttemptPlan, Decoder, ReportedUsage } from '#data-plane/call.ts'
 import { memberText } from '#data-plane/dialects/json-members.ts'
 import { errorInside } from '#data-plane/dialects/openai-chat/decoder.ts'
 import { mergeUsage } from '#data-plane/dialects/usage.ts'
+import type { Found } from '#data-plane/dialects/whole-answer.ts'
+import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/dialects/whole-answer.ts'
 import { costMembers } from '#data-plane/wires/cost-json.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-import type { Found } from '#data-plane/wires/whole-json.ts'
-import { gatherWhole, malformed, readWholeAnswer } from '#data-plane/wires/whole-json.ts'
 import { inputTokens } from '#shared/usage.ts'
 import type { EmbeddingsRequest } from './read-request.ts'
 import { readVectors, writeVectors } from './vectors.ts'
@@ -37,12 +37,12 @@ export function embeddingsDecoder(request: EmbeddingsRequest, plan: AttemptPlan)
 
 function read(answer: Answer, bytes: Buffer, { inputs, encoding }: EmbeddingsRequest): Found {
   const found = readWholeAnswer(bytes)
-  if (found === undefined) return malformed('not a JSON object of a sane depth')
+  if (found === undefined) return foundMalformed('not a JSON object of a sane depth')
   const { text, members, body } = found
   const failure = errorInside(body)
   if (failure) return { failure, contentBytes: 0 }
   const vectors = readVectors(body['data'], inputs.count, encoding)
-  if (vectors === undefined) return malformed('not one vector for each input')
+  if (vectors === undefined) return foundMalformed('not one vector for each input')
   mergeUsage(answer.reported, body['usage'])
   answer.data = vectors.isAsAsked ? (memberText(text, members, 'data') ?? '[]') : writeVectors(vectors, encoding)
   return { contentBytes: vectors.bytes }

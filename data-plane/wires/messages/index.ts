@@ -4,6 +4,7 @@ import { encodeMessagesRequest } from '#data-plane/dialects/messages/request.ts'
 import { translate } from '#data-plane/dialects/translate.ts'
 import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { textDemand } from '#data-plane/wires/text-demand.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { estimateTokens } from './count-tokens.ts'
@@ -12,31 +13,13 @@ import { readMessagesRequest } from './read-request.ts'
 import { toConversation } from './to-conversation.ts'
 import { messagesWriter } from './writer.ts'
 
-/** Tokens that the frame around each message may cost. */
-const TOKENS_A_MESSAGE = 64
-
 /** The messages wire, whole and streamed. */
 export const messages: AnyWire = defineWire<MessagesRequest>({
   name: 'messages',
   envelope: messagesEnvelope,
   failover: 'until-first-content',
   parse: readMessagesRequest,
-  demand: (request) => ({
-    endpoint: 'chat',
-    model: request.model,
-    isStreamed: request.isStreamed,
-    hints: request.hints,
-    floorPercents: request.floorPercents,
-    needs: { imageInput: request.content.images > 0 },
-    bounds: {
-      inputTokens: request.textBytes + TOKENS_A_MESSAGE * request.messageCount,
-      inputImages: request.content.images,
-      inputBytes: request.content.spokenChars,
-      maxOutputTokens: request.maxTokens,
-      choices: 1,
-    },
-    maxCostMicro: request.maxCostMicro,
-  }),
+  demand: textDemand,
   encode: (request, plan) =>
     speaksMessages(plan)
       ? encodeMessagesRequest(request, ROUTING_FIELDS, plan)

@@ -1,14 +1,12 @@
 import { dialectOf } from '#data-plane/dialects/index.ts'
 import { translate } from '#data-plane/dialects/translate.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { textDemand } from '#data-plane/wires/text-demand.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import type { ResponsesRequest } from './read-request.ts'
 import { readResponsesRequest } from './read-request.ts'
 import { responsesWriter } from './writer.ts'
-
-/** Tokens that the frame around each item may cost. */
-const TOKENS_AN_ITEM = 64
 
 /** OpenAI's responses, whole and streamed, with any seller of text. Nothing is kept between calls. */
 export const responses: AnyWire = defineWire<ResponsesRequest>({
@@ -16,23 +14,13 @@ export const responses: AnyWire = defineWire<ResponsesRequest>({
   envelope: openAiEnvelope,
   failover: 'until-first-content',
   parse: readResponsesRequest,
-  demand: ({ model, conversation, content, textBytes, itemCount, hints, floorPercents, maxCostMicro }) => ({
-    endpoint: 'chat',
-    model,
-    isStreamed: conversation.isStreamed,
-    hints,
-    floorPercents,
-    needs: { imageInput: content.images > 0 },
-    inputParam: 'input',
-    bounds: {
-      inputTokens: textBytes + TOKENS_AN_ITEM * itemCount,
-      inputImages: content.images,
-      inputBytes: content.spokenChars,
-      maxOutputTokens: conversation.maxTokens,
-      choices: 1,
-    },
-    maxCostMicro,
-  }),
+  demand: (request) => {
+    const { isStreamed, maxTokens } = request.conversation
+    return {
+      ...textDemand({ ...request, isStreamed, maxTokens, messageCount: request.itemCount }),
+      inputParam: 'input',
+    }
+  },
   encode: ({ conversation }, plan) => dialectOf(plan.offer).encode(conversation, plan),
   decoder: (request, plan) =>
     translate(

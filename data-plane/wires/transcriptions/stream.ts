@@ -1,4 +1,7 @@
 import type { AttemptPlan, BadAnswer, Decoder, ReportedUsage } from '#data-plane/call.ts'
+import { readFrame } from '#data-plane/dialects/answer-reading.ts'
+import { malformed, NO_END, NO_OBJECT, TOO_LONG } from '#data-plane/dialects/bad-answer.ts'
+import type { JsonObject } from '#data-plane/dialects/json-members.ts'
 import { isRecord, readJsonObject } from '#data-plane/dialects/json-members.ts'
 import { errorInside } from '#data-plane/dialects/openai-chat/decoder.ts'
 import { createSseReader } from '#data-plane/dialects/sse.ts'
@@ -45,13 +48,13 @@ export function streamedTranscript(plan: AttemptPlan): Decoder {
     push(chunk) {
       if (state.isWhole) state.chunks.push(chunk)
       else reader.push(chunk)
-      if (reader.isTooLong()) state.failure ??= malformed('an event that is too long')
+      if (reader.isTooLong()) state.failure ??= TOO_LONG
       return takeOut(state)
     },
     end() {
       if (state.isWhole) readWhole(state)
       else reader.end()
-      if (!state.isDone) state.failure ??= { kind: 'cut', status: 200, text: 'no end of the transcript' }
+      if (!state.isDone) state.failure ??= NO_END
     },
     contentPieces: () => state.pieces,
     isDone: () => state.isDone && !state.isWhole,
@@ -82,9 +85,9 @@ function takeOut(state: State): string {
 
 function takeEvent(state: State, data: string): boolean {
   if (data === '[DONE]') return false
-  const event = readJsonObject(data)
-  if (event === undefined) {
-    state.failure = malformed('an event that is no JSON object')
+  const event = readFrame(data)
+  if (typeof event === 'string') {
+    state.failure = malformed(event)
     return false
   }
   state.failure = errorOf(event)
@@ -100,7 +103,7 @@ function takeEvent(state: State, data: string): boolean {
 }
 
 /** An error among the events, in either of its two shapes. */
-function errorOf(event: Readonly<Record<string, unknown>>): BadAnswer | undefined {
+function errorOf(event: JsonObject): BadAnswer | undefined {
   return errorInside(event['type'] === 'error' && !isRecord(event['error']) ? { error: event } : event)
 }
 
@@ -115,7 +118,7 @@ function addText(state: State, delta: string, logprobs: unknown): void {
 
 function readWhole(state: State): void {
   const body = readJsonObject(Buffer.concat(state.chunks).toString('utf8'))
-  state.failure = body === undefined ? malformed('not a JSON object of a sane depth') : errorInside(body)
+  state.failure = body === undefined ? NO_OBJECT : errorInside(body)
   if (body === undefined || state.failure) return
   if (typeof body['text'] !== 'string') {
     state.failure = malformed('no text')
@@ -124,8 +127,4 @@ function readWhole(state: State): void {
   addText(state, body['text'], body['logprobs'])
   mergeDuration(state.reported, body)
   state.isDone = true
-}
-
-function malformed(text: string): BadAnswer {
-  return { kind: 'malformed', status: 502, text }
 }

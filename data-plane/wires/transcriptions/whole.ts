@@ -2,9 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import type { AttemptPlan, Decoder, Receipt, ReportedUsage } from '#data-plane/call.ts'
 import { memberText } from '#data-plane/dialects/json-members.ts'
 import { errorInside } from '#data-plane/dialects/openai-chat/decoder.ts'
+import type { Found } from '#data-plane/dialects/whole-answer.ts'
+import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/dialects/whole-answer.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-import type { Found } from '#data-plane/wires/whole-json.ts'
-import { gatherWhole, malformed, readWholeAnswer } from '#data-plane/wires/whole-json.ts'
 import type { TranscriptFormat, TranscriptionRequest } from './read-request.ts'
 import { durationJson, mergeCues, mergeDuration } from './reported-duration.ts'
 
@@ -67,11 +67,11 @@ export function readTranscript(answer: Answer, bytes: Buffer, format: Transcript
 
 function readJson(answer: Answer, bytes: Buffer, format: TranscriptFormat): Found {
   const found = readWholeAnswer(bytes)
-  if (found === undefined) return malformed('not a JSON object of a sane depth')
+  if (found === undefined) return foundMalformed('not a JSON object of a sane depth')
   const { body, text, members } = found
   const failure = errorInside(body)
   if (failure) return { failure, contentBytes: 0 }
-  if (typeof body['text'] !== 'string') return malformed('no text')
+  if (typeof body['text'] !== 'string') return foundMalformed('no text')
   answer.text = body['text']
   mergeDuration(answer.reported, body)
   for (const name of format === 'verbose_json' ? PASSED.verbose_json : PASSED.json) {
@@ -82,12 +82,12 @@ function readJson(answer: Answer, bytes: Buffer, format: TranscriptFormat): Foun
 }
 
 function readPlain(answer: Answer, bytes: Buffer, format: TranscriptFormat): Found {
-  if (!isUtf8(bytes)) return malformed('not UTF-8')
+  if (!isUtf8(bytes)) return foundMalformed('not UTF-8')
   answer.text = bytes.toString('utf8')
   if (format === 'text') return { contentBytes: answer.text.trim() === '' ? 0 : bytes.length }
   mergeCues(answer.reported, answer.text)
   const isBlank = answer.text.replace(/^\uFEFF?WEBVTT/, '').trim() === ''
-  if (!isBlank && answer.reported.milliseconds === undefined) return malformed('no cue')
+  if (!isBlank && answer.reported.milliseconds === undefined) return foundMalformed('no cue')
   return { contentBytes: isBlank ? 0 : bytes.length }
 }
 

@@ -1,13 +1,13 @@
 import type { UpstreamRequest } from '#data-plane/call.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { isRecord, readJsonObject } from '#data-plane/dialects/json-members.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { mustBe } from '#data-plane/wires/fields.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
+import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import type { Artifact, JobView, JobWire, ParsedJob } from '#data-plane/wires/wire.ts'
-import { AppError } from '#shared/errors.ts'
 import { microUsdToDollars } from '#shared/money.ts'
 import type { Usage } from '#shared/usage.ts'
 
-const MAX_MODEL_CHARS = 160
 const MAX_PROMPT_CHARS = 32_768
 const DEFAULT_SECONDS = 5
 const MAX_SECONDS = 60
@@ -24,11 +24,9 @@ export const video: JobWire = {
   name: 'video',
   envelope: openAiEnvelope,
   read(raw): ParsedJob {
-    const body = parse(raw.body.toString('utf8'))
-    if (body === undefined) throw new AppError('invalid_json')
-    if (!isRecord(body)) throw new AppError('invalid_request', { message: 'The request body is a JSON object.' })
-    const model = readText(body, 'model', MAX_MODEL_CHARS)
-    const prompt = readText(body, 'prompt', MAX_PROMPT_CHARS)
+    const { body } = readJsonBody(raw.body)
+    const model = readModelName(body['model'])
+    const prompt = readPrompt(body['prompt'])
     const seconds = readSeconds(body['seconds'])
     return {
       demand: {
@@ -54,8 +52,8 @@ export const video: JobWire = {
     body: '',
   }),
   readJob(text) {
-    const job = parse(text)
-    if (!isRecord(job)) return undefined
+    const job = readJsonObject(text)
+    if (job === undefined) return undefined
     const { id, error } = job
     const state = STATES.find((name) => name === job['status'])
     if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS || state === undefined) return undefined
@@ -72,27 +70,15 @@ const ASK: Pick<UpstreamRequest, 'contentType' | 'accept' | 'adaptedParams'> = {
   adaptedParams: [],
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-function readText(body: Readonly<Record<string, unknown>>, param: string, most: number): string {
-  const text = body[param]
-  if (typeof text === 'string' && text !== '' && text.length <= most) return text
-  throw new AppError('invalid_request', { message: `${param} is a text of up to ${most} characters.`, param })
+function readPrompt(prompt: unknown): string {
+  if (typeof prompt === 'string' && prompt !== '' && prompt.length <= MAX_PROMPT_CHARS) return prompt
+  throw mustBe('prompt', `a text of up to ${MAX_PROMPT_CHARS} characters`)
 }
 
 function readSeconds(value: unknown): number {
   if (value === undefined || value === null) return DEFAULT_SECONDS
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_SECONDS) return value
-  throw new AppError('invalid_request', {
-    message: `seconds is a whole number from 1 to ${MAX_SECONDS}.`,
-    param: 'seconds',
-  })
+  throw mustBe('seconds', `a whole number from 1 to ${MAX_SECONDS}`)
 }
 
 function usageOf(usage: unknown): Usage | undefined {

@@ -1,17 +1,18 @@
 import type { BadAnswer, Decoder } from '#data-plane/call.ts'
-import type { JsonMember } from '#data-plane/dialects/json-members.ts'
-import { isRecord, scanMembers } from '#data-plane/dialects/json-members.ts'
+import { malformed } from './bad-answer.ts'
+import type { JsonMember, JsonObject } from './json-members.ts'
+import { isRecord, scanMembers } from './json-members.ts'
 
 /** An answer that is one JSON object, with its own text. */
 export type WholeAnswer = {
   readonly text: string
   readonly members: readonly JsonMember[]
-  readonly body: Readonly<Record<string, unknown>>
+  readonly body: JsonObject
 }
 
 /** What was found in an answer. */
 export type Found = {
-  readonly failure?: BadAnswer
+  readonly failure?: BadAnswer | undefined
   /** UTF-8 bytes of content; 0 is an empty answer, which costs nothing. */
   readonly contentBytes: number
 }
@@ -60,7 +61,7 @@ export function readWholeAnswer(bytes: Buffer): WholeAnswer | undefined {
   }
 }
 
-/** An answer that cannot be one. */
-export function malformed(text: string): Found {
-  return { failure: { kind: 'malformed', status: 502, text }, contentBytes: 0 }
+/** An answer that cannot be one; `text` says why. */
+export function foundMalformed(text: string): Found {
+  return { failure: malformed(text), contentBytes: 0 }
 }

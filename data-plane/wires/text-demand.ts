@@ -1,0 +1,39 @@
+import type { Demand } from '#data-plane/call.ts'
+import type { Routing } from './hints.ts'
+
+/** Tokens that the frame around each message, item or prompt may cost. */
+export const TOKENS_A_MESSAGE = 64
+
+/** What every request for text says, whatever its protocol. */
+export type SpokenRequest = Routing & {
+  readonly model: string
+  readonly isStreamed: boolean
+  readonly maxTokens: number | undefined
+  /** How many answers; one unless said. */
+  readonly choices?: number
+  readonly content: { readonly images: number; readonly spokenChars: number }
+  /** UTF-8 bytes of the request without inlined data. */
+  readonly textBytes: number
+  readonly messageCount: number
+}
+
+/** What a request for text wants to buy. */
+export function textDemand(request: SpokenRequest): Demand {
+  const { content } = request
+  return {
+    endpoint: 'chat',
+    model: request.model,
+    isStreamed: request.isStreamed,
+    hints: request.hints,
+    floorPercents: request.floorPercents,
+    needs: { imageInput: content.images > 0 },
+    bounds: {
+      inputTokens: request.textBytes + TOKENS_A_MESSAGE * request.messageCount,
+      inputImages: content.images,
+      inputBytes: content.spokenChars,
+      maxOutputTokens: request.maxTokens,
+      choices: request.choices ?? 1,
+    },
+    maxCostMicro: request.maxCostMicro,
+  }
+}

@@ -21,12 +21,18 @@ export type StoredKey = {
   readonly modelsAllowed: string[] | null
 }
 
-const STORED = sql`k.id, k.type, k.hash,
+const STORED = sql`k.id, k.type, s.hash,
   case k.type when 'buyer' then u.buyer_account else u.seller_account end as account, u.wallet,
-  k.revoked_at is not null as "isRevoked", k.expires_at as "expiresAt", k.min_discount_pct as "minDiscountPct",
+  k.revoked_at is not null as "isRevoked", least(k.expires_at, s.expires_at) as "expiresAt", k.min_discount_pct as "minDiscountPct",
   k.providers_blocked as "providersBlocked", k.allows_untrusted as "allowsUntrusted",
   k.cap_daily_micro as "capDailyMicro", k.cap_monthly_micro as "capMonthlyMicro",
   k.rate_per_minute as "ratePerMinute", k.models_allowed as "modelsAllowed"`
+
+/** A record for every secret of a key: the present one, and former ones until some time after their window. */
+const SECRETS = sql`cross join lateral (
+  select k.hash, null::timestamptz as expires_at
+  union all select f.hash, f.expires_at from key_former_secret f
+    where f.key_id = k.id and f.expires_at > now() - interval '1 day') s`
 
 /** Leaves word that a key's record has to be published again; part of the transaction that changes the key. */
 export async function insertKeyChange(trx: Trx, id: KeyId): Promise<void> {
@@ -50,14 +56,15 @@ export async function deleteKeyChanges(trx: Trx, seqs: readonly bigint[]): Promi
 
 /** The keys of wallets among `ids`, as they are now. */
 export async function findStoredKeys(trx: Trx, ids: readonly string[]): Promise<StoredKey[]> {
-  const { rows } = await sql<StoredKey>`select ${STORED} from api_key k join app_user u on u.id = k.user_id
+  const { rows } = await sql<StoredKey>`select ${STORED} from api_key k join app_user u on u.id = k.user_id ${SECRETS}
     where k.id = any(${[...ids]}::text[])`.execute(trx)
   return rows
 }
 
-/** A page of all keys of wallets, in order of id from after `after`. */
+/** The records of a page of all keys of wallets, in order of id from after `after`. */
 export async function listStoredKeys(trx: Trx, after: string, limit: number): Promise<StoredKey[]> {
-  const { rows } = await sql<StoredKey>`select ${STORED} from api_key k join app_user u on u.id = k.user_id
-    where k.id > ${after} order by k.id limit ${limit}`.execute(trx)
+  const { rows } = await sql<StoredKey>`select ${STORED} from (
+      select * from api_key where user_id is not null and id > ${after} order by id limit ${limit}
+    ) k join app_user u on u.id = k.user_id ${SECRETS} order by k.id`.execute(trx)
   return rows
 }

@@ -174,24 +174,16 @@ export type PresentedKey = {
   readonly lastUsedAt: Date | null
 }
 
+/** The key that has this secret, or had it before a rotation whose window may be open still. */
 export async function findKeyByHash(db: Database, hash: string): Promise<PresentedKey | undefined> {
-  return db
-    .selectFrom('api_key')
-    .leftJoin('app_user', 'app_user.id', 'api_key.user_id')
-    .select([
-      'api_key.id',
-      'type',
-      'scope',
-      'app_user.id as user',
-      'wallet',
-      'buyer_account as buyerAccount',
-      'seller_account as sellerAccount',
-      'expires_at as expiresAt',
-      'revoked_at as revokedAt',
-      'last_used_at as lastUsedAt',
-    ])
-    .where('hash', '=', hash)
-    .executeTakeFirst()
+  const { rows } = await sql<PresentedKey>`select k.id, k.type, k.scope, k.user_id as user, u.wallet,
+      u.buyer_account as "buyerAccount", u.seller_account as "sellerAccount",
+      least(k.expires_at, s.expires_at) as "expiresAt", k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt"
+    from (
+      select id, null::timestamptz as expires_at from api_key where hash = ${hash}
+      union all select key_id, expires_at from key_former_secret where hash = ${hash}
+    ) s join api_key k on k.id = s.id left join app_user u on u.id = k.user_id limit 1`.execute(db)
+  return rows[0]
 }
 
 /** Remembers when a key was last used. `at` is Unix milliseconds. */

@@ -1,11 +1,14 @@
 import type { AccountsTables } from './accounts.ts'
 import type { AuditTables } from './audit.ts'
 import type { CatalogTables } from './catalog.ts'
+import type { CatalogHistoryTables } from './catalog-history.ts'
+import type { ControlsTables } from './controls.ts'
 import type { CredentialsTables } from './credentials.ts'
 import type { DebitsTables } from './debits.ts'
 import type { HealthLogTables } from './health-log.ts'
 import type { IdempotencyTables } from './idempotency.ts'
 import type { JobsTables } from './jobs.ts'
+import type { KeyChangesTables } from './key-changes.ts'
 import type { KeysTables } from './keys.ts'
 import type { LeasesTables } from './leases.ts'
 import type { LedgerTables } from './ledger.ts'
@@ -13,6 +16,7 @@ import type { MoneyEpochTables } from './money-epoch.ts'
 import type { MoneyWatchTables } from './money-watch.ts'
 import type { OffersTables } from './offers.ts'
 import type { OwnProvidersTables } from './own-providers.ts'
+import type { SessionsTables } from './sessions.ts'
 import type { SettlementsTables } from './settlements.ts'
 import type { SnapshotTables } from './snapshot.ts'
 import type { UsersTables } from './users.ts'
@@ -21,11 +25,14 @@ import type { UsersTables } from './users.ts'
 export type Tables = AccountsTables &
   AuditTables &
   CatalogTables &
+  CatalogHistoryTables &
+  ControlsTables &
   CredentialsTables &
   DebitsTables &
   HealthLogTables &
   IdempotencyTables &
   JobsTables &
+  KeyChangesTables &
   KeysTables &
   LeasesTables &
   LedgerTables &
@@ -33,6 +40,7 @@ export type Tables = AccountsTables &
   MoneyWatchTables &
   OffersTables &
   OwnProvidersTables &
+  SessionsTables &
   SettlementsTables &
   SnapshotTables &
   UsersTables

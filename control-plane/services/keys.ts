@@ -13,8 +13,10 @@ import { countActiveKeys, findKey, insertKey, listKeys, updateKeyRevoked } from 
 import { lockUser } from '../db/users.ts'
 import type { Ctx, RunCtx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
-import { Dollars, Instant, Label, ModelName } from './fields.ts'
+import { Instant, Label } from './fields.ts'
+import { requireUnbounded } from './key-bounds.ts'
 import { publishKeysSoon } from './key-store.ts'
+import { changeTerms, KeyTermFields, NO_TERMS } from './key-terms.ts'
 import type { CreatedKey, KeyView } from './key-views.ts'
 import { CreatedKeySchema, viewOfKey } from './key-views.ts'
 
@@ -22,16 +24,6 @@ import { CreatedKeySchema, viewOfKey } from './key-views.ts'
 export const MAX_ACTIVE_KEYS = 25
 /** Keys a list shows, revoked ones included: the newest. */
 const MAX_LISTED_KEYS = 500
-
-export const NO_TERMS: KeyTerms = {
-  minDiscountPct: null,
-  providersBlocked: [],
-  allowsUntrusted: null,
-  capDailyMicro: null,
-  capMonthlyMicro: null,
-  ratePerMinute: null,
-  modelsAllowed: null,
-}
 
 type Issue = {
   readonly type: 'buyer' | 'seller'
@@ -60,7 +52,8 @@ export async function issueKey(ctx: Ctx, trx: Trx, issue: Issue): Promise<{ id: 
   return { id, secret }
 }
 
-function requireFuture(expiresAt: number | null, now: number): void {
+/** Throws `invalid_request` for an end of a key that is past. */
+export function requireFuture(expiresAt: number | null, now: number): void {
   if (expiresAt !== null && expiresAt <= now) {
     throw new AppError('invalid_request', { message: 'The end of a key lies in the future.', param: 'expiresAt' })
   }
@@ -68,15 +61,7 @@ function requireFuture(expiresAt: number | null, now: number): void {
 
 const SellerKeyInput = z.object({ label: Label, expiresAt: Instant.nullish() })
 
-const BuyerKeyInput = SellerKeyInput.extend({
-  minDiscountPct: z.number().int().min(0).max(100).nullish(),
-  providersBlocked: z.array(z.string().min(1).max(300)).max(100).default([]),
-  allowUntrusted: z.boolean().nullish(),
-  capDailyUsd: Dollars.nullish(),
-  capMonthlyUsd: Dollars.nullish(),
-  rateLimitRpm: z.number().int().min(1).max(1_000_000).nullish(),
-  modelsAllowed: z.array(ModelName).min(1).max(500).nullish(),
-})
+const BuyerKeyInput = SellerKeyInput.extend(KeyTermFields)
 
 async function createKey(
   ctx: RunCtx,
@@ -85,6 +70,7 @@ async function createKey(
 ): Promise<CreatedKey> {
   const owner = { user: actor.user, type: actor.kind }
   const { row, secret } = await transact(ctx.db, async (trx) => {
+    if (actor.kind === 'buyer') await requireUnbounded(trx, actor)
     const issued = await issueKey(ctx, trx, { ...issue, user: actor.user })
     return { row: await findKey(trx, owner, issued.id), secret: issued.secret }
   })
@@ -124,15 +110,7 @@ export const createBuyerKey = defineOperation({
       type: 'buyer',
       label: input.label,
       expiresAt: input.expiresAt ?? null,
-      terms: {
-        minDiscountPct: input.minDiscountPct ?? null,
-        providersBlocked: input.providersBlocked,
-        allowsUntrusted: input.allowUntrusted ?? null,
-        capDailyMicro: input.capDailyUsd ?? null,
-        capMonthlyMicro: input.capMonthlyUsd ?? null,
-        ratePerMinute: input.rateLimitRpm ?? null,
-        modelsAllowed: input.modelsAllowed ?? null,
-      },
+      terms: changeTerms(NO_TERMS, input),
     }),
 })
 

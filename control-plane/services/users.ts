@@ -13,7 +13,8 @@ import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
 import { Instant, Label, Wallet } from './fields.ts'
 import { publishKeysSoon } from './key-store.ts'
-import { issueKey, NO_TERMS } from './keys.ts'
+import { NO_TERMS } from './key-terms.ts'
+import { issueKey } from './keys.ts'
 
 const CreateUserInput = z.object({
   wallet: Wallet,

@@ -1,0 +1,17 @@
+import { AppError } from '#shared/errors.ts'
+import type { BuyerActor } from '../actor.ts'
+import type { Trx } from '../db/database.ts'
+import { findKey } from '../db/keys.ts'
+import { isBounded, termsOf } from './key-terms.ts'
+
+/**
+ * Lets only callers through that are not bounded themselves: a key with a cap or a list of models could otherwise lift
+ * its own limits, or get hold of a key that has none. Throws `forbidden`.
+ */
+export async function requireUnbounded(trx: Trx, actor: BuyerActor): Promise<void> {
+  if (actor.keyId === null) return
+  const own = await findKey(trx, { user: actor.user, type: 'buyer' }, actor.keyId)
+  if (own === undefined || !isBounded(termsOf(own))) return
+  const message = 'A key with a cap or a list of models cannot change keys: use one without, or the wallet.'
+  throw new AppError('forbidden', { message, detail: { key_id: actor.keyId } })
+}

@@ -1,3 +1,4 @@
+import type { ColumnType } from 'kysely'
 import { sql } from 'kysely'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
@@ -14,7 +15,7 @@ export type CatalogTables = {
     updated_at: Date
   }
   model: { id: string; is_sandbox: boolean; body: unknown; updated_at: Date }
-  model_alias: { alias: string; model: string }
+  model_alias: { alias: string; model: string; is_manual: ColumnType<boolean, boolean | undefined> }
   model_price: { version: string; model: string; effective_at: Date; source: string; unit_prices: unknown }
 }
 
@@ -71,9 +72,65 @@ export async function listModelBodies(db: Database | Trx): Promise<unknown[]> {
 
 export type Alias = { readonly alias: string; readonly model: string }
 
-/** Removes the names of models, to be given anew. */
+/** Removes the names of models that an import gave, to be given anew; those given by hand stay. */
 export async function deleteAliases(trx: Trx, models: readonly string[]): Promise<void> {
-  await sql`delete from model_alias where model = any(${[...models]}::text[])`.execute(trx)
+  await sql`delete from model_alias where model = any(${[...models]}::text[]) and not is_manual`.execute(trx)
+}
+
+/** Names with whether they were given by hand: of one model or of all, in order. */
+export async function listAliases(
+  db: Database | Trx,
+  { model, limit }: { model: string | undefined; limit: number },
+): Promise<(Alias & { readonly isManual: boolean })[]> {
+  const all = db.selectFrom('model_alias').select(['alias', 'model', 'is_manual as isManual'])
+  const chosen = model === undefined ? all : all.where('model', '=', model)
+  return chosen.orderBy('alias').limit(limit).execute()
+}
+
+/** Those names of the given models that were given by hand. */
+export async function listManualAliases(db: Database | Trx, models: readonly string[]): Promise<Alias[]> {
+  const { rows } = await sql<Alias>`select alias, model from model_alias
+    where is_manual and model = any(${[...models]}::text[]) order by alias`.execute(db)
+  return rows
+}
+
+/** Gives a name by hand. A name that another model has is refused by the table's key. */
+export async function insertManualAlias(trx: Trx, { alias, model }: Alias): Promise<void> {
+  await trx.insertInto('model_alias').values({ alias, model, is_manual: true }).execute()
+}
+
+/** Takes a name away; answers the model that had it. */
+export async function deleteAlias(trx: Trx, alias: string): Promise<string | undefined> {
+  const gone = await trx.deleteFrom('model_alias').where('alias', '=', alias).returning('model').executeTakeFirst()
+  return gone?.model
+}
+
+/** The canonical ids behind exact names, by the name in lower case. */
+export async function listModelsByName(db: Database | Trx, names: readonly string[]): Promise<Alias[]> {
+  const { rows } = await sql<Alias>`select alias, model from model_alias
+    where alias = any(${names.map((name) => name.toLowerCase())}::text[])`.execute(db)
+  return rows
+}
+
+/** The bodies of some models, to be read with the schema of a model. */
+export async function listBodiesOf(db: Database | Trx, models: readonly string[]): Promise<unknown[]> {
+  const { rows } = await sql<{ body: unknown }>`select body from model
+    where id = any(${[...models]}::text[]) order by id`.execute(db)
+  return rows.map((row) => row.body)
+}
+
+/** Every version of a model's prices, the one that counts last first. */
+export async function listPriceVersions(db: Database | Trx, model: string, limit: number): Promise<PriceRow[]> {
+  const { rows } = await sql<PriceRow>`select version, model, effective_at as "effectiveAt", source,
+      unit_prices as "unitPrices"
+    from model_price where model = ${model} order by effective_at desc, version desc limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Removes an entry of the allow-list; the table's references refuse one that offers or keys stand on. */
+export async function deleteProvider(trx: Trx, id: string): Promise<boolean> {
+  const gone = await trx.deleteFrom('provider').where('id', '=', id).executeTakeFirst()
+  return gone.numDeletedRows > 0n
 }
 
 /** Gives names to models; a name that another model has stays where it is and is answered. */

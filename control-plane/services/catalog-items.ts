@@ -111,7 +111,10 @@ const MILLISECONDS_PER_SECOND = 1_000n
  * Reference prices of an item by usage class, as decimal strings of pico-USD: the form of the contract. Areas and times
  * are priced by pixel and millisecond. Throws a RangeError when such a price does not divide into whole pico-USD.
  */
-export function unitPricesOf({ pricing, unit_pricing: units }: CatalogItem): Record<string, string> {
+export function unitPricesOf({
+  pricing,
+  unit_pricing: units,
+}: Pick<CatalogItem, 'pricing' | 'unit_pricing'>): Record<string, string> {
   const prices: readonly (readonly [UsageClass, PicoUsd | undefined])[] = [
     ['input', read(pricing.prompt)],
     ['cacheRead', read(pricing.input_cache_read)],

@@ -1,50 +1,86 @@
 import { z } from 'zod'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { hostOf, ProviderSchema } from '#shared/catalog/providers.ts'
+import { MINUTE } from '#shared/clock.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { checkOutboundUrl } from '#shared/outbound-guard.ts'
-import type { PriceRow } from '../db/catalog.ts'
+import { tenantOf } from '../actor.ts'
 import {
   deleteAliases,
   findProvider,
   insertAliases,
   insertPrices,
-  listPricesAt,
   upsertModels,
   upsertProvider,
 } from '../db/catalog.ts'
+import { lockCatalog } from '../db/catalog-history.ts'
+import type { Trx } from '../db/database.ts'
 import { refusalOf, transact } from '../db/database.ts'
 import { listModelsOfProvider } from '../db/offers.ts'
 import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
-import type { CatalogItem as Item } from './catalog-items.ts'
-import { CatalogItem, modelOf, namesOf, unitPricesOf } from './catalog-items.ts'
+import type { ModelChange } from './catalog-diff.ts'
+import { recordChanges } from './catalog-history.ts'
+import { namesOf } from './catalog-items.ts'
+import type { CatalogPlan, RejectedRow } from './catalog-plan.ts'
+import { planImport } from './catalog-plan.ts'
 import { Label } from './fields.ts'
 import { publishSoon } from './snapshot.ts'
 
-const MAX_ITEMS = 5_000
+const MAX_ROWS = 5_000
+/** A price of the past would change what calls were said to cost. */
+const MAX_LATE_MS = MINUTE
+
+const Rows = z.array(z.unknown()).min(1).max(MAX_ROWS)
+const EffectiveAt = z.number().int().positive().optional()
 
 const ImportInput = z.object({
-  /** Where the prices come from; stands beside every version of them. */
+  /** Where the values come from; stands beside every version of a price and every change. */
   source: z.string().min(1).max(500),
-  models: z.array(CatalogItem).min(1).max(MAX_ITEMS),
-  /** Unix milliseconds from which new prices count; now when left out. */
-  effectiveAt: z.number().int().positive().optional(),
+  /** Models in the shape of OpenRouter's list; see {@link planImport}. */
+  models: Rows,
+  /** Unix milliseconds from which new prices count; now when left out. Everything else counts at once. */
+  effectiveAt: EffectiveAt,
 })
 
 /** What an import did. */
 export type ImportReport = {
+  /** Models in the list that were taken, changed or not. */
   readonly models: number
+  readonly added: number
+  readonly changed: number
   /** Models that got a new version of their prices. */
   readonly repriced: number
   /** Names that another model holds already. */
   readonly takenNames: readonly string[]
+  readonly rejected: readonly RejectedRow[]
 }
+
+/** What an import would do. */
+export type ImportDiff = {
+  readonly models: number
+  readonly changes: readonly ModelChange[]
+  readonly rejected: readonly RejectedRow[]
+}
+
+/** Says what an import of the same list would change, and which rows it would not take. */
+export const diffCatalog = defineOperation({
+  name: 'catalog.diff',
+  access: 'operator',
+  input: z.object({ models: Rows, effectiveAt: EffectiveAt }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, input): Promise<ImportDiff> => {
+    const { models, rejected } = await planImport(ctx.db, input.models, priceTime(ctx, input.effectiveAt))
+    const changes = models.flatMap(({ change }) => (change === undefined ? [] : [change]))
+    return { models: models.length, changes, rejected }
+  },
+})
 
 /**
  * Adds or replaces models by their canonical id. A model whose prices differ from those that count gets a new version;
- * old versions stay. Models that are not named are left alone.
+ * old versions stay. Models that are not named are left alone; a row that cannot be read is reported, the others count.
  */
 export const importCatalog = defineOperation({
   name: 'catalog.import',
@@ -52,47 +88,58 @@ export const importCatalog = defineOperation({
   input: ImportInput,
   limit: 'none',
   idempotency: 'none',
-  run: async (ctx, _actor, input): Promise<ImportReport> => {
-    const now = ctx.clock.now()
-    const models = input.models.map(modelOf)
-    const ids = models.map((model) => model.id)
-    if (new Set(ids).size !== ids.length) {
-      throw new AppError('invalid_request', { message: 'A canonical id appears twice.', param: 'models' })
-    }
+  run: async (ctx, actor, input): Promise<ImportReport> => {
+    const at = priceTime(ctx, input.effectiveAt)
+    const by = { source: input.source, actor: tenantOf(actor), at }
     const report = await transact(ctx.db, async (trx) => {
-      await upsertModels(trx, models, now)
-      await deleteAliases(trx, ids)
-      const names = models.flatMap((model) => namesOf(model).map((alias) => ({ alias, model: model.id })))
-      const takenNames = await insertAliases(trx, names)
-      const current = await listPricesAt(trx, now, ids)
-      const fresh = newPrices(ctx, input.models, { current, source: input.source, at: input.effectiveAt ?? now })
-      await insertPrices(trx, fresh)
-      return { models: models.length, repriced: fresh.length, takenNames }
+      await lockCatalog(trx)
+      const plan = await planImport(trx, input.models, at)
+      return { ...(await storePlan(ctx, trx, plan, by)), rejected: plan.rejected }
     })
-    ctx.note({ subject: 'catalog', before: null, after: { ...report, source: input.source } })
+    const { rejected, takenNames, ...counts } = report
+    const after = { ...counts, takenNames, rejected: rejected.length, source: input.source }
+    ctx.note({ subject: 'catalog', before: null, after })
     await publishSoon(ctx, ['models', 'prices', 'markets'])
     return report
   },
 })
 
-type Pricing = { readonly current: readonly PriceRow[]; readonly source: string; readonly at: number }
-
-function newPrices(ctx: Pick<Ctx, 'ids'>, items: readonly Item[], pricing: Pricing): PriceRow[] {
-  const counting = new Map(pricing.current.map((price) => [price.model, canonical(price.unitPrices)]))
-  return items
-    .map((item) => ({ model: item.canonical, unitPrices: unitPricesOf(item) }))
-    .filter(({ model, unitPrices }) => counting.get(model) !== canonical(unitPrices))
-    .map((price) => ({
-      ...price,
-      version: ctx.ids.ulid(),
-      effectiveAt: new Date(pricing.at),
-      source: pricing.source,
-    }))
+function priceTime(ctx: Pick<Ctx, 'clock'>, effectiveAt: number | undefined): number {
+  const now = ctx.clock.now()
+  if (effectiveAt !== undefined && effectiveAt < now - MAX_LATE_MS) {
+    throw new AppError('invalid_request', { message: 'Prices cannot begin in the past.', param: 'effectiveAt' })
+  }
+  return effectiveAt ?? now
 }
 
-function canonical(prices: unknown): string {
-  const read = z.record(z.string(), z.string()).parse(prices)
-  return JSON.stringify(Object.entries(read).sort(([left], [right]) => (left < right ? -1 : 1)))
+/** Who imports from where, and from when (Unix milliseconds) the prices count. */
+type By = { readonly source: string; readonly actor: string; readonly at: number }
+
+async function storePlan(ctx: Ctx, trx: Trx, { models }: CatalogPlan, by: By) {
+  const now = ctx.clock.now()
+  const bodies = models.map(({ model }) => model)
+  await upsertModels(trx, bodies, now)
+  await deleteAliases(
+    trx,
+    bodies.map(({ id }) => id),
+  )
+  const names = bodies.flatMap((model) => namesOf(model).map((alias) => ({ alias, model: model.id })))
+  const takenNames = await insertAliases(trx, names)
+  const changes = models.flatMap(({ change }) => (change === undefined ? [] : [change]))
+  const repriced = models.filter(({ change }) => change?.fields.some(({ field }) => field.startsWith('price.')))
+  await insertPrices(
+    trx,
+    repriced.map(({ model, prices }) => ({
+      model: model.id,
+      unitPrices: prices,
+      version: ctx.ids.ulid(),
+      effectiveAt: new Date(by.at),
+      source: by.source,
+    })),
+  )
+  await recordChanges(ctx, trx, changes, by)
+  const added = changes.filter(({ kind }) => kind === 'added').length
+  return { models: models.length, added, changed: changes.length - added, repriced: repriced.length, takenNames }
 }
 
 const PutProviderInput = z.object({

@@ -1,0 +1,73 @@
+import { sql } from 'kysely'
+import type { Database, Trx } from './database.ts'
+
+export type CatalogHistoryTables = {
+  catalog_change: {
+    id: string
+    at: Date
+    effective_at: Date
+    model: string
+    field: string
+    /** JSON texts. */
+    before: string | null
+    after: string | null
+    source: string
+    actor: string
+  }
+}
+
+/** One field of a model that was changed. `before` and `after` are plain JSON; null where there was or is nothing. */
+export type CatalogChange = {
+  readonly id: string
+  readonly at: Date
+  readonly effectiveAt: Date
+  readonly model: string
+  readonly field: string
+  readonly before: unknown
+  readonly after: unknown
+  readonly source: string
+  readonly actor: string
+}
+
+/** Rows of one insert: far under the most parameters that a statement takes. */
+const INSERT_BATCH = 1_000
+
+export async function insertCatalogChanges(trx: Trx, changes: readonly CatalogChange[]): Promise<void> {
+  for (let from = 0; from < changes.length; from += INSERT_BATCH) {
+    const rows = changes.slice(from, from + INSERT_BATCH).map((change) => ({
+      id: change.id,
+      at: change.at,
+      effective_at: change.effectiveAt,
+      model: change.model,
+      field: change.field,
+      before: jsonOrNull(change.before),
+      after: jsonOrNull(change.after),
+      source: change.source,
+      actor: change.actor,
+    }))
+    await trx.insertInto('catalog_change').values(rows).execute()
+  }
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === null || value === undefined ? null : JSON.stringify(value)
+}
+
+/** Changes, newest first: of one model or of all, below an id. */
+export async function listCatalogChanges(
+  db: Database | Trx,
+  { model, below, limit }: { model: string | undefined; below: string | undefined; limit: number },
+): Promise<CatalogChange[]> {
+  const ofModel = model === undefined ? sql`` : sql`and model = ${model}`
+  const older = below === undefined ? sql`` : sql`and id < ${below}`
+  const { rows } = await sql<CatalogChange>`select id, at, effective_at as "effectiveAt", model, field, before, after,
+      source, actor
+    from catalog_change where true ${ofModel} ${older} order by id desc limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Lets one writer of the catalogue through at a time; the lock goes with the transaction. */
+export async function lockCatalog(trx: Trx): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${sql.lit(CATALOG_LOCK)})`.execute(trx)
+}
+const CATALOG_LOCK = 7_305_090

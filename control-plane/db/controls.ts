@@ -1,0 +1,64 @@
+import type { Database, Trx } from './database.ts'
+
+export type ControlsTables = {
+  feature_switch: { name: string; is_on: boolean; reason: string; changed_at: Date; changed_by: string }
+  rate_limit: { name: string; per_key: number; per_wallet: number | null; changed_at: Date; changed_by: string }
+}
+
+/** Who changed a control, and when. */
+type Changed = { readonly changedAt: Date; readonly changedBy: string }
+export type SwitchRow = { readonly name: string; readonly isOn: boolean; readonly reason: string } & Changed
+export type LimitRow = { readonly name: string; readonly perKey: number; readonly perWallet: number | null } & Changed
+
+/** Every switch that was ever turned. */
+export async function listSwitches(db: Database | Trx): Promise<SwitchRow[]> {
+  return db
+    .selectFrom('feature_switch')
+    .select(['name', 'is_on as isOn', 'reason', 'changed_at as changedAt', 'changed_by as changedBy'])
+    .orderBy('name')
+    .execute()
+}
+
+export async function upsertSwitch(db: Database | Trx, row: SwitchRow): Promise<void> {
+  const set = { is_on: row.isOn, reason: row.reason, changed_at: row.changedAt, changed_by: row.changedBy }
+  await db
+    .insertInto('feature_switch')
+    .values({ name: row.name, ...set })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet(set))
+    .execute()
+}
+
+/** Every limit that was ever set by hand. */
+export async function listLimits(db: Database | Trx): Promise<LimitRow[]> {
+  return db
+    .selectFrom('rate_limit')
+    .select([
+      'name',
+      'per_key as perKey',
+      'per_wallet as perWallet',
+      'changed_at as changedAt',
+      'changed_by as changedBy',
+    ])
+    .orderBy('name')
+    .execute()
+}
+
+export async function upsertLimit(db: Database | Trx, row: LimitRow): Promise<void> {
+  const set = {
+    per_key: row.perKey,
+    per_wallet: row.perWallet,
+    changed_at: row.changedAt,
+    changed_by: row.changedBy,
+  }
+  await db
+    .insertInto('rate_limit')
+    .values({ name: row.name, ...set })
+    .onConflict((conflict) => conflict.column('name').doUpdateSet(set))
+    .execute()
+}
+
+/** Forgets what was set by hand, so that the default counts again; true when there was something. */
+export async function deleteLimit(db: Database | Trx, name: string): Promise<boolean> {
+  const gone = await db.deleteFrom('rate_limit').where('name', '=', name).executeTakeFirst()
+  return gone.numDeletedRows > 0n
+}

@@ -1,0 +1,48 @@
+import type { Model } from '#shared/catalog/model.ts'
+import { ModelSchema } from '#shared/catalog/model.ts'
+
+/** One field of a model, or `price.` and a usage class in pico-USD, as it is and as it would be; null is nothing. */
+export type FieldChange = { readonly field: string; readonly before: unknown; readonly after: unknown }
+
+/** What an import would do to one model. */
+export type ModelChange = {
+  readonly model: string
+  readonly kind: 'added' | 'changed'
+  readonly fields: readonly FieldChange[]
+}
+
+/** Pico-USD by usage class, as decimal strings. */
+export type StoredPrices = Readonly<Record<string, string>>
+
+type Version = { readonly model: Model; readonly prices: StoredPrices }
+
+/** The difference between a model as it stands and as it would stand; undefined when there is none. */
+export function changeOf(before: Version | undefined, after: Version): ModelChange | undefined {
+  const { id } = after.model
+  const prices = changedPrices(before?.prices ?? {}, after.prices)
+  if (before === undefined) {
+    const added = { field: 'added', before: null, after: after.model }
+    return { model: id, kind: 'added', fields: [added, ...prices] }
+  }
+  const fields = [...changedFields(before.model, after.model), ...prices]
+  return fields.length === 0 ? undefined : { model: id, kind: 'changed', fields }
+}
+
+function changedFields(before: Model, after: Model): FieldChange[] {
+  return ModelSchema.keyof()
+    .options.filter((field) => comparable(before[field]) !== comparable(after[field]))
+    .map((field) => ({ field, before: before[field], after: after[field] }))
+}
+
+/** Lists are sets: their order says nothing. */
+function comparable(value: Model[keyof Model]): string {
+  return JSON.stringify(Array.isArray(value) ? [...new Set(value)].map(String).sort() : value)
+}
+
+/** The usage classes whose price differs. */
+export function changedPrices(before: StoredPrices, after: StoredPrices): FieldChange[] {
+  const classes = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()
+  return classes
+    .map((name) => ({ field: `price.${name}`, before: before[name] ?? null, after: after[name] ?? null }))
+    .filter((price) => price.before !== price.after)
+}

@@ -124,6 +124,20 @@ export async function lockOffer(trx: Trx, seller: AccountId, id: string): Promis
   return rows[0]
 }
 
+/** One offer whoever owns it. */
+export async function findAnyOffer(db: Database | Trx, id: string): Promise<Offer | undefined> {
+  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where o.id = ${id}`.execute(db)
+  return rows[0]
+}
+
+/** One offer whoever owns it, locked until the transaction ends: for operators alone. */
+export async function lockAnyOffer(trx: Trx, id: string): Promise<Offer | undefined> {
+  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where o.id = ${id} for update of o`.execute(trx)
+  return rows[0]
+}
+
 export type OfferFilter = {
   readonly status: OfferStatus | undefined
   readonly model: string | undefined
@@ -167,6 +181,7 @@ export async function findActiveTwin(
 /** What a change of an offer sets; an absent field stays. */
 export type OfferChange = {
   readonly status?: OfferStatus
+  readonly delistedReason?: string | null
   readonly pricingMode?: PricingMode
   readonly keptBps?: KeptBps
   readonly capDailyMicro?: MicroUsd | null
@@ -180,6 +195,7 @@ export async function updateOffer(trx: Trx, id: OfferId, change: OfferChange, at
     .set({
       updated_at: new Date(at),
       ...(change.status === undefined ? {} : { status: change.status }),
+      ...(change.delistedReason === undefined ? {} : { delisted_reason: change.delistedReason }),
       ...(change.pricingMode === undefined ? {} : { pricing_mode: change.pricingMode }),
       ...(change.keptBps === undefined ? {} : { kept_bps: Number(change.keptBps) }),
       ...(change.capDailyMicro === undefined ? {} : { cap_daily_micro: change.capDailyMicro }),

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SellerActor } from '#control-plane/actor.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { putProvider } from '#control-plane/services/catalog.ts'
-import { deleteOffer, nextStatus, updateOffer } from '#control-plane/services/offers/change.ts'
+import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import type { AppError } from '#shared/errors.ts'
@@ -217,30 +217,6 @@ describe('changing an offer', () => {
     }
     const after = await invoke(market.plane, ada.seller, updateOffer, changes)
     expect({ ...after, updatedAt: 0 }).toEqual({ ...offer, updatedAt: 0 })
-  })
-
-  it('follows the table of states, row by row', () => {
-    const outcome = (
-      status: 'active' | 'paused' | 'inactive',
-      event: 'activate' | 'pause' | 'remove',
-      reason: string | null,
-    ) => {
-      try {
-        return nextStatus({ status, delistedReason: reason }, event)
-      } catch (error) {
-        return error instanceof Error && 'code' in error ? error.code : error
-      }
-    }
-    const rows = (['active', 'paused', 'inactive'] as const).map((status) =>
-      (['activate', 'pause', 'remove'] as const).map((event) => outcome(status, event, null)),
-    )
-    expect(rows).toEqual([
-      ['active', 'paused', 'inactive'],
-      ['active', 'paused', 'inactive'],
-      ['active', 'conflict', 'inactive'],
-    ])
-    expect(outcome('paused', 'activate', 'cannot serve')).toBe('offer_delisted_by_operator')
-    expect(outcome('paused', 'remove', 'cannot serve')).toBe('inactive')
   })
 
   it('C218: one that the operator delisted stays off, and shows why', async () => {

@@ -1,0 +1,45 @@
+import { transact } from '#control-plane/db/database.ts'
+import type { Offer } from '#control-plane/db/offers.ts'
+import { findAnyOffer, lockAnyOffer, updateOffer } from '#control-plane/db/offers.ts'
+import type { RunCtx } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+import { isId } from '#shared/ids.ts'
+import { publishOffers } from '../snapshot.ts'
+import { changeByEvent } from './state.ts'
+import type { OfferView } from './view.ts'
+import { viewOffers } from './view.ts'
+
+/** What the operator does to an offer. The reason is shown to its seller. */
+export type OperatorMove = {
+  readonly id: string
+  readonly event: 'delist' | 'restore'
+  /** Why, in one line; what is restored has none. */
+  readonly reason: string | null
+}
+
+/**
+ * Takes an offer off the market whoever owns it, or lets its seller put it back. Throws `not_found`, and `conflict` for
+ * an offer that was not delisted.
+ */
+export async function moveAsOperator(ctx: RunCtx, { id, event, reason }: OperatorMove): Promise<OfferView> {
+  if (!isId('ofr', id)) throw new AppError('not_found')
+  if (event === 'delist' && (reason === null || reason.trim() === '')) {
+    throw new AppError('invalid_request', { message: 'A delisting has a reason.', param: 'reason' })
+  }
+  const before = await transact(ctx.db, async (trx) => {
+    const offer = await lockAnyOffer(trx, id)
+    if (offer === undefined) throw new AppError('not_found')
+    await updateOffer(trx, offer.id, changeByEvent(offer, event, reason), ctx.clock.now())
+    return offer
+  })
+  await publishOffers(ctx, [before.model])
+  const after = await findAnyOffer(ctx.db, id)
+  const [view] = after === undefined ? [] : await viewOffers(ctx, [after])
+  if (view === undefined) throw new AppError('not_found')
+  ctx.note({ subject: id, before: standing(before), after: standing(view) })
+  return view
+}
+
+function standing({ status, delistedReason }: Pick<Offer, 'status' | 'delistedReason'>): object {
+  return { status, delistedReason }
+}

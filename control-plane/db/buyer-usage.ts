@@ -1,0 +1,152 @@
+import type { RawBuilder } from 'kysely'
+import { sql } from 'kysely'
+import type { UsageEvent } from '#shared/contract/usage-event.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { ulidFloor } from '#shared/ids.ts'
+import type { Database } from './database.ts'
+
+/** Which calls of a buyer are meant: admitted from `from` on and before `to`, in Unix milliseconds. */
+export type UsageFilter = {
+  readonly account: AccountId
+  readonly from: number
+  readonly to: number
+  /** A canonical model. */
+  readonly model?: string | undefined
+  readonly keyId?: string | undefined
+  readonly provider?: string | undefined
+  readonly endpoint?: string | undefined
+  readonly outcome?: UsageEvent['outcome'] | undefined
+  readonly servedBy?: UsageEvent['servedBy'] | undefined
+}
+
+/** One booked call. Amounts are micro-USD; token classes are disjoint. */
+export type UsageRow = {
+  readonly rid: string
+  readonly startedAt: Date
+  readonly postedAt: Date
+  readonly model: string
+  readonly requestedModel: string
+  readonly provider: string | null
+  readonly servedBy: UsageEvent['servedBy']
+  readonly endpoint: string
+  readonly keyId: string | null
+  readonly outcome: UsageEvent['outcome']
+  readonly errorCode: string | null
+  readonly isStreamed: boolean
+  readonly charge: bigint
+  readonly listCost: bigint
+  readonly durationMs: number
+  readonly ttftMs: number | null
+} & TokenSums
+
+/** Tokens by class: `input` is neither cached nor audio, `output` neither reasoning nor audio. */
+export type TokenSums = {
+  readonly input: bigint
+  readonly cacheRead: bigint
+  readonly cacheWrite: bigint
+  readonly audioInput: bigint
+  readonly output: bigint
+  readonly reasoning: bigint
+  readonly audioOutput: bigint
+}
+
+const ROW = sql.raw(`rid, started_at as "startedAt", posted_at as "postedAt", model,
+  requested_model as "requestedModel", provider, served_by as "servedBy", endpoint, key_id as "keyId", outcome,
+  error_code as "errorCode", is_streamed as "isStreamed", charge, list_cost as "listCost",
+  duration_ms as "durationMs", ttft_ms as "ttftMs", input_tokens as input, cache_read_tokens as "cacheRead",
+  cache_write_tokens as "cacheWrite", audio_input_tokens as "audioInput", output_tokens as output,
+  reasoning_tokens as reasoning, audio_output_tokens as "audioOutput"`)
+
+const SUMS = sql.raw(`count(*) as requests, count(*) filter (where outcome = 'failed') as failed,
+  coalesce(sum(charge), 0)::bigint as charge, coalesce(sum(list_cost), 0)::bigint as "listCost",
+  coalesce(sum(input_tokens), 0)::bigint as input, coalesce(sum(cache_read_tokens), 0)::bigint as "cacheRead",
+  coalesce(sum(cache_write_tokens), 0)::bigint as "cacheWrite",
+  coalesce(sum(audio_input_tokens), 0)::bigint as "audioInput", coalesce(sum(output_tokens), 0)::bigint as output,
+  coalesce(sum(reasoning_tokens), 0)::bigint as reasoning,
+  coalesce(sum(audio_output_tokens), 0)::bigint as "audioOutput"`)
+
+function matching(filter: UsageFilter): RawBuilder<unknown> {
+  const { account, from, to, model, keyId, provider, endpoint, outcome, servedBy } = filter
+  const conditions = [
+    sql`account = ${account}`,
+    sql`rid >= ${ulidFloor(from)}`,
+    sql`rid < ${ulidFloor(to)}`,
+    ...(model === undefined ? [] : [sql`model = ${model}`]),
+    ...(keyId === undefined ? [] : [sql`key_id = ${keyId}`]),
+    ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
+    ...(endpoint === undefined ? [] : [sql`endpoint = ${endpoint}`]),
+    ...(outcome === undefined ? [] : [sql`outcome = ${outcome}`]),
+    ...(servedBy == null ? [] : [sql`served_by = ${servedBy}`]),
+  ]
+  return sql.join(conditions, sql` and `)
+}
+
+/** A page of calls from the newest down, before a request id where one is given. */
+export async function listUsage(
+  db: Database,
+  filter: UsageFilter,
+  page: { readonly before: string | undefined; readonly limit: number },
+): Promise<UsageRow[]> {
+  const before = page.before === undefined ? sql`` : sql`and rid < ${page.before}`
+  const { rows } = await sql<UsageRow>`select ${ROW} from settlement
+    where ${matching(filter)} ${before} order by rid desc limit ${page.limit}`.execute(db)
+  return rows
+}
+
+/** A batch of calls from the oldest up, after a request id: what an export is written from. */
+export async function listUsageAfter(
+  db: Database,
+  filter: UsageFilter,
+  page: { readonly after: string; readonly limit: number },
+): Promise<UsageRow[]> {
+  const { rows } = await sql<UsageRow>`select ${ROW} from settlement
+    where ${matching(filter)} and rid > ${page.after} order by rid limit ${page.limit}`.execute(db)
+  return rows
+}
+
+/** What calls came to. */
+export type UsageSums = TokenSums & {
+  readonly requests: bigint
+  readonly failed: bigint
+  readonly charge: bigint
+  readonly listCost: bigint
+}
+
+/** What a bucket of calls is also told apart by, with the column that says so. */
+export const USAGE_GROUPS = { model: 'model', key: 'key_id', provider: 'provider', endpoint: 'endpoint' } as const
+export type UsageGroup = keyof typeof USAGE_GROUPS
+export const USAGE_INTERVALS = ['hour', 'day', 'month'] as const
+export type UsageInterval = (typeof USAGE_INTERVALS)[number]
+
+export type UsageBucketRow = UsageSums & { readonly at: Date; readonly group: string | null }
+
+/** Calls by UTC hour, day or month, oldest first, and by one more thing where that is asked for; at most `limit` rows. */
+export async function sumUsageByTime(
+  db: Database,
+  filter: UsageFilter,
+  by: { readonly interval: UsageInterval; readonly group: UsageGroup | undefined; readonly limit: number },
+): Promise<UsageBucketRow[]> {
+  const group = by.group === undefined ? sql`null::text` : sql.ref(USAGE_GROUPS[by.group])
+  const { rows } = await sql<UsageBucketRow>`select
+      date_trunc(${by.interval}, started_at at time zone 'UTC') at time zone 'UTC' as at, ${group} as "group", ${SUMS}
+    from settlement where ${matching(filter)} group by 1, 2 order by 1, 2 limit ${by.limit}`.execute(db)
+  return rows
+}
+
+/** The same by model only, from the model most was spent on. */
+export async function sumUsageByModel(
+  db: Database,
+  filter: UsageFilter,
+  limit: number,
+): Promise<(UsageSums & { readonly model: string })[]> {
+  const { rows } = await sql<UsageSums & { model: string }>`select model, ${SUMS} from settlement
+    where ${matching(filter)} group by model order by 4 desc, model limit ${limit}`.execute(db)
+  return rows
+}
+
+export async function sumUsage(db: Database, filter: UsageFilter): Promise<UsageSums> {
+  const { rows } = await sql<UsageSums>`select ${SUMS} from settlement where ${matching(filter)}`.execute(db)
+  const [row] = rows
+  if (row === undefined) throw new Error('an aggregate answered no row')
+  return row
+}

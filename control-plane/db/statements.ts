@@ -1,0 +1,57 @@
+import { sql } from 'kysely'
+import type { AccountId } from '#shared/ids.ts'
+import { ulidFloor } from '#shared/ids.ts'
+import type { Database } from './database.ts'
+
+/** A line of an account's ledger with the balance after it: signed micro-USD. The rest is of the call that made it. */
+export type StatementRow = {
+  readonly id: string
+  readonly kind: string
+  readonly note: string | null
+  readonly at: Date
+  readonly amount: bigint
+  readonly balance: bigint
+  readonly model: string | null
+  readonly provider: string | null
+  readonly keyId: string | null
+}
+
+export type StatementQuery = {
+  readonly account: AccountId
+  /** Unix milliseconds: lines from `from` on, before `to`. */
+  readonly from: number
+  readonly to: number
+  /** Only lines before this transaction id. */
+  readonly before: string | undefined
+  readonly limit: number
+}
+
+/**
+ * Lines of an account from the newest down. The balance after a line is the present one less all that is newer, read in
+ * one statement, so that every page adds up with every other; a call that is booked late takes its place by its
+ * admission, and the balances after it move.
+ */
+export async function listStatementLines(db: Database, query: StatementQuery): Promise<StatementRow[]> {
+  const { account, from, to, before, limit } = query
+  const ends = before ?? ulidFloor(to)
+  const { rows } = await sql<StatementRow>`
+    with lines as (
+      select tx, amount from every_ledger_entry
+      where account = ${account} and tx >= ${ulidFloor(from)} and tx < least(${ends}, ${ulidFloor(to)})
+      order by tx desc limit ${limit}
+    ), newer as (
+      select coalesce(sum(amount), 0)::bigint as total from every_ledger_entry
+      where account = ${account} and tx >= least(${ends}, ${ulidFloor(to)})
+    )
+    select l.tx as id, t.kind, t.note, t.at, l.amount,
+      (a.balance - newer.total - coalesce(sum(l.amount) over (order by l.tx desc
+        rows between unbounded preceding and 1 preceding), 0))::bigint as balance,
+      s.model, s.provider, s.key_id as "keyId"
+    from lines l
+    cross join newer
+    join account a on a.id = ${account}
+    join every_ledger_tx t on t.id = l.tx
+    left join settlement s on s.rid = l.tx and s.account = ${account}
+    order by l.tx desc`.execute(db)
+  return rows
+}

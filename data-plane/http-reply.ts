@@ -5,6 +5,7 @@ import type { BuyerReply } from './call.ts'
 /** Headers that scripts of another origin may read. */
 const EXPOSED = [
   'x-request-id',
+  'request-id',
   'x-generation-id',
   'x-mkt-served-by',
   'x-mkt-provider-family',
@@ -34,17 +35,32 @@ export const CORS_HEADERS: Readonly<Record<string, string>> = {
 
 const CORS_LINES: readonly string[] = Object.entries(CORS_HEADERS).flat()
 
+/** Where the messages wire lives, with an envelope and a header of its own. */
+export const COMPAT = '/compat'
+const COMPAT_PATH = /^\/compat(?:[/?]|$)/
+
+export function isCompat(url: string): boolean {
+  return COMPAT_PATH.test(url)
+}
+
+/** The id of a request under every name that the clients of its path look for. */
+export function idHeaders(url: string, id: string): Readonly<Record<string, string>> {
+  return isCompat(url) ? { 'x-request-id': id, 'request-id': id } : { 'x-request-id': id }
+}
+
 /** Bytes that may wait for a slow buyer before the provider is held back. */
 const MAX_BUFFERED_BYTES = 262_144
 
 /** An answer written straight to Node's response: the framework's own sending would copy every chunk of a stream. */
 export function createHttpReply(response: ServerResponse, requestId: RequestId): BuyerReply {
   let isStarted = false
+  const isForCompat = isCompat(response.req.url ?? '')
+  const flatHeaders = (headers: Readonly<Record<string, string>>) => flatten(requestId, isForCompat, headers)
   return {
     start(headers) {
       if (isStarted || response.destroyed) return
       isStarted = true
-      response.writeHead(200, flatHeaders(requestId, headers))
+      response.writeHead(200, flatHeaders(headers))
     },
     write(part) {
       if (response.destroyed || response.writableEnded) return true
@@ -60,7 +76,7 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId):
     whole(status, headers, body) {
       if (isStarted || response.destroyed) return
       isStarted = true
-      const flat = flatHeaders(requestId, headers)
+      const flat = flatHeaders(headers)
       flat.push('content-length', String(Buffer.byteLength(body)))
       response.writeHead(status, flat)
       response.end(body)
@@ -83,8 +99,9 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId):
 }
 
 /** Names and values one after another: the form that Node writes without looking anything up. */
-function flatHeaders(requestId: RequestId, headers: Readonly<Record<string, string>>): string[] {
+function flatten(requestId: RequestId, isForCompat: boolean, headers: Readonly<Record<string, string>>): string[] {
   const flat = ['x-request-id', requestId, 'x-generation-id', requestId, ...CORS_LINES]
+  if (isForCompat) flat.push('request-id', requestId)
   for (const name in headers) flat.push(name, headers[name] ?? '')
   return flat
 }

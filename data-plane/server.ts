@@ -10,7 +10,7 @@ import { overloaded } from './admission.ts'
 import type { SlowBodies } from './connection-limits.ts'
 import { limitConnections } from './connection-limits.ts'
 import { mountForms } from './form-calls.ts'
-import { CORS_HEADERS, createHttpReply } from './http-reply.ts'
+import { COMPAT, CORS_HEADERS, createHttpReply, idHeaders, isCompat } from './http-reply.ts'
 import type { JobRow } from './job-routes.ts'
 import { mountJobs } from './job-routes.ts'
 import { fetchRecord, mountControlPaths } from './pass-on.ts'
@@ -41,9 +41,6 @@ const TIMEOUT_LOOK_MS = SECOND
 const REQUEST_TIMEOUT_MS = 300 * SECOND
 const KEEP_ALIVE_MS = 65 * SECOND
 const PREFLIGHT_SECONDS = 86_400
-/** Where the messages wire lives, with an envelope of its own. */
-const COMPAT = '/compat'
-const COMPAT_PATH = /^\/compat(?:\/|$)/
 
 /** What the surface stands on. */
 export type Surface = {
@@ -247,7 +244,8 @@ function mountRead(scope: FastifyInstance, surface: Surface, row: ReadRow): void
     const params = row.rest === undefined ? {} : { [row.rest]: request.params['*'] ?? '' }
     const answer = await row.read(surface.reads, { params, query })
     const headers = readHeaders(answer)
-    reply.headers({ ...CORS_HEADERS, 'x-request-id': request.id, ...headers, 'content-type': 'application/json' })
+    const ids = idHeaders(row.path, request.id)
+    reply.headers({ ...CORS_HEADERS, ...ids, ...headers, 'content-type': 'application/json' })
     if (request.headers['if-none-match'] === headers.etag) return reply.code(304).send()
     return reply.send(answer.json)
   })
@@ -365,10 +363,11 @@ function fromFramework(thrown: unknown): AppError {
 }
 
 function sendError(reply: FastifyReply, request: FastifyRequest, error: AppError, status?: number): void {
-  const envelope = COMPAT_PATH.test(pathOf(request)) ? messagesEnvelope : openAiEnvelope
+  const path = pathOf(request)
+  const envelope = isCompat(path) ? messagesEnvelope : openAiEnvelope
   const { headers, body, ...refusal } = envelope(error, requestIdOf(request))
   reply
     .code(status ?? refusal.status)
-    .headers({ ...CORS_HEADERS, 'x-request-id': request.id, ...headers })
+    .headers({ ...CORS_HEADERS, ...idHeaders(path, request.id), ...headers })
     .send(body)
 }

@@ -47,7 +47,9 @@ const GOOD = { model: MODEL, max_tokens: 64, messages: [{ role: 'user' as const,
 async function refusal(sent: Sent): Promise<[number, string]> {
   const answer = await send(sent)
   expect(answer.headers.get('payment-required')).toBeNull()
-  return [answer.status, Body.parse(await answer.json()).error.type]
+  const { error, request_id: id } = Body.parse(await answer.json())
+  expect(['request-id', 'x-request-id'].map((name) => answer.headers.get(name))).toEqual([id, id])
+  return [answer.status, error.type]
 }
 
 /** The answer to a request that only announces its body: who sends megabytes may not see that nobody reads them. */
@@ -163,7 +165,8 @@ const through = (provider: string) => ({ provider })
 describe.each(SELLERS)('the official client, served by %s', (seller) => {
   it('gets a message whole and as a stream: the same text, stop reason, usage and cost', async () => {
     const ask = { ...GOOD, ...through(seller), system: 'Be brief.' }
-    const { data: whole, response } = await client.messages.create(ask).withResponse()
+    const { data: whole, response, request_id: id } = await client.messages.create(ask).withResponse()
+    expect(whole.id).toBe(`msg_${id}`)
     expect(response.headers.get('x-mkt-provider-family')).toBe(seller)
     expect(whole).toMatchObject({ type: 'message', role: 'assistant', model: MODEL, stop_sequence: null })
     expect(Number(response.headers.get('x-mkt-buyer-cost-micro'))).toBe(costOf(whole.usage))

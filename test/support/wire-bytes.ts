@@ -3,6 +3,19 @@ import { rankOffers } from '#data-plane/store/market.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { buildOffer } from './build-market.ts'
 
+/** Every member of a request that only routing reads. */
+export const ROUTING_MEMBERS = {
+  provider: 'a',
+  provider_url: 'https://a.example',
+  provider_base_url: 'https://a.example',
+  providers_blocked: [],
+  provider_order: ['a'],
+  allow_untrusted: true,
+  min_discount_pct: 5,
+  max_price_per_1m: 3,
+  usage: { include: true },
+} as const
+
 /** A frame of a chat stream with one choice, or with none. */
 export function chatFrame(choice: object | null, rest: object = {}): string {
   const choices = choice === null ? [] : [{ index: 0, finish_reason: null, ...choice }]

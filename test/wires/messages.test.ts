@@ -1,49 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import type { Receipt } from '#data-plane/call.ts'
-import { messages } from '#data-plane/wires/messages/index.ts'
 import { AppError } from '#shared/errors.ts'
-import { microUsd } from '#shared/money.ts'
-import { buildOffer, buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { chatFrame, dataOf, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
-
-const GOOD = { model: 'gpt-5-mini', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }
-const RECEIPT: Receipt = {
-  chargeMicro: microUsd(38),
-  listMicro: microUsd(75),
-  usage: { input: 8, cacheRead: 4, cacheWrite: 2, output: 5, reasoning: 1 },
-}
-const USAGE = {
-  input_tokens: 8,
-  cache_creation_input_tokens: 2,
-  cache_read_input_tokens: 4,
-  output_tokens: 6,
-  cost: 0.000038,
-  buyer_cost_micro: 38,
-  cost_details: { upstream_inference_cost: 0.000075 },
-}
-
-const read = (body: object) => messages.read(buildRaw(JSON.stringify(body)))
-
-/** Events of a stream, each with its name and its parsed data, which must agree. */
-function eventsOf(text: string): { type: string; [member: string]: unknown }[] {
-  return text
-    .split('\n\n')
-    .filter((part) => part !== '')
-    .map((part) => {
-      const match = /^event: ([a-z_]+)\ndata: ([^\n\r]*)$/.exec(part)
-      expect(match, part).not.toBeNull()
-      const data = JSON.parse(match?.[2] ?? '')
-      expect(data.type).toBe(match?.[1])
-      return data
-    })
-}
-
-function stream(chunks: string, offer = buildOffer(), cuts: readonly number[] = []) {
-  const plan = buildPlan({ offer: offerOf(offer) })
-  const decoder = read({ ...GOOD, stream: true }).decoder(plan)
-  const out = decodePieces(decoder, chunks, cuts)
-  return { decoder, plan, out, whole: () => out + decoder.finish(RECEIPT) }
-}
+import { buildOffer } from '#test/support/build-market.ts'
+import { eventsOf, streamMessage, USAGE } from '#test/support/message-answers.ts'
+import { chatFrame, dataOf, messagesEvent } from '#test/support/wire-bytes.ts'
 
 const CHAT_STREAM =
   chatFrame({ delta: { role: 'assistant', content: '' } }) +
@@ -57,7 +16,7 @@ const CHAT_STREAM =
 
 describe('a streamed message from a seller of the OpenAI protocol', () => {
   it('follows the grammar of events, with usage in the first and the last', () => {
-    const { whole, plan } = stream(CHAT_STREAM)
+    const { whole, plan } = streamMessage(CHAT_STREAM)
     const [start, ...rest] = eventsOf(whole())
     expect(start).toMatchObject({
       type: 'message_start',
@@ -84,14 +43,16 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
   })
 
   it('is the same wherever its bytes are cut', () => {
-    const expected = eventsOf(stream(CHAT_STREAM).whole()).slice(1)
+    const expected = eventsOf(streamMessage(CHAT_STREAM).whole()).slice(1)
     for (let cut = 1; cut < Buffer.byteLength(CHAT_STREAM); cut++) {
-      expect(eventsOf(stream(CHAT_STREAM, buildOffer(), [cut]).whole()).slice(1), `cut at ${cut}`).toEqual(expected)
+      expect(eventsOf(streamMessage(CHAT_STREAM, buildOffer(), [cut]).whole()).slice(1), `cut at ${cut}`).toEqual(
+        expected,
+      )
     }
   })
 
   it('counts what was delivered', () => {
-    const { decoder } = stream(CHAT_STREAM)
+    const { decoder } = streamMessage(CHAT_STREAM)
     expect(decoder.ending()).toMatchObject({
       finishReason: 'tool_calls',
       reported: { inputTokens: 12, outputTokens: 6 },
@@ -101,7 +62,7 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
 
   it('shows no thoughts, but that there is life', () => {
     const text = chatFrame({ delta: { reasoning_content: 'hm' } }) + chatFrame({ delta: { content: 'x' } })
-    const { whole, decoder } = stream(`${text}data: [DONE]\n\n`)
+    const { whole, decoder } = streamMessage(`${text}data: [DONE]\n\n`)
     expect(eventsOf(whole()).map(({ type }) => type)).toEqual([
       'message_start',
       'ping',
@@ -129,7 +90,7 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
       crumb(0, '":1}') +
       crumb(1, '2}') +
       'data: [DONE]\n\n'
-    const events = eventsOf(stream(text).whole())
+    const events = eventsOf(streamMessage(text).whole())
     expect(inputsOf(events)).toEqual(['{"a":1}', '{"b":2}'])
     expect(events.map(({ type }) => type).filter((type) => type !== 'content_block_delta')).toEqual([
       'message_start',
@@ -156,12 +117,12 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
     ['filters', chatFrame({ delta: { content: 'x' }, finish_reason: 'content_filter' }), 'refusal'],
     ['refuses', chatFrame({ delta: { refusal: 'no' }, finish_reason: 'stop' }), 'refusal'],
   ])('[C187] a seller that %s', (_name, text, reason) => {
-    const end = eventsOf(stream(`${text}data: [DONE]\n\n`).whole()).at(-2)
+    const end = eventsOf(streamMessage(`${text}data: [DONE]\n\n`).whole()).at(-2)
     expect(end?.['delta']).toEqual({ stop_reason: reason, stop_sequence: null })
   })
 
   it('sends nothing before the first content, is kept alive by pings, and breaks with an error event', () => {
-    const { decoder, out, plan } = stream(chatFrame({ delta: { role: 'assistant', content: '' } }))
+    const { decoder, out, plan } = streamMessage(chatFrame({ delta: { role: 'assistant', content: '' } }))
     expect([out, decoder.contentPieces()]).toEqual(['', 0])
     expect(eventsOf(decoder.keepAlive())).toEqual([{ type: 'ping' }])
     expect(eventsOf(decoder.fail(new AppError('upstream_error')))).toEqual([
@@ -179,7 +140,7 @@ describe('a streamed message from a seller of the OpenAI protocol', () => {
     ['a bare CR inside the data [C314]', 'data: {"choices":\r[]}\n\n', 'malformed'],
     ['depth without end [C320]', `data: ${'['.repeat(100_000)}\n\n`, 'malformed'],
   ])('fails on %s', (_name, text, kind) => {
-    expect(stream(text).decoder.failure()?.kind).toBe(kind)
+    expect(streamMessage(text).decoder.failure()?.kind).toBe(kind)
   })
 })
 
@@ -240,7 +201,7 @@ describe('a streamed message from a seller of the same protocol', () => {
   const offer = buildOffer({ apiFormat: 'messages' })
 
   it('keeps thoughts with their signature, calls and text', () => {
-    const { whole, decoder } = stream(MESSAGE_STREAM, offer)
+    const { whole, decoder } = streamMessage(MESSAGE_STREAM, offer)
     const events = eventsOf(whole())
     expect(dataOf(events[0], 'message', 'usage')).toEqual({
       input_tokens: 9,
@@ -277,9 +238,9 @@ describe('a streamed message from a seller of the same protocol', () => {
   })
 
   it('is the same wherever its bytes are cut', () => {
-    const expected = eventsOf(stream(MESSAGE_STREAM, offer).whole()).slice(1)
+    const expected = eventsOf(streamMessage(MESSAGE_STREAM, offer).whole()).slice(1)
     for (let cut = 1; cut < Buffer.byteLength(MESSAGE_STREAM); cut++) {
-      expect(eventsOf(stream(MESSAGE_STREAM, offer, [cut]).whole()).slice(1), `cut at ${cut}`).toEqual(expected)
+      expect(eventsOf(streamMessage(MESSAGE_STREAM, offer, [cut]).whole()).slice(1), `cut at ${cut}`).toEqual(expected)
     }
   })
 
@@ -290,7 +251,7 @@ describe('a streamed message from a seller of the same protocol', () => {
     ['api_error', 500],
     ['toString', 502],
   ])('fails on an error event of type %s', (type, status) => {
-    const { decoder } = stream(messagesEvent({ type: 'error', error: { type, message: 'no' } }), offer)
+    const { decoder } = streamMessage(messagesEvent({ type: 'error', error: { type, message: 'no' } }), offer)
     expect(decoder.failure()).toEqual({ kind: 'error', status, text: 'no' })
   })
 
@@ -303,7 +264,7 @@ describe('a streamed message from a seller of the same protocol', () => {
         usage: {},
       }) +
       messagesEvent({ type: 'message_stop' })
-    const end = eventsOf(stream(text, offer).whole()).at(-2)
+    const end = eventsOf(streamMessage(text, offer).whole()).at(-2)
     expect(end?.['delta']).toEqual({ stop_reason: 'stop_sequence', stop_sequence: 'END' })
   })
 
@@ -313,78 +274,8 @@ describe('a streamed message from a seller of the same protocol', () => {
     [null, { insaneFields: 0 }],
   ])('[C316] takes no figure of %o that can be no count', (usage, reported) => {
     const text = messagesEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage })
-    expect(stream(text + messagesEvent({ type: 'message_stop' }), offer).decoder.ending().reported).toEqual(reported)
-  })
-})
-
-function whole(body: object | string, offer = buildOffer()) {
-  const decoder = read(GOOD).decoder(buildPlan({ offer: offerOf(offer) }))
-  decodePieces(decoder, typeof body === 'string' ? body : JSON.stringify(body), [])
-  return decoder
-}
-
-describe('a whole message', () => {
-  const chatBody = (message: object, finish = 'stop') => ({
-    choices: [{ index: 0, message: { role: 'assistant', ...message }, finish_reason: finish }],
-    usage: { prompt_tokens: 12, completion_tokens: 6 },
-  })
-
-  it('is written from a chat, letter by letter', () => {
-    const tool_calls = [
-      { id: 'c', type: 'function', function: { name: 'f', arguments: '{"a": 12345678901234567890}' } },
-    ]
-    const text = whole(chatBody({ content: 'So', reasoning_content: 'hm', tool_calls }, 'tool_calls')).finish(RECEIPT)
-    expect(text).toContain('"input":{"a": 12345678901234567890}')
-    expect(JSON.parse(text)).toMatchObject({
-      type: 'message',
-      role: 'assistant',
-      model: 'gpt-5-mini',
-      content: [
-        { type: 'text', text: 'So' },
-        { type: 'tool_use', id: 'c', name: 'f' },
-      ],
-      stop_reason: 'tool_use',
-      stop_sequence: null,
-      usage: USAGE,
-    })
-  })
-
-  it('leaves out a call that was cut off with the answer, and says {} for one without arguments', () => {
-    const call = (args: string) => ({ tool_calls: [{ id: 'c', function: { name: 'f', arguments: args } }] })
-    expect(JSON.parse(whole(chatBody(call('{"a"'), 'length')).finish(RECEIPT))).toMatchObject({
-      content: [],
-      stop_reason: 'max_tokens',
-    })
-    expect(JSON.parse(whole(chatBody(call(''), 'tool_calls')).finish(RECEIPT)).content).toEqual([
-      { type: 'tool_use', id: 'c', name: 'f', input: {} },
-    ])
-  })
-
-  it('is written from a message with thoughts', () => {
-    const content = [
-      { type: 'thinking', thinking: 'hm', signature: 's' },
-      { type: 'redacted_thinking', data: 'z' },
-      { type: 'text', text: 'So' },
-      { type: 'tool_use', id: 't', name: 'f', input: { a: 1 } },
-    ]
-    const body = { type: 'message', content, stop_reason: 'end_turn', usage: { input_tokens: 1, output_tokens: 2 } }
-    const decoder = whole(body, buildOffer({ apiFormat: 'messages' }))
-    expect(JSON.parse(decoder.finish(RECEIPT))).toMatchObject({ content, stop_reason: 'tool_use' })
-    const exact = JSON.stringify(body).replace('{"a":1}', '{"a" : [1.0, "]}," , 12345678901234567890]}')
-    expect(whole(exact, buildOffer({ apiFormat: 'messages' })).finish(RECEIPT)).toContain(
-      '"input":{"a" : [1.0, "]}," , 12345678901234567890]}',
+    expect(streamMessage(text + messagesEvent({ type: 'message_stop' }), offer).decoder.ending().reported).toEqual(
+      reported,
     )
-    expect(decoder.ending()).toMatchObject({ reasoningBytes: 3, reported: { inputTokens: 1, outputTokens: 2 } })
-  })
-
-  it.each([
-    ['{"error":{"message":"no","code":429}}', 'openai', 'error', 429],
-    ['{"type":"error","error":{"type":"overloaded_error","message":"no"}}', 'messages', 'error', 529],
-    ['<html></html>', 'messages', 'malformed', 502],
-    ['{"content":5}', 'messages', 'malformed', 502],
-    [`{"content":${'['.repeat(100_000)}`, 'messages', 'malformed', 502],
-    ['', 'messages', 'malformed', 502],
-  ] as const)('[C320, C322] %.40s of %s is no answer', (text, apiFormat, kind, status) => {
-    expect(whole(text, buildOffer({ apiFormat })).failure()).toMatchObject({ kind, status })
   })
 })

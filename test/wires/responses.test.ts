@@ -3,7 +3,7 @@ import type { AttemptPlan } from '#data-plane/call.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
-import { offerOf } from '#test/support/wire-bytes.ts'
+import { offerOf, ROUTING_MEMBERS } from '#test/support/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', input: 'hi' }
 const TOOL = {
@@ -231,20 +231,9 @@ describe('a conversation', () => {
   })
 
   it('[C060] hides what routing reads, and names what it cannot say', () => {
-    const routing = {
-      provider: 'a',
-      provider_url: 'https://a.example',
-      provider_base_url: 'https://a.example',
-      providers_blocked: [],
-      provider_order: ['a'],
-      allow_untrusted: true,
-      min_discount_pct: 5,
-      max_price_per_1m: 3,
-      usage: { include: true },
-    }
     const kept = { store: true, metadata: { a: 'b' }, stream_options: { include_obfuscation: false } }
     const unsaid = { service_tier: 'flex', text: { verbosity: 'low' }, made_up: 1 }
-    const body = { ...GOOD, max_output_tokens: 50, ...routing, ...kept, ...unsaid }
+    const body = { ...GOOD, max_output_tokens: 50, ...ROUTING_MEMBERS, ...kept, ...unsaid }
     const { json, adaptedParams } = forwarded(body, OPENAI)
     expect(json).toEqual({
       model: 'vendor-gpt-5-mini',

@@ -34,6 +34,8 @@ type State = {
   waiting: Shown[]
   isSigned: boolean
   hasTools: boolean
+  /** True once a call was left whose input had no end. */
+  hasCutCall: boolean
   hasRefused: boolean
 }
 
@@ -46,13 +48,16 @@ export function streamWriter(options: WriterOptions): AnswerWriter {
     waiting: [],
     isSigned: false,
     hasTools: false,
+    hasCutCall: false,
     hasRefused: false,
   }
   return {
     write: (event) => (event.kind === 'finish' ? '' : take(state, event)),
     finish(receipt, end) {
       const rest = drain(state, true)
-      const delta = `{${stopMembers(end, state.hasTools, state.hasRefused)}}`
+      const isCut = state.hasCutCall || (state.tool !== undefined && !state.tool.input.isComplete())
+      const hasTools = state.hasTools && !(isCut && end.reason === 'length')
+      const delta = `{${stopMembers(end, hasTools, state.hasRefused)}}`
       const before = close(state)
       const { text, state: ended } = endMessage(before.state, delta, `{${messagesUsageMembers(receipt)}}`)
       state.at = ended
@@ -194,6 +199,7 @@ function close(state: State): Step<Between> {
     default: {
       const closed = closeBlock(at)
       state.at = closed.state
+      if (state.tool?.input.isOpen()) state.hasCutCall = true
       state.tool = undefined
       return closed
     }

@@ -10,6 +10,8 @@ export type ToolInput = {
   /** The part of a piece that belongs to the object: nothing once it is closed, nothing of what is no object. */
   take(piece: string): string
   isComplete(): boolean
+  /** True when its object has begun and has not ended. */
+  isOpen(): boolean
 }
 
 export function followToolInput(): ToolInput {
@@ -49,5 +51,6 @@ export function followToolInput(): ToolInput {
       return piece.slice(from, walk(piece, from))
     },
     isComplete: () => state === 'complete',
+    isOpen: () => state === 'inside',
   }
 }

@@ -31,11 +31,12 @@ export function wholeWriter({ plan, showsThoughts }: WriterOptions): AnswerWrite
       return ''
     },
     finish(receipt, end) {
-      const isCut = end.reason === 'length'
-      const texts = state.blocks.map((block) => blockText(block, isCut)).filter((text) => text !== '')
-      const hasTools = state.blocks.some((block) => block.kind === 'tool' && blockText(block, isCut) !== '')
+      const { blocks, hasRefused } = state
+      const cut = end.reason === 'length' ? blocks.filter((block) => isCutOff(block, block === blocks.at(-1))) : []
+      const texts = blocks.filter((block) => !cut.includes(block)).map(blockText)
+      const hasTools = cut.length === 0 && blocks.some(({ kind }) => kind === 'tool')
       return (
-        `{${messageHead(plan)},"content":[${texts.join(',')}],${stopMembers(end, hasTools, state.hasRefused)},` +
+        `{${messageHead(plan)},"content":[${texts.join(',')}],${stopMembers(end, hasTools, hasRefused)},` +
         `"usage":{${messagesUsageMembers(receipt)}}}`
       )
     },
@@ -82,8 +83,12 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
   }
 }
 
-/** A block as JSON text; a call whose input was cut off with the answer is none, because nobody could make it. */
-function blockText(block: Block, isCut: boolean): string {
+/** A call whose input the limit cut off is not shown, because nobody could make it; without any only the last can be one. */
+function isCutOff(block: Block, isLast: boolean): boolean {
+  return block.kind === 'tool' && (block.follow.isOpen() || (isLast && !block.follow.isComplete()))
+}
+
+function blockText(block: Block): string {
   switch (block.kind) {
     case 'text':
       return `{"type":"text","text":${JSON.stringify(block.text)}}`
@@ -93,9 +98,7 @@ function blockText(block: Block, isCut: boolean): string {
       return `{"type":"redacted_thinking","data":${JSON.stringify(block.data)}}`
     case 'tool': {
       const { id, name, input } = block
-      const isWhole = input !== '' && readJsonObject(input) !== undefined
-      if (!isWhole && input !== '' && isCut) return ''
-      const given = isWhole ? input : '{}'
+      const given = input !== '' && readJsonObject(input) !== undefined ? input : '{}'
       return `{"type":"tool_use","id":${JSON.stringify(id)},"name":${JSON.stringify(name)},"input":${given}}`
     }
   }

@@ -23,7 +23,10 @@ export function messageHead({ rid, target }: AttemptPlan): string {
   return `"id":"msg_${rid}","type":"message","role":"assistant","model":${JSON.stringify(target.model.id)}`
 }
 
-/** The stop reason and sequence as members; the reason is `tool_use` exactly where a call stands in the answer. */
+/**
+ * The stop reason and sequence as members. The reason is `tool_use` exactly where a call stands in the answer, unless the
+ * limit has cut one off: what stands there then is not to be run, and the reason is `max_tokens`.
+ */
 export function stopMembers({ reason, stopSequence }: AnswerEnd, hasTools: boolean, hasRefused: boolean): string {
   const word = hasTools ? 'tool_use' : hasRefused ? 'refusal' : stopWord(reason, stopSequence)
   const sequence = word === 'stop_sequence' ? JSON.stringify(stopSequence) : 'null'

@@ -1,0 +1,197 @@
+import { describe, expect, it } from 'vitest'
+import type { AttemptPlan } from '#data-plane/call.ts'
+import { chat } from '#data-plane/wires/chat/index.ts'
+import { AppError } from '#shared/errors.ts'
+import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
+import { ROUTING_MEMBERS } from '#test/support/wire-bytes.ts'
+
+const GOOD = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }] }
+
+const read = (body: object) => chat.read(buildRaw(JSON.stringify(body)))
+
+function codeOf(body: string | Buffer, headers: Record<string, string> = {}): string | undefined {
+  try {
+    chat.read(buildRaw(body, headers))
+    return undefined
+  } catch (error) {
+    return error instanceof AppError ? error.code : String(error)
+  }
+}
+
+function forwarded(body: object, plan: Partial<AttemptPlan> = {}) {
+  const { body: text, adaptedParams } = read(body).encode(buildPlan(plan))
+  return { text, json: JSON.parse(text), adaptedParams }
+}
+
+const TOOL = { type: 'function', function: { name: 'f' } }
+const said = (content: unknown) => ({ role: 'user', content })
+const imageOf = (url: string | undefined) => ({ type: 'image_url', image_url: { url } })
+
+function manyBiases(): Record<string, number> {
+  return Object.fromEntries(Array.from({ length: 100_000 }, (_, token) => [String(token), 1]))
+}
+
+describe('a chat request', () => {
+  it.each([
+    ['[C001] a brace', '{', 'invalid_json'],
+    ['[C002] nothing', '', 'invalid_json'],
+    ['[C004] a trailing comma', '{"model":"m",}', 'invalid_json'],
+    ['[C004] NaN', '{"model":NaN}', 'invalid_json'],
+    ['[C001] a list', '[]', 'invalid_request'],
+    ['[C011] __proto__ on top', `{"__proto__":{},${JSON.stringify(GOOD).slice(1)}`, 'invalid_request'],
+    ['[C020] a text of 10 MB', { ...GOOD, messages: [said('x'.repeat(10_000_000))] }, 'request_too_large'],
+    ['[C023] a model of no kind', { ...GOOD, model: 5 }, 'invalid_request'],
+    ['[C026] a message of null', { ...GOOD, messages: [null] }, 'invalid_request'],
+    ['[C026] an unknown role', { ...GOOD, messages: [{ role: 'root', content: 'x' }] }, 'invalid_request'],
+    ['[C026] content of no kind', { ...GOOD, messages: [said({})] }, 'invalid_request'],
+    ['[C027] half a token', { ...GOOD, max_tokens: 1.5 }, 'invalid_request'],
+    ['[C027] a limit as text', { ...GOOD, max_tokens: '5' }, 'invalid_request'],
+    ['[C027] a limit past whole numbers', { ...GOOD, max_tokens: 2 ** 53 }, 'invalid_request'],
+    ['[C029] an empty stop', { ...GOOD, stop: '' }, 'invalid_request'],
+    ['[C030] stream as a number', { ...GOOD, stream: 1 }, 'invalid_request'],
+    ['[C032] a thousand answers', { ...GOOD, n: 1_000 }, 'invalid_request'],
+    ['[C033] tools that are no list', { ...GOOD, tools: {} }, 'invalid_request'],
+    ['[C033] 10,000 tools', { ...GOOD, tools: Array.from({ length: 10_000 }, () => TOOL) }, 'invalid_request'],
+    ['[C036] a schema that is missing', { ...GOOD, response_format: { type: 'json_schema' } }, 'invalid_request'],
+    ['[C037] an effort of no kind', { ...GOOD, reasoning_effort: 5 }, 'invalid_request'],
+    ['[C039] 100,000 biases', { ...GOOD, logit_bias: manyBiases() }, 'invalid_request'],
+    ['[C039] metadata of a megabyte', { ...GOOD, metadata: { a: 'x'.repeat(1_000_000) } }, 'invalid_request'],
+    ['[C039] a user of a megabyte', { ...GOOD, user: 'u'.repeat(1_000_000) }, 'invalid_request'],
+    ['[C040] an image without a URL', { ...GOOD, messages: [said([imageOf(undefined)])] }, 'invalid_request'],
+    [
+      '[C041] an image by its id alone',
+      { ...GOOD, messages: [said([{ type: 'image_url', image_url: { file_id: 'file_1' } }])] },
+      'unresolvable_file_reference',
+    ],
+  ])('%s is refused', (_name, body, code) => {
+    expect(codeOf(typeof body === 'string' ? body : JSON.stringify(body))).toBe(code)
+  })
+
+  it('[C014] is refused at a depth of 100,000, at once', () => {
+    const from = performance.now()
+    expect(codeOf('['.repeat(100_000))).toBe('invalid_json')
+    expect(performance.now() - from).toBeLessThan(100)
+  })
+
+  it('[C027] takes null for a limit that is absent', () => {
+    expect(read({ ...GOOD, max_tokens: null }).demand.bounds.maxOutputTokens).toBeUndefined()
+  })
+
+  it('[C009, C010, C011, C033] goes on with what is odd and no harm: names, schemas in circles, lone surrogates', () => {
+    const tool =
+      '{"type":"function","function":{"name":"a name with spaces","parameters":' +
+      '{"__proto__":{"x":1},"$defs":{"node":{"$ref":"#/$defs/node"}},"$ref":"#/$defs/node"}}}'
+    const text = `{"tools":[${tool}],"stop":"\\u0000","user":"\\ud800","max_tokens":5,${JSON.stringify(GOOD).slice(1)}`
+    const { body } = chat
+      .read(buildRaw(text))
+      .encode(buildPlan({ target: buildTarget(buildModel({ parameters: [] })) }))
+    expect(body).toContain(tool)
+    expect(body).toContain('"stop":"\\u0000"')
+    expect(body).toContain('"user":"\\ud800"')
+    expect(Reflect.get({}, 'x')).toBeUndefined()
+  })
+
+  it('[C035] leaves a choice of a tool that is not there to the provider', () => {
+    const tool_choice = { type: 'function', function: { name: 'nobody' } }
+    expect(forwarded({ ...GOOD, tools: [TOOL], tool_choice }).json.tool_choice).toEqual(tool_choice)
+  })
+
+  it('[C040] goes on with URLs of images as they are: nobody here opens one', () => {
+    for (const url of [
+      'http://a.example/x.png',
+      'ftp://a.example/x.png',
+      'data:text/plain;base64,AAAA',
+      'javascript:1',
+    ]) {
+      const messages = [said([imageOf(url)])]
+      expect(forwarded({ ...GOOD, messages }).json.messages).toEqual(messages)
+    }
+  })
+
+  it('[C006, C007] is refused in another encoding, and read behind a byte order mark', () => {
+    expect(codeOf(Buffer.from(JSON.stringify(GOOD), 'utf16le'))).toBe('invalid_json')
+    expect(codeOf(Buffer.from([0x7b, 0xff, 0x7d]))).toBe('invalid_json')
+    expect(codeOf(Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from(JSON.stringify(GOOD))]))).toBeUndefined()
+  })
+
+  it('[C032] counts bytes as the bound of tokens, without inlined images', () => {
+    const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(5_000_000)}` } }
+    const body = {
+      ...GOOD,
+      max_tokens: 7,
+      n: 2,
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'ü' }, image] }],
+    }
+    const { bounds, needs } = read(body).demand
+    expect(needs.imageInput).toBe(true)
+    expect(bounds).toMatchObject({ inputImages: 1, maxOutputTokens: 7, choices: 2 })
+    expect(bounds.inputTokens).toBeLessThan(400)
+  })
+
+  it('goes on with the messages byte for byte, and numbers as they were written', () => {
+    const messages = '[ {"role":"user","content":"caf\\u00e9 \\ud800 \\u0000 1"} ]'
+    const raw = buildRaw(`{"messages": ${messages} ,"model":"x","temperature":1.0,"seed_like":12345678901234567890}`)
+    const { body } = chat.read(raw).encode(buildPlan())
+    expect(body).toContain(`"messages":${messages}`)
+    expect(body).toContain('"temperature":1.0')
+    expect(body).toContain('"seed_like":12345678901234567890')
+  })
+
+  it('[C060, C064] names the seller’s model, the limit and the stream options, and hides what only routing reads', () => {
+    const { json } = forwarded({
+      ...GOOD,
+      stream: true,
+      stream_options: { include_usage: false },
+      ...ROUTING_MEMBERS,
+    })
+    expect(json).toEqual({
+      model: 'vendor-gpt-5-mini',
+      messages: GOOD.messages,
+      max_tokens: 50,
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+  })
+
+  it('[C013] reads the last of duplicates, for the price and for the provider alike', () => {
+    const raw = buildRaw(
+      '{"model":"a","max_tokens":9,"messages":[{"role":"user","content":"1"}],"model":"b","max_tokens":7}',
+    )
+    const call = chat.read(raw)
+    expect(call.demand).toMatchObject({ model: 'b', bounds: { maxOutputTokens: 7 } })
+    expect(call.encode(buildPlan()).body.match(/max_tokens/g)).toHaveLength(1)
+  })
+
+  it('[C037] leaves out what the model does not take, and says so', () => {
+    const tools = [{ type: 'function', function: { name: 'f', parameters: { __proto__: null, type: 'object' } } }]
+    const body = {
+      ...GOOD,
+      max_tokens: 50,
+      tools,
+      tool_choice: 'auto',
+      reasoning_effort: 'low',
+      include_reasoning: true,
+      top_p: 1,
+    }
+    const kept = forwarded(body)
+    expect(kept.adaptedParams).toEqual(['reasoning_effort', 'include_reasoning', 'top_p'])
+    const model = buildModel({ parameters: ['top_p', 'reasoning_effort', 'include_reasoning'] })
+    const stripped = forwarded(body, { target: buildTarget(model) })
+    expect(stripped.adaptedParams).toEqual(['tools', 'tool_choice', 'include_reasoning'])
+    expect(new Set(Object.keys(stripped.json))).toEqual(
+      new Set(['max_tokens', 'messages', 'model', 'reasoning_effort', 'top_p']),
+    )
+  })
+
+  it('forwards function tools only', () => {
+    const fn = { type: 'function', function: { name: 'f' } }
+    const { json, adaptedParams } = forwarded({ ...GOOD, max_tokens: 50, tools: [{ type: 'computer_use' }, fn] })
+    expect(json.tools).toEqual([fn])
+    expect(adaptedParams).toEqual(['tools'])
+  })
+
+  it('says that it set the limit when none was given', () => {
+    expect(forwarded(GOOD).adaptedParams).toEqual(['max_tokens'])
+    expect(forwarded({ ...GOOD, max_completion_tokens: 80 }).json).toMatchObject({ max_completion_tokens: 50 })
+  })
+})

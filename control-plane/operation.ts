@@ -22,8 +22,9 @@ import type { MoneyCheck } from './ports/money-check.ts'
 import type { MoneyLedger } from './ports/money-ledger.ts'
 import type { MoneyMetrics } from './ports/money-metrics.ts'
 import type { OfferState } from './ports/offer-state.ts'
-import type { Probe } from './ports/probe.ts'
+import type { ListModels, Probe } from './ports/probe.ts'
 import type { Publisher } from './ports/publisher.ts'
+import type { Waker } from './ports/waker.ts'
 
 /** Numbers and secrets that operations work with. */
 export type Settings = {
@@ -59,6 +60,8 @@ export type Ctx = {
   readonly metrics: MoneyMetrics
   readonly publisher: Publisher
   readonly probe: Probe
+  readonly listModels: ListModels
+  readonly wake: Waker
   readonly limiter: Limiter
   readonly offerState: OfferState
   readonly log: Logger

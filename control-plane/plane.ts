@@ -21,6 +21,7 @@ import { createRedisLimiter } from './ports/redis-limiter.ts'
 import { createRedisOfferState } from './ports/redis-offer-state.ts'
 import { createRedisPublisher } from './ports/redis-publisher.ts'
 import { createRedisUsageQueue } from './ports/redis-usage-queue.ts'
+import { createRedisWaker } from './ports/redis-waker.ts'
 import { sweepHolds } from './services/sweep.ts'
 import { startWorkers } from './workers/index.ts'
 import { startRebuildGate } from './workers/rebuild-gate.ts'
@@ -72,6 +73,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
   const money = connect(config.redisUrl.reveal(), log)
   const cache = connect(config.redisCacheUrl.reveal(), log)
   const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams })
+  const waker = createRedisWaker(money, log)
   const { registry, metrics } = createMoneyMetrics()
   const where = { databaseUrl: config.databaseUrl.reveal(), redisUrl: config.redisUrl.reveal() }
   const ctx: Ctx = {
@@ -87,6 +89,8 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     metrics: overrides.metrics ?? metrics,
     publisher: overrides.publisher ?? createRedisPublisher(cache),
     probe: overrides.probe ?? provider.probe,
+    listModels: overrides.listModels ?? provider.listModels,
+    wake: overrides.wake ?? waker.wake,
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
     offerState: overrides.offerState ?? createRedisOfferState({ money, cache }, clock),
     settings: { ...settingsOf(config), ...overrides.settings },
@@ -127,6 +131,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     },
     startWorkers: () => startBackground(plane, config),
     async close() {
+      await waker.close()
       money.disconnect()
       cache.disconnect()
       await Promise.all([db.destroy(), provider.close()])

@@ -7,7 +7,7 @@ import { SECOND } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { isDialable } from '#shared/outbound-guard.ts'
-import type { Probe, ProbeResult, ProbeTarget } from './probe.ts'
+import type { ListedModels, ListModels, Probe, ProbeResult, ProbeTarget, ProviderPlace } from './probe.ts'
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND
 const HEADERS_TIMEOUT_MS = 10 * SECOND
@@ -21,8 +21,10 @@ const MESSAGES_VERSION = '2023-06-01'
 
 const ModelList = z.object({ data: z.array(z.object({ id: z.string() })).max(100_000) })
 
-/** A probe with its own connections; `close` ends them. */
-export function createProviderProbe(policy: OutboundPolicy): { probe: Probe; close(): Promise<void> } {
+type ProviderProbe = { readonly probe: Probe; readonly listModels: ListModels; close(): Promise<void> }
+
+/** Questions to providers, on connections of their own; `close` ends them. */
+export function createProviderProbe(policy: OutboundPolicy): ProviderProbe {
   const agent = new Agent({
     connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },
     connections: MAX_SOCKETS,
@@ -33,6 +35,7 @@ export function createProviderProbe(policy: OutboundPolicy): { probe: Probe; clo
   })
   return {
     probe: (target) => probeProvider(agent, policy, target),
+    listModels: (place) => listModels(agent, policy, place),
     close: () => agent.close(),
   }
 }
@@ -47,12 +50,14 @@ async function probeProvider(agent: Agent, policy: OutboundPolicy, target: Probe
   try {
     if (isLiteralRefused(target.baseUrl, policy)) return refused(null, 'the address may not be dialled')
     const signal = AbortSignal.timeout(TOTAL_TIMEOUT_MS)
-    const listed = await send(agent, signal, { url: at(target, '/models'), method: 'GET', headers: headersOf(target) })
-    if (listed.status === 401 || listed.status === 403) return refused(listed.status, 'the provider refused the key')
-    if (target.providerModel === null) {
-      return listed.status < 500 ? accepted() : refused(listed.status, 'the provider does not work')
+    if (target.providerModel === null || target.asksModel !== true) {
+      const { status, text } = await send(agent, signal, listOf(target))
+      if (status === 401 || status === 403) return refused(status, 'the provider refused the key')
+      if (target.providerModel === null) {
+        return status < 500 ? accepted() : refused(status, 'the provider does not work')
+      }
+      if (status === 200 && namesIn(text)?.has(target.providerModel)) return accepted()
     }
-    if (listed.status === 200 && lists(listed.text, target.providerModel)) return accepted()
     const asked = await send(agent, signal, {
       url: at(target, target.apiFormat === 'messages' ? '/messages' : '/chat/completions'),
       method: 'POST',
@@ -67,21 +72,46 @@ async function probeProvider(agent: Agent, policy: OutboundPolicy, target: Probe
     if (asked.status === 401 || asked.status === 403) return refused(asked.status, 'the provider refused the key')
     return refused(asked.status, 'the provider did not serve the model')
   } catch (error) {
-    const cause = describeCause(error)
-    return refused(null, `the provider could not be reached (${cause?.code ?? cause?.name ?? 'error'})`)
+    return unreachable(error)
   }
 }
 
-function refused(status: number | null, reason: string): ProbeResult {
+async function listModels(agent: Agent, policy: OutboundPolicy, place: ProviderPlace): Promise<ListedModels> {
+  const startedAt = performance.now()
+  try {
+    if (isLiteralRefused(place.baseUrl, policy)) return refused(null, 'the address may not be dialled')
+    const { status, text } = await send(agent, AbortSignal.timeout(TOTAL_TIMEOUT_MS), listOf(place))
+    if (status === 401 || status === 403) return refused(status, 'the provider refused the key')
+    const models = status === 200 ? namesIn(text) : undefined
+    if (models === undefined) return refused(status, 'the provider gave no list of models')
+    return { isAccepted: true, latencyMs: Math.round(performance.now() - startedAt), models }
+  } catch (error) {
+    return unreachable(error)
+  }
+}
+
+type Refused = Extract<ProbeResult, { isAccepted: false }>
+
+function refused(status: number | null, reason: string): Refused {
   return { isAccepted: false, status, reason }
 }
 
-function at(target: ProbeTarget, path: string): string {
+function unreachable(error: unknown): Refused {
+  const cause = describeCause(error)
+  return refused(null, `the provider could not be reached (${cause?.code ?? cause?.name ?? 'error'})`)
+}
+
+/** The free question: what do you serve. */
+function listOf(place: ProviderPlace): Sent {
+  return { url: at(place, '/models'), method: 'GET', headers: headersOf(place) }
+}
+
+function at(target: ProviderPlace, path: string): string {
   return target.baseUrl.href.replace(/\/+$/, '') + path
 }
 
 /** Built from nothing: only what the provider needs. */
-function headersOf(target: ProbeTarget): Record<string, string> {
+function headersOf(target: ProviderPlace): Record<string, string> {
   const common = { accept: 'application/json', 'content-type': 'application/json', 'user-agent': 'market-probe' }
   const key = target.apiKey.reveal()
   return target.apiFormat === 'messages'
@@ -103,9 +133,9 @@ async function send(agent: Agent, signal: AbortSignal, sent: Sent): Promise<{ st
   return { status: answer.statusCode, text: await answer.body.text() }
 }
 
-function lists(text: string, model: string): boolean {
+function namesIn(text: string): Set<string> | undefined {
   const parsed = ModelList.safeParse(parseJson(text))
-  return parsed.success && parsed.data.data.some((entry) => entry.id === model)
+  return parsed.success ? new Set(parsed.data.data.map((entry) => entry.id)) : undefined
 }
 
 /** An answer with an `error` in it is none, whatever its status. */

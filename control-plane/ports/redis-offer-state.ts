@@ -1,9 +1,9 @@
-import type { Redis } from 'ioredis'
+import type { ChainableCommander, Redis } from 'ioredis'
 import type { Clock } from '#shared/clock.ts'
 import { utcDay } from '#shared/clock.ts'
 import type { HealthRecord } from '#shared/contract/health-event.ts'
 import { HealthRecordSchema } from '#shared/contract/health-event.ts'
-import { cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
+import { CHANNELS, cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { OfferState } from './offer-state.ts'
 
 /** Offer state out of Redis: health and caps stand on two connections when the cache has its own instance. */
@@ -36,7 +36,36 @@ export function createRedisOfferState(redis: { money: Redis; cache: Redis }, clo
       }
       return taken
     },
+
+    async reset(offers) {
+      if (offers.length === 0) return
+      await done(
+        redis.cache
+          .multi()
+          .hdel(cacheKeys.health, ...offers)
+          .publish(CHANNELS.health, JSON.stringify(offers)),
+      )
+    },
+
+    async setHealth(records) {
+      if (records.size === 0) return
+      const fields = [...records].flatMap(([offer, record]) => [offer, JSON.stringify(record)])
+      const offers = JSON.stringify([...records.keys()])
+      await done(
+        redis.cache
+          .multi()
+          .hset(cacheKeys.health, ...fields)
+          .publish(CHANNELS.health, offers),
+      )
+    },
   }
+}
+
+/** Runs commands as one; the first that failed is thrown. */
+async function done(commands: ChainableCommander): Promise<void> {
+  const answers = await commands.exec()
+  const failed = answers?.find(([error]) => error !== null)
+  if (failed?.[0]) throw failed[0]
 }
 
 function readHealth(text: string): HealthRecord | undefined {

@@ -1,0 +1,22 @@
+import { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
+import { QUEUES } from '#shared/contract/redis-keys.ts'
+import type { Waker } from './waker.ts'
+
+type Log = { debug(facts: object, text: string): void }
+
+/** A waker over the maintenance queue; `close` ends it and leaves the connection. */
+export function createRedisWaker(redis: Redis, log: Log): { wake: Waker; close(): Promise<void> } {
+  const queue = new Queue(QUEUES.maintenance, {
+    connection: redis,
+    defaultJobOptions: { removeOnComplete: true, removeOnFail: true },
+  })
+  const note = (error: unknown) => log.debug({ err: error }, 'the workers were not woken')
+  queue.on('error', note)
+  return {
+    wake: async (task) => {
+      await queue.add(task, { v: 1 }).catch(note)
+    },
+    close: () => queue.close().catch(() => undefined),
+  }
+}

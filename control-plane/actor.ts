@@ -1,9 +1,10 @@
-import type { AccountId, KeyId, UserId } from '#shared/ids.ts'
+import type { AccountId, KeyId, SessionId, UserId } from '#shared/ids.ts'
 
-/** A wallet acting through one of its keys, on the side that the key is for. */
+/** A wallet acting on one side of the market, through a key of that side or a session. */
 type WalletActor<Kind extends 'buyer' | 'seller'> = {
   readonly kind: Kind
-  readonly keyId: KeyId
+  /** Null for a session. */
+  readonly keyId: KeyId | null
   readonly user: UserId
   /** The wallet's buyer_credit account for a buyer, its seller_available account for a seller. */
   readonly account: AccountId
@@ -12,6 +13,16 @@ type WalletActor<Kind extends 'buyer' | 'seller'> = {
 }
 export type BuyerActor = WalletActor<'buyer'>
 export type SellerActor = WalletActor<'seller'>
+
+/** A wallet signed in with a browser: both sides of the market, and its organisations. */
+export type SessionActor = {
+  readonly kind: 'session'
+  readonly sessionId: SessionId
+  readonly user: UserId
+  readonly wallet: string
+  readonly buyerAccount: AccountId
+  readonly sellerAccount: AccountId
+}
 
 /** A management key of an organisation. */
 export type OrgActor = { readonly kind: 'org'; readonly keyId: KeyId }
@@ -23,13 +34,19 @@ export type OperatorActor = { readonly kind: 'operator'; readonly keyId: KeyId |
 export type Nobody = { readonly kind: 'nobody' }
 
 /** Who calls an operation. */
-export type Actor = Nobody | BuyerActor | SellerActor | OrgActor | OperatorActor
+export type Actor = Nobody | BuyerActor | SellerActor | SessionActor | OrgActor | OperatorActor
 
 export const NOBODY: Nobody = { kind: 'nobody' }
 
 /** The operator on the machine itself: commands, seeds and workers. `source` says which, for the audit. */
 export function machineOperator(source: string): OperatorActor {
   return { kind: 'operator', keyId: null, source }
+}
+
+/** A session on one side of the market. */
+export function sideOf<Kind extends 'buyer' | 'seller'>(session: SessionActor, kind: Kind): WalletActor<Kind> {
+  const { user, wallet, buyerAccount, sellerAccount } = session
+  return { kind, keyId: null, user, wallet, account: kind === 'buyer' ? buyerAccount : sellerAccount }
 }
 
 /** What an actor is called in audit rows, rate limits and idempotency: the tenant, never a secret. */
@@ -39,10 +56,17 @@ export function tenantOf(actor: Actor): string {
       return 'nobody'
     case 'buyer':
     case 'seller':
+    case 'session':
       return actor.user
     case 'org':
       return actor.keyId
     case 'operator':
       return actor.keyId ?? `operator:${actor.source}`
   }
+}
+
+/** The credential that an actor came with, as limits count it. */
+export function credentialOf(actor: Actor): string {
+  if (actor.kind === 'session') return actor.sessionId
+  return 'keyId' in actor ? (actor.keyId ?? tenantOf(actor)) : 'nobody'
 }

@@ -29,6 +29,8 @@ export type Config = {
   readonly keyPepper: Secret
   readonly fingerprintPepper: Secret
   readonly sessionSecret: Secret
+  /** JSON-RPC endpoint of Base, for contract wallets that sign in; undefined lets none in. */
+  readonly chainRpcUrl: string | undefined
   readonly platformFeeBps: KeptBps
   readonly allowsLoopbackUpstreams: boolean
   /** True lets GraphQL be asked for its schema. */
@@ -48,6 +50,7 @@ const Variables = z.object({
   DATABASE_POOL: wholeNumber(10, 2, 200),
   FINGERPRINT_PEPPER: secretOf('FINGERPRINT_PEPPER'),
   SESSION_SECRET: secretOf('SESSION_SECRET'),
+  CHAIN_RPC_URL: optionalText.pipe(z.url('CHAIN_RPC_URL is a URL').optional()),
   PLATFORM_FEE_BPS: wholeNumber(500, 0, 10_000).transform(keptBps),
   ALLOW_INTROSPECTION: flag,
   SWEEP_EVERY_MS: wholeNumber(3 * SECOND, 100, 30 * SECOND),
@@ -77,6 +80,7 @@ export function readConfig(environment: Environment = process.env): Config {
     keyPepper: found.KEY_PEPPER,
     fingerprintPepper: found.FINGERPRINT_PEPPER,
     sessionSecret: found.SESSION_SECRET,
+    chainRpcUrl: found.CHAIN_RPC_URL,
     platformFeeBps: found.PLATFORM_FEE_BPS,
     allowsLoopbackUpstreams: found.ALLOW_LOOPBACK_UPSTREAMS,
     money: {

@@ -3,19 +3,22 @@ import type { z } from 'zod'
 import type { Time } from '#shared/clock.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Ids } from '#shared/ids.ts'
+import type { Ids, UserId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { KeptBps } from '#shared/money.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import type { Secret } from '#shared/secret.ts'
-import type { Actor, BuyerActor, OperatorActor, OrgActor, SellerActor } from './actor.ts'
-import { tenantOf } from './actor.ts'
+import type { Actor, BuyerActor, OperatorActor, OrgActor, SellerActor, SessionActor } from './actor.ts'
+import { credentialOf, sideOf, tenantOf } from './actor.ts'
 import { insertAuditEntries } from './db/audit.ts'
 import type { Database } from './db/database.ts'
 import { isTransient } from './db/database.ts'
 import { claimIdempotencyKey, deleteIdempotencyKey, finishIdempotencyKey } from './db/idempotency.ts'
+import type { ContractWallets } from './ports/contract-wallets.ts'
+import type { Controls } from './ports/controls.ts'
 import type { DebitGate } from './ports/debit-gate.ts'
+import type { Desk } from './ports/desk.ts'
 import type { Gate } from './ports/gate.ts'
 import type { Limiter, LimitState } from './ports/limiter.ts'
 import type { MoneyCheck } from './ports/money-check.ts'
@@ -32,6 +35,10 @@ export type Settings = {
   readonly fingerprintPepper: Secret
   /** Signs links that open without a key. */
   readonly linkSecret: Secret
+  /** Seals sign-in nonces, and what sessions are looked up under. */
+  readonly sessionSecret: Secret
+  /** The addresses of this service as browsers know it: `https://host[:port]`. */
+  readonly origins: readonly string[]
   readonly keyRing: KeyRing
   readonly outbound: OutboundPolicy
   readonly platformFeeBps: KeptBps
@@ -62,14 +69,23 @@ export type Ctx = {
   readonly probe: Probe
   readonly listModels: ListModels
   readonly wake: Waker
+  readonly contractWallets: ContractWallets
   readonly limiter: Limiter
   readonly offerState: OfferState
+  readonly controls: Controls
+  readonly desk: Desk
   readonly log: Logger
   readonly settings: Settings
 }
 
 /** One change for the audit: what was touched, and how it looked before and after. Plain JSON without secrets. */
-export type Change = { readonly subject: string; readonly before: object | null; readonly after: object | null }
+export type Change = {
+  readonly subject: string
+  readonly before: object | null
+  readonly after: object | null
+  /** Who did it, where the operation itself finds that out. */
+  readonly by?: UserId
+}
 
 /** The context of a running operation. */
 export type RunCtx = Ctx & {
@@ -82,6 +98,7 @@ export type ActorsByAccess = {
   readonly public: Actor
   readonly buyer: BuyerActor
   readonly seller: SellerActor
+  readonly session: SessionActor
   readonly org: OrgActor | OperatorActor
   readonly operator: OperatorActor
 }
@@ -111,6 +128,8 @@ export type Operation<A extends Access, Input extends z.ZodType, Output> = {
   readonly input: Input
   /** Which limit counts it. `none` is for operations of operators. Whatever is not a `read` is audited. */
   readonly limit: LimitKind | 'none'
+  /** For callers without a credential: the wallet that a call is about, which then has the limit to itself. */
+  readonly countBy?: (input: z.output<Input>) => string
   /** False for what changes nothing, although it is not counted as a `read`. */
   readonly isAudited?: false
   readonly run: (ctx: RunCtx, actor: ActorsByAccess[A], input: z.output<Input>) => Promise<Output>
@@ -141,8 +160,10 @@ export async function invoke<A extends Access, Input extends z.ZodType, Output>(
 ): Promise<Output> {
   const admitted = ADMIT[operation.access](actor)
   return orUnavailable(async () => {
-    await countCall(ctx, actor, operation.limit, options)
+    const { limit, countBy } = operation
+    if (countBy === undefined) await countCall(ctx, { actor, limit }, options)
     const input = parseInput(operation.input, rawInput)
+    if (countBy !== undefined) await countCall(ctx, { actor, limit, wallet: countBy(input) }, options)
     const changes: Change[] = []
     const run = async () => {
       const output = await operation.run({ ...ctx, note: (change) => changes.push(change) }, admitted, input)
@@ -168,8 +189,15 @@ export async function orUnavailable<Result>(work: () => Promise<Result>): Promis
 /** How each access checks the caller; a key of the wrong side is told so, and nobody is asked for a key. */
 const ADMIT: { readonly [A in Access]: (actor: Actor) => ActorsByAccess[A] } = {
   public: (actor) => actor,
-  buyer: (actor) => (actor.kind === 'buyer' ? actor : refuse(actor)),
-  seller: (actor) => (actor.kind === 'seller' ? actor : refuse(actor)),
+  buyer: (actor) => {
+    if (actor.kind === 'session') return sideOf(actor, 'buyer')
+    return actor.kind === 'buyer' ? actor : refuse(actor)
+  },
+  seller: (actor) => {
+    if (actor.kind === 'session') return sideOf(actor, 'seller')
+    return actor.kind === 'seller' ? actor : refuse(actor)
+  },
+  session: (actor) => (actor.kind === 'session' ? actor : refuse(actor)),
   org: (actor) => (actor.kind === 'org' || actor.kind === 'operator' ? actor : refuse(actor)),
   operator: (actor) => {
     if (actor.kind === 'operator') return actor
@@ -192,12 +220,15 @@ export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown)
   throw new AppError('invalid_request', { message: issue.message, ...(param === '' ? {} : { param }) })
 }
 
-async function countCall(ctx: Ctx, actor: Actor, kind: LimitKind | 'none', options: InvokeOptions): Promise<void> {
+/** What one call counts against: the credential it came with, or the wallet that it is about. */
+type Counted = { readonly actor: Actor; readonly limit: LimitKind | 'none'; readonly wallet?: string }
+
+async function countCall(ctx: Ctx, { actor, limit: kind, wallet }: Counted, options: InvokeOptions): Promise<void> {
   if (kind === 'none' || actor.kind === 'operator') return
-  const { perKey, perWallet } = ctx.settings.rateLimits[kind]
-  const key = actor.kind === 'nobody' ? 'nobody' : actor.keyId
-  const states = [{ source: 'key', state: await ctx.limiter(`${kind}:key:${key}`, perKey) }]
-  if (perWallet !== null && 'wallet' in actor) {
+  const { perKey, perWallet } = await ctx.controls.limitOf(kind, ctx.settings.rateLimits[kind])
+  const source = wallet === undefined ? 'key' : 'wallet'
+  const states = [{ source, state: await ctx.limiter(`${kind}:key:${wallet ?? credentialOf(actor)}`, perKey) }]
+  if (wallet === undefined && perWallet !== null && 'wallet' in actor) {
     states.push({ source: 'wallet', state: await ctx.limiter(`${kind}:wallet:${actor.wallet}`, perWallet) })
   }
   const exceeded = states.find(({ state }) => state.isExceeded)
@@ -284,12 +315,13 @@ function canonicalJson(value: unknown): string {
 
 async function audit(ctx: Ctx, actor: Actor, operation: string, changes: readonly Change[]): Promise<void> {
   const at = ctx.clock.now()
-  const entries = changes.length === 0 ? [{ subject: null, before: null, after: null }] : changes
-  const rows = entries.map((change) => ({
+  const nothing = { subject: null, before: null, after: null, by: undefined }
+  const entries = changes.length === 0 ? [nothing] : changes
+  const rows = entries.map(({ by, ...change }) => ({
     id: ctx.ids.make('aud'),
     at,
     actorKind: actor.kind,
-    actor: tenantOf(actor),
+    actor: by ?? tenantOf(actor),
     keyId: 'keyId' in actor ? actor.keyId : null,
     operation,
     ...change,

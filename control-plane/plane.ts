@@ -14,6 +14,7 @@ import { createMoneyMetrics } from './metrics.ts'
 import type { Ctx, RateLimits, Settings } from './operation.ts'
 import { createProviderProbe } from './ports/provider-probe.ts'
 import { createRedisDebitGate } from './ports/redis-debit-gate.ts'
+import { createRedisDesk } from './ports/redis-desk.ts'
 import { createRedisGate } from './ports/redis-gate.ts'
 import { createRedisGateAudit } from './ports/redis-gate-audit.ts'
 import { openRedisGateKeeper } from './ports/redis-gate-keeper.ts'
@@ -22,6 +23,8 @@ import { createRedisOfferState } from './ports/redis-offer-state.ts'
 import { createRedisPublisher } from './ports/redis-publisher.ts'
 import { createRedisUsageQueue } from './ports/redis-usage-queue.ts'
 import { createRedisWaker } from './ports/redis-waker.ts'
+import { createRpcContractWallets } from './ports/rpc-contract-wallets.ts'
+import { createLiveControls } from './services/live-controls.ts'
 import { sweepHolds } from './services/sweep.ts'
 import { startWorkers } from './workers/index.ts'
 import { startRebuildGate } from './workers/rebuild-gate.ts'
@@ -74,6 +77,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
   const cache = connect(config.redisCacheUrl.reveal(), log)
   const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams })
   const waker = createRedisWaker(money, log)
+  const desk = createRedisDesk({ money, cache, buckets: config.moneyBuckets })
   const { registry, metrics } = createMoneyMetrics()
   const where = { databaseUrl: config.databaseUrl.reveal(), redisUrl: config.redisUrl.reveal() }
   const ctx: Ctx = {
@@ -91,8 +95,13 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     probe: overrides.probe ?? provider.probe,
     listModels: overrides.listModels ?? provider.listModels,
     wake: overrides.wake ?? waker.wake,
+    contractWallets:
+      overrides.contractWallets ??
+      (config.chainRpcUrl === undefined ? null : createRpcContractWallets(config.chainRpcUrl)),
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
     offerState: overrides.offerState ?? createRedisOfferState({ money, cache }, clock),
+    controls: overrides.controls ?? createLiveControls({ db, clock, log }),
+    desk: overrides.desk ?? desk,
     settings: { ...settingsOf(config), ...overrides.settings },
   }
   let isDraining = false
@@ -132,6 +141,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     startWorkers: () => startBackground(plane, config),
     async close() {
       await waker.close()
+      await desk.close()
       money.disconnect()
       cache.disconnect()
       await Promise.all([db.destroy(), provider.close()])
@@ -144,6 +154,8 @@ function settingsOf(config: Config): Settings {
     keyPepper: config.keyPepper,
     fingerprintPepper: config.fingerprintPepper,
     linkSecret: config.sessionSecret,
+    sessionSecret: config.sessionSecret,
+    origins: [...new Set([config.apiBaseUrl, config.baseUrl].map((url) => new URL(url).origin))],
     keyRing: config.keyRing,
     outbound: { allowsLoopback: config.allowsLoopbackUpstreams },
     platformFeeBps: config.platformFeeBps,

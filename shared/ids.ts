@@ -15,6 +15,8 @@ export const ID_PREFIXES = {
   crd: 'sealed credential',
   org: 'organisation',
   wsp: 'workspace',
+  inv: 'invitation to an organisation',
+  ses: 'session of a browser',
   pay: 'payout',
   job: 'long job',
   ltx: 'ledger transaction',
@@ -35,6 +37,8 @@ export type KeyId = Id<'key'>
 export type CredentialId = Id<'crd'>
 export type OrganizationId = Id<'org'>
 export type WorkspaceId = Id<'wsp'>
+export type InvitationId = Id<'inv'>
+export type SessionId = Id<'ses'>
 export type PayoutId = Id<'pay'>
 export type JobId = Id<'job'>
 export type BatchId = Id<'btc'>

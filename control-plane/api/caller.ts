@@ -1,22 +1,40 @@
 import type { FastifyRequest } from 'fastify'
 import type { Actor } from '#control-plane/actor.ts'
+import { NOBODY } from '#control-plane/actor.ts'
 import type { Ctx } from '#control-plane/operation.ts'
-import { authenticate } from '#control-plane/services/authenticate.ts'
+import { authenticate, authenticateSession } from '#control-plane/services/authenticate.ts'
 import { AppError } from '#shared/errors.ts'
+import { readSessionCookie, requireOwnOrigin } from './session-cookie.ts'
 
 /**
- * The actor behind a request, by its `Authorization: Bearer` header: the only place a key is taken from. Throws
- * `invalid_request` for two such headers, `invalid_api_key` for another scheme or a bad key.
+ * The actor behind a request: by its `Authorization: Bearer` header, the only place a key is taken from, or else by its
+ * session cookie. Throws `invalid_request` for two such headers, `invalid_api_key` for another scheme or a bad key,
+ * `invalid_session` for a bad cookie, `forbidden` when another site's page may have sent the cookie.
  */
 export async function actorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
   const { rawHeaders } = request.raw
   const given = rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'authorization').length
   if (given > 1) throw new AppError('invalid_request', { message: 'One Authorization header is accepted.' })
   const header = request.headers.authorization
-  if (header === undefined) return authenticate(ctx, undefined)
-  const key = /^Bearer +(\S+)$/i.exec(header.trim())?.[1]
-  if (key === undefined) throw new AppError('invalid_api_key')
-  return authenticate(ctx, key)
+  if (header !== undefined) {
+    const key = /^Bearer +(\S+)$/i.exec(header.trim())?.[1]
+    if (key === undefined) throw new AppError('invalid_api_key')
+    return authenticate(ctx, key)
+  }
+  const token = readSessionCookie(ctx, request)
+  if (token === undefined) return NOBODY
+  requireOwnOrigin(ctx, request)
+  return authenticateSession(ctx, token)
+}
+
+/** The same where anybody may call: who has a cookie that no longer holds is nobody. */
+export async function openActorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
+  try {
+    return await actorOf(ctx, request)
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid_session') return NOBODY
+    throw error
+  }
 }
 
 /** The Idempotency-Key header of a request. */

@@ -1,24 +1,25 @@
 import { hashApiKey, isWellFormedKey } from '#shared/api-key.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Actor } from '../actor.ts'
+import type { Actor, SessionActor } from '../actor.ts'
 import { NOBODY } from '../actor.ts'
 import type { PresentedKey } from '../db/keys.ts'
 import { findKeyByHash, updateKeyUsed } from '../db/keys.ts'
+import { findSessionByHash, updateSessionUsed } from '../db/sessions.ts'
 import type { Ctx } from '../operation.ts'
 import { orUnavailable } from '../operation.ts'
+import { hashSessionToken, isWellFormedToken, SESSION_IDLE_MS } from './session-token.ts'
 
-/** How exact the last use of a key is remembered. */
+/** How exact the last use of a key or session is remembered. */
 const USE_RESOLUTION_MS = MINUTE
+
+type AuthCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'log'>
 
 /**
  * The actor that a key belongs to, or nobody without one. Throws `invalid_api_key` for a key that is malformed, unknown,
  * revoked or past its end; a malformed one costs no look-up. Throws `service_unavailable` while nobody can say.
  */
-export async function authenticate(
-  ctx: Pick<Ctx, 'db' | 'clock' | 'settings' | 'log'>,
-  key: string | undefined,
-): Promise<Actor> {
+export async function authenticate(ctx: AuthCtx, key: string | undefined): Promise<Actor> {
   if (key === undefined) return NOBODY
   if (!isWellFormedKey(key)) throw new AppError('invalid_api_key')
   const found = await orUnavailable(() => findKeyByHash(ctx.db, hashApiKey(key, ctx.settings.keyPepper)))
@@ -27,11 +28,30 @@ export async function authenticate(
   if (found.expiresAt !== null && found.expiresAt.getTime() <= now) throw new AppError('invalid_api_key')
   const actor = actorOf(found)
   if (found.lastUsedAt === null || now - found.lastUsedAt.getTime() > USE_RESOLUTION_MS) {
-    await updateKeyUsed(ctx.db, found.id, now).catch((error: unknown) =>
-      ctx.log.warn({ err: error }, 'the use of a key was not noted'),
-    )
+    await noteUse(ctx, updateKeyUsed(ctx.db, found.id, now))
   }
   return actor
+}
+
+/**
+ * The wallet behind a session's cookie. Throws `invalid_session` for one that is malformed, unknown, ended or past its
+ * end, `service_unavailable` while nobody can say.
+ */
+export async function authenticateSession(ctx: AuthCtx, token: string): Promise<SessionActor> {
+  if (!isWellFormedToken(token)) throw new AppError('invalid_session')
+  const hash = hashSessionToken(token, ctx.settings.sessionSecret)
+  const found = await orUnavailable(() => findSessionByHash(ctx.db, hash))
+  const now = ctx.clock.now()
+  if (found === undefined || found.expiresAt.getTime() <= now) throw new AppError('invalid_session')
+  const idleMs = now - found.lastUsedAt.getTime()
+  if (idleMs >= SESSION_IDLE_MS) throw new AppError('invalid_session')
+  if (idleMs > USE_RESOLUTION_MS) await noteUse(ctx, updateSessionUsed(ctx.db, found.id, now))
+  const { id: sessionId, user, wallet, buyerAccount, sellerAccount } = found
+  return { kind: 'session', sessionId, user, wallet, buyerAccount, sellerAccount }
+}
+
+async function noteUse(ctx: AuthCtx, written: Promise<void>): Promise<void> {
+  await written.catch((error: unknown) => ctx.log.warn({ err: error }, 'the use of a credential was not noted'))
 }
 
 function actorOf(key: PresentedKey): Actor {

@@ -60,7 +60,7 @@ export const createUser = defineOperation({
 })
 
 /** The user of a wallet, made with an account on each side when there is none. */
-async function ensureUser(ctx: Pick<Ctx, 'ids' | 'clock'>, trx: Trx, wallet: string): Promise<User> {
+export async function ensureUser(ctx: Pick<Ctx, 'ids' | 'clock'>, trx: Trx, wallet: string): Promise<User> {
   const known = await findUserByWallet(trx, wallet)
   if (known !== undefined) return known
   const user: User = {

@@ -31,7 +31,10 @@ export const builder = new SchemaBuilder<Types>({
   plugins: [ScopeAuthPlugin, RelayPlugin, DataloaderPlugin, ComplexityPlugin],
   defaultFieldNullability: false,
   scopeAuth: {
-    authScopes: ({ actor }) => ({ seller: actor.kind === 'seller', buyer: actor.kind === 'buyer' }),
+    authScopes: ({ actor: { kind } }) => ({
+      seller: kind === 'seller' || kind === 'session',
+      buyer: kind === 'buyer' || kind === 'session',
+    }),
     unauthorizedError: (_parent, { actor }) =>
       new AppError(actor.kind === 'nobody' ? 'authentication_required' : 'wrong_key_type'),
   },

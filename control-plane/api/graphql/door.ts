@@ -4,7 +4,7 @@ import type { Plugin } from 'graphql-yoga'
 import { createYoga } from 'graphql-yoga'
 import type { Ctx } from '#control-plane/operation.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
-import { actorOf, idempotencyKeyOf } from '../caller.ts'
+import { idempotencyKeyOf, openActorOf } from '../caller.ts'
 import { toGraphQLExtensions } from '../errors.ts'
 import { sendLimit } from '../limit-headers.ts'
 import type { GraphQLContext } from './builder.ts'
@@ -73,11 +73,18 @@ function requireOneDocument(body: unknown): void {
   }
 }
 
+const SCRIPT_HEADER = 'graphql-require-preflight'
+
 async function contextOf(ctx: Ctx, request: FastifyRequest, reply: FastifyReply): Promise<GraphQLContext> {
+  const actor = await openActorOf(ctx, request)
+  // A form of another site's page cannot send this header, nor can its script without asking first.
+  if (actor.kind === 'session' && request.headers[SCRIPT_HEADER] === undefined) {
+    throw new AppError('forbidden', { message: `A session sends the header ${SCRIPT_HEADER}.` })
+  }
   return {
     ctx,
     requestId: request.id,
-    actor: await actorOf(ctx, request),
+    actor,
     options: { idempotencyKey: idempotencyKeyOf(request), onLimit: (state) => sendLimit(reply, state) },
   }
 }

@@ -1,16 +1,18 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Ctx } from '#control-plane/operation.ts'
 import { AppError } from '#shared/errors.ts'
-import { actorOf, idempotencyKeyOf } from '../caller.ts'
+import { actorOf, idempotencyKeyOf, openActorOf } from '../caller.ts'
 import type { Envelope } from '../errors.ts'
 import { sendLimit } from '../limit-headers.ts'
+import { requireOwnOrigin, sendSessionCookie } from '../session-cookie.ts'
+import { AUTH_ROWS, SESSION_PATH } from './auth.ts'
 import { BUYER_ROWS } from './buyer.ts'
 import { EXPORT_ROWS } from './exports.ts'
 import type { RestRow } from './route.ts'
 import { SELLER_ROWS } from './seller.ts'
 import { sendAnswer } from './send-answer.ts'
 
-const ROWS: readonly RestRow[] = [...SELLER_ROWS, ...BUYER_ROWS, ...EXPORT_ROWS]
+const ROWS: readonly RestRow[] = [...AUTH_ROWS, ...SELLER_ROWS, ...BUYER_ROWS, ...EXPORT_ROWS]
 
 /** Mounts the REST door. Errors go to the server's one boundary. */
 export function mountRest(server: FastifyInstance, ctx: Ctx): void {
@@ -19,8 +21,10 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
       method: row.method,
       url: row.path,
       handler: async (request, reply) => {
+        // Who is signed in here decides what this browser does next: no other site's page may choose that.
+        if (row.path === SESSION_PATH && request.headers.origin !== undefined) requireOwnOrigin(ctx, request)
         const answer = await row.serve(ctx, {
-          actor: await actorOf(ctx, request),
+          actor: await (row.isPublic ? openActorOf : actorOf)(ctx, request),
           params: readParams(request),
           query: readQuery(request),
           body: request.body,
@@ -28,8 +32,9 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
           onLimit: (state) => sendLimit(reply, state),
         })
         reply.status(row.status)
-        if (answer.kind === 'json') return row.status === 204 ? null : answer.body
-        return sendAnswer(ctx, reply, answer)
+        if (answer.kind !== 'json') return sendAnswer(ctx, reply, answer)
+        if (answer.sessionToken !== undefined) sendSessionCookie(ctx, reply, answer.sessionToken)
+        return row.status === 204 ? null : answer.body
       },
     })
   }

@@ -19,7 +19,12 @@ export type RestRequest = {
 
 /** How an answer goes out: as one JSON body, line by line (NDJSON), as a redirect, or as a file. */
 export type RestAnswer =
-  | { readonly kind: 'json'; readonly body: unknown }
+  | {
+      readonly kind: 'json'
+      readonly body: unknown
+      /** What the session cookie holds from now on; null takes it away. */
+      readonly sessionToken?: string | null
+    }
   | { readonly kind: 'lines'; readonly lines: AsyncIterable<unknown> }
   | { readonly kind: 'redirect'; readonly location: string }
   | ({ readonly kind: 'file' } & ExportFile)
@@ -31,6 +36,8 @@ export type RestRow = {
   readonly envelope: Envelope
   /** Status of a good answer; 204 has no body. */
   readonly status: number
+  /** True where anybody may call, so that a cookie which no longer holds is no obstacle. */
+  readonly isPublic: boolean
   readonly serve: (ctx: Ctx, request: RestRequest) => Promise<RestAnswer>
 }
 
@@ -56,6 +63,7 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
     path,
     envelope,
     status: spec.status ?? 200,
+    isPublic: operation.access === 'public',
     serve: async (ctx, request) => {
       const given = method === 'GET' ? readNumbers(request.query, spec.numbers ?? []) : (request.body ?? {})
       const fields = toCamelFields(given)

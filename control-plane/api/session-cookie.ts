@@ -1,0 +1,49 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Ctx } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** Seconds after which browsers forget the cookie; the session itself may end earlier. */
+const MAX_AGE_SECONDS = 7 * 24 * 60 * 60
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+const LOOPBACK_HTTP = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/
+
+type CookieCtx = Pick<Ctx, 'settings'>
+
+/** The `__Host-` prefix binds a cookie to https and to this host; only loopback http does without. */
+function cookieOf({ settings }: CookieCtx): { readonly name: string; readonly attributes: string } {
+  const isLoopback = settings.origins.every((origin) => LOOPBACK_HTTP.test(origin))
+  const attributes = 'Path=/; HttpOnly; SameSite=Lax'
+  return isLoopback
+    ? { name: 'mkt_session', attributes }
+    : { name: '__Host-mkt_session', attributes: `${attributes}; Secure` }
+}
+
+/** The token in a request's session cookie. Throws `invalid_session` for two of them. */
+export function readSessionCookie(ctx: CookieCtx, request: FastifyRequest): string | undefined {
+  const { name } = cookieOf(ctx)
+  const values = (request.headers.cookie ?? '')
+    .split(';')
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1))
+  if (values.length > 1) throw new AppError('invalid_session')
+  return values[0]
+}
+
+/** Gives a browser its session, or with null takes it away. */
+export function sendSessionCookie(ctx: CookieCtx, reply: FastifyReply, token: string | null): void {
+  const { name, attributes } = cookieOf(ctx)
+  const maxAge = token === null ? 0 : MAX_AGE_SECONDS
+  reply.header('set-cookie', `${name}=${token ?? ''}; ${attributes}; Max-Age=${maxAge}`)
+}
+
+/**
+ * Requires that a page of our own sent a request that changes something: browsers say so in `Origin`, and send cookies
+ * with what other sites' pages make them do as well. Throws `forbidden`.
+ */
+export function requireOwnOrigin({ settings }: CookieCtx, request: FastifyRequest): void {
+  if (SAFE_METHODS.has(request.method)) return
+  const { origin } = request.headers
+  if (origin !== undefined && settings.origins.includes(origin)) return
+  throw new AppError('forbidden', { message: 'A session changes things only from pages of this service (Origin).' })
+}

@@ -1,0 +1,37 @@
+import { createPublicClient, custom, HttpRequestError, http, TimeoutError } from 'viem'
+import { getAddress } from 'viem/utils'
+import type { ContractWallets } from './contract-wallets.ts'
+
+/** Longest wait for a chain's answer, all its requests together. */
+const RPC_TIMEOUT_MS = 2_500
+
+/** Asks contract wallets through a chain's JSON-RPC endpoint. */
+export function createRpcContractWallets(rpcUrl: string): ContractWallets {
+  return async ({ wallet, message, signature }) => {
+    // The signal ends every request of this question, however many there are.
+    const signal = AbortSignal.timeout(RPC_TIMEOUT_MS)
+    const endpoint = http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS, fetchOptions: { signal } })({})
+    let failure: unknown
+    const transport = custom(
+      {
+        request: async (asked) => {
+          try {
+            return await endpoint.request(asked)
+          } catch (error) {
+            // The client would take a chain that does not answer for one that says no.
+            if (error instanceof HttpRequestError || error instanceof TimeoutError) failure = error
+            throw error
+          }
+        },
+      },
+      { retryCount: 0 },
+    )
+    const isValid = await createPublicClient({ transport }).verifyMessage({
+      address: getAddress(wallet),
+      message,
+      signature,
+    })
+    if (failure !== undefined) throw failure
+    return isValid
+  }
+}

@@ -1,0 +1,55 @@
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { createSiweMessage, parseSiweMessage } from 'viem/siwe'
+import { z } from 'zod'
+import type { Answer, TestMarket } from './control-plane.ts'
+
+/** A wallet that signs messages as any client of ours would. */
+export type TestWallet = ReturnType<typeof newWallet>
+export type MessageFields = Parameters<typeof createSiweMessage>[0]
+
+export function newWallet() {
+  return privateKeyToAccount(generatePrivateKey())
+}
+
+const Challenge = z.object({ message: z.string(), nonce: z.string(), expires_at: z.number() })
+type Market = Pick<TestMarket, 'rest'>
+
+export async function challengeOf(market: Market, wallet: TestWallet, side = 'seller/auth') {
+  return Challenge.parse((await market.rest('GET', `/v1/${side}/challenge?address=${wallet.address}`)).body)
+}
+
+/** A fresh challenge with some of its fields changed, or its text, and the wallet's signature of that. */
+export async function signedChallenge(
+  market: Market,
+  wallet: TestWallet,
+  change: Partial<MessageFields> | ((message: string) => string) = {},
+): Promise<{ message: string; signature: string }> {
+  const { message } = await challengeOf(market, wallet)
+  const changed =
+    typeof change === 'function'
+      ? change(message)
+      : createSiweMessage({ ...(parseSiweMessage(message) as MessageFields), ...change })
+  return { message: changed, signature: await wallet.signMessage({ message: changed }) }
+}
+
+export const NewKey = z.object({ id: z.string(), key: z.string(), wallet: z.string() }).loose()
+
+/** A new key of a side for a wallet. */
+export async function signInForKey(market: Market, wallet: TestWallet, side: 'buyer' | 'seller') {
+  const signed = await signedChallenge(market, wallet)
+  return NewKey.parse((await market.rest('POST', `/v1/${side}/auth/keys`, { body: signed })).body)
+}
+
+/** What a browser sends with each request once it is signed in. */
+export async function signInForSession(market: Market, wallet: TestWallet): Promise<Record<string, string>> {
+  const body = await signedChallenge(market, wallet)
+  return sessionHeaders(await market.rest('POST', '/v1/auth/session', { body }))
+}
+
+export const OUR_ORIGIN = 'http://127.0.0.1:8402'
+
+/** The cookie of an answer as a browser sends it back, from a page of ours. */
+export function sessionHeaders(answer: Answer): Record<string, string> {
+  const cookie = answer.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
+  return { cookie, origin: OUR_ORIGIN, 'graphql-require-preflight': '1' }
+}

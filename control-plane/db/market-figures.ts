@@ -1,0 +1,166 @@
+import { sql } from 'kysely'
+import type { Database, Trx } from './database.ts'
+
+/** Columns of both tables that hold sketches and how many values went into each. */
+export const SKETCH_COLUMNS = 'ttft_samples, ttft_sketch, tps_samples, tps_sketch'
+
+/** What was counted of one model and provider in one hour or day; sums add up, sketches merge. */
+export type Counted = {
+  readonly calls: number
+  readonly answered: number
+  readonly unanswered: number
+  readonly trades: number
+  readonly volumeMicro: bigint
+  readonly listMicro: bigint
+  /** The lowest share of the reference price that anybody paid, in basis points. */
+  readonly minKeptBps: number | null
+  readonly inputTokens: number
+  readonly cacheReadTokens: number
+  readonly outputTokens: number
+  readonly attemptsGood: number
+  readonly attemptsBad: number
+  readonly downMs: number
+  readonly offers: number
+  readonly ttftSamples: number
+  readonly ttftSketch: Buffer
+  readonly tpsSamples: number
+  readonly tpsSketch: Buffer
+}
+
+/** A row of figures. `provider` is empty for calls that nobody answered. */
+export type FigureRow = Counted & { readonly startsAt: Date; readonly model: string; readonly provider: string }
+
+/** Which rows: from an instant to before another, in Unix milliseconds, of all models and providers unless named. */
+export type FigureFilter = {
+  readonly from: number
+  readonly to: number
+  readonly models?: readonly string[] | undefined
+  readonly providers?: readonly string[] | undefined
+}
+
+const SUMS = sql`calls::float8, answered::float8, unanswered::float8, trades::float8, volume_micro as "volumeMicro",
+  list_micro as "listMicro", min_kept_bps as "minKeptBps", input_tokens::float8 as "inputTokens",
+  cache_read_tokens::float8 as "cacheReadTokens", output_tokens::float8 as "outputTokens",
+  attempts_good::float8 as "attemptsGood", attempts_bad::float8 as "attemptsBad", down_ms::float8 as "downMs", offers,
+  ttft_samples::float8 as "ttftSamples", ttft_sketch as "ttftSketch", tps_samples::float8 as "tpsSamples",
+  tps_sketch as "tpsSketch"`
+
+/** Rows of one grain in the order of time, model and provider. */
+export async function listFigures(
+  db: Database | Trx,
+  grain: 'hour' | 'day',
+  filter: FigureFilter,
+): Promise<FigureRow[]> {
+  const conditions = [
+    sql`starts_at >= ${new Date(filter.from)}`,
+    sql`starts_at < ${new Date(filter.to)}`,
+    ...(filter.models === undefined ? [] : [sql`model = any(${[...filter.models]}::text[])`]),
+    ...(filter.providers === undefined ? [] : [sql`provider = any(${[...filter.providers]}::text[])`]),
+  ]
+  const { rows } = await sql<FigureRow>`select starts_at as "startsAt", model, provider, ${SUMS}
+    from ${tableOf(grain)} where ${sql.join(conditions, sql` and `)}
+    order by starts_at, model, provider`.execute(db)
+  return rows
+}
+
+/** Replaces the rows of whole days (Unix milliseconds of their beginning). */
+export async function replaceDays(trx: Trx, days: readonly number[], rows: readonly FigureRow[]): Promise<void> {
+  const starts = days.map((day) => new Date(day))
+  await sql`delete from market_day where starts_at = any(${starts}::timestamptz[])`.execute(trx)
+  const texts = rows.map((row) => ({
+    ...row,
+    volumeMicro: row.volumeMicro.toString(),
+    listMicro: row.listMicro.toString(),
+    ttftSketch: row.ttftSketch.toString('hex'),
+    tpsSketch: row.tpsSketch.toString('hex'),
+  }))
+  await sql`insert into market_day (starts_at, model, provider, calls, answered, unanswered, trades, volume_micro,
+      list_micro, min_kept_bps, input_tokens, cache_read_tokens, output_tokens, attempts_good, attempts_bad, down_ms,
+      offers, ${sql.raw(SKETCH_COLUMNS)})
+    select "startsAt", model, provider, calls, answered, unanswered, trades, "volumeMicro", "listMicro", "minKeptBps",
+      "inputTokens", "cacheReadTokens", "outputTokens", "attemptsGood", "attemptsBad", "downMs", offers,
+      "ttftSamples", decode("ttftSketch", 'hex'), "tpsSamples", decode("tpsSketch", 'hex')
+    from jsonb_to_recordset(${JSON.stringify(texts)}::jsonb) as r ("startsAt" timestamptz, model text, provider text,
+      calls bigint, answered bigint, unanswered bigint, trades bigint, "volumeMicro" bigint, "listMicro" bigint,
+      "minKeptBps" smallint, "inputTokens" bigint, "cacheReadTokens" bigint, "outputTokens" bigint,
+      "attemptsGood" bigint, "attemptsBad" bigint, "downMs" bigint, offers int, "ttftSamples" bigint,
+      "ttftSketch" text, "tpsSamples" bigint, "tpsSketch" text)`.execute(trx)
+}
+
+function tableOf(grain: 'hour' | 'day') {
+  return sql.table(grain === 'hour' ? 'market_hour' : 'market_day')
+}
+
+/** What one offer sold. */
+export type OfferTrades = { readonly offer: string; readonly trades: number; readonly volumeMicro: bigint }
+
+/** Trades of every offer that had any from an instant on (Unix milliseconds), in the order of their ids. */
+export async function listOfferTrades(
+  db: Database | Trx,
+  from: number,
+  models?: readonly string[],
+): Promise<OfferTrades[]> {
+  const chosen = models === undefined ? sql`` : sql`and model = any(${[...models]}::text[])`
+  const { rows } = await sql<OfferTrades>`select offer, sum(trades)::float8 as trades,
+      sum(volume_micro)::bigint as "volumeMicro"
+    from market_offer_hour where starts_at >= ${new Date(from)} ${chosen}
+    group by offer having sum(trades) > 0 order by offer`.execute(db)
+  return rows
+}
+
+/** Sketches of the time to the first token of a model's offers from an instant on (Unix milliseconds). */
+export async function listOfferSpeeds(
+  db: Database | Trx,
+  model: string,
+  from: number,
+): Promise<{ readonly offer: string; readonly sketch: Buffer }[]> {
+  const { rows } = await sql<{ offer: string; sketch: Buffer }>`select offer, ttft_sketch as sketch
+    from market_offer_hour where model = ${model} and starts_at >= ${new Date(from)}
+      and ttft_samples > 0`.execute(db)
+  return rows
+}
+
+/** A charged call, without anybody's name. */
+export type Trade = {
+  readonly model: string
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly chargeMicro: bigint
+  readonly at: Date
+}
+
+/** The latest charged calls, newest first. */
+export async function listLatestTrades(db: Database, limit: number, model?: string): Promise<Trade[]> {
+  const chosen = model === undefined ? sql`` : sql`and model = ${model}`
+  const { rows } = await sql<Trade>`select model,
+      (input_tokens + cache_read_tokens + cache_write_tokens + audio_input_tokens)::float8 as "inputTokens",
+      (output_tokens + reasoning_tokens + audio_output_tokens)::float8 as "outputTokens",
+      charge as "chargeMicro", captured_at as at
+    from settlement where charge > 0 and served_by = 'marketplace' ${chosen} order by rid desc limit ${limit}`.execute(
+    db,
+  )
+  return rows
+}
+
+/** A version of a model's reference prices. `unitPrices` is JSON, to be read with its schema. */
+export type PriceVersion = {
+  readonly version: string
+  readonly effectiveAt: Date
+  readonly source: string
+  readonly unitPrices: unknown
+}
+
+/** The reference prices of a model that counted at some time between two instants (Unix milliseconds), oldest first. */
+export async function listPriceVersions(
+  db: Database,
+  model: string,
+  span: { readonly from: number; readonly to: number },
+): Promise<PriceVersion[]> {
+  const { rows } = await sql<PriceVersion>`select version, effective_at as "effectiveAt", source,
+      unit_prices as "unitPrices"
+    from model_price where model = ${model} and effective_at < ${new Date(span.to)}
+      and effective_at >= coalesce((select max(effective_at) from model_price
+        where model = ${model} and effective_at <= ${new Date(span.from)}), '-infinity')
+    order by effective_at, version`.execute(db)
+  return rows
+}

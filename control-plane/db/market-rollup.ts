@@ -1,0 +1,193 @@
+import { sql } from 'kysely'
+import { HOUR, MINUTE } from '#shared/clock.ts'
+import { ulidTime } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+import { SKETCH_COLUMNS } from './market-figures.ts'
+
+/** Computing hours of heavy traffic again takes longer than any statement of a call may. */
+const ROLL_UP_TIMEOUT_MS = 2 * MINUTE
+const ROLL_UP_LOCK = 7_305_080
+/** A row is stamped when its transaction begins and seen when it commits: longer than any transaction lives. */
+const OVERLAP_MS = 2 * MINUTE
+/** The first characters of a ULID that tell the time to 32.768 seconds. */
+const PREFIX_CHARS = 7
+const PREFIX_MS = 32_768
+const ULID_ZERO = '0'.repeat(26 - PREFIX_CHARS)
+
+/** Hours or days that are to be computed again; Unix milliseconds of their beginning. */
+export type Grain = 'hour' | 'day'
+
+/** One roll-up at a time, with time enough for it; both go with the transaction. */
+export async function lockRollUp(trx: Trx): Promise<void> {
+  await sql`select set_config('statement_timeout', ${ROLL_UP_TIMEOUT_MS.toString()}, true)`.execute(trx)
+  await sql`select pg_advisory_xact_lock(${sql.lit(ROLL_UP_LOCK)})`.execute(trx)
+}
+
+/**
+ * Marks every hour that settlements or health events have come in for since the last look, however late they came, and
+ * moves the watermark. Hours are marked rather than counted up, so looking at a row twice changes nothing.
+ */
+export async function markDueHours(trx: Trx): Promise<void> {
+  const { rows: marks } = await sql<{ now: Date; since: Date | null }>`select now() as now,
+    (select looked_at - make_interval(secs => ${OVERLAP_MS / 1_000}) from market_watermark) as since`.execute(trx)
+  const { now = new Date(0), since = null } = marks[0] ?? {}
+  const { rows: calls } = await sql<{ prefix: string }>`select distinct left(rid, ${PREFIX_CHARS}) as prefix
+    from settlement where posted_at > coalesce(${since}, '-infinity'::timestamptz)`.execute(trx)
+  const { rows: spells } = await sql<{ first: Date; last: Date }>`
+    select at as first, least(coalesce(backed_off_until, at + interval '1 hour'), at + interval '1 day') as last
+    from health_log where action in ('backed_off', 'recovered')
+      and stored_at > coalesce(${since}, '-infinity'::timestamptz)`.execute(trx)
+  const hours = new Set<number>()
+  for (const { prefix } of calls) addHours(hours, ulidTime(prefix + ULID_ZERO), PREFIX_MS)
+  for (const { first, last } of spells) addHours(hours, first.getTime(), last.getTime() - first.getTime())
+  await markDue(trx, 'hour', [...hours])
+  await sql`insert into market_watermark (looked_at) values (${now})
+    on conflict (only_one) do update set looked_at = excluded.looked_at`.execute(trx)
+}
+
+function addHours(hours: Set<number>, from: number, lengthMs: number): void {
+  for (let hour = Math.floor(from / HOUR); hour <= Math.floor((from + lengthMs) / HOUR); hour++) hours.add(hour * HOUR)
+}
+
+/** Marks hours or days; one that is marked keeps its time. */
+export async function markDue(trx: Trx, grain: Grain, starts: readonly number[]): Promise<void> {
+  if (starts.length === 0) return
+  await sql`insert into market_due (grain, starts_at)
+    select ${grain}, starts from unnest(${starts.map(toDate)}::timestamptz[]) starts
+    on conflict do nothing`.execute(trx)
+}
+
+/** Takes the marks of at most `limit` hours or days off, oldest first, marked at least so long ago; answers them. */
+export async function takeDue(
+  trx: Trx,
+  { grain, limit, agedMs }: { readonly grain: Grain; readonly limit: number; readonly agedMs: number },
+): Promise<number[]> {
+  const { rows } = await sql<{
+    startsAt: Date
+  }>`delete from market_due where grain = ${grain} and starts_at = any(array(
+      select starts_at from market_due
+      where grain = ${grain} and since <= now() - make_interval(secs => ${agedMs / 1_000})
+      order by starts_at limit ${limit}))
+    returning starts_at as "startsAt"`.execute(trx)
+  return rows.map((row) => row.startsAt.getTime()).sort((left, right) => left - right)
+}
+
+/** Replaces all figures of the given hours by what settlements and the health log say now. */
+export async function recomputeHours(trx: Trx, hours: readonly number[]): Promise<void> {
+  const starts = hours.map(toDate)
+  await sql`delete from market_hour where starts_at = any(${starts}::timestamptz[])`.execute(trx)
+  await sql`delete from market_offer_hour where starts_at = any(${starts}::timestamptz[])`.execute(trx)
+  await sql`create temporary table rolled_call (starts_at timestamptz, model text collate "C", provider text collate "C",
+    offer text collate "C", outcome text, charge bigint, list_cost bigint, kept_bps smallint, input_tokens bigint,
+    cache_read_tokens bigint, output_tokens bigint, attempts jsonb, ttft smallint, tps smallint, is_faulty boolean)
+    on commit drop`.execute(trx)
+  await sql`insert into rolled_call ${callsOf(starts)}`.execute(trx)
+  await sql`analyze rolled_call`.execute(trx)
+  await insertHours(trx, starts)
+  await insertOfferHours(trx)
+  await sql`drop table rolled_call`.execute(trx)
+}
+
+/** The calls of the market in some hours: those that went to sellers, or would have. */
+function callsOf(starts: readonly Date[]) {
+  return sql`select h.starts_at, s.model, coalesce(s.provider, '') as provider, s.offer, s.outcome, s.charge, s.list_cost,
+      s.kept_bps, s.input_tokens + s.cache_write_tokens + s.cache_read_tokens as input_tokens, s.cache_read_tokens,
+      s.output_tokens + s.reasoning_tokens as output_tokens, s.attempts,
+      case when s.ttft_ms is not null then sketch_bucket(s.ttft_ms) end as ttft,
+      case when s.is_streamed and s.stream_ms > 0 and s.output_tokens + s.reasoning_tokens > 1
+        then sketch_bucket((s.output_tokens + s.reasoning_tokens) * 1000.0 / s.stream_ms) end as tps,
+      exists (select 1 from jsonb_array_elements(s.attempts) a where ${isFault(sql`a ->> 'errorClass'`)}) as is_faulty
+    from unnest(${starts}::timestamptz[]) as h (starts_at)
+    join settlement s on s.rid >= ulid_floor(h.starts_at) and s.rid < ulid_floor(h.starts_at + interval '1 hour')
+    where s.served_by is distinct from 'own_key' and s.served_by is distinct from 'fallback_key'`
+}
+
+/** Errors that are the provider's: what a buyer asked for wrongly is nobody's downtime. */
+function isFault(errorClass: ReturnType<typeof sql>) {
+  return sql`${errorClass} is not null and ${errorClass} not in ('bad_request', 'context_length')`
+}
+
+async function insertHours(trx: Trx, starts: readonly Date[]): Promise<void> {
+  await sql`with totals as (
+      select starts_at, model, provider, count(*) as calls,
+        count(*) filter (where outcome in ('succeeded', 'cancelled')) as answered,
+        count(*) filter (where outcome in ('failed', 'cut') and is_faulty) as unanswered,
+        count(*) filter (where charge > 0) as trades, sum(charge) as volume_micro, sum(list_cost) as list_micro,
+        min(kept_bps) filter (where charge > 0) as min_kept_bps, sum(input_tokens) as input_tokens,
+        sum(cache_read_tokens) as cache_read_tokens, sum(output_tokens) as output_tokens
+      from rolled_call group by 1, 2, 3),
+    tries as (
+      select starts_at, model, a ->> 'provider' as provider,
+        count(*) filter (where a ->> 'errorClass' is null) as good,
+        count(*) filter (where ${isFault(sql`a ->> 'errorClass'`)}) as bad
+      from rolled_call, jsonb_array_elements(attempts) a where a ->> 'offer' is not null group by 1, 2, 3),
+    tried as (
+      select starts_at, model, a ->> 'provider' as provider, a ->> 'offer' as offer
+      from rolled_call, jsonb_array_elements(attempts) a where a ->> 'offer' is not null),
+    down as (${downtimeOf(starts)}),
+    offers as (
+      select starts_at, model, provider, count(distinct offer) as offers
+      from (select * from tried union all select starts_at, model, provider, offer from down) seen group by 1, 2, 3),
+    downs as (select starts_at, model, provider, sum(down_ms) as down_ms from down group by 1, 2, 3),
+    places as (
+      select starts_at, model, provider from totals union select starts_at, model, provider from tries
+      union select starts_at, model, provider from downs)
+    insert into market_hour (starts_at, model, provider, calls, answered, unanswered, trades, volume_micro, list_micro,
+      min_kept_bps, input_tokens, cache_read_tokens, output_tokens, attempts_good, attempts_bad, down_ms, offers,
+      ${sql.raw(SKETCH_COLUMNS)})
+    select starts_at, model, provider, coalesce(calls, 0), coalesce(answered, 0), coalesce(unanswered, 0),
+      coalesce(trades, 0), coalesce(volume_micro, 0), coalesce(list_micro, 0), min_kept_bps, coalesce(input_tokens, 0),
+      coalesce(cache_read_tokens, 0), coalesce(output_tokens, 0), coalesce(good, 0), coalesce(bad, 0),
+      coalesce(down_ms, 0), coalesce(offers, 0), coalesce(ttft.samples, 0), coalesce(ttft.sketch, ''),
+      coalesce(tps.samples, 0), coalesce(tps.sketch, '')
+    from places left join totals using (starts_at, model, provider) left join tries using (starts_at, model, provider)
+    left join offers using (starts_at, model, provider) left join downs using (starts_at, model, provider)
+    left join (${sketchesOf('ttft', 'provider')}) ttft using (starts_at, model, provider)
+    left join (${sketchesOf('tps', 'provider')}) tps using (starts_at, model, provider)`.execute(trx)
+}
+
+async function insertOfferHours(trx: Trx): Promise<void> {
+  await sql`insert into market_offer_hour (starts_at, offer, model, trades, volume_micro, ttft_samples, ttft_sketch)
+    select starts_at, offer, model, trades, volume_micro, coalesce(samples, 0), coalesce(sketch, '')
+    from (select starts_at, offer, min(model) as model, count(*) filter (where charge > 0) as trades,
+        sum(charge) as volume_micro from rolled_call where offer is not null group by 1, 2) totals
+    left join (${sketchesOf('ttft', 'offer')}) ttft using (starts_at, model, offer)`.execute(trx)
+}
+
+/** One sketch for each hour, model and provider, or offer: the buckets that the calls fell into, with their counts. */
+function sketchesOf(value: 'ttft' | 'tps', by: 'provider' | 'offer') {
+  const [bucket, place] = [sql.ref(value), sql.ref(by)]
+  return sql`select starts_at, model, ${place}, sum(n) as samples,
+      string_agg(int2send(bucket) || int4send(n), ''::bytea order by bucket) as sketch
+    from (select starts_at, model, ${place}, ${bucket} as bucket, count(*)::int as n from rolled_call
+      where ${bucket} is not null and ${place} <> '' group by 1, 2, 3, 4) counted
+    group by 1, 2, 3`
+}
+
+/** How long each offer was backed off within each hour: spells that several processes report count once. */
+function downtimeOf(starts: readonly Date[]) {
+  return sql`select starts_at, model, provider, offer,
+      round(sum(extract(epoch from upper(spell) - lower(spell))) * 1000)::bigint as down_ms
+    from (
+      select h.starts_at, l.model, o.provider, l.offer, range_agg(tstzrange(greatest(l.at, h.starts_at),
+        least(l.ends_at, h.starts_at + interval '1 hour'))) as spells
+      from unnest(${starts}::timestamptz[]) as h (starts_at)
+      join (
+        select b.at, b.model, b.offer, least(b.backed_off_until, (select min(r.at) from health_log r
+          where r.offer = b.offer and r.at > b.at and r.action = 'recovered')) as ends_at
+        from health_log b where b.action = 'backed_off' and b.at > (select min(starts) - interval '1 day'
+          from unnest(${starts}::timestamptz[]) starts)
+      ) l on l.at < h.starts_at + interval '1 hour' and l.ends_at > h.starts_at and l.ends_at > l.at
+      join offer o on o.id = l.offer
+      group by 1, 2, 3, 4) down, unnest(spells) as spell
+    group by 1, 2, 3, 4`
+}
+
+/** Removes the hours of single offers from before an instant (Unix milliseconds): the order book looks back a day. */
+export async function deleteOfferHours(db: Database, before: number): Promise<void> {
+  await sql`delete from market_offer_hour where starts_at < ${toDate(before)}`.execute(db)
+}
+
+function toDate(at: number): Date {
+  return new Date(at)
+}

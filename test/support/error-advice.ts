@@ -1,0 +1,163 @@
+import type { ErrorDetail } from '#shared/errors.ts'
+
+/** What a caller is told to do about an error, and what a body of it looks like. */
+export type Advice = {
+  readonly todo: string
+  /** Whether the same request may succeed later: never, after `Retry-After`, or once something else has changed. */
+  readonly retry: string
+  /** The field at fault and the facts in the example. */
+  readonly param?: string
+  readonly detail?: ErrorDetail
+}
+
+const SECONDS = 1_763_000_000
+const limit = (source: string, scope: string, facts: ErrorDetail = {}): ErrorDetail => ({
+  limit_source: source,
+  limit_scope: scope,
+  ...facts,
+})
+
+/** What is said of every error of a type where {@link ADVICE} has nothing of its own. */
+export const ADVICE_BY_TYPE: Readonly<Record<string, Advice>> = {
+  invalid_request_error: { todo: 'Change the request: `param` names what is wrong with it.', retry: 'no' },
+  authentication_error: { todo: 'Send a key of the right kind in `Authorization: Bearer`.', retry: 'no' },
+  permission_error: { todo: 'Use another key, or have this one allowed to.', retry: 'no' },
+  insufficient_quota: { todo: 'Add credit or raise the limit.', retry: 'once there is more to spend' },
+  rate_limit_error: { todo: 'Wait for `Retry-After`.', retry: 'yes' },
+  api_error: { todo: 'Try again; if it stays, report the `request_id`.', retry: 'yes' },
+}
+
+/** What is said of one error. */
+export const ADVICE: Readonly<Record<string, Advice>> = {
+  invalid_request: { todo: 'Change what `param` names; `message` says to what.', retry: 'no', param: 'max_tokens' },
+  invalid_json: { todo: 'Send one JSON object in UTF-8, at most 64 levels deep.', retry: 'no' },
+  unknown_model: { todo: 'Take a name from `GET /v1/models`.', retry: 'no', param: 'model' },
+  unsupported_provider: {
+    todo: 'Take names from `supported_providers`, or leave the hint out.',
+    retry: 'no',
+    param: 'provider',
+    detail: { unknown_providers: ['nope'], supported_providers: ['sandbox-a', 'sandbox-b'] },
+  },
+  invalid_minimum_discount: { todo: 'Send 0 to 100 in plain digits.', retry: 'no', param: 'min_discount_pct' },
+  model_capability_unsupported: { todo: 'Take a model that lists the capability.', retry: 'no', param: 'messages' },
+  context_length_exceeded: {
+    todo: 'Shorten the input or the output limit, or take a model with a longer context.',
+    retry: 'no',
+    param: 'messages',
+    detail: { input_tokens: 130_000, max_tokens: 4_096, context_length: 128_000 },
+  },
+  unresolvable_file_reference: { todo: 'Send the file as a URL or inlined.', retry: 'no', param: 'messages' },
+  too_many_input_images: { todo: 'Send at most 8 images.', retry: 'no' },
+  invalid_image_input: { todo: 'Send the image as an https URL or a data: URI.', retry: 'no' },
+  image_required: { todo: 'Send the image that is to be edited.', retry: 'no' },
+  mask_not_supported: { todo: 'Leave the mask out.', retry: 'no' },
+  idempotency_key_required: {
+    todo: 'Send an `Idempotency-Key` of your own making, the same on every retry.',
+    retry: 'no',
+  },
+  invalid_base_url: { todo: 'Take a base URL from `GET /v1/providers`.', retry: 'no', param: 'seller_base_url' },
+  invalid_target_url: { todo: 'Send a URL on a host of the provider.', retry: 'no', param: 'x-target-url' },
+  offer_delisted_by_operator: { todo: 'Ask the operator; make no second offer of the same.', retry: 'no' },
+  unexpected_path: { todo: 'Send the target in `x-target-url`.', retry: 'no' },
+  provider_unpriceable: { todo: 'Ask for something that has a price: `GET /v1/prices`.', retry: 'no' },
+  job_route_required: { todo: 'Submit it as a long job and ask for its end.', retry: 'no' },
+  api_secret_unsupported: { todo: 'Send `api_key` alone.', retry: 'no', param: 'api_secret' },
+  pricing_multiplier_unsupported: { todo: 'Send `discount_percent`.', retry: 'no', param: 'cost_multiplier' },
+  duplicate_offer_for_credential: { todo: 'Change the offer that exists.', retry: 'no' },
+  no_resource_offer: { todo: 'Loosen the filters, or take another provider.', retry: 'when the market has changed' },
+  trait_unavailable: { todo: 'Ask for fewer traits.', retry: 'when the market has changed' },
+  policy_refused: { todo: 'Take another model or provider: the sellers do not want such calls.', retry: 'no' },
+  platform_route_refused: { todo: 'Use a route of the provider that is sold.', retry: 'no' },
+  unsupported_media_type: {
+    todo: 'Send `Content-Type: application/json` in UTF-8 without `Content-Encoding`; a form to transcriptions.',
+    retry: 'no',
+  },
+  request_too_large: { todo: 'Send less: docs/api.md has the limits.', retry: 'no' },
+  authentication_required: { todo: 'Send a key in `Authorization: Bearer`.', retry: 'no' },
+  invalid_api_key: { todo: 'Check the key: it is unknown, mistyped or revoked.', retry: 'no' },
+  wrong_key_type: { todo: 'Use a buyer key for inference and a seller key for selling.', retry: 'no' },
+  invalid_session: { todo: 'Sign in again.', retry: 'no' },
+  invalid_signature: { todo: 'Sign the message that was issued, with the wallet that it names, once.', retry: 'no' },
+  forbidden: { todo: 'Use a key with the scope that `message` names.', retry: 'no' },
+  model_not_allowed: { todo: 'Use a key that may call the model.', retry: 'no', param: 'model' },
+  payment_required: { todo: 'Send a key; the body is the payment document, not this envelope.', retry: 'no' },
+  insufficient_balance: {
+    todo: 'Add credit, or ask for less: a lower `max_tokens` holds less.',
+    retry: 'once there is credit',
+    detail: limit('balance', 'account', { required_usdc: '4100', available_usdc: '1000', resets_at: null }),
+  },
+  key_cap_reached: {
+    todo: 'Wait until `resets_at`, raise the cap, or use another key.',
+    retry: 'after `resets_at`',
+    detail: limit('key_daily_cap', 'key', {
+      key_id: 'key_01',
+      limit_usdc: '5000000',
+      spent_usdc: '4998000',
+      required_usdc: '4100',
+      resets_at: SECONDS,
+    }),
+  },
+  cost_ceiling_reached: {
+    todo: 'Raise `X-MKT-Max-Cost-Micro`, or send less.',
+    retry: 'no',
+    detail: limit('max_cost', 'call', {
+      limit_usdc: '1',
+      spent_usdc: '0',
+      required_usdc: '19',
+      resets_at: null,
+    }),
+  },
+  not_found: { todo: 'Check path and id; what belongs to others is not found either.', retry: 'no' },
+  method_not_allowed: { todo: 'Use a method that `Allow` names.', retry: 'no' },
+  no_sellers_for_model: {
+    todo: 'Take another model, or loosen `provider`; `POST /v1/route/explain` says why each offer is out.',
+    retry: 'when the market has changed',
+    param: 'model',
+  },
+  job_not_found: { todo: 'Check the id and the key or `X-Job-Token`; a job is kept for 27 hours.', retry: 'no' },
+  gone: { todo: 'Use what `message` names instead.', retry: 'no' },
+  conflict: { todo: 'Read the present state, then decide again.', retry: 'no' },
+  idempotency_key_reused: { todo: 'Send a new `Idempotency-Key` with a new request.', retry: 'no' },
+  idempotency_in_progress: { todo: 'Wait for the first request, then send the same again.', retry: 'yes' },
+  key_limit_reached: { todo: 'Revoke a key that nobody needs.', retry: 'no' },
+  rate_limited: {
+    todo: 'Wait for `Retry-After`; `x-ratelimit-*` says where the key stands.',
+    retry: 'yes',
+    detail: limit('key_rate', 'key', { key_id: 'key_01', limit: 600, spent: 600, resets_at: SECONDS }),
+  },
+  too_many_in_flight: {
+    todo: 'Wait until calls of this key have ended.',
+    retry: 'yes',
+    detail: limit('key_in_flight', 'key', { key_id: 'key_01', limit: 200, spent: 200, resets_at: null }),
+  },
+  seller_cap_reached: {
+    todo: 'Wait until `resets_at`, or allow more sellers.',
+    retry: 'after `resets_at`',
+    detail: limit('seller_cap', 'offer', { limit_usdc: '10000000', spent_usdc: '10000000', resets_at: SECONDS }),
+  },
+  no_healthy_sellers: {
+    todo: '`limit_source` says why: wait for `Retry-After`, or loosen `providers_blocked`.',
+    retry: 'when the market has changed',
+    detail: limit('seller_health', 'offer', { resets_at: SECONDS }),
+  },
+  minimum_discount_not_met: {
+    todo: 'Ask for at most `best_discount_pct`.',
+    retry: 'when the market has changed',
+    detail: limit('min_discount', 'call', { best_discount_pct: 40, min_discount_pct: 90, resets_at: null }),
+  },
+  offers_unhealthy: { todo: 'Wait for `Retry-After`: the offers are tried again then.', retry: 'yes' },
+  service_unavailable: { todo: 'Wait for `Retry-After`; running streams go on.', retry: 'yes' },
+  overloaded: {
+    todo: 'Wait for `Retry-After`; nothing of the request was read.',
+    retry: 'yes',
+    detail: limit('process', 'platform', { resets_at: null }),
+  },
+  upstream_error: { todo: 'Try again: every provider that may be asked has failed. Nothing is charged.', retry: 'yes' },
+  upstream_timeout: { todo: 'Try again, or ask for a shorter answer. Nothing is charged.', retry: 'yes' },
+  upstream_rejected: { todo: 'Change the request: `message` holds the provider’s words.', retry: 'no' },
+  provider_probe_failed: {
+    todo: 'Check the provider key and the model at the provider.',
+    retry: 'no',
+    detail: { provider: 'sandbox-a', provider_status: 401, reason: 'unauthorized' },
+  },
+}

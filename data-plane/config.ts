@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { z } from 'zod'
 import type { CrashAt } from '#shared/crash-point.ts'
@@ -7,8 +8,14 @@ import type { LogLevel } from '#shared/logger.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
 
+const { version: VERSION } = z
+  .object({ version: z.string() })
+  .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')))
+
 /** Everything the data plane is told from outside. */
 export type Config = {
+  /** Of the program, as its package says. */
+  readonly version: string
   readonly isProduction: boolean
   readonly host: string
   readonly port: number
@@ -73,6 +80,7 @@ const Variables = z.object({
 export function readConfig(environment: Environment = process.env): Config {
   const found = readEnvironment(Variables, environment)
   return {
+    version: VERSION,
     isProduction: found.NODE_ENV === 'production',
     host: found.HOST,
     port: found.PORT,

@@ -33,6 +33,7 @@ import { createJobs } from './store/jobs.ts'
 import { createKeyStanding } from './store/key-standing.ts'
 import type { Market } from './store/market.ts'
 import { connectMoney } from './store/money-connection.ts'
+import { startNodeReports } from './store/node-reports.ts'
 import { createOfferCaps } from './store/offer-caps.ts'
 import { createRateLimits } from './store/rate-limits.ts'
 import { createSnapshotStore } from './store/snapshot.ts'
@@ -144,6 +145,14 @@ async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => v
   const health = createHealth({ redis: cache, subscriptions, clock, ids, node: config.nodeId, emit: events.health })
   const buyerKeys = createBuyerKeys({ redis: cache, subscriptions, clock, pepper: config.keyPepper })
   const rates = createRateLimits({ redis: cache, clock })
+  const describe = () => ({
+    node: journal.member,
+    version: config.version,
+    openEpoch: funds.gate.member.open()?.epoch ?? null,
+    models: snapshot.market().models.length,
+    offers: offersIn(snapshot.market()),
+  })
+  const nodeReports = startNodeReports({ redis: cache, clock, log, describe })
   return {
     journal,
     funds,
@@ -155,6 +164,7 @@ async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => v
     buyerKeys,
     rates,
     async close() {
+      nodeReports.close()
       rates.close()
       health.close()
       buyerKeys.close()

@@ -32,6 +32,16 @@ export async function listPublished(db: Database | Trx): Promise<PublishedState[
     .execute()
 }
 
+/** The same with when it was published, and whether it is what the tables say as far as anybody has noticed. */
+export async function listPublishedTimes(
+  db: Database | Trx,
+): Promise<(Omit<PublishedState, 'bodyHash'> & { readonly publishedAt: Date; readonly isPublished: boolean })[]> {
+  const { rows } = await sql<Omit<PublishedState, 'bodyHash'> & { publishedAt: Date; isPublished: boolean }>`
+    select name, version, published_at as "publishedAt", body_hash <> ${UNPUBLISHED} as "isPublished"
+    from snapshot_document order by name`.execute(db)
+  return rows
+}
+
 export async function findPublished(trx: Trx, name: string): Promise<PublishedState | undefined> {
   return trx
     .selectFrom('snapshot_document')

@@ -1,5 +1,6 @@
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
+import { byText } from '#shared/text-order.ts'
 
 /** One field of a model, or `price.` and a usage class in pico-USD, as it is and as it would be; null is nothing. */
 export type FieldChange = { readonly field: string; readonly before: unknown; readonly after: unknown }
@@ -36,12 +37,12 @@ function changedFields(before: Model, after: Model): FieldChange[] {
 
 /** Lists are sets: their order says nothing. */
 function comparable(value: Model[keyof Model]): string {
-  return JSON.stringify(Array.isArray(value) ? [...new Set(value)].map(String).sort() : value)
+  return JSON.stringify(Array.isArray(value) ? [...new Set(value)].map(String).sort(byText) : value)
 }
 
 /** The usage classes whose price differs. */
 export function changedPrices(before: StoredPrices, after: StoredPrices): FieldChange[] {
-  const classes = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()
+  const classes = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort(byText)
   return classes
     .map((name) => ({ field: `price.${name}`, before: before[name] ?? null, after: after[name] ?? null }))
     .filter((price) => price.before !== price.after)

@@ -20,6 +20,9 @@ import { listActiveOffers } from '../db/offers.ts'
 import type { Ctx } from '../operation.ts'
 import { buildAccountPolicy } from './account-policy.ts'
 
+import { dayBefore } from './market-rollup.ts'
+import { readMarketRows, readSpeedClasses } from './market-rows.ts'
+import { readDataPlaneControls } from './operator-controls.ts'
 /** Documents that always exist. */
 export const FIXED_DOCUMENTS = Object.keys(DOCUMENT_SCHEMAS)
 
@@ -42,7 +45,7 @@ export async function buildDocument(ctx: Pick<Ctx, 'settings' | 'clock'>, trx: T
     case 'resources':
       return { resources: [] }
     case 'limits':
-      return buildLimits(ctx)
+      return buildLimits(ctx, trx)
     default:
       throw new RangeError(`no document is called ${name}`)
   }
@@ -128,10 +131,9 @@ function emptyMarketRow(model: string): z.input<typeof MarketRowSchema> {
   }
 }
 
-function buildLimits({ settings }: Pick<Ctx, 'settings'>): z.input<typeof LimitsDocumentSchema> {
-  return {
-    keyRatePerMinute: settings.keyRatePerMinute,
-    keyInFlight: settings.keyInFlight,
-    platformFeeBps: Number(settings.platformFeeBps),
-  }
+async function buildLimits(
+  { settings }: Pick<Ctx, 'settings'>,
+  trx: Trx,
+): Promise<z.input<typeof LimitsDocumentSchema>> {
+  return { ...(await readDataPlaneControls(trx, settings)), platformFeeBps: Number(settings.platformFeeBps) }
 }

@@ -1,7 +1,9 @@
 import type { Hold, Payer, Quote } from '#data-plane/call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
 import { AppError } from '#shared/errors.ts'
+import { ZERO } from '#shared/money.ts'
 import type { CallPlane } from './call-plane.ts'
+import { refuseSwitchedOff } from './refuse-switched-off.ts'
 
 const RETRY_SECONDS = 5
 
@@ -13,5 +15,6 @@ export function reserveFunds(plane: CallPlane, payment: Payment, payer: Payer, q
       retryAfterSeconds: RETRY_SECONDS,
     })
   }
+  if (quote.wantMicro > ZERO) refuseSwitchedOff(plane, 'paid_calls')
   return payment.reserve(payer, quote)
 }

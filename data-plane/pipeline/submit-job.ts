@@ -17,6 +17,7 @@ import { submitEvent } from './job-event.ts'
 import type { JobPlane, JobRoute } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
 import { capRefusal } from './refuse-caps.ts'
+import { refuseSwitchedOff } from './refuse-switched-off.ts'
 import { refusalHeaders } from './reply-headers.ts'
 import { reserveFunds } from './reserve-funds.ts'
 import { checkAllowed, resolveTarget } from './resolve-target.ts'
@@ -39,6 +40,7 @@ export async function submitJob(plane: JobPlane, route: JobRoute, raw: RawReques
   try {
     const payment = authenticate({ ...route, withoutCredential: 'challenge' }, raw, calls.apiBaseUrl)
     const payer = await payment.identify()
+    refuseSwitchedOff(calls, 'long_jobs')
     const { limits } = calls.market()
     const payerScope = payer.keyId ?? payer.account
     standing = calls.rates.enter(payerScope, payer.ratePerMinute ?? limits.keyRatePerMinute, limits.keyInFlight)

@@ -29,7 +29,12 @@ export type Market = MarketParts & {
   readonly rowByModel: ReadonlyMap<string, MarketRow>
 }
 
-export const DEFAULT_LIMITS: Limits = { keyRatePerMinute: 600, keyInFlight: 200, platformFeeBps: keptBps(500) }
+export const DEFAULT_LIMITS: Limits = {
+  keyRatePerMinute: 600,
+  keyInFlight: 200,
+  platformFeeBps: keptBps(500),
+  switchedOff: [],
+}
 
 export const EMPTY_PARTS: MarketParts = {
   models: [],

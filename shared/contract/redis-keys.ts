@@ -6,6 +6,7 @@ export const QUEUES = {
   usage: 'usage',
   health: 'health',
   maintenance: 'maintenance',
+  webhooks: 'webhooks',
 } as const
 
 /** The Redis hash tag of an account's money keys: all of one bucket live in one slot. */
@@ -60,6 +61,8 @@ export const cacheKeys = {
   /** Rises with every change of the key store; absent while the store is not filled. */
   keysVersion: 'keys:version',
   health: 'health',
+  /** Hash of data-plane process → what it says of itself, see node-report.ts. */
+  nodeReports: 'node-reports',
   feed: 'feed',
   rate: (scope: string, window: number) => `rate:${scope}:${window}`,
 } as const

@@ -95,6 +95,8 @@ export const LimitsDocumentSchema = z.object({
 export type Limits = z.infer<typeof LimitsDocumentSchema>
 
 /** Documents with a fixed name, and how each is read. */
+  /** Features that are switched off, by name; a name that this process does not know says nothing. */
+  switchedOff: z.array(z.string().max(100)).max(100).default([]),
 export const DOCUMENT_SCHEMAS = {
   models: ModelsDocumentSchema,
   prices: PricesDocumentSchema,

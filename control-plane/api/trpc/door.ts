@@ -30,6 +30,8 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
         createContext: ({ req, res }: CreateFastifyContextOptions) => createTrpcContext(ctx, req, res),
         maxBatchSize: MAX_BATCH,
         allowBatching: true,
+        // A long question does not fit in an address: it comes as a body, and stays a question.
+        allowMethodOverride: true,
       },
     })
     done()

@@ -1,7 +1,6 @@
 import { invoke } from '#control-plane/operation.ts'
 import { getPreferences, putPreferences } from '#control-plane/services/buyer-policy.ts'
 import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers.ts'
-import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
 import type { CreatedKey } from '#control-plane/services/key-views.ts'
 import {
   createBuyerKey,
@@ -17,6 +16,19 @@ import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { createOwnProvider, listBuyerProviders, removeOwnProvider } from '#control-plane/services/own-providers.ts'
 import { createUser } from '#control-plane/services/users.ts'
+import {
+  alias,
+  catalog,
+  feature,
+  hold,
+  marketOffer,
+  node,
+  price,
+  provider,
+  queue,
+  rateLimit,
+  snapshot,
+} from './market.ts'
 import { conflict, deposit, invariants, ledger, payoutHold, poison, refund, shortfall } from './money.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
@@ -98,18 +110,6 @@ const credit = router({
     .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listCreditEntries, input ?? {}, ctx.options())),
 })
 
-const catalog = router({
-  import: procedure
-    .input(inputOf(importCatalog))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), importCatalog, input, ctx.options())),
-})
-
-const provider = router({
-  put: procedure
-    .input(inputOf(putProvider))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), putProvider, input, ctx.options())),
-})
-
 const user = router({
   create: procedure.input(inputOf(createUser)).mutation(async ({ ctx, input }) => {
     const created = await invoke(ctx.ctx, await ctx.actor(), createUser, input, ctx.options())
@@ -133,6 +133,13 @@ export const appRouter = router({
   deposit,
   refund,
   ledger,
+  marketOffer,
+  hold,
+  queue,
+  node,
+  snapshot,
+  rateLimit,
+  feature,
   poison,
   conflict,
   shortfall,

@@ -1,0 +1,60 @@
+import { sql } from 'kysely'
+import type { AccountId, OfferId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+import type { OfferStatus } from './offers.ts'
+
+/** An offer as operators see it among those of all sellers. */
+export type MarketOffer = {
+  readonly id: OfferId
+  readonly sellerAccount: AccountId
+  /** Lower-case `0x…`. */
+  readonly wallet: string
+  readonly model: string
+  readonly provider: string
+  readonly isTrusted: boolean
+  readonly baseUrl: string
+  readonly status: OfferStatus
+  readonly delistedReason: string | null
+  /** What is kept of the reference price, in hundredths of a percent. */
+  readonly keptBps: number
+  readonly capDailyMicro: bigint | null
+  readonly createdAt: Date
+}
+
+/** What to look for; what is undefined is not asked. Ids come after `after`. */
+export type OfferSearch = {
+  readonly model: string | undefined
+  readonly provider: string | undefined
+  readonly status: OfferStatus | undefined
+  readonly isDelisted: boolean | undefined
+  readonly wallet: string | undefined
+  readonly after: string | undefined
+  readonly limit: number
+}
+
+/** Offers of all sellers, in order of id. */
+export async function listMarketOffers(db: Database | Trx, wanted: OfferSearch): Promise<MarketOffer[]> {
+  const filters = [
+    wanted.model === undefined ? undefined : sql`o.model = ${wanted.model}`,
+    wanted.provider === undefined ? undefined : sql`o.provider = ${wanted.provider}`,
+    wanted.status === undefined ? undefined : sql`o.status = ${wanted.status}`,
+    wanted.isDelisted === undefined ? undefined : sql`(o.delisted_reason is not null) = ${wanted.isDelisted}`,
+    wanted.wallet === undefined ? undefined : sql`u.wallet = ${wanted.wallet}`,
+    wanted.after === undefined ? undefined : sql`o.id > ${wanted.after}`,
+  ].filter((filter) => filter !== undefined)
+  const where = filters.length === 0 ? sql`true` : sql.join(filters, sql` and `)
+  const { rows } =
+    await sql<MarketOffer>`select o.id, o.seller_account as "sellerAccount", u.wallet, o.model, o.provider,
+      p.is_trusted as "isTrusted", o.base_url as "baseUrl", o.status, o.delisted_reason as "delistedReason",
+      o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro", o.created_at as "createdAt"
+    from offer o join provider p on p.id = o.provider join app_user u on u.seller_account = o.seller_account
+    where ${where} order by o.id limit ${wanted.limit}`.execute(db)
+  return rows
+}
+
+/** How many active offers each provider has. */
+export async function countOffersByProvider(db: Database | Trx): Promise<{ provider: string; count: number }[]> {
+  const { rows } = await sql<{ provider: string; count: number }>`select provider, count(*)::int as count
+    from offer where status = 'active' group by provider`.execute(db)
+  return rows
+}

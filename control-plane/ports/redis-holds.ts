@@ -1,0 +1,74 @@
+import type { Redis } from 'ioredis'
+import { decodeAnswers } from '#shared/contract/money-scripts/batch.ts'
+import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
+import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { isId } from '#shared/ids.ts'
+import { microUsd } from '#shared/money.ts'
+import type { OpenHold } from './desk.ts'
+import { bucketNames, gateClosed } from './redis-money.ts'
+
+/** Holds of one bucket that one account's are looked for among. */
+const MAX_LOOKED_AT = 20_000
+const PAGE = 500
+const FIELDS = ['st', 'amt', 'acct', 'key', 'node', 't0', 'exp'] as const
+
+/** Open holds of the present epoch, those that end first before the others. */
+export async function listHolds(
+  redis: Redis,
+  buckets: number,
+  { account, limit }: { readonly account: string | undefined; readonly limit: number },
+): Promise<OpenHold[]> {
+  const epoch = await presentEpoch(redis)
+  const found: OpenHold[] = []
+  for (const bucket of bucketNames(buckets)) {
+    const inBucket: OpenHold[] = []
+    for (let from = 0; from < MAX_LOOKED_AT && inBucket.length < limit; from += PAGE) {
+      const rids = await redis.zrange(moneyKeys.expiring(bucket, epoch), from, from + PAGE - 1)
+      const holds = await Promise.all(rids.map((rid) => readHold(redis, bucket, rid)))
+      inBucket.push(...holds.flatMap((hold) => (hold && (account ?? hold.account) === hold.account ? [hold] : [])))
+      if (rids.length < PAGE) break
+    }
+    found.push(...inBucket)
+  }
+  return found.sort((left, right) => left.expiresAt - right.expiresAt).slice(0, limit)
+}
+
+/** Releases an open hold; a capture that comes after all is booked late, like that of a hold past its deadline. */
+export async function releaseHold(redis: Redis, buckets: number, rid: string): Promise<boolean> {
+  const epoch = await presentEpoch(redis)
+  for (const bucket of bucketNames(buckets)) {
+    const hold = await readHold(redis, bucket, rid)
+    if (hold === undefined) continue
+    const { account, node } = hold
+    const keyId = hold.keyId !== null && isId('key', hold.keyId) ? hold.keyId : null
+    const operation = { kind: 'release', rid, account, keyId, node, reason: 'operator', event: null } as const
+    const { keys, args } = encodeSettle({ bucket, epoch }, [operation])
+    const reply = await redis.evalsha(moneyScripts(epoch).settle.sha, keys.length, ...keys, ...args)
+    return decodeAnswers(reply, 1)[0]?.kind === 'done'
+  }
+  return false
+}
+
+async function presentEpoch(redis: Redis): Promise<number> {
+  const seen = parseMoneyEpoch(await redis.get(moneyKeys.epoch))
+  if (seen === undefined) throw gateClosed()
+  return seen.epoch
+}
+
+async function readHold(redis: Redis, bucket: string, rid: string): Promise<OpenHold | undefined> {
+  const [state, amount, account, key, node, openedAt, expiresAt] = await redis.hmget(
+    moneyKeys.hold(bucket, rid),
+    ...FIELDS,
+  )
+  if (state !== 'open' || amount == null || account == null) return undefined
+  return {
+    rid,
+    account,
+    keyId: key == null || key === '' ? null : key,
+    node: node ?? '',
+    amountMicro: microUsd(BigInt(amount)),
+    openedAt: Number(openedAt),
+    expiresAt: Number(expiresAt),
+  }
+}

@@ -1,0 +1,35 @@
+import type { Redis } from 'ioredis'
+import type { Time } from '#shared/clock.ts'
+import type { NodeReport } from '#shared/contract/node-report.ts'
+import { NODE_REPORT_EVERY_MS } from '#shared/contract/node-report.ts'
+import { cacheKeys } from '#shared/contract/redis-keys.ts'
+import { describeCause } from '#shared/errors.ts'
+import type { Logger } from '#shared/logger.ts'
+
+type Parts = {
+  readonly redis: Redis
+  readonly clock: Time
+  readonly log: Logger
+  /** How the process is, when it is asked. */
+  describe(): Omit<NodeReport, 'startedAt' | 'reportedAt'>
+}
+
+/** Tells operators every few seconds that this process lives and how; nothing depends on it. Ends with a last word. */
+export function startNodeReports({ redis, clock, log, describe }: Parts): { close(): void } {
+  const startedAt = clock.now()
+
+  async function report(): Promise<void> {
+    const said = { ...describe(), startedAt, reportedAt: clock.now() }
+    await redis.hset(cacheKeys.nodeReports, said.node, JSON.stringify(said))
+  }
+  const unheard = (cause: unknown) => log.debug({ cause: describeCause(cause) }, 'nobody heard how this process is')
+
+  report().catch(unheard)
+  const stop = clock.every(NODE_REPORT_EVERY_MS, () => void report().catch(unheard))
+  return {
+    close() {
+      stop()
+      redis.hdel(cacheKeys.nodeReports, describe().node).catch(unheard)
+    },
+  }
+}

@@ -1,4 +1,4 @@
-import { createPublicClient, custom, HttpRequestError, http, TimeoutError } from 'viem'
+import { createPublicClient, custom, HttpRequestError, http, UnknownRpcError } from 'viem'
 import { getAddress } from 'viem/utils'
 import type { ContractWallets } from './contract-wallets.ts'
 
@@ -19,7 +19,7 @@ export function createRpcContractWallets(rpcUrl: string): ContractWallets {
             return await endpoint.request(asked)
           } catch (error) {
             // The client would take a chain that does not answer for one that says no.
-            if (error instanceof HttpRequestError || error instanceof TimeoutError) failure = error
+            if (error instanceof HttpRequestError || error instanceof UnknownRpcError) failure = error
             throw error
           }
         },

@@ -1,11 +1,11 @@
 import { HOUR } from '#shared/clock.ts'
-import { purgeIdempotencyKeys } from '../services/retention.ts'
+import { purgeIdempotencyKeys, purgeSignIns } from '../services/retention.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
 const PURGE_EVERY_MS = HOUR
 
-/** Removes stored answers that are no longer replayed. */
+/** Removes what is past its end: stored answers that are no longer replayed, used nonces, sessions. */
 export function startPurgeOperations(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'purge-operations',
@@ -13,6 +13,8 @@ export function startPurgeOperations(plane: WorkerPlane): RunningWorker {
     run: async () => {
       const purged = await purgeIdempotencyKeys(plane)
       if (purged > 0) plane.log.info({ purged }, 'stored answers past their end were removed')
+      const ended = await purgeSignIns(plane)
+      if (ended > 0) plane.log.info({ ended }, 'nonces and sessions past their end were removed')
     },
   })
 }

@@ -41,7 +41,7 @@ const ApiKey = builder.objectRef<KeyView>('ApiKey').implement({
   }),
 })
 
-const CreatedApiKey = builder.objectRef<CreatedKey>('CreatedApiKey').implement({
+export const CreatedApiKey = builder.objectRef<CreatedKey>('CreatedApiKey').implement({
   description: 'A new key. `key` is shown in the first answer only.',
   fields: (t) => ({
     key: t.string({ nullable: true, resolve: ({ secret }) => secret?.reveal() ?? null }),

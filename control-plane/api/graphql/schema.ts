@@ -2,6 +2,7 @@ import { builder } from './builder.ts'
 import './keys.ts'
 import './offers.ts'
 import './own-providers.ts'
+import './sign-in.ts'
 import './viewer.ts'
 
 builder.queryType({})

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { Actor } from '#control-plane/actor.ts'
 import type { Ctx, InvokeOptions } from '#control-plane/operation.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
-import { actorOf, idempotencyKeyOf } from '../caller.ts'
+import { idempotencyKeyOf, openActorOf } from '../caller.ts'
 import { toTrpcCode } from '../errors.ts'
 import { sendLimit } from '../limit-headers.ts'
 
@@ -23,7 +23,7 @@ export function createTrpcContext(ctx: Ctx, request: FastifyRequest, reply: Fast
     ctx,
     requestId: request.id,
     actor: () => {
-      known ??= actorOf(ctx, request)
+      known ??= openActorOf(ctx, request)
       return known
     },
     options: () => ({ idempotencyKey: idempotencyKeyOf(request), onLimit: (state) => sendLimit(reply, state) }),

@@ -31,6 +31,7 @@ import {
 } from './market.ts'
 import { conflict, deposit, invariants, ledger, payoutHold, poison, refund, shortfall } from './money.ts'
 import { inputOf, procedure, router } from './procedure.ts'
+import { signIn } from './sign-in.ts'
 
 const offer = router({
   create: procedure
@@ -121,6 +122,7 @@ const user = router({
 /** The tRPC door: operators' operations, and those of sellers and buyers under their own keys. */
 export const appRouter = router({
   offer,
+  signIn,
   sellerKey,
   buyerKey,
   ownProvider,
@@ -128,11 +130,9 @@ export const appRouter = router({
   buyer,
   credit,
   catalog,
+  alias,
+  price,
   provider,
-  user,
-  deposit,
-  refund,
-  ledger,
   marketOffer,
   hold,
   queue,
@@ -140,6 +140,10 @@ export const appRouter = router({
   snapshot,
   rateLimit,
   feature,
+  user,
+  deposit,
+  refund,
+  ledger,
   poison,
   conflict,
   shortfall,

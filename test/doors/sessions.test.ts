@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { purgeSignIns } from '#control-plane/services/retention.ts'
+import { DAY, HOUR } from '#shared/clock.ts'
+import type { TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import {
+  challengeOf,
+  newWallet,
+  OUR_ORIGIN,
+  sessionHeaders,
+  signedChallenge,
+  signInForKey,
+  signInForSession,
+} from '#test/support/wallet.ts'
+
+let market: TestMarket
+const wallet = newWallet()
+
+beforeAll(async () => {
+  market = await startMarket()
+})
+afterAll(() => market?.stop())
+
+const me = (headers: Record<string, string>) => market.rest('GET', '/v1/buyer/me', { headers })
+
+describe('a session', () => {
+  it('is one cookie for both sides of the market, at every door', async () => {
+    const body = await signedChallenge(market, wallet)
+    const answer = await market.rest('POST', '/v1/auth/session', { body })
+    const expected = { wallet: wallet.address.toLowerCase(), expires_at: expect.any(Number) }
+    expect([answer.status, answer.body]).toEqual([201, expect.objectContaining(expected)])
+    const set = answer.headers.get('set-cookie') ?? ''
+    expect(set).toMatch(/^mkt_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/)
+    expect(answer.text).not.toContain(set.slice('mkt_session='.length, 40))
+    const headers = sessionHeaders(answer)
+    expect((await me(headers)).body).toMatchObject({ wallet: expected.wallet })
+    expect((await market.rest('GET', '/v1/seller/offers', { headers })).body).toEqual({ items: [], next_token: null })
+    expect((await market.rest('GET', '/v1/auth/session', { headers })).body).toMatchObject({ wallet: expected.wallet })
+    const query = '{ viewer { kind wallet } session { wallet } me { wallet } sellerKeys { id } }'
+    const graph = await market.rest('POST', '/graphql', { headers, body: { query } })
+    expect(graph.body).toEqual({
+      data: {
+        viewer: { kind: 'session', wallet: expected.wallet },
+        session: { wallet: expected.wallet },
+        me: { wallet: expected.wallet },
+        sellerKeys: [],
+      },
+    })
+    expect(await market.trpc(undefined, headers).signIn.session.query()).toMatchObject({ wallet: expected.wallet })
+    const key = { 'idempotency-key': 'once' }
+    const made = await market.rest('POST', '/v1/buyer/keys', { headers: { ...headers, ...key }, body: { label: 'x' } })
+    expect(made.status).toBe(201)
+  })
+
+  it('has a __Host- cookie wherever it is not loopback http', async () => {
+    const environment = { BASE_URL: 'https://market.example', API_BASE_URL: 'https://api.market.example' }
+    const abroad = await startMarket({ environment })
+    const signed = await signedChallenge(abroad, wallet)
+    expect(signed.message).toContain('api.market.example wants you')
+    const answer = await abroad.rest('POST', '/v1/auth/session', { body: signed })
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^__Host-mkt_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Secure; Max-Age=604800$/,
+    )
+    await abroad.stop()
+  })
+
+  it('[C243] is refused edited, past its end, unused for a day, after logout, and twice', async () => {
+    const refused = async (headers: Record<string, string>) => {
+      const answer = await me(headers)
+      return [answer.status, codeOf(answer)]
+    }
+    const headers = await signInForSession(market, wallet)
+    const { cookie = '' } = headers
+    const invalid = [401, 'invalid_session']
+    const flipped = cookie.slice(0, -1) + (cookie.endsWith('A') ? 'E' : 'A')
+    expect(await refused({ ...headers, cookie: flipped })).toEqual(invalid)
+    expect(await refused({ ...headers, cookie: cookie.slice(0, -1) })).toEqual(invalid)
+    expect(await refused({ ...headers, cookie: `${cookie}; ${cookie}` })).toEqual(invalid)
+    expect(await refused({ ...headers, cookie: 'mkt_session=' })).toEqual(invalid)
+    expect((await me({ ...headers, cookie: `a=b; ${cookie}` })).status).toBe(200)
+    const out = await market.rest('DELETE', '/v1/auth/session', { headers })
+    expect([out.status, out.headers.get('set-cookie')]).toEqual([204, expect.stringContaining('Max-Age=0')])
+    expect(await refused(headers)).toEqual(invalid)
+    expect(codeOf(await market.rest('DELETE', '/v1/auth/session', { headers }))).toBe('invalid_session')
+
+    const idle = await signInForSession(market, wallet)
+    market.advance(DAY - HOUR)
+    expect((await me(idle)).status).toBe(200)
+    market.advance(DAY)
+    expect(await refused(idle)).toEqual(invalid)
+    const old = await signInForSession(market, wallet)
+    for (let hours = 0; hours < 7 * 24 - 12; hours += 12) {
+      market.advance(12 * HOUR)
+      expect((await me(old)).status).toBe(200)
+    }
+    market.advance(12 * HOUR)
+    expect(await refused(old)).toEqual(invalid)
+    expect(await purgeSignIns(market.plane)).toBeGreaterThan(0)
+  })
+
+  it('[C243] is made anew at every sign-in: what a browser held before is worth nothing', async () => {
+    const before = await signInForSession(market, wallet)
+    const body = await signedChallenge(market, wallet)
+    const answer = await market.rest('POST', '/v1/auth/session', { body, headers: before })
+    const after = sessionHeaders(answer)
+    expect(after['cookie']).not.toBe(before['cookie'])
+    expect([(await me(before)).status, (await me(after)).status]).toEqual([401, 200])
+    const planted = { cookie: `mkt_session=${'A'.repeat(43)}`, origin: OUR_ORIGIN }
+    const fresh = await signedChallenge(market, wallet)
+    expect((await market.rest('POST', '/v1/auth/session', { body: fresh, headers: planted })).status).toBe(201)
+    expect((await me(planted)).status).toBe(401)
+  })
+
+  it("[C243] changes nothing for another site's page", async () => {
+    const { cookie = '' } = await signInForSession(market, wallet)
+    const wrong: Record<string, string>[] = [{ cookie }, { cookie, origin: 'https://evil.example' }]
+    for (const headers of [...wrong, { cookie, origin: 'null' }]) {
+      const idem = { ...headers, 'idempotency-key': 'evil' }
+      const post = await market.rest('POST', '/v1/seller/keys', { headers: idem, body: { label: 'x' } })
+      expect([post.status, codeOf(post)]).toEqual([403, 'forbidden'])
+      expect(codeOf(await market.rest('DELETE', '/v1/auth/session', { headers }))).toBe('forbidden')
+      const query = 'mutation { revokeSellerKey(id: "key_x") { id } }'
+      expect(codeOf(await market.rest('POST', '/graphql', { headers, body: { query } }))).toBe('forbidden')
+      const call = market.trpc(undefined, headers).sellerKey.create.mutate({ label: 'x' })
+      expect(await trpcCodeOf(call)).toBe('forbidden')
+    }
+    const plain = { cookie, origin: OUR_ORIGIN }
+    expect(
+      codeOf(await market.rest('POST', '/graphql', { headers: plain, body: { query: '{ me { wallet } }' } })),
+    ).toBe('forbidden')
+    const signed = await signedChallenge(market, wallet)
+    const elsewhere = await market.rest('POST', '/v1/auth/session', {
+      body: signed,
+      headers: { origin: 'https://evil.example' },
+    })
+    expect(codeOf(elsewhere)).toBe('forbidden')
+    expect(elsewhere.headers.get('set-cookie')).toBeNull()
+  })
+
+  it('gives way to a key in the same request', async () => {
+    const headers = await signInForSession(market, wallet)
+    const { key } = await signInForKey(market, newWallet(), 'buyer')
+    const both = await market.rest('GET', '/v1/buyer/me', { key, headers })
+    expect(both.body).not.toMatchObject({ wallet: wallet.address.toLowerCase() })
+    expect(codeOf(await market.rest('GET', '/v1/seller/keys', { key, headers }))).toBe('wrong_key_type')
+  })
+})
+
+describe('signing in', () => {
+  it('is the same at every door', async () => {
+    const query = `query ($address: String!) { signInChallenge(address: $address) { message expiresAt } }`
+    const Graph = z.object({ data: z.object({ signInChallenge: z.object({ message: z.string() }) }) })
+    const variables = { address: wallet.address }
+    const graph = Graph.parse((await market.graphql(undefined, query, variables)).body).data.signInChallenge
+    const trpc = await market.trpc(undefined).signIn.challenge.query({ address: wallet.address })
+    const rest = await challengeOf(market, wallet)
+    const shape = ({ message }: { message: string }) => message.replace(/(Nonce|Issued At|Expiration Time): .*/g, '$1')
+    expect([shape(graph), shape(trpc)]).toEqual([shape(rest), shape(rest)])
+    const signature = await wallet.signMessage({ message: trpc.message })
+    const made = await market.trpc(undefined).signIn.forBuyerKey.mutate({ message: trpc.message, signature })
+    expect((await market.rest('GET', '/v1/buyer/me', { key: made.key ?? '' })).status).toBe(200)
+    const mutation = `mutation ($input: SignedMessage!) { signInForSellerKey(input: $input) { key record { id } } }`
+    const used = await market.graphql(undefined, mutation, { input: { message: trpc.message, signature } })
+    expect(codeOf(used)).toBe('invalid_signature')
+    const signed = await signedChallenge(market, wallet)
+    expect((await market.graphql(undefined, mutation, { input: signed })).body).toMatchObject({
+      data: { signInForSellerKey: { key: expect.stringMatching(/^mkt_seller_/) } },
+    })
+  })
+
+  it('is counted for each wallet by itself, and says when it may go on', async () => {
+    const limits = { perKey: 3, perWallet: null }
+    const wide = { perKey: 1_000, perWallet: null }
+    const settings = { rateLimits: { read: wide, write: wide, probe: wide, challenge: limits } }
+    const strict = await startMarket({ overrides: { settings } })
+    const ask = (address: string) => strict.rest('GET', `/v1/seller/auth/challenge?address=${address}`)
+    const answers = []
+    for (let count = 0; count < 4; count++) answers.push(await ask(wallet.address))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429])
+    expect(answers[0]?.headers.get('x-ratelimit-remaining')).toBe('2')
+    const last = answers[3]
+    expect([last?.headers.get('x-ratelimit-limit'), Number(last?.headers.get('retry-after'))]).toEqual([
+      '3',
+      expect.any(Number),
+    ])
+    expect(Number(last?.headers.get('x-ratelimit-reset'))).toBeGreaterThan(strict.plane.clock.now() / 1_000)
+    expect((await ask(newWallet().address)).status).toBe(200)
+    await strict.stop()
+  })
+})

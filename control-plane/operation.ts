@@ -28,6 +28,7 @@ import type { OfferState } from './ports/offer-state.ts'
 import type { ListModels, Probe } from './ports/probe.ts'
 import type { Publisher } from './ports/publisher.ts'
 import type { Waker } from './ports/waker.ts'
+import type { WebhookSender } from './ports/webhook-sender.ts'
 
 /** Numbers and secrets that operations work with. */
 export type Settings = {
@@ -69,6 +70,7 @@ export type Ctx = {
   readonly probe: Probe
   readonly listModels: ListModels
   readonly wake: Waker
+  readonly sendWebhook: WebhookSender
   readonly contractWallets: ContractWallets
   readonly limiter: Limiter
   readonly offerState: OfferState

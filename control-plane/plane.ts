@@ -12,15 +12,18 @@ import { createDatabase } from './db/database.ts'
 import { createMoneyLedger } from './db/money-ledger.ts'
 import { createMoneyMetrics } from './metrics.ts'
 import type { Ctx, RateLimits, Settings } from './operation.ts'
+import { createWebhookSender } from './ports/http-webhook-sender.ts'
 import { createProviderProbe } from './ports/provider-probe.ts'
 import { createRedisDebitGate } from './ports/redis-debit-gate.ts'
 import { createRedisDesk } from './ports/redis-desk.ts'
 import { createRedisGate } from './ports/redis-gate.ts'
 import { createRedisGateAudit } from './ports/redis-gate-audit.ts'
 import { openRedisGateKeeper } from './ports/redis-gate-keeper.ts'
+import { createRedisKeyCounters } from './ports/redis-key-counters.ts'
 import { createRedisLimiter } from './ports/redis-limiter.ts'
 import { createRedisOfferState } from './ports/redis-offer-state.ts'
 import { createRedisPublisher } from './ports/redis-publisher.ts'
+import { createRedisTradeFeed } from './ports/redis-trade-feed.ts'
 import { createRedisUsageQueue } from './ports/redis-usage-queue.ts'
 import { createRedisWaker } from './ports/redis-waker.ts'
 import { createRpcContractWallets } from './ports/rpc-contract-wallets.ts'
@@ -69,46 +72,16 @@ export type Overrides = Partial<Omit<Ctx, 'settings' | 'db' | 'ledger'>> & { rea
 
 /** Puts the control plane together. Nothing of it needs Postgres or Redis to be there yet. */
 export function createControlPlane(config: Config, overrides: Overrides = {}): ControlPlane {
-  const clock: Time = overrides.clock ?? systemClock
-  const log = overrides.log ?? createLogger('control-plane', config.logLevel)
-  const onIdleError = (error: Error) => log.warn({ err: error }, 'a connection to Postgres broke')
-  const db = createDatabase(config.databaseUrl.reveal(), { max: config.databasePool, onIdleError })
-  const money = connect(config.redisUrl.reveal(), log)
-  const cache = connect(config.redisCacheUrl.reveal(), log)
-  const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams })
-  const waker = createRedisWaker(money, log)
-  const desk = createRedisDesk({ money, cache, buckets: config.moneyBuckets })
-  const { registry, metrics } = createMoneyMetrics()
-  const where = { databaseUrl: config.databaseUrl.reveal(), redisUrl: config.redisUrl.reveal() }
-  const ctx: Ctx = {
-    db,
-    ledger: createMoneyLedger(db),
-    clock,
-    log,
-    ids: overrides.ids ?? createIds(clock),
-    gate: overrides.gate ?? createRedisGate({ redis: money, buckets: config.moneyBuckets }),
-    debits: overrides.debits ?? createRedisDebitGate({ redis: money, buckets: config.moneyBuckets }),
-    checkMoney:
-      overrides.checkMoney ?? (() => checkMoney({ ...where, journalDir: config.journalDir }, { isQuiesced: false })),
-    metrics: overrides.metrics ?? metrics,
-    publisher: overrides.publisher ?? createRedisPublisher(cache),
-    probe: overrides.probe ?? provider.probe,
-    listModels: overrides.listModels ?? provider.listModels,
-    wake: overrides.wake ?? waker.wake,
-    contractWallets:
-      overrides.contractWallets ??
-      (config.chainRpcUrl === undefined ? null : createRpcContractWallets(config.chainRpcUrl)),
-    limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
-    offerState: overrides.offerState ?? createRedisOfferState({ money, cache }, clock),
-    controls: overrides.controls ?? createLiveControls({ db, clock, log }),
-    desk: overrides.desk ?? desk,
-    settings: { ...settingsOf(config), ...overrides.settings },
-  }
+  const parts = openParts(config, overrides)
+  const { db, money, cache, registry } = parts
+  const ctx = createCtx(config, overrides, parts)
   let isDraining = false
   const plane: WorkerPlane = {
     ...ctx,
     redisUrl: config.redisUrl,
     usageQueue: createRedisUsageQueue(money),
+    keyCounters: createRedisKeyCounters({ redis: money, buckets: config.moneyBuckets }),
+    feed: createRedisTradeFeed(cache),
     gateAudit: createRedisGateAudit({ redis: money, buckets: config.moneyBuckets }),
     // No provider of long jobs has a dialect here yet: what it does not say costs the buyer nothing.
     askProvider: async () => 'unknown',
@@ -139,13 +112,62 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
       isDraining = true
     },
     startWorkers: () => startBackground(plane, config),
+    close: parts.close,
+  }
+}
+
+/** What a plane holds open, and what of it has to be closed. */
+function openParts(config: Config, overrides: Overrides) {
+  const clock: Time = overrides.clock ?? systemClock
+  const log = overrides.log ?? createLogger('control-plane', config.logLevel)
+  const onIdleError = (error: Error) => log.warn({ err: error }, 'a connection to Postgres broke')
+  const db = createDatabase(config.databaseUrl.reveal(), { max: config.databasePool, onIdleError })
+  const money = connect(config.redisUrl.reveal(), log)
+  const cache = connect(config.redisCacheUrl.reveal(), log)
+  const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams })
+  const waker = createRedisWaker(money, log)
+  const webhooks = createWebhookSender({ allowsLoopback: config.allowsLoopbackUpstreams })
+  const desk = createRedisDesk({ money, cache, buckets: config.moneyBuckets })
+  const { registry, metrics } = createMoneyMetrics()
+  return {
+    ...{ clock, log, db, money, cache, provider, waker, webhooks, desk, registry, metrics },
     async close() {
       await waker.close()
       await desk.close()
       money.disconnect()
       cache.disconnect()
-      await Promise.all([db.destroy(), provider.close()])
+      await Promise.all([db.destroy(), provider.close(), webhooks.close()])
     },
+  }
+}
+
+function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeof openParts>): Ctx {
+  const { clock, log, db, money, cache, provider, waker, webhooks, desk, metrics } = parts
+  const where = { databaseUrl: config.databaseUrl.reveal(), redisUrl: config.redisUrl.reveal() }
+  return {
+    db,
+    ledger: createMoneyLedger(db),
+    clock,
+    log,
+    ids: overrides.ids ?? createIds(clock),
+    gate: overrides.gate ?? createRedisGate({ redis: money, buckets: config.moneyBuckets }),
+    debits: overrides.debits ?? createRedisDebitGate({ redis: money, buckets: config.moneyBuckets }),
+    checkMoney:
+      overrides.checkMoney ?? (() => checkMoney({ ...where, journalDir: config.journalDir }, { isQuiesced: false })),
+    metrics: overrides.metrics ?? metrics,
+    publisher: overrides.publisher ?? createRedisPublisher(cache),
+    probe: overrides.probe ?? provider.probe,
+    listModels: overrides.listModels ?? provider.listModels,
+    wake: overrides.wake ?? waker.wake,
+    sendWebhook: overrides.sendWebhook ?? webhooks.send,
+    contractWallets:
+      overrides.contractWallets ??
+      (config.chainRpcUrl === undefined ? null : createRpcContractWallets(config.chainRpcUrl)),
+    limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
+    offerState: overrides.offerState ?? createRedisOfferState({ money, cache }, clock),
+    controls: overrides.controls ?? createLiveControls({ db, clock, log }),
+    desk: overrides.desk ?? desk,
+    settings: { ...settingsOf(config), ...overrides.settings },
   }
 }
 

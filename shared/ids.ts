@@ -25,6 +25,8 @@ export const ID_PREFIXES = {
   prv: "buyer's own provider",
   aud: 'audit entry',
   hlt: 'health event',
+  whk: 'webhook',
+  whd: 'delivery to a webhook',
 } as const
 
 export type IdPrefix = keyof typeof ID_PREFIXES
@@ -44,6 +46,8 @@ export type JobId = Id<'job'>
 export type BatchId = Id<'btc'>
 export type OperationId = Id<'opn'>
 export type OwnProviderId = Id<'prv'>
+export type WebhookId = Id<'whk'>
+export type DeliveryId = Id<'whd'>
 
 /** Crockford's base 32, the alphabet of a ULID (github.com/ulid/spec). */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

@@ -34,6 +34,11 @@ export function checkOutboundUrl(
   return allowedHosts.has(url.host.toLowerCase()) ? url : undefined
 }
 
+/** The same check of a URL on any public host: for what goes out to a server that is on no list. */
+export function checkPublicUrl(raw: string, policy: OutboundPolicy): URL | undefined {
+  return checkOutboundUrl(raw, new Set([hostOf(raw) ?? '']), policy)
+}
+
 function isLoopbackHost(hostname: string): boolean {
   return /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname) || hostname === '[::1]' || hostname === 'localhost'
 }

@@ -14,12 +14,15 @@ import type { LeasesTables } from './leases.ts'
 import type { LedgerTables } from './ledger.ts'
 import type { MoneyEpochTables } from './money-epoch.ts'
 import type { MoneyWatchTables } from './money-watch.ts'
+import type { OfferProbesTables } from './offer-probes.ts'
 import type { OffersTables } from './offers.ts'
 import type { OwnProvidersTables } from './own-providers.ts'
 import type { SessionsTables } from './sessions.ts'
+import type { SellerOperationsTables } from './seller-operations.ts'
 import type { SettlementsTables } from './settlements.ts'
 import type { SnapshotTables } from './snapshot.ts'
 import type { UsersTables } from './users.ts'
+import type { WebhooksTables } from './webhooks.ts'
 
 /** Every table, put together from the noun files that own them. A new noun adds its interface here. */
 export type Tables = AccountsTables &
@@ -38,9 +41,12 @@ export type Tables = AccountsTables &
   LedgerTables &
   MoneyEpochTables &
   MoneyWatchTables &
+  OfferProbesTables &
   OffersTables &
   OwnProvidersTables &
   SessionsTables &
+  SellerOperationsTables &
   SettlementsTables &
   SnapshotTables &
-  UsersTables
+  UsersTables &
+  WebhooksTables

@@ -1,5 +1,3 @@
-import { lookup } from 'node:dns'
-import type { LookupFunction } from 'node:net'
 import { isIP } from 'node:net'
 import { Agent, request } from 'undici'
 import { z } from 'zod'
@@ -7,6 +5,7 @@ import { SECOND } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { isDialable } from '#shared/outbound-guard.ts'
+import { guardedLookup } from './guarded-lookup.ts'
 import type { ListedModels, ListModels, Probe, ProbeResult, ProbeTarget, ProviderPlace } from './probe.ts'
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND
@@ -156,19 +155,4 @@ function parseJson(text: string): unknown {
 function isLiteralRefused(url: URL, policy: OutboundPolicy): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   return isIP(host) !== 0 && !isDialable(host, policy)
-}
-
-/** A lookup that refuses the whole name when any of its addresses is refused: the checked address is the dialled one. */
-function guardedLookup(policy: OutboundPolicy): LookupFunction {
-  return (hostname, options, callback) => {
-    lookup(hostname, { ...options, all: true }, (error, addresses) => {
-      if (error) return callback(error, '')
-      const [first] = addresses
-      if (first === undefined || addresses.some(({ address }) => !isDialable(address, policy))) {
-        return callback(Object.assign(new Error('the name has an address that is refused'), { code: 'EREFUSED' }), '')
-      }
-      if (options.all) callback(null, addresses)
-      else callback(null, first.address, first.family)
-    })
-  }
 }

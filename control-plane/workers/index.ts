@@ -2,8 +2,10 @@ import { startMonthPartitions } from './month-partitions.ts'
 import { startPostUsage } from './post-usage.ts'
 import { startReconcileSnapshot, startWatchStore } from './publish-snapshot.ts'
 import { startPurgeOperations } from './purge-operations.ts'
+import { startRollUpMarkets } from './roll-up-markets.ts'
 import { startStoreHealth } from './store-health.ts'
 import { startCheckMoney, startCompareBalances, startCompareCounters, startSweepHolds } from './sweep-holds.ts'
+import { startPurgeWebhooks, startSendWebhooks, startWatchAlerts } from './webhooks.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
 /** Every worker of the control plane. */
@@ -18,6 +20,10 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startReconcileSnapshot,
   startStoreHealth,
   startPurgeOperations,
+  startRollUpMarkets,
+  startWatchAlerts,
+  startSendWebhooks,
+  startPurgeWebhooks,
 ]
 
 /** Starts all workers of this process; `stop` ends them together and waits for what they have in hand. */

@@ -12,7 +12,7 @@ export const SealedCredentialSchema = z.object({
   tenant: z.string(),
   /** Host it may be sent to, and no other. */
   host: z.string(),
-  purpose: z.enum(['offer', 'resource', 'own-provider']),
+  purpose: z.enum(['offer', 'resource', 'own-provider', 'webhook']),
   /** Which key of the ring wraps the data key. */
   ringKeyId: z.string(),
   wrapIv: z.string(),

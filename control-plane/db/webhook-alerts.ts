@@ -1,0 +1,83 @@
+import { sql } from 'kysely'
+import type { AccountId, KeyId, WebhookId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+
+/** A key with a cap, and a webhook that wants to hear of it. Amounts are micro-USD. */
+export type WatchedKey = {
+  readonly webhook: WebhookId
+  readonly account: AccountId
+  readonly keyId: KeyId
+  readonly label: string
+  readonly capDailyMicro: bigint | null
+  readonly capMonthlyMicro: bigint | null
+}
+
+/** A page of living keys with a cap beside each webhook that hears of caps, in order, after a pair of ids. */
+export async function listWatchedKeys(
+  db: Database,
+  after: { readonly webhook: string; readonly keyId: string },
+  limit: number,
+): Promise<WatchedKey[]> {
+  const { rows } = await sql<WatchedKey>`select w.id as webhook, w.account, k.id as "keyId", k.label,
+      k.cap_daily_micro as "capDailyMicro", k.cap_monthly_micro as "capMonthlyMicro"
+    from webhook w
+    join app_user u on u.buyer_account = w.account
+    join api_key k on k.user_id = u.id and k.type = 'buyer' and k.revoked_at is null
+      and (k.cap_daily_micro is not null or k.cap_monthly_micro is not null)
+    where w.is_enabled and 'key.cap_reached' = any(w.events) and (w.id, k.id) > (${after.webhook}, ${after.keyId})
+    order by w.id, k.id limit ${limit}`.execute(db)
+  return rows
+}
+
+export type AlertMark = { readonly webhook: WebhookId; readonly subject: string; readonly mark: string }
+
+/** The marks that webhooks have about subjects, as `webhook subject mark`. */
+export async function listAlertMarks(
+  db: Database,
+  webhooks: readonly string[],
+  subjects: readonly string[],
+): Promise<Set<string>> {
+  const { rows } = await sql<AlertMark>`select webhook_id as webhook, subject, mark from webhook_alert
+    where webhook_id = any(${[...webhooks]}::text[]) and subject = any(${[...subjects]}::text[])`.execute(db)
+  return new Set(rows.map(markText))
+}
+
+export function markText({ webhook, subject, mark }: AlertMark): string {
+  return `${webhook} ${subject} ${mark}`
+}
+
+/** Marks that something was told. False when it was, or when the webhook is gone. */
+export async function insertAlertMark(trx: Trx, { webhook, subject, mark }: AlertMark, at: number): Promise<boolean> {
+  const { numAffectedRows } = await sql`insert into webhook_alert (webhook_id, subject, mark, at)
+    select id, ${subject}, ${mark}, ${new Date(at)} from webhook where id = ${webhook}
+    on conflict do nothing`.execute(trx)
+  return numAffectedRows === 1n
+}
+
+/** The mark of a balance that was told to be low. */
+export const BALANCE = { subject: 'balance', mark: 'low' } as const
+
+/** A balance below what a webhook was set to. Amounts are micro-USD. */
+export type LowBalance = {
+  readonly webhook: WebhookId
+  readonly balance: bigint
+  readonly threshold: bigint
+}
+
+/** Low balances that were not told since they fell. */
+export async function listLowBalances(db: Database, limit: number): Promise<LowBalance[]> {
+  const { rows } = await sql<LowBalance>`select w.id as webhook, a.balance, w.low_balance_micro as threshold
+    from webhook w join account a on a.id = w.account
+    where w.is_enabled and 'balance.low' = any(w.events) and a.balance < w.low_balance_micro
+      and not exists (select from webhook_alert m
+        where m.webhook_id = w.id and m.subject = ${BALANCE.subject} and m.mark = ${BALANCE.mark})
+    order by w.id limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Forgets low balances that have risen again: the next fall is told anew. */
+export async function clearRisenBalances(db: Database): Promise<void> {
+  await sql`delete from webhook_alert m using webhook w, account a
+    where w.id = m.webhook_id and a.id = w.account and m.subject = ${BALANCE.subject} and m.mark = ${BALANCE.mark}
+      and (w.low_balance_micro is null or a.balance >= w.low_balance_micro)`.execute(db)
+}

@@ -1,0 +1,124 @@
+import { sql } from 'kysely'
+import type { AccountId, DeliveryId, WebhookId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+import type { DeliveryStatus } from './webhooks.ts'
+
+/** A delivery as its owner sees it. */
+export type DeliveryRow = {
+  readonly id: DeliveryId
+  readonly event: string
+  readonly body: string
+  readonly status: DeliveryStatus
+  readonly attempts: number
+  readonly statusCode: number | null
+  readonly error: string | null
+  readonly createdAt: Date
+  readonly attemptedAt: Date | null
+  readonly deliveredAt: Date | null
+}
+
+const COLUMNS = [
+  'id',
+  'event',
+  'body',
+  'status',
+  'attempts',
+  'status_code as statusCode',
+  'error',
+  'created_at as createdAt',
+  'attempted_at as attemptedAt',
+  'delivered_at as deliveredAt',
+] as const
+
+export type NewDelivery = {
+  readonly id: DeliveryId
+  readonly webhook: WebhookId
+  readonly event: string
+  readonly body: string
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+export async function insertDelivery(db: Database | Trx, delivery: NewDelivery): Promise<void> {
+  const { id, webhook, event, body, at } = delivery
+  await db
+    .insertInto('webhook_delivery')
+    .values({
+      ...{ id, event, body, webhook_id: webhook, status: 'pending', created_at: new Date(at) },
+      ...{ status_code: null, error: null, attempted_at: null, delivered_at: null },
+    })
+    .execute()
+}
+
+/** Deliveries of a webhook, newest first, before an id where one is given. */
+export async function listDeliveries(
+  db: Database,
+  webhook: WebhookId,
+  page: { readonly before: string | undefined; readonly limit: number },
+): Promise<DeliveryRow[]> {
+  let query = db.selectFrom('webhook_delivery').select(COLUMNS).where('webhook_id', '=', webhook)
+  if (page.before !== undefined) query = query.where(sql<string>`id`, '<', page.before)
+  return query.orderBy('id', 'desc').limit(page.limit).execute()
+}
+
+export async function findDelivery(db: Database, id: DeliveryId): Promise<DeliveryRow | undefined> {
+  return db.selectFrom('webhook_delivery').select(COLUMNS).where('id', '=', id).executeTakeFirst()
+}
+
+/** All that sending takes; the secrets are JSON, to be read with their schema. */
+export type SendableDelivery = {
+  readonly event: string
+  readonly body: string
+  readonly status: DeliveryStatus
+  readonly attempts: number
+  readonly webhook: WebhookId
+  readonly account: AccountId
+  readonly url: string
+  readonly isEnabled: boolean
+  readonly secret: unknown
+  readonly formerSecret: unknown
+  readonly formerUntil: Date | null
+}
+
+/** A delivery with its webhook; undefined once either is gone. */
+export async function findSendable(db: Database, id: string): Promise<SendableDelivery | undefined> {
+  const { rows } = await sql<SendableDelivery>`select d.event, d.body, d.status, d.attempts, w.id as webhook,
+      w.account, w.url, w.is_enabled as "isEnabled", w.secret, w.former_secret as "formerSecret",
+      w.former_until as "formerUntil"
+    from webhook_delivery d join webhook w on w.id = d.webhook_id where d.id = ${id}`.execute(db)
+  return rows[0]
+}
+
+/** How one attempt went. `at` is Unix milliseconds. */
+export type AttemptResult = {
+  readonly status: DeliveryStatus
+  readonly statusCode: number | null
+  readonly error: string | null
+  readonly at: number
+}
+
+export async function noteAttempt(db: Database, id: string, result: AttemptResult): Promise<void> {
+  const at = new Date(result.at)
+  await sql`update webhook_delivery set status = ${result.status}, status_code = ${result.statusCode},
+      error = ${result.error}, attempts = attempts + 1, attempted_at = ${at},
+      delivered_at = ${result.status === 'delivered' ? at : null}
+    where id = ${id} and status <> 'delivered'`.execute(db)
+}
+
+/** Deliveries that wait although nobody has tried them since an instant in Unix milliseconds: their job may be lost. */
+export async function listStrayDeliveries(db: Database, since: number, limit: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select id from webhook_delivery
+    where status = 'pending' and coalesce(attempted_at, created_at) < ${new Date(since)}
+    order by id limit ${limit}`.execute(db)
+  return rows.map(({ id }) => id)
+}
+
+/** Removes what was told before an instant, in Unix milliseconds, at most `limit` of each; answers how many. */
+export async function purgeDeliveries(db: Database, before: number, limit: number): Promise<number> {
+  const until = new Date(before)
+  const gone = await sql`delete from webhook_delivery where id in (select id from webhook_delivery
+    where created_at < ${until} and status <> 'pending' order by id limit ${limit})`.execute(db)
+  const marks = await sql`delete from webhook_alert where ctid in (select ctid from webhook_alert
+    where at < ${until} and subject <> 'balance' limit ${limit})`.execute(db)
+  return Number(gone.numAffectedRows ?? 0n) + Number(marks.numAffectedRows ?? 0n)
+}

@@ -1,0 +1,122 @@
+import type { Generated } from 'kysely'
+import { sql } from 'kysely'
+import type { AccountId, DeliveryId, WebhookId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+
+/** What a webhook can be told of. */
+export const WEBHOOK_EVENTS = ['key.cap_reached', 'balance.low'] as const
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+
+export type WebhooksTables = {
+  webhook: {
+    id: WebhookId
+    account: AccountId
+    url: string
+    label: string | null
+    events: WebhookEvent[]
+    low_balance_micro: bigint | null
+    is_enabled: boolean
+    secret: unknown
+    former_secret: unknown
+    former_until: Date | null
+    created_at: Date
+    updated_at: Date
+  }
+  webhook_alert: { webhook_id: WebhookId; subject: string; mark: string; at: Date }
+  webhook_delivery: {
+    id: DeliveryId
+    webhook_id: WebhookId
+    event: string
+    body: string
+    status: DeliveryStatus
+    attempts: Generated<number>
+    status_code: number | null
+    error: string | null
+    created_at: Date
+    attempted_at: Date | null
+    delivered_at: Date | null
+  }
+}
+export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
+
+/** A webhook without its secrets. */
+export type WebhookRow = {
+  readonly id: WebhookId
+  readonly url: string
+  readonly label: string | null
+  readonly events: WebhookEvent[]
+  readonly lowBalanceMicro: bigint | null
+  readonly isEnabled: boolean
+  readonly formerUntil: Date | null
+  readonly createdAt: Date
+  readonly updatedAt: Date
+}
+
+const COLUMNS = [
+  'id',
+  'url',
+  'label',
+  'events',
+  'low_balance_micro as lowBalanceMicro',
+  'is_enabled as isEnabled',
+  'former_until as formerUntil',
+  'created_at as createdAt',
+  'updated_at as updatedAt',
+] as const
+
+/** What an owner may change about a webhook. */
+export type WebhookSettings = Pick<WebhookRow, 'url' | 'label' | 'events' | 'lowBalanceMicro' | 'isEnabled'>
+
+type NewWebhook = WebhookSettings & {
+  readonly id: WebhookId
+  readonly account: AccountId
+  /** JSON of the sealed secret. */
+  readonly secret: string
+  /** Unix milliseconds. */
+  readonly at: number
+}
+
+export async function insertWebhook(trx: Trx, hook: NewWebhook): Promise<void> {
+  const at = new Date(hook.at)
+  const facts = { id: hook.id, account: hook.account, secret: hook.secret, former_secret: null, former_until: null }
+  await trx
+    .insertInto('webhook')
+    .values({ ...facts, ...columnsOf(hook), created_at: at, updated_at: at })
+    .execute()
+}
+
+function columnsOf({ url, label, events, lowBalanceMicro, isEnabled }: WebhookSettings) {
+  return { url, label, events: [...events], low_balance_micro: lowBalanceMicro, is_enabled: isEnabled }
+}
+
+/** The webhooks of an account, oldest first. */
+export async function listWebhooks(db: Database | Trx, account: AccountId): Promise<WebhookRow[]> {
+  return db.selectFrom('webhook').select(COLUMNS).where('account', '=', account).orderBy('id').execute()
+}
+
+/** One webhook of an account; undefined for another's. */
+export async function findWebhook(db: Database | Trx, account: AccountId, id: string): Promise<WebhookRow | undefined> {
+  const query = db.selectFrom('webhook').select(COLUMNS).where('account', '=', account)
+  return query.where(sql<string>`id`, '=', id).executeTakeFirst()
+}
+
+export async function updateWebhook(trx: Trx, id: WebhookId, settings: WebhookSettings, at: number): Promise<void> {
+  await trx
+    .updateTable('webhook')
+    .set({ ...columnsOf(settings), updated_at: new Date(at) })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Removes a webhook with all that it was told. */
+export async function deleteWebhook(trx: Trx, id: WebhookId): Promise<void> {
+  await trx.deleteFrom('webhook').where('id', '=', id).execute()
+}
+
+type NewSecret = { readonly secret: string; readonly formerUntil: number; readonly at: number }
+
+/** Gives a webhook another secret; the present one signs on until an instant in Unix milliseconds. */
+export async function replaceWebhookSecret(trx: Trx, id: WebhookId, next: NewSecret): Promise<void> {
+  await sql`update webhook set former_secret = secret, former_until = ${new Date(next.formerUntil)},
+    secret = ${next.secret}::jsonb, updated_at = ${new Date(next.at)} where id = ${id}`.execute(trx)
+}

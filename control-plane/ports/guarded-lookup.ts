@@ -1,0 +1,19 @@
+import { lookup } from 'node:dns'
+import type { LookupFunction } from 'node:net'
+import type { OutboundPolicy } from '#shared/outbound-guard.ts'
+import { isDialable } from '#shared/outbound-guard.ts'
+
+/** A lookup that refuses the whole name when any of its addresses is refused: the checked address is the dialled one. */
+export function guardedLookup(policy: OutboundPolicy): LookupFunction {
+  return (hostname, options, callback) => {
+    lookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, '')
+      const [first] = addresses
+      if (first === undefined || addresses.some(({ address }) => !isDialable(address, policy))) {
+        return callback(Object.assign(new Error('the name has an address that is refused'), { code: 'EREFUSED' }), '')
+      }
+      if (options.all) callback(null, addresses)
+      else callback(null, first.address, first.family)
+    })
+  }
+}

@@ -1,0 +1,11 @@
+import type { MicroUsd } from '#shared/money.ts'
+import type { CountedKey } from './gate.ts'
+
+/** What a key has held and used in the UTC day and month that count now: at least what is booked of it. */
+export type KeyCounter = { readonly dayMicro: MicroUsd; readonly monthMicro: MicroUsd }
+
+/** Reads the counters of keys as the spending gate has them. */
+export type KeyCounters = {
+  /** One counter for each key, in their order. `now` is Unix milliseconds. Throws while the gate is away. */
+  read(keys: readonly CountedKey[], now: number): Promise<KeyCounter[]>
+}

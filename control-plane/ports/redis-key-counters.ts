@@ -1,0 +1,45 @@
+import type { Redis } from 'ioredis'
+import { utcDay, utcMonth } from '#shared/clock.ts'
+import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { parseMicroUsd, ZERO } from '#shared/money.ts'
+import type { KeyCounters } from './key-counters.ts'
+import { gateClosed } from './redis-money.ts'
+
+/** Fields of a counter, see money-scripts/uses.ts. */
+const FIELDS = ['ep', 'd', 'du', 'm', 'mu'] as const
+
+/** The counters in Redis. What an older epoch left behind counts for nothing. */
+export function createRedisKeyCounters({ redis, buckets }: { redis: Redis; buckets: number }): KeyCounters {
+  return {
+    async read(keys, now) {
+      const pipeline = redis.pipeline().get(moneyKeys.epoch)
+      for (const { keyId, account } of keys) {
+        pipeline.hmget(moneyKeys.keyUse(moneyBucket(account, buckets), keyId), ...FIELDS)
+      }
+      const answers = await pipeline.exec().catch((error: unknown) => {
+        throw gateClosed(error)
+      })
+      const [head, ...rows] = answers ?? []
+      const epoch = typeof head?.[1] === 'string' ? parseMoneyEpoch(head[1])?.epoch : undefined
+      if (epoch === undefined || rows.length !== keys.length) throw gateClosed()
+      return rows.map(([, row]) => {
+        const [ep, day, dayUsed, month, monthUsed] = Array.isArray(row) ? row.map(textOf) : []
+        const isNow = ep === String(epoch)
+        return {
+          dayMicro: isNow ? usedIn(day, dayUsed, utcDay(now)) : ZERO,
+          monthMicro: isNow ? usedIn(month, monthUsed, utcMonth(now)) : ZERO,
+        }
+      })
+    },
+  }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+function usedIn(period: string | undefined, used: string | undefined, current: string): MicroUsd {
+  return period === current && used !== undefined ? parseMicroUsd(used) : ZERO
+}

@@ -1,0 +1,81 @@
+import { Queue } from 'bullmq'
+import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
+import { QUEUES } from '#shared/contract/redis-keys.ts'
+import { isId } from '#shared/ids.ts'
+import { findAlerts } from '../services/webhook-alerts.ts'
+import { attemptDelivery, listStrays, purgeWebhookLog } from '../services/webhook-deliveries.ts'
+import { consume } from './queues.ts'
+import type { RunningWorker, WorkerPlane } from './worker.ts'
+import { repeat } from './worker.ts'
+
+const WATCH_EVERY_MS = SECOND
+const PURGE_EVERY_MS = HOUR
+/** A look over many keys takes longer than the pause between two. */
+const WATCH_LEASE_MS = 30 * SECOND
+const CONCURRENCY = 8
+/** Tries of one delivery; the pauses between them double, from 5 seconds to about 11 minutes. */
+const MAX_ATTEMPTS = 8
+const FIRST_PAUSE_MS = 5 * SECOND
+/** A delivery that nobody has tried for longer than the longest pause has lost its job. */
+const STRAY_AFTER_MS = 20 * MINUTE
+const STRAYS_AT_ONCE = 500
+
+/** Looks for caps and balances that somebody wants to be told of, and queues what there is to tell. */
+export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
+  const queue = new Queue(QUEUES.webhooks, { connection: { url: plane.redisUrl.reveal(), maxRetriesPerRequest: null } })
+  queue.on('error', (error) => plane.log.warn({ err: error, queue: QUEUES.webhooks }, 'the queue is out of reach'))
+  const options = {
+    attempts: MAX_ATTEMPTS,
+    backoff: { type: 'exponential', delay: FIRST_PAUSE_MS },
+    removeOnComplete: true,
+    removeOnFail: true,
+  }
+  const enqueue = async (ids: readonly string[]) => {
+    if (ids.length === 0) return
+    await queue.addBulk(ids.map((id) => ({ name: 'deliver', data: { v: 1, id }, opts: { ...options, jobId: id } })))
+  }
+  const watch = repeat(plane, {
+    name: 'watch-alerts',
+    everyMs: WATCH_EVERY_MS,
+    leaseMs: WATCH_LEASE_MS,
+    run: async () => {
+      await enqueue(await findAlerts(plane))
+      await enqueue(await listStrays(plane, STRAY_AFTER_MS, STRAYS_AT_ONCE))
+    },
+  })
+  return {
+    name: watch.name,
+    stop: async () => {
+      await watch.stop()
+      await queue.close()
+    },
+  }
+}
+
+/** Sends what is queued. A delivery that is not taken is tried again, ever later; after the last try its row says so. */
+export function startSendWebhooks(plane: WorkerPlane): RunningWorker {
+  return consume(plane, {
+    queue: QUEUES.webhooks,
+    concurrency: CONCURRENCY,
+    process: async (job) => {
+      const data: unknown = job.data
+      const id = typeof data === 'object' && data !== null && 'id' in data ? data.id : undefined
+      if (typeof id !== 'string' || !isId('whd', id)) return
+      const isLast = job.attemptsMade + 1 >= MAX_ATTEMPTS
+      const outcome = await attemptDelivery(plane, id, { isLast })
+      if (outcome === 'retry') throw new Error('the webhook did not take it')
+    },
+  })
+}
+
+/** Removes old deliveries. */
+export function startPurgeWebhooks(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'purge-webhooks',
+    everyMs: PURGE_EVERY_MS,
+    run: async () => {
+      const purged = await purgeWebhookLog(plane)
+      if (purged > 0) plane.log.info({ purged }, 'old deliveries were removed')
+    },
+  })
+}

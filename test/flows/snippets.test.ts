@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
+import { generateText } from 'ai'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Network } from '#test/support/network.ts'
+import { startNetwork } from '#test/support/network.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const PAGE = readFileSync(join(ROOT, 'docs/snippets.md'), 'utf8')
+const RUN_MS = 60_000
+const run = promisify(execFile)
+
+let network: Network
+/** Inside the tree, so that the packages are found, and unknown to git. */
+let folder: string
+
+beforeAll(async () => {
+  network = await startNetwork()
+  const cache = join(ROOT, 'node_modules/.cache')
+  await mkdir(cache, { recursive: true })
+  folder = await mkdtemp(join(cache, 'snippets-'))
+  await symlink(network.home, join(folder, '.market'))
+}, 120_000)
+
+afterAll(async () => {
+  await network?.remove()
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true })
+}, 60_000)
+
+type Snippet = { readonly title: string; readonly language: string; readonly text: string }
+
+/** Every block of the page under the heads that it stands below. */
+function snippetsOf(page: string): Snippet[] {
+  const found: Snippet[] = []
+  let [chapter, section]: [string, string] = ['', '']
+  for (const [, head, title, language, text] of page.matchAll(/^(##+) (.*)$|^```(\w+)\n([\s\S]*?)^```$/gm)) {
+    if (head === '##') [chapter, section] = [title ?? '', '']
+    else if (head !== undefined) section = title ?? ''
+    else {
+      const words = [chapter, section].filter((word) => word !== '').join(': ')
+      found.push({ title: words === '' ? 'the variables' : words, language: language ?? '', text: text ?? '' })
+    }
+  }
+  return found
+}
+
+/** What each snippet prints. */
+const PRINTS: Readonly<Record<string, RegExp>> = {
+  'the variables': /^calls go to http/,
+  'curl: A chat': /"finish_reason":"stop".*"buyer_cost_micro":[1-9]/,
+  'curl: A stream': /"usage":\{.*\n\ndata: \[DONE\]\n\n$/,
+  'curl: A tool': /"finish_reason":"tool_calls"|"tool_calls":\[\{/,
+  'curl: A message': /"type":"message".*"stop_reason":"end_turn".*"buyer_cost_micro":[1-9]/,
+  'curl: A response': /"object":"response".*"status":"completed"/,
+  'curl: Embeddings': /"object":"list".*"buyer_cost_micro":\d/,
+  'curl: Audio, out and in': /^\{"text":".+"usage":/,
+  'curl: Where a call may go': /x-mkt-provider-family: sandbox-b\r\n[\s\S]*"buyer_cost_micro":[1-9]/i,
+  'curl: Why a call goes where it goes': /"offers":\[\{/,
+  'The openai SDK: Chat, whole and streamed': /buyer_cost_micro: [1-9]/,
+  'The openai SDK: Tools': /^1 call: ./,
+  'The openai SDK: Embeddings and audio': /^2 vectors of \d+\nheard: ./,
+  'The openai SDK: Routing, and what a call cost': /served by sandbox-b\nfor [1-9]\d* micro-USD/,
+  'The anthropic SDK: A message, whole and streamed': /output_tokens: [1-9][\s\S]*end_turn\n$/,
+  'The anthropic SDK: Tools, and a count of tokens': /input_tokens: \d+[\s\S]*get_weather \{ city: /,
+  'The AI SDK': /: sunny\.'[\s\S]*\d+ dimensions/,
+  'Agents: By environment': /\S+ \S+/,
+}
+
+async function runSnippet({ language, text }: Snippet): Promise<string> {
+  const { api_base_url: url, buyer_key: key } = network.sandbox
+  const options = {
+    cwd: folder,
+    timeout: RUN_MS,
+    env: { PATH: process.env['PATH'], HOME: folder, MARKET_URL: url, BUYER_KEY: key },
+  }
+  if (language === 'sh') return (await run('bash', ['-euo', 'pipefail', '-c', text], options)).stdout
+  const file = join(folder, 'snippet.mts')
+  await writeFile(file, text)
+  return (await run(process.execPath, ['--import', 'tsx', file], options)).stdout
+}
+
+const Configuration = z.object({
+  provider: z.object({
+    market: z.object({ options: z.object({ baseURL: z.string(), apiKey: z.string() }) }),
+  }),
+  model: z.string().startsWith('market/'),
+})
+
+describe('the snippets of docs/snippets.md', () => {
+  const snippets = snippetsOf(PAGE)
+  const [runnable, files] = [snippets.filter(({ language }) => language !== 'json'), snippets.filter(isFile)]
+
+  it.each(runnable)(
+    '$title',
+    async (snippet) => {
+      const printed = await runSnippet(snippet)
+      expect(PRINTS[snippet.title], `what ${snippet.title} prints`).toBeDefined()
+      expect(printed).toMatch(PRINTS[snippet.title] ?? /./)
+    },
+    RUN_MS,
+  )
+
+  it.each(files)('$title', async ({ text }) => {
+    const { api_base_url: url, buyer_key: key } = network.sandbox
+    const filled = text.replaceAll('{env:MARKET_URL}', url).replaceAll('{env:BUYER_KEY}', key)
+    const { provider, model } = Configuration.parse(JSON.parse(filled))
+    const market = createOpenAICompatible({ name: 'market', ...provider.market.options })
+    const { text: said } = await generateText({ model: market(model.slice('market/'.length)), prompt: 'Say hello.' })
+    expect(said).not.toBe('')
+  })
+
+  it('are all that is expected', () => {
+    expect(new Set(runnable.map(({ title }) => title))).toEqual(new Set(Object.keys(PRINTS)))
+    expect(files).toHaveLength(1)
+  })
+})
+
+function isFile({ language }: Snippet): boolean {
+  return language === 'json'
+}

@@ -9,6 +9,7 @@ import type { User } from '../db/users.ts'
 import { findUserByWallet } from '../db/users.ts'
 import type { RunCtx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
+import { requireFeature } from './features.ts'
 import { Instant, Label, Wallet } from './fields.ts'
 import { publishKeysSoon } from './key-store.ts'
 import { NO_TERMS } from './key-terms.ts'
@@ -97,6 +98,7 @@ async function asUser<Result>(
 }
 
 async function makeUser(ctx: RunCtx, wallet: string): Promise<User> {
+  await requireFeature(ctx, 'sign_ups')
   try {
     return await transact(ctx.db, (trx) => ensureUser(ctx, trx, wallet))
   } catch (error) {

@@ -79,7 +79,7 @@ export async function listMembers(db: Database): Promise<string[]> {
   return rows.map((row) => row.id)
 }
 
-/** What a capped key or offer has used in the current UTC day and month, micro-USD. */
+/** What a capped key has used in the current UTC day and month, micro-USD. */
 export type UseTotal = { readonly id: string; readonly account: string; readonly day: bigint; readonly month: bigint }
 
 /** What the gate starts from, all read at one instant. */
@@ -87,8 +87,6 @@ export type MoneySnapshot = {
   readonly balances: readonly Balance[]
   /** Keys with a cap; `account` is their buyer account. */
   readonly keyUses: readonly UseTotal[]
-  /** Offers with a cap; `account` is their seller's. */
-  readonly offerUses: readonly UseTotal[]
   readonly day: string
   readonly month: string
   /** Unix milliseconds by the clock of Postgres: the uses have what was posted before it, the balances maybe more. */
@@ -96,7 +94,7 @@ export type MoneySnapshot = {
 }
 
 /**
- * Balances of the first funded accounts and the use of every cap, in one snapshot. `now` is the gate's clock in Unix
+ * Balances of the first funded accounts and the use of every capped key, in one snapshot. `now` is the gate's clock in Unix
  * milliseconds; a call counts to the day of its admission, which its id tells.
  */
 export async function readMoneySnapshot(db: Database, now: number, accounts: number): Promise<MoneySnapshot> {
@@ -111,7 +109,6 @@ export async function readMoneySnapshot(db: Database, now: number, accounts: num
     .execute(async (trx) => ({
       balances: await listFundedAccounts(trx, '', accounts),
       keyUses: await sumCappedKeys(trx, dayFloor, monthFloor, postedBefore),
-      offerUses: await sumCappedOffers(trx, dayFloor),
       day,
       month,
       postedBefore,
@@ -171,11 +168,46 @@ async function sumCappedKeys(
   return rows
 }
 
-async function sumCappedOffers(trx: Trx, dayFloor: string): Promise<UseTotal[]> {
-  const { rows } = await sql<UseTotal>`select s.offer as id, min(s.seller_account) as account,
-      sum(s.charge)::bigint as day, 0::bigint as month
-    from settlement s join offer o on o.id = s.offer
-    where s.rid >= ${dayFloor} and o.cap_daily_micro is not null
-    group by s.offer`.execute(trx)
-  return rows
+/** What counts to the caps of offers by the ledger, read at one instant. */
+export type OfferUses = {
+  readonly day: string
+  /** Charges of the day by offer, of offers with a cap; a long job counts with its quote. */
+  readonly totals: ReadonlyMap<string, bigint>
+  /** Those of the calls asked for that the totals have. */
+  readonly posted: ReadonlySet<string>
+  /** Those of the offers asked for that have a cap. */
+  readonly capped: ReadonlySet<string>
+}
+
+/** The use of every capped offer on the UTC day of `now`, and what of some calls and offers is in it. */
+export async function readOfferUses(
+  db: Database,
+  now: number,
+  asked: { readonly rids: readonly string[]; readonly offers: readonly string[] },
+): Promise<OfferUses> {
+  const day = utcDay(now)
+  const dayFloor = ulidFloor(Date.parse(`${day}T00:00:00Z`))
+  const [rids, offers] = [[...asked.rids], [...asked.offers]]
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (trx) => {
+      const totals = await sql<{ id: string; micro: bigint }>`select u.offer as id, sum(u.amount)::bigint as micro
+        from (
+          select s.offer, coalesce(j.quote, s.charge) as amount
+            from settlement s left join job j on j.rid = s.rid where s.rid >= ${dayFloor}
+          union all select offer, quote from job where rid >= ${dayFloor} and ended_at is null
+        ) u join offer o on o.id = u.offer
+        where o.cap_daily_micro is not null group by u.offer`.execute(trx)
+      const posted = await sql<{ rid: string }>`select rid from settlement where rid = any(${rids}::text[])
+        union select rid from job where rid = any(${rids}::text[])`.execute(trx)
+      const capped = await sql<{ id: string }>`select id from offer
+        where id = any(${offers}::text[]) and cap_daily_micro is not null`.execute(trx)
+      return {
+        day,
+        totals: new Map(totals.rows.map((row) => [row.id, row.micro])),
+        posted: new Set(posted.rows.map((row) => row.rid)),
+        capped: new Set(capped.rows.map((row) => row.id)),
+      }
+    })
 }

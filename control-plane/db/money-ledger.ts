@@ -26,6 +26,7 @@ import {
   raiseMoneyEpoch,
   readMoneyEpoch,
   readMoneySnapshot,
+  readOfferUses,
   releaseRebuildLock,
   retireNodes,
   tryRebuildLock,
@@ -84,6 +85,7 @@ export function createMoneyLedger(db: Database): MoneyLedger {
     retireNodes: bind(db, retireNodes),
     listMembers: bind(db, listMembers),
     readSnapshot: bind(db, readMoneySnapshot),
+    readOfferUses: bind(db, readOfferUses),
     lead: (run) => lead(db, run),
   }
 }

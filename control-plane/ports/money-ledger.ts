@@ -1,7 +1,7 @@
 import type { AccountKind, Balance } from '../db/accounts.ts'
 import type { JobRows } from '../db/jobs.ts'
 import type { Entry, LedgerTransaction, Movement } from '../db/ledger.ts'
-import type { MoneySnapshot } from '../db/money-epoch.ts'
+import type { MoneySnapshot, OfferUses } from '../db/money-epoch.ts'
 import type { Conflict, NewSettlement, Poison, Settled } from '../db/settlements.ts'
 
 /** What may be read at any time, inside a transaction or not. */
@@ -73,8 +73,13 @@ export type MoneyLedger = MoneyReads & {
   retireNodes(ids: readonly string[]): Promise<void>
   /** The members that a rebuild waits for. */
   listMembers(): Promise<string[]>
-  /** Balances of the first funded accounts and the use of every cap, in one snapshot; `now` in Unix milliseconds. */
+  /** Balances of the first funded accounts and the use of capped keys, in one snapshot; `now` in Unix milliseconds. */
   readSnapshot(now: number, accounts: number): Promise<MoneySnapshot>
+  /** The use of capped offers on the UTC day of `now`, and what of some calls and offers is in it, in one snapshot. */
+  readOfferUses(
+    now: number,
+    asked: { readonly rids: readonly string[]; readonly offers: readonly string[] },
+  ): Promise<OfferUses>
   /**
    * Runs `run` as the only one in the deployment, for as long as the ledger it is handed answers. Does nothing when
    * somebody else leads.

@@ -1,16 +1,16 @@
 import type { ChainableCommander } from 'ioredis'
 import { Redis } from 'ioredis'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
-import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
-import { encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
+import { encodeCapTake, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
 import type { MoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { formatMoneyEpoch, moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { CHANNELS, moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
-import type { GateKeeper, GateView } from './gate-keeper.ts'
+import type { GateKeeper, GateView, UnpostedTake } from './gate-keeper.ts'
+import { broughtTake, unpostedTakes } from './redis-cap-takes.ts'
 import { harvestBucket } from './redis-harvest.ts'
-import { bucketNames, runBatches } from './redis-money.ts'
+import { bucketNames, runBatches, runEach } from './redis-money.ts'
 
 type Options = {
   readonly url: string
@@ -82,20 +82,20 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
       await runBatches(redis, { epoch, buckets }, { script: ack, encode: encodeAck }, operations)
     },
     async seedUses(epoch, seeds) {
-      const { sha } = moneyScripts(epoch).seedUse
-      for (let start = 0; start < seeds.length; start += MAX_BATCH) {
-        await Promise.all(
-          seeds.slice(start, start + MAX_BATCH).map((seed) => {
-            const { keys, args } = encodeSeedUse(seed)
-            return redis.evalsha(sha, keys.length, ...keys, ...args)
-          }),
-        )
-      }
+      await runEach(redis, moneyScripts(epoch).seedUse, seeds.map(encodeSeedUse))
     },
     async harvest(epoch, older) {
       let count = 0
       for (const bucket of bucketNames(buckets)) count += await harvestBucket({ redis, log }, bucket, { epoch, older })
       return count
+    },
+    async unpostedTakes(epoch) {
+      const takes: UnpostedTake[] = []
+      for (const bucket of bucketNames(buckets)) takes.push(...(await unpostedTakes(redis, bucket, epoch)))
+      return takes
+    },
+    async takeCaps(epoch, takes) {
+      await runEach(redis, moneyScripts(epoch).capTake, takes.map(broughtTake).map(encodeCapTake))
     },
     startRegistering: (epoch) =>
       guarded({ epoch, phase: 'join' }, (step) => announce(step, { epoch, phase: 'register' })),

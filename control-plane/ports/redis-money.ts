@@ -61,6 +61,17 @@ function batchesOf<Operation extends { readonly account: string }>(operations: r
   return batches
 }
 
+/** Runs a script once for each batch, so many at once as a batch has operations. Throws what the server refused. */
+export async function runEach(redis: Redis, { sha }: MoneyScript, batches: readonly Batch[]): Promise<void> {
+  for (let start = 0; start < batches.length; start += MAX_BATCH) {
+    await Promise.all(
+      batches
+        .slice(start, start + MAX_BATCH)
+        .map(({ keys, args }) => redis.evalsha(sha, keys.length, ...keys, ...args)),
+    )
+  }
+}
+
 /** What callers are told while the gate is away or being rebuilt. */
 export function gateClosed(cause?: unknown): AppError {
   return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })

@@ -1,5 +1,5 @@
 import type { Time } from '#shared/clock.ts'
-import { SECOND } from '#shared/clock.ts'
+import { SECOND, utcDay, utcMonth } from '#shared/clock.ts'
 import type { UseSeed } from '#shared/contract/money-scripts/uses.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
@@ -64,6 +64,7 @@ export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<numb
   const harvested = await harvest(ctx, epoch)
   await keeper.startRegistering(epoch)
   const missing = await waitForMembers(ctx, epoch, view.runId)
+  await seedOffers(ctx, epoch, view.now)
   await keeper.admit(await ledger.listMembers())
   await keeper.open(epoch)
   const tookMs = Math.round(clock.monotonic() - startedAt)
@@ -77,7 +78,7 @@ export function nodesHere(view: GateView): string[] {
 }
 
 async function seedSnapshot(keeper: GateKeeper, epoch: number, snapshot: MoneySnapshot): Promise<void> {
-  const { day, month, keyUses, offerUses, postedBefore } = snapshot
+  const { day, month, keyUses, postedBefore } = snapshot
   const toSeed = (use: UseTotal, counter: string): UseSeed => ({
     counter,
     postedBefore,
@@ -88,10 +89,40 @@ async function seedSnapshot(keeper: GateKeeper, epoch: number, snapshot: MoneySn
   })
   await keeper.seed(epoch, snapshot.balances.map(toChange))
   crashPoint('seed_mid')
-  await keeper.seedUses(epoch, [
-    ...keyUses.map((use) => toSeed(use, keeper.keyCounter(use.id, use.account))),
-    ...offerUses.map((use) => toSeed(use, keeper.offerCounter(use.id))),
-  ])
+  await keeper.seedUses(
+    epoch,
+    keyUses.map((use) => toSeed(use, keeper.keyCounter(use.id, use.account))),
+  )
+}
+
+/**
+ * Counts to the caps of offers what the ledger has and what is captured and not posted. The captures are read first:
+ * what is posted between the two readings is counted by the ledger alone, and what is captured after them is counted
+ * by its node, which brings its takes with it.
+ */
+async function seedOffers({ ledger, keeper }: RebuildCtx, epoch: number, now: number): Promise<void> {
+  const today = utcDay(now)
+  const unposted = (await keeper.unpostedTakes(epoch)).filter((take) => utcDay(take.takenAt) === today)
+  const asked = {
+    rids: unposted.map((take) => take.rid),
+    offers: [...new Set(unposted.map((take) => take.offer))],
+  }
+  const { day, totals, posted, capped } = await ledger.readOfferUses(now, asked)
+  await keeper.seedUses(
+    epoch,
+    [...totals].map(([offer, dayMicro]) => ({
+      counter: keeper.offerCounter(offer),
+      postedBefore: now,
+      day,
+      dayMicro: microUsd(dayMicro),
+      month: utcMonth(now),
+      monthMicro: ZERO,
+    })),
+  )
+  await keeper.takeCaps(
+    epoch,
+    unposted.filter((take) => capped.has(take.offer) && !posted.has(take.rid)),
+  )
 }
 
 /** A ledger balance as the gate takes it. A negative one, which the ledger forbids, would count as nothing. */

@@ -1,4 +1,4 @@
-import type { Offer, OfferCaps } from '#data-plane/call.ts'
+import type { OfferCaps } from '#data-plane/call.ts'
 import type { Clock } from '#shared/clock.ts'
 import { utcDay } from '#shared/clock.ts'
 import type { CapTake } from '#shared/contract/money-scripts/uses.ts'
@@ -14,7 +14,7 @@ import type { MoneyConnection } from './money-connection.ts'
 import { isMissingScript } from './money-connection.ts'
 
 type Take = CapTake & { epoch: number }
-type Settled = { readonly offer: string; readonly attempt: string; readonly usedMicro: MicroUsd }
+type Settled = { readonly take: Take; readonly usedMicro: MicroUsd }
 
 /** Settlements of takes that may wait for Redis; past it the oldest is left to the take's deadline. */
 const MAX_WAITING = 10_000
@@ -50,11 +50,12 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
   }
 
   async function settle(settled: Settled): Promise<void> {
+    const { take, usedMicro } = settled
     const membership = member.registered()
     try {
-      if (membership === undefined) throw new Error('the gate is closed')
-      const { offer, attempt, usedMicro } = settled
-      await connection.run(membership.scripts.capSettle, encodeCapSettle(offer, attempt, usedMicro))
+      // A take that this epoch does not know yet is brought into it first, when the gate opens.
+      if (membership?.epoch !== take.epoch) throw new Error('the gate is closed')
+      await connection.run(membership.scripts.capSettle, encodeCapSettle(take.offer, take.attempt, usedMicro))
     } catch (error) {
       if (isMissingScript(error) && membership) member.doubt('the server does not know the scripts', membership)
       waiting.push(settled)
@@ -62,22 +63,31 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
     }
   }
 
+  /** Brings a take into an epoch, whatever the cap says; one that the rebuild has counted already is there. */
+  async function bring(membership: Membership, take: Take): Promise<void> {
+    if (take.epoch === membership.epoch) return
+    if ((await run(membership, { ...take, capMicro: null })) === 'taken') take.epoch = membership.epoch
+  }
+
   return {
     async take(offer, attempt, amountMicro, ttlMs) {
       if (offer.capDailyMicro === null) return true
       const membership = member.open()
       if (membership === undefined) return false
-      const take = { offer: offer.id, attempt, amountMicro, ttlMs, capMicro: offer.capDailyMicro }
+      const { epoch } = membership
+      const take: Take = { offer: offer.id, attempt, amountMicro, ttlMs, capMicro: offer.capDailyMicro, epoch }
       const answer = await run(membership, take)
       // An answer that got lost may have taken: the settlement with zero gives it back.
-      if (answer === 'stale') void settle({ offer: offer.id, attempt, usedMicro: ZERO })
+      if (answer === 'stale') void settle({ take, usedMicro: ZERO })
       if (answer !== 'taken') return false
-      takes.set(attempt, { ...take, epoch: membership.epoch })
+      takes.set(attempt, take)
       return true
     },
-    async settle(offer: Offer, attempt, usedMicro) {
-      if (!takes.delete(attempt)) return
-      await settle({ offer: offer.id, attempt, usedMicro })
+    async settle(_offer, attempt, usedMicro) {
+      const take = takes.get(attempt)
+      if (take === undefined) return
+      takes.delete(attempt)
+      await settle({ take, usedMicro })
     },
     async usedToday(offers) {
       const today = utcDay(clock.now())
@@ -95,13 +105,15 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
     async resume() {
       const membership = member.registered()
       if (membership === undefined) return
-      for (const take of takes.values()) {
-        if (take.epoch === membership.epoch) continue
-        if ((await run(membership, { ...take, capMicro: null })) === 'taken') take.epoch = membership.epoch
-      }
+      for (const take of takes.values()) await bring(membership, take)
       const again = waiting
       waiting = []
-      for (const settled of again) await settle(settled)
+      for (const settled of again) {
+        // What cost nothing left nothing behind with the older epoch.
+        if (settled.usedMicro === ZERO && settled.take.epoch !== membership.epoch) continue
+        await bring(membership, settled.take)
+        await settle(settled)
+      }
     },
   }
 }

@@ -23,7 +23,7 @@ import type { TestDatabase } from '#test/support/database.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
 import { ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
-import { newAccount } from '#test/support/ledger.ts'
+import { insertCappedOffer, newAccount } from '#test/support/ledger.ts'
 import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
@@ -180,7 +180,7 @@ describe('in the gate and the journals', () => {
   it('finds a breach of I18: an offer over its daily cap', async () => {
     const today = new Date().toISOString().slice(0, 10)
     const epoch = (await world.redis.get('m:epoch'))?.split(':')[0] ?? ''
-    await capOffer(world.db, 'ofr_capped', 100)
+    await insertCappedOffer(world.db, 'ofr_capped', 100)
     await world.redis.hset('{ofr_capped}:cap', { ep: epoch, d: today, du: '100' })
     expect(await breaches()).toEqual([])
     await world.redis.hincrby('{ofr_capped}:cap', 'du', 1)
@@ -191,7 +191,7 @@ describe('in the gate and the journals', () => {
   it('finds no breach of I18 in a cap that was lowered below its use during the day', async () => {
     const today = new Date().toISOString().slice(0, 10)
     const epoch = (await world.redis.get('m:epoch'))?.split(':')[0] ?? ''
-    await capOffer(world.db, 'ofr_lowered', 100)
+    await insertCappedOffer(world.db, 'ofr_lowered', 100)
     await world.redis.hset('{ofr_lowered}:cap', { ep: epoch, d: today, du: '100' })
     const setCap = (cap: number | null) =>
       sql`update offer set cap_daily_micro = ${cap} where id = 'ofr_lowered'`.execute(world.db)
@@ -231,18 +231,6 @@ async function journalOf(text: string): Promise<string> {
   journal.capture(JSON.parse(text), text)
   await journal.close()
   return dir
-}
-
-/** An offer of the seller with a cap, with what it needs around it. */
-async function capOffer(db: Database, id: string, cap: number): Promise<void> {
-  await db.connection().execute(async (connection) => {
-    await sql`set session_replication_role = replica`.execute(connection)
-    await sql`insert into offer (id, seller_account, model, provider, credential_id, fingerprint, base_url, api_format,
-      provider_model, pricing_mode, kept_bps, cap_daily_micro, status, created_at, updated_at)
-      values (${id}, ${seller}, 'm', 'p', 'crd_x', ${id}, 'https://x/v1', 'openai', 'm', 'discount', 5000, ${cap},
-      'active', now(), now())`.execute(connection)
-    await sql`reset session_replication_role`.execute(connection)
-  })
 }
 
 describe('in the ledger', () => {

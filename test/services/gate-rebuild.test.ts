@@ -2,6 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { raiseMoneyEpoch } from '#control-plane/db/money-epoch.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
 import type { Hold } from '#data-plane/call.ts'
 import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -12,7 +13,9 @@ import { microUsd } from '#shared/money.ts'
 import { buildOffer } from '#test/support/build-market.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
 import { eventText, figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
+import { insertCappedOffer, newAccount } from '#test/support/ledger.ts'
 import { until } from '#test/support/until.ts'
+import { eventText as anyEventText } from '#test/support/usage-events.ts'
 
 let world: GateWorld
 
@@ -278,6 +281,48 @@ describe('caps after a rebuild', () => {
     await caps.settle(offer, 'c.1', microUsd(0))
     await caps.settle(offer, 'c.1', microUsd(0))
     expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 0n]]))
+  })
+
+  it("an offer's cap counts what was captured and not posted, and what was posted, each once", async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const caps = createOfferCaps({ gate: node.funds.gate, clock: systemClock, log })
+    const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
+    await insertCappedOffer(world.db, offer.id, 1_000)
+    const account = await world.account(1_000)
+    const sellerAccount = await newAccount(world.db, 'seller_available')
+    const serve = async (charge: number) => {
+      const hold = await node.funds.reserve(reserveRequest(account, { want: charge }))
+      const attempt = `${hold.rid}.0`
+      expect(await caps.take(offer, attempt, microUsd(charge), 60_000)).toBe(true)
+      const wish = { rid: hold.rid, account, sellerAccount, charge, hold: charge, startedAt: Date.now() }
+      const event = anyEventText(wish, { offer: offer.id })
+      const settle = async () => {
+        node.journal.capture(hold, event)
+        await node.funds.capture(hold, microUsd(charge), event)
+      }
+      return { attempt, settle, event }
+    }
+    const posted = await serve(10)
+    await caps.settle(offer, posted.attempt, microUsd(10))
+    await posted.settle()
+    const ports = { ledger: world.ledger, gate: world.gate, clock: systemClock, log }
+    expect(await postBatch(ports, { events: [posted.event], source: 'test' })).toMatchObject({ posted: 1 })
+    const captured = await serve(200)
+    await caps.settle(offer, captured.attempt, microUsd(200))
+    await captured.settle()
+    const ending = await serve(30)
+
+    const before = await epochNow()
+    await world.redis.flushall()
+    await until('the node has noticed', 2_000, () => !node.funds.isOpen())
+    // This one ends while the gate is shut: its cap is told at the opening, or was counted by the rebuild.
+    await caps.settle(offer, ending.attempt, microUsd(20))
+    await ending.settle()
+    await untilRebuilt(before)
+    await untilOpen(node)
+    await caps.resume()
+    expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 230n]]))
   })
 
   it('takes of a process that died are dropped when their place is needed', async () => {

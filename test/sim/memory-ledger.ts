@@ -1,6 +1,6 @@
 import type { AccountKind, Balance } from '#control-plane/db/accounts.ts'
 import type { JobRows } from '#control-plane/db/jobs.ts'
-import type { MoneySnapshot } from '#control-plane/db/money-epoch.ts'
+import type { MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
 import type { MoneyLedger, MoneyReads, MoneyTransaction } from '#control-plane/ports/money-ledger.ts'
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { ulidFloor } from '#shared/ids.ts'
@@ -76,6 +76,7 @@ export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<Le
       ),
     readSnapshot: (now, accounts) =>
       read((tables) => snapshot(tables, { now, accounts, postedBefore: session.horizon() })),
+    readOfferUses: (now, asked) => read((tables) => offerUses(tables, now, asked)),
     lead: (run) => session.lead((leading) => run(createMemoryLedger(leading, flaws))),
   }
 }
@@ -125,24 +126,35 @@ function snapshot(tables: LedgerTables, { now, accounts, postedBefore }: Moment)
     day: ulidFloor(Date.parse(`${day}T00:00:00Z`)),
     month: ulidFloor(Date.parse(`${month}-01T00:00:00Z`)),
   }
-  const sum = (id: string, column: 'keyId' | 'offer', floor: string) => {
-    let total = 0n
-    for (const [rid, row] of tables.settlements)
-      if (rid >= floor && row[column] === id && row.postedAt.getTime() < postedBefore) total += row.charge
-    return total
-  }
-  const uses = (capped: ReadonlyMap<string, string>, column: 'keyId' | 'offer') =>
-    [...capped].map(([id, account]) => {
-      return { id, account, day: sum(id, column, floors.day), month: sum(id, column, floors.month) }
-    })
+  const sum = (id: string, floor: string) =>
+    chargesOf(tables, floor, (row) => row.keyId === id && row.postedAt.getTime() < postedBefore)
   return {
     balances: funded(tables, '', accounts),
-    keyUses: uses(tables.cappedKeys, 'keyId'),
-    offerUses: uses(tables.cappedOffers, 'offer').map((use) => ({ ...use, month: 0n })),
+    keyUses: [...tables.cappedKeys].map(([id, account]) => {
+      return { id, account, day: sum(id, floors.day), month: sum(id, floors.month) }
+    }),
     day,
     month,
     // Nothing is under way while a snapshot is taken: what is there was posted before the next instant.
     postedBefore,
+  }
+}
+
+function chargesOf({ settlements }: LedgerTables, floor: string, counts: (row: SettlementRow) => boolean): bigint {
+  let total = 0n
+  for (const [rid, row] of settlements) if (rid >= floor && counts(row)) total += row.charge
+  return total
+}
+
+function offerUses(tables: LedgerTables, now: number, asked: Parameters<MoneyLedger['readOfferUses']>[1]): OfferUses {
+  const day = utcDay(now)
+  const floor = ulidFloor(Date.parse(`${day}T00:00:00Z`))
+  const capped = [...tables.cappedOffers.keys()]
+  return {
+    day,
+    totals: new Map(capped.map((id) => [id, chargesOf(tables, floor, (row) => row.offer === id)])),
+    posted: new Set(asked.rids.filter((rid) => tables.settlements.has(rid))),
+    capped: new Set(asked.offers.filter((offer) => tables.cappedOffers.has(offer))),
   }
 }
 

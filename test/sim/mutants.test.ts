@@ -16,7 +16,7 @@ const MOST_SEEDS: Readonly<Record<Mutant, number>> = {
   grant_above_available: 40,
   progress_above_delivered: 20,
   hold_without_failover_price: 10,
-  ack_before_commit: 20,
+  ack_before_commit: 60,
   cap_outside_script: 20,
 }
 

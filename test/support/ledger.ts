@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { AccountKind } from '#control-plane/db/accounts.ts'
 import { findBalances, openAccount } from '#control-plane/db/accounts.ts'
 import type { Database } from '#control-plane/db/database.ts'
@@ -35,4 +36,16 @@ export async function grant(db: Database, account: AccountId, amountMicro: numbe
 export async function balanceOf(db: Database, account: string): Promise<number> {
   const [row] = await findBalances(db, [account])
   return Number(row?.balance)
+}
+
+/** An active offer with a daily cap in micro-USD and nothing around it: its seller and credential need not exist. */
+export async function insertCappedOffer(db: Database, id: string, capMicro: number): Promise<void> {
+  await db.connection().execute(async (connection) => {
+    await sql`set session_replication_role = replica`.execute(connection)
+    await sql`insert into offer (id, seller_account, model, provider, credential_id, fingerprint, base_url, api_format,
+      provider_model, pricing_mode, kept_bps, cap_daily_micro, status, created_at, updated_at)
+      values (${id}, 'acc_seller', 'm', 'p', 'crd_x', ${id}, 'https://x/v1', 'openai', 'm', 'discount', 5000, ${capMicro},
+      'active', now(), now())`.execute(connection)
+    await sql`reset session_replication_role`.execute(connection)
+  })
 }

@@ -57,9 +57,9 @@ export type UsageStats = {
 
 export type BuyerMe = CreditBalance & {
   readonly wallet: string
-  /** On-chain figures: none before the chain rails exist. */
-  readonly balanceUsdc: string
-  readonly allowanceUsdc: string
+  /** On-chain figures: null before the chain rails exist. */
+  readonly balanceUsdc: string | null
+  readonly allowanceUsdc: string | null
   readonly settlementContract: string | null
   readonly stats: UsageStats
   readonly modelBreakdown: readonly (UsageStats & { readonly model: string })[]
@@ -85,8 +85,8 @@ export const getMe = defineOperation({
     return {
       wallet,
       ...credit,
-      balanceUsdc: formatMicroUsd(ZERO),
-      allowanceUsdc: formatMicroUsd(ZERO),
+      balanceUsdc: null,
+      allowanceUsdc: null,
       settlementContract: null,
       stats: statsOf(totals),
       modelBreakdown: byModel.map((row) => ({ model: row.model, ...statsOf(row) })),

@@ -69,8 +69,8 @@ const Me = builder.objectRef<BuyerMe>('Me').implement({
     wallet: t.exposeString('wallet'),
     creditBalanceUsdc: t.exposeString('creditBalanceUsdc'),
     heldUsdc: t.exposeString('heldUsdc'),
-    balanceUsdc: t.exposeString('balanceUsdc'),
-    allowanceUsdc: t.exposeString('allowanceUsdc'),
+    balanceUsdc: t.exposeString('balanceUsdc', { nullable: true }),
+    allowanceUsdc: t.exposeString('allowanceUsdc', { nullable: true }),
     settlementContract: t.exposeString('settlementContract', { nullable: true }),
     stats: t.expose('stats', { type: Stats }),
     modelBreakdown: t.field({

@@ -1,5 +1,7 @@
 import { getPreferences, putPreferences } from '#control-plane/services/buyer-policy.ts'
 import { getBalance, getMe } from '#control-plane/services/buyers.ts'
+import { updateBuyerKey } from '#control-plane/services/key-limits.ts'
+import { rotateBuyerKey } from '#control-plane/services/key-rotation.ts'
 import { createBuyerKey, listBuyerKeys, revokeBuyerKey } from '#control-plane/services/keys.ts'
 import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
 import {
@@ -8,7 +10,7 @@ import {
   removeOwnProvider,
   retiredFallbackKey,
 } from '#control-plane/services/own-providers.ts'
-import { writeCreatedKey, writeKey } from './keys.ts'
+import { writeCreatedKey, writeKey, writeRotatedKey } from './keys.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
 
@@ -32,6 +34,14 @@ export const BUYER_ROWS: readonly RestRow[] = [
     envelope,
     operation: listBuyerKeys,
     write: ({ keys }) => ({ keys: keys.map(writeKey) }),
+  }),
+  restRow({ method: 'PATCH', path: '/v1/buyer/keys/:id', envelope, operation: updateBuyerKey, write: writeKey }),
+  restRow({
+    method: 'POST',
+    path: '/v1/buyer/keys/:id/rotate',
+    envelope,
+    operation: rotateBuyerKey,
+    write: writeRotatedKey,
   }),
   restRow({ method: 'DELETE', path: '/v1/buyer/keys/:id', status: 204, envelope, operation: revokeBuyerKey }),
   restRow({ method: 'GET', path: '/v1/buyer/preferences', envelope, operation: getPreferences }),

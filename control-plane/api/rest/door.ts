@@ -7,12 +7,21 @@ import { sendLimit } from '../limit-headers.ts'
 import { requireOwnOrigin, sendSessionCookie } from '../session-cookie.ts'
 import { AUTH_ROWS, SESSION_PATH } from './auth.ts'
 import { BUYER_ROWS } from './buyer.ts'
+import { BUYER_READ_ROWS } from './buyer-reads.ts'
 import { EXPORT_ROWS } from './exports.ts'
 import type { RestRow } from './route.ts'
 import { SELLER_ROWS } from './seller.ts'
 import { sendAnswer } from './send-answer.ts'
+import { WEBHOOK_ROWS } from './webhooks.ts'
 
-const ROWS: readonly RestRow[] = [...AUTH_ROWS, ...SELLER_ROWS, ...BUYER_ROWS, ...EXPORT_ROWS]
+const ROWS: readonly RestRow[] = [
+  ...AUTH_ROWS,
+  ...SELLER_ROWS,
+  ...BUYER_ROWS,
+  ...BUYER_READ_ROWS,
+  ...WEBHOOK_ROWS,
+  ...EXPORT_ROWS,
+]
 
 /** Mounts the REST door. Errors go to the server's one boundary. */
 export function mountRest(server: FastifyInstance, ctx: Ctx): void {

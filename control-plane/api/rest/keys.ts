@@ -1,3 +1,4 @@
+import type { RotatedKey } from '#control-plane/services/key-rotation.ts'
 import type { CreatedKey, KeyView } from '#control-plane/services/key-views.ts'
 import { toSnakeBody } from '../case.ts'
 
@@ -21,6 +22,11 @@ export function writeCreatedKey(created: CreatedKey): object {
   const { secret, wallet, keyType } = created
   const shown = secret === null ? {} : { key: secret.reveal(), api_key: secret.reveal() }
   return { ...shown, ...writeKey(created), key_type: keyType, wallet }
+}
+
+/** A key with a new secret, and until when the one before it goes on. */
+export function writeRotatedKey(rotated: RotatedKey): object {
+  return { ...writeCreatedKey(rotated), former_expires_at: rotated.formerExpiresAt }
 }
 
 function asObject(value: unknown): object {

@@ -1,0 +1,26 @@
+import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyer-usage.ts'
+import { exportBuyerUsage } from '#control-plane/services/buyer-usage-export.ts'
+import { getSavings } from '#control-plane/services/savings.ts'
+import { listStatements } from '#control-plane/services/statements.ts'
+import type { RestRow } from './route.ts'
+import { restRow } from './route.ts'
+
+const envelope = 'v1'
+/** Ends of a window may be Unix milliseconds. */
+const numbers = ['from', 'to']
+
+/** What a buyer used, paid and saved. */
+export const BUYER_READ_ROWS: readonly RestRow[] = [
+  restRow({ method: 'GET', path: '/v1/buyer/usage', envelope, operation: listBuyerUsage, numbers }),
+  restRow({ method: 'GET', path: '/v1/buyer/usage/buckets', envelope, operation: listUsageBuckets, numbers }),
+  restRow({
+    method: 'GET',
+    path: '/v1/buyer/usage/export',
+    envelope,
+    operation: exportBuyerUsage,
+    numbers,
+    answer: ({ url }) => ({ kind: 'redirect', location: url }),
+  }),
+  restRow({ method: 'GET', path: '/v1/buyer/savings', envelope, operation: getSavings }),
+  restRow({ method: 'GET', path: '/v1/buyer/statements', envelope, operation: listStatements, numbers }),
+]

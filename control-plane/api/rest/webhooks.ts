@@ -1,0 +1,46 @@
+import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhook-deliveries.ts'
+import type { WebhookWithSecret } from '#control-plane/services/webhooks.ts'
+import {
+  changeWebhook,
+  createWebhook,
+  getWebhook,
+  listBuyerWebhooks,
+  removeWebhook,
+  rotateWebhookSecret,
+} from '#control-plane/services/webhooks.ts'
+import { toSnakeBody } from '../case.ts'
+import type { RestRow } from './route.ts'
+import { restRow } from './route.ts'
+
+const envelope = 'v1'
+const one = '/v1/buyer/webhooks/:id'
+
+/** A webhook with its signing secret, which stands in the first answer only. */
+function writeWithSecret({ secret, ...hook }: WebhookWithSecret): unknown {
+  return toSnakeBody(secret === null ? hook : { ...hook, secret: secret.reveal() })
+}
+
+/** Webhooks of a buyer. */
+export const WEBHOOK_ROWS: readonly RestRow[] = [
+  restRow({
+    method: 'POST',
+    path: '/v1/buyer/webhooks',
+    status: 201,
+    envelope,
+    operation: createWebhook,
+    write: writeWithSecret,
+  }),
+  restRow({ method: 'GET', path: '/v1/buyer/webhooks', envelope, operation: listBuyerWebhooks }),
+  restRow({ method: 'GET', path: one, envelope, operation: getWebhook }),
+  restRow({ method: 'PATCH', path: one, envelope, operation: changeWebhook }),
+  restRow({ method: 'DELETE', path: one, status: 204, envelope, operation: removeWebhook }),
+  restRow({
+    method: 'POST',
+    path: `${one}/rotate-secret`,
+    envelope,
+    operation: rotateWebhookSecret,
+    write: writeWithSecret,
+  }),
+  restRow({ method: 'POST', path: `${one}/test`, envelope, operation: testWebhook }),
+  restRow({ method: 'GET', path: `${one}/deliveries`, envelope, operation: listWebhookDeliveries }),
+]

@@ -39,6 +39,7 @@ import { createRateLimits } from './store/rate-limits.ts'
 import { createSnapshotStore } from './store/snapshot.ts'
 import { createSpentCaps } from './store/spent-caps.ts'
 import { createSubscriptions } from './store/subscriptions.ts'
+import { createTradeFeed } from './store/trade-feed.ts'
 import { createWarmOffers } from './store/warm-offers.ts'
 import { createCredentialOpener } from './upstream/credentials.ts'
 import { createUpstream } from './upstream/send.ts'
@@ -163,6 +164,7 @@ async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => v
     health,
     buyerKeys,
     rates,
+    tradeFeed: createTradeFeed(cache),
     async close() {
       nodeReports.close()
       rates.close()
@@ -207,7 +209,7 @@ function createSurface(basics: Basics, stores: Stores, limits: Partial<CallLimit
     jobs: { calls, jobs: stores.jobs, funds, limits: JOB_LIMITS, tokenOf: tokensUnder(config.keyPepper) },
     jobRows: jobRows(rails),
     readRows: READ_ROWS,
-    reads: { market, health, caps: offerCaps, clock },
+    reads: { market, health, caps: offerCaps, feed: stores.tradeFeed, clock },
     lookups: { funds, buyerKeys, running: calls.running },
     keys: keySources({ config, clock }, stores),
     clock,

@@ -5,6 +5,7 @@ import type { LocalRoute } from './pipeline/answer-locally.ts'
 import type { CallRoute } from './pipeline/call-plane.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { listCompatModels, readCompatModel } from './reads/compat-models.ts'
+import { readTradeFeed } from './reads/feed.ts'
 import { listMarkets, readMarket, readPerformance } from './reads/markets.ts'
 import { listInferenceModels, listModels, readModel } from './reads/models.ts'
 import { listPrices } from './reads/prices.ts'
@@ -161,6 +162,7 @@ export const READ_ROWS: readonly ReadRow[] = [
   { path: '/v1/prices', read: listPrices },
   { path: '/api/inference/v1/prices', read: listPrices },
   { path: '/api/markets', read: listMarkets },
+  { path: '/api/markets/feed', read: readTradeFeed },
   {
     path: '/api/markets/*',
     rest: 'model',

@@ -5,7 +5,7 @@
 create function sketch_bucket(value double precision) returns smallint language sql immutable strict parallel safe as $$
   select case when value > 0
     then greatest(-32767, least(32767, ceil(ln(value) / ln(1.01::double precision / 0.99))))::smallint
-    else -32768::smallint end
+    else (-32768)::smallint end
 $$;
 
 -- How far settlements and health events have been looked through, by the database's own clock.

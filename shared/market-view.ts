@@ -2,7 +2,7 @@ import type { Model } from './catalog/model.ts'
 import type { MarketRow, OfferRow } from './contract/snapshot.ts'
 import { keptToPercent } from './discount.ts'
 import type { KeptBps, MicroUsd, PicoUsd } from './money.ts'
-import { discountedPerMillion, KEEP_ALL, subtractToZero } from './money.ts'
+import { discountedPerMillion, KEEP_ALL, subtractToZero, ZERO } from './money.ts'
 import type { UnitPrices } from './pricing.ts'
 import { unitPrice } from './pricing.ts'
 import type { UsageClass } from './usage.ts'
@@ -17,7 +17,12 @@ export type MarketParts = {
   readonly row: MarketRow | undefined
   /** Offers in the order of the routing. */
   readonly offers: readonly OfferRow[]
+  /** What offers sold over the last day, by id; one that is not there sold nothing. */
+  readonly trades: ReadonlyMap<string, OfferTrades>
 }
+
+/** Charged calls of one offer, and what was paid for them. */
+export type OfferTrades = { readonly count: number; readonly volumeMicro: MicroUsd }
 
 /** What is true of offers at this moment. */
 export type LiveState = {
@@ -39,6 +44,7 @@ export type BookEntry = {
   readonly isAvailable: boolean
   readonly mediaUnitPrice: bigint | null
   readonly directMediaUnitPrice: bigint | null
+  readonly trades: OfferTrades
 }
 
 export type TokenPrices = {
@@ -67,6 +73,7 @@ export type ProviderSummary = {
   readonly best: TokenPrices
 }
 
+const NO_TRADES: OfferTrades = { count: 0, volumeMicro: ZERO }
 const NO_PRICES: TokenPrices = { input: null, output: null, cacheRead: null, cacheWrite: null }
 /** Classes that media are sold by, and how many of our units make one unit of the price shown. */
 const MEDIA_UNITS: readonly (readonly [UsageClass, bigint])[] = [
@@ -120,47 +127,68 @@ export function buildBook(parts: MarketParts, live: LiveState): BookEntry[] {
       isAvailable: isHealthy && (capRemaining === null || capRemaining > 0n),
       mediaUnitPrice: mediaUnitPrice(parts.unitPrices, offer.keptBps),
       directMediaUnitPrice: directMedia,
+      trades: parts.trades.get(offer.id) ?? NO_TRADES,
     }
   })
 }
 
-/** The one line of a model in the list of markets. */
+/** The one line of a model in the list of markets: one walk over its offers, with prices shown for the best only. */
 export function summarizeMarket(parts: MarketParts, live: LiveState): MarketSummary {
-  const book = buildBook(parts, live)
-  const available = book.filter((entry) => entry.isAvailable)
-  const best = available[0]
-  const caps = available.map((entry) => entry.offer.capDailyMicro)
+  const all = newTally()
+  const byProvider = new Map<string, Tally>()
+  for (const offer of parts.offers) {
+    const tally = byProvider.get(offer.provider) ?? newTally()
+    byProvider.set(offer.provider, tally)
+    tally.isTrusted ||= offer.isTrusted
+    if (!isAvailable(offer, live)) continue
+    count(all, offer)
+    count(tally, offer)
+  }
+  const { best } = all
   return {
-    best: best?.effective ?? NO_PRICES,
+    best: bestOf(parts, best),
     direct: tokenPrices(parts.unitPrices, KEEP_ALL),
-    bestDiscountPct: best?.discountPct ?? null,
-    bestMediaUnitPrice: best?.mediaUnitPrice ?? null,
-    healthySellerCount: sellersOf(available),
-    totalCap: caps.includes(null) || caps.length === 0 ? null : caps.reduce((total, cap) => total + (cap ?? 0n), 0n),
-    providers: summarizeProviders(book),
-  }
-}
-
-function summarizeProviders(book: readonly BookEntry[]): ProviderSummary[] {
-  const byProvider = new Map<string, BookEntry[]>()
-  for (const entry of book) {
-    const entries = byProvider.get(entry.offer.provider)
-    if (entries) entries.push(entry)
-    else byProvider.set(entry.offer.provider, [entry])
-  }
-  return [...byProvider].map(([provider, entries]) => {
-    const available = entries.filter((entry) => entry.isAvailable)
-    return {
+    bestDiscountPct: best === undefined ? null : keptToPercent(best.keptBps),
+    bestMediaUnitPrice: best === undefined ? null : mediaUnitPrice(parts.unitPrices, best.keptBps),
+    healthySellerCount: all.sellers.size,
+    totalCap: best === undefined ? null : all.cap,
+    providers: [...byProvider].map(([provider, tally]) => ({
       provider,
-      isTrusted: entries.some((entry) => entry.offer.isTrusted),
-      healthySellerCount: sellersOf(available),
-      best: available[0]?.effective ?? NO_PRICES,
-    }
-  })
+      isTrusted: tally.isTrusted,
+      healthySellerCount: tally.sellers.size,
+      best: bestOf(parts, tally.best),
+    })),
+  }
 }
 
-function sellersOf(entries: readonly BookEntry[]): number {
-  return new Set(entries.map((entry) => entry.offer.sellerAlias)).size
+type Tally = {
+  best: OfferRow | undefined
+  readonly sellers: Set<string>
+  /** Null as soon as one offer has no cap. */
+  cap: bigint | null
+  isTrusted: boolean
+}
+
+function newTally(): Tally {
+  return { best: undefined, sellers: new Set(), cap: 0n, isTrusted: false }
+}
+
+/** Counts an available offer; they come in the order of the routing, so the first one is the best. */
+function count(tally: Tally, offer: OfferRow): void {
+  tally.best ??= offer
+  tally.sellers.add(offer.sellerAlias)
+  tally.cap = tally.cap === null || offer.capDailyMicro === null ? null : tally.cap + offer.capDailyMicro
+}
+
+function isAvailable(offer: OfferRow, live: LiveState): boolean {
+  if (!live.isHealthy(offer)) return false
+  if (offer.capDailyMicro === null) return true
+  const used = live.usedToday(offer)
+  return used === undefined || used < offer.capDailyMicro
+}
+
+function bestOf(parts: MarketParts, best: OfferRow | undefined): TokenPrices {
+  return best === undefined ? NO_PRICES : tokenPrices(parts.unitPrices, best.keptBps)
 }
 
 /** `cost_multiplier` of a kept share: 0.7 for 30 per cent off. */

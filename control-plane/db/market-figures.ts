@@ -120,6 +120,13 @@ export async function listOfferSpeeds(
   return rows
 }
 
+/** Models of which an offer sold something from an instant on (Unix milliseconds). */
+export async function listTradedModels(db: Database, from: number): Promise<string[]> {
+  const { rows } = await sql<{ model: string }>`select distinct model from market_offer_hour
+    where starts_at >= ${new Date(from)} order by model`.execute(db)
+  return rows.map((row) => row.model)
+}
+
 /** A charged call, without anybody's name. */
 export type Trade = {
   readonly model: string

@@ -1,3 +1,4 @@
+import { feedItemOf } from '#shared/contract/feed.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -7,13 +8,17 @@ import type { Poison } from '../db/settlements.ts'
 import type { Ctx } from '../operation.ts'
 import type { PostedChange } from '../ports/gate.ts'
 import type { MoneyTransaction } from '../ports/money-ledger.ts'
+import type { TradeFeed } from '../ports/trade-feed.ts'
 import { splitCharges } from './charge-entries.ts'
 import type { JobOutcome } from './finish-job.ts'
 import { bookJobEvent } from './finish-job.ts'
 import type { ReadEvent } from './usage-reading.ts'
 import { brokenAccount, claimedCall, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
 
-export type IngestCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'>
+export type IngestCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'> & {
+  /** Told of new trades; nobody is without it. */
+  readonly feed?: TradeFeed
+}
 
 /** Events to post, as the bytes that were captured, and where they came from, for what is set aside. */
 export type Batch = { readonly events: readonly string[]; readonly source: string }
@@ -60,7 +65,16 @@ export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostRepor
       ? booked
       : { events: [...booked.events, ...jobs.events], balances: [...booked.balances, ...jobs.balances] }
   await acknowledge(ctx, all)
+  tellFeed(ctx, all)
   return report(all, poison)
+}
+
+/** Trades go to the feed in the order in which they ended. */
+function tellFeed({ feed }: IngestCtx, { events }: Booked): void {
+  if (feed === undefined) return
+  const trades = events.filter(({ fate }) => fate === 'new').map(({ read }) => read.event)
+  trades.sort((left, right) => left.endedAt - right.endedAt)
+  feed.push(trades.map(feedItemOf).filter((item) => item !== undefined))
 }
 
 function isCall({ event }: ReadEvent): boolean {

@@ -4,25 +4,26 @@ import { ModelSchema } from '#shared/catalog/model.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import type {
   LimitsDocumentSchema,
-  MarketRowSchema,
   MarketsDocumentSchema,
   OfferRowSchema,
   OffersDocumentSchema,
   PricesDocumentSchema,
+  TradesDocumentSchema,
 } from '#shared/contract/snapshot.ts'
 import { accountOfDocument, DOCUMENT_SCHEMAS } from '#shared/contract/snapshot.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
 import { listModelBodies, listPricesAt, listProviders } from '../db/catalog.ts'
 import type { Trx } from '../db/database.ts'
+import { listOfferTrades } from '../db/market-figures.ts'
 import type { ListedOffer } from '../db/offers.ts'
 import { listActiveOffers } from '../db/offers.ts'
 import type { Ctx } from '../operation.ts'
 import { buildAccountPolicy } from './account-policy.ts'
-
 import { dayBefore } from './market-rollup.ts'
 import { readMarketRows, readSpeedClasses } from './market-rows.ts'
 import { readDataPlaneControls } from './operator-controls.ts'
+
 /** Documents that always exist. */
 export const FIXED_DOCUMENTS = Object.keys(DOCUMENT_SCHEMAS)
 
@@ -41,7 +42,9 @@ export async function buildDocument(ctx: Pick<Ctx, 'settings' | 'clock'>, trx: T
     case 'providers':
       return { providers: await listProviders(trx) }
     case 'markets':
-      return buildMarkets(trx)
+      return buildMarkets(trx, ctx.clock.now())
+    case 'trades':
+      return buildTrades(trx, ctx.clock.now())
     case 'resources':
       return { resources: [] }
     case 'limits':
@@ -56,20 +59,27 @@ function listModels(trx: Trx) {
 }
 
 async function buildOffers(
-  ctx: Pick<Ctx, 'settings'>,
+  ctx: Pick<Ctx, 'settings' | 'clock'>,
   trx: Trx,
   model: string,
 ): Promise<z.input<typeof OffersDocumentSchema>> {
   const offers = await listActiveOffers(trx, model)
-  return { model, offers: offers.map((offer) => toRow(offer, ctx.settings.fingerprintPepper)) }
+  const speeds = await readSpeedClasses(trx, model, ctx.clock.now())
+  const aliases = new Map<AccountId, string>()
+  const aliasOf = (account: AccountId): string => {
+    const alias = aliases.get(account) ?? sellerAlias(account, ctx.settings.fingerprintPepper)
+    aliases.set(account, alias)
+    return alias
+  }
+  return { model, offers: offers.map((offer) => toRow(offer, aliasOf(offer.sellerAccount), speeds.get(offer.id))) }
 }
 
-function toRow(offer: ListedOffer, pepper: Secret): z.input<typeof OfferRowSchema> {
+function toRow(offer: ListedOffer, alias: string, ttftMs: number | undefined): z.input<typeof OfferRowSchema> {
   return {
     id: offer.id,
     model: offer.model,
     sellerAccount: offer.sellerAccount,
-    sellerAlias: sellerAlias(offer.sellerAccount, pepper),
+    sellerAlias: alias,
     provider: offer.provider,
     isTrusted: offer.isTrusted,
     baseUrl: offer.baseUrl,
@@ -78,9 +88,8 @@ function toRow(offer: ListedOffer, pepper: Secret): z.input<typeof OfferRowSchem
     keptBps: offer.keptBps,
     capDailyMicro: offer.capDailyMicro?.toString() ?? null,
     credential: SealedCredentialSchema.parse(offer.sealed),
-    ttftMs: null,
+    ttftMs: ttftMs ?? null,
     createdAt: offer.createdAt.getTime(),
-    stats: { trades24h: 0, volume24hMicro: '0' },
   }
 }
 
@@ -108,27 +117,15 @@ async function buildPrices(trx: Trx, at: number): Promise<z.input<typeof PricesD
   }
 }
 
-/** Rows without figures until the roll-ups measure some: null means unknown, counts begin at zero. */
-async function buildMarkets(trx: Trx): Promise<z.input<typeof MarketsDocumentSchema>> {
+async function buildMarkets(trx: Trx, now: number): Promise<z.input<typeof MarketsDocumentSchema>> {
   const models = await listModels(trx)
-  const rows = models.filter((model) => !model.isSandbox).map((model) => emptyMarketRow(model.id))
-  return { rows }
+  const onMarket = models.filter((model) => !model.isSandbox).map((model) => model.id)
+  return { rows: await readMarketRows(trx, now, onMarket) }
 }
 
-function emptyMarketRow(model: string): z.input<typeof MarketRowSchema> {
-  return {
-    model,
-    ttftP50Ms: null,
-    ttftSamples: 0,
-    tpsP50: null,
-    tpsSamples: 0,
-    uptimePct: null,
-    cacheHitRatePct: null,
-    requests24h: 0,
-    volume24hMicro: '0',
-    discountTrend: null,
-    providers: [],
-  }
+async function buildTrades(trx: Trx, now: number): Promise<z.input<typeof TradesDocumentSchema>> {
+  const trades = await listOfferTrades(trx, dayBefore(now))
+  return { offers: Object.fromEntries(trades.map((row) => [row.offer, [row.trades, row.volumeMicro.toString()]])) }
 }
 
 async function buildLimits(

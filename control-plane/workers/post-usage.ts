@@ -21,7 +21,8 @@ const MAX_CRASHES = 5
 const FIRST_DELAY_MS = SECOND
 const MAX_DELAY_MS = 30 * SECOND
 
-type PostingPlane = Pick<WorkerPlane, 'ledger' | 'gate' | 'log' | 'clock' | 'redisUrl'>
+type PostingPlane = Pick<WorkerPlane, 'ledger' | 'gate' | 'log' | 'clock' | 'redisUrl'> &
+  Partial<Pick<WorkerPlane, 'feed'>>
 
 /** Posts the usage batches of the queue. A batch that cannot be posted now is tried again for ever, ever more slowly. */
 export function startPostUsage(plane: PostingPlane): RunningWorker {

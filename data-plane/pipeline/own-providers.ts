@@ -3,7 +3,7 @@ import type { Payment } from '#data-plane/rails/rail.ts'
 import type { OwnProvider } from '#shared/contract/key-record.ts'
 import type { ErrorCode } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import { keptBps, microUsd, ZERO } from '#shared/money.ts'
+import { keptBps, ZERO } from '#shared/money.ts'
 import type { CallQuote } from './quote-call.ts'
 import { boundOf } from './quote-call.ts'
 import type { Choice } from './routing-choice.ts'
@@ -58,7 +58,6 @@ function toOffer(row: OwnProvider, { model }: Target, own: 'own_key' | 'fallback
     credential: row.credential,
     ttftMs: null,
     createdAt: 0,
-    stats: { trades24h: 0, volume24hMicro: microUsd(0) },
   }
 }
 

@@ -8,22 +8,47 @@ import { isId } from '#shared/ids.ts'
 import type { BookEntry, LiveState, MarketParts, TokenPrices } from '#shared/market-view.ts'
 import { buildBook, costMultiplier, summarizeMarket, tokenPrices } from '#shared/market-view.ts'
 import { KEEP_ALL } from '#shared/money.ts'
-import type { Read, ReadSources } from './read.ts'
+import type { Read, ReadAnswer, ReadSources } from './read.ts'
 
 const MAX_AGE_SECONDS = 5
+/** How old a list may be that is handed out again. */
+const KEEP_LIST_MS = 1_000
+/** How many caps are asked after for a row, best offers first, and for an order book. */
+const CAPS_OF_A_ROW = 8
+const CAPS_OF_A_BOOK = 1_000
 
 /** `GET /api/markets[?model=]`: every model that anybody sells, with live prices, health and caps. */
 export const listMarkets: Read = async (sources, { query }) => {
-  const market = sources.market()
   const asked = query.get('model')
-  const models = asked === null ? [...market.offers.keys()] : [market.resolve(asked)?.id ?? '']
+  return asked === null ? listAll(sources) : rowsOf(sources, [sources.market().resolve(asked)?.id ?? ''])
+}
+
+type Kept = { readonly market: Market; readonly until: number; readonly answer: Promise<ReadAnswer> }
+const kept = new WeakMap<ReadSources, Kept>()
+
+/** The whole list, made once in a while however often it is asked for; callers at the same time share one. */
+function listAll(sources: ReadSources): Promise<ReadAnswer> {
+  const market = sources.market()
+  const now = sources.clock.now()
+  const known = kept.get(sources)
+  if (known !== undefined && known.market === market && known.until > now) return known.answer
+  const answer = rowsOf(sources, [...market.offers.keys()])
+  kept.set(sources, { market, until: now + KEEP_LIST_MS, answer })
+  // A failure is for those who wait for it: the next caller tries anew.
+  answer.catch(() => kept.delete(sources))
+  return answer
+}
+
+async function rowsOf(sources: ReadSources, models: readonly string[]): Promise<ReadAnswer> {
+  const market = sources.market()
   const parts = models.flatMap((id) => {
     const found = partsOf(market, id)
     return found && !found.model.isSandbox ? [found] : []
   })
   const live = await liveState(
     sources,
-    parts.flatMap(({ offers }) => offers),
+    parts.map(({ offers }) => offers),
+    CAPS_OF_A_ROW,
   )
   return {
     json: JSON.stringify({ markets: parts.map((part) => marketRow(part, live)) }),
@@ -35,7 +60,7 @@ export const listMarkets: Read = async (sources, { query }) => {
 export const readMarket: Read = async (sources, { params }) => {
   const asked = params['model'] ?? ''
   const parts = findParts(sources.market(), asked)
-  const live = await liveState(sources, parts.offers)
+  const live = await liveState(sources, [parts.offers], CAPS_OF_A_BOOK)
   const json = JSON.stringify({
     model: asked,
     canonical: canonicalOf(parts),
@@ -63,7 +88,15 @@ function findParts(market: Market, asked: string): MarketParts & { readonly offe
   const model = market.resolve(asked)
   if (!model) throw new AppError('not_found', { message: 'The model does not exist.' })
   const parts = partsOf(market, model.id)
-  return parts ?? { model, unitPrices: market.prices.get(model.id)?.unitPrices ?? {}, row: undefined, offers: [] }
+  return (
+    parts ?? {
+      model,
+      unitPrices: market.prices.get(model.id)?.unitPrices ?? {},
+      row: undefined,
+      offers: [],
+      trades: market.trades,
+    }
+  )
 }
 
 function partsOf(market: Market, id: string): (MarketParts & { readonly offers: readonly Offer[] }) | undefined {
@@ -71,27 +104,38 @@ function partsOf(market: Market, id: string): (MarketParts & { readonly offers: 
   const model = market.resolve(id)
   const price = market.prices.get(id)
   if (!offers || offers.length === 0 || !model || !price) return undefined
-  return { model, unitPrices: price.unitPrices, row: market.rowByModel.get(id), offers }
+  return { model, unitPrices: price.unitPrices, row: market.rowByModel.get(id), offers, trades: market.trades }
 }
 
-async function liveState({ health, caps, clock }: ReadSources, offers: readonly Offer[]): Promise<LiveState> {
+/** What is known live of some models' offers; of each model, the caps of its best offers that have one. */
+async function liveState(
+  { health, caps, clock }: ReadSources,
+  books: readonly (readonly Offer[])[],
+  capsOfEach: number,
+): Promise<LiveState> {
   const now = clock.now()
-  const capped = offers.filter((offer) => offer.capDailyMicro !== null).map((offer) => offer.id)
-  const used = await caps.usedToday(capped)
-  const blocked = new Set(
-    health.isAllWell() ? [] : offers.filter((offer) => health.blockedUntil(offer, now) > now).map((offer) => offer.id),
-  )
+  const used = await caps.usedToday(books.flatMap((offers) => cappedOffers(offers, capsOfEach)))
+  const blocked = new Set<string>()
+  if (!health.isAllWell()) {
+    for (const offer of books.flat()) if (health.blockedUntil(offer, now) > now) blocked.add(offer.id)
+  }
   const idOf = (offer: OfferRow): OfferId | undefined => (isId('ofr', offer.id) ? offer.id : undefined)
   return {
-    isHealthy: (offer) => {
-      const id = idOf(offer)
-      return id === undefined || !blocked.has(id)
-    },
+    isHealthy: (offer) => !blocked.has(offer.id),
     usedToday: (offer) => {
       const id = idOf(offer)
       return id === undefined ? undefined : used.get(id)
     },
   }
+}
+
+function cappedOffers(offers: readonly Offer[], limit: number): OfferId[] {
+  const found: OfferId[] = []
+  for (const offer of offers) {
+    if (offer.capDailyMicro !== null) found.push(offer.id)
+    if (found.length >= limit) break
+  }
+  return found
 }
 
 /** Bigints of these sizes are exact as JSON numbers. */
@@ -104,6 +148,7 @@ function speedOf(row: MarketRow | undefined): object {
     ttft_p50_ms: row?.ttftP50Ms ?? null,
     ttft_samples: row?.ttftSamples ?? 0,
     tps_p50: row?.tpsP50 ?? null,
+    tps_samples: row?.tpsSamples ?? 0,
     uptime_pct: row?.uptimePct ?? null,
     cache_hit_rate_pct: row?.cacheHitRatePct ?? null,
   }
@@ -192,8 +237,8 @@ function bookRow(entry: BookEntry, model: Model): object {
     available: entry.isAvailable,
     healthy: entry.isHealthy,
     trusted: offer.isTrusted,
-    trades_24h: offer.stats.trades24h,
-    volume_24h: shown(offer.stats.volume24hMicro),
+    trades_24h: entry.trades.count,
+    volume_24h: shown(entry.trades.volumeMicro),
     media_unit: model.mediaUnit,
     media_unit_price: shown(entry.mediaUnitPrice),
     direct_media_unit_price: shown(entry.directMediaUnitPrice),

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
+import type { TradeFeed } from '#data-plane/store/trade-feed.ts'
 import type { Clock } from '#shared/clock.ts'
 
 /** What free answers are made from: the snapshot and what is known live beside it. */
@@ -9,6 +10,7 @@ export type ReadSources = {
   market(): Market
   readonly health: Pick<HealthStore, 'blockedUntil' | 'isAllWell'>
   readonly caps: Pick<OfferCapsStore, 'usedToday'>
+  readonly feed: TradeFeed
   readonly clock: Clock
 }
 
@@ -24,8 +26,17 @@ export type ReadAnswer = { readonly json: string; readonly maxAgeSeconds: number
 /** A free answer to a GET. Throws AppError `not_found` for what there is not. */
 export type Read = (sources: ReadSources, request: ReadRequest) => ReadAnswer | Promise<ReadAnswer>
 
-/** Headers of an answer to a read: its age limit and an ETag over its bytes. */
-export function readHeaders(answer: ReadAnswer): { 'cache-control': string; etag: string } {
+type ReadHeaders = { readonly 'cache-control': string; readonly etag: string }
+const headersOf = new WeakMap<ReadAnswer, ReadHeaders>()
+
+/** Headers of an answer to a read: its age limit and an ETag over its bytes, reckoned once for an answer given again. */
+export function readHeaders(answer: ReadAnswer): ReadHeaders {
+  const known = headersOf.get(answer) ?? makeHeaders(answer)
+  headersOf.set(answer, known)
+  return known
+}
+
+function makeHeaders(answer: ReadAnswer): ReadHeaders {
   const etag = `"${createHash('sha1').update(answer.json).digest('base64url')}"`
   const age = answer.maxAgeSeconds
   return { 'cache-control': age > 0 ? `public, max-age=${age}` : 'no-store', etag }

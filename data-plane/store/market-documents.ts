@@ -79,6 +79,10 @@ function withDocument(parts: MarketParts, name: string, body: unknown): MarketPa
       return { ...parts, prices: new Map(Object.entries(DOCUMENT_SCHEMAS.prices.parse(body).prices)) }
     case 'markets':
       return { ...parts, rows: DOCUMENT_SCHEMAS.markets.parse(body).rows }
+    case 'trades': {
+      const offers = Object.entries(DOCUMENT_SCHEMAS.trades.parse(body).offers)
+      return { ...parts, trades: new Map(offers.map(([id, [count, volumeMicro]]) => [id, { count, volumeMicro }])) }
+    }
     case 'resources':
       return { ...parts, resources: DOCUMENT_SCHEMAS.resources.parse(body).resources }
     case 'limits':

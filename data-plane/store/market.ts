@@ -7,6 +7,7 @@ import { createResolver } from '#shared/catalog/resolve.ts'
 import type { Resource } from '#shared/catalog/resources.ts'
 import type { Limits, MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import { isId } from '#shared/ids.ts'
+import type { OfferTrades } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 
@@ -17,6 +18,7 @@ export type MarketParts = {
   readonly prices: ReadonlyMap<string, ReferencePrice>
   readonly resources: readonly Resource[]
   readonly rows: readonly MarketRow[]
+  readonly trades: ReadonlyMap<string, OfferTrades>
   readonly limits: Limits
   readonly offers: ReadonlyMap<string, readonly Offer[]>
 }
@@ -42,6 +44,7 @@ export const EMPTY_PARTS: MarketParts = {
   prices: new Map(),
   resources: [],
   rows: [],
+  trades: new Map(),
   limits: DEFAULT_LIMITS,
   offers: new Map(),
 }

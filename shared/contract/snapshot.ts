@@ -9,7 +9,7 @@ import { SealedCredentialSchema } from './sealed-credential.ts'
 /**
  * What the data plane reads. A document has a name and a version that only rises; the index holds every name with its
  * version, and a publish announces the changed names on a channel. Names: `models`, `prices`, `providers`, `markets`,
- * `resources`, `limits`, and `offers:{model}` for each model that has any.
+ * `trades`, `resources`, `limits`, and `offers:{model}` for each model that has any.
  */
 export const SNAPSHOT_SCHEMA_VERSION = 1
 
@@ -30,10 +30,9 @@ export const OfferRowSchema = z.object({
   keptBps: KeptBpsNumber,
   capDailyMicro: MicroUsdText.nullable(),
   credential: SealedCredentialSchema,
-  /** Measured by the market's roll-ups, null while unknown: ties in price are broken by it. */
+  /** Class of the measured time to the first token, null while unknown: ties in price are broken by it. */
   ttftMs: z.number().nullable(),
   createdAt: z.number().int(),
-  stats: z.object({ trades24h: z.number().int(), volume24hMicro: MicroUsdText }),
 })
 export type OfferRow = z.infer<typeof OfferRowSchema>
 
@@ -83,6 +82,11 @@ export const MarketRowSchema = z.object({
 export type MarketRow = z.infer<typeof MarketRowSchema>
 export const MarketsDocumentSchema = z.object({ rows: z.array(MarketRowSchema) })
 
+/** What each offer sold over the same hours, by its id: how many calls, and for how much. Others sold nothing. */
+export const TradesDocumentSchema = z.object({
+  offers: z.record(z.string(), z.tuple([z.number().int(), MicroUsdText])),
+})
+
 /** Numbers that operators turn without a restart. */
 export const LimitsDocumentSchema = z.object({
   /** Calls a minute of a key whose record sets none. */
@@ -91,17 +95,18 @@ export const LimitsDocumentSchema = z.object({
   keyInFlight: z.number().int().positive(),
   /** What of a charge the platform keeps, from the seller's side. */
   platformFeeBps: KeptBpsNumber,
+  /** Features that are switched off, by name; a name that this process does not know says nothing. */
+  switchedOff: z.array(z.string().max(100)).max(100).default([]),
 })
 export type Limits = z.infer<typeof LimitsDocumentSchema>
 
 /** Documents with a fixed name, and how each is read. */
-  /** Features that are switched off, by name; a name that this process does not know says nothing. */
-  switchedOff: z.array(z.string().max(100)).max(100).default([]),
 export const DOCUMENT_SCHEMAS = {
   models: ModelsDocumentSchema,
   prices: PricesDocumentSchema,
   providers: ProvidersDocumentSchema,
   markets: MarketsDocumentSchema,
+  trades: TradesDocumentSchema,
   resources: ResourcesDocumentSchema,
   limits: LimitsDocumentSchema,
 } as const

@@ -51,7 +51,7 @@ describe('a published snapshot', () => {
     await create()
     const index = await market.world.redis.hgetall(cacheKeys.snapshotIndex)
     expect(new Set(Object.keys(index))).toEqual(
-      new Set(['limits', 'markets', 'models', 'offers:gpt-test', 'prices', 'providers', 'resources']),
+      new Set(['limits', 'markets', 'models', 'offers:gpt-test', 'prices', 'providers', 'resources', 'trades']),
     )
     for (const [name, version] of Object.entries(index)) {
       const envelope = await documentOf(name)

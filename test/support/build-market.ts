@@ -5,7 +5,7 @@ import type { Provider } from '#shared/catalog/providers.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { createIds } from '#shared/ids.ts'
-import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
+import { keptBps, picoUsd } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 
 const ids = createIds(systemClock)
@@ -71,7 +71,6 @@ export function buildOffer(given: Partial<OfferRow> = {}): OfferRow {
     },
     ttftMs: null,
     createdAt: 1,
-    stats: { trades24h: 0, volume24hMicro: microUsd(0) },
     ...given,
   }
 }

@@ -1,0 +1,19 @@
+import type { Redis } from 'ioredis'
+import { FEED_LENGTH } from '#shared/contract/feed.ts'
+import { cacheKeys } from '#shared/contract/redis-keys.ts'
+import type { TradeFeed } from './trade-feed.ts'
+
+/** The feed as a capped list, newest first. */
+export function createRedisTradeFeed(redis: Redis): TradeFeed {
+  return {
+    push(items) {
+      if (items.length === 0) return
+      redis
+        .multi()
+        .lpush(cacheKeys.feed, ...items.slice(-FEED_LENGTH))
+        .ltrim(cacheKeys.feed, 0, FEED_LENGTH - 1)
+        .exec()
+        .catch(() => undefined)
+    },
+  }
+}

@@ -1,0 +1,34 @@
+import { FEED_LENGTH } from '#shared/contract/feed.ts'
+import { AppError } from '#shared/errors.ts'
+import { microUsdToDollars } from '#shared/money.ts'
+import type { Read } from './read.ts'
+
+const DEFAULT_ITEMS = 50
+
+/** `GET /api/markets/feed[?limit=]`: the latest trades, newest first, without anybody's name. Never cached. */
+export const readTradeFeed: Read = async ({ feed }, { query }) => {
+  const limit = readLimit(query.get('limit'))
+  const items = await feed.latest(limit).catch((cause: unknown) => {
+    throw new AppError('service_unavailable', { cause, retryAfterSeconds: 1 })
+  })
+  const json = JSON.stringify({
+    items: items.map((item) => ({
+      model: item.model,
+      input_tokens: item.inputTokens,
+      output_tokens: item.outputTokens,
+      cost_usd: microUsdToDollars(item.costMicro),
+      created_at: item.createdAt,
+    })),
+  })
+  return { json, maxAgeSeconds: 0 }
+}
+
+function readLimit(text: string | null): number {
+  if (text === null) return DEFAULT_ITEMS
+  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= FEED_LENGTH) return limit
+  throw new AppError('invalid_request', {
+    message: `limit is a whole number from 1 to ${FEED_LENGTH}.`,
+    param: 'limit',
+  })
+}

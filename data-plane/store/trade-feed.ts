@@ -1,0 +1,11 @@
+import type { Redis } from 'ioredis'
+import type { FeedItem } from '#shared/contract/feed.ts'
+import { readFeed } from '#shared/contract/feed.ts'
+import { cacheKeys } from '#shared/contract/redis-keys.ts'
+
+/** The latest trades of the whole market, newest first; throws while Redis is away. */
+export type TradeFeed = { latest(limit: number): Promise<FeedItem[]> }
+
+export function createTradeFeed(redis: Redis): TradeFeed {
+  return { latest: async (limit) => readFeed(await redis.lrange(cacheKeys.feed, 0, limit - 1)) }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import { inputTokens, outputTokens } from '../usage.ts'
+import { MicroUsdText } from './amount.ts'
+import type { UsageEvent } from './usage-event.ts'
+
+/** Trades that the feed remembers; older ones go. */
+export const FEED_LENGTH = 100
+
+/** A charged call as everybody may see it: nothing tells who bought or who sold. Unix milliseconds. */
+export const FeedItemSchema = z.object({
+  model: z.string(),
+  inputTokens: z.number().int().nonnegative(),
+  outputTokens: z.number().int().nonnegative(),
+  costMicro: MicroUsdText,
+  createdAt: z.number().int(),
+})
+export type FeedItem = z.infer<typeof FeedItemSchema>
+
+/** The trade in an event as the feed keeps it, as JSON; undefined for an event that sold nothing. */
+export function feedItemOf(event: UsageEvent): string | undefined {
+  if (event.chargeMicro <= 0n || event.servedBy !== 'marketplace' || event.kind === 'submit') return undefined
+  const { usage } = event
+  const item: z.input<typeof FeedItemSchema> = {
+    model: event.model,
+    inputTokens: inputTokens(usage),
+    outputTokens: outputTokens(usage),
+    costMicro: event.chargeMicro.toString(),
+    createdAt: event.endedAt,
+  }
+  return JSON.stringify(item)
+}
+
+/** The items in what the list holds, in its order; what is none is left out. */
+export function readFeed(texts: readonly string[]): FeedItem[] {
+  return texts.flatMap((text) => {
+    try {
+      const item = FeedItemSchema.safeParse(JSON.parse(text))
+      return item.success ? [item.data] : []
+    } catch {
+      return []
+    }
+  })
+}

@@ -60,6 +60,7 @@ const PRINTS: Readonly<Record<string, RegExp>> = {
   'curl: A response': /"object":"response".*"status":"completed"/,
   'curl: Embeddings': /"object":"list".*"buyer_cost_micro":\d/,
   'curl: Audio, out and in': /^\{"text":".+"usage":/,
+  'curl: Audio in events': /"speech\.audio\.delta"[\s\S]*"speech\.audio\.done".*"buyer_cost_micro":[1-9]/,
   'curl: Where a call may go': /x-mkt-provider-family: sandbox-b\r\n[\s\S]*"buyer_cost_micro":[1-9]/i,
   'curl: Why a call goes where it goes': /"offers":\[\{/,
   'The openai SDK: Chat, whole and streamed': /buyer_cost_micro: [1-9]/,

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { speech } from '#data-plane/wires/speech/index.ts'
 import { AppError } from '#shared/errors.ts'
+import { microUsd } from '#shared/money.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
 
 const GOOD = { model: 'm', voice: 'alloy', input: 'Hello.' }
@@ -29,7 +30,7 @@ describe('a speech request', () => {
     [{ ...GOOD, response_format: 'midi' }, 'invalid_request response_format'],
     [{ ...GOOD, response_format: 'constructor' }, 'invalid_request response_format'],
     [{ ...GOOD, instructions: 5 }, 'invalid_request instructions'],
-    [{ ...GOOD, stream_format: 'sse' }, 'invalid_request stream_format'],
+    [{ ...GOOD, stream_format: 'frames' }, 'invalid_request stream_format'],
     [{ ...GOOD, stream: 'yes' }, 'invalid_request stream'],
     [{ ...GOOD, min_discount_pct: -1 }, 'invalid_minimum_discount min_discount_pct'],
   ])('[C023, C027, C030] %.60j is %s', (body, code) => {
@@ -89,5 +90,44 @@ describe('an answer in sound', () => {
     expect(sound.contentPieces()).toBe(1)
     expect(sound.ending()).toMatchObject({ contentBytes: 4, finishReason: null })
     expect([sound.keepAlive(), sound.fail(new AppError('upstream_error'))]).toEqual(['', ''])
+  })
+})
+
+describe('an answer in sound, asked for in events', () => {
+  const decoder = () => read({ ...GOOD, stream_format: 'sse' }).decoder(buildPlan())
+  const eventsOf = (text: string) =>
+    text
+      .split('\n\n')
+      .filter(Boolean)
+      .map((part) => JSON.parse(part.slice(6)))
+
+  it('carries each piece by itself, and at the end what it cost', () => {
+    const events = decoder()
+    expect([events.takesType?.('audio/mpeg'), events.takesType?.('text/event-stream')]).toEqual([true, false])
+    expect(events.contentType?.()).toBe('text/event-stream; charset=utf-8')
+    const pieces = [Buffer.from([0, 255]), Buffer.from([13, 10, 1])]
+    const sent = pieces.map((piece) => String(events.push(piece))).join('')
+    events.end()
+    expect([events.contentPieces(), events.ending().contentBytes]).toEqual([2, 5])
+    const receipt = { chargeMicro: microUsd(54), listMicro: microUsd(90), usage: { characters: 6 } }
+    const all = eventsOf(sent + events.finish(receipt))
+    expect(Buffer.concat(all.slice(0, 2).map(({ audio }) => Buffer.from(audio, 'base64')))).toEqual(
+      Buffer.concat(pieces),
+    )
+    expect(all.map(({ type }) => type)).toEqual(['speech.audio.delta', 'speech.audio.delta', 'speech.audio.done'])
+    expect(all[2].usage).toEqual({
+      type: 'characters',
+      characters: 6,
+      cost: 0.000054,
+      buyer_cost_micro: 54,
+      cost_details: { upstream_inference_cost: 0.00009 },
+    })
+  })
+
+  it('has words for a failure, and for a silence', () => {
+    const [failed] = eventsOf(decoder().fail(new AppError('upstream_error')))
+    expect(failed.error.code).toBe('upstream_error')
+    expect(decoder().keepAlive()).toBe(': keep-alive\n')
+    expect(decoder().push(Buffer.alloc(0))).toBe('')
   })
 })

@@ -3,6 +3,7 @@ import { forwardBody } from '#data-plane/wires/forward-body.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { speechDecoder } from './decoder.ts'
+import { inEvents } from './events.ts'
 import type { SpeechRequest } from './read-request.ts'
 import { readSpeechRequest } from './read-request.ts'
 
@@ -38,5 +39,5 @@ export const speech: AnyWire = defineWire<SpeechRequest>({
     contentType: 'application/json',
     accept: 'audio/*, application/octet-stream',
   }),
-  decoder: speechDecoder,
+  decoder: (request, plan) => (request.inEvents ? inEvents(speechDecoder(request), plan) : speechDecoder(request)),
 })

@@ -21,6 +21,8 @@ export type SpeechRequest = Routing & {
   readonly json: JsonBody
   readonly model: string
   readonly format: SpeechFormat
+  /** True where the audio is asked for in events. */
+  readonly inEvents: boolean
   /** Unicode code points of the input: what speech is sold by. */
   readonly characters: number
 }
@@ -52,15 +54,16 @@ export function readSpeechRequest(raw: RawRequest): SpeechRequest {
     json,
     model,
     format: isFormat(format) ? format : 'mp3',
+    inEvents: body['stream_format'] === 'sse',
     characters: countCharacters(input),
     ...readRouting(body, raw),
   }
 }
 
-/** Audio is always sent on as it comes, and only as audio. */
+/** Audio is always sent on as it comes, as it is or in events. */
 function checkStreaming({ stream, stream_format: format }: Readonly<Record<string, unknown>>): void {
   if (isGiven(stream) && typeof stream !== 'boolean') throw mustBe('stream', 'true or false')
-  if (isGiven(format) && format !== 'audio') throw mustBe('stream_format', '"audio"')
+  if (isGiven(format) && format !== 'audio' && format !== 'sse') throw mustBe('stream_format', '"audio" or "sse"')
 }
 
 function isText(value: unknown, maxChars: number): boolean {

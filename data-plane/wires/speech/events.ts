@@ -1,0 +1,29 @@
+import type { AttemptPlan, Decoder, Receipt } from '#data-plane/call.ts'
+import { costMembers } from '#data-plane/wires/cost-json.ts'
+import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+
+/** One comment line and no event: what every reader of such streams passes over. */
+const KEEP_ALIVE = ': keep-alive\n'
+
+/**
+ * Audio in OpenAI's speech events: each piece in base64 as it comes, then one event with what it cost. The provider is
+ * asked for plain audio, so that every seller can be heard this way. Here there are words for a failure.
+ */
+export function inEvents(audio: Decoder, { rid }: AttemptPlan): Decoder {
+  return {
+    ...audio,
+    contentType: () => 'text/event-stream; charset=utf-8',
+    push(chunk) {
+      const sound = audio.push(chunk)
+      if (sound.length === 0) return ''
+      return `data: {"type":"speech.audio.delta","audio":"${Buffer.from(sound).toString('base64')}"}\n\n`
+    },
+    finish: (receipt) => `data: {"type":"speech.audio.done","usage":${usageJson(receipt)}}\n\n`,
+    fail: (error) => `data: ${openAiErrorBody(error, rid)}\n\n`,
+    keepAlive: () => KEEP_ALIVE,
+  }
+}
+
+function usageJson(receipt: Receipt): string {
+  return `{"type":"characters","characters":${receipt.usage.characters ?? 0},${costMembers(receipt)}}`
+}

@@ -14,6 +14,8 @@ export type CredentialsTables = {
     label: string | null
     sealed: unknown
     created_at: Date
+    /** Set once its owner wants it reused no more. */
+    forgotten_at: Date | null
   }
 }
 
@@ -38,7 +40,7 @@ export type NewCredential = {
 
 const COLUMNS = ['id', 'host', 'base_url as baseUrl', 'fingerprint', 'sealed'] as const
 
-/** The credential of an owner that a fingerprint, whole or its first characters, stands for; newest first. */
+/** The saved provider key of a seller that a fingerprint stands for, unless it was forgotten. */
 export async function findCredential(
   db: Database | Trx,
   tenant: AccountId,
@@ -50,10 +52,11 @@ export async function findCredential(
     .where('tenant', '=', tenant)
     .where('purpose', '=', 'offer')
     .where('fingerprint', '=', fingerprint)
+    .where('forgotten_at', 'is', null)
     .executeTakeFirst()
 }
 
-/** Adds a credential, or answers the id of the same key of the same owner. */
+/** Adds a credential, or answers the id of the same key of the same owner, which is remembered again. */
 export async function upsertCredential(trx: Trx, credential: NewCredential): Promise<CredentialId> {
   const { sealed } = credential
   const { rows } = await sql<{ id: CredentialId }>`
@@ -61,9 +64,50 @@ export async function upsertCredential(trx: Trx, credential: NewCredential): Pro
     values (${credential.id}, ${credential.tenant}, ${sealed.host}, ${sealed.purpose}, ${credential.baseUrl},
       ${credential.fingerprint}, ${credential.label}, ${JSON.stringify(sealed)}::jsonb,
       ${new Date(credential.createdAt)})
-    on conflict (tenant, purpose, fingerprint) do update set base_url = credential.base_url
+    on conflict (tenant, purpose, fingerprint) do update set forgotten_at = null
     returning id`.execute(trx)
   const id = rows[0]?.id
   if (id === undefined) throw new Error('an upsert answered no row')
   return id
+}
+
+/** A saved provider key of a seller, and how many offers stand on it. */
+export type SavedKey = {
+  readonly id: CredentialId
+  readonly label: string | null
+  readonly baseUrl: string
+  readonly provider: string
+  readonly fingerprint: string
+  readonly createdAt: Date
+  readonly offers: bigint
+}
+
+/** The saved provider keys of a seller, newest first. */
+export async function listSavedKeys(db: Database, tenant: AccountId, limit: number): Promise<SavedKey[]> {
+  const { rows } =
+    await sql<SavedKey>`select c.id, c.label, c.base_url as "baseUrl", coalesce(p.name, c.host) as provider,
+      c.fingerprint, c.created_at as "createdAt",
+      (select count(*) from offer o where o.credential_id = c.id and o.status <> 'inactive') as offers
+    from credential c left join provider p on p.host = c.host
+    where c.tenant = ${tenant} and c.purpose = 'offer' and c.forgotten_at is null
+    order by c.created_at desc, c.id desc limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Makes a saved key reusable no more; false when the seller has none of that id. */
+export async function forgetCredential(
+  db: Database,
+  tenant: AccountId,
+  id: CredentialId,
+  at: number,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('credential')
+    .set({ forgotten_at: new Date(at) })
+    .where('tenant', '=', tenant)
+    .where('id', '=', id)
+    .where('purpose', '=', 'offer')
+    .where('forgotten_at', 'is', null)
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
 }

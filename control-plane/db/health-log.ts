@@ -1,5 +1,10 @@
+import { sql } from 'kysely'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
+import type { AccountId } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+
+/** What the data plane, probes, sellers and operators do about the health of an offer. */
+export type HealthAction = HealthEvent['action'] | 'reset' | 'credential_rotated' | 'delisted' | 'restored'
 
 export type HealthLogTables = {
   health_log: {
@@ -14,11 +19,15 @@ export type HealthLogTables = {
     detail: string
     action: string
     backed_off_until: Date | null
+    /** Null for an offer that was not known when the event came. */
+    seller_account: AccountId | null
   }
 }
 
-/** Adds events; one that stands already is passed over. */
-export async function insertHealthEvents(db: Database, events: readonly HealthEvent[]): Promise<void> {
+type NewHealthEvent = Omit<HealthEvent, 'v' | 'action'> & { readonly action: HealthAction }
+
+/** Adds events with the sellers of their offers; one that stands already is passed over. */
+export async function insertHealthEvents(db: Database, events: readonly NewHealthEvent[]): Promise<void> {
   const rows = events.map((event) => ({
     id: event.id,
     at: new Date(event.at),
@@ -32,9 +41,59 @@ export async function insertHealthEvents(db: Database, events: readonly HealthEv
     action: event.action,
     backed_off_until: event.backedOffUntil === null ? null : new Date(event.backedOffUntil),
   }))
-  await db
-    .insertInto('health_log')
-    .values(rows)
-    .onConflict((conflict) => conflict.column('id').doNothing())
-    .execute()
+  await sql`insert into health_log (id, at, node, offer, model, rid, error_class, status_code, detail, action,
+      backed_off_until, seller_account)
+    select e.id, e.at, e.node, e.offer, e.model, e.rid, e.error_class, e.status_code, e.detail, e.action,
+      e.backed_off_until, o.seller_account
+    from jsonb_populate_recordset(null::health_log, ${JSON.stringify(rows)}::jsonb) e
+    left join offer o on o.id = e.offer
+    on conflict (id) do nothing`.execute(db)
+}
+
+export type HealthLogRow = {
+  readonly id: string
+  readonly at: Date
+  readonly offer: string
+  readonly model: string
+  readonly errorClass: string | null
+  readonly statusCode: number | null
+  readonly detail: string
+  readonly action: HealthAction
+  readonly backedOffUntil: Date | null
+}
+
+export type HealthFilter = {
+  readonly seller: AccountId
+  readonly offer: string | undefined
+  /** Unix milliseconds, both ends included. */
+  readonly since: number | undefined
+  readonly until: number | undefined
+  /** The last line of the page before. */
+  readonly after: { readonly at: Date; readonly id: string } | undefined
+  /** True lists the oldest first. */
+  readonly isRising: boolean
+}
+
+/** Lines of a seller's health log in the order of their time. */
+export async function listHealthEvents(db: Database, filter: HealthFilter, limit: number): Promise<HealthLogRow[]> {
+  const { seller, offer, since, until, after, isRising } = filter
+  const conditions = [
+    sql`seller_account = ${seller}`,
+    ...(offer === undefined ? [] : [sql`offer = ${offer}`]),
+    ...(since === undefined ? [] : [sql`at >= ${new Date(since)}`]),
+    ...(until === undefined ? [] : [sql`at <= ${new Date(until)}`]),
+    ...(after === undefined ? [] : [sql`(at, id) ${isRising ? sql`>` : sql`<`} (${after.at}, ${after.id})`]),
+  ]
+  const order = isRising ? sql`at, id` : sql`at desc, id desc`
+  const { rows } = await sql<HealthLogRow>`select id, at, offer, model, error_class as "errorClass",
+      status_code as "statusCode", detail, action, backed_off_until as "backedOffUntil"
+    from health_log where ${sql.join(conditions, sql` and `)} order by ${order} limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Removes lines before an instant; answers how many. */
+export async function deleteOldHealthEvents(db: Database, before: number, limit: number): Promise<number> {
+  const { numAffectedRows } = await sql`delete from health_log where id in
+    (select id from health_log where at < ${new Date(before)} order by at limit ${limit})`.execute(db)
+  return Number(numAffectedRows ?? 0n)
 }

@@ -206,6 +206,27 @@ export async function updateOffer(trx: Trx, id: OfferId, change: OfferChange, at
     .execute()
 }
 
+/** Puts another credential under an offer. The one-active index refuses a twin. */
+export async function updateOfferCredential(
+  trx: Trx,
+  change: {
+    readonly id: OfferId
+    readonly credentialId: CredentialId
+    readonly fingerprint: string
+    readonly at: number
+  },
+): Promise<void> {
+  await trx
+    .updateTable('offer')
+    .set({
+      credential_id: change.credentialId,
+      fingerprint: change.fingerprint,
+      updated_at: new Date(change.at),
+    })
+    .where('id', '=', change.id)
+    .execute()
+}
+
 /** An active offer with all that the snapshot says of it. `sealed` is JSON, to be read with its schema. */
 export type ListedOffer = Offer & { readonly sealed: unknown }
 
@@ -215,6 +236,19 @@ export async function listActiveOffers(db: Database | Trx, model: string): Promi
     from offer o join provider p on p.id = o.provider join credential c on c.id = o.credential_id
     where o.model = ${model} and o.status = 'active' order by o.id`.execute(db)
   return rows
+}
+
+/**
+ * A fingerprint of everything that the offers of each model are published from: the ids of its active offers, and the
+ * transactions that last wrote each of them, its provider and its credential. Of all models, or of one.
+ */
+export async function listOfferSources(db: Database | Trx, model?: string): Promise<ReadonlyMap<string, string>> {
+  const chosen = model === undefined ? sql`` : sql`and o.model = ${model}`
+  const { rows } = await sql<{ model: string; source: string }>`select o.model, count(*) || ':' || bit_xor(
+      hashtextextended(o.id || ':' || o.xmin::text || ':' || p.xmin::text || ':' || c.xmin::text, 0)) as source
+    from offer o join provider p on p.id = o.provider join credential c on c.id = o.credential_id
+    where o.status = 'active' ${chosen} group by o.model`.execute(db)
+  return new Map(rows.map((row) => [row.model, row.source]))
 }
 
 /** Models with active offers. */

@@ -34,6 +34,17 @@ export const Instant = z
   .refine((at) => at > 0 && at < MAX_INSTANT, 'not an instant')
 const MAX_INSTANT = Date.UTC(2200, 0, 1)
 
+/** An instant in Unix milliseconds, a number; a query string brings it as text of digits. */
+export const Millis = z
+  .union([
+    z.number(),
+    z
+      .string()
+      .regex(/^\d{1,15}$/, 'not Unix milliseconds')
+      .transform(Number),
+  ])
+  .refine((at) => Number.isSafeInteger(at) && at >= 0 && at < MAX_INSTANT, 'not Unix milliseconds')
+
 /** A model's name in any spelling. */
 export const ModelName = z
   .string()

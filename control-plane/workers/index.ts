@@ -1,8 +1,10 @@
 import { startMonthPartitions } from './month-partitions.ts'
 import { startPostUsage } from './post-usage.ts'
+import { startProbeOffers } from './probe-offers.ts'
 import { startReconcileSnapshot, startWatchStore } from './publish-snapshot.ts'
 import { startPurgeOperations } from './purge-operations.ts'
 import { startRollUpMarkets } from './roll-up-markets.ts'
+import { startSellerOperations, startWakeSellerOperations } from './seller-operations.ts'
 import { startStoreHealth } from './store-health.ts'
 import { startCheckMoney, startCompareBalances, startCompareCounters, startSweepHolds } from './sweep-holds.ts'
 import { startPurgeWebhooks, startSendWebhooks, startWatchAlerts } from './webhooks.ts'
@@ -19,6 +21,9 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startWatchStore,
   startReconcileSnapshot,
   startStoreHealth,
+  startWakeSellerOperations,
+  startSellerOperations,
+  startProbeOffers,
   startPurgeOperations,
   startRollUpMarkets,
   startWatchAlerts,

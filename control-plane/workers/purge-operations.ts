@@ -1,5 +1,7 @@
 import { HOUR } from '#shared/clock.ts'
+import { purgeHealthLog } from '../services/health-log.ts'
 import { purgeIdempotencyKeys, purgeSignIns } from '../services/retention.ts'
+import { purgeSellerOperations } from '../services/seller-operations.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
@@ -15,6 +17,8 @@ export function startPurgeOperations(plane: WorkerPlane): RunningWorker {
       if (purged > 0) plane.log.info({ purged }, 'stored answers past their end were removed')
       const ended = await purgeSignIns(plane)
       if (ended > 0) plane.log.info({ ended }, 'nonces and sessions past their end were removed')
+      const old = (await purgeSellerOperations(plane)) + (await purgeHealthLog(plane))
+      if (old > 0) plane.log.info({ old }, 'old operations and lines of the health log were removed')
     },
   })
 }

@@ -49,6 +49,8 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly operation: Operation<A, Input, Output>
   /** Query fields that are numbers. */
   readonly numbers?: readonly string[]
+  /** The body field that is a list of objects, whose own fields are in snake_case as well. */
+  readonly list?: string
   /** The body of a good answer; the output in snake_case when left out. */
   readonly write?: (output: Output) => unknown
   /** How the output goes out where that is not one JSON body. */
@@ -68,12 +70,17 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
       const given = method === 'GET' ? readNumbers(request.query, spec.numbers ?? []) : (request.body ?? {})
       const fields = toCamelFields(given)
       const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields)
-      const input = isObject ? { ...fields, ...request.params } : fields
+      const input = isObject ? { ...fields, ...readList(fields, spec.list), ...request.params } : fields
       const { idempotencyKey, onLimit } = request
       const output = await invoke(ctx, request.actor, operation, input, { idempotencyKey, onLimit })
       return spec.answer?.(output) ?? { kind: 'json', body: write(output) }
     },
   }
+}
+
+function readList(fields: object, name: string | undefined): Record<string, unknown> {
+  const items: unknown = name === undefined ? undefined : Object.entries(fields).find(([key]) => key === name)?.[1]
+  return name !== undefined && Array.isArray(items) ? { [name]: items.map(toCamelFields) } : {}
 }
 
 function readNumbers(query: RestRequest['query'], numbers: readonly string[]): Record<string, unknown> {

@@ -1,4 +1,5 @@
-import { refusalOf, transact } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { planProbe } from '#control-plane/db/offer-probes.ts'
 import type { Offer, OfferChange } from '#control-plane/db/offers.ts'
 import { lockOffer, updateOffer as storeOffer } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation.ts'
@@ -7,10 +8,11 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { publishOffers } from '../snapshot.ts'
-import { ONE_ACTIVE, readOffer, refuseTwin } from './create.ts'
+import { readOffer } from './create.ts'
 import { OfferIdInput, readPricing, UpdateOfferInput } from './input.ts'
 import type { OfferEvent } from './state.ts'
 import { changeByEvent } from './state.ts'
+import { FIRST_PROBE_MS, orTwin } from './store-offer.ts'
 import type { OfferView } from './view.ts'
 
 /** Changes price, cap, label, payout address or state; what is left out stays. */
@@ -51,18 +53,16 @@ async function changeOffer(ctx: RunCtx, seller: AccountId, { id, set, event }: W
   if (!isId('ofr', id)) throw new AppError('not_found')
   const before = await readOffer(ctx, seller, id)
   let twin: Offer | undefined
-  try {
-    await transact(ctx.db, async (trx) => {
+  const change = () =>
+    transact(ctx.db, async (trx) => {
       const offer = await lockOffer(trx, seller, id)
       if (offer === undefined) throw new AppError('not_found')
       twin = offer
-      await storeOffer(trx, id, { ...set, ...changeByEvent(offer, event) }, ctx.clock.now())
+      const at = ctx.clock.now()
+      await storeOffer(trx, id, { ...set, ...changeByEvent(offer, event) }, at)
+      if (event === 'activate') await planProbe(trx, id, at + FIRST_PROBE_MS)
     })
-  } catch (error) {
-    if (twin === undefined || refusalOf(error)?.constraint !== ONE_ACTIVE) throw error
-    await refuseTwin(ctx, seller, twin)
-    throw new AppError('duplicate_offer_for_credential', { cause: error })
-  }
+  await orTwin(ctx, seller, () => twin, change)
   await publishOffers(ctx, [before.model])
   const after = await readOffer(ctx, seller, id)
   ctx.note({ subject: id, before, after })

@@ -4,6 +4,7 @@ import { findAnyOffer, lockAnyOffer, updateOffer } from '#control-plane/db/offer
 import type { RunCtx } from '#control-plane/operation.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
+import { logHealth } from '../health-log.ts'
 import { publishOffers } from '../snapshot.ts'
 import { changeByEvent } from './state.ts'
 import type { OfferView } from './view.ts'
@@ -33,6 +34,10 @@ export async function moveAsOperator(ctx: RunCtx, { id, event, reason }: Operato
     return offer
   })
   await publishOffers(ctx, [before.model])
+  const action = event === 'delist' ? 'delisted' : 'restored'
+  await logHealth(ctx, [
+    { offer: id, model: before.model, action, detail: (reason ?? 'by the operator').slice(0, 300) },
+  ])
   const after = await findAnyOffer(ctx.db, id)
   const [view] = after === undefined ? [] : await viewOffers(ctx, [after])
   if (view === undefined) throw new AppError('not_found')

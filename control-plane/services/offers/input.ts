@@ -15,7 +15,8 @@ export const ProviderKey = z
   .regex(/^[\x21-\x7e]+$/, 'a key is printable ASCII without spaces')
   .transform((text) => new Secret(text))
 
-const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'not a key fingerprint')
+/** What a saved key is named by. */
+export const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'not a key fingerprint')
 
 /** Percent off the reference price, at most two decimals. */
 const Discount = z
@@ -36,7 +37,8 @@ function isWhole(value: number): boolean {
   return Math.abs(Math.round(value) - value) < 1e-7
 }
 
-const Pricing = {
+/** A price, given in either way. */
+export const Pricing = {
   discount: Discount.optional(),
   costMultiplier: CostMultiplier.optional(),
   pricingMode: z.enum(['discount', 'cost_multiplier']).optional(),

@@ -1,0 +1,55 @@
+import { deleteConfig, listConfigs } from '#control-plane/services/configs.ts'
+import { discoverModels } from '#control-plane/services/discovery.ts'
+import { listHealthLog } from '#control-plane/services/health-log.ts'
+import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
+import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
+import { resetHealth } from '#control-plane/services/offers/reset-health.ts'
+import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
+import { testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
+import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/seller-operations.ts'
+import type { RestRow } from './route.ts'
+import { restRow } from './route.ts'
+
+const envelope = 'seller'
+const OFFERS = '/v1/seller/offers'
+
+/** Offers, the questions to providers before and behind them, and what goes wrong with them. */
+export const OFFER_ROWS: readonly RestRow[] = [
+  restRow({ method: 'POST', path: OFFERS, status: 201, envelope, operation: createOffer }),
+  restRow({ method: 'GET', path: OFFERS, envelope, operation: listOffers }),
+  restRow({
+    method: 'POST',
+    path: `${OFFERS}/bulk`,
+    envelope,
+    operation: bulkCreateOffers,
+    list: 'offers',
+    answer: ({ lines }) => ({ kind: 'lines', lines }),
+  }),
+  restRow({ method: 'POST', path: `${OFFERS}/bulk-cancel`, status: 202, envelope, operation: bulkCancelOffers }),
+  restRow({ method: 'GET', path: `${OFFERS}/:id`, envelope, operation: getOffer }),
+  restRow({ method: 'PATCH', path: `${OFFERS}/:id`, envelope, operation: updateOffer }),
+  restRow({ method: 'DELETE', path: `${OFFERS}/:id`, envelope, operation: deleteOffer }),
+  restRow({ method: 'POST', path: `${OFFERS}/:id/reset-health`, envelope, operation: resetHealth }),
+  restRow({ method: 'POST', path: `${OFFERS}/:id/rotate-credential`, envelope, operation: rotateCredential }),
+  restRow({ method: 'GET', path: '/v1/seller/operations/:id', envelope, operation: getSellerOperation }),
+  restRow({
+    method: 'POST',
+    path: '/v1/seller/discover',
+    envelope,
+    operation: discoverModels,
+    answer: (lines) => ({ kind: 'lines', lines }),
+  }),
+  restRow({ method: 'POST', path: '/v1/seller/test-connection', envelope, operation: testConnection }),
+  restRow({
+    method: 'POST',
+    path: '/v1/seller/test-health',
+    envelope,
+    operation: testHealth,
+    answer: (lines) => ({ kind: 'lines', lines }),
+  }),
+  restRow({ method: 'GET', path: '/v1/seller/health-log', envelope, operation: listHealthLog }),
+  restRow({ method: 'GET', path: '/v1/seller/configs', envelope, operation: listConfigs }),
+  restRow({ method: 'DELETE', path: '/v1/seller/configs/:id', status: 204, envelope, operation: deleteConfig }),
+]

@@ -1,0 +1,100 @@
+import { sql } from 'kysely'
+import type { AccountId, CredentialId, OfferId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+import type { ApiFormat } from './offers.ts'
+
+export type OfferProbesTables = {
+  offer_probe: {
+    credential_id: CredentialId
+    base_url: string
+    next_at: Date
+    failures: number
+    last_at: Date | null
+  }
+}
+
+/** A saved key at an address, and when it is next tried there. */
+export type ProbePlan = { readonly credentialId: CredentialId; readonly baseUrl: string; readonly nextAt: number }
+
+/** Plans the first try of a key at an address; one that is planned stays as it is. */
+export async function upsertProbe(trx: Trx, { credentialId, baseUrl, nextAt }: ProbePlan): Promise<void> {
+  await sql`insert into offer_probe (credential_id, base_url, next_at)
+    values (${credentialId}, ${baseUrl}, ${new Date(nextAt)}) on conflict do nothing`.execute(trx)
+}
+
+/** A try whose time has come. `sealed` is JSON, to be read with its schema. */
+export type DueProbe = {
+  readonly credentialId: CredentialId
+  readonly baseUrl: string
+  readonly failures: number
+  readonly sealed: unknown
+}
+
+/** Tries that are due, the longest overdue first. */
+export async function listDueProbes(db: Database, at: number, limit: number): Promise<DueProbe[]> {
+  const { rows } = await sql<DueProbe>`select p.credential_id as "credentialId", p.base_url as "baseUrl", p.failures,
+      c.sealed
+    from offer_probe p join credential c on c.id = p.credential_id
+    where p.next_at <= ${new Date(at)} order by p.next_at limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Writes down how a try went and when the next one comes. */
+export async function updateProbe(
+  db: Database,
+  plan: ProbePlan & { readonly failures: number; readonly at: number },
+): Promise<void> {
+  await db
+    .updateTable('offer_probe')
+    .set({ next_at: new Date(plan.nextAt), failures: plan.failures, last_at: new Date(plan.at) })
+    .where('credential_id', '=', plan.credentialId)
+    .where('base_url', '=', plan.baseUrl)
+    .execute()
+}
+
+/** Tries a key no more at an address where nothing is sold with it. A new offer plans it anew. */
+export async function deleteProbe(db: Database, place: Omit<ProbePlan, 'nextAt'>): Promise<void> {
+  await db
+    .deleteFrom('offer_probe')
+    .where('credential_id', '=', place.credentialId)
+    .where('base_url', '=', place.baseUrl)
+    .execute()
+}
+
+/** Plans a try of the key that an offer stands on, unless one is planned. */
+export async function planProbe(trx: Trx, offer: OfferId, nextAt: number): Promise<void> {
+  await sql`insert into offer_probe (credential_id, base_url, next_at)
+    select credential_id, base_url, ${new Date(nextAt)} from offer where id = ${offer}
+    on conflict do nothing`.execute(trx)
+}
+
+/** An active offer as far as a probe needs it. */
+export type ProbedOffer = {
+  readonly id: OfferId
+  readonly sellerAccount: AccountId
+  readonly model: string
+  readonly providerModel: string
+  readonly apiFormat: ApiFormat
+}
+
+/** The active offers that stand on a key at an address. */
+export async function listProbedOffers(
+  db: Database,
+  place: Omit<ProbePlan, 'nextAt'>,
+  limit: number,
+): Promise<ProbedOffer[]> {
+  return db
+    .selectFrom('offer')
+    .select([
+      'id',
+      'seller_account as sellerAccount',
+      'model',
+      'provider_model as providerModel',
+      'api_format as apiFormat',
+    ])
+    .where('credential_id', '=', place.credentialId)
+    .where('status', '=', 'active')
+    .where('base_url', '=', place.baseUrl)
+    .limit(limit)
+    .execute()
+}

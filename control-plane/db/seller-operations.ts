@@ -1,0 +1,149 @@
+import { sql } from 'kysely'
+import type { AccountId, OfferId, OperationId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+
+export type SellerOperationStatus = 'pending' | 'running' | 'succeeded' | 'failed'
+
+export type SellerOperationsTables = {
+  seller_operation: {
+    id: OperationId
+    seller_account: AccountId
+    kind: 'bulk_cancel'
+    status: SellerOperationStatus
+    total: number
+    processed: number
+    failed_count: number
+    created_at: Date
+    updated_at: Date
+  }
+  seller_operation_item: { operation: OperationId; offer: OfferId; done_at: Date | null }
+}
+
+/** How far an operation is: `processed` of `total` items are over, `failedCount` of them without success. */
+export type SellerOperation = {
+  readonly id: OperationId
+  readonly sellerAccount: AccountId
+  readonly status: SellerOperationStatus
+  readonly total: number
+  readonly processed: number
+  readonly failedCount: number
+}
+
+const COLUMNS = [
+  'id',
+  'seller_account as sellerAccount',
+  'status',
+  'total',
+  'processed',
+  'failed_count as failedCount',
+] as const
+
+/**
+ * Begins the cancelling of every active offer of a seller that is not in another operation already, and answers how many
+ * those are. One with nothing to do is over at once.
+ */
+export async function insertBulkCancel(
+  trx: Trx,
+  operation: { readonly id: OperationId; readonly seller: AccountId; readonly at: number },
+): Promise<number> {
+  const { id, seller } = operation
+  const at = new Date(operation.at)
+  await sql`insert into seller_operation (id, seller_account, kind, status, total, created_at, updated_at)
+    values (${id}, ${seller}, 'bulk_cancel', 'pending', 0, ${at}, ${at})`.execute(trx)
+  const { rows } = await sql<{ total: bigint }>`with items as (
+      insert into seller_operation_item (operation, offer)
+      select ${id}, o.id from offer o where o.seller_account = ${seller} and o.status = 'active' order by o.id
+      on conflict (offer) where done_at is null do nothing returning offer
+    ) select count(*) as total from items`.execute(trx)
+  const total = Number(rows[0]?.total ?? 0n)
+  await sql`update seller_operation set total = ${total}, status = ${total === 0 ? 'succeeded' : 'pending'}
+    where id = ${id}`.execute(trx)
+  return total
+}
+
+/** One operation of a seller. */
+export async function findSellerOperation(
+  db: Database | Trx,
+  seller: AccountId,
+  id: OperationId,
+): Promise<SellerOperation | undefined> {
+  return db
+    .selectFrom('seller_operation')
+    .select(COLUMNS)
+    .where('seller_account', '=', seller)
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+/** Operations that are not over, oldest first. */
+export async function listOpenOperations(db: Database, limit: number): Promise<SellerOperation[]> {
+  return db
+    .selectFrom('seller_operation')
+    .select(COLUMNS)
+    .where('status', 'in', ['pending', 'running'])
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+}
+
+/** Locks an operation until the transaction ends; undefined while somebody else works on it, or when it is over. */
+export async function lockOpenOperation(trx: Trx, id: OperationId): Promise<SellerOperation | undefined> {
+  return trx
+    .selectFrom('seller_operation')
+    .select(COLUMNS)
+    .where('id', '=', id)
+    .where('status', 'in', ['pending', 'running'])
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst()
+}
+
+/** Takes the next offers of a bulk cancel off the market and marks their items; answers the models they sold. */
+export async function cancelNextOffers(
+  trx: Trx,
+  id: OperationId,
+  step: { readonly limit: number; readonly at: number },
+): Promise<{ readonly items: number; readonly models: readonly string[] }> {
+  const at = new Date(step.at)
+  const { rows } = await sql<{ items: bigint; models: string[] | null }>`with next as (
+      select offer from seller_operation_item where operation = ${id} and done_at is null
+      order by offer limit ${step.limit}
+    ), done as (
+      update seller_operation_item i set done_at = ${at} from next where i.operation = ${id} and i.offer = next.offer
+    ), off as (
+      update offer o set status = 'inactive', updated_at = ${at} from next
+      where o.id = next.offer and o.status = 'active' returning o.model
+    ) select (select count(*) from next) as items, (select array_agg(distinct model) from off) as models`.execute(trx)
+  return { items: Number(rows[0]?.items ?? 0n), models: rows[0]?.models ?? [] }
+}
+
+/** Writes down how far an operation is. */
+export async function updateSellerOperation(
+  trx: Trx,
+  id: OperationId,
+  progress: { readonly status: SellerOperationStatus; readonly processed: number; readonly at: number },
+): Promise<void> {
+  const { status, processed, at } = progress
+  await trx
+    .updateTable('seller_operation')
+    .set({ status, processed, updated_at: new Date(at) })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Gives an operation up: what was not done of it counts as failed, and its offers may go into another one. */
+export async function failSellerOperation(trx: Trx, id: OperationId, at: number): Promise<void> {
+  await sql`update seller_operation set status = 'failed', failed_count = total - processed, processed = total,
+      updated_at = ${new Date(at)} where id = ${id} and status in ('pending', 'running')`.execute(trx)
+  await sql`update seller_operation_item set done_at = ${new Date(at)}
+    where operation = ${id} and done_at is null`.execute(trx)
+}
+
+/** Removes operations that ended before an instant, with their items; answers how many. */
+export async function deleteOldOperations(db: Database, before: number, limit: number): Promise<number> {
+  const { numAffectedRows } = await sql`delete from seller_operation where id in (select id from seller_operation
+    where status in ('succeeded', 'failed') and updated_at < ${new Date(before)} order by id limit ${limit})`.execute(
+    db,
+  )
+  return Number(numAffectedRows ?? 0n)
+}

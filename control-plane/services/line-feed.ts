@@ -1,0 +1,65 @@
+/** Lines that are made while they are read. What is pushed waits in memory, so the work behind it has an end of its own. */
+export type LineFeed<Line> = {
+  readonly lines: AsyncIterable<Line>
+  push(line: Line): void
+  end(): void
+  /** Ends with an error, after the lines that stand. */
+  fail(error: unknown): void
+  /** True once nobody reads any more. */
+  isAbandoned(): boolean
+}
+
+export function createLineFeed<Line>(): LineFeed<Line> {
+  const waiting: Line[] = []
+  let ended: { readonly error?: unknown } | undefined
+  let wasAbandoned = false
+  let wake: () => void = () => undefined
+
+  async function* read(): AsyncGenerator<Line> {
+    try {
+      for (;;) {
+        const line = waiting.shift()
+        if (line !== undefined) yield line
+        else if (ended === undefined) {
+          await new Promise<void>((resolve) => {
+            wake = resolve
+          })
+        } else if ('error' in ended) throw ended.error
+        else return
+      }
+    } finally {
+      wasAbandoned = true
+    }
+  }
+
+  return {
+    lines: read(),
+    push(line) {
+      waiting.push(line)
+      wake()
+    },
+    end() {
+      ended ??= {}
+      wake()
+    },
+    fail(error) {
+      ended ??= { error }
+      wake()
+    },
+    isAbandoned: () => wasAbandoned,
+  }
+}
+
+/** Runs work on items, so many at once, in their order. The first failure ends it once what is running is over. */
+export async function inParallel<Item>(
+  items: readonly Item[],
+  atOnce: number,
+  run: (item: Item, at: number) => Promise<void>,
+): Promise<void> {
+  const rest = items.entries()
+  const lane = async () => {
+    for (const [at, item] of rest) await run(item, at)
+  }
+  const lanes = await Promise.allSettled(Array.from({ length: Math.min(atOnce, items.length) }, lane))
+  for (const ended of lanes) if (ended.status === 'rejected') throw ended.reason
+}

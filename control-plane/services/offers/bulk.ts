@@ -1,0 +1,153 @@
+import { z } from 'zod'
+import { findModelByName } from '#control-plane/db/catalog.ts'
+import type { RunCtx } from '#control-plane/operation.ts'
+import { defineOperation, parseInput } from '#control-plane/operation.ts'
+import type { ListedModels } from '#control-plane/ports/probe.ts'
+import { AppError, toAppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { Dollars, Label, ModelName, Wallet } from '../fields.ts'
+import { createLineFeed, inParallel } from '../line-feed.ts'
+import { publishOffers } from '../snapshot.ts'
+import type { CheckedBaseUrl } from './base-url.ts'
+import { Pricing, readPricing } from './input.ts'
+import type { ChosenKey } from './provider-key.ts'
+import { choosePlace, PlaceInput, probeFailed } from './provider-key.ts'
+import { refuseTwin, storeNewOffer } from './store-offer.ts'
+
+/** Rows of one request, and how many of them are worked on at once. */
+const MAX_ROWS = 200
+const ROWS_AT_ONCE = 4
+
+const BulkRow = z.object({
+  model: ModelName,
+  ...Pricing,
+  capDailyUsd: Dollars.nullish(),
+  label: Label.nullish(),
+  payoutAddress: Wallet.nullish(),
+  providerModel: ModelName.optional(),
+})
+const RowName = z.object({ model: z.string().max(160) })
+
+export const BulkLineSchema = z.discriminatedUnion('status', [
+  z.object({ model: z.string(), status: z.literal('created'), offerId: z.string() }),
+  z.object({ model: z.string(), status: z.literal('error'), error: z.string(), code: z.string() }),
+])
+/** What became of one row. */
+export type BulkLine = z.infer<typeof BulkLineSchema>
+
+/** Lines as rows are done, and all of them at the end. The work goes on when nobody reads. */
+export type BulkRun = { readonly lines: AsyncIterable<BulkLine>; readonly done: Promise<readonly BulkLine[]> }
+
+/**
+ * Lists up to 200 models of one provider with one key. The provider is asked once for its list; a key that it refuses
+ * fails the whole request, everything else its own row. Throws `invalid_base_url`, `provider_probe_failed`, `not_found`.
+ */
+export const bulkCreateOffers = defineOperation({
+  name: 'offer.bulk-create',
+  access: 'seller',
+  input: z.object({
+    ...PlaceInput,
+    payoutAddress: Wallet.nullish(),
+    label: Label.nullish(),
+    offers: z.array(z.unknown()).min(1).max(MAX_ROWS),
+  }),
+  limit: 'probe',
+  idempotency: 'accepted',
+  output: z.array(BulkLineSchema).transform(asRun),
+  whenDone: (run) => run.done,
+  run: async (ctx, actor, input): Promise<BulkRun> => {
+    const { base, key } = await choosePlace(ctx, actor.account, input)
+    const { apiFormat, payoutAddress = null, label = null } = input
+    const listed = await ctx.listModels({ baseUrl: base.url, apiFormat, apiKey: key.secret })
+    if (!listed.isAccepted && (listed.status === 401 || listed.status === 403)) throw probeFailed(base, listed)
+    return startRun(ctx, input.offers, {
+      seller: actor.account,
+      base,
+      key,
+      listed,
+      common: { apiFormat, payoutAddress, label },
+    })
+  },
+})
+
+type Bulk = {
+  readonly seller: AccountId
+  readonly base: CheckedBaseUrl
+  readonly key: ChosenKey
+  readonly listed: ListedModels
+  readonly common: {
+    readonly apiFormat: 'openai' | 'messages'
+    readonly payoutAddress: string | null
+    readonly label: string | null
+  }
+}
+
+/** A stored run as an answer. */
+function asRun(lines: readonly BulkLine[]): BulkRun {
+  const feed = createLineFeed<BulkLine>()
+  for (const line of lines) feed.push(line)
+  feed.end()
+  return { lines: feed.lines, done: Promise.resolve(lines) }
+}
+
+function startRun(ctx: RunCtx, rows: readonly unknown[], bulk: Bulk): BulkRun {
+  const feed = createLineFeed<BulkLine>()
+  const lines: BulkLine[] = []
+  const models = new Set<string>()
+  const work = inParallel(rows, ROWS_AT_ONCE, async (raw) => {
+    const line = await createRow(ctx, raw, { ...bulk, models }).catch((thrown: unknown) =>
+      refusedLine(ctx, raw, thrown),
+    )
+    lines.push(line)
+    feed.push(line)
+  })
+  const done = work
+    .then(() => publishOffers(ctx, [...models]))
+    .then(feed.end, feed.fail)
+    .then(() => lines)
+  return { lines: feed.lines, done }
+}
+
+async function createRow(ctx: RunCtx, raw: unknown, bulk: Bulk & { models: Set<string> }): Promise<BulkLine> {
+  const row = parseInput(BulkRow, raw)
+  const pricing = readPricing(row)
+  if (pricing === undefined) {
+    throw new AppError('invalid_request', { message: 'Name a discount or a cost_multiplier.' })
+  }
+  const model = await findModelByName(ctx.db, row.model)
+  if (model === undefined) throw new AppError('unknown_model')
+  const providerModel = row.providerModel ?? row.model
+  const { base, key, common } = bulk
+  await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
+  await requireServed(ctx, bulk, providerModel)
+  const offerId = await storeNewOffer(ctx, bulk.seller, {
+    model,
+    base,
+    key,
+    providerModel,
+    ...pricing,
+    apiFormat: common.apiFormat,
+    capDailyMicro: row.capDailyUsd ?? null,
+    payoutAddress: row.payoutAddress ?? common.payoutAddress,
+    label: row.label ?? common.label,
+  })
+  ctx.note({ subject: offerId, before: null, after: { model, ...pricing, keptBps: Number(pricing.keptBps) } })
+  bulk.models.add(model)
+  return { model: row.model, status: 'created', offerId }
+}
+
+/** A model on the provider's list is served; any other is asked for one token. */
+async function requireServed(ctx: RunCtx, { listed, base, key, common }: Bulk, providerModel: string): Promise<void> {
+  if (listed.isAccepted && listed.models.has(providerModel)) return
+  const place = { baseUrl: base.url, apiFormat: common.apiFormat, apiKey: key.secret }
+  const result = await ctx.probe({ ...place, providerModel, asksModel: true })
+  if (!result.isAccepted) throw probeFailed(base, result)
+}
+
+function refusedLine(ctx: RunCtx, raw: unknown, thrown: unknown): BulkLine {
+  const error = toAppError(thrown)
+  if (error.code === 'internal_error') ctx.log.error({ err: error }, 'a row of a bulk creation failed')
+  const model = RowName.safeParse(raw).data?.model ?? ''
+  const hint = error.code === 'duplicate_offer_for_credential' ? `${error.code}: ` : ''
+  return { model, status: 'error', error: hint + error.message, code: error.code }
+}

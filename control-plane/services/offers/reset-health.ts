@@ -1,0 +1,38 @@
+import { findOffer } from '#control-plane/db/offers.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+import { isId } from '#shared/ids.ts'
+import type { HealthEntry } from '../health-log.ts'
+import { logHealth } from '../health-log.ts'
+import { OfferIdInput } from './input.ts'
+import { nextState } from './state.ts'
+
+export type ResetHealth = { readonly healthy: true; readonly status: 'active' | 'paused' | 'inactive' }
+
+/** Returns an offer to the rotation at once, with nothing held against it. Throws `not_found`, `conflict`. */
+export const resetHealth = defineOperation({
+  name: 'offer.reset-health',
+  access: 'seller',
+  input: OfferIdInput,
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, { id }): Promise<ResetHealth> => {
+    const offer = isId('ofr', id) ? await findOffer(ctx.db, actor.account, id) : undefined
+    if (offer === undefined) throw new AppError('not_found')
+    nextState(offer, 'reset')
+    await clearHealth(ctx, { offer: offer.id, model: offer.model, action: 'reset', detail: 'reset by the seller' })
+    ctx.note({ subject: id, before: null, after: { healthy: true } })
+    return { healthy: true, status: offer.status }
+  },
+})
+
+/** Forgets what is held against an offer, everywhere, and says so in its log. Throws `service_unavailable`. */
+export async function clearHealth(ctx: Ctx, entry: HealthEntry): Promise<void> {
+  try {
+    await ctx.offerState.reset([entry.offer])
+  } catch (cause) {
+    throw new AppError('service_unavailable', { cause, retryAfterSeconds: 1 })
+  }
+  await logHealth(ctx, [entry])
+}

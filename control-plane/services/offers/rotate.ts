@@ -1,0 +1,85 @@
+import { z } from 'zod'
+import { upsertCredential } from '#control-plane/db/credentials.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { upsertProbe } from '#control-plane/db/offer-probes.ts'
+import type { Offer } from '#control-plane/db/offers.ts'
+import { findOffer, lockOffer, updateOfferCredential } from '#control-plane/db/offers.ts'
+import type { RunCtx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
+import { publishOffers } from '../snapshot.ts'
+import { checkBaseUrl } from './base-url.ts'
+import { readOffer } from './create.ts'
+import { ProviderKey } from './input.ts'
+import type { ChosenKey } from './provider-key.ts'
+import { probeFailed } from './provider-key.ts'
+import { clearHealth } from './reset-health.ts'
+import { nextState } from './state.ts'
+import { FIRST_PROBE_MS, orTwin, refuseTwin } from './store-offer.ts'
+import type { OfferView } from './view.ts'
+
+/**
+ * Puts another provider key under an offer that is not inactive, once its provider has taken it. What was held against
+ * the old key is forgotten; a delisting stays. Throws `provider_probe_failed`, `duplicate_offer_for_credential`.
+ */
+export const rotateCredential = defineOperation({
+  name: 'offer.rotate-credential',
+  access: 'seller',
+  input: z.object({ id: z.string().max(100), apiKey: ProviderKey }),
+  limit: 'probe',
+  idempotency: 'none',
+  run: async (ctx, actor, { id, apiKey }): Promise<OfferView> => {
+    const seller = actor.account
+    const offer = isId('ofr', id) ? await findOffer(ctx.db, seller, id) : undefined
+    if (offer === undefined) throw new AppError('not_found')
+    nextState(offer, 'rotate')
+    const base = await checkBaseUrl(ctx, offer.baseUrl)
+    const fingerprint = fingerprintCredential(ctx.settings.fingerprintPepper, base.provider.host, apiKey)
+    const twin = { fingerprint, baseUrl: offer.baseUrl, model: offer.model }
+    await refuseTwin(ctx, seller, twin, offer.id)
+    const { apiFormat, providerModel } = offer
+    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel })
+    if (!result.isAccepted) throw probeFailed(base, result)
+    const key = { secret: apiKey, fingerprint }
+    await orTwin(ctx, seller, twin, () => storeKey(ctx, seller, { offer, key, host: base.provider.host }))
+    const detail = 'another key was put under the offer'
+    await clearHealth(ctx, { offer: offer.id, model: offer.model, action: 'credential_rotated', detail })
+    await publishOffers(ctx, [offer.model])
+    const after = await readOffer(ctx, seller, id)
+    const fingerprints = { before: offer.fingerprint, after: after.keyFingerprint }
+    ctx.note({
+      subject: id,
+      before: { keyFingerprint: fingerprints.before },
+      after: { keyFingerprint: fingerprints.after },
+    })
+    return after
+  },
+})
+
+type Rotation = { readonly offer: Offer; readonly key: ChosenKey; readonly host: string }
+
+async function storeKey(ctx: RunCtx, seller: AccountId, { offer, key, host }: Rotation): Promise<void> {
+  const at = ctx.clock.now()
+  const newId = ctx.ids.make('crd')
+  const binding = { id: newId, tenant: seller, host, purpose: 'offer' } as const
+  const { baseUrl } = offer
+  await transact(ctx.db, async (trx) => {
+    const locked = await lockOffer(trx, seller, offer.id)
+    if (locked === undefined) throw new AppError('not_found')
+    nextState(locked, 'rotate')
+    const credentialId = await upsertCredential(trx, {
+      id: newId,
+      tenant: seller,
+      sealed: sealCredential(ctx.settings.keyRing, binding, key.secret),
+      baseUrl,
+      fingerprint: key.fingerprint,
+      label: offer.label,
+      createdAt: at,
+    })
+    await updateOfferCredential(trx, { id: offer.id, credentialId, fingerprint: key.fingerprint, at })
+    await upsertProbe(trx, { credentialId, baseUrl, nextAt: at + FIRST_PROBE_MS })
+  })
+}

@@ -1,0 +1,82 @@
+import { upsertCredential } from '#control-plane/db/credentials.ts'
+import { refusalOf, transact } from '#control-plane/db/database.ts'
+import { upsertProbe } from '#control-plane/db/offer-probes.ts'
+import { findActiveTwin, insertOffer } from '#control-plane/db/offers.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { MINUTE } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId, OfferId } from '#shared/ids.ts'
+import type { KeptBps, MicroUsd } from '#shared/money.ts'
+import { sealCredential } from '#shared/seal.ts'
+import { requireFeature } from '../features.ts'
+import type { CheckedBaseUrl } from './base-url.ts'
+import type { ChosenKey } from './provider-key.ts'
+
+/** Name of the index that lets one active offer per credential, address and model stand, over all sellers. */
+const ONE_ACTIVE = 'offer_one_active_per_credential'
+/** How long after it comes to the market an offer is first looked at. */
+export const FIRST_PROBE_MS = 30 * MINUTE
+
+export type OfferWish = {
+  readonly model: string
+  readonly base: CheckedBaseUrl
+  readonly key: ChosenKey
+  readonly apiFormat: 'openai' | 'messages'
+  readonly providerModel: string
+  readonly keptBps: KeptBps
+  readonly pricingMode: 'discount' | 'cost_multiplier'
+  readonly capDailyMicro: MicroUsd | null
+  readonly payoutAddress: string | null
+  readonly label: string | null
+}
+
+type StoreCtx = Pick<Ctx, 'db' | 'ids' | 'clock' | 'settings' | 'controls'>
+
+/** Seals the key and writes the offer. Throws `duplicate_offer_for_credential` while a twin is active. */
+export async function storeNewOffer(ctx: StoreCtx, seller: AccountId, wish: OfferWish): Promise<OfferId> {
+  await requireFeature(ctx, 'new_offers')
+  const { base, key, model, ...facts } = wish
+  const id = ctx.ids.make('ofr')
+  const at = ctx.clock.now()
+  const newId = ctx.ids.make('crd')
+  const binding = { id: newId, tenant: seller, host: base.provider.host, purpose: 'offer' } as const
+  const sealed = sealCredential(ctx.settings.keyRing, binding, key.secret)
+  const { fingerprint } = key
+  await orTwin(ctx, seller, { fingerprint, baseUrl: base.text, model }, () =>
+    transact(ctx.db, async (trx) => {
+      const saved = { id: newId, tenant: seller, sealed, baseUrl: base.text, fingerprint, label: wish.label }
+      const credentialId = await upsertCredential(trx, { ...saved, createdAt: at })
+      const place = { provider: base.provider.id, credentialId, fingerprint, baseUrl: base.text }
+      await insertOffer(trx, { id, sellerAccount: seller, model, ...place, ...facts, at })
+      await upsertProbe(trx, { credentialId, baseUrl: base.text, nextAt: at + FIRST_PROBE_MS })
+    }),
+  )
+  return id
+}
+
+export type Twin = { readonly fingerprint: string; readonly baseUrl: string; readonly model: string }
+
+/** Throws `duplicate_offer_for_credential` when an active twin stands; its id is told to its owner only. */
+export async function refuseTwin(ctx: Pick<Ctx, 'db'>, caller: AccountId, twin: Twin, self?: OfferId): Promise<void> {
+  const found = await findActiveTwin(ctx.db, twin)
+  if (found === undefined || found.id === self) return
+  const detail = found.sellerAccount === caller ? { existing_offer_id: found.id, offer_id: found.id } : {}
+  throw new AppError('duplicate_offer_for_credential', { detail })
+}
+
+/** Runs a change; what the one-active index refuses becomes {@link refuseTwin}'s refusal. */
+export async function orTwin<Result>(
+  ctx: Pick<Ctx, 'db'>,
+  caller: AccountId,
+  twin: Twin | (() => Twin | undefined),
+  run: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    const known = typeof twin === 'function' ? twin() : twin
+    if (known === undefined || refusalOf(error)?.constraint !== ONE_ACTIVE) throw error
+    await refuseTwin(ctx, caller, known)
+    throw new AppError('duplicate_offer_for_credential', { cause: error })
+  }
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { defineOperation } from '#control-plane/operation.ts'
+import { ModelName } from '../fields.ts'
+import { createLineFeed, inParallel } from '../line-feed.ts'
+import { choosePlace, PlaceInput } from './provider-key.ts'
+
+/** Models that one test asks, and how many of them at once. */
+const MAX_TESTED = 50
+const ASKED_AT_ONCE = 4
+
+export type ConnectionTest =
+  | { readonly ok: true; readonly latencyMs: number }
+  | { readonly ok: false; readonly error: string; readonly status?: number }
+
+/**
+ * Asks a provider whether it takes a key, and serves a model where one is named. What it says is the answer, never an
+ * error. The key is stored nowhere.
+ */
+export const testConnection = defineOperation({
+  name: 'provider.test-connection',
+  access: 'seller',
+  input: z.object({ ...PlaceInput, model: ModelName.optional() }),
+  limit: 'probe',
+  isAudited: false,
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<ConnectionTest> => {
+    const { base, key } = await choosePlace(ctx, actor.account, input)
+    const { apiFormat, model: providerModel = null } = input
+    const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel })
+    if (result.isAccepted) return { ok: true, latencyMs: result.latencyMs }
+    const { status, reason } = result
+    return { ok: false, error: reason, ...(status === null ? {} : { status }) }
+  },
+})
+
+export type HealthTest = {
+  readonly model: string
+  readonly ok: boolean
+  readonly latencyMs?: number
+  readonly error?: string
+}
+
+/** Asks each model for one token, a few at once, and tells each answer as it comes. The key is stored nowhere. */
+export const testHealth = defineOperation({
+  name: 'provider.test-health',
+  access: 'seller',
+  input: z.object({ ...PlaceInput, models: z.array(ModelName).min(1).max(MAX_TESTED) }),
+  limit: 'probe',
+  isAudited: false,
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<AsyncIterable<HealthTest>> => {
+    const { base, key } = await choosePlace(ctx, actor.account, input)
+    const { apiFormat } = input
+    const feed = createLineFeed<HealthTest>()
+    const asked = inParallel([...new Set(input.models)], ASKED_AT_ONCE, async (model) => {
+      if (feed.isAbandoned()) return
+      const target = { baseUrl: base.url, apiFormat, apiKey: key.secret, providerModel: model, asksModel: true }
+      const result = await ctx.probe(target)
+      feed.push(
+        result.isAccepted
+          ? { model, ok: true, latencyMs: result.latencyMs }
+          : { model, ok: false, error: result.status === null ? result.reason : `${result.reason} (${result.status})` },
+      )
+    })
+    asked.then(feed.end, feed.fail)
+    return feed.lines
+  },
+})

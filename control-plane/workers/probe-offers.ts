@@ -1,0 +1,21 @@
+import { SECOND } from '#shared/clock.ts'
+import { probeOffers } from '../services/probe-offers.ts'
+import type { RunningWorker, WorkerPlane } from './worker.ts'
+import { repeat } from './worker.ts'
+
+/** With ten keys a turn: at most one question a second to all providers together. */
+const EVERY_MS = 10 * SECOND
+/** A turn asks one provider after another, each of which may take its time. */
+const LEASE_MS = 240 * SECOND
+
+/** Tries saved keys now and again, in one process at a time. */
+export function startProbeOffers(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'probe-offers',
+    everyMs: EVERY_MS,
+    leaseMs: LEASE_MS,
+    run: async () => {
+      await probeOffers(plane)
+    },
+  })
+}

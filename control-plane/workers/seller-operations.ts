@@ -1,0 +1,31 @@
+import { SECOND } from '#shared/clock.ts'
+import { QUEUES } from '#shared/contract/redis-keys.ts'
+import { runSellerOperations } from '../services/seller-operations.ts'
+import { consume } from './queues.ts'
+import type { RunningWorker, WorkerPlane } from './worker.ts'
+import { repeat } from './worker.ts'
+
+/** How long an operation waits whose wake-up was lost. */
+const LOOK_EVERY_MS = 5 * SECOND
+
+/** Works on sellers' operations as soon as it is woken. */
+export function startWakeSellerOperations(plane: WorkerPlane): RunningWorker {
+  return consume(plane, {
+    queue: QUEUES.maintenance,
+    concurrency: 1,
+    process: async () => {
+      await runSellerOperations(plane)
+    },
+  })
+}
+
+/** Works on what a lost wake-up or a dead process left. */
+export function startSellerOperations(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'seller-operations',
+    everyMs: LOOK_EVERY_MS,
+    run: async () => {
+      await runSellerOperations(plane)
+    },
+  })
+}

@@ -2,11 +2,17 @@ import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
 
 export type SnapshotTables = {
-  snapshot_document: { name: string; version: bigint; body_hash: string; published_at: Date }
+  snapshot_document: { name: string; version: bigint; body_hash: string; published_at: Date; source: string | null }
 }
 
 /** What of a document has been published: its version and the SHA-256 of its body. */
-export type PublishedState = { readonly name: string; readonly version: bigint; readonly bodyHash: string }
+export type PublishedState = {
+  readonly name: string
+  readonly version: bigint
+  readonly bodyHash: string
+  /** What stood in the tables when it was built, where that is cheaper to ask for than to build it again. */
+  readonly source?: string | null
+}
 
 /** Lets one publisher of a document through at a time; the lock goes with the transaction. */
 export async function lockDocument(trx: Trx, name: string): Promise<void> {
@@ -27,7 +33,7 @@ const SNAPSHOT_LOCK = 7_305_025
 export async function listPublished(db: Database | Trx): Promise<PublishedState[]> {
   return db
     .selectFrom('snapshot_document')
-    .select(['name', 'version', 'body_hash as bodyHash'])
+    .select(['name', 'version', 'body_hash as bodyHash', 'source'])
     .orderBy('name')
     .execute()
 }
@@ -45,7 +51,7 @@ export async function listPublishedTimes(
 export async function findPublished(trx: Trx, name: string): Promise<PublishedState | undefined> {
   return trx
     .selectFrom('snapshot_document')
-    .select(['name', 'version', 'body_hash as bodyHash'])
+    .select(['name', 'version', 'body_hash as bodyHash', 'source'])
     .where('name', '=', name)
     .executeTakeFirst()
 }
@@ -70,7 +76,8 @@ export const UNPUBLISHED = ''
 
 /** Notes a publication. `at` is Unix milliseconds. */
 export async function upsertPublished(trx: Trx, state: PublishedState, at: number): Promise<void> {
-  const row = { version: state.version, body_hash: state.bodyHash, published_at: new Date(at) }
+  const { version, bodyHash, source = null } = state
+  const row = { version, body_hash: bodyHash, published_at: new Date(at), source }
   await trx
     .insertInto('snapshot_document')
     .values({ name: state.name, ...row })

@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { DocumentEnvelope } from '#shared/contract/snapshot.ts'
-import { accountOfDocument, offersDocumentName, SNAPSHOT_SCHEMA_VERSION } from '#shared/contract/snapshot.ts'
+import {
+  accountOfDocument,
+  modelOfDocument,
+  offersDocumentName,
+  SNAPSHOT_SCHEMA_VERSION,
+} from '#shared/contract/snapshot.ts'
 import type { Database, Trx } from '../db/database.ts'
 import { transact } from '../db/database.ts'
-import { listOfferedModels } from '../db/offers.ts'
+import { listOfferedModels, listOfferSources } from '../db/offers.ts'
 import {
   findPublished,
   listPublished,
@@ -55,11 +60,15 @@ export async function publishChanged(ctx: PublishCtx, names: readonly string[]):
 export async function reconcileSnapshot(ctx: PublishCtx): Promise<string[]> {
   const inStore = await ctx.publisher.versions()
   const remembered = new Map((await listPublished(ctx.db)).map((state) => [state.name, state]))
-  // Accounts are many, and each change of one leaves word: only those with a difference are built again.
+  const sources = await listOfferSources(ctx.db)
   const isDue = (name: string): boolean => {
     const state = remembered.get(name)
-    if (accountOfDocument(name) === undefined || state === undefined) return true
-    return state.bodyHash === UNPUBLISHED || inStore.get(name) !== Number(state.version)
+    if (state === undefined || state.bodyHash === UNPUBLISHED || inStore.get(name) !== Number(state.version))
+      return true
+    const model = modelOfDocument(name)
+    // Offers are many, and asking whether anything was written costs little; changes of accounts leave word of themselves.
+    if (model !== undefined) return state.source !== (sources.get(model) ?? NO_OFFERS)
+    return accountOfDocument(name) === undefined
   }
   return publishChanged(ctx, (await allNames(ctx.db)).filter(isDue))
 }
@@ -85,7 +94,11 @@ function publishOne(ctx: PublishCtx, name: string, versionInStore: number | unde
     const before = await findPublished(trx, name)
     const document = await buildVersioned(ctx, trx, name)
     const isInStore = before !== undefined && versionInStore === Number(before.version)
-    if (isInStore && before.bodyHash === document.hash) return false
+    if (isInStore && before.bodyHash === document.hash) {
+      const { source } = document
+      if (source !== before.source) await upsertPublished(trx, { ...before, source }, ctx.clock.now())
+      return false
+    }
     await ctx.publisher.publish([document.envelope])
     await remember(ctx, trx, document)
     return true
@@ -105,15 +118,21 @@ function restoreSnapshot(ctx: PublishCtx): Promise<string[]> {
   })
 }
 
-type Versioned = { readonly envelope: DocumentEnvelope; readonly hash: string }
+type Versioned = { readonly envelope: DocumentEnvelope; readonly hash: string; readonly source: string | null }
+
+/** The source of a document without offers. */
+const NO_OFFERS = 'none'
 
 async function buildVersioned(ctx: PublishCtx, trx: Trx, name: string): Promise<Versioned> {
+  const model = modelOfDocument(name)
+  // Asked for first: what is written in between makes a difference at the next look, never a document thought current.
+  const source = model === undefined ? null : ((await listOfferSources(trx, model)).get(model) ?? NO_OFFERS)
   const body = await buildDocument(ctx, trx, name)
   const hash = createHash('sha256').update(JSON.stringify(body)).digest('hex')
-  return { hash, envelope: { schema: SNAPSHOT_SCHEMA_VERSION, name, version: await nextVersion(trx), body } }
+  return { hash, source, envelope: { schema: SNAPSHOT_SCHEMA_VERSION, name, version: await nextVersion(trx), body } }
 }
 
-function remember(ctx: PublishCtx, trx: Trx, { envelope, hash }: Versioned): Promise<void> {
-  const state = { name: envelope.name, version: BigInt(envelope.version), bodyHash: hash }
+function remember(ctx: PublishCtx, trx: Trx, { envelope, hash, source }: Versioned): Promise<void> {
+  const state = { name: envelope.name, version: BigInt(envelope.version), bodyHash: hash, source }
   return upsertPublished(trx, state, ctx.clock.now())
 }

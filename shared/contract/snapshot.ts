@@ -133,6 +133,13 @@ export function accountOfDocument(name: string): string | undefined {
   return name.startsWith(ACCOUNT) ? name.slice(ACCOUNT.length) : undefined
 }
 
+const OFFERS = 'offers:'
+
 export function offersDocumentName(model: string): `offers:${string}` {
-  return `offers:${model}`
+  return `${OFFERS}${model}`
+}
+
+/** The model whose offers a name stands for; undefined for any other document. */
+export function modelOfDocument(name: string): string | undefined {
+  return name.startsWith(OFFERS) ? name.slice(OFFERS.length) : undefined
 }

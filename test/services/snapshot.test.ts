@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { listOfferSources } from '#control-plane/db/offers.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
@@ -94,6 +95,25 @@ describe('a published snapshot', () => {
     const before = await market.world.redis.hgetall(cacheKeys.snapshotIndex)
     expect(await reconcileSnapshot(market.plane)).toEqual([])
     expect(await market.world.redis.hgetall(cacheKeys.snapshotIndex)).toEqual(before)
+  })
+
+  it('builds the offers of a model again only when something they are made from was written', async () => {
+    const offer = await create()
+    await reconcileSnapshot(market.plane)
+    expect(await reconcileSnapshot(market.plane)).toEqual([])
+    // Whoever wrote it, and although nobody left word of it.
+    await market.plane.db.updateTable('offer').set({ kept_bps: 1_234 }).where('id', '=', offer.id).execute()
+    expect(await reconcileSnapshot(market.plane)).toEqual(['offers:gpt-test'])
+    expect((await offersOf('gpt-test')).find(({ id }) => id === offer.id)?.keptBps).toBe(1_234n)
+    // A change that changes nothing of the document is looked at once.
+    await market.plane.db.updateTable('offer').set({ label: 'new' }).where('id', '=', offer.id).execute()
+    expect(await reconcileSnapshot(market.plane)).toEqual([])
+    const { source } = await market.plane.db
+      .selectFrom('snapshot_document')
+      .select('source')
+      .where('name', '=', 'offers:gpt-test')
+      .executeTakeFirstOrThrow()
+    expect(source).toBe((await listOfferSources(market.plane.db, 'gpt-test')).get('gpt-test'))
   })
 
   it('keeps an empty document for a model whose last offer went', async () => {

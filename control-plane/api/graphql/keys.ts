@@ -26,7 +26,7 @@ const KeyTerms = builder.objectRef<Terms>('KeyTerms').implement({
   }),
 })
 
-const ApiKey = builder.objectRef<KeyView>('ApiKey').implement({
+export const ApiKey = builder.objectRef<KeyView>('ApiKey').implement({
   description: 'A key without the key itself. Instants are Unix milliseconds.',
   fields: (t) => ({
     id: t.exposeID('id'),

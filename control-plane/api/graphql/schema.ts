@@ -1,9 +1,12 @@
 import { builder } from './builder.ts'
+import './buyer-keys.ts'
+import './buyer-reads.ts'
 import './keys.ts'
 import './offers.ts'
 import './own-providers.ts'
 import './sign-in.ts'
 import './viewer.ts'
+import './webhooks.ts'
 
 builder.queryType({})
 builder.mutationType({})

@@ -1,6 +1,8 @@
 import { invoke } from '#control-plane/operation.ts'
 import { getPreferences, putPreferences } from '#control-plane/services/buyer-policy.ts'
 import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers.ts'
+import { updateBuyerKey } from '#control-plane/services/key-limits.ts'
+import { rotateBuyerKey } from '#control-plane/services/key-rotation.ts'
 import type { CreatedKey } from '#control-plane/services/key-views.ts'
 import {
   createBuyerKey,
@@ -16,6 +18,7 @@ import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { createOwnProvider, listBuyerProviders, removeOwnProvider } from '#control-plane/services/own-providers.ts'
 import { createUser } from '#control-plane/services/users.ts'
+import { savings, statement, usage, webhook } from './buyer.ts'
 import {
   alias,
   catalog,
@@ -52,7 +55,7 @@ const offer = router({
 })
 
 /** A new key with the key itself as text: in the first answer only. */
-function shown({ secret, ...key }: CreatedKey) {
+function shown<Key extends CreatedKey>({ secret, ...key }: Key) {
   return { ...key, key: secret?.reveal() ?? null }
 }
 
@@ -75,6 +78,14 @@ const buyerKey = router({
       shown(await invoke(ctx.ctx, await ctx.actor(), createBuyerKey, input, ctx.options())),
     ),
   list: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), listBuyerKeys, {}, ctx.options())),
+  update: procedure
+    .input(inputOf(updateBuyerKey))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), updateBuyerKey, input, ctx.options())),
+  rotate: procedure
+    .input(inputOf(rotateBuyerKey))
+    .mutation(async ({ ctx, input }) =>
+      shown(await invoke(ctx.ctx, await ctx.actor(), rotateBuyerKey, input, ctx.options())),
+    ),
   revoke: procedure
     .input(inputOf(revokeBuyerKey))
     .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), revokeBuyerKey, input, ctx.options())),
@@ -128,6 +139,10 @@ export const appRouter = router({
   ownProvider,
   preferences,
   buyer,
+  usage,
+  savings,
+  statement,
+  webhook,
   credit,
   catalog,
   alias,

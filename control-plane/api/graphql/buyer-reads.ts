@@ -1,0 +1,174 @@
+import { invoke } from '#control-plane/operation.ts'
+import type { UsageBucket, UsageFigures, UsageItem } from '#control-plane/services/buyer-usage.ts'
+import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyer-usage.ts'
+import type { ExportLink } from '#control-plane/services/buyer-usage-export.ts'
+import { exportBuyerUsage } from '#control-plane/services/buyer-usage-export.ts'
+import type { Savings, SavingsFigures } from '#control-plane/services/savings.ts'
+import { getSavings } from '#control-plane/services/savings.ts'
+import type { StatementLine } from '#control-plane/services/statements.ts'
+import { listStatements } from '#control-plane/services/statements.ts'
+import { builder } from './builder.ts'
+import { costOfPage, readPage, toConnection } from './page.ts'
+
+const UsageCall = builder.objectRef<UsageItem>('UsageCall').implement({
+  description: 'A booked call. Amounts are whole micro-USD, instants Unix milliseconds.',
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    requestId: t.exposeID('requestId'),
+    createdAt: t.exposeFloat('createdAt'),
+    model: t.exposeString('model'),
+    requestedModel: t.exposeString('requestedModel'),
+    provider: t.exposeString('provider', { nullable: true }),
+    servedBy: t.exposeString('servedBy', { nullable: true }),
+    endpoint: t.exposeString('endpoint'),
+    keyId: t.exposeID('keyId', { nullable: true }),
+    outcome: t.exposeString('outcome'),
+    streamed: t.exposeBoolean('streamed'),
+    settlementStatus: t.exposeString('settlementStatus'),
+    settlementError: t.exposeString('settlementError', { nullable: true }),
+    buyerCostMicro: t.exposeFloat('buyerCostMicro'),
+    listCostMicro: t.exposeFloat('listCostMicro'),
+    inputTokens: t.exposeFloat('inputTokens'),
+    outputTokens: t.exposeFloat('outputTokens'),
+    cacheReadTokens: t.exposeFloat('cacheReadTokens'),
+    cacheWriteTokens: t.exposeFloat('cacheWriteTokens'),
+    reasoningTokens: t.exposeFloat('reasoningTokens'),
+    audioInputTokens: t.exposeFloat('audioInputTokens'),
+    audioOutputTokens: t.exposeFloat('audioOutputTokens'),
+    ttftMs: t.exposeInt('ttftMs', { nullable: true }),
+    durationMs: t.exposeInt('durationMs'),
+    txHash: t.exposeString('txHash', { nullable: true }),
+  }),
+})
+
+const Bucket = builder.objectRef<UsageBucket & UsageFigures>('UsageBucket').implement({
+  description: 'Calls of one UTC hour, day or month, by one more thing where that was asked for.',
+  fields: (t) => ({
+    bucket: t.exposeFloat('bucket'),
+    group: t.exposeString('group', { nullable: true }),
+    requests: t.exposeFloat('requests'),
+    failedRequests: t.exposeFloat('failedRequests'),
+    buyerCostMicro: t.exposeFloat('buyerCostMicro'),
+    listCostMicro: t.exposeFloat('listCostMicro'),
+    inputTokens: t.exposeFloat('inputTokens'),
+    outputTokens: t.exposeFloat('outputTokens'),
+    cacheReadTokens: t.exposeFloat('cacheReadTokens'),
+    cacheWriteTokens: t.exposeFloat('cacheWriteTokens'),
+    reasoningTokens: t.exposeFloat('reasoningTokens'),
+    audioInputTokens: t.exposeFloat('audioInputTokens'),
+    audioOutputTokens: t.exposeFloat('audioOutputTokens'),
+  }),
+})
+
+const SavingsOfModel = builder.objectRef<SavingsFigures & { readonly model: string }>('SavingsOfModel').implement({
+  fields: (t) => ({
+    model: t.exposeString('model'),
+    requests: t.exposeFloat('requests'),
+    spentMicro: t.exposeFloat('spentMicro'),
+    listMicro: t.exposeFloat('listMicro'),
+    savedMicro: t.exposeFloat('savedMicro'),
+    savedPct: t.exposeFloat('savedPct'),
+  }),
+})
+
+const SavingsType = builder.objectRef<Savings>('Savings').implement({
+  description: 'Spending beside the reference prices, in whole micro-USD.',
+  fields: (t) => ({
+    period: t.exposeString('period'),
+    since: t.exposeFloat('since'),
+    requests: t.exposeFloat('requests'),
+    spentMicro: t.exposeFloat('spentMicro'),
+    listMicro: t.exposeFloat('listMicro'),
+    savedMicro: t.exposeFloat('savedMicro'),
+    savedPct: t.exposeFloat('savedPct'),
+    byModel: t.field({
+      type: [SavingsOfModel],
+      complexity: { field: 1, multiplier: 50 },
+      resolve: (savings) => savings.byModel,
+    }),
+  }),
+})
+
+const Line = builder.objectRef<StatementLine>('StatementLine').implement({
+  description: 'A line of the ledger with the balance after it, in whole micro-USD.',
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    kind: t.exposeString('kind'),
+    createdAt: t.exposeFloat('createdAt'),
+    amountMicro: t.exposeFloat('amountMicro'),
+    balanceMicro: t.exposeFloat('balanceMicro'),
+    note: t.exposeString('note', { nullable: true }),
+    model: t.exposeString('model', { nullable: true }),
+    provider: t.exposeString('provider', { nullable: true }),
+    keyId: t.exposeID('keyId', { nullable: true }),
+    txHash: t.exposeString('txHash', { nullable: true }),
+  }),
+})
+
+const Link = builder.objectRef<ExportLink>('ExportLink').implement({
+  description: 'Where a file can be had without a key, and until when.',
+  fields: (t) => ({ url: t.exposeString('url'), expiresAt: t.exposeFloat('expiresAt') }),
+})
+
+const UsageWindow = builder.inputType('UsageWindow', {
+  description: 'A period that ends now, or ends of a window in Unix milliseconds.',
+  fields: (t) => ({ period: t.string(), from: t.float(), to: t.float() }),
+})
+
+const UsageFilter = builder.inputType('UsageFilter', {
+  fields: (t) => ({
+    ...{ period: t.string(), from: t.float(), to: t.float() },
+    model: t.string(),
+    keyId: t.string(),
+    provider: t.string(),
+    endpoint: t.string(),
+    outcome: t.string(),
+    servedBy: t.string(),
+  }),
+})
+
+/** The fields that are set: what is null is as if left out. */
+function given(fields: object | null | undefined): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value != null))
+}
+
+builder.queryFields((t) => ({
+  usage: t.connection({
+    type: UsageCall,
+    args: { filter: t.arg({ type: UsageFilter }) },
+    complexity: costOfPage,
+    resolve: async (_root, args, { ctx, actor, options }) =>
+      toConnection(
+        await invoke(ctx, actor, listBuyerUsage, { ...given(args.filter), ...readPage(args) }, options),
+        args,
+      ),
+  }),
+  usageBuckets: t.field({
+    type: [Bucket],
+    args: { filter: t.arg({ type: UsageFilter }), interval: t.arg.string(), groupBy: t.arg.string() },
+    complexity: { field: 1, multiplier: 50 },
+    resolve: async (_root, { filter, ...by }, { ctx, actor, options }) =>
+      (await invoke(ctx, actor, listUsageBuckets, { ...given(filter), ...given(by) }, options)).buckets,
+  }),
+  usageExport: t.field({
+    type: Link,
+    args: { filter: t.arg({ type: UsageFilter }) },
+    resolve: (_root, { filter }, { ctx, actor, options }) =>
+      invoke(ctx, actor, exportBuyerUsage, given(filter), options),
+  }),
+  savings: t.field({
+    type: SavingsType,
+    args: { period: t.arg.string() },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getSavings, given(args), options),
+  }),
+  statements: t.connection({
+    type: Line,
+    args: { window: t.arg({ type: UsageWindow }) },
+    complexity: costOfPage,
+    resolve: async (_root, args, { ctx, actor, options }) =>
+      toConnection(
+        await invoke(ctx, actor, listStatements, { ...given(args.window), ...readPage(args) }, options),
+        args,
+      ),
+  }),
+}))

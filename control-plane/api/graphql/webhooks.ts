@@ -1,0 +1,132 @@
+import { invoke } from '#control-plane/operation.ts'
+import type { DeliveryView } from '#control-plane/services/webhook-deliveries.ts'
+import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhook-deliveries.ts'
+import type { WebhookView, WebhookWithSecret } from '#control-plane/services/webhooks.ts'
+import {
+  changeWebhook,
+  createWebhook,
+  getWebhook,
+  listBuyerWebhooks,
+  removeWebhook,
+  rotateWebhookSecret,
+} from '#control-plane/services/webhooks.ts'
+import { builder } from './builder.ts'
+import { withKey } from './offers.ts'
+import { costOfPage, readPage, toConnection } from './page.ts'
+
+const Webhook = builder.objectRef<WebhookView>('Webhook').implement({
+  description: 'Where a buyer is told of caps and balances. Instants are Unix milliseconds.',
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    url: t.exposeString('url'),
+    label: t.exposeString('label', { nullable: true }),
+    events: t.exposeStringList('events'),
+    lowBalanceUsd: t.exposeFloat('lowBalanceUsd', { nullable: true }),
+    enabled: t.exposeBoolean('enabled'),
+    formerSecretUntil: t.exposeFloat('formerSecretUntil', { nullable: true }),
+    createdAt: t.exposeFloat('createdAt'),
+    updatedAt: t.exposeFloat('updatedAt'),
+  }),
+})
+
+const WithSecret = builder.objectRef<WebhookWithSecret>('WebhookWithSecret').implement({
+  description: 'A webhook with its signing secret, which is shown in the first answer only.',
+  fields: (t) => ({
+    secret: t.string({ nullable: true, resolve: ({ secret }) => secret?.reveal() ?? null }),
+    webhook: t.field({ type: Webhook, resolve: (shown) => shown }),
+  }),
+})
+
+const Delivery = builder.objectRef<DeliveryView>('WebhookDelivery').implement({
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    event: t.exposeString('event'),
+    status: t.exposeString('status'),
+    attempts: t.exposeInt('attempts'),
+    statusCode: t.exposeInt('statusCode', { nullable: true }),
+    error: t.exposeString('error', { nullable: true }),
+    body: t.exposeString('body'),
+    createdAt: t.exposeFloat('createdAt'),
+    attemptedAt: t.exposeFloat('attemptedAt', { nullable: true }),
+    deliveredAt: t.exposeFloat('deliveredAt', { nullable: true }),
+  }),
+})
+
+const CreateWebhookInput = builder.inputType('CreateWebhookInput', {
+  fields: (t) => ({
+    url: t.string({ required: true }),
+    events: t.stringList(),
+    label: t.string(),
+    lowBalanceUsd: t.float(),
+    enabled: t.boolean(),
+  }),
+})
+
+const UpdateWebhookInput = builder.inputType('UpdateWebhookInput', {
+  fields: (t) => ({
+    url: t.string(),
+    events: t.stringList(),
+    label: t.string(),
+    lowBalanceUsd: t.float(),
+    enabled: t.boolean(),
+  }),
+})
+
+builder.queryFields((t) => ({
+  webhooks: t.field({
+    type: [Webhook],
+    complexity: { field: 1, multiplier: 10 },
+    resolve: async (_root, _args, { ctx, actor, options }) =>
+      (await invoke(ctx, actor, listBuyerWebhooks, {}, options)).webhooks,
+  }),
+  webhook: t.field({
+    type: Webhook,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, getWebhook, { id }, options),
+  }),
+  webhookDeliveries: t.connection({
+    type: Delivery,
+    args: { webhook: t.arg.id({ required: true }) },
+    complexity: costOfPage,
+    resolve: async (_root, args, { ctx, actor, options }) =>
+      toConnection(
+        await invoke(ctx, actor, listWebhookDeliveries, { id: args.webhook, ...readPage(args) }, options),
+        args,
+      ),
+  }),
+}))
+
+builder.mutationFields((t) => ({
+  createWebhook: t.field({
+    type: WithSecret,
+    args: { input: t.arg({ type: CreateWebhookInput, required: true }), idempotencyKey: t.arg.string() },
+    resolve: (_root, { input, idempotencyKey }, { ctx, actor, options }) => {
+      const fields = Object.fromEntries(Object.entries(input).filter(([, value]) => value != null))
+      return invoke(ctx, actor, createWebhook, fields, withKey(options, idempotencyKey))
+    },
+  }),
+  updateWebhook: t.field({
+    type: Webhook,
+    args: { id: t.arg.id({ required: true }), input: t.arg({ type: UpdateWebhookInput, required: true }) },
+    resolve: (_root, { id, input }, { ctx, actor, options }) =>
+      invoke(ctx, actor, changeWebhook, { ...input, id }, options),
+  }),
+  removeWebhook: t.field({
+    type: Webhook,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, removeWebhook, { id }, options),
+  }),
+  rotateWebhookSecret: t.field({
+    type: WithSecret,
+    args: { id: t.arg.id({ required: true }), windowSeconds: t.arg.int(), idempotencyKey: t.arg.string() },
+    resolve: (_root, { id, windowSeconds, idempotencyKey }, { ctx, actor, options }) => {
+      const input = { id, ...(windowSeconds == null ? {} : { windowSeconds }) }
+      return invoke(ctx, actor, rotateWebhookSecret, input, withKey(options, idempotencyKey))
+    },
+  }),
+  testWebhook: t.field({
+    type: Delivery,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, testWebhook, { id }, options),
+  }),
+}))

@@ -86,3 +86,14 @@ export function checkFraming(rawHeaders: readonly string[], url: string): AppErr
   }
   return undefined
 }
+
+/** The hosts of the site and of the API, each with its port where it has one; one and the same when they share it. */
+export type Hosts = { readonly base: string; readonly api: string }
+
+/** Where site and API have hosts of their own, each answers its own paths only. */
+export function isOtherHost({ base, api }: Hosts, host: string | undefined, url: string): boolean {
+  if (base === api || host === undefined) return false
+  const isSitePath = /^\/(?:api\/inference|api\/x402|x402|\.well-known)(?:\/|$)/.test(url)
+  const isApiPath = /^\/(?:v1|min|compat|resources|api\/markets)/.test(url)
+  return (host === api && isSitePath) || (host === base && isApiPath)
+}

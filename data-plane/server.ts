@@ -18,7 +18,8 @@ import { answerLocally } from './pipeline/answer-locally.ts'
 import type { CallPlane } from './pipeline/call-plane.ts'
 import type { JobPlane } from './pipeline/job-plane.ts'
 import { serveCall } from './pipeline/serve-call.ts'
-import { checkFraming, checkJsonHeaders, readRawRequest } from './raw-request.ts'
+import type { Hosts } from './raw-request.ts'
+import { checkFraming, checkJsonHeaders, isOtherHost, readRawRequest } from './raw-request.ts'
 import type { KeySources } from './reads/key.ts'
 import { readKey } from './reads/key.ts'
 import type { ReadSources } from './reads/read.ts'
@@ -55,7 +56,7 @@ export type Surface = {
   readonly keys: KeySources
   readonly clock: Clock
   readonly ids: Ids
-  readonly hosts: { readonly base: string; readonly api: string }
+  readonly hosts: Hosts
   readonly controlPlaneUrl: string | undefined
   readonly maxOpenCalls: number
   readonly maxConnectionsPerAddress: number
@@ -188,14 +189,6 @@ function admit(surface: Surface, worked: ReadonlySet<string>, request: FastifyRe
 
 function tooLongUrl(): AppError {
   return new AppError('invalid_request', { message: `The request target has at most ${MAX_URL_CHARS} characters.` })
-}
-
-/** Where site and API have hosts of their own, each answers its own paths only. */
-function isOtherHost({ base, api }: Surface['hosts'], host: string | undefined, url: string): boolean {
-  if (base === api || host === undefined) return false
-  const isSitePath = /^\/(?:api\/inference|api\/x402|x402|\.well-known)(?:\/|$)/.test(url)
-  const isApiPath = /^\/(?:v1|min|compat|resources|api\/markets)/.test(url)
-  return (host === api && isSitePath) || (host === base && isApiPath)
 }
 
 function mountCall(scope: FastifyInstance, surface: Surface, row: CallRow): void {

@@ -228,7 +228,7 @@ describe('headers', () => {
     expect([400, 401]).toContain(both.status)
   })
 
-  it('[C088, C089] hop-by-hop names, upgrades and expectations change nothing, or are 417', async () => {
+  it('[C088, C089, C094, C097, C099] hop-by-hop names, upgrades and expectations change nothing, or are 417', async () => {
     for (const headers of [
       { connection: 'authorization, x-request-id' },
       { connection: 'upgrade', upgrade: 'websocket' },

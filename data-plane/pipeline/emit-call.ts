@@ -31,8 +31,37 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
     outputTokens: outputTokens(usage),
     chargeMicro: settlement.receipt.chargeMicro,
   }
+  report(plane, facts, 'call')
+}
+
+/** Counts a call, and one line of it stands in the log. */
+function report(plane: CallPlane, facts: CallFacts, line: 'call' | 'job'): void {
   plane.observe(facts)
-  if (plane.log.isLevelEnabled('info')) plane.log.info({ ...facts, chargeMicro: facts.chargeMicro.toString() }, 'call')
+  if (plane.log.isLevelEnabled('info')) plane.log.info({ ...facts, chargeMicro: facts.chargeMicro.toString() }, line)
+}
+
+/** Reports a long job that a provider has taken: what is charged by then is its quote. */
+export function emitJob(
+  plane: CallPlane,
+  raw: RawRequest,
+  job: Pick<CallFacts, 'wire' | 'model' | 'provider' | 'attempts' | 'chargeMicro'>,
+  waitedMs: number,
+): void {
+  const durationMs = plane.clock.monotonic() - raw.startedAt
+  const facts = {
+    ...job,
+    rid: raw.requestId,
+    outcome: 'succeeded',
+    errorCode: null,
+    status: 202,
+    isStreamed: false,
+    durationMs,
+    overheadMs: durationMs - waitedMs,
+    ttftMs: null,
+    inputTokens: 0,
+    outputTokens: 0,
+  }
+  report(plane, facts, 'job')
 }
 
 /** A seller gains from usage that is too high: one who reports it again and again is shown to a person. */

@@ -12,7 +12,7 @@ import { formatMicroUsd, max, min, ZERO } from '#shared/money.ts'
 import { chargeUsage, writeUnitPrices } from '#shared/pricing.ts'
 import { askProvider } from './ask-provider.ts'
 import { authenticate } from './authenticate.ts'
-import { emitRefusal } from './emit-call.ts'
+import { emitJob, emitRefusal } from './emit-call.ts'
 import { submitEvent } from './job-event.ts'
 import type { JobPlane, JobRoute } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
@@ -206,6 +206,9 @@ async function book(plane: JobPlane, { wire }: JobRoute, admitted: Admitted, tak
   const captured = await payment.settle(hold, quoteAt(offer), event)
   if (captured === 'queued') await calls.journal.sync()
   calls.events.usage(event)
+  const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteAt(offer) }
+  const waitedMs = attempts.reduce((sum, attempt) => sum + attempt.ms, 0)
+  emitJob(calls, raw, { ...facts, attempts: attempts.length }, waitedMs)
   const id = jobIdOf(raw.requestId)
   const head = { id, model: record.model, createdAt: Math.floor(raw.receivedAt / SECOND_MS) }
   const view = { ...head, state: 'queued', artifacts: [], receipt: undefined, error: undefined } as const

@@ -84,6 +84,16 @@ describe('a long job', () => {
     expect(conflicts.rows).toEqual([])
   })
 
+  it('is counted when a provider has taken it', async () => {
+    const count = async () => {
+      const text = await (await fetch(`${market.url}/metrics`)).text()
+      return Number(/^market_calls_total\{wire="video",outcome="succeeded",code=""\} (\d+)$/m.exec(text)?.[1] ?? 0)
+    }
+    const before = await count()
+    await submit('plain-job')
+    expect(await count()).toBe(before + 1)
+  })
+
   it('shows its result only once its end is captured, also when the one who put it down died before that', async () => {
     const { id } = await submit('late-job')
     const rid = id.slice('job_'.length)

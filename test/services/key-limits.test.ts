@@ -1,0 +1,259 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { invoke } from '#control-plane/operation.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import { updateBuyerKey } from '#control-plane/services/key-limits.ts'
+import { createBuyerKey } from '#control-plane/services/keys.ts'
+import { hashApiKey } from '#shared/api-key.ts'
+import { DAY, HOUR, SECOND } from '#shared/clock.ts'
+import { KeyRecordSchema } from '#shared/contract/key-record.ts'
+import { cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { AccountId, KeyId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import { microUsd } from '#shared/money.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import type { Node } from '#test/support/gate.ts'
+import { eventText, reserveRequest, untilOpen } from '#test/support/gate.ts'
+import { grant, newAccount } from '#test/support/ledger.ts'
+
+let market: TestMarket
+let node: Node
+let seller: AccountId
+
+beforeAll(async () => {
+  market = await startMarket()
+  node = await market.world.node('n1')
+  await untilOpen(node)
+  seller = await newAccount(market.world.db, 'seller_available')
+}, 60_000)
+afterAll(() => market?.stop(), 30_000)
+
+const idem = () => ({ idempotencyKey: market.plane.ids.ulid() })
+const View = z.object({ id: z.string(), key: z.string().optional(), former_expires_at: z.number().optional() }).loose()
+
+async function published(key: string) {
+  const text = await market.world.redis.hget(cacheKeys.keys, hashApiKey(key, market.plane.settings.keyPepper))
+  return text === null ? undefined : KeyRecordSchema.parse(JSON.parse(text))
+}
+
+async function newKey(person: Person, terms: object = {}): Promise<{ id: KeyId; secret: string }> {
+  const made = await invoke(market.plane, person.buyer, createBuyerKey, { label: 'app', ...terms }, idem())
+  if (!isId('key', made.id)) throw new Error('not a key')
+  return { id: made.id, secret: made.secret?.reveal() ?? '' }
+}
+
+const patch = (person: Person, id: string, body: object, key = person.buyerKey) =>
+  market.rest('PATCH', `/v1/buyer/keys/${id}`, { key, body })
+const rotate = (person: Person, id: string, body: object = {}, key = person.buyerKey) =>
+  market.rest('POST', `/v1/buyer/keys/${id}/rotate`, {
+    key,
+    body,
+    headers: { 'idempotency-key': market.plane.ids.ulid() },
+  })
+
+/** A call of a key, captured and booked. */
+async function spend(account: AccountId, keyId: KeyId, amount: number, daily?: number): Promise<void> {
+  const wish = { want: amount, keyId, ...(daily === undefined ? {} : { daily }) }
+  const hold = await node.funds.reserve(reserveRequest(account, wish))
+  const event = JSON.stringify({ ...JSON.parse(eventText(hold, amount, 'n1')), sellerAccount: seller })
+  node.journal.capture(hold, event)
+  await node.funds.capture(hold, microUsd(amount), event)
+  await postBatch(market.plane, { events: [event], source: 'test' })
+}
+
+describe('limits of a buyer key', () => {
+  it('are changed one by one, published at once, and taken away by null', async () => {
+    const ada = await market.person()
+    const { id, secret } = await newKey(ada, { minDiscountPct: 10 })
+    const end = market.plane.clock.now() + HOUR
+    const limits = {
+      label: 'renamed',
+      expires_at: end,
+      min_discount_pct: 25,
+      providers_blocked: ['test'],
+      allow_untrusted: true,
+      cap_daily_usd: 1.5,
+      cap_monthly_usd: 20,
+      rate_limit_rpm: 30,
+      models_allowed: ['gpt-test'],
+    }
+    const changed = await patch(ada, id, limits)
+    expect([changed.status, changed.body]).toEqual([200, expect.objectContaining({ id, ...limits })])
+    expect(await published(secret)).toMatchObject({
+      expiresAt: end,
+      minDiscountPct: 25,
+      providersBlocked: ['test'],
+      allowsUntrusted: true,
+      capDailyMicro: 1_500_000n,
+      capMonthlyMicro: 20_000_000n,
+      ratePerMinute: 30,
+      modelsAllowed: ['gpt-test'],
+    })
+    await patch(ada, id, { cap_daily_usd: null, models_allowed: null, expires_at: null, providers_blocked: [] })
+    expect(await published(secret)).toMatchObject({
+      expiresAt: null,
+      minDiscountPct: 25,
+      providersBlocked: [],
+      capDailyMicro: null,
+      capMonthlyMicro: 20_000_000n,
+      modelsAllowed: null,
+    })
+  })
+
+  it('are refused where they make no sense, for unknown fields, foreign keys and revoked ones [C219]', async () => {
+    const [ada, eve] = [await market.person(), await market.person()]
+    const { id } = await newKey(ada)
+    for (const body of [
+      { min_discount_pct: 101 },
+      { min_discount_pct: 1.5 },
+      { cap_daily_usd: 0 },
+      { cap_daily_usd: '5' },
+      { cap_monthly_usd: -1 },
+      { cap_daily_usd: 0.0000001 },
+      { rate_limit_rpm: 0 },
+      { models_allowed: [] },
+      { expires_at: 1 },
+      { label: '' },
+      { owner_id: 'usr_1' },
+      { revoked_at: null },
+    ]) {
+      expect([body, codeOf(await patch(ada, id, body))]).toEqual([body, 'invalid_request'])
+    }
+    expect(codeOf(await patch(eve, id, { label: 'mine' }))).toBe('not_found')
+    expect(codeOf(await patch(eve, id, { cap_daily_usd: 1 }))).toBe('not_found')
+    expect(codeOf(await rotate(eve, id))).toBe('not_found')
+    expect(codeOf(await patch(ada, 'key_nope', { label: 'x' }))).toBe('not_found')
+    await market.rest('DELETE', `/v1/buyer/keys/${id}`, { key: ada.buyerKey })
+    expect([codeOf(await patch(ada, id, { label: 'x' })), codeOf(await rotate(ada, id))]).toEqual([
+      'conflict',
+      'conflict',
+    ])
+  })
+
+  it('are not lifted by a key that has bounds of its own', async () => {
+    const ada = await market.person()
+    const [bounded, free] = [await newKey(ada, { capDailyUsd: 1 }), await newKey(ada)]
+    expect(codeOf(await patch(ada, bounded.id, { cap_daily_usd: 9 }, bounded.secret))).toBe('forbidden')
+    expect(codeOf(await patch(ada, free.id, { label: 'x' }, bounded.secret))).toBe('forbidden')
+    expect(codeOf(await rotate(ada, free.id, {}, bounded.secret))).toBe('forbidden')
+    const more = { key: bounded.secret, body: { label: 'more' }, headers: { 'idempotency-key': 'more' } }
+    expect(codeOf(await market.rest('POST', '/v1/buyer/keys', more))).toBe('forbidden')
+    expect((await rotate(ada, bounded.id, {}, bounded.secret)).status).toBe(200)
+  })
+
+  it('count what the key has used before it had a cap', async () => {
+    const ada = await market.person()
+    await grant(market.world.db, ada.buyer.account, 100_000)
+    const [balance] = await market.plane.ledger.findBalances([ada.buyer.account])
+    await market.plane.gate.seed([
+      { account: ada.buyer.account, balanceMicro: microUsd(balance?.balance ?? 0n), version: balance?.version ?? 1n },
+    ])
+    const { id } = await newKey(ada)
+    await spend(ada.buyer.account, id, 700)
+    await spend(ada.buyer.account, id, 60)
+    expect((await patch(ada, id, { cap_daily_usd: 0.001 })).status).toBe(200)
+    expect(await market.world.redis.hget(moneyKeys.keyUse('m00', id), 'du')).toBe('760')
+    await spend(ada.buyer.account, id, 200, 1_000)
+    const refused = node.funds.reserve(reserveRequest(ada.buyer.account, { want: 100, keyId: id, daily: 1_000 }))
+    await expect(refused).rejects.toMatchObject({ code: 'key_cap_reached', detail: { spent_usdc: '960' } })
+  })
+
+  it('need the gate for a new cap, and change nothing while it is away', async () => {
+    const ada = await market.person()
+    const { id, secret } = await newKey(ada)
+    const away = { ...market.plane.gate, markKeyUse: () => Promise.reject(new Error('away')) }
+    const refused = invoke({ ...market.plane, gate: away }, ada.buyer, updateBuyerKey, { id, capDailyUsd: 1 })
+    await expect(refused).rejects.toThrow()
+    expect((await published(secret))?.capDailyMicro).toBeNull()
+  })
+
+  it('stand on all three doors', async () => {
+    const ada = await market.person()
+    const { id } = await newKey(ada)
+    const query = `mutation($id: ID!, $input: UpdateBuyerKeyInput!) {
+      updateBuyerKey(id: $id, input: $input) { id label terms { capDailyUsd minDiscountPct } } }`
+    const made = await market.graphql(ada.buyerKey, query, { id, input: { capDailyUsd: 2.5 } })
+    expect(made.body).toEqual({
+      data: { updateBuyerKey: { id, label: 'app', terms: { capDailyUsd: 2.5, minDiscountPct: null } } },
+    })
+    const trpc = market.trpc(ada.buyerKey, { 'idempotency-key': 'rotation' })
+    expect((await trpc.buyerKey.update.mutate({ id, minDiscountPct: 5 })).terms).toMatchObject({ capDailyUsd: 2.5 })
+    expect((await trpc.buyerKey.rotate.mutate({ id })).key).toMatch(/^inf_/)
+    expect((await trpc.buyerKey.rotate.mutate({ id })).key).toBeNull()
+    expect(await trpcCodeOf(trpc.buyerKey.update.mutate({ id: 'key_nope' }))).toBe('not_found')
+  })
+})
+
+describe('a rotated key', () => {
+  it('has two secrets for a window, one id and one count, on both planes', async () => {
+    const ada = await market.person()
+    const { id, secret } = await newKey(ada, { capDailyUsd: 1 })
+    const answer = await rotate(ada, id, { window_seconds: 3_600 })
+    const rotated = View.parse(answer.body)
+    const now = market.plane.clock.now()
+    expect([answer.status, rotated.id]).toEqual([200, id])
+    expect(rotated.former_expires_at).toBeGreaterThan(now + 3_500 * SECOND)
+    const fresh = rotated.key ?? ''
+    expect(fresh).not.toBe(secret)
+    const [before, after] = [await published(secret), await published(fresh)]
+    expect([before?.id, after?.id, before?.expiresAt, after?.expiresAt]).toEqual([
+      id,
+      id,
+      rotated.former_expires_at,
+      null,
+    ])
+    expect(after?.capDailyMicro).toBe(1_000_000n)
+    for (const key of [secret, fresh]) expect((await market.rest('GET', '/v1/buyer/me', { key })).status).toBe(200)
+    market.advance(2 * HOUR)
+    expect((await market.rest('GET', '/v1/buyer/me', { key: secret })).status).toBe(401)
+    expect((await market.rest('GET', '/v1/buyer/me', { key: fresh })).status).toBe(200)
+  })
+
+  it('is revoked with all its secrets, and changed with all of them', async () => {
+    const ada = await market.person()
+    const { id, secret } = await newKey(ada)
+    const fresh = View.parse((await rotate(ada, id)).body).key ?? ''
+    await patch(ada, id, { rate_limit_rpm: 3 })
+    expect([(await published(secret))?.ratePerMinute, (await published(fresh))?.ratePerMinute]).toEqual([3, 3])
+    await market.rest('DELETE', `/v1/buyer/keys/${id}`, { key: ada.buyerKey })
+    for (const key of [secret, fresh]) {
+      expect((await published(key))?.isRevoked).toBe(true)
+      expect((await market.rest('GET', '/v1/buyer/me', { key })).status).toBe(401)
+    }
+  })
+
+  it('ends at once with a window of nothing, and has bounds to its window and its secrets', async () => {
+    const ada = await market.person()
+    const { id, secret } = await newKey(ada)
+    const fresh = View.parse((await rotate(ada, id, { window_seconds: 0 })).body).key ?? ''
+    expect((await market.rest('GET', '/v1/buyer/me', { key: secret })).status).toBe(401)
+    expect((await market.rest('GET', '/v1/buyer/me', { key: fresh })).status).toBe(200)
+    for (const seconds of [-1, 1.5, (7 * DAY) / SECOND + 1, '60']) {
+      expect(codeOf(await rotate(ada, id, { window_seconds: seconds }))).toBe('invalid_request')
+    }
+    for (let times = 0; times < 5; times++) expect((await rotate(ada, id)).status).toBe(200)
+    expect(codeOf(await rotate(ada, id))).toBe('conflict')
+  })
+
+  it('comes back whole when the key store was lost, and shows no secret twice', async () => {
+    const ada = await market.person()
+    const { id, secret } = await newKey(ada)
+    const path = `/v1/buyer/keys/${id}/rotate`
+    const headers = { 'idempotency-key': 'once' }
+    const first = await market.rest('POST', path, { key: ada.buyerKey, body: {}, headers })
+    const again = await market.rest('POST', path, { key: ada.buyerKey, body: {}, headers })
+    const fresh = View.parse(first.body).key ?? ''
+    expect([again.status, View.parse(again.body).key]).toEqual([200, undefined])
+    expect(codeOf(await market.rest('POST', path, { key: ada.buyerKey, body: {} }))).toBe('idempotency_key_required')
+    await market.world.redis.del(cacheKeys.keys, cacheKeys.keysVersion)
+    await patch(ada, id, { label: 'again' })
+    expect([(await published(secret))?.id, (await published(fresh))?.id]).toEqual([id, id])
+    const { rows } = await sql<{ text: string }>`select to_jsonb(k)::text || coalesce(to_jsonb(f)::text, '') as text
+      from api_key k left join key_former_secret f on f.key_id = k.id`.execute(market.world.db)
+    const digest = createHash('sha256').update(fresh).digest('hex')
+    for (const { text } of rows) for (const canary of [secret, fresh, digest]) expect(text).not.toContain(canary)
+  })
+})

@@ -4,7 +4,8 @@
  * is loaded the worker stands still, unless a row says otherwise: what it posts is measured by itself, and on two cores
  * it would take the load generator's.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
- * `-- --only whole,streamed,open,selection,translation,posting,routed` picks rows.
+ * `-- --only whole,streamed,open,selection,translation,posting,routed,body,streams` picks rows;
+ * `-- --streams 2000 --stream-seconds 60` says how many streams are open how long.
  */
 import { parseArgs } from 'node:util'
 import { freePort } from '#test/support/network.ts'
@@ -13,6 +14,7 @@ import type { Load } from './load.ts'
 import { drive, driveOpenLoop } from './load.ts'
 import type { BenchMarket } from './market.ts'
 import { MEASURED_CORE, startBenchMarket, startScript } from './market.ts'
+import { measurePatience } from './patience.ts'
 import { measurePosting } from './posting.ts'
 import { processorSeconds } from './processor-time.ts'
 import { measureRouted } from './routed.ts'
@@ -30,7 +32,9 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '10' },
     profile: { type: 'string' },
-    only: { type: 'string', default: 'whole,streamed,open,selection,translation,posting,routed' },
+    only: { type: 'string', default: 'whole,streamed,open,selection,translation,posting,routed,body,streams' },
+    streams: { type: 'string', default: '2000' },
+    'stream-seconds': { type: 'string', default: '60' },
   },
 })
 const seconds = Number(values.seconds)
@@ -162,4 +166,8 @@ if (wanted.has('selection')) for (const row of measureSelection()) say(row)
 if (wanted.has('translation')) for (const row of measureTranslation()) say(row)
 if (wanted.has('posting')) for (const row of await measurePosting()) say(row)
 if (['whole', 'streamed', 'open', 'routed'].some((name) => wanted.has(name))) await measureMarket()
+if (['body', 'streams'].some((name) => wanted.has(name))) {
+  const patience = { streams: Number(values.streams), seconds: Number(values['stream-seconds']), parts: wanted }
+  for (const row of await measurePatience(patience)) say(row)
+}
 process.stdout.write(`\n${rows.length} figures, each load ${seconds} s, ${CONNECTIONS} connections\n`)

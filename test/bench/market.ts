@@ -103,18 +103,16 @@ export async function reprice(network: Network, id: string, discount: number): P
   await ask(url, { method: 'PATCH', key: network.sandbox.seller_key, body: { discount } })
 }
 
-/** Starts the market, its static provider and an offer on it; every process but the data plane shares one core. */
-export async function startBenchMarket(environment: Record<string, string>): Promise<BenchMarket> {
+/** Starts the market, a provider of its own and an offer on it; every process but the data plane shares one core. */
+export async function startBenchMarket(
+  environment: Record<string, string>,
+  [script, ...more]: readonly [script: string, ...more: string[]] = ['test/bench/static-upstream.ts'],
+): Promise<BenchMarket> {
   const model = 'gpt-5-nano'
   const network = await startNetwork({ LOG_LEVEL: 'warn', ...environment })
   const port = await freePort()
   const host = '127.0.0.21'
-  const upstream = await startScript(OTHER_CORE, 'test/bench/static-upstream.ts', [
-    '--host',
-    host,
-    '--port',
-    String(port),
-  ])
+  const upstream = await startScript(OTHER_CORE, script, ['--host', host, '--port', String(port), ...more])
   const upstreamUrl = `http://${host}:${port}`
   await operate(network, 'provider.put', {
     id: 'bench',

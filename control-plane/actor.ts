@@ -1,4 +1,4 @@
-import type { AccountId, KeyId, SessionId, UserId } from '#shared/ids.ts'
+import type { AccountId, KeyId, OrganizationId, SessionId, UserId, WorkspaceId } from '#shared/ids.ts'
 
 /** A wallet acting on one side of the market, through a key of that side or a session. */
 type WalletActor<Kind extends 'buyer' | 'seller'> = {
@@ -10,6 +10,16 @@ type WalletActor<Kind extends 'buyer' | 'seller'> = {
   readonly account: AccountId
   /** Lower-case `0x…`. */
   readonly wallet: string
+  /** The workspace whose account takes the place of the wallet's own. */
+  readonly workspace?: ActorWorkspace | undefined
+}
+
+/** A workspace that a member of its organisation acts in. */
+export type ActorWorkspace = {
+  readonly id: WorkspaceId
+  readonly organization: OrganizationId
+  /** True for a member whose role lets him look only. */
+  readonly isReadOnly: boolean
 }
 export type BuyerActor = WalletActor<'buyer'>
 export type SellerActor = WalletActor<'seller'>
@@ -22,10 +32,16 @@ export type SessionActor = {
   readonly wallet: string
   readonly buyerAccount: AccountId
   readonly sellerAccount: AccountId
+  readonly workspace?: ActorWorkspace | undefined
 }
 
 /** A management key of an organisation. */
-export type OrgActor = { readonly kind: 'org'; readonly keyId: KeyId }
+export type OrgActor = {
+  readonly kind: 'org'
+  readonly keyId: KeyId
+  readonly organization: OrganizationId
+  readonly role: 'admin' | 'developer' | 'billing' | 'viewer'
+}
 
 /** An operator: a management key made on the machine, or the machine's own command line and workers. */
 export type OperatorActor = { readonly kind: 'operator'; readonly keyId: KeyId | null; readonly source: string }
@@ -45,11 +61,16 @@ export function machineOperator(source: string): OperatorActor {
 
 /** A session on one side of the market. */
 export function sideOf<Kind extends 'buyer' | 'seller'>(session: SessionActor, kind: Kind): WalletActor<Kind> {
-  const { user, wallet, buyerAccount, sellerAccount } = session
-  return { kind, keyId: null, user, wallet, account: kind === 'buyer' ? buyerAccount : sellerAccount }
+  const { user, wallet, buyerAccount, sellerAccount, workspace } = session
+  return { kind, keyId: null, user, wallet, account: kind === 'buyer' ? buyerAccount : sellerAccount, workspace }
 }
 
-/** What an actor is called in audit rows, rate limits and idempotency: the tenant, never a secret. */
+/** Whose keys an actor may see and change: those of his wallet on his side, in the workspace that he acts in. */
+export function keyOwnerOf<Kind extends 'buyer' | 'seller'>({ user, kind, workspace }: WalletActor<Kind>) {
+  return { user, type: kind, workspace: workspace?.id ?? null }
+}
+
+/** What an actor is called in audit rows: the user behind it, never a secret. */
 export function tenantOf(actor: Actor): string {
   switch (actor.kind) {
     case 'nobody':
@@ -63,6 +84,12 @@ export function tenantOf(actor: Actor): string {
     case 'operator':
       return actor.keyId ?? `operator:${actor.source}`
   }
+}
+
+/** Whose an idempotency key is: one key means one thing in each workspace. */
+export function scopeOf(actor: Actor): string {
+  const workspace = 'workspace' in actor ? actor.workspace : undefined
+  return workspace === undefined ? tenantOf(actor) : `${tenantOf(actor)}:${workspace.id}`
 }
 
 /** The credential that an actor came with, as limits count it. */

@@ -3,14 +3,14 @@ import type { z } from 'zod'
 import type { Time } from '#shared/clock.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Ids, UserId } from '#shared/ids.ts'
+import type { Ids, OrganizationId, UserId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { KeptBps } from '#shared/money.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import type { Secret } from '#shared/secret.ts'
 import type { Actor, BuyerActor, OperatorActor, OrgActor, SellerActor, SessionActor } from './actor.ts'
-import { credentialOf, sideOf, tenantOf } from './actor.ts'
+import { credentialOf, scopeOf, sideOf, tenantOf } from './actor.ts'
 import { insertAuditEntries } from './db/audit.ts'
 import type { Database } from './db/database.ts'
 import { isTransient } from './db/database.ts'
@@ -87,6 +87,8 @@ export type Change = {
   readonly after: object | null
   /** Who did it, where the operation itself finds that out. */
   readonly by?: UserId
+  /** The organisation whose log it stands in, where that is not that of the actor's workspace. */
+  readonly organization?: OrganizationId
 }
 
 /** The context of a running operation. */
@@ -101,7 +103,7 @@ export type ActorsByAccess = {
   readonly buyer: BuyerActor
   readonly seller: SellerActor
   readonly session: SessionActor
-  readonly org: OrgActor | OperatorActor
+  readonly org: OrgActor | SessionActor
   readonly operator: OperatorActor
 }
 export type Access = keyof ActorsByAccess
@@ -161,6 +163,8 @@ export async function invoke<A extends Access, Input extends z.ZodType, Output>(
   ...[rawInput, options = {}]: [rawInput: unknown, options?: InvokeOptions]
 ): Promise<Output> {
   const admitted = ADMIT[operation.access](actor)
+  const workspace = 'workspace' in actor ? actor.workspace : undefined
+  if (workspace?.isReadOnly && operation.limit !== 'read') throw new AppError('forbidden')
   return orUnavailable(async () => {
     const { limit, countBy } = operation
     if (countBy === undefined) await countCall(ctx, { actor, limit }, options)
@@ -200,7 +204,7 @@ const ADMIT: { readonly [A in Access]: (actor: Actor) => ActorsByAccess[A] } = {
     return actor.kind === 'seller' ? actor : refuse(actor)
   },
   session: (actor) => (actor.kind === 'session' ? actor : refuse(actor)),
-  org: (actor) => (actor.kind === 'org' || actor.kind === 'operator' ? actor : refuse(actor)),
+  org: (actor) => (actor.kind === 'org' || actor.kind === 'session' ? actor : refuse(actor)),
   operator: (actor) => {
     if (actor.kind === 'operator') return actor
     if (actor.kind === 'org') throw new AppError('forbidden')
@@ -269,7 +273,7 @@ async function runOnce<Output>(ctx: Ctx, actor: Actor, once: Once<Output>): Prom
     throw new AppError('invalid_request', { message: 'An Idempotency-Key is 1 to 255 printable ASCII characters.' })
   }
   const now = ctx.clock.now()
-  const place = { tenant: tenantOf(actor), operation: operation.name, key }
+  const place = { tenant: scopeOf(actor), operation: operation.name, key }
   const claim = await claimIdempotencyKey(ctx.db, {
     ...place,
     requestHash: hashRequest(once.rawInput, ctx.settings.fingerprintPepper),
@@ -317,15 +321,17 @@ function canonicalJson(value: unknown): string {
 
 async function audit(ctx: Ctx, actor: Actor, operation: string, changes: readonly Change[]): Promise<void> {
   const at = ctx.clock.now()
-  const nothing = { subject: null, before: null, after: null, by: undefined }
+  const nothing = { subject: null, before: null, after: null, by: undefined, organization: undefined }
+  const home = 'workspace' in actor ? actor.workspace?.organization : undefined
   const entries = changes.length === 0 ? [nothing] : changes
-  const rows = entries.map(({ by, ...change }) => ({
+  const rows = entries.map(({ by, organization = home, ...change }) => ({
     id: ctx.ids.make('aud'),
     at,
     actorKind: actor.kind,
     actor: by ?? tenantOf(actor),
     keyId: 'keyId' in actor ? actor.keyId : null,
     operation,
+    organization: organization ?? null,
     ...change,
   }))
   // What was done stands, so its caller is told so; the log then holds what the table does not.

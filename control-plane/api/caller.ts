@@ -3,6 +3,7 @@ import type { Actor } from '#control-plane/actor.ts'
 import { NOBODY } from '#control-plane/actor.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { authenticate, authenticateSession } from '#control-plane/services/authenticate.ts'
+import { enterWorkspace } from '#control-plane/services/workspaces.ts'
 import { AppError } from '#shared/errors.ts'
 import { readSessionCookie, requireOwnOrigin } from './session-cookie.ts'
 
@@ -24,8 +25,13 @@ export async function actorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor>
   const token = readSessionCookie(ctx, request)
   if (token === undefined) return NOBODY
   requireOwnOrigin(ctx, request)
-  return authenticateSession(ctx, token)
+  const session = await authenticateSession(ctx, token)
+  const workspace = request.headers[WORKSPACE_HEADER]
+  return typeof workspace === 'string' ? enterWorkspace(ctx, session, workspace) : session
 }
+
+/** The workspace that a session acts in for one request, in place of its wallet's own accounts. */
+const WORKSPACE_HEADER = 'x-mkt-workspace'
 
 /** The same where anybody may call: who has a cookie that no longer holds is nobody. */
 export async function openActorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor> {

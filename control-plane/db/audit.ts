@@ -1,3 +1,5 @@
+import { sql } from 'kysely'
+import type { OrganizationId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
 export type AuditTables = {
@@ -12,6 +14,7 @@ export type AuditTables = {
     /** JSON texts. */
     before: string | null
     after: string | null
+    organization: OrganizationId | null
   }
 }
 
@@ -26,6 +29,8 @@ export type AuditEntry = {
   readonly subject: string | null
   readonly before: object | null
   readonly after: object | null
+  /** The organisation whose log it stands in. */
+  readonly organization: OrganizationId | null
 }
 
 export async function insertAuditEntries(db: Database | Trx, entries: readonly AuditEntry[]): Promise<void> {
@@ -39,6 +44,69 @@ export async function insertAuditEntries(db: Database | Trx, entries: readonly A
     subject: entry.subject,
     before: entry.before === null ? null : JSON.stringify(entry.before),
     after: entry.after === null ? null : JSON.stringify(entry.after),
+    organization: entry.organization,
   }))
   await db.insertInto('audit_log').values(rows).execute()
+}
+
+/** Whose log: that of an organisation, or what a user did outside of any. */
+export type AuditOwner = { readonly organization: string } | { readonly user: string }
+
+/** What is looked for in a log; times are Unix milliseconds, `until` is not included. */
+export type AuditFilter = {
+  readonly owner: AuditOwner
+  readonly operation?: string | undefined
+  readonly subject?: string | undefined
+  readonly actor?: string | undefined
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+}
+
+/** An entry as it is read: `before` and `after` are JSON. */
+export type AuditRow = {
+  readonly id: string
+  readonly at: Date
+  readonly actorKind: string
+  readonly actor: string
+  /** The wallet of an actor that is a user. */
+  readonly wallet: string | null
+  readonly keyId: string | null
+  readonly operation: string
+  readonly subject: string | null
+  readonly before: unknown
+  readonly after: unknown
+}
+
+type AuditPage = {
+  /** The id beyond which the page begins; undefined begins at the end that comes first. */
+  readonly beyond?: string | undefined
+  readonly order: 'newest' | 'oldest'
+  readonly limit: number
+}
+
+/** A page of a log in order of id, which is that of time. */
+export async function listAuditEntries(
+  db: Database | Trx,
+  filter: AuditFilter,
+  { beyond, order, limit }: AuditPage,
+): Promise<AuditRow[]> {
+  const { owner, operation, subject, actor, since, until } = filter
+  const isNewest = order === 'newest'
+  const conditions = [
+    'organization' in owner
+      ? sql`a.organization = ${owner.organization}`
+      : sql`a.actor = ${owner.user} and a.organization is null`,
+    operation === undefined ? undefined : sql`a.operation = ${operation}`,
+    subject === undefined ? undefined : sql`a.subject = ${subject}`,
+    actor === undefined ? undefined : sql`a.actor = ${actor}`,
+    since === undefined ? undefined : sql`a.at >= ${new Date(since)}`,
+    until === undefined ? undefined : sql`a.at < ${new Date(until)}`,
+    beyond === undefined ? undefined : isNewest ? sql`a.id < ${beyond}` : sql`a.id > ${beyond}`,
+  ].filter((condition) => condition !== undefined)
+  const { rows } = await sql<AuditRow>`select a.id, a.at, a.actor_kind as "actorKind", a.actor, u.wallet,
+      a.key_id as "keyId", a.operation, a.subject, a.before, a.after
+    from audit_log a left join app_user u on u.id = a.actor
+    where ${sql.join(conditions, sql` and `)}
+    order by a.id ${isNewest ? sql`desc` : sql`asc`} limit ${limit}`.execute(db)
+  return rows
 }

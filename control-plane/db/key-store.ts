@@ -22,11 +22,15 @@ export type StoredKey = {
 }
 
 const STORED = sql`k.id, k.type, s.hash,
-  case k.type when 'buyer' then u.buyer_account else u.seller_account end as account, u.wallet,
+  case k.type when 'buyer' then coalesce(w.buyer_account, u.buyer_account)
+    else coalesce(w.seller_account, u.seller_account) end as account, u.wallet,
   k.revoked_at is not null as "isRevoked", least(k.expires_at, s.expires_at) as "expiresAt", k.min_discount_pct as "minDiscountPct",
   k.providers_blocked as "providersBlocked", k.allows_untrusted as "allowsUntrusted",
   k.cap_daily_micro as "capDailyMicro", k.cap_monthly_micro as "capMonthlyMicro",
   k.rate_per_minute as "ratePerMinute", k.models_allowed as "modelsAllowed"`
+
+/** Whose a key is; one of a workspace uses its accounts. */
+const OWNERS = sql`join app_user u on u.id = k.user_id left join workspace w on w.id = k.workspace_id`
 
 /** A record for every secret of a key: the present one, and former ones until some time after their window. */
 const SECRETS = sql`cross join lateral (
@@ -56,7 +60,7 @@ export async function deleteKeyChanges(trx: Trx, seqs: readonly bigint[]): Promi
 
 /** The keys of wallets among `ids`, as they are now. */
 export async function findStoredKeys(trx: Trx, ids: readonly string[]): Promise<StoredKey[]> {
-  const { rows } = await sql<StoredKey>`select ${STORED} from api_key k join app_user u on u.id = k.user_id ${SECRETS}
+  const { rows } = await sql<StoredKey>`select ${STORED} from api_key k ${OWNERS} ${SECRETS}
     where k.id = any(${[...ids]}::text[])`.execute(trx)
   return rows
 }
@@ -65,6 +69,6 @@ export async function findStoredKeys(trx: Trx, ids: readonly string[]): Promise<
 export async function listStoredKeys(trx: Trx, after: string, limit: number): Promise<StoredKey[]> {
   const { rows } = await sql<StoredKey>`select ${STORED} from (
       select * from api_key where user_id is not null and id > ${after} order by id limit ${limit}
-    ) k join app_user u on u.id = k.user_id ${SECRETS} order by k.id`.execute(trx)
+    ) k ${OWNERS} ${SECRETS} order by k.id`.execute(trx)
   return rows
 }

@@ -1,7 +1,7 @@
 import type { Generated } from 'kysely'
 import { sql } from 'kysely'
 import type { KeyType } from '#shared/api-key.ts'
-import type { AccountId, KeyId, UserId } from '#shared/ids.ts'
+import type { AccountId, KeyId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { Database, Trx } from './database.ts'
 
@@ -25,9 +25,16 @@ export type KeysTables = {
     last_used_at: Date | null
     expires_at: Date | null
     revoked_at: Date | null
+    organization_id: OrganizationId | null
+    organization_role: ManagementRole | null
+    made_by: UserId | null
+    workspace_id: WorkspaceId | null
   }
   key_change: { seq: Generated<bigint>; key_id: KeyId }
 }
+
+/** What a management key may do in its organisation. */
+export type ManagementRole = 'admin' | 'developer' | 'billing' | 'viewer'
 
 /** What a key may do and spend; amounts are micro-USD. */
 export type KeyTerms = {
@@ -86,6 +93,14 @@ export type NewKey = {
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly terms: KeyTerms
+  /** Of a key that uses a workspace's accounts. */
+  readonly workspace?: WorkspaceId | null
+  /** Of a management key: whose it is, what it may do there, and which member made it. */
+  readonly management?: {
+    readonly organization: OrganizationId
+    readonly role: ManagementRole
+    readonly madeBy: UserId | null
+  }
 }
 
 export async function insertKey(db: Database | Trx, key: NewKey): Promise<void> {
@@ -111,35 +126,48 @@ export async function insertKey(db: Database | Trx, key: NewKey): Promise<void> 
       last_used_at: null,
       expires_at: key.expiresAt === null ? null : new Date(key.expiresAt),
       revoked_at: null,
+      organization_id: key.management?.organization ?? null,
+      organization_role: key.management?.role ?? null,
+      made_by: key.management?.madeBy ?? null,
+      workspace_id: key.workspace ?? null,
     })
     .execute()
 }
 
-/** Keys of one side of a user, newest first. */
-export async function listKeys(db: Database | Trx, user: UserId, type: KeyType, limit: number): Promise<KeyRow[]> {
+/** Whose keys: those of one side of a user, in a workspace or, with null, in none. */
+export type KeyOwner = {
+  readonly user: UserId
+  readonly type: KeyType
+  readonly workspace: WorkspaceId | null
+}
+
+/** Keys of an owner, newest first. */
+export async function listKeys(db: Database | Trx, owner: KeyOwner, limit: number): Promise<KeyRow[]> {
   return db
     .selectFrom('api_key')
     .select(OWNER_COLUMNS)
-    .where('user_id', '=', user)
-    .where('type', '=', type)
+    .where('user_id', '=', owner.user)
+    .where('type', '=', owner.type)
+    .where(inWorkspace(owner))
     .orderBy('id', 'desc')
     .limit(limit)
     .execute()
 }
 
 /** One key of a user and side. */
-export async function findKey(
-  db: Database | Trx,
-  owner: { readonly user: UserId; readonly type: KeyType },
-  id: string,
-): Promise<KeyRow | undefined> {
+export async function findKey(db: Database | Trx, owner: KeyOwner, id: string): Promise<KeyRow | undefined> {
   return db
     .selectFrom('api_key')
     .select(OWNER_COLUMNS)
     .where('user_id', '=', owner.user)
     .where('type', '=', owner.type)
+    .where(inWorkspace(owner))
     .where(sql<string>`api_key.id`, '=', id)
     .executeTakeFirst()
+}
+
+function inWorkspace({ workspace }: KeyOwner) {
+  return sql<boolean>`api_key.workspace_id is not distinct from ${workspace}`
 }
 
 /** Keys of one side of a user that are neither revoked nor past their end. `now` is Unix milliseconds. */
@@ -172,17 +200,24 @@ export type PresentedKey = {
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
   readonly lastUsedAt: Date | null
+  readonly workspace: WorkspaceId | null
+  /** Of the workspace, or of a management key. */
+  readonly organization: OrganizationId | null
+  readonly role: ManagementRole | null
 }
 
 /** The key that has this secret, or had it before a rotation whose window may be open still. */
 export async function findKeyByHash(db: Database, hash: string): Promise<PresentedKey | undefined> {
   const { rows } = await sql<PresentedKey>`select k.id, k.type, k.scope, k.user_id as user, u.wallet,
-      u.buyer_account as "buyerAccount", u.seller_account as "sellerAccount",
+      coalesce(w.buyer_account, u.buyer_account) as "buyerAccount",
+      coalesce(w.seller_account, u.seller_account) as "sellerAccount", w.id as workspace,
+      coalesce(w.organization_id, k.organization_id) as organization, k.organization_role as role,
       least(k.expires_at, s.expires_at) as "expiresAt", k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt"
     from (
       select id, null::timestamptz as expires_at from api_key where hash = ${hash}
       union all select key_id, expires_at from key_former_secret where hash = ${hash}
-    ) s join api_key k on k.id = s.id left join app_user u on u.id = k.user_id limit 1`.execute(db)
+    ) s join api_key k on k.id = s.id left join app_user u on u.id = k.user_id
+    left join workspace w on w.id = k.workspace_id limit 1`.execute(db)
   return rows[0]
 }
 

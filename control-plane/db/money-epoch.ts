@@ -155,9 +155,11 @@ async function sumCappedKeys(
   monthFloor: string,
   postedBefore: number,
 ): Promise<UseTotal[]> {
-  const { rows } = await sql<UseTotal>`select k.id, u.buyer_account as account, used.day, used.month
+  const { rows } =
+    await sql<UseTotal>`select k.id, coalesce(w.buyer_account, u.buyer_account) as account, used.day, used.month
     from api_key k
     join app_user u on u.id = k.user_id
+    left join workspace w on w.id = k.workspace_id
     cross join lateral (
       select coalesce(sum(charge) filter (where rid >= ${dayFloor}), 0)::bigint as day,
         coalesce(sum(charge), 0)::bigint as month

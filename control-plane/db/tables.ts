@@ -16,9 +16,10 @@ import type { MoneyEpochTables } from './money-epoch.ts'
 import type { MoneyWatchTables } from './money-watch.ts'
 import type { OfferProbesTables } from './offer-probes.ts'
 import type { OffersTables } from './offers.ts'
+import type { OrganizationsTables } from './organizations.ts'
 import type { OwnProvidersTables } from './own-providers.ts'
-import type { SessionsTables } from './sessions.ts'
 import type { SellerOperationsTables } from './seller-operations.ts'
+import type { SessionsTables } from './sessions.ts'
 import type { SettlementsTables } from './settlements.ts'
 import type { SnapshotTables } from './snapshot.ts'
 import type { UsersTables } from './users.ts'
@@ -43,6 +44,7 @@ export type Tables = AccountsTables &
   MoneyWatchTables &
   OfferProbesTables &
   OffersTables &
+  OrganizationsTables &
   OwnProvidersTables &
   SessionsTables &
   SellerOperationsTables &

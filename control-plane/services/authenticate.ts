@@ -55,14 +55,18 @@ async function noteUse(ctx: AuthCtx, written: Promise<void>): Promise<void> {
 }
 
 function actorOf(key: PresentedKey): Actor {
-  const { id: keyId, user, wallet, buyerAccount, sellerAccount } = key
+  const { id: keyId, user, wallet, buyerAccount, sellerAccount, organization, role } = key
   if (key.type === 'management') {
-    return key.scope === 'operator' ? { kind: 'operator', keyId, source: 'management key' } : { kind: 'org', keyId }
+    if (key.scope === 'operator') return { kind: 'operator', keyId, source: 'management key' }
+    if (organization === null || role === null) throw new AppError('invalid_api_key')
+    return { kind: 'org', keyId, organization, role }
   }
   if (user === null || wallet === null || buyerAccount === null || sellerAccount === null) {
     throw new AppError('internal_error')
   }
+  const workspace =
+    key.workspace === null || organization === null ? undefined : { id: key.workspace, organization, isReadOnly: false }
   return key.type === 'buyer'
-    ? { kind: 'buyer', keyId, user, wallet, account: buyerAccount }
-    : { kind: 'seller', keyId, user, wallet, account: sellerAccount }
+    ? { kind: 'buyer', keyId, user, wallet, account: buyerAccount, workspace }
+    : { kind: 'seller', keyId, user, wallet, account: sellerAccount, workspace }
 }

@@ -3,8 +3,10 @@ import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
+import { AUDIT_EXPORT, writeAudit } from './audit-export.ts'
 import { BUYER_USAGE_EXPORT, writeBuyerUsage } from './buyer-usage-export.ts'
 import { openExportLink } from './export-link.ts'
+import { SELLER_USAGE_EXPORT, writeSellerUsage } from './seller-usage-export.ts'
 
 /** A file on its way: its text comes piece by piece and is never whole in memory. */
 export type ExportFile = {
@@ -17,7 +19,11 @@ export type ExportFile = {
 export type Exporter = (ctx: Ctx, query: unknown) => ExportFile
 
 /** Every kind of export that a link can open. A new kind adds its line. */
-const EXPORTERS: Readonly<Record<string, Exporter>> = { [BUYER_USAGE_EXPORT]: writeBuyerUsage }
+const EXPORTERS: Readonly<Record<string, Exporter>> = {
+  [AUDIT_EXPORT]: writeAudit,
+  [BUYER_USAGE_EXPORT]: writeBuyerUsage,
+  [SELLER_USAGE_EXPORT]: writeSellerUsage,
+}
 
 /** How often one link may be opened a minute: a download may break off and be begun again. */
 const DOWNLOADS_PER_MINUTE = 10

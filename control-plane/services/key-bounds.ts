@@ -1,5 +1,6 @@
 import { AppError } from '#shared/errors.ts'
 import type { BuyerActor } from '../actor.ts'
+import { keyOwnerOf } from '../actor.ts'
 import type { Trx } from '../db/database.ts'
 import { findKey } from '../db/keys.ts'
 import { isBounded, termsOf } from './key-terms.ts'
@@ -10,7 +11,7 @@ import { isBounded, termsOf } from './key-terms.ts'
  */
 export async function requireUnbounded(trx: Trx, actor: BuyerActor): Promise<void> {
   if (actor.keyId === null) return
-  const own = await findKey(trx, { user: actor.user, type: 'buyer' }, actor.keyId)
+  const own = await findKey(trx, keyOwnerOf(actor), actor.keyId)
   if (own === undefined || !isBounded(termsOf(own))) return
   const message = 'A key with a cap or a list of models cannot change keys: use one without, or the wallet.'
   throw new AppError('forbidden', { message, detail: { key_id: actor.keyId } })

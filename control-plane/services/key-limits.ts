@@ -3,6 +3,7 @@ import { AppError } from '#shared/errors.ts'
 import type { KeyId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { BuyerActor } from '../actor.ts'
+import { keyOwnerOf } from '../actor.ts'
 import type { Database, Trx } from '../db/database.ts'
 import { transact } from '../db/database.ts'
 import { updateKey } from '../db/key-changes.ts'
@@ -23,7 +24,7 @@ import { MAX_ACTIVE_KEYS, requireFuture } from './keys.ts'
 
 /** The buyer key of the caller with this id. Throws `not_found`, for another's too, and `conflict` for a revoked one. */
 export async function findLivingKey(db: Database | Trx, actor: BuyerActor, id: string): Promise<KeyRow> {
-  const found = await findKey(db, { user: actor.user, type: 'buyer' }, id)
+  const found = await findKey(db, keyOwnerOf(actor), id)
   if (found === undefined) throw new AppError('not_found')
   if (found.revokedAt !== null) throw new AppError('conflict', { message: 'A revoked key stays as it is.' })
   return found

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { AppError } from '#shared/errors.ts'
-import type { KeyId, UserId } from '#shared/ids.ts'
+import type { KeyId, UserId, WorkspaceId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
 import type { BuyerActor, SellerActor } from '../actor.ts'
+import { keyOwnerOf } from '../actor.ts'
 import type { Trx } from '../db/database.ts'
 import { transact } from '../db/database.ts'
 import { insertKeyChange } from '../db/key-store.ts'
@@ -31,6 +32,7 @@ type Issue = {
   readonly label: string
   readonly expiresAt: number | null
   readonly terms: KeyTerms
+  readonly workspace: WorkspaceId | null
 }
 
 /**
@@ -66,12 +68,12 @@ const BuyerKeyInput = SellerKeyInput.extend(KeyTermFields)
 async function createKey(
   ctx: RunCtx,
   actor: BuyerActor | SellerActor,
-  issue: Omit<Issue, 'user'>,
+  issue: Omit<Issue, 'user' | 'workspace'>,
 ): Promise<CreatedKey> {
-  const owner = { user: actor.user, type: actor.kind }
+  const owner = keyOwnerOf(actor)
   const { row, secret } = await transact(ctx.db, async (trx) => {
     if (actor.kind === 'buyer') await requireUnbounded(trx, actor)
-    const issued = await issueKey(ctx, trx, { ...issue, user: actor.user })
+    const issued = await issueKey(ctx, trx, { ...issue, user: owner.user, workspace: owner.workspace })
     return { row: await findKey(trx, owner, issued.id), secret: issued.secret }
   })
   if (row === undefined) throw new AppError('internal_error')
@@ -117,9 +119,9 @@ export const createBuyerKey = defineOperation({
 /** The keys of one side of a wallet, newest first. */
 export type KeyList = { readonly keys: readonly KeyView[] }
 
-async function listOwnKeys(ctx: Ctx, user: UserId, type: 'buyer' | 'seller'): Promise<KeyList> {
-  const rows = await listKeys(ctx.db, user, type, MAX_LISTED_KEYS)
-  return { keys: rows.map((row) => viewOfKey(row, type)) }
+async function listOwnKeys(ctx: Ctx, actor: BuyerActor | SellerActor): Promise<KeyList> {
+  const rows = await listKeys(ctx.db, keyOwnerOf(actor), MAX_LISTED_KEYS)
+  return { keys: rows.map((row) => viewOfKey(row, actor.kind)) }
 }
 
 export const listSellerKeys = defineOperation({
@@ -128,7 +130,7 @@ export const listSellerKeys = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
-  run: (ctx, actor) => listOwnKeys(ctx, actor.user, 'seller'),
+  run: (ctx, actor) => listOwnKeys(ctx, actor),
 })
 
 export const listBuyerKeys = defineOperation({
@@ -137,12 +139,13 @@ export const listBuyerKeys = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
-  run: (ctx, actor) => listOwnKeys(ctx, actor.user, 'buyer'),
+  run: (ctx, actor) => listOwnKeys(ctx, actor),
 })
 
 const KeyInput = z.object({ id: z.string().max(100) })
 
-async function revokeKey(ctx: RunCtx, owner: { user: UserId; type: 'buyer' | 'seller' }, id: string) {
+async function revokeKey(ctx: RunCtx, actor: BuyerActor | SellerActor, id: string) {
+  const owner = keyOwnerOf(actor)
   if (!isId('key', id)) throw new AppError('not_found')
   const change = await transact(ctx.db, async (trx) => {
     const before = await findKey(trx, owner, id)
@@ -152,8 +155,8 @@ async function revokeKey(ctx: RunCtx, owner: { user: UserId; type: 'buyer' | 'se
     return { before, after: await findKey(trx, owner, id) }
   })
   if (change.after === undefined) throw new AppError('internal_error')
-  const after = viewOfKey(change.after, owner.type)
-  ctx.note({ subject: id, before: viewOfKey(change.before, owner.type), after })
+  const after = viewOfKey(change.after, actor.kind)
+  ctx.note({ subject: id, before: viewOfKey(change.before, actor.kind), after })
   await publishKeysSoon(ctx)
   return after
 }
@@ -165,7 +168,7 @@ export const revokeSellerKey = defineOperation({
   input: KeyInput,
   limit: 'write',
   idempotency: 'none',
-  run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, { user: actor.user, type: 'seller' }, input.id),
+  run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, actor, input.id),
 })
 
 /** Revokes a key for good; doing so again changes nothing. Answers the key. */
@@ -175,5 +178,5 @@ export const revokeBuyerKey = defineOperation({
   input: KeyInput,
   limit: 'write',
   idempotency: 'none',
-  run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, { user: actor.user, type: 'buyer' }, input.id),
+  run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, actor, input.id),
 })

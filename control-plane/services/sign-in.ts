@@ -76,8 +76,15 @@ async function issueBySignature(
   const { label, expiresAt = null } = input
   const wallet = await proveWallet(ctx, input)
   const { user, row, secret } = await asUser(ctx, wallet, async (trx, known) => {
-    const issued = await issueKey(ctx, trx, { type, user: known.id, label, expiresAt, terms: NO_TERMS })
-    const made = await findKey(trx, { user: known.id, type }, issued.id)
+    const issued = await issueKey(ctx, trx, {
+      type,
+      user: known.id,
+      label,
+      expiresAt,
+      terms: NO_TERMS,
+      workspace: null,
+    })
+    const made = await findKey(trx, { user: known.id, type, workspace: null }, issued.id)
     if (made === undefined) throw new Error('a new key was not found')
     return { user: known, row: made, secret: issued.secret }
   })

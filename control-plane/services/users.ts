@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { AppError } from '#shared/errors.ts'
-import type { KeyId } from '#shared/ids.ts'
+import type { KeyId, OrganizationId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
 import { openAccount } from '../db/accounts.ts'
 import type { Trx } from '../db/database.ts'
 import { transact } from '../db/database.ts'
-import { insertKey } from '../db/keys.ts'
+import { lockOrganization } from '../db/organizations.ts'
 import type { User } from '../db/users.ts'
 import { findUserByWallet, insertUser } from '../db/users.ts'
 import type { Ctx } from '../operation.ts'
@@ -15,6 +15,7 @@ import { Instant, Label, Wallet } from './fields.ts'
 import { publishKeysSoon } from './key-store.ts'
 import { NO_TERMS } from './key-terms.ts'
 import { issueKey } from './keys.ts'
+import { issueManagementKey } from './organization-keys.ts'
 
 const CreateUserInput = z.object({
   wallet: Wallet,
@@ -48,7 +49,7 @@ export const createUser = defineOperation({
       const user = await ensureUser(ctx, trx, input.wallet)
       const issue = async (type: 'buyer' | 'seller') => {
         if (!input.keys.includes(type)) return null
-        const key = { type, user: user.id, label: input.label, expiresAt: null, terms: NO_TERMS }
+        const key = { type, user: user.id, label: input.label, expiresAt: null, terms: NO_TERMS, workspace: null }
         return (await issueKey(ctx, trx, key)).secret
       }
       return { ...user, buyerKey: await issue('buyer'), sellerKey: await issue('seller') }
@@ -76,11 +77,19 @@ export async function ensureUser(ctx: Pick<Ctx, 'ids' | 'clock'>, trx: Trx, wall
   return user
 }
 
-const ManagementKeyInput = z.object({
-  label: Label,
-  scope: z.enum(['org', 'operator']),
-  expiresAt: Instant.nullish(),
-})
+const ManagementKeyInput = z
+  .object({
+    label: Label,
+    scope: z.enum(['org', 'operator']),
+    /** Whose key it is, for the scope `org`. */
+    organization: z.string().max(100).nullish(),
+    role: z.enum(['admin', 'developer', 'billing', 'viewer']).default('admin'),
+    expiresAt: Instant.nullish(),
+  })
+  .refine(({ scope, organization }) => (scope === 'org') === (organization != null), {
+    message: 'A key of the scope org names its organization, and no other does.',
+    path: ['organization'],
+  })
 
 /** A management key; the key is shown once. */
 export type CreatedManagementKey = {
@@ -100,22 +109,21 @@ export const createManagementKey = defineOperation({
   idempotency: 'none',
   run: async (ctx, actor, input): Promise<CreatedManagementKey> => {
     if (input.scope === 'operator' && actor.keyId !== null) throw new AppError('forbidden')
-    const id = ctx.ids.make('key')
-    const { secret, keyPrefix } = newApiKey('management')
-    await insertKey(ctx.db, {
-      id,
-      type: 'management',
-      scope: input.scope,
-      user: null,
-      hash: hashApiKey(secret.reveal(), ctx.settings.keyPepper),
-      keyPrefix,
-      label: input.label,
-      createdAt: ctx.clock.now(),
-      expiresAt: input.expiresAt ?? null,
-      terms: NO_TERMS,
+    const { label, role, expiresAt = null } = input
+    const { id, secret, keyPrefix } = await transact(ctx.db, async (trx) => {
+      const organization = await lockNamed(trx, input.organization)
+      const management = organization === null ? null : { organization, role, madeBy: null }
+      return issueManagementKey(ctx, trx, { label, expiresAt, management })
     })
-    const shown = { id, scope: input.scope, keyPrefix, label: input.label }
+    const shown = { id, scope: input.scope, keyPrefix, label }
     ctx.note({ subject: id, before: null, after: shown })
     return { ...shown, key: secret }
   },
 })
+
+async function lockNamed(trx: Trx, id: string | null | undefined): Promise<OrganizationId | null> {
+  if (id == null) return null
+  const organization = isId('org', id) ? await lockOrganization(trx, id) : undefined
+  if (organization === undefined) throw new AppError('not_found', { param: 'organization' })
+  return organization.id
+}

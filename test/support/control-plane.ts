@@ -5,6 +5,7 @@ import type { BuyerActor, SellerActor } from '#control-plane/actor.ts'
 import { machineOperator } from '#control-plane/actor.ts'
 import type { AppRouter } from '#control-plane/api/trpc/router.ts'
 import { readConfig } from '#control-plane/config.ts'
+import { insertOrganization } from '#control-plane/db/organizations.ts'
 import { invoke } from '#control-plane/operation.ts'
 import type { ControlPlane, Overrides } from '#control-plane/plane.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
@@ -153,8 +154,12 @@ function callers(plane: ControlPlane, url: string) {
       if (buyer.kind !== 'buyer' || seller.kind !== 'seller') throw new Error('keys of the wrong kind')
       return { wallet, buyerKey, sellerKey, buyer, seller }
     },
-    managementKey: async (scope: 'org' | 'operator') =>
-      (await invoke(plane, operator, createManagementKey, { label: 'test', scope })).key.reveal(),
+    managementKey: async (scope: 'org' | 'operator') => {
+      const id = plane.ids.make('org')
+      if (scope === 'org') await insertOrganization(plane.db, { id, name: 'test', at: plane.clock.now() })
+      const whose = scope === 'org' ? { organization: id } : {}
+      return (await invoke(plane, operator, createManagementKey, { label: 'test', scope, ...whose })).key.reveal()
+    },
     graphql: (key: string | undefined, query: string, variables: object = {}) =>
       rest('POST', '/graphql', { ...(key === undefined ? {} : { key }), body: { query, variables } }),
     trpc: (key: string | undefined, headers: Record<string, string> = {}) =>

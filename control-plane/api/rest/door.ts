@@ -9,6 +9,7 @@ import { AUTH_ROWS, SESSION_PATH } from './auth.ts'
 import { BUYER_ROWS } from './buyer.ts'
 import { BUYER_READ_ROWS } from './buyer-reads.ts'
 import { EXPORT_ROWS } from './exports.ts'
+import { ORGANIZATION_ROWS } from './organizations.ts'
 import type { RestRow } from './route.ts'
 import { SELLER_ROWS } from './seller.ts'
 import { sendAnswer } from './send-answer.ts'
@@ -16,6 +17,7 @@ import { WEBHOOK_ROWS } from './webhooks.ts'
 
 const ROWS: readonly RestRow[] = [
   ...AUTH_ROWS,
+  ...ORGANIZATION_ROWS,
   ...SELLER_ROWS,
   ...BUYER_ROWS,
   ...BUYER_READ_ROWS,

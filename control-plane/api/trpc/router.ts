@@ -33,6 +33,7 @@ import {
   snapshot,
 } from './market.ts'
 import { conflict, deposit, invariants, ledger, payoutHold, poison, refund, shortfall } from './money.ts'
+import { audit, invitation, member, organization, organizationKey, workspace, workspaceKey } from './organizations.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 import { signIn } from './sign-in.ts'
 
@@ -134,6 +135,13 @@ const user = router({
 export const appRouter = router({
   offer,
   signIn,
+  organization,
+  member,
+  invitation,
+  workspace,
+  workspaceKey,
+  organizationKey,
+  audit,
   sellerKey,
   buyerKey,
   ownProvider,

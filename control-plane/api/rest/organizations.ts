@@ -1,0 +1,105 @@
+import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
+import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'
+import {
+  acceptInvitation,
+  createInvitation,
+  declineInvitation,
+  listOrganizationInvitations,
+  listOwnInvitations,
+  withdrawInvitation,
+} from '#control-plane/services/invitations.ts'
+import { listOrganizationMembers, removeMember, updateMember } from '#control-plane/services/members.ts'
+import type { CreatedOrganizationKey } from '#control-plane/services/organization-keys.ts'
+import {
+  createOrganizationKey,
+  listManagementKeys,
+  revokeOrganizationKey,
+} from '#control-plane/services/organization-keys.ts'
+import {
+  createOrganization,
+  getOrganization,
+  listOrganizations,
+  updateOrganization,
+} from '#control-plane/services/organizations.ts'
+import { createWorkspaceKey, listWorkspaceKeys, revokeWorkspaceKey } from '#control-plane/services/workspace-keys.ts'
+import { createWorkspace, listOrganizationWorkspaces, updateWorkspace } from '#control-plane/services/workspaces.ts'
+import { toSnakeBody } from '../case.ts'
+import type { RestAnswer, RestRow } from './route.ts'
+import { restRow } from './route.ts'
+
+const envelope = 'v1'
+const ONE = '/v1/organizations/:organization'
+const WORKSPACE = `${ONE}/workspaces/:workspace`
+
+/** A new key: the key itself in the first answer only. */
+function writeNewKey({ secret, ...view }: CreatedOrganizationKey): unknown {
+  return toSnakeBody({ ...(secret === null ? {} : { key: secret.reveal() }), ...view })
+}
+
+function toFile({ url }: { readonly url: string }): RestAnswer {
+  return { kind: 'redirect', location: url }
+}
+
+/** Organisations with their people, workspaces, keys and log. */
+export const ORGANIZATION_ROWS: readonly RestRow[] = [
+  restRow({ method: 'POST', path: '/v1/organizations', status: 201, envelope, operation: createOrganization }),
+  restRow({ method: 'GET', path: '/v1/organizations', envelope, operation: listOrganizations }),
+  restRow({ method: 'GET', path: ONE, envelope, operation: getOrganization }),
+  restRow({ method: 'PATCH', path: ONE, envelope, operation: updateOrganization }),
+  restRow({ method: 'GET', path: `${ONE}/members`, envelope, operation: listOrganizationMembers }),
+  restRow({ method: 'PATCH', path: `${ONE}/members/:member`, envelope, operation: updateMember }),
+  restRow({ method: 'DELETE', path: `${ONE}/members/:member`, status: 204, envelope, operation: removeMember }),
+  restRow({ method: 'POST', path: `${ONE}/invitations`, status: 201, envelope, operation: createInvitation }),
+  restRow({ method: 'GET', path: `${ONE}/invitations`, envelope, operation: listOrganizationInvitations }),
+  restRow({
+    method: 'DELETE',
+    path: `${ONE}/invitations/:invitation`,
+    status: 204,
+    envelope,
+    operation: withdrawInvitation,
+  }),
+  restRow({ method: 'GET', path: '/v1/invitations', envelope, operation: listOwnInvitations }),
+  restRow({ method: 'POST', path: '/v1/invitations/:invitation/accept', envelope, operation: acceptInvitation }),
+  restRow({ method: 'POST', path: '/v1/invitations/:invitation/decline', envelope, operation: declineInvitation }),
+  restRow({ method: 'POST', path: `${ONE}/workspaces`, status: 201, envelope, operation: createWorkspace }),
+  restRow({ method: 'GET', path: `${ONE}/workspaces`, envelope, operation: listOrganizationWorkspaces }),
+  restRow({ method: 'PATCH', path: WORKSPACE, envelope, operation: updateWorkspace }),
+  restRow({
+    method: 'POST',
+    path: `${WORKSPACE}/keys`,
+    status: 201,
+    envelope,
+    operation: createWorkspaceKey,
+    write: writeNewKey,
+  }),
+  restRow({ method: 'GET', path: `${WORKSPACE}/keys`, envelope, operation: listWorkspaceKeys }),
+  restRow({ method: 'DELETE', path: `${WORKSPACE}/keys/:key`, status: 204, envelope, operation: revokeWorkspaceKey }),
+  restRow({
+    method: 'POST',
+    path: `${ONE}/keys`,
+    status: 201,
+    envelope,
+    operation: createOrganizationKey,
+    write: writeNewKey,
+  }),
+  restRow({ method: 'GET', path: `${ONE}/keys`, envelope, operation: listManagementKeys }),
+  restRow({ method: 'DELETE', path: `${ONE}/keys/:key`, status: 204, envelope, operation: revokeOrganizationKey }),
+  restRow({ method: 'GET', path: `${ONE}/audit`, envelope, operation: listOrganizationAudit }),
+  restRow({
+    method: 'GET',
+    path: `${ONE}/audit/export`,
+    status: 302,
+    envelope,
+    operation: exportOrganizationAudit,
+    answer: toFile,
+  }),
+  restRow({ method: 'GET', path: '/v1/audit', envelope, operation: listOwnAudit }),
+  restRow({
+    method: 'GET',
+    path: '/v1/audit/export',
+    status: 302,
+    envelope,
+    operation: exportOwnAudit,
+    answer: toFile,
+  }),
+]

@@ -1,0 +1,85 @@
+import { sql } from 'kysely'
+import type { KeyId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+import type { Role } from './organizations.ts'
+
+/** A management key of an organisation, or a member's key for one of its workspaces. */
+export type OrganizationKeyRow = {
+  readonly id: KeyId
+  readonly type: 'management' | 'buyer' | 'seller'
+  readonly keyPrefix: string
+  readonly label: string
+  /** Of a management key. */
+  readonly role: Exclude<Role, 'owner'> | null
+  /** The member who made it; null for an operator. */
+  readonly madeBy: UserId | null
+  readonly workspace: WorkspaceId | null
+  readonly createdAt: Date
+  readonly lastUsedAt: Date | null
+  readonly expiresAt: Date | null
+  readonly revokedAt: Date | null
+}
+
+const COLUMNS = sql`k.id, k.type, k.key_prefix as "keyPrefix", k.label, k.organization_role as role,
+  coalesce(k.user_id, k.made_by) as "madeBy", k.workspace_id as workspace, k.created_at as "createdAt",
+  k.last_used_at as "lastUsedAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt"`
+
+/** Which keys: the management keys of an organisation, or the members' keys for a workspace. */
+export type KeyHolder = { readonly organization: OrganizationId } | { readonly workspace: WorkspaceId }
+
+function heldBy(holder: KeyHolder) {
+  return 'workspace' in holder
+    ? sql`k.workspace_id = ${holder.workspace}`
+    : sql`k.organization_id = ${holder.organization}`
+}
+
+/** Keys of a holder, newest first. */
+export async function listOrganizationKeys(
+  db: Database | Trx,
+  holder: KeyHolder,
+  limit: number,
+): Promise<OrganizationKeyRow[]> {
+  const { rows } = await sql<OrganizationKeyRow>`select ${COLUMNS} from api_key k where ${heldBy(holder)}
+    order by k.id desc limit ${limit}`.execute(db)
+  return rows
+}
+
+export async function findOrganizationKey(
+  db: Database | Trx,
+  holder: KeyHolder,
+  id: string,
+): Promise<OrganizationKeyRow | undefined> {
+  const { rows } = await sql<OrganizationKeyRow>`select ${COLUMNS} from api_key k
+    where ${heldBy(holder)} and k.id = ${id}`.execute(db)
+  return rows[0]
+}
+
+/** Management keys that are neither revoked nor past their end. `now` is Unix milliseconds. */
+export async function countManagementKeys(trx: Trx, organization: OrganizationId, now: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`select count(*)::int as count from api_key
+    where organization_id = ${organization} and revoked_at is null
+      and (expires_at is null or expires_at > ${new Date(now)})`.execute(trx)
+  return rows[0]?.count ?? 0
+}
+
+type Made = {
+  readonly organization: OrganizationId
+  readonly user: UserId
+  /** Which of the member's keys he may no longer have. */
+  readonly kinds: readonly ('management' | 'workspace')[]
+  readonly at: number
+}
+
+/** Revokes what keys a member made in an organisation, and answers those of wallets, whose record is published. */
+export async function updateMadeKeysRevoked(trx: Trx, { organization, user, kinds, at }: Made): Promise<KeyId[]> {
+  const management = kinds.includes('management')
+    ? sql`(k.organization_id = ${organization} and k.made_by = ${user})`
+    : sql`false`
+  const workspace = kinds.includes('workspace')
+    ? sql`(k.user_id = ${user} and k.workspace_id in (select id from workspace where organization_id = ${organization}))`
+    : sql`false`
+  const { rows } = await sql<{ id: KeyId; isPublished: boolean }>`update api_key k set revoked_at = ${new Date(at)}
+    where k.revoked_at is null and (${management} or ${workspace})
+    returning k.id, k.user_id is not null as "isPublished"`.execute(trx)
+  return rows.filter(({ isPublished }) => isPublished).map(({ id }) => id)
+}

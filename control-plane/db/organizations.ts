@@ -1,0 +1,155 @@
+import { sql } from 'kysely'
+import type { AccountId, InvitationId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+
+/** What a member may do, from the most to the least. */
+export const ROLES = ['owner', 'admin', 'developer', 'billing', 'viewer'] as const
+export type Role = (typeof ROLES)[number]
+
+type Answer = 'accepted' | 'declined' | 'withdrawn'
+
+export type OrganizationsTables = {
+  organization: { id: OrganizationId; name: string; created_at: Date }
+  organization_member: { organization_id: OrganizationId; user_id: UserId; role: Role; created_at: Date }
+  organization_invitation: {
+    id: InvitationId
+    organization_id: OrganizationId
+    wallet: string
+    role: Role
+    invited_by: string
+    created_at: Date
+    expires_at: Date
+    answered_at: Date | null
+    answer: Answer | null
+  }
+  workspace: {
+    id: WorkspaceId
+    organization_id: OrganizationId
+    name: string
+    buyer_account: AccountId
+    seller_account: AccountId
+    created_at: Date
+  }
+}
+
+export type OrganizationRow = { readonly id: OrganizationId; readonly name: string; readonly createdAt: Date }
+export type MemberRow = {
+  readonly user: UserId
+  readonly wallet: string
+  readonly role: Role
+  readonly createdAt: Date
+}
+
+/** Adds an organisation. `at` is Unix milliseconds. */
+export async function insertOrganization(
+  trx: Database | Trx,
+  { id, name, at }: { readonly id: OrganizationId; readonly name: string; readonly at: number },
+): Promise<void> {
+  await trx
+    .insertInto('organization')
+    .values({ id, name, created_at: new Date(at) })
+    .execute()
+}
+
+/** Lets one change to an organisation's people and keys at a time through; undefined when there is none. */
+export async function lockOrganization(trx: Trx, id: OrganizationId): Promise<OrganizationRow | undefined> {
+  return trx
+    .selectFrom('organization')
+    .select(['id', 'name', 'created_at as createdAt'])
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
+}
+
+export async function findOrganization(db: Database | Trx, id: OrganizationId): Promise<OrganizationRow | undefined> {
+  return db
+    .selectFrom('organization')
+    .select(['id', 'name', 'created_at as createdAt'])
+    .where('id', '=', id)
+    .executeTakeFirst()
+}
+
+export async function updateOrganizationName(trx: Trx, id: OrganizationId, name: string): Promise<void> {
+  await trx.updateTable('organization').set({ name }).where('id', '=', id).execute()
+}
+
+/** The organisations of a user with his role in each, in order of id. */
+export async function listOrganizationsOf(
+  db: Database | Trx,
+  user: UserId,
+  limit: number,
+): Promise<(OrganizationRow & { readonly role: Role })[]> {
+  return db
+    .selectFrom('organization_member as m')
+    .innerJoin('organization as o', 'o.id', 'm.organization_id')
+    .select(['o.id', 'o.name', 'o.created_at as createdAt', 'm.role'])
+    .where('m.user_id', '=', user)
+    .orderBy('o.id')
+    .limit(limit)
+    .execute()
+}
+
+type NewMember = {
+  readonly organization: OrganizationId
+  readonly user: UserId
+  readonly role: Role
+  readonly at: number
+}
+
+/** Adds a member, or gives one a role who is there already. */
+export async function upsertMember(trx: Trx, { organization, user, role, at }: NewMember): Promise<void> {
+  await trx
+    .insertInto('organization_member')
+    .values({ organization_id: organization, user_id: user, role, created_at: new Date(at) })
+    .onConflict((conflict) => conflict.columns(['organization_id', 'user_id']).doUpdateSet({ role }))
+    .execute()
+}
+
+/** Members, those who came first first. */
+export async function listMembers(
+  db: Database | Trx,
+  organization: OrganizationId,
+  limit: number,
+): Promise<MemberRow[]> {
+  return db
+    .selectFrom('organization_member as m')
+    .innerJoin('app_user as u', 'u.id', 'm.user_id')
+    .select(['u.id as user', 'u.wallet', 'm.role', 'm.created_at as createdAt'])
+    .where('m.organization_id', '=', organization)
+    .orderBy('m.created_at')
+    .orderBy('m.user_id')
+    .limit(limit)
+    .execute()
+}
+
+export async function findMember(
+  db: Database | Trx,
+  organization: OrganizationId,
+  user: string,
+): Promise<MemberRow | undefined> {
+  return db
+    .selectFrom('organization_member as m')
+    .innerJoin('app_user as u', 'u.id', 'm.user_id')
+    .select(['u.id as user', 'u.wallet', 'm.role', 'm.created_at as createdAt'])
+    .where('m.organization_id', '=', organization)
+    .where(sql<string>`m.user_id`, '=', user)
+    .executeTakeFirst()
+}
+
+export async function deleteMember(trx: Trx, organization: OrganizationId, user: UserId): Promise<void> {
+  await trx
+    .deleteFrom('organization_member')
+    .where('organization_id', '=', organization)
+    .where('user_id', '=', user)
+    .execute()
+}
+
+/** How many members have a role. */
+export async function countMembers(trx: Trx, organization: OrganizationId, role?: Role): Promise<number> {
+  const all = trx
+    .selectFrom('organization_member')
+    .select(sql<number>`count(*)::int`.as('count'))
+    .where('organization_id', '=', organization)
+  const found = await (role === undefined ? all : all.where('role', '=', role)).executeTakeFirst()
+  return found?.count ?? 0
+}

@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { AppError } from '#shared/errors.ts'
+import type { AuditFilter } from '../db/audit.ts'
+import { listAuditEntries } from '../db/audit.ts'
+import type { Ctx } from '../operation.ts'
+import { defineOperation } from '../operation.ts'
+import type { AuditEntry } from './audit.ts'
+import { AuditFilterFields, entryOf, filterOf, organizationLog } from './audit.ts'
+import { csvLine } from './csv.ts'
+import { EXPORT_LIFETIME_MS, signExportLink } from './export-link.ts'
+import type { ExportFile } from './exports.ts'
+import { RecordId } from './organizations.ts'
+
+/** The kind of export that a link of this file opens. */
+export const AUDIT_EXPORT = 'audit'
+
+/** Entries read at once: their text is what a download holds in memory. */
+const BATCH = 1_000
+/** A thousand million entries: a download that has not ended by then is none. */
+const MAX_BATCHES = 1_000_000
+
+const FormatField = z.enum(['csv', 'ndjson']).default('csv')
+
+/** Where a log can be had as a file, and until when in Unix milliseconds. The link needs no key. */
+export type AuditLink = { readonly url: string; readonly expiresAt: number }
+
+function linkTo(ctx: Pick<Ctx, 'settings' | 'clock'>, filter: AuditFilter, format: 'csv' | 'ndjson'): AuditLink {
+  const url = signExportLink(ctx, { kind: AUDIT_EXPORT, query: { ...filter, format } })
+  return { url, expiresAt: ctx.clock.now() + EXPORT_LIFETIME_MS }
+}
+
+/** Makes a link to an organisation's log, oldest first. */
+export const exportOrganizationAudit = defineOperation({
+  name: 'audit.export',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId, format: FormatField, ...AuditFilterFields }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, { organization, format, ...input }): Promise<AuditLink> =>
+    linkTo(ctx, filterOf(await organizationLog(ctx, actor, organization), input), format),
+})
+
+/** Makes a link to the caller's own log, oldest first. */
+export const exportOwnAudit = defineOperation({
+  name: 'audit.export-own',
+  access: 'session',
+  input: z.strictObject({ format: FormatField, ...AuditFilterFields }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, { user }, { format, ...input }): Promise<AuditLink> =>
+    linkTo(ctx, filterOf({ user }, input), format),
+})
+
+const Query = z.object({
+  owner: z.union([z.strictObject({ organization: z.string() }), z.strictObject({ user: z.string() })]),
+  operation: z.string().optional(),
+  subject: z.string().optional(),
+  actor: z.string().optional(),
+  since: z.number().optional(),
+  until: z.number().optional(),
+  format: z.enum(['csv', 'ndjson']),
+})
+
+/** The file behind such a link. */
+export function writeAudit(ctx: Ctx, query: unknown): ExportFile {
+  const parsed = Query.safeParse(query).data
+  if (parsed === undefined) throw new AppError('not_found')
+  const { format, ...filter } = parsed
+  return format === 'csv'
+    ? { fileName: 'audit.csv', contentType: 'text/csv; charset=utf-8', chunks: csvOf(entriesOf(ctx, filter)) }
+    : { fileName: 'audit.ndjson', contentType: 'application/x-ndjson', chunks: ndjsonOf(entriesOf(ctx, filter)) }
+}
+
+async function* entriesOf(ctx: Ctx, filter: AuditFilter): AsyncGenerator<AuditEntry[]> {
+  let beyond: string | undefined
+  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+    const rows = await listAuditEntries(ctx.db, filter, { beyond, order: 'oldest', limit: BATCH })
+    if (rows.length > 0) yield rows.map(entryOf)
+    if (rows.length < BATCH) return
+    beyond = rows.at(-1)?.id
+  }
+}
+
+const COLUMNS = 'id,at,operation,actor_kind,actor,wallet,key_id,subject,before,after'.split(',')
+
+async function* csvOf(batches: AsyncIterable<AuditEntry[]>): AsyncGenerator<string> {
+  yield csvLine(COLUMNS)
+  for await (const batch of batches) {
+    const lines = batch.map((entry) =>
+      csvLine([
+        entry.id,
+        new Date(entry.at).toISOString(),
+        entry.operation,
+        entry.actorKind,
+        entry.actor,
+        entry.wallet,
+        entry.keyId,
+        entry.subject,
+        entry.before === null ? null : JSON.stringify(entry.before),
+        entry.after === null ? null : JSON.stringify(entry.after),
+      ]),
+    )
+    yield lines.join('')
+  }
+}
+
+async function* ndjsonOf(batches: AsyncIterable<AuditEntry[]>): AsyncGenerator<string> {
+  for await (const batch of batches) {
+    const lines = batch.map(({ at, actorKind, keyId, ...entry }) =>
+      JSON.stringify({ ...entry, at: new Date(at).toISOString(), actor_kind: actorKind, key_id: keyId }),
+    )
+    yield `${lines.join('\n')}\n`
+  }
+}

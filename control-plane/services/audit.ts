@@ -1,0 +1,105 @@
+import { z } from 'zod'
+import type { OrgActor, SessionActor } from '../actor.ts'
+import type { AuditFilter, AuditOwner, AuditRow } from '../db/audit.ts'
+import { listAuditEntries } from '../db/audit.ts'
+import type { Ctx } from '../operation.ts'
+import { defineOperation } from '../operation.ts'
+import type { CursorScope } from './cursor.ts'
+import { readCursor, signCursor } from './cursor.ts'
+import { Millis, PageSize } from './fields.ts'
+import { requireRight } from './organization-access.ts'
+import { RecordId } from './organizations.ts'
+
+/** What was done: by whom, to what, how it looked before and after. `at` is Unix milliseconds. */
+export type AuditEntry = {
+  readonly id: string
+  readonly at: number
+  readonly operation: string
+  /** How the actor came: with a key of a side, a session, a management key, or none at a sign-in. */
+  readonly actorKind: string
+  /** The user, or the id of the management key. */
+  readonly actor: string
+  readonly wallet: string | null
+  readonly keyId: string | null
+  readonly subject: string | null
+  readonly before: unknown
+  readonly after: unknown
+}
+
+export function entryOf({ at, ...row }: AuditRow): AuditEntry {
+  return { ...row, at: at.getTime() }
+}
+
+/** What a reader may look for. */
+export const AuditFilterFields = {
+  operation: z.string().max(100).nullish(),
+  subject: RecordId.nullish(),
+  actor: RecordId.nullish(),
+  since: Millis.nullish(),
+  until: Millis.nullish(),
+}
+const Filter = z.object(AuditFilterFields)
+
+export function filterOf(owner: AuditOwner, input: z.output<typeof Filter>): AuditFilter {
+  return {
+    owner,
+    operation: input.operation ?? undefined,
+    subject: input.subject ?? undefined,
+    actor: input.actor ?? undefined,
+    since: input.since ?? undefined,
+    until: input.until ?? undefined,
+  }
+}
+
+/** The organisation's log for whoever may read it. Throws `not_found`, `forbidden`. */
+export async function organizationLog(
+  ctx: Pick<Ctx, 'db'>,
+  actor: SessionActor | OrgActor,
+  organization: string,
+): Promise<AuditOwner> {
+  return { organization: (await requireRight(ctx.db, actor, organization, 'audit.read')).organization }
+}
+
+/** A page of a log, newest first. */
+export type AuditPage = { readonly items: readonly AuditEntry[]; readonly nextToken: string | null }
+
+const PageFields = { maxItems: PageSize, nextToken: z.string().max(200).nullish() }
+
+async function readPage(
+  ctx: Pick<Ctx, 'db' | 'settings'>,
+  filter: AuditFilter,
+  { maxItems, nextToken }: { maxItems: number; nextToken?: string | null | undefined },
+): Promise<AuditPage> {
+  const scope = scopeOf(filter)
+  const beyond = nextToken == null ? undefined : readCursor(ctx, scope, nextToken)
+  const rows = await listAuditEntries(ctx.db, filter, { beyond, order: 'newest', limit: maxItems + 1 })
+  const items = rows.slice(0, maxItems).map(entryOf)
+  const last = items.at(-1)
+  return { items, nextToken: rows.length > maxItems && last !== undefined ? signCursor(ctx, scope, last.id) : null }
+}
+
+function scopeOf({ owner, operation, subject, actor, since, until }: AuditFilter): CursorScope {
+  const tenant = 'organization' in owner ? owner.organization : owner.user
+  return { list: 'audit', tenant, filters: [operation, subject, actor, since, until] }
+}
+
+/** What was changed in an organisation and its workspaces, newest first. */
+export const listOrganizationAudit = defineOperation({
+  name: 'audit.list',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId, ...AuditFilterFields, ...PageFields }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, { organization, ...input }): Promise<AuditPage> =>
+    readPage(ctx, filterOf(await organizationLog(ctx, actor, organization), input), input),
+})
+
+/** What the caller changed outside of organisations, newest first. */
+export const listOwnAudit = defineOperation({
+  name: 'audit.list-own',
+  access: 'session',
+  input: z.strictObject({ ...AuditFilterFields, ...PageFields }),
+  limit: 'read',
+  idempotency: 'none',
+  run: (ctx, { user }, input): Promise<AuditPage> => readPage(ctx, filterOf({ user }, input), input),
+})

@@ -1,4 +1,5 @@
 import { createSellerKey, listSellerKeys, revokeSellerKey } from '#control-plane/services/keys.ts'
+import { EARNINGS_ROWS } from './earnings.ts'
 import { writeCreatedKey, writeKey } from './keys.ts'
 import { OFFER_ROWS } from './offers.ts'
 import type { RestRow } from './route.ts'
@@ -9,6 +10,7 @@ const envelope = 'seller'
 /** The seller surface: `/v1/seller`. */
 export const SELLER_ROWS: readonly RestRow[] = [
   ...OFFER_ROWS,
+  ...EARNINGS_ROWS,
   restRow({
     method: 'POST',
     path: '/v1/seller/keys',

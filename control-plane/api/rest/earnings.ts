@@ -1,0 +1,23 @@
+import { getEarnings } from '#control-plane/services/earnings.ts'
+import { getPayoutPosition } from '#control-plane/services/payout-position.ts'
+import { listSalesHistory } from '#control-plane/services/sales.ts'
+import { exportSellerUsage } from '#control-plane/services/seller-usage-export.ts'
+import type { RestRow } from './route.ts'
+import { restRow } from './route.ts'
+
+const envelope = 'seller'
+
+/** What a seller has earned. */
+export const EARNINGS_ROWS: readonly RestRow[] = [
+  restRow({ method: 'GET', path: '/v1/seller/earnings', envelope, operation: getEarnings }),
+  restRow({ method: 'GET', path: '/v1/seller/earnings/history', envelope, operation: listSalesHistory }),
+  restRow({
+    method: 'GET',
+    path: '/v1/seller/usage/export',
+    envelope,
+    operation: exportSellerUsage,
+    numbers: ['from', 'to'],
+    answer: ({ url }) => ({ kind: 'redirect', location: url }),
+  }),
+  restRow({ method: 'GET', path: '/v1/seller/payouts', envelope, operation: getPayoutPosition }),
+]

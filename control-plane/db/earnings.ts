@@ -1,0 +1,123 @@
+import type { RawBuilder } from 'kysely'
+import { sql } from 'kysely'
+import type { UsageEvent } from '#shared/contract/usage-event.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { ulidFloor } from '#shared/ids.ts'
+import type { Database } from './database.ts'
+
+/** What is a sale: a call that was paid, or one that was served for nothing. */
+const SOLD = sql.raw(`(s.charge > 0 or s.outcome = 'succeeded')`)
+const INPUT = sql.raw('s.input_tokens + s.cache_read_tokens + s.cache_write_tokens + s.audio_input_tokens')
+const OUTPUT = sql.raw('s.output_tokens + s.reasoning_tokens + s.audio_output_tokens')
+
+/** What one model earned its seller on one UTC day, in micro-USD. Input counts cached tokens, output reasoning. */
+export type DayOfModel = {
+  /** `2026-11-21`. */
+  readonly day: string
+  readonly model: string
+  readonly earned: bigint
+  readonly requests: bigint
+  readonly inputTokens: bigint
+  readonly outputTokens: bigint
+  /** The request id of the last sale. */
+  readonly lastSale: string
+}
+
+/** What a seller earned by day and model, since an instant in Unix milliseconds. */
+export async function sumEarnings(db: Database, seller: AccountId, sinceMs: number): Promise<DayOfModel[]> {
+  const { rows } = await sql<DayOfModel>`select to_char(day, 'YYYY-MM-DD') as day, model, earned, requests,
+      "inputTokens", "outputTokens", "lastSale"
+    from (select (s.started_at at time zone 'UTC')::date as day, s.model, sum(s.seller_net)::bigint as earned,
+        count(*) as requests, sum(${INPUT})::bigint as "inputTokens", sum(${OUTPUT})::bigint as "outputTokens",
+        max(s.rid) as "lastSale"
+      from settlement s where s.seller_account = ${seller} and s.rid >= ${ulidFloor(sinceMs)} and ${SOLD}
+      group by 1, 2) days
+    order by day, model`.execute(db)
+  return rows
+}
+
+/** One sale. Amounts are micro-USD; `unitPrices` is JSON as the contract carries it, null when no longer known. */
+export type Sale = {
+  readonly rid: string
+  readonly model: string
+  readonly offer: string | null
+  readonly outcome: UsageEvent['outcome']
+  readonly charge: bigint
+  readonly sellerNet: bigint
+  readonly keptBps: number
+  readonly inputTokens: bigint
+  readonly outputTokens: bigint
+  readonly cacheReadTokens: bigint
+  readonly startedAt: Date
+  readonly postedAt: Date
+  readonly unitPrices: unknown
+}
+
+const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.charge, s.seller_net as "sellerNet", s.kept_bps as "keptBps",
+  ${INPUT} as "inputTokens", ${OUTPUT} as "outputTokens", s.cache_read_tokens as "cacheReadTokens",
+  s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices"`
+
+/** Sales of a seller from the newest down, before the request id `before`. */
+export async function listSales(
+  db: Database,
+  seller: AccountId,
+  page: { readonly before: string | undefined; readonly limit: number },
+): Promise<Sale[]> {
+  const before: RawBuilder<unknown> = page.before === undefined ? sql`` : sql`and s.rid < ${page.before}`
+  const { rows } = await sql<Sale>`select ${SALE}
+    from (select * from settlement s where s.seller_account = ${seller} ${before} and ${SOLD}
+      order by s.rid desc limit ${page.limit}) s
+    left join model_price p on p.version = s.price_version
+    order by s.rid desc`.execute(db)
+  return rows
+}
+
+/** What a seller's offers earned for each address that they are paid out to; null is the wallet's own. */
+export async function sumByRecipient(
+  db: Database,
+  seller: AccountId,
+): Promise<{ readonly recipient: string | null; readonly earned: bigint }[]> {
+  const { rows } = await sql<{ recipient: string | null; earned: bigint }>`
+    select o.payout_address as recipient, sum(e.earned)::bigint as earned
+    from (select offer, sum(seller_net) as earned from settlement
+      where seller_account = ${seller} and charge > 0 group by offer) e
+    left join offer o on o.id = e.offer
+    group by 1 order by 2 desc, 1`.execute(db)
+  return rows
+}
+
+/** A line of a usage file, with all that needs no quoting put together by the database. */
+export type SoldRow = {
+  readonly rid: string
+  readonly model: string
+  readonly offer: string | null
+  readonly provider: string | null
+  /** `created_at` in ISO 8601. */
+  readonly createdAt: string
+  /** Input, output, cached, reasoning tokens, earned and charged micro-USD, separated by commas. */
+  readonly figures: string
+  readonly isPaid: boolean
+}
+
+export type SoldFilter = {
+  readonly seller: AccountId
+  /** Unix milliseconds of the admission, `to` excluded. */
+  readonly from: number
+  readonly to: number
+}
+
+/** Sales of a seller, oldest first, after the request id `after`. */
+export async function listSoldAfter(
+  db: Database,
+  { seller, from, to }: SoldFilter,
+  page: { readonly after: string; readonly limit: number },
+): Promise<SoldRow[]> {
+  const { rows } = await sql<SoldRow>`select s.rid, s.model, s.offer, s.provider, s.charge > 0 as "isPaid",
+      to_char(s.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
+      concat_ws(',', ${INPUT}, ${OUTPUT}, s.cache_read_tokens, s.reasoning_tokens, s.seller_net, s.charge) as figures
+    from settlement s
+    where s.seller_account = ${seller} and s.rid > ${page.after} and s.rid >= ${ulidFloor(from)}
+      and s.rid < ${ulidFloor(to)} and ${SOLD}
+    order by s.rid limit ${page.limit}`.execute(db)
+  return rows
+}

@@ -1,0 +1,323 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { clearPayoutHold, setPayoutHold } from '#control-plane/db/money-watch.ts'
+import { invoke } from '#control-plane/operation.ts'
+import { getEarnings } from '#control-plane/services/earnings.ts'
+import { EXPORT_LIFETIME_MS } from '#control-plane/services/export-link.ts'
+import { listHealthLog, logHealth } from '#control-plane/services/health-log.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { getPayoutPosition } from '#control-plane/services/payout-position.ts'
+import { listSalesHistory } from '#control-plane/services/sales.ts'
+import { DAY, utcDay } from '#shared/clock.ts'
+import { createIds } from '#shared/ids.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import { eventText } from '#test/support/usage-events.ts'
+
+let market: TestMarket
+let ada: Person
+let bob: Person
+let offer: string
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  bob = await market.person()
+  offer = (
+    await invoke(
+      market.plane,
+      ada.seller,
+      createOffer,
+      {
+        model: 'gpt-test',
+        apiKey: 'sk-good-canary-1',
+        sellerBaseUrl: market.provider.url,
+        discount: 40,
+        payoutAddress: bob.wallet,
+      },
+      { idempotencyKey: 'one' },
+    )
+  ).id
+  // Today two sales of one model and one of another, some last week, one a month and one half a year ago; one for nothing,
+  // and one call that failed.
+  await sell([
+    { daysAgo: 0, charge: 1_000 },
+    { daysAgo: 0, charge: 501 },
+    { daysAgo: 0, charge: 250, model: 'claude-test' },
+    { daysAgo: 5, charge: 2_000 },
+    { daysAgo: 20, charge: 4_000 },
+    { daysAgo: 180, charge: 8_000 },
+    { daysAgo: 1, charge: 0, changes: { outcome: 'succeeded', errorCode: null } },
+    { daysAgo: 1, charge: 0 },
+  ])
+})
+afterAll(() => market.stop())
+
+type SaleWish = {
+  readonly daysAgo: number
+  readonly charge: number
+  readonly model?: string
+  readonly changes?: object
+}
+
+async function sell(sales: readonly SaleWish[], seller: Person = ada): Promise<string[]> {
+  const now = market.plane.clock.now()
+  const made = sales.map(({ daysAgo, charge, model = 'gpt-test', changes = {} }) => {
+    const startedAt = now - daysAgo * DAY
+    const rid = createIds({ now: () => startedAt }).ulid()
+    const wish = { rid, charge, model, startedAt, account: bob.buyer.account, sellerAccount: seller.seller.account }
+    return { rid, text: eventText(wish, { offer, ...changes }) }
+  })
+  await postBatch(market.plane, { events: made.map(({ text }) => text), source: 'test' })
+  return made.map(({ rid }) => rid)
+}
+
+/** What a seller keeps of charges after a fee of five per cent, each rounded down. */
+const net = (...charges: number[]) => charges.reduce((sum, charge) => sum + Math.floor(charge * 0.95), 0)
+
+describe('earnings', () => {
+  it.each<[string, number[], number]>([
+    ['7d', [1_000, 501, 250, 2_000], 7],
+    ['30d', [1_000, 501, 250, 2_000, 4_000], 30],
+    ['90d', [1_000, 501, 250, 2_000, 4_000], 90],
+    ['lifetime', [1_000, 501, 250, 2_000, 4_000, 8_000], 5],
+  ])('over %s add up in every figure', async (range, charges, days) => {
+    const earnings = await invoke(market.plane, ada.seller, getEarnings, { range })
+    const total = net(...charges)
+    expect(earnings.totalEarnedUsdc).toBe(String(total))
+    expect(earnings.pendingUsdc).toBe(String(net(1_000, 501, 250, 2_000, 4_000, 8_000)))
+    expect([earnings.inFlightUsdc, earnings.paidUsdc]).toEqual(['0', '0'])
+    expect(earnings.daily).toHaveLength(days)
+    expect(earnings.daily.reduce((sum, day) => sum + day.earnedMicro, 0)).toBe(total)
+    expect(earnings.byModel.reduce((sum, model) => sum + model.earnedMicro, 0)).toBe(total)
+    const requests = charges.length + 1
+    expect(earnings.share).toMatchObject({
+      earnedUsd: total / 1e6,
+      requests,
+      topModel: 'gpt-test',
+      tokens: 200 * requests,
+    })
+    const top = earnings.byModel[0]?.earnedMicro ?? 0
+    expect(earnings.share.shareBps).toBe(Math.floor((top * 10_000) / total))
+    expect(earnings.daily.at(-1)).toEqual({
+      day: utcDay(market.plane.clock.now()),
+      earnedMicro: net(1_000, 501, 250),
+      earnedUsd: net(1_000, 501, 250) / 1e6,
+      requests: 3,
+      inputTokens: 450,
+      outputTokens: 150,
+      totalTokens: 600,
+    })
+    expect(earnings.recentSales).toHaveLength(7)
+    expect(earnings).not.toHaveProperty('payoutHold')
+  })
+
+  it('are what the ledger says, to the micro-USD', async () => {
+    const { rows } = await sql<{ earned: bigint }>`select sum(e.amount)::bigint as earned from ledger_entry e
+      join ledger_tx t on t.id = e.tx where e.account = ${ada.seller.account}`.execute(market.plane.db)
+    const earnings = await invoke(market.plane, ada.seller, getEarnings, { range: 'lifetime' })
+    expect(earnings.totalEarnedUsdc).toBe(String(rows[0]?.earned))
+    expect(earnings.pendingUsdc).toBe(String(rows[0]?.earned))
+  })
+
+  it('say that payouts wait while the books are checked, and no more', async () => {
+    await setPayoutHold(market.plane.db, 'hold-1', 'invariant:I3')
+    const { payoutHold } = await invoke(market.plane, ada.seller, getEarnings, {})
+    const position = await invoke(market.plane, ada.seller, getPayoutPosition, {})
+    await clearPayoutHold(market.plane.db, { id: 'hold-1', by: 'test', reason: 'looked at' })
+    expect(payoutHold).toEqual({ reason: 'The books are being checked.', since: expect.any(Number) })
+    expect(position.payoutHold).toEqual(payoutHold)
+  })
+
+  it('stand on the account, by recipient, until there are payouts', async () => {
+    const earned = String(net(1_000, 501, 250, 2_000, 4_000, 8_000))
+    expect(await invoke(market.plane, ada.seller, getPayoutPosition, {})).toEqual({
+      availableUsdc: earned,
+      inFlightUsdc: '0',
+      paidUsdc: '0',
+      thresholdUsdc: '1000000',
+      recipients: [{ recipient: bob.wallet, earnedUsdc: earned }],
+      payouts: [],
+    })
+    const nothing = await invoke(market.plane, bob.seller, getEarnings, { range: '7d' })
+    expect(nothing).toMatchObject({ totalEarnedUsdc: '0', pendingUsdc: '0', byModel: [], recentSales: [] })
+    expect(nothing.share).toEqual({ earnedUsd: 0, requests: 0, tokens: 0, topModel: null, shareBps: 0 })
+  })
+})
+
+describe('sales', () => {
+  it('page from the newest down, each once, with their price', async () => {
+    const seen: string[] = []
+    let cursor: string | undefined
+    for (let page = 0; page < 10; page++) {
+      const { recentSales, nextToken } = await invoke(market.plane, ada.seller, listSalesHistory, {
+        limit: 2,
+        ...(cursor === undefined ? {} : { cursor }),
+      })
+      seen.push(...recentSales.map(({ id }) => id))
+      if (nextToken === null) break
+      cursor = nextToken
+    }
+    expect(seen).toHaveLength(7)
+    expect([...seen].sort((a, b) => b.localeCompare(a))).toEqual(seen)
+    const { recentSales } = await invoke(market.plane, ada.seller, listSalesHistory, {})
+    expect(recentSales.find(({ model }) => model === 'claude-test')).toMatchObject({
+      offerId: offer,
+      settlementStatus: 'settled',
+      sellerCostUsdc: String(net(250)),
+      inputTokens: 150,
+      outputTokens: 50,
+      cacheReadTokens: 30,
+      txHash: null,
+    })
+  })
+
+  it('[C225] refuse ranges, limits and cursors that are none, another seller’s or edited', async () => {
+    await sell(
+      [
+        { daysAgo: 0, charge: 100 },
+        { daysAgo: 0, charge: 100 },
+      ],
+      bob,
+    )
+    const first = await market.rest('GET', '/v1/seller/earnings/history?limit=1', { key: bob.sellerKey })
+    const foreign = String((first.body as { next_token: string }).next_token)
+    const edited = `${foreign.startsWith('0') ? '1' : '0'}${foreign.slice(1)}`
+    const ask = (path: string, key = ada.sellerKey) => market.rest('GET', `/v1/seller/${path}`, { key })
+    expect((await ask(`earnings/history?cursor=${foreign}`, bob.sellerKey)).status).toBe(200)
+    for (const [path, key] of [
+      ['earnings?range=1d', ada.sellerKey],
+      ['earnings?range=7d&range=30d', ada.sellerKey],
+      ['earnings/history?limit=-1', ada.sellerKey],
+      ['earnings/history?limit=0', ada.sellerKey],
+      ['earnings/history?limit=1000000000', ada.sellerKey],
+      ['earnings/history?limit=1.5', ada.sellerKey],
+      ['earnings/history?cursor=garbage', ada.sellerKey],
+      ['earnings/history?cursor=', ada.sellerKey],
+      [`earnings/history?cursor=${'x'.repeat(500)}`, ada.sellerKey],
+      [`earnings/history?cursor=${foreign}`, ada.sellerKey],
+      [`earnings/history?cursor=${edited}`, bob.sellerKey],
+      [`earnings/history?cursor=${foreign.split('~')[0]}`, bob.sellerKey],
+      ['health-log?next_token=garbage', ada.sellerKey],
+      [`health-log?next_token=${foreign}`, bob.sellerKey],
+      ['offers?next_token=garbage', ada.sellerKey],
+      ['usage/export?from=2026-02-30', ada.sellerKey],
+      ['usage/export?from=-5', ada.sellerKey],
+      ['usage/export?limit=0', ada.sellerKey],
+      ['usage/export?format=xlsx', ada.sellerKey],
+      [`usage/export?from=${Date.now()}&to=1`, ada.sellerKey],
+    ] as const) {
+      const answer = await ask(path, key)
+      expect([path, answer.status, codeOf(answer)]).toEqual([path, 400, 'invalid_request'])
+    }
+  })
+})
+
+describe('the usage file', () => {
+  const asked = async (query = '') => {
+    const answer = await fetch(`${market.url}/v1/seller/usage/export${query}`, {
+      headers: { authorization: `Bearer ${ada.sellerKey}` },
+      redirect: 'manual',
+    })
+    return { status: answer.status, location: answer.headers.get('location') ?? '' }
+  }
+
+  it('is a redirect to a link that needs no key, lives five minutes, and opens nothing when edited', async () => {
+    const { status, location } = await asked('?from=1')
+    expect([status, location]).toEqual([302, expect.stringMatching(/^\/v1\/exports\//)])
+    const file = await market.rest('GET', location)
+    expect([file.status, file.headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8'])
+    expect(file.headers.get('content-disposition')).toBe('attachment; filename="sales.csv"')
+    const lines = file.text.trimEnd().split('\r\n')
+    expect(lines).toHaveLength(8)
+    const [columns = '', ...rows] = lines
+    const fields = columns.split(',')
+    const records = rows.map((row) => Object.fromEntries(row.split(',').map((cell, at) => [fields[at] ?? '', cell])))
+    const total = records.reduce((sum, row) => sum + Number(row['seller_earned_micro']), 0)
+    expect(total).toBe(net(1_000, 501, 250, 2_000, 4_000, 8_000))
+    expect(records[0]).toMatchObject({
+      model: 'gpt-test',
+      offer_id: offer,
+      input_tokens: '150',
+      output_tokens: '50',
+      cache_read_tokens: '30',
+      buyer_cost_micro: '8000',
+      settlement_status: 'settled',
+      tx_hash: '',
+    })
+    expect(new Date(records[0]?.['created_at'] ?? '').toISOString()).toBe(records[0]?.['created_at'])
+    expect((await market.rest('GET', `${location}x`)).status).toBe(404)
+    market.advance(EXPORT_LIFETIME_MS)
+    expect((await market.rest('GET', location)).status).toBe(404)
+  })
+
+  it('keeps to its dates and its limit', async () => {
+    const linesOf = async (query: string) =>
+      (await market.rest('GET', (await asked(query)).location)).text.trimEnd().split('\r\n').length - 1
+    const now = market.plane.clock.now()
+    expect(await linesOf('')).toBe(6)
+    expect(await linesOf(`?from=${now - 2 * DAY}`)).toBe(4)
+    expect(await linesOf(`?from=1&to=${now - 2 * DAY}`)).toBe(3)
+    expect(await linesOf('?from=1&limit=2')).toBe(2)
+  })
+})
+
+describe('[C226] the health log', () => {
+  it('pages both ways between two instants, and shows nobody else’s', async () => {
+    const at = market.plane.clock.now()
+    for (let index = 0; index < 5; index++) {
+      const entry = { offer, model: 'gpt-test', action: 'backed_off', errorClass: 'timeout', statusCode: 504 } as const
+      await logHealth(market.plane, [{ ...entry, detail: `no answer ${index}` }])
+      market.advance(1_000)
+    }
+    for (const sortOrder of ['ASC', 'DESC'] as const) {
+      const details: string[] = []
+      let nextToken: string | undefined
+      do {
+        const page = await invoke(market.plane, ada.seller, listHealthLog, {
+          sortOrder,
+          maxItems: 2,
+          since: at,
+          offerId: offer,
+          ...(nextToken === undefined ? {} : { nextToken }),
+        })
+        details.push(...page.items.map(({ errorDetail }) => errorDetail))
+        nextToken = page.nextToken ?? undefined
+      } while (nextToken !== undefined)
+      const rising = ['no answer 0', 'no answer 1', 'no answer 2', 'no answer 3', 'no answer 4']
+      expect(details).toEqual(sortOrder === 'ASC' ? rising : rising.toReversed())
+    }
+    const answer = await market.rest('GET', `/v1/seller/health-log?max_items=1`, { key: ada.sellerKey })
+    expect(answer.body).toMatchObject({
+      items: [
+        {
+          id: expect.stringMatching(/^hlt_/),
+          timestamp: expect.any(Number),
+          offer_id: offer,
+          model: 'gpt-test',
+          error_category: 'timeout',
+          error_detail: 'no answer 4',
+          status_code: 504,
+          action_taken: 'backed_off',
+        },
+      ],
+      next_token: expect.any(String),
+    })
+    expect((await invoke(market.plane, bob.seller, listHealthLog, {})).items).toEqual([])
+    const foreign = await market.rest('GET', `/v1/seller/health-log?offer_id=${offer}`, { key: bob.sellerKey })
+    expect(foreign.status).toBe(404)
+  })
+
+  it.each([
+    'since=5&until=4',
+    'since=-1',
+    'since=2026-01-01T00:00:00Z',
+    'until=x',
+    'sort_order=asc;drop',
+    'max_items=0',
+  ])('refuses %s', async (query) => {
+    const answer = await market.rest('GET', `/v1/seller/health-log?${query}`, { key: ada.sellerKey })
+    expect([answer.status, codeOf(answer)]).toEqual([400, 'invalid_request'])
+  })
+})

@@ -1,0 +1,131 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { invoke } from '#control-plane/operation.ts'
+import type { ListedModels, ProviderPlace } from '#control-plane/ports/probe.ts'
+import { listHealthLog } from '#control-plane/services/health-log.ts'
+import { deleteOffer } from '#control-plane/services/offers/change.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { getOffer } from '#control-plane/services/offers/read.ts'
+import { probeOffers } from '#control-plane/services/probe-offers.ts'
+import { MINUTE } from '#shared/clock.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+
+let market: TestMarket
+let ada: Person
+/** What the provider says from now on; undefined asks the real one. */
+let said: ListedModels | undefined
+let asked: ProviderPlace[] = []
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+})
+afterAll(() => market.stop())
+
+const even = () => 0.5
+const turn = () => {
+  const { listModels } = market.plane
+  return probeOffers(
+    {
+      ...market.plane,
+      listModels: async (place) => {
+        asked.push(place)
+        return said ?? listModels(place)
+      },
+    },
+    even,
+  )
+}
+const create = (changes: object = {}) =>
+  invoke(
+    market.plane,
+    ada.seller,
+    createOffer,
+    {
+      model: 'gpt-test',
+      apiKey: `sk-good-${market.plane.ids.ulid()}`,
+      sellerBaseUrl: market.provider.url,
+      discount: 40,
+      ...changes,
+    },
+    { idempotencyKey: market.plane.ids.ulid() },
+  )
+const healthOf = async (id: string) => {
+  const { healthy, consecutiveFailures, capDailyRemainingUsd } = await invoke(market.plane, ada.seller, getOffer, {
+    id,
+  })
+  return { healthy, consecutiveFailures, capDailyRemainingUsd }
+}
+const actionsOf = async (offerId: string) =>
+  (await invoke(market.plane, ada.seller, listHealthLog, { offerId, sortOrder: 'ASC' })).items.map((line) => [
+    line.actionTaken,
+    line.errorCategory,
+    line.statusCode,
+  ])
+
+it('a key is tried once for all its offers, half an hour later and then every half hour', async () => {
+  const apiKey = `sk-good-${market.plane.ids.ulid()}`
+  const offers = [await create({ apiKey, capDailyUsd: 2 }), await create({ apiKey, model: 'claude-test' })]
+  expect(await turn()).toBe(0)
+  market.advance(31 * MINUTE)
+  market.provider.requests.reset()
+  expect(await turn()).toBe(1)
+  expect(await turn()).toBe(0)
+  // The free question alone: no token is spent, and nothing of a cap.
+  expect(market.provider.requests.list().map(({ path }) => path)).toEqual(['/v1/models'])
+  for (const { id } of offers) expect(await healthOf(id)).toMatchObject({ healthy: true, consecutiveFailures: 0 })
+  expect((await healthOf(offers[0]?.id ?? '')).capDailyRemainingUsd).toBe(2)
+  market.advance(29 * MINUTE)
+  expect(await turn()).toBe(0)
+  market.advance(2 * MINUTE)
+  expect(await turn()).toBe(1)
+  for (const { id } of offers) await invoke(market.plane, ada.seller, deleteOffer, { id })
+})
+
+it('a refused key backs its offers off with the cause in their log, and one that works again heals them', async () => {
+  const offer = await create()
+  market.advance(31 * MINUTE)
+  said = { isAccepted: false, status: 401, reason: 'the provider refused the key' }
+  // The key of the offers before is found to be without offers, and forgotten.
+  await turn()
+  expect(await healthOf(offer.id)).toMatchObject({ healthy: false, consecutiveFailures: 1 })
+  market.advance(3 * MINUTE)
+  said = undefined
+  await turn()
+  expect(await healthOf(offer.id)).toMatchObject({ healthy: true, consecutiveFailures: 0 })
+  expect(await actionsOf(offer.id)).toEqual([
+    ['backed_off', 'credential_rejected', 401],
+    ['recovered', null, null],
+  ])
+  await invoke(market.plane, ada.seller, deleteOffer, { id: offer.id })
+})
+
+it('a provider that is away is held against offers at the third try; a failure of calls is not healed by a list', async () => {
+  const offer = await create()
+  const busy = await create()
+  const record = { consecutiveFailures: 5, ejections: 1, backedOffUntil: 1, errorClass: 'overloaded' } as const
+  await market.plane.offerState.setHealth(new Map([[busy.id, record]]))
+  market.advance(31 * MINUTE)
+  said = { isAccepted: false, status: null, reason: 'the provider could not be reached' }
+  for (const expected of [true, true, false]) {
+    await turn()
+    expect((await healthOf(offer.id)).healthy).toBe(expected)
+    market.advance(3 * MINUTE)
+  }
+  expect(await actionsOf(offer.id)).toEqual([['backed_off', 'unreachable', null]])
+  await market.plane.offerState.setHealth(new Map([[busy.id, record]]))
+  said = undefined
+  market.advance(31 * MINUTE)
+  await turn()
+  expect(await healthOf(busy.id)).toMatchObject({ consecutiveFailures: 5 })
+  for (const { id } of [offer, busy]) await invoke(market.plane, ada.seller, deleteOffer, { id })
+})
+
+it('a key without offers is tried no more', async () => {
+  market.advance(60 * MINUTE)
+  asked = []
+  while ((await turn()) > 0) expect(asked).toEqual([])
+  const { rows } = await sql`select 1 from offer_probe`.execute(market.plane.db)
+  expect(rows).toEqual([])
+})

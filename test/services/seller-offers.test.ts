@@ -1,0 +1,389 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { SellerActor } from '#control-plane/actor.ts'
+import { invoke } from '#control-plane/operation.ts'
+import { deleteConfig, listConfigs } from '#control-plane/services/configs.ts'
+import { discoverModels } from '#control-plane/services/discovery.ts'
+import { listHealthLog } from '#control-plane/services/health-log.ts'
+import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
+import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
+import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
+import { resetHealth } from '#control-plane/services/offers/reset-health.ts'
+import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
+import { testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
+import { bulkCancelOffers, getSellerOperation, runSellerOperations } from '#control-plane/services/seller-operations.ts'
+import type { AppError } from '#shared/errors.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+
+let market: TestMarket
+let ada: Person
+let bob: Person
+let keys = 0
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  bob = await market.person()
+})
+afterAll(() => market.stop())
+
+const newKey = () => `sk-good-canary-${++keys}-abcdefgh`
+const wish = (changes: object = {}) => ({
+  model: 'gpt-test',
+  apiKey: newKey(),
+  sellerBaseUrl: market.provider.url,
+  discount: 40,
+  ...changes,
+})
+const create = (actor: SellerActor, input: object) =>
+  invoke(market.plane, actor, createOffer, input, { idempotencyKey: market.plane.ids.ulid() })
+const refusal = (call: Promise<unknown>): Promise<AppError> =>
+  call.then(
+    () => expect.fail('it was accepted'),
+    (error: AppError) => error,
+  )
+const behave = (model: string, behaviour: string | null) =>
+  fetch(new URL('/__sandbox/behave', market.provider.url), {
+    method: 'POST',
+    body: JSON.stringify({ model, behaviour }),
+  })
+async function linesOf<Line>(lines: AsyncIterable<Line>): Promise<Line[]> {
+  const found: Line[] = []
+  for await (const line of lines) found.push(line)
+  return found
+}
+const asOperator = (move: Parameters<typeof moveAsOperator>[1]) =>
+  moveAsOperator({ ...market.plane, note: () => undefined }, move)
+
+describe('[C217] bulk creation', () => {
+  const bulk = async (actor: SellerActor, input: object, idempotencyKey?: string) => {
+    const run = await invoke(market.plane, actor, bulkCreateOffers, input, { idempotencyKey })
+    return linesOf(run.lines)
+  }
+  const request = (offers: unknown[], changes: object = {}) => ({
+    apiKey: newKey(),
+    baseUrl: market.provider.url,
+    offers,
+    ...changes,
+  })
+
+  it('tells what became of each row; one bad row spoils nothing else', async () => {
+    market.provider.requests.reset()
+    const eve = await market.person()
+    const lines = await bulk(
+      eve.seller,
+      request(
+        [
+          { model: 'gpt-test', discount: 10, capDailyUsd: 2.5 },
+          { model: 'claude-test', discount: 'ten' },
+          { model: 'claude-test', costMultiplier: 0.5 },
+          { model: 'unheard-of', discount: 10 },
+          'nonsense',
+        ],
+        { payoutAddress: eve.wallet },
+      ),
+    )
+    const codes = lines
+      .map((line) => (line.status === 'created' ? 'created' : line.code))
+      .sort((a, b) => a.localeCompare(b))
+    expect(codes).toEqual(['created', 'created', 'invalid_request', 'invalid_request', 'unknown_model'])
+    const { items } = await invoke(market.plane, eve.seller, listOffers, {})
+    expect(items.map(({ model, discount, capDailyUsd }) => [model, discount, capDailyUsd]).sort()).toEqual([
+      ['claude-test', 50, null],
+      ['gpt-test', 10, 2.5],
+    ])
+    expect(items.every((offer) => offer.payoutAddress === eve.wallet)).toBe(true)
+    // The whole list was asked for once, and no model on it was asked for a token.
+    expect(market.provider.requests.list().map(({ path }) => path)).toEqual(['/v1/models'])
+  })
+
+  it('takes 1 to 200 rows, and the same row twice once', async () => {
+    const rows = (count: number) => Array.from({ length: count }, () => ({ model: 'gpt-test', discount: 10 }))
+    for (const count of [0, 201]) {
+      expect((await refusal(bulk(ada.seller, request(rows(count))))).code).toBe('invalid_request')
+    }
+    const lines = await bulk(ada.seller, request(rows(2)))
+    const created = lines.filter((line) => line.status === 'created')
+    const refused = lines.filter((line) => line.status === 'error')
+    expect([created.length, refused.length]).toEqual([1, 1])
+    expect(refused[0]?.error).toContain('duplicate_offer_for_credential')
+  })
+
+  it('is refused as a whole for a key that its provider refuses, and for an address that is nobody’s', async () => {
+    const rows = [{ model: 'gpt-test', discount: 10 }]
+    const badKey = await refusal(bulk(ada.seller, request(rows, { apiKey: 'sk-bad-canary-1' })))
+    expect([badKey.code, badKey.detail['provider_status']]).toEqual(['provider_probe_failed', 401])
+    const badUrl = await refusal(bulk(ada.seller, request(rows, { baseUrl: 'https://elsewhere.example/v1' })))
+    expect(badUrl.code).toBe('invalid_base_url')
+  })
+
+  it('answers a repeated Idempotency-Key with the lines of the first time, and another body with 409', async () => {
+    const eve = await market.person()
+    const input = request([
+      { model: 'gpt-test', discount: 10 },
+      { model: 'nope', discount: 1 },
+    ])
+    const first = await bulk(eve.seller, input, 'bulk-once')
+    expect(await bulk(eve.seller, input, 'bulk-once')).toEqual(first)
+    expect((await invoke(market.plane, eve.seller, listOffers, {})).items).toHaveLength(1)
+    const other = await refusal(bulk(eve.seller, { ...input, label: 'x' }, 'bulk-once'))
+    expect(other.code).toBe('idempotency_key_reused')
+  })
+
+  it('goes on when nobody reads, and takes a saved key by its fingerprint', async () => {
+    const eve = await market.person()
+    const saved = await create(eve.seller, wish())
+    const run = await invoke(market.plane, eve.seller, bulkCreateOffers, {
+      reuseKeyFingerprint: saved.keyFingerprint,
+      sellerBaseUrl: market.provider.url,
+      offers: [{ model: 'claude-test', discount: 10 }],
+    })
+    expect(await run.done).toMatchObject([{ model: 'claude-test', status: 'created' }])
+    expect((await invoke(market.plane, eve.seller, listOffers, {})).items).toHaveLength(2)
+  })
+})
+
+describe('[C230] bulk cancel', () => {
+  it('takes every active offer off the market once; a second one finds none', async () => {
+    const eve = await market.person()
+    const first = await create(eve.seller, wish())
+    await create(eve.seller, wish({ model: 'claude-test' }))
+    const paused = await create(eve.seller, wish())
+    await invoke(market.plane, eve.seller, updateOffer, { id: paused.id, status: 'paused' })
+    const [one, two] = await Promise.all([
+      invoke(market.plane, eve.seller, bulkCancelOffers, {}),
+      invoke(market.plane, eve.seller, bulkCancelOffers, {}),
+    ])
+    expect([one.total, two.total].sort()).toEqual([0, 2])
+    const waiting = one.total === 2 ? one : two
+    expect(waiting.status).toBe('pending')
+    expect(
+      (await refusal(invoke(market.plane, bob.seller, getSellerOperation, { id: waiting.operationId }))).code,
+    ).toBe('not_found')
+    await runSellerOperations(market.plane)
+    expect(await invoke(market.plane, eve.seller, getSellerOperation, { id: waiting.operationId })).toMatchObject({
+      status: 'succeeded',
+      processed: 2,
+      total: 2,
+      failedCount: 0,
+    })
+    const states = (await invoke(market.plane, eve.seller, listOffers, {})).items.map(({ status }) => status).sort()
+    expect(states).toEqual(['inactive', 'inactive', 'paused'])
+    const third = await invoke(market.plane, eve.seller, bulkCancelOffers, {})
+    expect([third.status, third.total]).toEqual(['succeeded', 0])
+    // Its place is free again.
+    expect((await invoke(market.plane, eve.seller, updateOffer, { id: first.id, status: 'active' })).status).toBe(
+      'active',
+    )
+  })
+})
+
+describe('rotating a credential', () => {
+  it('puts a key under the offer that its provider takes, and forgets what was held against the old one', async () => {
+    const offer = await create(ada.seller, wish())
+    const until = market.plane.clock.now() + 60_000
+    const record = { consecutiveFailures: 5, ejections: 1, backedOffUntil: until, errorClass: 'server_error' } as const
+    await market.plane.offerState.setHealth(new Map([[offer.id, record]]))
+    expect((await invoke(market.plane, ada.seller, getOffer, { id: offer.id })).healthy).toBe(false)
+    const refused = await refusal(
+      invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: 'sk-bad-canary-1' }),
+    )
+    expect(refused.code).toBe('provider_probe_failed')
+    const after = await invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: newKey() })
+    expect(after).toMatchObject({ id: offer.id, status: 'active', healthy: true, consecutiveFailures: 0 })
+    expect(after.keyFingerprint).not.toBe(offer.keyFingerprint)
+    const log = await invoke(market.plane, ada.seller, listHealthLog, { offerId: offer.id })
+    expect(log.items.map(({ actionTaken }) => actionTaken)).toEqual(['credential_rotated'])
+  })
+
+  it('is refused while the new key already serves the model there: for a paused offer too, and across sellers', async () => {
+    const shared = newKey()
+    const standing = await create(ada.seller, wish({ apiKey: shared }))
+    const active = await create(ada.seller, wish())
+    const paused = await create(ada.seller, wish())
+    await invoke(market.plane, ada.seller, updateOffer, { id: paused.id, status: 'paused' })
+    for (const { id } of [active, paused]) {
+      const own = await refusal(invoke(market.plane, ada.seller, rotateCredential, { id, apiKey: shared }))
+      expect([own.code, own.detail['existing_offer_id']]).toEqual(['duplicate_offer_for_credential', standing.id])
+    }
+    const foreign = await create(bob.seller, wish())
+    const other = await refusal(invoke(market.plane, bob.seller, rotateCredential, { id: foreign.id, apiKey: shared }))
+    expect([other.code, other.detail]).toEqual(['duplicate_offer_for_credential', {}])
+    // The same key again changes nothing and harms nothing.
+    const same = await invoke(market.plane, ada.seller, rotateCredential, { id: standing.id, apiKey: shared })
+    expect(same.keyFingerprint).toBe(standing.keyFingerprint)
+  })
+
+  it('is refused for an inactive offer and for a stranger [C247]', async () => {
+    const offer = await create(ada.seller, wish())
+    const stranger = invoke(market.plane, bob.seller, rotateCredential, { id: offer.id, apiKey: newKey() })
+    expect((await refusal(stranger)).code).toBe('not_found')
+    await invoke(market.plane, ada.seller, deleteOffer, { id: offer.id })
+    const gone = invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: newKey() })
+    expect((await refusal(gone)).code).toBe('conflict')
+  })
+})
+
+describe('health', () => {
+  it('is reset to the rotation at once, by the owner alone [C247]', async () => {
+    const offer = await create(ada.seller, wish())
+    const record = {
+      consecutiveFailures: 7,
+      ejections: 3,
+      backedOffUntil: market.plane.clock.now() + 600_000,
+      errorClass: 'overloaded',
+    } as const
+    await market.plane.offerState.setHealth(new Map([[offer.id, record]]))
+    expect((await refusal(invoke(market.plane, bob.seller, resetHealth, { id: offer.id }))).code).toBe('not_found')
+    expect(await invoke(market.plane, ada.seller, resetHealth, { id: offer.id })).toEqual({
+      healthy: true,
+      status: 'active',
+    })
+    expect(await invoke(market.plane, ada.seller, getOffer, { id: offer.id })).toMatchObject({
+      healthy: true,
+      backedOffUntil: null,
+    })
+    await invoke(market.plane, ada.seller, deleteOffer, { id: offer.id })
+    expect((await refusal(invoke(market.plane, ada.seller, resetHealth, { id: offer.id }))).code).toBe('conflict')
+  })
+})
+
+describe('[C218] the operator', () => {
+  it('delists an offer that its seller still sees and edits, and no key brings back; only he restores it', async () => {
+    const offer = await create(ada.seller, wish())
+    await asOperator({ id: offer.id, event: 'delist', reason: 'the endpoint cannot serve the model' })
+    const shown = await invoke(market.plane, ada.seller, getOffer, { id: offer.id })
+    expect(shown).toMatchObject({
+      status: 'paused',
+      active: false,
+      delistedReason: 'the endpoint cannot serve the model',
+    })
+    expect((await invoke(market.plane, ada.seller, updateOffer, { id: offer.id, discount: 3 })).discount).toBe(3)
+    await invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: newKey() })
+    const forced = await refusal(invoke(market.plane, ada.seller, updateOffer, { id: offer.id, status: 'active' }))
+    expect([forced.code, forced.status]).toEqual(['offer_delisted_by_operator', 400])
+    expect((await refusal(asOperator({ id: 'ofr_unknown', event: 'restore', reason: null }))).code).toBe('not_found')
+    await asOperator({ id: offer.id, event: 'restore', reason: null })
+    expect((await refusal(asOperator({ id: offer.id, event: 'restore', reason: null }))).code).toBe('conflict')
+    const back = await invoke(market.plane, ada.seller, updateOffer, { id: offer.id, status: 'active' })
+    expect(back).toMatchObject({ status: 'active', delistedReason: null })
+    const log = await invoke(market.plane, ada.seller, listHealthLog, { offerId: offer.id, sortOrder: 'ASC' })
+    const actions = log.items.map(({ actionTaken }) => actionTaken)
+    expect(actions).toEqual(['delisted', 'credential_rotated', 'restored'])
+  })
+})
+
+describe('saved keys', () => {
+  it('are cards on which no part of the key stands, and can be forgotten by their owner alone [C251]', async () => {
+    const eve = await market.person()
+    const apiKey = 'sk-good-Zq8Xw2-unique-part-77'
+    const offer = await create(eve.seller, wish({ apiKey, label: 'main' }))
+    const [card, ...rest] = (await invoke(market.plane, eve.seller, listConfigs, {})).configs
+    expect(rest).toEqual([])
+    expect(card).toMatchObject({ label: 'main', baseUrl: market.provider.url, keyFingerprint: offer.keyFingerprint })
+    const text = JSON.stringify(card)
+    for (let at = 0; at + 4 <= apiKey.length; at++) expect(text).not.toContain(apiKey.slice(at, at + 4))
+    expect((await invoke(market.plane, bob.seller, listConfigs, {})).configs.some(({ id }) => id === card?.id)).toBe(
+      false,
+    )
+    const id = card?.id ?? ''
+    expect((await refusal(invoke(market.plane, bob.seller, deleteConfig, { id }))).code).toBe('not_found')
+    await invoke(market.plane, eve.seller, deleteConfig, { id })
+    expect((await invoke(market.plane, eve.seller, listConfigs, {})).configs).toEqual([])
+    const reuse = wish({ apiKey: undefined, reuseKeyFingerprint: offer.keyFingerprint, model: 'claude-test' })
+    expect((await refusal(create(eve.seller, reuse))).code).toBe('not_found')
+    expect((await refusal(invoke(market.plane, eve.seller, deleteConfig, { id }))).code).toBe('not_found')
+    // The offer goes on, and the same key given again is a saved key again.
+    expect((await invoke(market.plane, eve.seller, getOffer, { id: offer.id })).status).toBe('active')
+    await create(eve.seller, wish({ apiKey, model: 'claude-test' }))
+    expect((await invoke(market.plane, eve.seller, listConfigs, {})).configs).toHaveLength(1)
+  })
+})
+
+describe('asking providers', () => {
+  const place = () => ({ apiKey: newKey(), baseUrl: market.provider.url })
+
+  it('discovers what a provider lists, with what the market knows of it', async () => {
+    const found = await linesOf(await invoke(market.plane, ada.seller, discoverModels, place()))
+    expect(found.find(({ model }) => model === 'gpt-test')).toEqual({
+      model: 'gpt-test',
+      supported: true,
+      pricing: {
+        inputPer1m: 250_000,
+        outputPer1m: 2_000_000,
+        priceUnit: 'per 1M tokens',
+        unitPrice: null,
+        priceVariable: true,
+      },
+      metadata: { providerModelId: 'gpt-test', modelType: 'chat', availabilityStatus: 'available' },
+    })
+    const unknown = found.filter(({ supported }) => !supported)
+    expect(unknown.length).toBeGreaterThan(0)
+    expect(unknown.every(({ metadata }) => metadata.availabilityStatus === 'unknown_model')).toBe(true)
+    const refused = invoke(market.plane, ada.seller, discoverModels, { ...place(), apiKey: 'sk-bad-canary-9' })
+    expect((await refusal(refused)).code).toBe('provider_probe_failed')
+  })
+
+  it('[C223] tests a connection: a bad key is an answer, and stored nowhere', async () => {
+    const eve = await market.person()
+    expect(await invoke(market.plane, eve.seller, testConnection, place())).toMatchObject({ ok: true })
+    const model = { ...place(), model: 'gpt-test' }
+    expect(await invoke(market.plane, eve.seller, testConnection, model)).toMatchObject({ ok: true })
+    const bad = { ...place(), apiKey: 'sk-bad-canary-9' }
+    expect(await invoke(market.plane, eve.seller, testConnection, bad)).toEqual({
+      ok: false,
+      error: 'the provider refused the key',
+      status: 401,
+    })
+    expect((await invoke(market.plane, eve.seller, listConfigs, {})).configs).toEqual([])
+    const elsewhere = { ...place(), baseUrl: 'https://elsewhere.example/v1' }
+    expect((await refusal(invoke(market.plane, eve.seller, testConnection, elsewhere))).code).toBe('invalid_base_url')
+  })
+
+  it('tests the health of models one by one, each with a token of its own', async () => {
+    await behave('claude-test', 'server-error')
+    market.provider.requests.reset()
+    const models = ['gpt-test', 'claude-test', 'gpt-test']
+    const lines = await linesOf(await invoke(market.plane, ada.seller, testHealth, { ...place(), models }))
+    await behave('claude-test', null)
+    expect(lines).toHaveLength(2)
+    expect(lines.find(({ model }) => model === 'gpt-test')).toMatchObject({ ok: true })
+    expect(lines.find(({ model }) => model === 'claude-test')).toMatchObject({
+      ok: false,
+      error: 'the provider did not serve the model (500)',
+    })
+    const asked = market.provider.requests.list().map(({ path }) => path)
+    expect(asked).toEqual(['/v1/chat/completions', '/v1/chat/completions'])
+    for (const bad of [[], Array.from({ length: 51 }, (_, at) => `m${at}`)]) {
+      const call = invoke(market.plane, ada.seller, testHealth, { ...place(), models: bad })
+      expect((await refusal(call)).code).toBe('invalid_request')
+    }
+  })
+})
+
+describe('over REST', () => {
+  it('bulk, discovery and health tests come as NDJSON, whole to the last line', async () => {
+    const eve = await market.person()
+    const key = eve.sellerKey
+    const place = { api_key: newKey(), base_url: market.provider.url }
+    const answers = [
+      await market.rest('POST', '/v1/seller/offers/bulk', {
+        key,
+        body: { ...place, offers: [{ model: 'gpt-test', cost_multiplier: 0.5, cap_daily_usd: 1 }] },
+      }),
+      await market.rest('POST', '/v1/seller/discover', { key, body: place }),
+      await market.rest('POST', '/v1/seller/test-health', { key, body: { ...place, models: ['gpt-test'] } }),
+    ]
+    for (const { status, headers, text } of answers) {
+      expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson; charset=utf-8'])
+      expect(text.endsWith('\n')).toBe(true)
+      for (const line of text.trimEnd().split('\n')) expect(z.object({ model: z.string() }).parse(JSON.parse(line)))
+    }
+    expect(JSON.parse(answers[0]?.text ?? '')).toMatchObject({ status: 'created', offer_id: expect.any(String) })
+    const cancelled = await market.rest('POST', '/v1/seller/offers/bulk-cancel', { key })
+    expect([cancelled.status, cancelled.body]).toMatchObject([202, { status: 'pending', total: 1, failed_count: 0 }])
+  })
+})

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listOfferSources } from '#control-plane/db/offers.ts'
 import { invoke } from '#control-plane/operation.ts'
@@ -102,11 +103,11 @@ describe('a published snapshot', () => {
     await reconcileSnapshot(market.plane)
     expect(await reconcileSnapshot(market.plane)).toEqual([])
     // Whoever wrote it, and although nobody left word of it.
-    await market.plane.db.updateTable('offer').set({ kept_bps: 1_234 }).where('id', '=', offer.id).execute()
+    await sql`update offer set kept_bps = 1234 where id = ${offer.id}`.execute(market.plane.db)
     expect(await reconcileSnapshot(market.plane)).toEqual(['offers:gpt-test'])
     expect((await offersOf('gpt-test')).find(({ id }) => id === offer.id)?.keptBps).toBe(1_234n)
     // A change that changes nothing of the document is looked at once.
-    await market.plane.db.updateTable('offer').set({ label: 'new' }).where('id', '=', offer.id).execute()
+    await sql`update offer set label = 'new' where id = ${offer.id}`.execute(market.plane.db)
     expect(await reconcileSnapshot(market.plane)).toEqual([])
     const { source } = await market.plane.db
       .selectFrom('snapshot_document')

@@ -1,9 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
 
-/** Columns of both tables that hold sketches and how many values went into each. */
-export const SKETCH_COLUMNS = 'ttft_samples, ttft_sketch, tps_samples, tps_sketch'
-
 /** What was counted of one model and provider in one hour or day; sums add up, sketches merge. */
 export type Counted = {
   readonly calls: number
@@ -25,7 +22,13 @@ export type Counted = {
   readonly ttftSketch: Buffer
   readonly tpsSamples: number
   readonly tpsSketch: Buffer
+  /** The medians in the sketches; null without a sample. */
+  readonly ttftP50Ms: number | null
+  readonly tpsP50: number | null
 }
+
+/** In place of a model or a provider: the total over all of them. */
+export const ALL = '*'
 
 /** A row of figures. `provider` is empty for calls that nobody answered. */
 export type FigureRow = Counted & { readonly startsAt: Date; readonly model: string; readonly provider: string }
@@ -36,14 +39,20 @@ export type FigureFilter = {
   readonly to: number
   readonly models?: readonly string[] | undefined
   readonly providers?: readonly string[] | undefined
+  /** Rows of single models, or the totals over all of them; likewise of providers. */
+  readonly level: { readonly model: 'each' | 'all'; readonly provider: 'each' | 'all' }
+  /** True leaves the sketches out: empty ones stand in their place. */
+  readonly isBare?: boolean
 }
 
 const SUMS = sql`calls::float8, answered::float8, unanswered::float8, trades::float8, volume_micro as "volumeMicro",
   list_micro as "listMicro", min_kept_bps as "minKeptBps", input_tokens::float8 as "inputTokens",
   cache_read_tokens::float8 as "cacheReadTokens", output_tokens::float8 as "outputTokens",
   attempts_good::float8 as "attemptsGood", attempts_bad::float8 as "attemptsBad", down_ms::float8 as "downMs", offers,
-  ttft_samples::float8 as "ttftSamples", ttft_sketch as "ttftSketch", tps_samples::float8 as "tpsSamples",
-  tps_sketch as "tpsSketch"`
+  ttft_samples::float8 as "ttftSamples", tps_samples::float8 as "tpsSamples", ttft_p50_ms as "ttftP50Ms",
+  tps_p50 as "tpsP50"`
+const SKETCHES = sql`ttft_sketch as "ttftSketch", tps_sketch as "tpsSketch"`
+const NO_SKETCHES = sql`''::bytea as "ttftSketch", ''::bytea as "tpsSketch"`
 
 /** Rows of one grain in the order of time, model and provider. */
 export async function listFigures(
@@ -54,19 +63,26 @@ export async function listFigures(
   const conditions = [
     sql`starts_at >= ${new Date(filter.from)}`,
     sql`starts_at < ${new Date(filter.to)}`,
+    filter.level.model === 'all' ? sql`model = ${ALL}` : sql`model <> ${ALL}`,
+    filter.level.provider === 'all' ? sql`provider = ${ALL}` : sql`provider <> ${ALL}`,
     ...(filter.models === undefined ? [] : [sql`model = any(${[...filter.models]}::text[])`]),
     ...(filter.providers === undefined ? [] : [sql`provider = any(${[...filter.providers]}::text[])`]),
   ]
-  const { rows } = await sql<FigureRow>`select starts_at as "startsAt", model, provider, ${SUMS}
-    from ${tableOf(grain)} where ${sql.join(conditions, sql` and `)}
+  const { rows } = await sql<FigureRow>`select starts_at as "startsAt", model, provider, ${SUMS},
+      ${filter.isBare === true ? NO_SKETCHES : SKETCHES} from ${tableOf(grain)} where ${sql.join(conditions, sql` and `)}
     order by starts_at, model, provider`.execute(db)
   return rows
 }
 
-/** Replaces the rows of whole days (Unix milliseconds of their beginning). */
-export async function replaceDays(trx: Trx, days: readonly number[], rows: readonly FigureRow[]): Promise<void> {
-  const starts = days.map((day) => new Date(day))
-  await sql`delete from market_day where starts_at = any(${starts}::timestamptz[])`.execute(trx)
+/** Replaces the rows of whole hours or days (Unix milliseconds of their beginning). */
+export async function replaceFigures(
+  trx: Trx,
+  grain: 'hour' | 'day',
+  starts: readonly number[],
+  rows: readonly FigureRow[],
+): Promise<void> {
+  const dates = starts.map((start) => new Date(start))
+  await sql`delete from ${tableOf(grain)} where starts_at = any(${dates}::timestamptz[])`.execute(trx)
   const texts = rows.map((row) => ({
     ...row,
     volumeMicro: row.volumeMicro.toString(),
@@ -74,21 +90,45 @@ export async function replaceDays(trx: Trx, days: readonly number[], rows: reado
     ttftSketch: row.ttftSketch.toString('hex'),
     tpsSketch: row.tpsSketch.toString('hex'),
   }))
-  await sql`insert into market_day (starts_at, model, provider, calls, answered, unanswered, trades, volume_micro,
+  await sql`insert into ${tableOf(grain)} (starts_at, model, provider, calls, answered, unanswered, trades, volume_micro,
       list_micro, min_kept_bps, input_tokens, cache_read_tokens, output_tokens, attempts_good, attempts_bad, down_ms,
-      offers, ${sql.raw(SKETCH_COLUMNS)})
+      offers, ttft_samples, ttft_sketch, tps_samples, tps_sketch, ttft_p50_ms, tps_p50)
     select "startsAt", model, provider, calls, answered, unanswered, trades, "volumeMicro", "listMicro", "minKeptBps",
       "inputTokens", "cacheReadTokens", "outputTokens", "attemptsGood", "attemptsBad", "downMs", offers,
-      "ttftSamples", decode("ttftSketch", 'hex'), "tpsSamples", decode("tpsSketch", 'hex')
+      "ttftSamples", decode("ttftSketch", 'hex'), "tpsSamples", decode("tpsSketch", 'hex'), "ttftP50Ms", "tpsP50"
     from jsonb_to_recordset(${JSON.stringify(texts)}::jsonb) as r ("startsAt" timestamptz, model text, provider text,
       calls bigint, answered bigint, unanswered bigint, trades bigint, "volumeMicro" bigint, "listMicro" bigint,
       "minKeptBps" smallint, "inputTokens" bigint, "cacheReadTokens" bigint, "outputTokens" bigint,
       "attemptsGood" bigint, "attemptsBad" bigint, "downMs" bigint, offers int, "ttftSamples" bigint,
-      "ttftSketch" text, "tpsSamples" bigint, "tpsSketch" text)`.execute(trx)
+      "ttftSketch" text, "tpsSamples" bigint, "tpsSketch" text, "ttftP50Ms" float8, "tpsP50" float8)`.execute(trx)
 }
 
 function tableOf(grain: 'hour' | 'day') {
   return sql.table(grain === 'hour' ? 'market_hour' : 'market_day')
+}
+
+/** The row of a model as it is shown, as JSON to be read with the contract's schema. */
+export type StoredRow = { readonly model: string; readonly body: unknown }
+
+/** The stored rows of models, of all of them unless named. */
+export async function listMarketRows(db: Database | Trx, models?: readonly string[]): Promise<StoredRow[]> {
+  const chosen = models === undefined ? sql`` : sql`where model = any(${[...models]}::text[])`
+  const { rows } = await sql<StoredRow>`select model, body from market_row ${chosen} order by model`.execute(db)
+  return rows
+}
+
+/** Replaces the rows of models; their window begins at `from` (Unix milliseconds). */
+export async function putMarketRows(trx: Trx, from: number, rows: readonly { model: string }[]): Promise<void> {
+  await sql`insert into market_row (model, window_from, body)
+    select body ->> 'model', ${new Date(from)}, body from jsonb_array_elements(${JSON.stringify(rows)}::jsonb) body
+    on conflict (model) do update set window_from = excluded.window_from, body = excluded.body`.execute(trx)
+}
+
+/** Models with a row whose window began before `from` (Unix milliseconds). */
+export async function listStaleRows(trx: Trx, from: number): Promise<string[]> {
+  const { rows } = await sql<{ model: string }>`select model from market_row
+    where window_from <> ${new Date(from)} order by model`.execute(trx)
+  return rows.map((row) => row.model)
 }
 
 /** What one offer sold. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { ulidTime } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import { SKETCH_COLUMNS } from './market-figures.ts'
+import type { FigureRow } from './market-figures.ts'
 
 /** Computing hours of heavy traffic again takes longer than any statement of a call may. */
 const ROLL_UP_TIMEOUT_MS = 2 * MINUTE
@@ -72,10 +72,14 @@ export async function takeDue(
   return rows.map((row) => row.startsAt.getTime()).sort((left, right) => left - right)
 }
 
-/** Replaces all figures of the given hours by what settlements and the health log say now. */
-export async function recomputeHours(trx: Trx, hours: readonly number[]): Promise<void> {
+/** What was counted of each model and provider in an hour; the medians are still to be read from the sketches. */
+export type CountedHour = Omit<FigureRow, 'ttftP50Ms' | 'tpsP50'>
+
+/**
+ * Counts the calls of the given hours out of settlements and the health log, and replaces what is kept of their offers.
+ */
+export async function countHours(trx: Trx, hours: readonly number[]): Promise<CountedHour[]> {
   const starts = hours.map(toDate)
-  await sql`delete from market_hour where starts_at = any(${starts}::timestamptz[])`.execute(trx)
   await sql`delete from market_offer_hour where starts_at = any(${starts}::timestamptz[])`.execute(trx)
   await sql`create temporary table rolled_call (starts_at timestamptz, model text collate "C", provider text collate "C",
     offer text collate "C", outcome text, charge bigint, list_cost bigint, kept_bps smallint, input_tokens bigint,
@@ -83,9 +87,10 @@ export async function recomputeHours(trx: Trx, hours: readonly number[]): Promis
     on commit drop`.execute(trx)
   await sql`insert into rolled_call ${callsOf(starts)}`.execute(trx)
   await sql`analyze rolled_call`.execute(trx)
-  await insertHours(trx, starts)
+  const rows = await readCounted(trx, starts)
   await insertOfferHours(trx)
   await sql`drop table rolled_call`.execute(trx)
+  return rows
 }
 
 /** The calls of the market in some hours: those that went to sellers, or would have. */
@@ -107,8 +112,8 @@ function isFault(errorClass: ReturnType<typeof sql>) {
   return sql`${errorClass} is not null and ${errorClass} not in ('bad_request', 'context_length')`
 }
 
-async function insertHours(trx: Trx, starts: readonly Date[]): Promise<void> {
-  await sql`with totals as (
+async function readCounted(trx: Trx, starts: readonly Date[]): Promise<CountedHour[]> {
+  const { rows } = await sql<CountedHour>`with totals as (
       select starts_at, model, provider, count(*) as calls,
         count(*) filter (where outcome in ('succeeded', 'cancelled')) as answered,
         count(*) filter (where outcome in ('failed', 'cut') and is_faulty) as unanswered,
@@ -132,18 +137,22 @@ async function insertHours(trx: Trx, starts: readonly Date[]): Promise<void> {
     places as (
       select starts_at, model, provider from totals union select starts_at, model, provider from tries
       union select starts_at, model, provider from downs)
-    insert into market_hour (starts_at, model, provider, calls, answered, unanswered, trades, volume_micro, list_micro,
-      min_kept_bps, input_tokens, cache_read_tokens, output_tokens, attempts_good, attempts_bad, down_ms, offers,
-      ${sql.raw(SKETCH_COLUMNS)})
-    select starts_at, model, provider, coalesce(calls, 0), coalesce(answered, 0), coalesce(unanswered, 0),
-      coalesce(trades, 0), coalesce(volume_micro, 0), coalesce(list_micro, 0), min_kept_bps, coalesce(input_tokens, 0),
-      coalesce(cache_read_tokens, 0), coalesce(output_tokens, 0), coalesce(good, 0), coalesce(bad, 0),
-      coalesce(down_ms, 0), coalesce(offers, 0), coalesce(ttft.samples, 0), coalesce(ttft.sketch, ''),
-      coalesce(tps.samples, 0), coalesce(tps.sketch, '')
+    select starts_at as "startsAt", model, provider, coalesce(calls, 0)::float8 as calls,
+      coalesce(answered, 0)::float8 as answered, coalesce(unanswered, 0)::float8 as unanswered,
+      coalesce(trades, 0)::float8 as trades, coalesce(volume_micro, 0)::bigint as "volumeMicro",
+      coalesce(list_micro, 0)::bigint as "listMicro", min_kept_bps as "minKeptBps",
+      coalesce(input_tokens, 0)::float8 as "inputTokens", coalesce(cache_read_tokens, 0)::float8 as "cacheReadTokens",
+      coalesce(output_tokens, 0)::float8 as "outputTokens", coalesce(good, 0)::float8 as "attemptsGood",
+      coalesce(bad, 0)::float8 as "attemptsBad", coalesce(down_ms, 0)::float8 as "downMs",
+      coalesce(offers, 0)::int as offers, coalesce(ttft.samples, 0)::float8 as "ttftSamples",
+      coalesce(ttft.sketch, '') as "ttftSketch", coalesce(tps.samples, 0)::float8 as "tpsSamples",
+      coalesce(tps.sketch, '') as "tpsSketch"
     from places left join totals using (starts_at, model, provider) left join tries using (starts_at, model, provider)
     left join offers using (starts_at, model, provider) left join downs using (starts_at, model, provider)
     left join (${sketchesOf('ttft', 'provider')}) ttft using (starts_at, model, provider)
-    left join (${sketchesOf('tps', 'provider')}) tps using (starts_at, model, provider)`.execute(trx)
+    left join (${sketchesOf('tps', 'provider')}) tps using (starts_at, model, provider)
+    order by 1, 2, 3`.execute(trx)
+  return rows
 }
 
 async function insertOfferHours(trx: Trx): Promise<void> {

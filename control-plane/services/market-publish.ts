@@ -1,5 +1,5 @@
 import { listTradedModels } from '../db/market-figures.ts'
-import { dayBefore } from './market-rollup.ts'
+import { dayBefore } from './market-rows.ts'
 import type { PublishCtx } from './snapshot.ts'
 import { publishOffers, publishSoon } from './snapshot.ts'
 

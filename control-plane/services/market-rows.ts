@@ -1,11 +1,11 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import { DAY, HOUR } from '#shared/clock.ts'
-import type { MarketRowSchema } from '#shared/contract/snapshot.ts'
+import type { MarketRow } from '#shared/contract/snapshot.ts'
+import { MarketRowSchema } from '#shared/contract/snapshot.ts'
 import { mergeStored, sketchQuantile, sketchSize } from '#shared/sketch.ts'
 import type { Database, Trx } from '../db/database.ts'
 import type { FigureRow } from '../db/market-figures.ts'
-import { listFigures, listOfferSpeeds } from '../db/market-figures.ts'
-import { dayBefore } from './market-rollup.ts'
+import { listFigures, listMarketRows, listOfferSpeeds } from '../db/market-figures.ts'
 import { answeredPct, cacheHitPct, combine, discountPct, MIN_SAMPLES, speedOf, uptimePct } from './market-sums.ts'
 
 type NewMarketRow = z.input<typeof MarketRowSchema>
@@ -15,18 +15,39 @@ const FLAT_POINTS = 0.1
 /** Offers whose speeds differ by less than this factor are equally fast, and share the calls among them. */
 const SPEED_CLASS = 1.25
 
+/** The beginning of the window of 24 hour buckets that ends with the running hour. */
+export function dayBefore(now: number): number {
+  return Math.floor(now / HOUR) * HOUR - 23 * HOUR
+}
+
+/** The stored rows of models, in the order given; one that has none sold nothing. */
+export async function readMarketRows(db: Database | Trx, models: readonly string[]): Promise<MarketRow[]> {
+  return (await readRowBodies(db, models)).map((body) => MarketRowSchema.parse(body))
+}
+
+/** The same in the form of the published document. */
+export async function readRowBodies(db: Database | Trx, models: readonly string[]): Promise<NewMarketRow[]> {
+  const stored = new Map((await listMarketRows(db, models)).map((row) => [row.model, NewRowSchema.parse(row.body)]))
+  return models.map((model) => stored.get(model) ?? marketRow(model, [], { from: 0, now: 0 }))
+}
+
+/** Rows are stored as they are published: what reads them is the contract's own schema. */
+const NewRowSchema = z.custom<NewMarketRow>((body) => MarketRowSchema.safeParse(body).success)
+
 /**
  * The figures of models over the 24 hour buckets that end with the running hour, one row for each model. A figure that
  * too few calls stand behind is null; counts are zero.
  */
-export async function readMarketRows(
+export async function computeMarketRows(
   db: Database | Trx,
   now: number,
   models: readonly string[],
 ): Promise<NewMarketRow[]> {
   const from = dayBefore(now)
+  const level = { model: 'each', provider: 'each' } as const
   // The day before is only there for what it paid.
-  const rows = await listFigures(db, 'hour', { from: from - DAY, to: now + HOUR, models })
+  const before = listFigures(db, 'hour', { from: from - DAY, to: from, models, level, isBare: true })
+  const rows = [...(await before), ...(await listFigures(db, 'hour', { from, to: now + HOUR, models, level }))]
   const byModel = groupBy(rows, (row) => row.model)
   return models.map((model) => marketRow(model, byModel.get(model) ?? [], { from, now }))
 }

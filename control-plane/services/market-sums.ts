@@ -7,12 +7,17 @@ import type { Counted } from '../db/market-figures.ts'
 export const MIN_SAMPLES = 5
 
 /** Several rows as one: sums added up, sketches merged. */
-export type Combined = Omit<Counted, 'ttftSketch' | 'tpsSketch'> & { readonly ttft: Sketch; readonly tps: Sketch }
+export type Combined = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 'tpsP50'> & {
+  readonly ttft: Sketch
+  readonly tps: Sketch
+}
+
+type Sums = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 'tpsP50'>
 
 /** Adds rows up. Offers are as many as the busiest row had: the same ones stand in row after row. */
-export function combine(rows: readonly Counted[]): Combined {
-  const sum = (read: (row: Counted) => number) => rows.reduce((total, row) => total + read(row), 0)
-  const total = (read: (row: Counted) => bigint) => rows.reduce((amount, row) => amount + read(row), 0n)
+export function combine(rows: readonly Omit<Counted, 'ttftP50Ms' | 'tpsP50'>[]): Combined {
+  const sum = (read: (row: Sums) => number) => rows.reduce((total, row) => total + read(row), 0)
+  const total = (read: (row: Sums) => bigint) => rows.reduce((amount, row) => amount + read(row), 0n)
   const kept = rows.flatMap((row) => (row.minKeptBps === null ? [] : [row.minKeptBps]))
   return {
     calls: sum((row) => row.calls),
@@ -38,7 +43,13 @@ export function combine(rows: readonly Counted[]): Combined {
 
 /** The form in which combined rows are stored. */
 export function storedOf({ ttft, tps, ...sums }: Combined): Counted {
-  return { ...sums, ttftSketch: writeSketch(ttft), tpsSketch: writeSketch(tps) }
+  return {
+    ...sums,
+    ttftSketch: writeSketch(ttft),
+    tpsSketch: writeSketch(tps),
+    ttftP50Ms: sketchQuantile(ttft, 0.5) ?? null,
+    tpsP50: sketchQuantile(tps, 0.5) ?? null,
+  }
 }
 
 /** Speed as it is shown: medians in milliseconds and in tokens a second, null below {@link MIN_SAMPLES}. */
@@ -49,20 +60,24 @@ export type Speed = {
   readonly tpsSamples: number
 }
 
-export function speedOf({ ttft, ttftSamples, tps, tpsSamples }: Combined): Speed {
-  const median = (sketch: Sketch, samples: number) => (samples < MIN_SAMPLES ? undefined : sketchQuantile(sketch, 0.5))
-  const ttftP50 = median(ttft, ttftSamples)
-  const tpsP50 = median(tps, tpsSamples)
+/** The speed of combined rows, by their sketches. */
+export function speedOf({ ttft, tps, ttftSamples, tpsSamples }: Combined): Speed {
+  const [ttftP50Ms, tpsP50] = [sketchQuantile(ttft, 0.5) ?? null, sketchQuantile(tps, 0.5) ?? null]
+  return shownSpeed({ ttftP50Ms, tpsP50, ttftSamples, tpsSamples })
+}
+
+/** Medians as they are shown: whole milliseconds and tenths of a token, and null below {@link MIN_SAMPLES}. */
+export function shownSpeed({ ttftP50Ms, ttftSamples, tpsP50, tpsSamples }: Speed): Speed {
   return {
-    ttftP50Ms: ttftP50 === undefined ? null : Math.round(ttftP50),
+    ttftP50Ms: ttftP50Ms === null || ttftSamples < MIN_SAMPLES ? null : Math.round(ttftP50Ms),
     ttftSamples,
-    tpsP50: tpsP50 === undefined ? null : Math.round(tpsP50 * 10) / 10,
+    tpsP50: tpsP50 === null || tpsSamples < MIN_SAMPLES ? null : Math.round(tpsP50 * 10) / 10,
     tpsSamples,
   }
 }
 
 /** The share of calls that were answered, of those that a provider could have answered; in per cent. */
-export function answeredPct({ answered, unanswered }: Combined): number | null {
+export function answeredPct({ answered, unanswered }: Sums): number | null {
   return percent(answered, answered + unanswered, answered + unanswered)
 }
 
@@ -70,7 +85,7 @@ export function answeredPct({ answered, unanswered }: Combined): number | null {
  * The uptime of a provider: the share of tries that it answered, times the share of the time that its offers were not
  * backed off. `windowMs` is the time that the row covers.
  */
-export function uptimePct({ attemptsGood, attemptsBad, downMs, offers }: Combined, windowMs: number): number | null {
+export function uptimePct({ attemptsGood, attemptsBad, downMs, offers }: Sums, windowMs: number): number | null {
   const tries = attemptsGood + attemptsBad
   if (tries < MIN_SAMPLES) return null
   const up = offers === 0 ? 1 : Math.max(0, 1 - downMs / (offers * Math.max(windowMs, HOUR)))
@@ -78,12 +93,12 @@ export function uptimePct({ attemptsGood, attemptsBad, downMs, offers }: Combine
 }
 
 /** The share of input tokens that came out of a prompt cache, in per cent. */
-export function cacheHitPct({ cacheReadTokens, inputTokens, calls }: Combined): number | null {
+export function cacheHitPct({ cacheReadTokens, inputTokens, calls }: Sums): number | null {
   return percent(cacheReadTokens, inputTokens, calls)
 }
 
 /** What buyers paid below the reference price, in per cent of it, weighted by volume; null without a trade. */
-export function discountPct({ volumeMicro, listMicro }: Pick<Combined, 'volumeMicro' | 'listMicro'>): number | null {
+export function discountPct({ volumeMicro, listMicro }: Pick<Sums, 'volumeMicro' | 'listMicro'>): number | null {
   if (listMicro <= 0n) return null
   return Math.max(0, Number(((listMicro - volumeMicro) * 10_000n) / listMicro) / 100)
 }

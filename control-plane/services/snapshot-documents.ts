@@ -20,8 +20,7 @@ import type { ListedOffer } from '../db/offers.ts'
 import { listActiveOffers } from '../db/offers.ts'
 import type { Ctx } from '../operation.ts'
 import { buildAccountPolicy } from './account-policy.ts'
-import { dayBefore } from './market-rollup.ts'
-import { readMarketRows, readSpeedClasses } from './market-rows.ts'
+import { dayBefore, readRowBodies, readSpeedClasses } from './market-rows.ts'
 import { readDataPlaneControls } from './operator-controls.ts'
 
 /** Documents that always exist. */
@@ -42,7 +41,7 @@ export async function buildDocument(ctx: Pick<Ctx, 'settings' | 'clock'>, trx: T
     case 'providers':
       return { providers: await listProviders(trx) }
     case 'markets':
-      return buildMarkets(trx, ctx.clock.now())
+      return buildMarkets(trx)
     case 'trades':
       return buildTrades(trx, ctx.clock.now())
     case 'resources':
@@ -117,10 +116,10 @@ async function buildPrices(trx: Trx, at: number): Promise<z.input<typeof PricesD
   }
 }
 
-async function buildMarkets(trx: Trx, now: number): Promise<z.input<typeof MarketsDocumentSchema>> {
+async function buildMarkets(trx: Trx): Promise<z.input<typeof MarketsDocumentSchema>> {
   const models = await listModels(trx)
   const onMarket = models.filter((model) => !model.isSandbox).map((model) => model.id)
-  return { rows: await readMarketRows(trx, now, onMarket) }
+  return { rows: await readRowBodies(trx, onMarket) }
 }
 
 async function buildTrades(trx: Trx, now: number): Promise<z.input<typeof TradesDocumentSchema>> {

@@ -17,6 +17,7 @@ import { eventText } from '#test/support/usage-events.ts'
 
 /** Noon of a day in the past, so that hours and days are whole whenever this runs. */
 const NOON = Math.floor(Date.now() / DAY) * DAY - DAY + 12 * HOUR
+const EACH = { model: 'each', provider: 'each' } as const
 const CLOCK = { ...systemClock, now: () => NOON + 59 * MINUTE }
 let world: GateWorld
 let buyer: AccountId
@@ -56,7 +57,7 @@ const post = (events: readonly string[]) =>
   postBatch({ ledger: world.ledger, gate: world.gate, clock: systemClock, log }, { events, source: 'test' })
 const ctx = () => ({ db: world.db, clock: CLOCK })
 const rowOf = async (model: string) => {
-  const [row] = await readMarketRows(world.db, CLOCK.now(), [model])
+  const [row] = await readMarketRows(world.db, [model])
   return row ?? expect.fail('no row')
 }
 
@@ -104,7 +105,7 @@ describe('figures of the market', () => {
       const raw = rows[0] ?? {}
       expect(row).toMatchObject({
         requests24h: raw['requests'],
-        volume24hMicro: raw['volume'],
+        volume24hMicro: BigInt(raw['volume'] ?? 0),
         ttftSamples: raw['ttft_samples'],
         cacheHitRatePct: raw['cache'],
         uptimePct: raw['uptime'],
@@ -131,7 +132,7 @@ describe('figures of the market', () => {
   })
 
   it('sums days up from hours, and both from the same calls', async () => {
-    const span = { from: NOON - 3 * DAY, to: NOON + DAY, models: ['alpha', 'beta'] }
+    const span = { from: NOON - 3 * DAY, to: NOON + DAY, models: ['alpha', 'beta'], level: EACH }
     const [hours, days] = [await listFigures(world.db, 'hour', span), await listFigures(world.db, 'day', span)]
     for (const day of days) {
       const own = hours.filter(
@@ -172,7 +173,12 @@ describe('figures of the market', () => {
     await post([late, late])
     await rollUp(ctx(), 0)
     expect(await rowOf('late')).toMatchObject({ requests24h: 6, ttftSamples: 6 })
-    const [hour] = await listFigures(world.db, 'hour', { from: at - HOUR, to: at + HOUR, models: ['late'] })
+    const [hour] = await listFigures(world.db, 'hour', {
+      from: at - HOUR,
+      to: at + HOUR,
+      models: ['late'],
+      level: EACH,
+    })
     expect([hour?.startsAt.getTime(), hour?.calls]).toEqual([Math.floor(at / HOUR) * HOUR, 6])
     expect(ulidTime(JSON.parse(late).rid)).toBe(at + 9_000)
   })
@@ -217,7 +223,12 @@ describe('figures of the market', () => {
     await health('backed_off', start + 10 * MINUTE, start + 40 * MINUTE)
     await health('recovered', start + 30 * MINUTE, null)
     await rollUp(ctx(), 0)
-    const [hour] = await listFigures(world.db, 'hour', { from: start, to: start + HOUR, providers: ['down'] })
+    const [hour] = await listFigures(world.db, 'hour', {
+      from: start,
+      to: start + HOUR,
+      providers: ['down'],
+      level: EACH,
+    })
     expect(hour).toMatchObject({ downMs: 30 * MINUTE, offers: 1, attemptsGood: 10, attemptsBad: 0 })
     // Half an hour of the 23 hours and 59 minutes that the window is long so far.
     const [provider] = (await rowOf('sick')).providers

@@ -1,0 +1,101 @@
+/**
+ * A process that keeps the market in memory as a data plane does, and says when it sees what it is asked about. Run with
+ * the URL of Redis it prints one line of JSON once all is loaded, and one for each offer on whose price it waited.
+ */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
+import { z } from 'zod'
+import { listMarkets } from '#data-plane/reads/markets.ts'
+import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
+import { createSubscriptions } from '#data-plane/store/subscriptions.ts'
+import { systemClock } from '#shared/clock.ts'
+import { createLogger } from '#shared/logger.ts'
+
+const SELF = fileURLToPath(import.meta.url)
+const Line = z.union([
+  z.object({ loadMs: z.number(), listMs: z.number(), megabytes: z.number() }),
+  z.object({ seen: z.string(), at: z.number() }),
+])
+type Loaded = { readonly loadMs: number; readonly listMs: number; readonly megabytes: number }
+
+/** The process, loaded. `until` answers when it routes an offer at a share, on the clock of this process. */
+export type Loader = Loaded & {
+  readonly skew: number
+  until(offer: string, kept: number): Promise<number>
+  stop(): void
+}
+
+export async function startLoader(redisUrl: string): Promise<Loader> {
+  const child = spawn(process.execPath, ['--expose-gc', '--import', 'tsx', SELF, redisUrl], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+  const waiting = new Map<string, (at: number) => void>()
+  const loaded = await new Promise<Loaded>((resolve) => {
+    createInterface({ input: child.stdout }).on('line', (text) => {
+      const line = Line.parse(JSON.parse(text))
+      if ('loadMs' in line) resolve(line)
+      else waiting.get(line.seen)?.(line.at)
+    })
+  })
+  return {
+    ...loaded,
+    // Both clocks are the machine's: the other process says Unix time, this one counts from its own start.
+    skew: performance.timeOrigin,
+    until: (offer, kept) =>
+      new Promise((resolve) => {
+        waiting.set(offer, resolve)
+        child.stdin.write(`${JSON.stringify({ offer, kept })}\n`)
+      }),
+    stop: () => void child.kill(),
+  }
+}
+
+async function load(url: string): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'loader-'))
+  process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
+  process.on('SIGTERM', () => process.exit(0))
+  const connect = () => new Redis(url)
+  const log = createLogger('loader', 'warn', process.stderr)
+  const subscriptions = createSubscriptions(connect())
+  const file = join(folder, 'snapshot')
+  const store = createSnapshotStore({ redis: connect(), subscriptions, clock: systemClock, log, file })
+  const startedAt = performance.now()
+  await store.start()
+  const loadMs = performance.now() - startedAt
+  const sources = {
+    market: store.market,
+    health: { blockedUntil: () => 0, isAllWell: () => true },
+    caps: { usedToday: async () => new Map() },
+    feed: { latest: async () => [] },
+    clock: systemClock,
+  }
+  const listAt = performance.now()
+  await listMarkets(sources, { params: {}, query: new URLSearchParams() })
+  const listMs = performance.now() - listAt
+  // What a running process keeps: the copy on disk is written some seconds after the start.
+  await new Promise((resolve) => setTimeout(resolve, 3_000))
+  globalThis.gc?.()
+  const megabytes = process.memoryUsage().rss / 1e6
+  process.stdout.write(`${JSON.stringify({ loadMs, listMs, megabytes })}\n`)
+  const Wish = z.object({ offer: z.string(), kept: z.number() })
+  createInterface({ input: process.stdin }).on('line', (text) => {
+    const { offer, kept } = Wish.parse(JSON.parse(text))
+    const timer = setInterval(() => {
+      const found = store
+        .market()
+        .offers.get('model-0')
+        ?.find(({ id }) => id === offer)
+      if (found === undefined || Number(found.keptBps) !== kept) return
+      clearInterval(timer)
+      process.stdout.write(`${JSON.stringify({ seen: offer, at: performance.timeOrigin + performance.now() })}\n`)
+    }, 1)
+  })
+}
+
+const [, script = '', redisUrl] = process.argv
+if (script === SELF && redisUrl !== undefined) await load(redisUrl)

@@ -3,9 +3,11 @@ import './buyer-keys.ts'
 import './buyer-reads.ts'
 import './keys.ts'
 import './offers.ts'
+import './organizations.ts'
 import './own-providers.ts'
 import './sign-in.ts'
 import './viewer.ts'
+import './workspaces.ts'
 import './webhooks.ts'
 
 builder.queryType({})

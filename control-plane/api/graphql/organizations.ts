@@ -1,0 +1,142 @@
+import { invoke } from '#control-plane/operation.ts'
+import type { InvitationView } from '#control-plane/services/invitations.ts'
+import {
+  acceptInvitation,
+  createInvitation,
+  declineInvitation,
+  listOrganizationInvitations,
+  listOwnInvitations,
+  withdrawInvitation,
+} from '#control-plane/services/invitations.ts'
+import type { MemberView } from '#control-plane/services/members.ts'
+import { listOrganizationMembers, removeMember, updateMember } from '#control-plane/services/members.ts'
+import type { OrganizationView } from '#control-plane/services/organizations.ts'
+import {
+  createOrganization,
+  getOrganization,
+  listOrganizations,
+  updateOrganization,
+} from '#control-plane/services/organizations.ts'
+import { builder } from './builder.ts'
+
+const Organization = builder.objectRef<OrganizationView>('Organization').implement({
+  description: 'An organisation with the role of who asks. Instants are Unix milliseconds.',
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    name: t.exposeString('name'),
+    role: t.exposeString('role'),
+    createdAt: t.exposeFloat('createdAt'),
+  }),
+})
+
+const Member = builder.objectRef<MemberView>('Member').implement({
+  description: 'A member of an organisation.',
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    wallet: t.exposeString('wallet'),
+    role: t.exposeString('role'),
+    createdAt: t.exposeFloat('createdAt'),
+  }),
+})
+
+const Invitation = builder.objectRef<InvitationView>('Invitation').implement({
+  description: 'An invitation that waits, or the one that was just answered.',
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    organization: t.exposeID('organization'),
+    organizationName: t.exposeString('organizationName'),
+    wallet: t.exposeString('wallet'),
+    role: t.exposeString('role'),
+    invitedBy: t.exposeString('invitedBy'),
+    createdAt: t.exposeFloat('createdAt'),
+    expiresAt: t.exposeFloat('expiresAt'),
+  }),
+})
+
+/** Items that a list may hold, as its cost counts them. */
+const LIST_COST = { field: 1, multiplier: 50 }
+
+builder.queryFields((t) => ({
+  organizations: t.field({
+    type: [Organization],
+    complexity: LIST_COST,
+    resolve: async (_root, _args, { ctx, actor, options }) =>
+      (await invoke(ctx, actor, listOrganizations, {}, options)).organizations,
+  }),
+  organization: t.field({
+    type: Organization,
+    args: { organization: t.arg.id({ required: true }) },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getOrganization, args, options),
+  }),
+  members: t.field({
+    type: [Member],
+    complexity: LIST_COST,
+    args: { organization: t.arg.id({ required: true }) },
+    resolve: async (_root, args, { ctx, actor, options }) =>
+      (await invoke(ctx, actor, listOrganizationMembers, args, options)).members,
+  }),
+  invitations: t.field({
+    type: [Invitation],
+    complexity: LIST_COST,
+    args: { organization: t.arg.id({ required: true }) },
+    resolve: async (_root, args, { ctx, actor, options }) =>
+      (await invoke(ctx, actor, listOrganizationInvitations, args, options)).invitations,
+  }),
+  ownInvitations: t.field({
+    type: [Invitation],
+    complexity: LIST_COST,
+    resolve: async (_root, _args, { ctx, actor, options }) =>
+      (await invoke(ctx, actor, listOwnInvitations, {}, options)).invitations,
+  }),
+}))
+
+builder.mutationFields((t) => ({
+  createOrganization: t.field({
+    type: Organization,
+    args: { name: t.arg.string({ required: true }) },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, createOrganization, args, options),
+  }),
+  updateOrganization: t.field({
+    type: Organization,
+    args: { organization: t.arg.id({ required: true }), name: t.arg.string({ required: true }) },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, updateOrganization, args, options),
+  }),
+  updateMember: t.field({
+    type: Member,
+    args: {
+      organization: t.arg.id({ required: true }),
+      member: t.arg.id({ required: true }),
+      role: t.arg.string({ required: true }),
+    },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, updateMember, args, options),
+  }),
+  removeMember: t.field({
+    type: Member,
+    args: { organization: t.arg.id({ required: true }), member: t.arg.id({ required: true }) },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, removeMember, args, options),
+  }),
+  createInvitation: t.field({
+    type: Invitation,
+    args: {
+      organization: t.arg.id({ required: true }),
+      wallet: t.arg.string({ required: true }),
+      role: t.arg.string({ required: true }),
+    },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, createInvitation, args, options),
+  }),
+  withdrawInvitation: t.field({
+    type: Invitation,
+    args: { organization: t.arg.id({ required: true }), invitation: t.arg.id({ required: true }) },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, withdrawInvitation, args, options),
+  }),
+  acceptInvitation: t.field({
+    type: Invitation,
+    args: { invitation: t.arg.id({ required: true }) },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, acceptInvitation, args, options),
+  }),
+  declineInvitation: t.field({
+    type: Invitation,
+    args: { invitation: t.arg.id({ required: true }) },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, declineInvitation, args, options),
+  }),
+}))

@@ -1,8 +1,16 @@
 import type { MicroUsd } from '#shared/money.ts'
 import type { CountedKey } from './gate.ts'
 
-/** What a key has held and used in the UTC day and month that count now: at least what is booked of it. */
-export type KeyCounter = { readonly dayMicro: MicroUsd; readonly monthMicro: MicroUsd }
+/**
+ * What a key has held and used in the UTC day and month that count now: at least what is booked of it. It is full once
+ * its cap has refused a call, with what is left too little for it.
+ */
+export type KeyCounter = {
+  readonly dayMicro: MicroUsd
+  readonly monthMicro: MicroUsd
+  readonly isDayFull: boolean
+  readonly isMonthFull: boolean
+}
 
 /** Reads the counters of keys as the spending gate has them. */
 export type KeyCounters = {

@@ -16,24 +16,33 @@ export function createRedisKeyCounters({ redis, buckets }: { redis: Redis; bucke
     async read(keys, now) {
       const pipeline = redis.pipeline().get(moneyKeys.epoch)
       for (const { keyId, account } of keys) {
-        pipeline.hmget(moneyKeys.keyUse(moneyBucket(account, buckets), keyId), ...FIELDS)
+        const bucket = moneyBucket(account, buckets)
+        pipeline.hmget(moneyKeys.keyUse(bucket, keyId), ...FIELDS)
+        pipeline.hmget(moneyKeys.keyFull(bucket, keyId), 'day', 'month')
       }
       const answers = await pipeline.exec().catch((error: unknown) => {
         throw gateClosed(error)
       })
       const [head, ...rows] = answers ?? []
       const epoch = typeof head?.[1] === 'string' ? parseMoneyEpoch(head[1])?.epoch : undefined
-      if (epoch === undefined || rows.length !== keys.length) throw gateClosed()
-      return rows.map(([, row]) => {
-        const [ep, day, dayUsed, month, monthUsed] = Array.isArray(row) ? row.map(textOf) : []
+      if (epoch === undefined || rows.length !== 2 * keys.length) throw gateClosed()
+      return keys.map((_key, at) => {
+        const [ep, day, dayUsed, month, monthUsed] = fieldsOf(rows[2 * at]?.[1])
+        const [fullDay, fullMonth] = fieldsOf(rows[2 * at + 1]?.[1])
         const isNow = ep === String(epoch)
         return {
           dayMicro: isNow ? usedIn(day, dayUsed, utcDay(now)) : ZERO,
           monthMicro: isNow ? usedIn(month, monthUsed, utcMonth(now)) : ZERO,
+          isDayFull: fullDay === utcDay(now),
+          isMonthFull: fullMonth === utcMonth(now),
         }
       })
     },
   }
+}
+
+function fieldsOf(row: unknown): (string | undefined)[] {
+  return Array.isArray(row) ? row.map(textOf) : []
 }
 
 function textOf(value: unknown): string | undefined {

@@ -35,6 +35,8 @@ type Cap = {
   readonly name: string
   readonly cap: bigint
   readonly counted: bigint
+  /** The cap has refused a call: what is left of it is too little. */
+  readonly isFull: boolean
   readonly resetsAt: number
 }
 
@@ -70,7 +72,7 @@ async function findDue(ctx: AlertCtx, keys: readonly WatchedKey[]): Promise<Due[
   const counters = await ctx.keyCounters.read(keys, now)
   const reached = keys.flatMap((key, at) =>
     capsOf(key, counters[at], now).flatMap((cap) =>
-      CAP_ALERTS.filter((percent) => reaches(cap.counted, cap.cap, percent)).map((percent) => ({ key, cap, percent })),
+      CAP_ALERTS.filter((percent) => isReached(cap, cap.counted, percent)).map((percent) => ({ key, cap, percent })),
     ),
   )
   if (reached.length === 0) return []
@@ -86,12 +88,14 @@ function capsOf(key: WatchedKey, counter: KeyCounter | undefined, now: number): 
     period: 'day',
     name: `day ${utcDay(now)}`,
     counted: counter.dayMicro,
+    isFull: counter.isDayFull,
     resetsAt: nextUtcDay(now),
   } as const
   const month = {
     period: 'month',
     name: `month ${utcMonth(now)}`,
     counted: counter.monthMicro,
+    isFull: counter.isMonthFull,
     resetsAt: nextUtcMonth(now),
   } as const
   return [
@@ -100,8 +104,9 @@ function capsOf(key: WatchedKey, counter: KeyCounter | undefined, now: number): 
   ]
 }
 
-function reaches(used: bigint, cap: bigint, percent: number): boolean {
-  return used * 100n >= cap * BigInt(percent)
+/** A cap that has refused a call after half of it was used is used up, although what is left would do for a smaller one. */
+function isReached({ cap, isFull }: Cap, used: bigint, percent: number): boolean {
+  return used * 100n >= cap * BigInt(percent) || (percent === 100 && isFull && used * 2n >= cap)
 }
 
 function markOf({ key, cap, percent }: Due): AlertMark {
@@ -118,12 +123,13 @@ async function tellOfCap(ctx: AlertCtx, due: Due): Promise<DeliveryId[]> {
     postedBefore: now + DAY,
   })
   const used = cap.period === 'day' ? booked.day : booked.month
-  if (!reaches(used, cap.cap, percent)) return []
+  if (!isReached(cap, used, percent)) return []
   const data = {
     key_id: key.keyId,
     key_label: key.label,
     period: cap.period,
     percent,
+    refusing: cap.isFull,
     cap_usdc: formatMicroUsd(microUsd(cap.cap)),
     used_usdc: formatMicroUsd(microUsd(used)),
     resets_at: cap.resetsAt,

@@ -10,6 +10,8 @@ import { AppError, describeCause } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import { formatMicroUsd } from '#shared/money.ts'
+import type { FullKeys } from './full-keys.ts'
+import { createFullKeys } from './full-keys.ts'
 import { arePosted, createHeir, signOff } from './funds-recovery.ts'
 import type { GateMember } from './gate-member.ts'
 import { createGateMember } from './gate-member.ts'
@@ -99,7 +101,7 @@ export function openFunds(options: Options): FundsStore {
     settles.flush()
     reserves.flush()
   })
-  const seeds = createSeedRequests(connection, clock)
+  const beside = { seeds: createSeedRequests(connection, clock), fullKeys: createFullKeys(connection, buckets, clock) }
   const heir = createHeir({ connection, member, openCalls, settles, journal, node, buckets, log })
 
   async function advance(): Promise<void> {
@@ -118,7 +120,7 @@ export function openFunds(options: Options): FundsStore {
     isOpen: () => member.open() !== undefined && settles.size() < MAX_UNSETTLED,
     reserve(request) {
       if (settles.size() >= MAX_UNSETTLED) return Promise.reject(gateClosed())
-      return reserve({ reserves, seeds, openCalls, node }, request)
+      return reserve({ ...beside, reserves, openCalls, node }, request)
     },
     ...settlements(settles, node),
     find: (account, rid) => find(connection, moneyKeys.hold(moneyBucket(account, buckets), rid), account),
@@ -157,6 +159,7 @@ type ReservePorts = {
   readonly reserves: ReserveQueue
   readonly seeds: ReturnType<typeof createSeedRequests>
   readonly openCalls: OpenCalls
+  readonly fullKeys: FullKeys
   readonly node: string
 }
 
@@ -178,6 +181,7 @@ async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<Ho
   if (answer.kind === 'unseeded') {
     answer = await ports.seeds.retry(account, () => ports.reserves.push(operation))
   }
+  if (answer.kind === 'capped' && keyId !== null) ports.fullKeys.note({ keyId, account }, answer)
   if (answer.kind !== 'granted') throw refusalOf(answer, request)
   const hold = { rid, account, keyId, grantedMicro: answer.amountMicro }
   ports.openCalls.add(hold, ttlMs)

@@ -34,6 +34,8 @@ export const moneyKeys = {
   hold: (bucket: string, rid: string) => `{${bucket}}:h:${rid}`,
   /** What a key has held and used in the current UTC day and month; the fields are those of money-scripts/uses.ts. */
   keyUse: (bucket: string, keyId: string) => `{${bucket}}:k:${keyId}`,
+  /** Hash of `day` and `month` → the UTC period in which a cap of the key last refused a call. */
+  keyFull: (bucket: string, keyId: string) => `{${bucket}}:f:${keyId}`,
   /** Open holds by deadline. */
   expiring: (bucket: string, epoch: number) => `{${bucket}}:z:exp:${epoch}`,
   /** The epoch that filled the bucket: gone with the rest when somebody empties the server. */

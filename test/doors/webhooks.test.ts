@@ -11,6 +11,7 @@ import { findAlerts } from '#control-plane/services/webhook-alerts.ts'
 import { attemptDelivery, purgeWebhookLog } from '#control-plane/services/webhook-deliveries.ts'
 import { startSendWebhooks, startWatchAlerts } from '#control-plane/workers/webhooks.ts'
 import { DAY, HOUR, SECOND } from '#shared/clock.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId, DeliveryId, KeyId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
@@ -288,6 +289,23 @@ describe('alerts', () => {
     expect(await look()).toEqual([])
   })
 
+  it('tell that a cap is used up once it has refused a call, although a smaller one would fit', async () => {
+    const ada = await funded(100_000)
+    await add(ada, { events: ['key.cap_reached'] })
+    const key = await cappedKey(ada, { capDailyUsd: 0.01 })
+    await spend(ada, key, 6_000)
+    expect(await look()).toEqual([50])
+    const refuse = () =>
+      node.funds.reserve(reserveRequest(ada.buyer.account, { want: 5_000, keyId: key, daily: 10_000 }))
+    await expect(refuse()).rejects.toMatchObject({ code: 'key_cap_reached' })
+    await until(
+      'it is noted',
+      2_000,
+      async () => (await market.world.redis.exists(moneyKeys.keyFull('m00', key))) === 1,
+    )
+    expect([await look(), await look()]).toEqual([[100], []])
+  })
+
   it('say which key, which cap, how much of it and until when', async () => {
     const ada = await funded(100_000)
     const { id } = await add(ada)
@@ -306,6 +324,7 @@ describe('alerts', () => {
         key_label: 'capped',
         period: 'day',
         percent: 80,
+        refusing: false,
         cap_usdc: '1000',
         used_usdc: '850',
         resets_at: midnight,

@@ -1,0 +1,38 @@
+import type { Time } from '#shared/clock.ts'
+import { DAY, utcDay, utcMonth } from '#shared/clock.ts'
+import type { ReserveAnswer } from '#shared/contract/money-scripts/reserve.ts'
+import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { AccountId, KeyId } from '#shared/ids.ts'
+import type { MoneyConnection } from './money-connection.ts'
+
+/** How long a note lies: longer than the longest period it speaks of. */
+const KEEP_MS = 32 * DAY
+/** A key that refuses call after call is noted once in so long. */
+const AGAIN_MS = 10_000
+const MAX_KEYS = 10_000
+
+type Capped = Extract<ReserveAnswer, { kind: 'capped' }>
+
+/** Notes keys whose cap has refused a call, for whoever wants to be told that it is full. */
+export type FullKeys = { note(key: { keyId: KeyId; account: AccountId }, answer: Capped): void }
+
+/** Nobody waits for a note, and a lost one comes again with the next refusal. */
+export function createFullKeys(connection: Pick<MoneyConnection, 'writes'>, buckets: number, clock: Time): FullKeys {
+  const noted = new Map<string, number>()
+  return {
+    note({ keyId, account }, { scope, at }) {
+      const name = `${keyId} ${scope}`
+      const now = clock.monotonic()
+      const last = noted.get(name)
+      if (last !== undefined && now - last < AGAIN_MS) return
+      if (noted.size >= MAX_KEYS) noted.clear()
+      noted.set(name, now)
+      const key = moneyKeys.keyFull(moneyBucket(account, buckets), keyId)
+      const period = scope === 'day' ? utcDay(at) : utcMonth(at)
+      connection.writes
+        .hset(key, scope, period)
+        .then(() => connection.writes.pexpire(key, KEEP_MS))
+        .catch(() => noted.delete(name))
+    },
+  }
+}

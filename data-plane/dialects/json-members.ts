@@ -100,6 +100,16 @@ function decodeKey(raw: string): string {
   }
 }
 
+/** Each name once, with its last value, as JSON.parse reads duplicates. */
+export function* lastMembers(members: readonly JsonMember[]): Iterable<JsonMember> {
+  for (let index = 0; index < members.length; index++) {
+    const member = members[index]
+    if (member === undefined) continue
+    if (members.some((other, at) => at > index && other.key === member.key)) continue
+    yield member
+  }
+}
+
 /** The text of the last member of that name, which is the one that JSON.parse reads; undefined where there is none. */
 export function memberText(text: string, members: readonly JsonMember[], key: string): string | undefined {
   const found = members.findLast((member) => member.key === key)

@@ -6,6 +6,8 @@ import { AppError } from '#shared/errors.ts'
 /** A JSON request as it was read: its own text, where each member stands in it, and what it means. */
 export type JsonBody = {
   readonly text: string
+  /** The bytes of the text. */
+  readonly bytes: Buffer
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
 }
@@ -14,12 +16,14 @@ const MAX_MODEL_CHARS = 160
 /** The most members that the body's object may have. */
 const MAX_MEMBERS = 200
 const BOM = 0xfeff
+const BOM_BYTES = 3
 
 /** Reads the object of a request body. Throws AppError: `invalid_json`, `invalid_request`. */
 export function readJsonBody(bytes: Buffer): JsonBody {
   if (!isUtf8(bytes)) throw new AppError('invalid_json', { message: 'The request body is not valid UTF-8.' })
   let text = bytes.toString('utf8')
-  if (text.charCodeAt(0) === BOM) text = text.slice(1)
+  const hasBom = text.charCodeAt(0) === BOM
+  if (hasBom) text = text.slice(1)
   const members = scanMembers(text)
   if (members === undefined) {
     throw new AppError('invalid_json', { message: `The request body is cut or nests deeper than ${MAX_JSON_DEPTH}.` })
@@ -31,7 +35,7 @@ export function readJsonBody(bytes: Buffer): JsonBody {
   if (members.some(({ key }) => key === '__proto__')) {
     throw new AppError('invalid_request', { message: 'The request body has a member named __proto__.' })
   }
-  return { text, members, body }
+  return { text, bytes: hasBom ? bytes.subarray(BOM_BYTES) : bytes, members, body }
 }
 
 /** The model that a request names. Throws `invalid_request`. */

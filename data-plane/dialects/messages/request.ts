@@ -1,12 +1,13 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { BodySource } from '#data-plane/dialects/body-parts.ts'
+import { createBodyParts } from '#data-plane/dialects/body-parts.ts'
 import type { JsonMember } from '#data-plane/dialects/json-members.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { isRecord, lastMembers } from '#data-plane/dialects/json-members.ts'
 import { takesMember } from '#data-plane/dialects/openai-chat/request.ts'
 import { MIN_THINKING_TOKENS } from './thinking.ts'
 
 /** A message request that can be forwarded by editing its own text. */
-export type EditableMessages = {
-  readonly text: string
+export type EditableMessages = BodySource & {
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
   readonly isStreamed: boolean
@@ -43,8 +44,10 @@ export function encodeMessagesRequest(
 ): UpstreamRequest {
   const { body, isStreamed } = request
   const adapted: string[] = []
-  let text = `{"model":${JSON.stringify(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`
-  for (const [key, value] of lastMembers(request)) {
+  const parts = createBodyParts(request)
+  parts.add(`{"model":${JSON.stringify(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`)
+  for (const member of lastMembers(request.members)) {
+    const { key } = member
     if (OWN.has(key) || routingFields.has(key) || body[key] === null) continue
     const listed = PASSED.get(key)
     if (listed === undefined || (listed !== '' && !takesMember(plan.target.model, listed))) {
@@ -53,23 +56,20 @@ export function encodeMessagesRequest(
     }
     const edited = editedMember(key, body[key], plan)
     if (edited !== undefined) adapted.push(key)
-    if (edited !== '') text += `,${JSON.stringify(key)}:${edited ?? value}`
+    if (edited === '') continue
+    parts.add(`,${JSON.stringify(key)}:`)
+    if (edited === undefined) parts.addValue(member)
+    else parts.add(edited)
   }
   if (request.maxTokens !== plan.maxOutputTokens) adapted.push('max_tokens')
+  parts.add(isStreamed ? ',"stream":true}' : '}')
   return {
     path: '/messages',
-    body: `${text}${isStreamed ? ',"stream":true}' : '}'}`,
+    ...parts.done(),
     contentType: 'application/json',
     accept: isStreamed ? 'text/event-stream' : 'application/json',
     adaptedParams: adapted,
   }
-}
-
-/** Each member once, with the text of its last value, as JSON.parse reads duplicates. */
-function lastMembers({ text, members }: EditableMessages): ReadonlyMap<string, string> {
-  const values = new Map<string, string>()
-  for (const { key, start, end } of members) values.set(key, text.slice(start, end).trim())
-  return values
 }
 
 /** A member that may not stay as it came, empty to leave it out; undefined where it may. */

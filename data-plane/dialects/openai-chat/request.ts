@@ -1,12 +1,13 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { BodySource } from '#data-plane/dialects/body-parts.ts'
+import { createBodyParts } from '#data-plane/dialects/body-parts.ts'
 import type { JsonMember } from '#data-plane/dialects/json-members.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { isRecord, lastMembers } from '#data-plane/dialects/json-members.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { takesParameter } from '#shared/catalog/model.ts'
 
 /** A chat request that can be forwarded by editing its own text. */
-export type EditableRequest = {
-  readonly text: string
+export type EditableRequest = BodySource & {
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
   readonly isStreamed: boolean
@@ -65,8 +66,10 @@ export function encodeChatRequest(
   const { model } = plan.target
   const adapted: string[] = []
   const limitName = limitParameter(request.body, model)
-  let body = `{"model":${JSON.stringify(plan.offer.providerModel)}`
-  for (const [key, value] of lastMembers(request)) {
+  const parts = createBodyParts(request)
+  parts.add(`{"model":${JSON.stringify(plan.offer.providerModel)}`)
+  for (const member of lastMembers(request.members)) {
+    const { key } = member
     if (REWRITTEN.has(key) || routingFields.has(key) || request.body[key] === null) continue
     if (!takesMember(model, key)) {
       adapted.push(key)
@@ -75,27 +78,19 @@ export function encodeChatRequest(
     const edited = key === 'tools' ? functionTools(request.body[key]) : undefined
     if (edited !== undefined) adapted.push(key)
     if (edited === '[]') continue
-    body += `,${JSON.stringify(key)}:${edited ?? value}`
+    parts.add(`,${JSON.stringify(key)}:`)
+    if (edited === undefined) parts.addValue(member)
+    else parts.add(edited)
   }
   if (request.maxTokens !== plan.maxOutputTokens) adapted.push(limitName)
-  body += `,"${limitName}":${plan.maxOutputTokens}`
-  body += request.isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}}' : '}'
+  parts.add(`,"${limitName}":${plan.maxOutputTokens}`)
+  parts.add(request.isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}}' : '}')
   return {
     path: '/chat/completions',
-    body,
+    ...parts.done(),
     contentType: 'application/json',
     accept: request.isStreamed ? 'text/event-stream' : 'application/json',
     adaptedParams: adapted,
-  }
-}
-
-/** Each member once, with the text of its last value, as JSON.parse reads duplicates. */
-function* lastMembers({ text, members }: EditableRequest): Iterable<readonly [string, string]> {
-  for (let index = 0; index < members.length; index++) {
-    const member = members[index]
-    if (member === undefined) continue
-    if (members.some((other, at) => at > index && other.key === member.key)) continue
-    yield [member.key, text.slice(member.start, member.end).trim()]
   }
 }
 

@@ -1,38 +1,35 @@
 import type { RawRequest } from '#data-plane/call.ts'
-import type { JsonMember } from '#data-plane/dialects/json-members.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
+import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
 import type { Content } from './messages.ts'
 import { checkMessages } from './messages.ts'
 
 /** A chat request as it was read: its own text, where each member stands in it, and what routing needs. */
-export type ChatRequest = Routing & {
-  readonly text: string
-  readonly members: readonly JsonMember[]
-  readonly body: Readonly<Record<string, unknown>>
-  readonly model: string
-  readonly isStreamed: boolean
-  readonly maxTokens: number | undefined
-  readonly choices: number
-  readonly content: Content
-  readonly textBytes: number
-  readonly messageCount: number
-}
+export type ChatRequest = JsonBody &
+  Routing & {
+    readonly model: string
+    readonly isStreamed: boolean
+    readonly maxTokens: number | undefined
+    readonly choices: number
+    readonly content: Content
+    readonly textBytes: number
+    readonly messageCount: number
+  }
 
 /** Reads the body of a chat request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
 export function readChatRequest(raw: RawRequest): ChatRequest {
-  const { text, members, body } = readJsonBody(raw.body)
+  const json = readJsonBody(raw.body)
+  const { body } = json
   const model = readModelName(body['model'])
   for (const name in body) checkParameter(name, body[name])
   const messages = body['messages']
   const content = checkMessages(messages)
   const choices = body['n']
   return {
-    text,
-    members,
-    body,
+    ...json,
     model,
     isStreamed: body['stream'] === true,
     maxTokens: readMaxTokens(body),

@@ -1,0 +1,134 @@
+import { z } from 'zod'
+import { count, dollars, instant, percent } from '../amounts.ts'
+import type { Action } from '../command.ts'
+import { facts, table } from '../output.ts'
+import { readAnswer } from '../read-answer.ts'
+import { argument, textOption, wholeOption } from '../read-options.ts'
+
+const Text = z.union([z.string(), z.number()]).nullish()
+const Stats = { total_spent: z.number(), total_requests: z.number(), total_input_tokens: z.number() }
+const Me = z.looseObject({
+  wallet: z.string(),
+  credit_balance_usdc: z.string(),
+  held_usdc: z.string(),
+  stats: z.looseObject({ ...Stats, total_output_tokens: z.number() }),
+})
+
+export const showBalance: Action = async ({ connection }) => {
+  const me = readAnswer(Me, await connection.call('GET', '/v1/buyer/me', { side: 'buyer' }))
+  const { credit_balance_usdc: spendable, held_usdc: held, stats } = me
+  const block = facts({
+    wallet: me.wallet,
+    spendable: dollars(spendable),
+    held: dollars(held),
+    'spent so far': dollars(stats.total_spent),
+    calls: count(stats.total_requests),
+    tokens: `${count(stats.total_input_tokens)} in, ${count(stats.total_output_tokens)} out`,
+  })
+  return { json: me, blocks: [block] }
+}
+
+const Standing = z.object({
+  data: z.looseObject({
+    key_id: z.string().nullable(),
+    limit: z.number().nullable(),
+    limit_remaining: z.number().nullable(),
+    limit_reset: z.string().nullable(),
+    rate_limit: z.looseObject({ requests: z.number(), remaining: z.number(), in_flight: z.number() }),
+    min_discount_pct: z.number().nullable(),
+    models_allowed: z.array(z.string()).nullish(),
+  }),
+})
+
+export const showKey: Action = async ({ connection }) => {
+  const { data } = readAnswer(Standing, await connection.call('GET', '/v1/key', { side: 'buyer' }))
+  const block = facts({
+    key: data.key_id,
+    cap: data.limit === null ? 'none' : `$${data.limit} ${data.limit_reset ?? ''}`,
+    left: data.limit_remaining === null ? null : `$${data.limit_remaining}`,
+    'calls a minute': `${data.rate_limit.remaining} of ${data.rate_limit.requests} left`,
+    'running now': data.rate_limit.in_flight,
+    'least discount': percent(data.min_discount_pct),
+    models: data.models_allowed?.join(', ') ?? 'all',
+  })
+  return { json: data, blocks: [block] }
+}
+
+const UsagePage = z.looseObject({
+  items: z.array(
+    z.looseObject({
+      request_id: z.string(),
+      created_at: z.union([z.number(), z.string()]),
+      model: z.string(),
+      provider: z.string().nullish(),
+      input_tokens: z.number().nullish(),
+      output_tokens: z.number().nullish(),
+      buyer_cost_micro: z.number().nullish(),
+      list_cost_micro: z.number().nullish(),
+      settlement_status: z.string().nullish(),
+    }),
+  ),
+  next_token: z.string().nullish(),
+})
+
+export const listUsage: Action = async ({ connection }, { options }) => {
+  const query = {
+    period: textOption(options, 'period'),
+    model: textOption(options, 'model'),
+    max_items: wholeOption(options, 'limit', { min: 1, max: 100 }),
+    next_token: textOption(options, 'nextToken'),
+  }
+  const page = readAnswer(UsagePage, await connection.call('GET', '/v1/buyer/usage', { side: 'buyer', query }))
+  const rows = table(
+    page.items,
+    [
+      { title: 'REQUEST', value: (item) => item.request_id },
+      { title: 'WHEN', value: (item) => instant(Number(item.created_at)) },
+      { title: 'MODEL', value: (item) => item.model },
+      { title: 'PROVIDER', value: (item) => item.provider },
+      { title: 'IN', alignsRight: true, value: (item) => count(item.input_tokens) },
+      { title: 'OUT', alignsRight: true, value: (item) => count(item.output_tokens) },
+      { title: 'PAID', alignsRight: true, value: (item) => dollars(item.buyer_cost_micro) },
+      { title: 'LIST', alignsRight: true, value: (item) => dollars(item.list_cost_micro) },
+      { title: 'STATE', value: (item) => item.settlement_status },
+    ],
+    'No calls in this time.',
+  )
+  return { json: page, blocks: [rows, ...nextPage(page.next_token)] }
+}
+
+/** How the next page is had, where there is one. */
+export function nextPage(token: string | null | undefined) {
+  return token == null ? [] : [{ kind: 'text', text: `More with --next-token ${token}` } as const]
+}
+
+const Record = z.looseObject({
+  request_id: z.string(),
+  model: z.string().nullish(),
+  provider: z.string().nullish(),
+  settlement_status: z.string(),
+  settlement_error: z.string().nullish(),
+  buyer_cost_micro: Text,
+  attempts: z
+    .array(z.looseObject({ provider: z.string().nullish(), status: Text, ms: z.number().nullish() }))
+    .nullish(),
+})
+
+export const showRequest: Action = async ({ connection }, given) => {
+  const path = `/v1/requests/${encodeURIComponent(argument(given))}`
+  const record = readAnswer(Record, await connection.call('GET', path, { side: 'buyer' }))
+  const head = facts({
+    request: record.request_id,
+    model: record.model,
+    provider: record.provider,
+    state: record.settlement_status,
+    ...(record.settlement_error == null ? {} : { error: record.settlement_error }),
+    paid: dollars(record.buyer_cost_micro),
+  })
+  const attempts = table(record.attempts ?? [], [
+    { title: 'ATTEMPT AT', value: ({ provider }) => provider },
+    { title: 'STATUS', value: ({ status }) => status },
+    { title: 'MS', alignsRight: true, value: ({ ms }) => ms },
+  ])
+  return { json: record, blocks: [head, attempts] }
+}

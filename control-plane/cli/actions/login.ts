@@ -1,0 +1,88 @@
+import { z } from 'zod'
+import type { Secret } from '#shared/secret.ts'
+import type { Action, Options } from '../command.ts'
+import type { Side } from '../config.ts'
+import { readSecretVariable, SIDES } from '../config.ts'
+import { usageError } from '../failure.ts'
+import { facts, text } from '../output.ts'
+import { readAnswer } from '../read-answer.ts'
+import { textOption } from '../read-options.ts'
+import { forgetKeys, keepKey, readSecretIn } from '../secret-files.ts'
+
+const Challenge = z.object({ message: z.string().max(4_000) })
+const IssuedKey = z.looseObject({ id: z.string(), key: z.string(), key_prefix: z.string(), wallet: z.string() })
+
+/** Signs in with a wallet for a key, or keeps a key that is there, for the commands to come. */
+export const login: Action = async ({ connection }, { options }) => {
+  const side = SIDES.find((known) => known === (textOption(options, 'side') ?? 'buyer')) ?? 'buyer'
+  const given = secretOption(options, 'key')
+  const origin = connection.url
+  if (given !== undefined) {
+    const path = keepKey(connection.folder, { origin, side, key: given.reveal() })
+    return { json: { market: origin, side, kept_in: path }, blocks: [facts({ market: origin, side, 'kept in': path })] }
+  }
+  if (side === 'operator')
+    throw usageError('An operator key is made on the machine: name it by --key-env or --key-from.')
+  const wallet = await openWallet(options)
+  const query = { address: wallet.address }
+  const challenge = readAnswer(Challenge, await connection.call('GET', `/v1/${side}/auth/challenge`, { query }))
+  checkChallenge(challenge.message, { origin, address: wallet.address })
+  const signature = await wallet.signMessage({ message: challenge.message })
+  const body = { message: challenge.message, signature, label: textOption(options, 'label') ?? 'command line' }
+  const issued = readAnswer(IssuedKey, await connection.call('POST', `/v1/${side}/auth/keys`, { body }))
+  const path = keepKey(connection.folder, { origin, side, key: issued.key })
+  const { key: _secret, ...shown } = issued
+  const told = { market: origin, side, wallet: issued.wallet, key: `${issued.key_prefix}…`, 'kept in': path }
+  return { json: { ...shown, market: origin, kept_in: path }, blocks: [facts(told)] }
+}
+
+/** The secret named by `--<name>-env` or `--<name>-from`. */
+function secretOption(options: Options, name: 'key' | 'privateKey'): Secret | undefined {
+  const variable = textOption(options, `${name}Env`)
+  const file = textOption(options, `${name}From`)
+  if (variable !== undefined && file !== undefined) throw usageError('Name a variable or a file, not both.')
+  if (file !== undefined) return readSecretIn(file)
+  if (variable === undefined) return undefined
+  const found = readSecretVariable(variable)
+  if (found === undefined) throw usageError(`The variable ${variable} is not set.`)
+  return found
+}
+
+async function openWallet(options: Options) {
+  const secret = secretOption(options, 'privateKey')
+  if (secret === undefined) throw usageError('Name the wallet: --private-key-env or --private-key-from.')
+  const digits = /^(?:0x)?([0-9a-fA-F]{64})$/.exec(secret.reveal().trim())?.[1]
+  if (digits === undefined) throw usageError('That is no private key of a wallet: 64 hexadecimal digits.')
+  const { privateKeyToAccount } = await import('viem/accounts')
+  return privateKeyToAccount(`0x${digits}`)
+}
+
+/** A wallet signs nothing that names another site or another wallet. */
+function checkChallenge(message: string, { origin, address }: { origin: string; address: string }): void {
+  const [first = '', second = ''] = message.split('\n')
+  const domain = first.replace(/ wants you to sign in with your Ethereum account:$/, '')
+  const uri = /^URI: (.+)$/m.exec(message)?.[1] ?? ''
+  const hosts = [new URL(origin).host]
+  const sameHost = hosts.includes(domain) && URL.canParse(uri) && hosts.includes(new URL(uri).host)
+  if (!sameHost || second.toLowerCase() !== address.toLowerCase()) {
+    throw usageError(`The challenge is for ${domain}, not for ${hosts[0]}: nothing was signed.`)
+  }
+}
+
+/** Forgets what was kept for a market; the keys themselves stay valid until they are revoked. */
+export const logout: Action = async ({ connection }) => {
+  const wasKept = forgetKeys(connection.folder, connection.url)
+  const said = wasKept ? 'Forgotten here. A key stays valid until it is revoked.' : 'Nothing was kept.'
+  return { json: { market: connection.url, forgotten: wasKept }, blocks: [text(said)] }
+}
+
+/** Which market and which keys the next command would use; keys by their first characters only. */
+export const whoami: Action = async ({ connection }) => {
+  const shownKey = (side: Side) => {
+    const key = connection.key(side)
+    return key === undefined ? null : `${key.slice(0, 12)}…`
+  }
+  const keys = { buyer: shownKey('buyer'), seller: shownKey('seller'), operator: shownKey('operator') }
+  const { url, foundIn } = connection
+  return { json: { url, found_in: foundIn, keys }, blocks: [facts({ market: url, 'found in': foundIn, ...keys })] }
+}

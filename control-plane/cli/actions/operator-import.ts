@@ -1,0 +1,198 @@
+import { readFileSync, statSync } from 'node:fs'
+import type { Action, Cli } from '../command.ts'
+import { confirm } from '../confirm.ts'
+import { usageError } from '../failure.ts'
+import type { Block } from '../output.ts'
+import { renderBlocks, table, text } from '../output.ts'
+import { startProgress } from '../progress.ts'
+import { argument, instantOption, isSet, requiredOption } from '../read-options.ts'
+import { shownValue } from './operator-catalog.ts'
+
+const MAX_FILE_BYTES = 64_000_000
+/** The service takes bodies of a megabyte. */
+const MAX_PART_CHARS = 700_000
+
+/** What an import would do to a model, and rows that it would not take, as the service tells them. */
+type Change = {
+  readonly model: string
+  readonly kind: 'added' | 'changed'
+  readonly fields: readonly { readonly field: string; readonly before?: unknown; readonly after?: unknown }[]
+}
+type Rejected = {
+  readonly index: number
+  readonly id: string | null
+  readonly field: string | null
+  readonly message: string
+}
+
+/** Fields of a model in a list that an import reads; what else stands there stays here. */
+const READ_FIELDS = [
+  'id',
+  'canonical',
+  'canonical_slug',
+  'aliases',
+  'name',
+  'created',
+  'description',
+  'context_length',
+  'architecture',
+  'pricing',
+  'unit_pricing',
+  'top_provider',
+  'supported_parameters',
+  'supported_features',
+  'endpoints',
+  'image_tokens',
+]
+const MAX_DESCRIPTION_CHARS = 2_000
+
+/** The rows of a file in the shape `{data: […]}`, `{models: […]}` or `[…]`. */
+async function readRows({ terminal }: Cli, path: string): Promise<unknown[]> {
+  const body = path === '-' ? await terminal.readInput(MAX_FILE_BYTES) : readFile(path)
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(body)
+  } catch {
+    throw usageError(`${path} is not JSON.`)
+  }
+  const rows = isRecord(parsed) ? (parsed['data'] ?? parsed['models']) : parsed
+  if (!Array.isArray(rows) || rows.length === 0) throw usageError(`${path} holds no list of models.`)
+  return rows.map(slim)
+}
+
+function readFile(path: string): string {
+  const found = statSync(path, { throwIfNoEntry: false })
+  if (found === undefined || !found.isFile()) throw usageError(`There is no file ${path}.`)
+  if (found.size > MAX_FILE_BYTES) throw usageError(`${path} is longer than ${MAX_FILE_BYTES} bytes.`)
+  return readFileSync(path, 'utf8')
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function slim(row: unknown): unknown {
+  if (!isRecord(row)) return row
+  const kept = Object.fromEntries(READ_FIELDS.filter((name) => name in row).map((name) => [name, row[name]]))
+  const { description } = kept
+  return typeof description === 'string' ? { ...kept, description: description.slice(0, MAX_DESCRIPTION_CHARS) } : kept
+}
+
+type Part = { readonly from: number; readonly models: unknown[] }
+
+/** The rows in parts that fit in one request each, with the place of the first of each. */
+function partsOf(rows: readonly unknown[]): Part[] {
+  const parts: Part[] = []
+  let part: { from: number; models: unknown[]; chars: number } | undefined
+  for (const [at, row] of rows.entries()) {
+    const chars = JSON.stringify(row).length
+    if (part === undefined || part.chars + chars > MAX_PART_CHARS) {
+      part = { from: at, models: [], chars: 0 }
+      parts.push(part)
+    }
+    part.models.push(row)
+    part.chars += chars
+  }
+  return parts
+}
+
+/** Shows what a list of models would change, and after a yes changes it. */
+export const importCatalog: Action = async (cli, given) => {
+  const { options } = given
+  const parts = partsOf(await readRows(cli, argument(given)))
+  const at = instantOption(options, 'effectiveAt')
+  const timing = at === undefined ? {} : { effectiveAt: at }
+  const isDry = isSet(options, 'dryRun')
+  const source = isDry ? '' : requiredOption(options, 'source')
+  const compared = await inParts(cli, parts, 'Comparing', (models) =>
+    cli.connection.asOperator((client) => client.catalog.diff.query({ models, ...timing })),
+  )
+  const changes = compared.flatMap(({ answer }) => answer.changes)
+  const rejected = compared.flatMap(({ from, answer }) =>
+    answer.rejected.map((row) => ({ ...row, index: row.index + from })),
+  )
+  const models = compared.reduce((sum, { answer }) => sum + answer.models, 0)
+  const said = { models, changes, rejected }
+  const shown = [changeTable(changes), ...rejectedTable(rejected), text(summary(said))]
+  const exit = rejected.length === 0 ? {} : { exit: 'partial' as const }
+  if (isDry || changes.length === 0) return { json: { ...said, imported: null }, blocks: shown, ...exit }
+
+  const isConfirmed = isSet(options, 'yes')
+  if (!isConfirmed && cli.terminal.canAsk) cli.terminal.err(`${renderBlocks(shown, cli.terminal.looks)}\n`)
+  await confirm(cli, `Import from "${source}"?`, isConfirmed)
+  const reports = await inParts(cli, parts, 'Importing', (rows) =>
+    cli.connection.asOperator((client) => client.catalog.import.mutate({ source, models: rows, ...timing })),
+  )
+  const sum = (of: (report: Counts) => number) => reports.reduce((total, { answer }) => total + of(answer), 0)
+  const imported = {
+    added: sum(({ added }) => added),
+    changed: sum(({ changed }) => changed),
+    repriced: sum(({ repriced }) => repriced),
+    takenNames: reports.flatMap(({ answer }) => answer.takenNames),
+  }
+  const counts = `${imported.added} added, ${imported.changed} changed, ${imported.repriced} with new prices`
+  const done = text(`Imported: ${counts}.`)
+  return { json: { ...said, imported }, blocks: isConfirmed ? [...shown, done] : [done], ...exit }
+}
+
+type Counts = { readonly added: number; readonly changed: number; readonly repriced: number }
+type Said = { readonly models: number; readonly changes: readonly Change[]; readonly rejected: readonly Rejected[] }
+
+function summary({ models, changes, rejected }: Said): string {
+  const added = changes.filter(({ kind }) => kind === 'added').length
+  const same = models - changes.length
+  return `${added} new, ${changes.length - added} changed, ${same} as they are, ${rejected.length} rows not taken.`
+}
+
+type Answered<Answer> = { readonly from: number; readonly answer: Answer }
+
+async function inParts<Answer>(
+  { terminal, isJson }: Cli,
+  parts: readonly Part[],
+  label: string,
+  ask: (models: unknown[]) => Promise<Answer>,
+): Promise<Answered<Answer>[]> {
+  const total = parts.reduce((sum, { models }) => sum + models.length, 0)
+  const progress = startProgress(terminal, {
+    label,
+    isQuiet: isJson || parts.length === 1,
+    now: () => performance.now(),
+  })
+  const answers: Answered<Answer>[] = []
+  try {
+    for (const { from, models } of parts) {
+      answers.push({ from, answer: await ask(models) })
+      progress.update(from + models.length, total)
+    }
+  } finally {
+    progress.end()
+  }
+  return answers
+}
+
+function changeTable(changes: readonly Change[]): Block {
+  const rows = changes.flatMap(({ model, fields }) => fields.map((change) => ({ model, ...change })))
+  return table(
+    rows,
+    [
+      { title: 'MODEL', value: ({ model }) => model },
+      { title: 'FIELD', value: ({ field }) => field },
+      { title: 'IS', value: ({ field, before }) => shownValue(field, before) },
+      { title: 'BECOMES', value: ({ field, after }) => shownValue(field, after) },
+    ],
+    'Nothing changes.',
+  )
+}
+
+function rejectedTable(rejected: readonly Rejected[]): Block[] {
+  if (rejected.length === 0) return []
+  const cells = [
+    { title: 'ROW', alignsRight: true, value: ({ index }: Rejected) => index + 1 },
+    { title: 'MODEL', value: ({ id }: Rejected) => id },
+    {
+      title: 'NOT TAKEN BECAUSE',
+      value: ({ field, message }: Rejected) => [field, message].filter(Boolean).join(': '),
+    },
+  ]
+  return [table(rejected, cells)]
+}

@@ -1,0 +1,203 @@
+import { dollars, instant, percent, yesNo } from '../amounts.ts'
+import type { Action, Options } from '../command.ts'
+import { confirm } from '../confirm.ts'
+import { usageError } from '../failure.ts'
+import { facts, table, text } from '../output.ts'
+import { argument, isSet, requiredOption, textOption, wholeOption } from '../read-options.ts'
+
+const STATUSES = ['active', 'paused', 'inactive'] as const
+
+export const searchOffers: Action = async ({ connection }, { options }) => {
+  const [model, provider, wallet] = ['model', 'provider', 'wallet'].map((name) => textOption(options, name))
+  const status = STATUSES.find((known) => known === textOption(options, 'status'))
+  const limit = wholeOption(options, 'limit', { min: 1, max: 100 })
+  const nextToken = textOption(options, 'nextToken')
+  const page = await connection.asOperator((client) =>
+    client.marketOffer.search.query({
+      ...(model && { model }),
+      ...(provider && { provider }),
+      ...(wallet && { wallet }),
+      ...(status && { status }),
+      ...(isSet(options, 'delisted') ? { isDelisted: true } : {}),
+      ...(limit && { limit }),
+      ...(nextToken && { nextToken }),
+    }),
+  )
+  const rows = table(page.items, [
+    { title: 'ID', value: ({ id }) => id },
+    { title: 'MODEL', value: (offer) => offer.model },
+    { title: 'PROVIDER', value: (offer) => offer.provider },
+    { title: 'SELLER', value: (offer) => offer.wallet },
+    { title: 'STATUS', value: (offer) => (offer.delistedReason === null ? offer.status : 'delisted') },
+    { title: 'OFF', alignsRight: true, value: ({ discountPct }) => percent(discountPct) },
+    { title: 'TRUSTED', value: ({ isTrusted }) => yesNo(isTrusted) },
+    { title: 'REASON', value: ({ delistedReason }) => delistedReason },
+  ])
+  const more = page.nextToken === null ? [] : [text(`More with --next-token ${page.nextToken}`)]
+  return { json: page, blocks: [rows, ...more] }
+}
+
+export const delistOffer: Action = async ({ connection }, given) => {
+  const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
+  const offer = await connection.asOperator((client) => client.marketOffer.delist.mutate(wanted))
+  return { json: offer, blocks: [text(`${wanted.id} is off the market; its seller reads: ${wanted.reason}`)] }
+}
+
+export const restoreOffer: Action = async ({ connection }, given) => {
+  const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
+  const offer = await connection.asOperator((client) => client.marketOffer.restore.mutate(wanted))
+  return { json: offer, blocks: [text(`${wanted.id} is ${offer.status}: its seller may put it on sale again.`)] }
+}
+
+export const listProviders: Action = async ({ connection }) => {
+  const providers = await connection.asOperator((client) => client.provider.list.query())
+  const rows = table(providers, [
+    { title: 'ID', value: ({ id }) => id },
+    { title: 'NAME', value: ({ name }) => name },
+    { title: 'ADDRESS', value: ({ baseUrl }) => baseUrl },
+    { title: 'TRUSTED', value: ({ isTrusted }) => yesNo(isTrusted) },
+    { title: 'OFFERS', alignsRight: true, value: ({ activeOffers }) => activeOffers },
+  ])
+  return { json: providers, blocks: [rows] }
+}
+
+export const putProvider: Action = async ({ connection }, given) => {
+  const { options } = given
+  const id = argument(given)
+  const costReferenceUrl = textOption(options, 'costReference')
+  const put = await connection.asOperator((client) =>
+    client.provider.put.mutate({
+      id,
+      name: textOption(options, 'name') ?? id,
+      baseUrl: requiredOption(options, 'baseUrl'),
+      isTrusted: isSet(options, 'trusted'),
+      ...(costReferenceUrl && { costReferenceUrl }),
+    }),
+  )
+  return { json: put, blocks: [facts({ id: put.id, address: put.baseUrl, trusted: yesNo(put.isTrusted) })] }
+}
+
+function trust(isTrusted: boolean): Action {
+  return async ({ connection }, given) => {
+    const wanted = { id: argument(given), isTrusted, reason: requiredOption(given.options, 'reason') }
+    const provider = await connection.asOperator((client) => client.provider.trust.mutate(wanted))
+    return { json: provider, blocks: [facts({ id: provider.id, trusted: yesNo(provider.isTrusted) })] }
+  }
+}
+export const trustProvider = trust(true)
+export const distrustProvider = trust(false)
+
+export const removeProvider: Action = async (cli, given) => {
+  const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
+  await confirm(cli, `Take ${wanted.id} off the allow-list?`, isSet(given.options, 'yes'))
+  const gone = await cli.connection.asOperator((client) => client.provider.remove.mutate(wanted))
+  return { json: gone, blocks: [text(`${gone.id} is off the allow-list.`)] }
+}
+
+/** The account that money is about: a wallet, or the account itself. */
+function partyOf(options: Options): { wallet?: string; account?: string } {
+  const [wallet, account] = [textOption(options, 'wallet'), textOption(options, 'account')]
+  if ((wallet === undefined) === (account === undefined)) throw usageError('Name one of --wallet and --account.')
+  return { ...(wallet && { wallet }), ...(account && { account }) }
+}
+
+export const grantCredit: Action = async ({ connection }, { options }) => {
+  const note = textOption(options, 'note')
+  const granted = await connection.asOperator((client) =>
+    client.credit.grant.mutate({
+      ...partyOf(options),
+      amountUsd: requiredOption(options, 'usd'),
+      ticket: requiredOption(options, 'ticket'),
+      ...(note && { note }),
+    }),
+  )
+  return { json: granted, blocks: [text(`Granted under the ticket ${requiredOption(options, 'ticket')}.`)] }
+}
+
+export const refundCredit: Action = async (cli, { options }) => {
+  const wanted = {
+    ...partyOf(options),
+    amountUsd: requiredOption(options, 'usd'),
+    ticket: requiredOption(options, 'ticket'),
+  }
+  await confirm(cli, `Refund $${wanted.amountUsd}?`, isSet(options, 'yes'))
+  const booked = await cli.connection.asOperator((client) => client.refund.fiat.mutate(wanted))
+  const lines = table(booked.lines, [
+    { title: 'ACCOUNT', value: ({ account }) => account },
+    { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
+  ])
+  return { json: booked, blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) }), lines] }
+}
+
+export const readTransaction: Action = async ({ connection }, given) => {
+  const found = await connection.asOperator((client) => client.ledger.read.query({ key: argument(given) }))
+  const lines = table(found.lines, [
+    { title: 'ACCOUNT', value: ({ account }) => account },
+    { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
+  ])
+  return { json: found, blocks: [facts({ key: found.key, kind: found.kind }), lines] }
+}
+
+export const reverseTransaction: Action = async (cli, given) => {
+  const wanted = { key: argument(given), reason: requiredOption(given.options, 'reason') }
+  await confirm(cli, `Book the opposite of ${wanted.key}?`, isSet(given.options, 'yes'))
+  const booked = await cli.connection.asOperator((client) => client.ledger.reverse.mutate(wanted))
+  return { json: booked, blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) })] }
+}
+
+export const listFeatures: Action = async ({ connection }) => {
+  const features = await connection.asOperator((client) => client.feature.list.query())
+  const rows = table(features, [
+    { title: 'SWITCH', value: ({ name }) => name },
+    { title: 'STATE', value: ({ isOn }) => (isOn ? 'on' : 'off') },
+    { title: 'WHEN ON', value: ({ meaning }) => meaning },
+    { title: 'CHANGED', value: ({ changedAt }) => instant(changedAt) },
+    { title: 'REASON', value: ({ reason }) => reason },
+  ])
+  return { json: features, blocks: [rows] }
+}
+
+function turn(isOn: boolean): Action {
+  return async ({ connection }, given) => {
+    const reason = requiredOption(given.options, 'reason')
+    const feature = await connection.asOperator(async (client) => {
+      const known = (await client.feature.list.query()).find(({ name }) => name === argument(given))
+      if (known === undefined) throw usageError(`No switch is called ${argument(given)}.`)
+      return client.feature.put.mutate({ name: known.name, isOn, reason })
+    })
+    return { json: feature, blocks: [text(`${feature.name} is ${feature.isOn ? 'on' : 'off'}.`)] }
+  }
+}
+export const turnOn = turn(true)
+export const turnOff = turn(false)
+
+export const listLimits: Action = async ({ connection }) => {
+  const limits = await connection.asOperator((client) => client.rateLimit.list.query())
+  const rows = table(limits, [
+    { title: 'LIMIT', value: ({ name }) => name },
+    { title: 'PLANE', value: ({ plane }) => plane },
+    { title: 'A KEY', alignsRight: true, value: ({ perKey }) => perKey },
+    { title: 'A WALLET', alignsRight: true, value: ({ perWallet }) => perWallet },
+    { title: 'SET BY', value: ({ isStandard, changedBy }) => (isStandard ? 'standard' : changedBy) },
+  ])
+  return { json: limits, blocks: [rows] }
+}
+
+const CALLS = { min: 1, max: 1_000_000 }
+
+export const setLimit: Action = async ({ connection }, given) => {
+  const perKey = wholeOption(given.options, 'perKey', CALLS)
+  if (perKey === undefined) throw usageError('--per-key is needed.')
+  const perWallet = wholeOption(given.options, 'perWallet', CALLS)
+  const name = argument(given)
+  const limit = await connection.asOperator((client) =>
+    client.rateLimit.put.mutate({ name, perKey, ...(perWallet === undefined ? {} : { perWallet }) }),
+  )
+  return { json: limit, blocks: [facts({ limit: limit.name, 'a key': limit.perKey, 'a wallet': limit.perWallet })] }
+}
+
+export const resetLimit: Action = async ({ connection }, given) => {
+  const wanted = { name: argument(given), perKey: null }
+  const limit = await connection.asOperator((client) => client.rateLimit.put.mutate(wanted))
+  return { json: limit, blocks: [facts({ limit: limit.name, 'a key': limit.perKey, 'a wallet': limit.perWallet })] }
+}

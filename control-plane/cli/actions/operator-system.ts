@@ -1,0 +1,190 @@
+import { bytes, dollars, duration, instant, yesNo } from '../amounts.ts'
+import type { Action } from '../command.ts'
+import { confirm } from '../confirm.ts'
+import { usageError } from '../failure.ts'
+import { facts, table, text } from '../output.ts'
+import { argument, isSet, requiredOption, textOption, wholeOption } from '../read-options.ts'
+
+const LIMIT = { min: 1, max: 500 }
+
+export const listNodes: Action = async ({ connection }) => {
+  const nodes = await connection.asOperator((client) => client.node.list.query())
+  const now = Date.now()
+  const rows = table(nodes, [
+    { title: 'NODE', value: ({ node }) => node },
+    { title: 'ALIVE', value: ({ isAlive }) => yesNo(isAlive) },
+    { title: 'SEEN', value: ({ lastSeenAt }) => (lastSeenAt === null ? 'left' : duration(now - lastSeenAt)) },
+    { title: 'MEMBER', value: ({ isMember }) => yesNo(isMember) },
+    { title: 'EPOCH', alignsRight: true, value: ({ report }) => report?.openEpoch },
+    { title: 'VERSION', value: ({ report }) => report?.version },
+    { title: 'UP', value: ({ report }) => (report === null ? null : duration(now - report.startedAt)) },
+    { title: 'MODELS', alignsRight: true, value: ({ report }) => report?.models },
+    { title: 'OFFERS', alignsRight: true, value: ({ report }) => report?.offers },
+  ])
+  return { json: nodes, blocks: [rows] }
+}
+
+export const listHolds: Action = async ({ connection }, { options }) => {
+  const account = textOption(options, 'account')
+  const limit = wholeOption(options, 'limit', LIMIT)
+  const holds = await connection.asOperator((client) =>
+    client.hold.list.query({ ...(account && { account }), ...(limit && { limit }) }),
+  )
+  const rows = table(
+    holds,
+    [
+      { title: 'REQUEST', value: ({ rid }) => rid },
+      { title: 'ACCOUNT', value: (hold) => hold.account },
+      { title: 'HELD', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
+      { title: 'NODE', value: ({ node }) => node },
+      { title: 'OPENED', value: ({ openedAt }) => instant(openedAt) },
+      { title: 'ENDS', value: ({ expiresAt }) => instant(expiresAt) },
+      { title: 'OVERDUE', value: ({ isOverdue }) => yesNo(isOverdue) },
+    ],
+    'No money is held.',
+  )
+  return { json: holds, blocks: [rows] }
+}
+
+export const releaseHold: Action = async (cli, given) => {
+  const wanted = { rid: argument(given), reason: requiredOption(given.options, 'reason') }
+  await confirm(cli, `Give back what ${wanted.rid} holds?`, isSet(given.options, 'yes'))
+  const released = await cli.connection.asOperator((client) => client.hold.release.mutate(wanted))
+  return { json: released, blocks: [text(`${released.rid} holds nothing any more.`)] }
+}
+
+export const listQueues: Action = async ({ connection }) => {
+  const queues = await connection.asOperator((client) => client.queue.list.query())
+  const rows = table(queues, [
+    { title: 'QUEUE', value: ({ queue }) => queue },
+    { title: 'WAITING', alignsRight: true, value: ({ waiting }) => waiting },
+    { title: 'ACTIVE', alignsRight: true, value: ({ active }) => active },
+    { title: 'DELAYED', alignsRight: true, value: ({ delayed }) => delayed },
+    { title: 'FAILED', alignsRight: true, value: ({ failed }) => failed },
+  ])
+  return { json: queues, blocks: [rows] }
+}
+
+export const listFailedJobs: Action = async ({ connection }, given) => {
+  const limit = wholeOption(given.options, 'limit', LIMIT)
+  const jobs = await connection.asOperator(async (client) => {
+    const queue = await knownQueue(client, argument(given))
+    return client.queue.failed.query({ queue, ...(limit && { limit }) })
+  })
+  const rows = table(
+    jobs,
+    [
+      { title: 'JOB', value: ({ id }) => id },
+      { title: 'FAILED', value: ({ failedAt }) => instant(failedAt) },
+      { title: 'TRIES', alignsRight: true, value: ({ attempts }) => attempts },
+      { title: 'REASON', value: ({ reason }) => reason },
+    ],
+    'No job has failed.',
+  )
+  return { json: jobs, blocks: [rows] }
+}
+
+export const retryJobs: Action = async ({ connection }, given) => {
+  const id = textOption(given.options, 'id')
+  const limit = wholeOption(given.options, 'limit', LIMIT)
+  const done = await connection.asOperator(async (client) => {
+    const queue = await knownQueue(client, argument(given))
+    return client.queue.retry.mutate({ queue, ...(id && { id }), ...(limit && { limit }) })
+  })
+  return { json: done, blocks: [text(`${done.retried} jobs run again.`)] }
+}
+
+type Client = Parameters<Parameters<Parameters<Action>[0]['connection']['asOperator']>[0]>[0]
+type QueueName = Parameters<Client['queue']['failed']['query']>[0]['queue']
+
+/** The queue of a name, as the service lists them. */
+async function knownQueue(client: Client, name: string): Promise<QueueName> {
+  const queues = await client.queue.list.query()
+  if (!isQueue(queues, name)) throw usageError(`Known queues: ${queues.map(({ queue }) => queue).join(', ')}.`)
+  return name
+}
+
+function isQueue(queues: readonly { readonly queue: string }[], name: string): name is QueueName {
+  return queues.some(({ queue }) => queue === name)
+}
+
+export const showSnapshot: Action = async ({ connection }) => {
+  const snapshot = await connection.asOperator((client) => client.snapshot.read.query())
+  const now = Date.now()
+  const rows = table(snapshot.documents, [
+    { title: 'DOCUMENT', value: ({ name }) => name },
+    { title: 'VERSION', alignsRight: true, value: ({ version }) => version },
+    { title: 'IN STORE', alignsRight: true, value: ({ versionInStore }) => versionInStore },
+    { title: 'SIZE', alignsRight: true, value: (document) => bytes(document.bytes) },
+    { title: 'AGE', alignsRight: true, value: ({ publishedAt }) => duration(now - publishedAt) },
+    { title: 'CURRENT', value: ({ isCurrent }) => yesNo(isCurrent) },
+  ])
+  const { accounts, isWhole } = snapshot
+  const head = facts({ whole: yesNo(isWhole), size: bytes(snapshot.bytes), 'documents of accounts': accounts })
+  return { json: snapshot, blocks: [head, rows] }
+}
+
+export const republish: Action = async ({ connection }, { args }) => {
+  const wanted = args.length === 0 ? {} : { names: [...args] }
+  const done = await connection.asOperator((client) => client.snapshot.republish.mutate(wanted))
+  return { json: done, blocks: [text(`${done.published.length} documents published.`)] }
+}
+
+export const showInvariants: Action = async ({ connection }, { options }) => {
+  const wanted = isSet(options, 'run')
+  const report = await connection.asOperator(async (client) =>
+    wanted ? client.invariants.run.mutate() : client.invariants.read.query(),
+  )
+  const isWrong = JSON.stringify(report).includes('"breaches":[{')
+  const blocks = [facts(flatten(report))]
+  return { json: report, blocks, ...(isWrong ? { exit: 'failure' as const } : {}) }
+}
+
+function flatten(report: object): Record<string, string> {
+  const shown = (value: unknown) =>
+    typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
+  return Object.fromEntries(Object.entries(report).map(([name, value]) => [name, shown(value)]))
+}
+
+export const listPoison: Action = async ({ connection }) => {
+  const rows = await connection.asOperator((client) => client.poison.list.query({}))
+  const shown = table(
+    rows,
+    [
+      { title: 'PAYLOAD', value: ({ payloadHash }) => payloadHash },
+      { title: 'REQUEST', value: ({ rid }) => rid },
+      { title: 'REASON', value: ({ reason }) => reason },
+      { title: 'SEEN', value: ({ lastSeenAt }) => instant(lastSeenAt) },
+    ],
+    'Every event could be posted.',
+  )
+  return { json: rows, blocks: [shown] }
+}
+
+function decidePoison(decision: 'retry' | 'discard'): Action {
+  return async (cli, given) => {
+    const wanted = { payloadHash: argument(given), reason: requiredOption(given.options, 'reason') }
+    if (decision === 'discard') {
+      await confirm(cli, 'Give the event up? Nobody is charged for it.', isSet(given.options, 'yes'))
+    }
+    const done = await cli.connection.asOperator((client) => client.poison[decision].mutate(wanted))
+    return { json: done, blocks: [text(decision === 'retry' ? 'It is posted.' : 'It is given up.')] }
+  }
+}
+export const retryPoison = decidePoison('retry')
+export const discardPoison = decidePoison('discard')
+
+export const listConflicts: Action = async ({ connection }) => {
+  const rows = await connection.asOperator((client) => client.conflict.list.query({}))
+  const shown = table(
+    rows,
+    [
+      { title: 'REQUEST', value: ({ rid }) => rid },
+      { title: 'PAYLOAD', value: ({ payloadHash }) => payloadHash },
+      { title: 'BOOKED', alignsRight: true, value: ({ settledChargeMicro }) => dollars(settledChargeMicro) },
+      { title: 'SEEN', value: ({ seenAt }) => instant(seenAt) },
+    ],
+    'No event contradicts what is booked.',
+  )
+  return { json: rows, blocks: [shown] }
+}

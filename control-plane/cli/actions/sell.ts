@@ -1,0 +1,167 @@
+import { randomUUID } from 'node:crypto'
+import { z } from 'zod'
+import { dollars } from '../amounts.ts'
+import type { Action, Cli, Given, Options } from '../command.ts'
+import { readSecretVariable } from '../config.ts'
+import { confirm } from '../confirm.ts'
+import { CommandFailure, usageError } from '../failure.ts'
+import type { Block } from '../output.ts'
+import { table, text } from '../output.ts'
+import { startProgress } from '../progress.ts'
+import { readAnswer } from '../read-answer.ts'
+import { isSet, listOption, numberOption, requiredOption, textOption } from '../read-options.ts'
+import { readSecretIn } from '../secret-files.ts'
+
+/** Rows that one request takes. */
+const MAX_ROWS = 200
+
+const Found = z.looseObject({
+  model: z.string(),
+  supported: z.boolean(),
+  pricing: z.looseObject({ input_per_1m: z.number().nullish(), output_per_1m: z.number().nullish() }),
+  metadata: z.looseObject({ provider_model_id: z.string(), availability_status: z.string().nullish() }),
+})
+type Found = z.output<typeof Found>
+
+const Line = z.looseObject({
+  model: z.string(),
+  status: z.enum(['created', 'error']),
+  offer_id: z.string().nullish(),
+  error: z.string().nullish(),
+  code: z.string().nullish(),
+})
+type Line = z.output<typeof Line>
+
+/** What the provider is called by and with which key. */
+function placeOf(options: Options): { base_url: string; api_format: string } & Record<string, string> {
+  const base = { base_url: requiredOption(options, 'provider'), api_format: textOption(options, 'format') ?? 'openai' }
+  const [variable, file, saved] = ['keyEnv', 'keyFrom', 'reuseKey'].map((name) => textOption(options, name))
+  if ([variable, file, saved].filter((one) => one !== undefined).length !== 1) {
+    throw usageError("Name the provider's key by one of --key-env, --key-from and --reuse-key.")
+  }
+  if (saved !== undefined) return { ...base, reuse_key_fingerprint: saved }
+  const key = file === undefined ? readSecretVariable(variable ?? '') : readSecretIn(file)
+  if (key === undefined) throw usageError(`The variable ${variable} is not set.`)
+  return { ...base, api_key: key.reveal() }
+}
+
+/** Asks a provider what it serves. Nothing is stored. */
+export const discover: Action = async (cli, { options }) => {
+  const found = await findModels(cli, placeOf(options))
+  return { json: found, blocks: [modelTable(found)] }
+}
+
+async function findModels({ terminal, connection }: Cli, body: object): Promise<Found[]> {
+  const found: Found[] = []
+  const asked = { side: 'seller', body, signal: terminal.interrupted } as const
+  for await (const line of connection.lines('POST', '/v1/seller/discover', asked)) {
+    if (line !== '') found.push(readAnswer(Found, JSON.parse(line)))
+  }
+  return found
+}
+
+function modelTable(found: readonly Found[]): Block {
+  return table(
+    found,
+    [
+      { title: 'MODEL', value: ({ model }) => model },
+      { title: 'AT THE PROVIDER', value: ({ metadata }) => metadata.provider_model_id },
+      { title: 'REFERENCE IN/1M', alignsRight: true, value: ({ pricing }) => dollars(pricing.input_per_1m) },
+      { title: 'OUT/1M', alignsRight: true, value: ({ pricing }) => dollars(pricing.output_per_1m) },
+      { title: 'CAN BE SOLD', value: (row) => (row.supported ? 'yes' : (row.metadata.availability_status ?? 'no')) },
+    ],
+    'The provider lists no models.',
+  )
+}
+
+/** Lists capacity in one go: what the provider serves, of it what was picked, offers for all of that. */
+export const sell: Action = async (cli, given) => {
+  const { options } = given
+  const discount = numberOption(options, 'discount', { min: 0, max: 100 })
+  if (discount === undefined) throw usageError('--discount is needed: percent off the reference price.')
+  const place = placeOf(options)
+  const picked = pick(await findModels(cli, place), listOption(options, 'models'))
+  if (isSet(options, 'dryRun')) return { json: { would_list: picked, discount }, blocks: [modelTable(picked)] }
+  if (!cli.isJson) {
+    cli.terminal.err(`${picked.length} models of ${place.base_url} at ${discount}% off the reference price.\n`)
+  }
+  await confirm(cli, 'List them?', isSet(options, 'yes'))
+  const cap = numberOption(options, 'capDaily', { min: 0.000001, max: 1_000_000_000 })
+  const rows = picked.map(({ model, metadata }) => ({
+    model,
+    provider_model: metadata.provider_model_id,
+    discount,
+    ...(cap === undefined ? {} : { cap_daily_usd: cap }),
+  }))
+  const label = textOption(options, 'label')
+  const payout = textOption(options, 'payoutAddress')
+  const common = { ...place, ...(label && { label }), ...(payout && { payout_address: payout }) }
+  const lines = await createAll(cli, common, rows)
+  const failed = lines.filter(({ status }) => status === 'error').length
+  const summary = text(`${lines.length - failed} of ${lines.length} listed.`)
+  const exit = failed === 0 ? {} : { exit: failed === lines.length ? ('failure' as const) : ('partial' as const) }
+  return {
+    json: { offers: lines, created: lines.length - failed, failed },
+    blocks: [lineTable(lines), summary],
+    ...exit,
+  }
+}
+
+function pick(found: readonly Found[], names: readonly string[] | undefined): Found[] {
+  const sold = found.filter(({ supported }) => supported)
+  if (names === undefined) {
+    if (sold.length === 0) throw new CommandFailure('notFound', 'Nothing that this provider serves can be sold here.')
+    return sold
+  }
+  return names.map((name) => {
+    const match = sold.find(({ model, metadata }) => model === name || metadata.provider_model_id === name)
+    if (match === undefined)
+      throw new CommandFailure('notFound', `The provider does not serve ${name}, or nobody can sell it here.`)
+    return match
+  })
+}
+
+async function createAll(cli: Cli, common: object, rows: readonly object[]): Promise<Line[]> {
+  const { terminal, connection, isJson } = cli
+  const now = () => performance.now()
+  const progress = startProgress(terminal, { label: 'Listing', isQuiet: isJson, now })
+  const lines: Line[] = []
+  try {
+    for (let from = 0; from < rows.length; from += MAX_ROWS) {
+      const body = { ...common, offers: rows.slice(from, from + MAX_ROWS) }
+      const headers = { 'idempotency-key': randomUUID() }
+      const asked = { side: 'seller', body, headers, signal: terminal.interrupted } as const
+      for await (const line of connection.lines('POST', '/v1/seller/offers/bulk', asked)) {
+        if (line === '') continue
+        lines.push(readAnswer(Line, JSON.parse(line)))
+        progress.update(lines.length, rows.length)
+      }
+    }
+  } finally {
+    progress.end()
+  }
+  return lines
+}
+
+function lineTable(lines: readonly Line[]): Block {
+  return table(lines, [
+    { title: 'MODEL', value: ({ model }) => model },
+    { title: 'RESULT', value: ({ status }) => status },
+    { title: 'OFFER', value: (line) => line.offer_id },
+    { title: 'WHY NOT', value: ({ code, error }) => (code == null ? error : `${code}: ${error}`) },
+  ])
+}
+
+const Tested = z.looseObject({ ok: z.boolean(), latency_ms: z.number().nullish(), error: z.string().nullish() })
+
+/** Asks a provider whether it takes the key, and a model where one is named. */
+export const testProvider: Action = async ({ connection }, { options }: Given) => {
+  const model = textOption(options, 'model')
+  const body = { ...placeOf(options), ...(model === undefined ? {} : { model }) }
+  const answer = readAnswer(
+    Tested,
+    await connection.call('POST', '/v1/seller/test-connection', { side: 'seller', body }),
+  )
+  const said = answer.ok ? `It answers, in ${answer.latency_ms} ms.` : `It does not: ${answer.error}`
+  return { json: answer, blocks: [text(said)], ...(answer.ok ? {} : { exit: 'failure' as const }) }
+}

@@ -1,0 +1,58 @@
+/** Amounts as people read them. Everything here takes and gives texts and whole numbers: nothing is ever computed in floats. */
+
+const MICRO_DIGITS = 6
+
+/** Micro-USD as dollars: `$12.34`, with as many decimals as it has and at least two. */
+export function dollars(micro: string | number | bigint | null | undefined): string | null {
+  if (micro === null || micro === undefined) return null
+  const whole = BigInt(micro)
+  const sign = whole < 0n ? '-' : ''
+  const digits = (whole < 0n ? -whole : whole).toString().padStart(MICRO_DIGITS + 1, '0')
+  const fraction = digits.slice(-MICRO_DIGITS).replace(/0+$/, '').padEnd(2, '0')
+  return `${sign}$${digits.slice(0, -MICRO_DIGITS)}.${fraction}`
+}
+
+/** Pico-USD of one token as dollars of a million: both have six zeros between them and micro-USD. */
+export function perMillion(pico: string | null | undefined): string | null {
+  return dollars(pico)
+}
+
+/** Unix milliseconds as `2026-11-21 15:04:05`, in UTC. */
+export function instant(at: number | null | undefined): string | null {
+  if (at === null || at === undefined) return null
+  return new Date(at).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+const STEPS = [
+  ['d', 86_400_000],
+  ['h', 3_600_000],
+  ['m', 60_000],
+  ['s', 1_000],
+] as const
+
+/** A duration in its largest whole unit: `3h`. */
+export function duration(ms: number | null | undefined): string | null {
+  if (ms === null || ms === undefined) return null
+  const [unit, size] = STEPS.find(([, one]) => Math.abs(ms) >= one) ?? ['ms', 1]
+  return `${Math.trunc(ms / size)}${unit}`
+}
+
+/** Bytes in the unit that leaves few digits: `12 kB`. */
+export function bytes(count: number | null | undefined): string | null {
+  if (count === null || count === undefined) return null
+  if (count < 1_000) return `${count} B`
+  return count < 1_000_000 ? `${Math.round(count / 1_000)} kB` : `${(count / 1_000_000).toFixed(1)} MB`
+}
+
+/** A whole number with its thousands apart. */
+export function count(value: number | null | undefined): string | null {
+  return value === null || value === undefined ? null : value.toString().replace(/\B(?=(\d{3})+$)/g, ' ')
+}
+
+export function percent(value: number | null | undefined): string | null {
+  return value === null || value === undefined ? null : `${value}%`
+}
+
+export function yesNo(value: boolean | null | undefined): string | null {
+  return value === null || value === undefined ? null : value ? 'yes' : 'no'
+}

@@ -1,0 +1,112 @@
+import type { Command, Option } from '../command.ts'
+
+const MODEL: Option = { flags: '--model <model>', text: 'the model, by any of its names' }
+export const PAGE: readonly Option[] = [
+  { flags: '--limit <count>', text: 'items of a page, 1 to 100' },
+  { flags: '--next-token <token>', text: 'the page after the one that named this token' },
+]
+const CALL: readonly Option[] = [
+  MODEL,
+  { flags: '--system <text>', text: 'what the model is told first' },
+  { flags: '--max-tokens <count>', text: 'the most tokens of the answer' },
+  { flags: '--min-discount <percent>', text: 'only offers with so much off the reference price' },
+  { flags: '--max-cost <dollars>', text: 'the most that the call may cost' },
+  { flags: '--provider <provider>', text: 'only this provider' },
+  { flags: '--allow-untrusted', text: 'providers too that nobody has vetted' },
+]
+const SIDE: Option = { flags: '--side <side>', text: 'whose key', choices: ['buyer', 'seller'], fallback: 'buyer' }
+
+/** What buyers do. */
+export const BUYER_COMMANDS: readonly Command[] = [
+  {
+    name: 'models',
+    summary: 'Models on this market with their reference prices.',
+    options: [{ flags: '--search <text>', text: 'only models with this in their name' }],
+    examples: ['models --search gpt'],
+    load: async () => (await import('../actions/models.ts')).listModels,
+  },
+  {
+    name: 'markets',
+    summary: 'The market of every model: best prices, sellers, speed.',
+    load: async () => (await import('../actions/models.ts')).listMarkets,
+  },
+  {
+    name: 'book',
+    summary: 'The offers of one model in the order of routing.',
+    arguments: [{ name: '<model>', text: 'the model, by any of its names' }],
+    examples: ['book gpt-5-mini'],
+    load: async () => (await import('../actions/models.ts')).showBook,
+  },
+  {
+    name: 'chat',
+    summary: 'Say something to a model and read its answer as it comes.',
+    arguments: [{ name: '[prompt...]', text: 'what to say; - or nothing reads the standard input' }],
+    options: CALL,
+    examples: ['chat --model gpt-5-mini Say hello.', 'chat --model gpt-5-mini --max-cost 0.01 - < question.txt'],
+    load: async () => (await import('../actions/chat.ts')).chat,
+  },
+  {
+    name: 'route explain',
+    summary: 'Where a call would go now, what it may cost there, and why not elsewhere.',
+    arguments: [{ name: '[prompt...]', text: 'what would be said' }],
+    options: CALL,
+    examples: ['route explain --model gpt-5-mini --min-discount 20'],
+    load: async () => (await import('../actions/explain.ts')).explainRoute,
+  },
+  {
+    name: 'balance',
+    summary: 'What can be spent, what is held, what was spent.',
+    load: async () => (await import('../actions/account.ts')).showBalance,
+  },
+  {
+    name: 'key',
+    summary: 'Where the buyer key stands: caps, rate, rules.',
+    load: async () => (await import('../actions/account.ts')).showKey,
+  },
+  {
+    name: 'keys list',
+    summary: 'Keys of the wallet.',
+    options: [SIDE, { flags: '--all', text: 'revoked ones too' }],
+    load: async () => (await import('../actions/keys.ts')).listKeys,
+  },
+  {
+    name: 'keys create',
+    summary: 'Make a further key; it is shown once.',
+    options: [
+      SIDE,
+      { flags: '--label <text>', text: 'a name for people' },
+      { flags: '--expires <time>', text: 'when it ends, as 2026-12-31T00:00:00Z' },
+      { flags: '--cap-daily <dollars>', text: 'the most it may spend in a UTC day' },
+      { flags: '--cap-monthly <dollars>', text: 'the most it may spend in a UTC month' },
+      { flags: '--min-discount <percent>', text: 'the least discount it takes' },
+      { flags: '--rate <calls>', text: 'calls a minute' },
+      { flags: '--models <list>', text: 'only these models, with commas between' },
+      { flags: '--idempotency-key <key>', text: 'the same key again answers the same record' },
+    ],
+    examples: ['keys create --label ci --cap-daily 5'],
+    load: async () => (await import('../actions/keys.ts')).createKey,
+  },
+  {
+    name: 'keys revoke',
+    summary: 'End a key, for good.',
+    arguments: [{ name: '<id>', text: 'the key, key_…' }],
+    options: [SIDE],
+    load: async () => (await import('../actions/keys.ts')).revokeKey,
+  },
+  {
+    name: 'usage',
+    summary: 'Calls with what they cost, newest first.',
+    options: [
+      { flags: '--period <span>', text: 'how far back', choices: ['24h', '7d', '30d', '90d', 'lifetime'] },
+      MODEL,
+      ...PAGE,
+    ],
+    load: async () => (await import('../actions/account.ts')).listUsage,
+  },
+  {
+    name: 'request',
+    summary: 'One call by its request id.',
+    arguments: [{ name: '<id>', text: 'the x-request-id of its answer' }],
+    load: async () => (await import('../actions/account.ts')).showRequest,
+  },
+]

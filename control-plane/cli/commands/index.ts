@@ -1,0 +1,35 @@
+import type { Command, Group } from '../command.ts'
+import { BUYER_COMMANDS } from './buyer.ts'
+import { OPERATOR_MARKET_COMMANDS } from './operator-market.ts'
+import { OPERATOR_SYSTEM_COMMANDS } from './operator-system.ts'
+import { SELLER_COMMANDS } from './seller.ts'
+import { SESSION_COMMANDS } from './session.ts'
+
+/** Words before words; a parent stands before its children. */
+export const GROUPS: readonly Group[] = [
+  { name: 'keys', summary: 'Keys of a wallet.' },
+  { name: 'route', summary: 'How calls are routed.' },
+  { name: 'offers', summary: 'Your offers.' },
+  { name: 'operator', summary: 'Run the market: for operators.' },
+  { name: 'operator catalog', summary: 'The catalogue of models.' },
+  { name: 'operator aliases', summary: 'Names of models.' },
+  { name: 'operator prices', summary: 'Reference prices.' },
+  { name: 'operator providers', summary: 'The allow-list of providers.' },
+  { name: 'operator credit', summary: 'Credit of buyers.' },
+  { name: 'operator ledger', summary: 'The ledger.' },
+  { name: 'operator features', summary: 'Switches of both planes.' },
+  { name: 'operator limits', summary: 'Limits of calls.' },
+  { name: 'operator holds', summary: 'Money that calls hold.' },
+  { name: 'operator queues', summary: 'Background work.' },
+  { name: 'operator snapshot', summary: 'What the data plane reads.' },
+  { name: 'operator poison', summary: 'Events that could not be posted.' },
+]
+
+/** Every command, in the order of help and of the reference page. */
+export const COMMANDS: readonly Command[] = [
+  ...SESSION_COMMANDS,
+  ...BUYER_COMMANDS,
+  ...SELLER_COMMANDS,
+  ...OPERATOR_MARKET_COMMANDS,
+  ...OPERATOR_SYSTEM_COMMANDS,
+]

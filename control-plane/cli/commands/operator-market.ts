@@ -1,0 +1,138 @@
+import type { Command, Option } from '../command.ts'
+import { PAGE } from './buyer.ts'
+
+const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
+const YES: Option = { flags: '--yes', text: 'do not ask' }
+
+/** What operators do to catalogue, providers and offers. */
+export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
+  {
+    name: 'operator catalog import',
+    summary: 'Compare a list of models with the catalogue, then import it.',
+    arguments: [
+      { name: '<file>', text: "a list in the shape of OpenRouter's /api/v1/models; - is the standard input" },
+    ],
+    options: [
+      { flags: '--source <text>', text: 'where the values come from; stands beside every change' },
+      { flags: '--effective-at <time>', text: 'from when prices count, as 2026-12-01T00:00:00Z; now otherwise' },
+      { flags: '--dry-run', text: 'only show what would change' },
+      YES,
+    ],
+    examples: ['operator catalog import models.json --source openrouter-2026-11'],
+    load: async () => (await import('../actions/operator-import.ts')).importCatalog,
+  },
+  {
+    name: 'operator catalog history',
+    summary: 'Every change of the catalogue with its source.',
+    options: [{ flags: '--model <model>', text: 'only this model' }, ...PAGE],
+    load: async () => (await import('../actions/operator-catalog.ts')).showHistory,
+  },
+  {
+    name: 'operator aliases list',
+    summary: 'Exact names of models.',
+    options: [{ flags: '--model <model>', text: 'only of this model' }],
+    load: async () => (await import('../actions/operator-catalog.ts')).listAliases,
+  },
+  {
+    name: 'operator aliases put',
+    summary: 'Give a model a further name.',
+    arguments: [
+      { name: '<alias>', text: 'the name' },
+      { name: '<model>', text: 'the model it means' },
+    ],
+    load: async () => (await import('../actions/operator-catalog.ts')).putAlias,
+  },
+  {
+    name: 'operator aliases remove',
+    summary: 'Take a name away.',
+    arguments: [{ name: '<alias>', text: 'the name' }],
+    load: async () => (await import('../actions/operator-catalog.ts')).removeAlias,
+  },
+  {
+    name: 'operator prices list',
+    summary: 'Reference prices of a model, past and to come.',
+    arguments: [{ name: '<model>', text: 'the model' }],
+    load: async () => (await import('../actions/operator-catalog.ts')).listPrices,
+  },
+  {
+    name: 'operator prices put',
+    summary: 'Set reference prices, now or for a time to come.',
+    arguments: [{ name: '<model>', text: 'the model' }],
+    options: [
+      { flags: '--input <dollars>', text: 'a million tokens in' },
+      { flags: '--output <dollars>', text: 'a million tokens out' },
+      { flags: '--cache-read <dollars>', text: 'a million tokens read from the cache' },
+      { flags: '--cache-write <dollars>', text: 'a million tokens written to the cache' },
+      { flags: '--source <text>', text: 'where the values come from; stands beside every change' },
+      { flags: '--effective-at <time>', text: 'from when prices count, as 2026-12-01T00:00:00Z; now otherwise' },
+    ],
+    examples: ['operator prices put gpt-5-mini --input 0.25 --output 2 --source vendor-page'],
+    load: async () => (await import('../actions/operator-catalog.ts')).putPrices,
+  },
+  {
+    name: 'operator providers list',
+    summary: 'The allow-list.',
+    load: async () => (await import('../actions/operator-market.ts')).listProviders,
+  },
+  {
+    name: 'operator providers put',
+    summary: 'Add or change an entry of the allow-list.',
+    arguments: [{ name: '<id>', text: 'its slug' }],
+    options: [
+      { flags: '--base-url <url>', text: 'where its API starts' },
+      { flags: '--name <text>', text: 'its name' },
+      { flags: '--trusted', text: 'default routing may use it' },
+      { flags: '--cost-reference <url>', text: 'where its prices stand' },
+    ],
+    load: async () => (await import('../actions/operator-market.ts')).putProvider,
+  },
+  {
+    name: 'operator providers trust',
+    summary: 'Let default routing use a provider.',
+    arguments: [{ name: '<id>', text: 'its slug' }],
+    options: [REASON],
+    load: async () => (await import('../actions/operator-market.ts')).trustProvider,
+  },
+  {
+    name: 'operator providers distrust',
+    summary: 'Keep default routing from a provider.',
+    arguments: [{ name: '<id>', text: 'its slug' }],
+    options: [REASON],
+    load: async () => (await import('../actions/operator-market.ts')).distrustProvider,
+  },
+  {
+    name: 'operator providers remove',
+    summary: 'Take a provider without offers off the allow-list.',
+    arguments: [{ name: '<id>', text: 'its slug' }],
+    options: [REASON, YES],
+    load: async () => (await import('../actions/operator-market.ts')).removeProvider,
+  },
+  {
+    name: 'operator offers',
+    summary: 'Offers of all sellers.',
+    options: [
+      { flags: '--model <model>', text: 'only this model' },
+      { flags: '--provider <id>', text: 'only this provider' },
+      { flags: '--status <status>', text: 'only these', choices: ['active', 'paused', 'inactive'] },
+      { flags: '--wallet <address>', text: 'only of this seller' },
+      { flags: '--delisted', text: 'only those taken off by an operator' },
+      ...PAGE,
+    ],
+    load: async () => (await import('../actions/operator-market.ts')).searchOffers,
+  },
+  {
+    name: 'operator delist',
+    summary: 'Take an offer off the market; routing follows at once.',
+    arguments: [{ name: '<offer>', text: 'the offer, ofr_…' }],
+    options: [REASON],
+    examples: ['operator delist ofr_… --reason "resold key"'],
+    load: async () => (await import('../actions/operator-market.ts')).delistOffer,
+  },
+  {
+    name: 'operator restore',
+    summary: 'Let the seller of a delisted offer sell it again.',
+    arguments: [{ name: '<offer>', text: 'the offer, ofr_…' }],
+    options: [REASON],
+    load: async () => (await import('../actions/operator-market.ts')).restoreOffer,
+  },
+]

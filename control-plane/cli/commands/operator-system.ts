@@ -1,0 +1,170 @@
+import type { Command, Option } from '../command.ts'
+
+const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
+const YES: Option = { flags: '--yes', text: 'do not ask' }
+
+/** What operators do to money and to the running system. */
+export const OPERATOR_SYSTEM_COMMANDS: readonly Command[] = [
+  {
+    name: 'operator credit grant',
+    summary: 'Give a buyer credit.',
+    options: [
+      { flags: '--wallet <address>', text: 'of this wallet' },
+      { flags: '--account <id>', text: 'or of this account' },
+      { flags: '--usd <dollars>', text: 'how much' },
+      { flags: '--ticket <id>', text: 'what makes it happen once' },
+      { flags: '--note <text>', text: 'for the books' },
+    ],
+    examples: ['operator credit grant --wallet 0x… --usd 5 --ticket T-17'],
+    load: async () => (await import('../actions/operator-market.ts')).grantCredit,
+  },
+  {
+    name: 'operator credit refund',
+    summary: 'Book money that goes back to a buyer.',
+    options: [
+      { flags: '--wallet <address>', text: 'of this wallet' },
+      { flags: '--account <id>', text: 'or of this account' },
+      { flags: '--usd <dollars>', text: 'how much' },
+      { flags: '--ticket <id>', text: 'what makes it happen once' },
+      YES,
+    ],
+    load: async () => (await import('../actions/operator-market.ts')).refundCredit,
+  },
+  {
+    name: 'operator ledger read',
+    summary: 'The lines under a ledger key or request id.',
+    arguments: [{ name: '<key>', text: 'ledger key or request id' }],
+    load: async () => (await import('../actions/operator-market.ts')).readTransaction,
+  },
+  {
+    name: 'operator ledger reverse',
+    summary: 'Book the opposite of a transaction, once.',
+    arguments: [{ name: '<key>', text: 'ledger key or request id' }],
+    options: [REASON, YES],
+    load: async () => (await import('../actions/operator-market.ts')).reverseTransaction,
+  },
+  {
+    name: 'operator features list',
+    summary: 'Switches of both planes.',
+    load: async () => (await import('../actions/operator-market.ts')).listFeatures,
+  },
+  {
+    name: 'operator features on',
+    summary: 'Turn a switch on.',
+    arguments: [{ name: '<name>', text: 'the switch' }],
+    options: [REASON],
+    load: async () => (await import('../actions/operator-market.ts')).turnOn,
+  },
+  {
+    name: 'operator features off',
+    summary: 'Turn a switch off.',
+    arguments: [{ name: '<name>', text: 'the switch' }],
+    options: [REASON],
+    load: async () => (await import('../actions/operator-market.ts')).turnOff,
+  },
+  {
+    name: 'operator limits list',
+    summary: 'Limits of calls.',
+    load: async () => (await import('../actions/operator-market.ts')).listLimits,
+  },
+  {
+    name: 'operator limits set',
+    summary: 'Set a limit of calls.',
+    arguments: [{ name: '<name>', text: 'the limit' }],
+    options: [
+      { flags: '--per-key <calls>', text: 'calls a minute of a key, or calls at once' },
+      { flags: '--per-wallet <calls>', text: 'calls a minute over all keys of a wallet' },
+    ],
+    load: async () => (await import('../actions/operator-market.ts')).setLimit,
+  },
+  {
+    name: 'operator limits reset',
+    summary: 'Give a limit back its standard.',
+    arguments: [{ name: '<name>', text: 'the limit' }],
+    load: async () => (await import('../actions/operator-market.ts')).resetLimit,
+  },
+  {
+    name: 'operator holds list',
+    summary: 'Money that running calls hold.',
+    options: [
+      { flags: '--account <id>', text: 'only of this account' },
+      { flags: '--limit <count>', text: 'at most so many' },
+    ],
+    load: async () => (await import('../actions/operator-system.ts')).listHolds,
+  },
+  {
+    name: 'operator holds release',
+    summary: 'Give back what a call holds whose process is gone.',
+    arguments: [{ name: '<request>', text: 'the request id' }],
+    options: [REASON, YES],
+    load: async () => (await import('../actions/operator-system.ts')).releaseHold,
+  },
+  {
+    name: 'operator queues list',
+    summary: 'Queues with their jobs.',
+    load: async () => (await import('../actions/operator-system.ts')).listQueues,
+  },
+  {
+    name: 'operator queues failed',
+    summary: 'Jobs that gave up.',
+    arguments: [{ name: '<queue>', text: 'the queue' }],
+    options: [{ flags: '--limit <count>', text: 'at most so many' }],
+    load: async () => (await import('../actions/operator-system.ts')).listFailedJobs,
+  },
+  {
+    name: 'operator queues retry',
+    summary: 'Run failed jobs again.',
+    arguments: [{ name: '<queue>', text: 'the queue' }],
+    options: [
+      { flags: '--id <job>', text: 'only this one' },
+      { flags: '--limit <count>', text: 'at most so many' },
+    ],
+    load: async () => (await import('../actions/operator-system.ts')).retryJobs,
+  },
+  {
+    name: 'operator nodes',
+    summary: 'Data-plane processes.',
+    load: async () => (await import('../actions/operator-system.ts')).listNodes,
+  },
+  {
+    name: 'operator snapshot show',
+    summary: 'What is published: versions, sizes, ages.',
+    load: async () => (await import('../actions/operator-system.ts')).showSnapshot,
+  },
+  {
+    name: 'operator snapshot republish',
+    summary: 'Publish again what differs, or the named documents.',
+    arguments: [{ name: '[names...]', text: 'documents' }],
+    load: async () => (await import('../actions/operator-system.ts')).republish,
+  },
+  {
+    name: 'operator invariants',
+    summary: 'What the checker of the ledger said last.',
+    options: [{ flags: '--run', text: 'run it now' }],
+    load: async () => (await import('../actions/operator-system.ts')).showInvariants,
+  },
+  {
+    name: 'operator poison list',
+    summary: 'Events that could not be posted.',
+    load: async () => (await import('../actions/operator-system.ts')).listPoison,
+  },
+  {
+    name: 'operator poison retry',
+    summary: 'Post an event again.',
+    arguments: [{ name: '<payload>', text: 'its hash' }],
+    options: [REASON],
+    load: async () => (await import('../actions/operator-system.ts')).retryPoison,
+  },
+  {
+    name: 'operator poison discard',
+    summary: 'Give an event up.',
+    arguments: [{ name: '<payload>', text: 'its hash' }],
+    options: [REASON, YES],
+    load: async () => (await import('../actions/operator-system.ts')).discardPoison,
+  },
+  {
+    name: 'operator conflicts',
+    summary: 'Events that contradict what is booked.',
+    load: async () => (await import('../actions/operator-system.ts')).listConflicts,
+  },
+]

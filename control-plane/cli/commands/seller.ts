@@ -1,0 +1,114 @@
+import type { Command, Option } from '../command.ts'
+import { PAGE } from './buyer.ts'
+
+const PLACE: readonly Option[] = [
+  { flags: '--provider <url>', text: 'base URL of the provider, as https://api.example.com/v1' },
+  { flags: '--key-env <variable>', text: "the variable with the provider's key" },
+  { flags: '--key-from <file>', text: "a file of mode 0600 with the provider's key" },
+  { flags: '--reuse-key <fingerprint>', text: 'a key that is saved already' },
+  { flags: '--format <format>', text: 'the protocol it speaks', choices: ['openai', 'messages'], fallback: 'openai' },
+]
+const YES: Option = { flags: '--yes', text: 'do not ask' }
+const OFFER = [{ name: '<id>', text: 'the offer, ofr_…' }]
+
+/** What sellers do. */
+export const SELLER_COMMANDS: readonly Command[] = [
+  {
+    name: 'sell',
+    summary: 'List capacity: find out what a provider serves, and offer it.',
+    options: [
+      ...PLACE,
+      { flags: '--discount <percent>', text: 'percent off the reference price' },
+      { flags: '--models <list>', text: 'only these models, with commas between; all that can be sold otherwise' },
+      { flags: '--cap-daily <dollars>', text: 'the most that each offer sells in a UTC day' },
+      { flags: '--payout-address <address>', text: 'where the earnings go' },
+      { flags: '--label <text>', text: 'a name for people' },
+      { flags: '--dry-run', text: 'show what would be listed' },
+      YES,
+    ],
+    examples: ['sell --provider https://api.example.com/v1 --key-env PROVIDER_KEY --discount 30'],
+    load: async () => (await import('../actions/sell.ts')).sell,
+  },
+  {
+    name: 'discover',
+    summary: 'What a provider serves under a key, and what of it can be sold here.',
+    options: PLACE,
+    load: async () => (await import('../actions/sell.ts')).discover,
+  },
+  {
+    name: 'test-provider',
+    summary: 'Whether a provider takes a key, and a model.',
+    options: [...PLACE, { flags: '--model <model>', text: 'a model to ask for' }],
+    load: async () => (await import('../actions/sell.ts')).testProvider,
+  },
+  {
+    name: 'offers list',
+    summary: 'Your offers.',
+    options: [
+      { flags: '--status <status>', text: 'only these', choices: ['active', 'paused', 'inactive'] },
+      { flags: '--model <model>', text: 'only this model' },
+      ...PAGE,
+    ],
+    load: async () => (await import('../actions/offers.ts')).listOffers,
+  },
+  {
+    name: 'offers show',
+    summary: 'One offer.',
+    arguments: OFFER,
+    load: async () => (await import('../actions/offers.ts')).showOffer,
+  },
+  {
+    name: 'offers update',
+    summary: 'Change discount, cap or label.',
+    arguments: OFFER,
+    options: [
+      { flags: '--discount <percent>', text: 'percent off the reference price' },
+      { flags: '--cap-daily <dollars>', text: 'the most it sells in a UTC day; none lifts it' },
+      { flags: '--label <text>', text: 'a name for people' },
+    ],
+    load: async () => (await import('../actions/offers.ts')).updateOffer,
+  },
+  {
+    name: 'offers activate',
+    summary: 'Put an offer on sale.',
+    arguments: OFFER,
+    load: async () => (await import('../actions/offers.ts')).activateOffer,
+  },
+  {
+    name: 'offers pause',
+    summary: 'Take an offer off sale for now.',
+    arguments: OFFER,
+    load: async () => (await import('../actions/offers.ts')).pauseOffer,
+  },
+  {
+    name: 'offers remove',
+    summary: 'Take an offer off the market.',
+    arguments: OFFER,
+    options: [YES],
+    load: async () => (await import('../actions/offers.ts')).removeOffer,
+  },
+  {
+    name: 'offers reset-health',
+    summary: 'Count an offer as healthy again.',
+    arguments: OFFER,
+    load: async () => (await import('../actions/offers.ts')).resetOffer,
+  },
+  {
+    name: 'offers cancel-all',
+    summary: 'Take every active offer off the market, and wait for it.',
+    options: [YES],
+    load: async () => (await import('../actions/offers.ts')).cancelOffers,
+  },
+  {
+    name: 'earnings',
+    summary: 'What was sold and earned.',
+    options: [{ flags: '--range <span>', text: 'how far back, as 7d' }],
+    load: async () => (await import('../actions/earnings.ts')).showEarnings,
+  },
+  {
+    name: 'health-log',
+    summary: 'What went wrong with offers, and what was done.',
+    options: [{ flags: '--offer <id>', text: 'only this offer' }, ...PAGE],
+    load: async () => (await import('../actions/earnings.ts')).showHealthLog,
+  },
+]

@@ -1,0 +1,113 @@
+import type { CliConfig, Side } from './config.ts'
+import { CommandFailure, usageError } from './failure.ts'
+import type { Method } from './http.ts'
+import { callJson, callLines } from './http.ts'
+import type { OperatorClient } from './operator-client.ts'
+import { readCredentials, readSandbox, readSecretIn } from './secret-files.ts'
+
+/** What the command line says of where to go and as whom. */
+export type Wanted = { readonly url: string | undefined; readonly keyFile: string | undefined }
+
+type Asked = {
+  /** Whose key goes along; none when left out. */
+  readonly side?: Side
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string | number | undefined>>
+  readonly signal?: AbortSignal
+}
+
+/** The market that a command talks to. */
+export type Connection = {
+  /** Without a trailing slash. */
+  readonly url: string
+  /** Where the address was found. */
+  readonly foundIn: string
+  readonly folder: string
+  key(side: Side): string | undefined
+  call(method: Method, path: string, asked?: Asked): Promise<unknown>
+  lines(method: Method, path: string, asked?: Asked): AsyncGenerator<string>
+  /** Runs something with the typed client of operators' operations. */
+  asOperator<Result>(run: (client: OperatorClient) => Promise<Result>): Promise<Result>
+}
+
+/** Finds the market and its keys. Nothing is read before it is needed, and nothing is sent. */
+export function connect(config: CliConfig, wanted: Wanted): Connection {
+  const sandbox = readSandbox(config.sandboxFile)
+  const { url, foundIn } = findUrl(config, wanted, sandbox?.url)
+  const control = config.controlUrl === undefined ? url : checkUrl(config.controlUrl, 'MARKET_CONTROL_URL')
+
+  function key(side: Side): string | undefined {
+    if (wanted.keyFile !== undefined) return readSecretIn(wanted.keyFile).reveal()
+    const given = config.keys[side]
+    if (given !== undefined) return given.reveal()
+    // A key that was kept for one market is never shown to another.
+    const kept = readCredentials(config.folder).markets[url]?.[side]
+    return kept ?? (sandbox !== undefined && trimmed(sandbox.url) === url ? sandbox.keys[side] : undefined)
+  }
+
+  function requireKey(side: Side): string {
+    const found = key(side)
+    if (found !== undefined) return found
+    const ways =
+      side === 'operator' ? 'set MARKET_OPERATOR_KEY' : `run "market login --side ${side}" or set ${variableOf(side)}`
+    throw new CommandFailure('auth', `There is no ${side} key for ${url}: ${ways}, or name a file with --key-file.`)
+  }
+
+  function request(method: Method, path: string, { side, query = {}, ...rest }: Asked) {
+    const target = new URL((isControlPath(path) ? control : url) + path)
+    for (const [name, value] of Object.entries(query)) {
+      if (value !== undefined) target.searchParams.set(name, String(value))
+    }
+    return { method, url: target.href, ...(side === undefined ? {} : { key: requireKey(side) }), ...rest }
+  }
+
+  return {
+    url,
+    foundIn,
+    folder: config.folder,
+    key,
+    call: async (method, path, asked = {}) => callJson(request(method, path, asked)),
+    lines: (method, path, asked = {}) => callLines(request(method, path, asked)),
+    async asOperator(run) {
+      const key = requireKey('operator')
+      const { createOperatorClient, operatorFailure } = await import('./operator-client.ts')
+      try {
+        return await run(createOperatorClient({ url: control, key }))
+      } catch (error) {
+        throw operatorFailure(error, control)
+      }
+    },
+  }
+}
+
+const variableOf = (side: Side) => `MARKET_${side.toUpperCase()}_KEY`
+
+function isControlPath(path: string): boolean {
+  return /^\/(?:v1\/(?:seller|buyer|auth|payments)|graphql|trpc)\b/.test(path)
+}
+
+function findUrl(config: CliConfig, wanted: Wanted, sandboxUrl: string | undefined): { url: string; foundIn: string } {
+  if (wanted.url !== undefined) return { url: checkUrl(wanted.url, '--url'), foundIn: '--url' }
+  if (config.url !== undefined) return { url: checkUrl(config.url, 'MARKET_URL'), foundIn: 'MARKET_URL' }
+  if (sandboxUrl !== undefined) return { url: trimmed(sandboxUrl), foundIn: config.sandboxFile }
+  const { current } = readCredentials(config.folder)
+  if (current !== null) return { url: checkUrl(current, 'credentials'), foundIn: 'the last login' }
+  throw usageError('Which market? Name it with --url or MARKET_URL; a market started here is found by itself.')
+}
+
+const trimmed = (url: string) => url.replace(/\/+$/, '')
+
+/** Keys go over https, or stay on this machine. */
+function checkUrl(text: string, name: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '') {
+    throw usageError(`${name} is not the address of a market: ${text.slice(0, 200)}`)
+  }
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) throw usageError(`${name} is not https.`)
+  return trimmed(url.href)
+}
+
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '[::1]' || /^127\.(?:\d{1,3}\.){2}\d{1,3}$/.test(host)
+}

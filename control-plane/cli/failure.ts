@@ -1,0 +1,47 @@
+/** How a run of the program ends, for scripts. */
+export const EXIT_CODES = {
+  ok: { code: 0, meaning: 'It worked.' },
+  failure: { code: 1, meaning: 'The service refused, or something went wrong.' },
+  usage: { code: 2, meaning: 'The command line was not understood; nothing was sent.' },
+  auth: { code: 3, meaning: 'No key, a wrong key, or a key that may not do that.' },
+  notFound: { code: 4, meaning: 'There is no such thing.' },
+  unavailable: { code: 5, meaning: 'The service cannot be reached or is at a limit: try again later.' },
+  partial: { code: 6, meaning: 'A part of it failed; what worked stands.' },
+  declined: { code: 7, meaning: 'Nobody confirmed; nothing was changed.' },
+} as const
+export type ExitName = keyof typeof EXIT_CODES
+
+type Facts = {
+  /** The service's code, where the service spoke. */
+  readonly code?: string
+  readonly requestId?: string
+  readonly status?: number
+  readonly param?: string
+  readonly cause?: unknown
+}
+
+/** Why a command ends without its answer. The message is for a person; the rest is for scripts. */
+export class CommandFailure extends Error {
+  readonly exit: ExitName
+  readonly facts: Facts
+
+  constructor(exit: ExitName, message: string, facts: Facts = {}) {
+    super(message, facts.cause === undefined ? {} : { cause: facts.cause })
+    this.name = 'CommandFailure'
+    this.exit = exit
+    this.facts = facts
+  }
+}
+
+/** A mistake on the command line. */
+export function usageError(message: string): CommandFailure {
+  return new CommandFailure('usage', message)
+}
+
+/** The way a run ends after such an answer of the service. */
+export function exitOfStatus(status: number): ExitName {
+  if (status === 401 || status === 403) return 'auth'
+  if (status === 404 || status === 410) return 'notFound'
+  if (status === 429 || status >= 500) return 'unavailable'
+  return 'failure'
+}

@@ -1,0 +1,123 @@
+import { z } from 'zod'
+import { CommandFailure, exitOfStatus } from './failure.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+export type Call = {
+  readonly method: Method
+  readonly url: string
+  readonly key?: string | undefined
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** The longest wait for a whole answer, and for the head of one that comes piece by piece. */
+const ANSWER_MS = 120_000
+const MAX_ANSWER_CHARS = 64_000_000
+const MAX_LINE_CHARS = 4_000_000
+
+/** Asks the service and answers its JSON; null for an answer without a body. Throws a {@link CommandFailure}. */
+export async function callJson(call: Call): Promise<unknown> {
+  const answer = await send(call, AbortSignal.timeout(ANSWER_MS))
+  const body = await readText(answer)
+  if (!answer.ok) throw refusalOf(answer, body)
+  if (body === '') return null
+  try {
+    return JSON.parse(body)
+  } catch (cause) {
+    throw new CommandFailure('failure', 'The service answered in a form that is not understood.', { cause })
+  }
+}
+
+/** Asks the service for an answer that comes line by line, and answers the lines. Throws a {@link CommandFailure}. */
+export async function* callLines(call: Call): AsyncGenerator<string> {
+  const answer = await send(call)
+  if (!answer.ok) throw refusalOf(answer, await readText(answer))
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    for await (const chunk of answer.body ?? []) {
+      rest += decoder.decode(chunk, { stream: true })
+      const lines = rest.split('\n')
+      rest = lines.pop() ?? ''
+      if (rest.length > MAX_LINE_CHARS) throw new CommandFailure('failure', 'The service sent a line without an end.')
+      for (const line of lines) yield line.endsWith('\r') ? line.slice(0, -1) : line
+    }
+  } catch (cause) {
+    if (cause instanceof CommandFailure) throw cause
+    throw new CommandFailure('unavailable', 'The connection broke before the answer was whole.', {
+      cause,
+      ...idOf(answer),
+    })
+  }
+  if (rest !== '') yield rest
+}
+
+async function send({ method, url, key, body, headers, signal }: Call, limit?: AbortSignal): Promise<Response> {
+  const signals = [signal, limit].filter((one) => one !== undefined)
+  try {
+    return await fetch(url, {
+      method,
+      redirect: 'manual',
+      headers: {
+        accept: 'application/json',
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signals.length === 0 ? {} : { signal: AbortSignal.any(signals) }),
+    })
+  } catch (cause) {
+    throw unreachable(new URL(url).origin, cause)
+  }
+}
+
+/** What is thrown when nothing answers at an address. */
+export function unreachable(origin: string, cause: unknown): CommandFailure {
+  return new CommandFailure('unavailable', `${origin} cannot be reached.`, { cause })
+}
+
+async function readText(answer: Response): Promise<string> {
+  const body = await answer.text()
+  if (body.length > MAX_ANSWER_CHARS) throw new CommandFailure('failure', 'The answer is too long.')
+  return body
+}
+
+const Envelope = z.object({
+  error: z.object({
+    code: z.union([z.string(), z.number()]).nullish(),
+    type: z.string().nullish(),
+    message: z.string().nullish(),
+    param: z.string().nullish(),
+  }),
+  request_id: z.string().nullish(),
+})
+
+function refusalOf(answer: Response, body: string): CommandFailure {
+  const parsed = Envelope.safeParse(parse(body))
+  const { status } = answer
+  const exit = exitOfStatus(status)
+  if (!parsed.success) return new CommandFailure(exit, `The service answered ${status}.`, { status, ...idOf(answer) })
+  const { code, type, message, param } = parsed.data.error
+  return new CommandFailure(exit, message ?? `The service answered ${status}.`, {
+    status,
+    code: String(code ?? type ?? status),
+    ...(param == null ? {} : { param }),
+    ...idOf(answer, parsed.data.request_id),
+  })
+}
+
+function idOf(answer: Response, inBody?: string | null): { requestId?: string } {
+  const requestId = inBody ?? answer.headers.get('x-request-id') ?? undefined
+  return requestId === undefined ? {} : { requestId }
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,93 @@
+import type { Cli, Command, Given } from './command.ts'
+import type { CliConfig } from './config.ts'
+import { readCliConfig } from './config.ts'
+import type { Connection } from './connection.ts'
+import { connect } from './connection.ts'
+import { CommandFailure, EXIT_CODES } from './failure.ts'
+import type { Output } from './output.ts'
+import { renderBlocks } from './output.ts'
+import { openTerminal } from './process-terminal.ts'
+import { buildProgram, exitOfParser } from './program.ts'
+import type { Terminal } from './terminal.ts'
+
+/** Runs one command line; answers the exit code. Never throws. */
+export async function main(args: readonly string[], version: string): Promise<number> {
+  const config = readCliConfig()
+  const terminal = openTerminal(config)
+  let exit: number = EXIT_CODES.ok.code
+  const run = async (command: Command, given: Given) => {
+    exit = await runCommand({ command, given, config, terminal })
+  }
+  const program = buildProgram(version, run, terminal)
+  try {
+    await program.parseAsync([...(args.length === 0 ? ['--help'] : args)], { from: 'user' })
+    return exit
+  } catch (error) {
+    return exitOfParser(error) ?? showFailure(terminal, error, false)
+  }
+}
+
+type Job = {
+  readonly command: Command
+  readonly given: Given
+  readonly config: CliConfig
+  readonly terminal: Terminal
+}
+
+async function runCommand({ command, given, config, terminal }: Job): Promise<number> {
+  const { url, keyFile, json } = given.options
+  const isJson = json === true
+  try {
+    const wanted = { url: typeof url === 'string' ? url : undefined, keyFile: textOf(keyFile) }
+    let known: Connection | undefined
+    const cli: Cli = {
+      terminal,
+      isJson,
+      // Help for the shell needs no market.
+      get connection() {
+        known ??= connect(config, wanted)
+        return known
+      },
+    }
+    const act = await command.load()
+    const output = await act(cli, given)
+    show(terminal, output, isJson)
+    return EXIT_CODES[output.exit ?? 'ok'].code
+  } catch (error) {
+    return showFailure(terminal, error, isJson)
+  }
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' ? value : undefined)
+
+function show(terminal: Terminal, { json, blocks }: Output, isJson: boolean): void {
+  if (isJson) {
+    if (json !== undefined) terminal.out(`${JSON.stringify(json, plain, terminal.isOutTty ? 2 : undefined)}\n`)
+  } else if (blocks.length > 0) {
+    terminal.out(`${renderBlocks(blocks, terminal.looks)}\n`)
+  }
+}
+
+function plain(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? value.toString() : value
+}
+
+function showFailure(terminal: Terminal, error: unknown, isJson: boolean): number {
+  const failure = failureOf(terminal, error)
+  const { code, requestId, param, status } = failure.facts
+  if (isJson) {
+    const facts = { code: code ?? failure.exit, message: failure.message, param, status, request_id: requestId }
+    terminal.err(`${JSON.stringify({ error: facts })}\n`)
+  } else {
+    const known = [code && `code ${code}`, param && `field ${param}`, requestId && `request ${requestId}`]
+    const said = known.filter((part) => part !== undefined && part !== '')
+    terminal.err(`market: ${failure.message}${said.length === 0 ? '' : `\n        ${said.join(', ')}`}\n`)
+  }
+  return EXIT_CODES[failure.exit].code
+}
+
+function failureOf(terminal: Terminal, error: unknown): CommandFailure {
+  if (error instanceof CommandFailure) return error
+  if (terminal.interrupted.aborted) return new CommandFailure('declined', 'Stopped.')
+  return new CommandFailure('failure', error instanceof Error ? error.message : 'Something went wrong.')
+}

@@ -1,0 +1,48 @@
+import { usageError } from './failure.ts'
+import type { Terminal } from './terminal.ts'
+
+type Wishes = { readonly allowsColor: boolean; readonly columns: number | undefined }
+
+const STANDARD_COLUMNS = 80
+
+/** The terminal, pipe or file that this process was started with. */
+export function openTerminal({ allowsColor, columns }: Wishes): Terminal {
+  const { stdin, stdout, stderr } = process
+  const isOutTty = stdout.isTTY === true
+  const interruption = new AbortController()
+  // The second time ends the process at once.
+  process.once('SIGINT', () => interruption.abort())
+  // Whoever reads our answer may stop reading, as `head` does.
+  stdout.on('error', () => process.exit(0))
+  return {
+    out: (text) => void stdout.write(text),
+    err: (text) => void stderr.write(text),
+    isOutTty,
+    canAsk: stdin.isTTY === true && stderr.isTTY === true,
+    looks: {
+      width: isOutTty ? (columns ?? (stdout.columns || STANDARD_COLUMNS)) : undefined,
+      hasColor: isOutTty && allowsColor,
+    },
+    interrupted: interruption.signal,
+    async readInput(maxBytes) {
+      const chunks: Buffer[] = []
+      let size = 0
+      for await (const chunk of stdin) {
+        const part = Buffer.from(chunk)
+        size += part.length
+        if (size > maxBytes) throw usageError(`The input is longer than ${maxBytes} bytes.`)
+        chunks.push(part)
+      }
+      return Buffer.concat(chunks).toString('utf8')
+    },
+    async ask(question) {
+      const { createInterface } = await import('node:readline/promises')
+      const lines = createInterface({ input: stdin, output: stderr })
+      try {
+        return await lines.question(question, { signal: interruption.signal })
+      } finally {
+        lines.close()
+      }
+    },
+  }
+}

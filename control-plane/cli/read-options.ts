@@ -1,0 +1,68 @@
+import type { Given, Options } from './command.ts'
+import { usageError } from './failure.ts'
+
+/** The text of an option; undefined when it was not given. */
+export function textOption(options: Options, name: string): string | undefined {
+  const value = options[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** The text of an option that has to be there. */
+export function requiredOption(options: Options, name: string): string {
+  const value = textOption(options, name)
+  if (value === undefined || value === '') throw usageError(`--${dashed(name)} is needed.`)
+  return value
+}
+
+export function isSet(options: Options, name: string): boolean {
+  return options[name] === true
+}
+
+/** A number within bounds. */
+export function numberOption(
+  options: Options,
+  name: string,
+  { min, max }: { min: number; max: number },
+): number | undefined {
+  const text = textOption(options, name)
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (text.trim() === '' || !Number.isFinite(value) || value < min || value > max) {
+    throw usageError(`--${dashed(name)} is a number from ${min} to ${max}.`)
+  }
+  return value
+}
+
+/** A whole number within bounds. */
+export function wholeOption(options: Options, name: string, bounds: { min: number; max: number }): number | undefined {
+  const value = numberOption(options, name, bounds)
+  if (value !== undefined && !Number.isSafeInteger(value)) throw usageError(`--${dashed(name)} is a whole number.`)
+  return value
+}
+
+/** Items of a list with commas. */
+export function listOption(options: Options, name: string): string[] | undefined {
+  const items = textOption(options, name)
+    ?.split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+  return items === undefined || items.length === 0 ? undefined : items
+}
+
+/** An instant in ISO 8601 as Unix milliseconds. */
+export function instantOption(options: Options, name: string): number | undefined {
+  const text = textOption(options, name)
+  if (text === undefined) return undefined
+  const at = Date.parse(text)
+  if (!Number.isFinite(at)) throw usageError(`--${dashed(name)} is a time as 2026-11-21T15:00:00Z.`)
+  return at
+}
+
+/** The argument at a place; commander has seen to it that a required one is there. */
+export function argument({ args }: Given, at = 0): string {
+  return args[at] ?? ''
+}
+
+function dashed(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+}

@@ -11,6 +11,7 @@ import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
 import type { SaleView } from './sales.ts'
 import { viewSale } from './sales.ts'
+import { accountOf, WorkspaceField } from './workspaces.ts'
 
 /** Days of each range, today among them; null is all there is. */
 const RANGES = { '7d': 7, '30d': 30, '90d': 90, lifetime: null } as const
@@ -72,11 +73,11 @@ export type Earnings = {
 export const getEarnings = defineOperation({
   name: 'earnings.get',
   access: 'seller',
-  input: z.object({ range: z.enum(RANGE_NAMES).default('7d') }),
+  input: z.object({ range: z.enum(RANGE_NAMES).default('7d'), workspaceId: WorkspaceField }),
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx, actor, { range }): Promise<Earnings> => {
-    const seller = actor.account
+  run: async (ctx, actor, { range, workspaceId }): Promise<Earnings> => {
+    const seller = await accountOf(ctx, actor, workspaceId)
     const days = RANGES[range]
     const today = Math.floor(ctx.clock.now() / DAY) * DAY
     const since = days === null ? 0 : today - (days - 1) * DAY

@@ -8,6 +8,7 @@ import { listSales } from '../db/earnings.ts'
 import { defineOperation } from '../operation.ts'
 import { readCursor, signCursor } from './cursor.ts'
 import { PageSize } from './fields.ts'
+import { accountOf, WorkspaceField } from './workspaces.ts'
 
 /** One sale: the call's id, what the seller earned by it, and the price it was sold at. */
 export type SaleView = {
@@ -55,13 +56,14 @@ export type SalesPage = { readonly recentSales: readonly SaleView[]; readonly ne
 export const listSalesHistory = defineOperation({
   name: 'earnings.history',
   access: 'seller',
-  input: z.object({ limit: PageSize, cursor: z.string().max(200).optional() }),
+  input: z.object({ limit: PageSize, cursor: z.string().max(200).optional(), workspaceId: WorkspaceField }),
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx, actor, { limit, cursor }): Promise<SalesPage> => {
-    const scope = { list: 'sales', tenant: actor.account }
+  run: async (ctx, actor, { limit, cursor, workspaceId }): Promise<SalesPage> => {
+    const seller = await accountOf(ctx, actor, workspaceId)
+    const scope = { list: 'sales', tenant: seller }
     const before = cursor === undefined ? undefined : readCursor(ctx, scope, cursor)
-    const sales = await listSales(ctx.db, actor.account, { before, limit: limit + 1 })
+    const sales = await listSales(ctx.db, seller, { before, limit: limit + 1 })
     const shown = sales.slice(0, limit)
     const last = sales.length > limit ? shown.at(-1) : undefined
     return {

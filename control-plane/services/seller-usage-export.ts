@@ -10,6 +10,7 @@ import { csvLine, LINE_END } from './csv.ts'
 import { EXPORT_LIFETIME_MS, signExportLink } from './export-link.ts'
 import type { ExportFile } from './exports.ts'
 import { readWindow, WindowFields } from './usage-window.ts'
+import { accountOf, WorkspaceField } from './workspaces.ts'
 
 /** The kind of export that a link of this file opens. */
 export const SELLER_USAGE_EXPORT = 'seller-usage'
@@ -46,12 +47,13 @@ export const exportSellerUsage = defineOperation({
     to: WindowFields.to,
     limit: z.coerce.number().int().min(1).max(MAX_ROWS).default(MAX_ROWS),
     format: z.literal('csv').default('csv'),
+    workspaceId: WorkspaceField,
   }),
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx, actor, { from, to, limit }): Promise<SellerExportLink> => {
+  run: async (ctx, actor, { from, to, limit, workspaceId }): Promise<SellerExportLink> => {
     const window = readWindow({ from, to }, ctx.clock.now(), '30d')
-    const query = { seller: actor.account, ...window, limit }
+    const query = { seller: await accountOf(ctx, actor, workspaceId), ...window, limit }
     const expiresAt = ctx.clock.now() + EXPORT_LIFETIME_MS
     return { url: signExportLink(ctx, { kind: SELLER_USAGE_EXPORT, query }), expiresAt }
   },

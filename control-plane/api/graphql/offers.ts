@@ -8,10 +8,10 @@ import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
-const OfferStatus = builder.enumType('OfferStatus', { values: ['active', 'paused', 'inactive'] as const })
+export const OfferStatus = builder.enumType('OfferStatus', { values: ['active', 'paused', 'inactive'] as const })
 const SettableStatus = builder.enumType('SettableOfferStatus', { values: ['active', 'paused'] as const })
 const PricingMode = builder.enumType('PricingMode', { values: ['discount', 'cost_multiplier'] as const })
-const ApiFormat = builder.enumType('ApiFormat', { values: ['openai', 'messages'] as const })
+export const ApiFormat = builder.enumType('ApiFormat', { values: ['openai', 'messages'] as const })
 
 /** Offers by id, those of the caller only: the cache lives and dies with the request and its actor. */
 async function loadOffers(ids: readonly string[], { ctx, actor, options }: GraphQLContext) {
@@ -20,7 +20,7 @@ async function loadOffers(ids: readonly string[], { ctx, actor, options }: Graph
   return ids.map((id) => byId.get(id) ?? new AppError('not_found'))
 }
 
-const Offer = builder.loadableNodeRef('Offer', {
+export const Offer = builder.loadableNodeRef('Offer', {
   id: { resolve: (offer: OfferView) => offer.id },
   load: (ids: string[], context: GraphQLContext) => loadOffers(ids, context),
 })

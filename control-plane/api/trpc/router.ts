@@ -13,9 +13,6 @@ import {
   revokeSellerKey,
 } from '#control-plane/services/keys.ts'
 import { grantCredit } from '#control-plane/services/ledger.ts'
-import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
-import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { createOwnProvider, listBuyerProviders, removeOwnProvider } from '#control-plane/services/own-providers.ts'
 import { createUser } from '#control-plane/services/users.ts'
 import { savings, statement, usage, webhook } from './buyer.ts'
@@ -33,27 +30,10 @@ import {
   snapshot,
 } from './market.ts'
 import { conflict, deposit, invariants, ledger, payoutHold, poison, refund, shortfall } from './money.ts'
+import { config, earnings, offer, operation, probe } from './offers.ts'
 import { audit, invitation, member, organization, organizationKey, workspace, workspaceKey } from './organizations.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 import { signIn } from './sign-in.ts'
-
-const offer = router({
-  create: procedure
-    .input(inputOf(createOffer))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), createOffer, input, ctx.options())),
-  list: procedure
-    .input(inputOf(listOffers))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listOffers, input ?? {}, ctx.options())),
-  get: procedure
-    .input(inputOf(getOffer))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), getOffer, input, ctx.options())),
-  update: procedure
-    .input(inputOf(updateOffer))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), updateOffer, input, ctx.options())),
-  delete: procedure
-    .input(inputOf(deleteOffer))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), deleteOffer, input, ctx.options())),
-})
 
 /** A new key with the key itself as text: in the first answer only. */
 function shown<Key extends CreatedKey>({ secret, ...key }: Key) {
@@ -134,6 +114,10 @@ const user = router({
 /** The tRPC door: operators' operations, and those of sellers and buyers under their own keys. */
 export const appRouter = router({
   offer,
+  operation,
+  probe,
+  config,
+  earnings,
   signIn,
   organization,
   member,

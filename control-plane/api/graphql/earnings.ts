@@ -1,0 +1,151 @@
+import { invoke } from '#control-plane/operation.ts'
+import type {
+  Earnings,
+  EarningsDay,
+  EarningsModel,
+  EarningsShare,
+  PayoutHoldView,
+} from '#control-plane/services/earnings.ts'
+import { getEarnings } from '#control-plane/services/earnings.ts'
+import type { PayoutPosition } from '#control-plane/services/payout-position.ts'
+import { getPayoutPosition } from '#control-plane/services/payout-position.ts'
+import type { SalesPage, SaleView } from '#control-plane/services/sales.ts'
+import { listSalesHistory } from '#control-plane/services/sales.ts'
+import type { SellerExportLink } from '#control-plane/services/seller-usage-export.ts'
+import { exportSellerUsage } from '#control-plane/services/seller-usage-export.ts'
+import { builder } from './builder.ts'
+
+const Day = builder.objectRef<EarningsDay>('EarningsDay').implement({
+  fields: (t) => ({
+    day: t.exposeString('day'),
+    earnedMicro: t.exposeFloat('earnedMicro'),
+    earnedUsd: t.exposeFloat('earnedUsd'),
+    requests: t.exposeFloat('requests'),
+    inputTokens: t.exposeFloat('inputTokens'),
+    outputTokens: t.exposeFloat('outputTokens'),
+    totalTokens: t.exposeFloat('totalTokens'),
+  }),
+})
+
+const ModelEarnings = builder.objectRef<EarningsModel>('EarningsModel').implement({
+  fields: (t) => ({
+    model: t.exposeString('model'),
+    earnedMicro: t.exposeFloat('earnedMicro'),
+    earnedUsd: t.exposeFloat('earnedUsd'),
+    requests: t.exposeFloat('requests'),
+    totalTokens: t.exposeFloat('totalTokens'),
+    lastSaleAt: t.exposeFloat('lastSaleAt'),
+  }),
+})
+
+const Share = builder.objectRef<EarningsShare>('EarningsShare').implement({
+  fields: (t) => ({
+    earnedUsd: t.exposeFloat('earnedUsd'),
+    requests: t.exposeFloat('requests'),
+    tokens: t.exposeFloat('tokens'),
+    topModel: t.exposeString('topModel', { nullable: true }),
+    shareBps: t.exposeInt('shareBps'),
+  }),
+})
+
+const SaleType = builder.objectRef<SaleView>('Sale').implement({
+  description: 'One sale. Amounts are micro-USD as plain digits, prices whole micro-USD per million tokens.',
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    model: t.exposeString('model'),
+    offerId: t.exposeID('offerId', { nullable: true }),
+    settlementStatus: t.exposeString('settlementStatus'),
+    createdAt: t.exposeFloat('createdAt'),
+    sellerCostUsdc: t.exposeString('sellerCostUsdc'),
+    inputTokens: t.exposeFloat('inputTokens'),
+    outputTokens: t.exposeFloat('outputTokens'),
+    cacheReadTokens: t.exposeFloat('cacheReadTokens'),
+    effectiveInputPer1m: t.exposeFloat('effectiveInputPer1m', { nullable: true }),
+    effectiveOutputPer1m: t.exposeFloat('effectiveOutputPer1m', { nullable: true }),
+    txHash: t.exposeString('txHash', { nullable: true }),
+  }),
+})
+
+const Hold = builder.objectRef<PayoutHoldView>('PayoutHold').implement({
+  fields: (t) => ({ reason: t.exposeString('reason'), since: t.exposeFloat('since') }),
+})
+
+/** Most of each list, which is what a query of them costs. */
+const MOST_DAYS = 90
+const MOST_MODELS = 50
+const MOST_SALES = 20
+
+const EarningsType = builder.objectRef<Earnings>('Earnings').implement({
+  description: 'What a seller earned. Amounts called usdc are micro-USD as plain digits.',
+  authScopes: { seller: true },
+  fields: (t) => ({
+    range: t.exposeString('range'),
+    totalEarnedUsdc: t.exposeString('totalEarnedUsdc'),
+    pendingUsdc: t.exposeString('pendingUsdc'),
+    inFlightUsdc: t.exposeString('inFlightUsdc'),
+    paidUsdc: t.exposeString('paidUsdc'),
+    daily: t.field({ type: [Day], complexity: { field: MOST_DAYS }, resolve: ({ daily }) => daily }),
+    byModel: t.field({ type: [ModelEarnings], complexity: { field: MOST_MODELS }, resolve: ({ byModel }) => byModel }),
+    share: t.field({ type: Share, resolve: ({ share }) => share }),
+    recentSales: t.field({ type: [SaleType], complexity: { field: MOST_SALES }, resolve: (all) => all.recentSales }),
+    payoutHold: t.field({ type: Hold, nullable: true, resolve: (all) => all.payoutHold ?? null }),
+  }),
+})
+
+const Sales = builder.objectRef<SalesPage>('SalesPage').implement({
+  authScopes: { seller: true },
+  fields: (t) => ({
+    recentSales: t.field({ type: [SaleType], complexity: { field: MOST_SALES }, resolve: (page) => page.recentSales }),
+    nextToken: t.exposeString('nextToken', { nullable: true }),
+  }),
+})
+
+const Link = builder.objectRef<SellerExportLink>('SalesExport').implement({
+  description: 'A path that opens without a key, and until when in Unix milliseconds.',
+  fields: (t) => ({ url: t.exposeString('url'), expiresAt: t.exposeFloat('expiresAt') }),
+})
+
+const Recipient = builder.objectRef<PayoutPosition['recipients'][number]>('PayoutRecipient').implement({
+  fields: (t) => ({ recipient: t.exposeString('recipient'), earnedUsdc: t.exposeString('earnedUsdc') }),
+})
+
+const Position = builder.objectRef<PayoutPosition>('PayoutPosition').implement({
+  authScopes: { seller: true },
+  fields: (t) => ({
+    availableUsdc: t.exposeString('availableUsdc'),
+    inFlightUsdc: t.exposeString('inFlightUsdc'),
+    paidUsdc: t.exposeString('paidUsdc'),
+    thresholdUsdc: t.exposeString('thresholdUsdc'),
+    recipients: t.field({ type: [Recipient], complexity: { field: MOST_MODELS }, resolve: (all) => all.recipients }),
+    payoutHold: t.field({ type: Hold, nullable: true, resolve: (all) => all.payoutHold ?? null }),
+  }),
+})
+
+builder.queryFields((t) => ({
+  earnings: t.field({
+    type: EarningsType,
+    args: { range: t.arg.string() },
+    resolve: (_root, { range }, { ctx, actor, options }) =>
+      invoke(ctx, actor, getEarnings, range == null ? {} : { range }, options),
+  }),
+  sales: t.field({
+    type: Sales,
+    args: { limit: t.arg.int(), cursor: t.arg.string() },
+    resolve: (_root, { limit, cursor }, { ctx, actor, options }) => {
+      const page = { ...(limit == null ? {} : { limit }), ...(cursor == null ? {} : { cursor }) }
+      return invoke(ctx, actor, listSalesHistory, page, options)
+    },
+  }),
+  salesExport: t.field({
+    type: Link,
+    args: { from: t.arg.float(), to: t.arg.float(), limit: t.arg.int() },
+    resolve: (_root, { from, to, limit }, { ctx, actor, options }) => {
+      const ends = { ...(from == null ? {} : { from }), ...(to == null ? {} : { to }) }
+      return invoke(ctx, actor, exportSellerUsage, { ...ends, ...(limit == null ? {} : { limit }) }, options)
+    },
+  }),
+  payouts: t.field({
+    type: Position,
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, getPayoutPosition, {}, options),
+  }),
+}))

@@ -1,0 +1,232 @@
+import { invoke } from '#control-plane/operation.ts'
+import type { ConfigCard } from '#control-plane/services/configs.ts'
+import { deleteConfig, listConfigs } from '#control-plane/services/configs.ts'
+import type { DiscoveredModel } from '#control-plane/services/discovery.ts'
+import { discoverModels } from '#control-plane/services/discovery.ts'
+import type { HealthLine, HealthPage } from '#control-plane/services/health-log.ts'
+import { listHealthLog } from '#control-plane/services/health-log.ts'
+import type { BulkLine } from '#control-plane/services/offers/bulk.ts'
+import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
+import type { ResetHealth } from '#control-plane/services/offers/reset-health.ts'
+import { resetHealth } from '#control-plane/services/offers/reset-health.ts'
+import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
+import type { ConnectionTest, HealthTest } from '#control-plane/services/offers/test-provider.ts'
+import { testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
+import type { OperationView } from '#control-plane/services/seller-operations.ts'
+import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/seller-operations.ts'
+import { collectLines } from '../collect-lines.ts'
+import { builder } from './builder.ts'
+import { ApiFormat, Offer, OfferStatus, withKey } from './offers.ts'
+
+const Operation = builder.objectRef<OperationView>('SellerOperation').implement({
+  description: 'Work that goes on after its answer.',
+  authScopes: { seller: true },
+  fields: (t) => ({
+    operationId: t.exposeID('operationId'),
+    status: t.exposeString('status'),
+    processed: t.exposeInt('processed'),
+    total: t.exposeInt('total'),
+    failedCount: t.exposeInt('failedCount'),
+  }),
+})
+
+const Config = builder.objectRef<ConfigCard>('SavedConfig').implement({
+  description: 'A saved provider key, of which nothing is shown.',
+  authScopes: { seller: true },
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    label: t.exposeString('label', { nullable: true }),
+    baseUrl: t.exposeString('baseUrl'),
+    keyFingerprint: t.exposeString('keyFingerprint'),
+    hint: t.exposeString('hint'),
+    createdAt: t.exposeFloat('createdAt'),
+  }),
+})
+
+const Line = builder.objectRef<HealthLine>('HealthLine').implement({
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    timestamp: t.exposeFloat('timestamp'),
+    offerId: t.exposeID('offerId'),
+    model: t.exposeString('model'),
+    errorCategory: t.exposeString('errorCategory', { nullable: true }),
+    errorDetail: t.exposeString('errorDetail'),
+    statusCode: t.exposeInt('statusCode', { nullable: true }),
+    actionTaken: t.exposeString('actionTaken'),
+    backedOffUntil: t.exposeFloat('backedOffUntil', { nullable: true }),
+  }),
+})
+
+/** Most lines of a page, which is what a query of it costs. */
+const MOST_LINES = 100
+const MOST_CONFIGS = 100
+
+const LogPage = builder.objectRef<HealthPage>('HealthPage').implement({
+  authScopes: { seller: true },
+  fields: (t) => ({
+    items: t.field({ type: [Line], complexity: { field: MOST_LINES }, resolve: ({ items }) => items }),
+    nextToken: t.exposeString('nextToken', { nullable: true }),
+  }),
+})
+
+const BulkResult = builder.objectRef<BulkLine>('BulkLine').implement({
+  description: 'What became of one row.',
+  fields: (t) => ({
+    model: t.exposeString('model'),
+    status: t.exposeString('status'),
+    offerId: t.id({ nullable: true, resolve: (line) => ('offerId' in line ? line.offerId : null) }),
+    error: t.string({ nullable: true, resolve: (line) => ('error' in line ? line.error : null) }),
+    code: t.string({ nullable: true, resolve: (line) => ('code' in line ? line.code : null) }),
+  }),
+})
+
+const Discovered = builder.objectRef<DiscoveredModel>('DiscoveredModel').implement({
+  fields: (t) => ({
+    model: t.exposeString('model'),
+    supported: t.exposeBoolean('supported'),
+    inputPer1m: t.float({ nullable: true, resolve: ({ pricing }) => pricing.inputPer1m }),
+    outputPer1m: t.float({ nullable: true, resolve: ({ pricing }) => pricing.outputPer1m }),
+    priceUnit: t.string({ nullable: true, resolve: ({ pricing }) => pricing.priceUnit }),
+    unitPrice: t.float({ nullable: true, resolve: ({ pricing }) => pricing.unitPrice }),
+    priceVariable: t.boolean({ resolve: ({ pricing }) => pricing.priceVariable }),
+    providerModelId: t.string({ resolve: ({ metadata }) => metadata.providerModelId }),
+    modelType: t.string({ nullable: true, resolve: ({ metadata }) => metadata.modelType }),
+    availabilityStatus: t.string({ resolve: ({ metadata }) => metadata.availabilityStatus }),
+  }),
+})
+
+const Connection = builder.objectRef<ConnectionTest>('ConnectionTest').implement({
+  fields: (t) => ({
+    ok: t.exposeBoolean('ok'),
+    latencyMs: t.int({ nullable: true, resolve: (test) => ('latencyMs' in test ? test.latencyMs : null) }),
+    error: t.string({ nullable: true, resolve: (test) => ('error' in test ? test.error : null) }),
+    status: t.int({ nullable: true, resolve: (test) => ('status' in test ? (test.status ?? null) : null) }),
+  }),
+})
+
+const ModelTest = builder.objectRef<HealthTest>('ModelHealthTest').implement({
+  fields: (t) => ({
+    model: t.exposeString('model'),
+    ok: t.exposeBoolean('ok'),
+    latencyMs: t.int({ nullable: true, resolve: ({ latencyMs }) => latencyMs ?? null }),
+    error: t.string({ nullable: true, resolve: ({ error }) => error ?? null }),
+  }),
+})
+
+const Reset = builder.objectRef<ResetHealth>('HealthReset').implement({
+  fields: (t) => ({
+    healthy: t.exposeBoolean('healthy'),
+    status: t.expose('status', { type: OfferStatus }),
+  }),
+})
+
+const PlaceInput = builder.inputType('ProviderPlaceInput', {
+  description: 'A provider and a key for it: given, or a saved one named by its fingerprint.',
+  fields: (t) => ({
+    apiKey: t.string(),
+    reuseKeyFingerprint: t.string(),
+    baseUrl: t.string({ required: true }),
+    apiFormat: t.field({ type: ApiFormat }),
+  }),
+})
+
+const BulkRowInput = builder.inputType('BulkOfferInput', {
+  fields: (t) => ({
+    model: t.string({ required: true }),
+    discount: t.float(),
+    costMultiplier: t.float(),
+    capDailyUsd: t.float(),
+    label: t.string(),
+    payoutAddress: t.string(),
+    providerModel: t.string(),
+  }),
+})
+
+/** Fields that were given: a null of GraphQL is a field left out. */
+function given(input: object): object {
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value != null))
+}
+
+builder.queryFields((t) => ({
+  sellerOperation: t.field({
+    type: Operation,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, getSellerOperation, { id }, options),
+  }),
+  savedConfigs: t.field({
+    type: [Config],
+    complexity: { field: MOST_CONFIGS },
+    resolve: async (_root, _args, { ctx, actor, options }) => [
+      ...(await invoke(ctx, actor, listConfigs, {}, options)).configs,
+    ],
+  }),
+  healthLog: t.field({
+    type: LogPage,
+    args: {
+      offerId: t.arg.id(),
+      since: t.arg.float(),
+      until: t.arg.float(),
+      sortOrder: t.arg.string(),
+      maxItems: t.arg.int(),
+      nextToken: t.arg.string(),
+    },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listHealthLog, given(args), options),
+  }),
+}))
+
+builder.mutationFields((t) => ({
+  bulkCreateOffers: t.field({
+    type: [BulkResult],
+    args: {
+      place: t.arg({ type: PlaceInput, required: true }),
+      offers: t.arg({ type: [BulkRowInput], required: true }),
+      payoutAddress: t.arg.string(),
+      label: t.arg.string(),
+      idempotencyKey: t.arg.string(),
+    },
+    resolve: async (_root, { place, offers, idempotencyKey, ...rest }, { ctx, actor, options }) => {
+      const input = { ...given(place), ...given(rest), offers: offers.map(given) }
+      return collectLines((await invoke(ctx, actor, bulkCreateOffers, input, withKey(options, idempotencyKey))).lines)
+    },
+  }),
+  bulkCancelOffers: t.field({
+    type: Operation,
+    args: { idempotencyKey: t.arg.string() },
+    resolve: (_root, { idempotencyKey }, { ctx, actor, options }) =>
+      invoke(ctx, actor, bulkCancelOffers, {}, withKey(options, idempotencyKey)),
+  }),
+  resetOfferHealth: t.field({
+    type: Reset,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, resetHealth, { id }, options),
+  }),
+  rotateOfferCredential: t.field({
+    type: Offer,
+    args: { id: t.arg.id({ required: true }), apiKey: t.arg.string({ required: true }) },
+    resolve: (_root, input, { ctx, actor, options }) => invoke(ctx, actor, rotateCredential, { ...input }, options),
+  }),
+  discoverModels: t.field({
+    type: [Discovered],
+    args: { place: t.arg({ type: PlaceInput, required: true }) },
+    resolve: async (_root, { place }, { ctx, actor, options }) =>
+      collectLines(await invoke(ctx, actor, discoverModels, given(place), options)),
+  }),
+  testConnection: t.field({
+    type: Connection,
+    args: { place: t.arg({ type: PlaceInput, required: true }), model: t.arg.string() },
+    resolve: (_root, { place, model }, { ctx, actor, options }) =>
+      invoke(ctx, actor, testConnection, { ...given(place), ...given({ model }) }, options),
+  }),
+  testHealth: t.field({
+    type: [ModelTest],
+    args: { place: t.arg({ type: PlaceInput, required: true }), models: t.arg.stringList({ required: true }) },
+    resolve: async (_root, { place, models }, { ctx, actor, options }) =>
+      collectLines(await invoke(ctx, actor, testHealth, { ...given(place), models }, options)),
+  }),
+  forgetConfig: t.field({
+    type: 'ID',
+    args: { id: t.arg.id({ required: true }) },
+    resolve: async (_root, { id }, { ctx, actor, options }) =>
+      (await invoke(ctx, actor, deleteConfig, { id }, options)).id,
+  }),
+}))

@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { toSnakeBody } from '#control-plane/api/case.ts'
+import { invoke } from '#control-plane/operation.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { runSellerOperations } from '#control-plane/services/seller-operations.ts'
+import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { eventText } from '#test/support/usage-events.ts'
+
+let market: TestMarket
+let ada: Person
+let bob: Person
+let keys = 0
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  bob = await market.person()
+  const wish = { account: bob.buyer.account, sellerAccount: ada.seller.account, model: 'gpt-test' }
+  const events = [1_000, 2_000, 3_000].map((charge) => eventText({ ...wish, charge }))
+  await postBatch(market.plane, { events, source: 'test' })
+})
+afterAll(() => market.stop())
+
+const newKey = () => `sk-good-canary-${++keys}`
+const place = () => ({ apiKey: newKey(), baseUrl: market.provider.url })
+const offerOf = (person: Person, changes: object = {}) =>
+  invoke(
+    market.plane,
+    person.seller,
+    createOffer,
+    { model: 'gpt-test', apiKey: newKey(), sellerBaseUrl: market.provider.url, discount: 10, ...changes },
+    { idempotencyKey: market.plane.ids.ulid() },
+  )
+const dataOf = (answer: Answer, field: string): unknown => {
+  const code = codeOf(answer)
+  if (code !== undefined) return { code }
+  return toSnakeBody(z.object({ data: z.record(z.string(), z.unknown()) }).parse(answer.body).data[field])
+}
+const bodyOf = (answer: Answer): unknown => {
+  const code = codeOf(answer)
+  if (code !== undefined) return { code }
+  return answer.headers.get('content-type')?.includes('ndjson')
+    ? answer.text
+        .trimEnd()
+        .split('\n')
+        .map((line): unknown => JSON.parse(line))
+    : answer.body
+}
+const resultOf = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(toSnakeBody, async () => ({ code: await trpcCodeOf(call) }))
+
+/** A question that changes nothing, at each door; what only one door shows is cut away before they are compared. */
+type Question = {
+  readonly rest: (key: string) => Promise<Answer>
+  readonly graphql: (key: string) => Promise<unknown>
+  readonly trpc: (key: string) => Promise<unknown>
+}
+const get = (path: string) => (key: string) => market.rest('GET', `/v1/seller/${path}`, { key })
+const SALE = `id model offerId settlementStatus createdAt sellerCostUsdc inputTokens outputTokens cacheReadTokens
+  effectiveInputPer1m effectiveOutputPer1m txHash`
+const graph =
+  (field: string, query: string, variables: () => object = () => ({})) =>
+  (key: string) =>
+    market.graphql(key, query, variables()).then((answer) => dataOf(answer, field))
+
+const QUESTIONS: Record<string, Question> = {
+  earnings: {
+    rest: get('earnings?range=30d'),
+    graphql: graph(
+      'earnings',
+      `{ earnings(range: "30d") { range totalEarnedUsdc pendingUsdc inFlightUsdc paidUsdc
+        daily { day earnedMicro earnedUsd requests inputTokens outputTokens totalTokens }
+        byModel { model earnedMicro earnedUsd requests totalTokens lastSaleAt }
+        share { earnedUsd requests tokens topModel shareBps } recentSales { ${SALE} } } }`,
+    ),
+    trpc: (key) => resultOf(market.trpc(key).earnings.get.query({ range: '30d' })),
+  },
+  'a page of sales': {
+    rest: get('earnings/history?limit=2'),
+    graphql: graph('sales', `{ sales(limit: 2) { recentSales { ${SALE} } nextToken } }`),
+    trpc: (key) => resultOf(market.trpc(key).earnings.history.query({ limit: 2 })),
+  },
+  'a page that is none': {
+    rest: get('earnings/history?cursor=garbage'),
+    graphql: graph('sales', `{ sales(cursor: "garbage") { nextToken } }`),
+    trpc: (key) => resultOf(market.trpc(key).earnings.history.query({ cursor: 'garbage' })),
+  },
+  'the health log': {
+    rest: get('health-log?sort_order=ASC&max_items=5'),
+    graphql: graph(
+      'healthLog',
+      `{ healthLog(sortOrder: "ASC", maxItems: 5) { nextToken items { id timestamp offerId model errorCategory errorDetail
+        statusCode actionTaken backedOffUntil } } }`,
+    ),
+    trpc: (key) => resultOf(market.trpc(key).offer.healthLog.query({ sortOrder: 'ASC', maxItems: 5 })),
+  },
+  'an operation that is not there': {
+    rest: get('operations/opn_unknown'),
+    graphql: graph('sellerOperation', `{ sellerOperation(id: "opn_unknown") { status } }`),
+    trpc: (key) => resultOf(market.trpc(key).operation.get.query({ id: 'opn_unknown' })),
+  },
+}
+
+describe('what a seller asks', () => {
+  it.each(Object.entries(QUESTIONS))('%s has one answer at every door', async (_name, { rest, graphql, trpc }) => {
+    for (const person of [ada, bob]) {
+      const expected = bodyOf(await rest(person.sellerKey))
+      expect(await graphql(person.sellerKey)).toEqual(expected)
+      expect(await trpc(person.sellerKey)).toEqual(expected)
+    }
+    // A buyer's key is told so everywhere; to nobody it is closed.
+    const wrong = { code: 'wrong_key_type' }
+    expect(bodyOf(await rest(ada.buyerKey))).toEqual(wrong)
+    expect(await graphql(ada.buyerKey)).toEqual(wrong)
+    expect(await trpc(ada.buyerKey)).toEqual(wrong)
+  })
+
+  it('the payout position and saved keys are the same', async () => {
+    await offerOf(ada, { label: 'saved' })
+    const position = z.looseObject({}).parse((await get('payouts')(ada.sellerKey)).body)
+    const shown = `availableUsdc inFlightUsdc paidUsdc thresholdUsdc recipients { recipient earnedUsdc }`
+    expect({ ...Object(await graph('payouts', `{ payouts { ${shown} } }`)(ada.sellerKey)), payouts: [] }).toEqual(
+      position,
+    )
+    expect(await resultOf(market.trpc(ada.sellerKey).earnings.payouts.query())).toEqual(position)
+    const configs = (await get('configs')(ada.sellerKey)).body
+    const card = `{ savedConfigs { id label baseUrl keyFingerprint hint createdAt } }`
+    expect({ configs: await graph('savedConfigs', card)(ada.sellerKey) }).toEqual(configs)
+    expect(await resultOf(market.trpc(ada.sellerKey).config.list.query())).toEqual(configs)
+  })
+
+  it('a file of sales is behind a link from every door', async () => {
+    const link = z.object({ url: z.string() })
+    const redirect = await fetch(`${market.url}/v1/seller/usage/export`, {
+      headers: { authorization: `Bearer ${ada.sellerKey}` },
+      redirect: 'manual',
+    })
+    const paths = [
+      redirect.headers.get('location') ?? '',
+      link.parse(await graph('salesExport', '{ salesExport { url expiresAt } }')(ada.sellerKey)).url,
+      (await market.trpc(ada.sellerKey).earnings.export.query({})).url,
+    ]
+    const files = await Promise.all(paths.map((path) => market.rest('GET', path)))
+    expect(files.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(new Set(files.map(({ text }) => text)).size).toBe(1)
+  })
+})
+
+const POST = (path: string, key: string, body: object) =>
+  market.rest('POST', `/v1/seller/${path}`, { key, body: toSnakeBody(body) })
+const PLACE = '$place: ProviderPlaceInput!'
+
+describe('what a seller does', () => {
+  it('bulk creation tells the same of the same rows', async () => {
+    const offers = [{ model: 'gpt-test', discount: 5 }, { model: 'nope', discount: 5 }, { model: 'claude-test' }]
+    const query = `mutation(${PLACE}, $offers: [BulkOfferInput!]!) { bulkCreateOffers(place: $place, offers: $offers) {
+      model status offerId error code } }`
+    const line = z.object({ model: z.string(), status: z.string(), code: z.string().nullish() })
+    const facts = (found: unknown) =>
+      z
+        .array(line)
+        .parse(found)
+        .map(({ model, status, code }) => [model, status, code ?? null])
+        .sort(([a], [b]) => String(a).localeCompare(String(b)))
+    const expected = [
+      ['claude-test', 'error', 'invalid_request'],
+      ['gpt-test', 'created', null],
+      ['nope', 'error', 'unknown_model'],
+    ]
+    const rest = bodyOf(await POST('offers/bulk', ada.sellerKey, { ...place(), offers }))
+    const graphql = await graph('bulkCreateOffers', query, () => ({ place: place(), offers }))(ada.sellerKey)
+    const trpc = await market.trpc(ada.sellerKey).offer.bulkCreate.mutate({ ...place(), offers })
+    for (const found of [rest, graphql, trpc]) expect(facts(found)).toEqual(expected)
+  })
+
+  it('resetting health and putting another key under an offer', async () => {
+    const { id } = await offerOf(ada)
+    const reset = { healthy: true, status: 'active' }
+    const resetQuery = `mutation { resetOfferHealth(id: "${id}") { healthy status } }`
+    expect(bodyOf(await POST(`offers/${id}/reset-health`, ada.sellerKey, {}))).toEqual(reset)
+    expect(await graph('resetOfferHealth', resetQuery)(ada.sellerKey)).toEqual(reset)
+    expect(await market.trpc(ada.sellerKey).offer.resetHealth.mutate({ id })).toEqual(reset)
+    const rotateQuery = `mutation($id: ID!, $key: String!) { rotateOfferCredential(id: $id, apiKey: $key) { id status } }`
+    const rotated = [
+      bodyOf(await POST(`offers/${id}/rotate-credential`, ada.sellerKey, { apiKey: newKey() })),
+      await graph('rotateOfferCredential', rotateQuery, () => ({ id, key: newKey() }))(ada.sellerKey),
+      await market.trpc(ada.sellerKey).offer.rotateCredential.mutate({ id, apiKey: newKey() as never }),
+    ]
+    for (const found of rotated) expect(found).toMatchObject({ id, status: 'active' })
+    // [C247] A stranger finds nothing at any door.
+    const missing = { code: 'not_found' }
+    expect(bodyOf(await POST(`offers/${id}/reset-health`, bob.sellerKey, {}))).toEqual(missing)
+    expect(await graph('resetOfferHealth', resetQuery)(bob.sellerKey)).toEqual(missing)
+    expect(await resultOf(market.trpc(bob.sellerKey).offer.resetHealth.mutate({ id }))).toEqual(missing)
+    expect(bodyOf(await POST(`offers/${id}/rotate-credential`, bob.sellerKey, { apiKey: newKey() }))).toEqual(missing)
+  })
+
+  it('asking a provider', async () => {
+    const strip = (found: unknown) => z.array(z.object({ model: z.string() })).parse(found)
+    const discover = `mutation(${PLACE}) { discoverModels(place: $place) { model supported inputPer1m } }`
+    const listed = strip(bodyOf(await POST('discover', ada.sellerKey, place())))
+    expect(strip(await graph('discoverModels', discover, () => ({ place: place() }))(ada.sellerKey))).toEqual(listed)
+    expect(strip(await market.trpc(ada.sellerKey).probe.discover.mutate(place() as never))).toEqual(listed)
+
+    const bad = { apiKey: 'sk-bad-canary-1', baseUrl: market.provider.url }
+    const refused = { ok: false, error: 'the provider refused the key', status: 401 }
+    const connect = `mutation(${PLACE}) { testConnection(place: $place) { ok error status } }`
+    expect(bodyOf(await POST('test-connection', ada.sellerKey, bad))).toEqual(refused)
+    expect(await graph('testConnection', connect, () => ({ place: bad }))(ada.sellerKey)).toEqual(refused)
+    expect(await market.trpc(ada.sellerKey).probe.testConnection.mutate(bad as never)).toEqual(refused)
+
+    const health = `mutation(${PLACE}) { testHealth(place: $place, models: ["gpt-test"]) { model ok } }`
+    const asked = { ...place(), models: ['gpt-test'] }
+    const well = [{ model: 'gpt-test', ok: true }]
+    expect(bodyOf(await POST('test-health', ada.sellerKey, asked))).toMatchObject(well)
+    expect(await graph('testHealth', health, () => ({ place: place() }))(ada.sellerKey)).toEqual(well)
+    expect(await market.trpc(ada.sellerKey).probe.testHealth.mutate(asked as never)).toMatchObject(well)
+  })
+
+  it('forgetting saved keys and cancelling everything', async () => {
+    const eve = await market.person()
+    for (let index = 0; index < 3; index++) await offerOf(eve)
+    const ids = (await market.trpc(eve.sellerKey).config.list.query()).configs.map(({ id }) => id)
+    const [first, second = '', third = ''] = ids
+    expect((await market.rest('DELETE', `/v1/seller/configs/${first}`, { key: bob.sellerKey })).status).toBe(404)
+    expect((await market.rest('DELETE', `/v1/seller/configs/${first}`, { key: eve.sellerKey })).status).toBe(204)
+    expect(await graph('forgetConfig', `mutation { forgetConfig(id: "${second}") }`)(eve.sellerKey)).toBe(second)
+    expect(await market.trpc(eve.sellerKey).config.delete.mutate({ id: third })).toEqual({ id: third })
+    expect((await market.trpc(eve.sellerKey).config.list.query()).configs).toEqual([])
+
+    const view = z.object({ operation_id: z.string(), total: z.number() })
+    const begun = view.parse((await POST('offers/bulk-cancel', eve.sellerKey, {})).body)
+    expect(begun.total).toBe(3)
+    const again = `mutation { bulkCancelOffers { operationId status processed total failedCount } }`
+    expect(view.parse(await graph('bulkCancelOffers', again)(eve.sellerKey)).total).toBe(0)
+    expect((await market.trpc(eve.sellerKey).offer.bulkCancel.mutate()).total).toBe(0)
+    await runSellerOperations(market.plane)
+    const id = begun.operation_id
+    const ended = (await get(`operations/${id}`)(eve.sellerKey)).body
+    expect(ended).toEqual({ operation_id: id, status: 'succeeded', processed: 3, total: 3, failed_count: 0 })
+    const poll = `{ sellerOperation(id: "${id}") { operationId status processed total failedCount } }`
+    expect(await graph('sellerOperation', poll)(eve.sellerKey)).toEqual(ended)
+    expect(await resultOf(market.trpc(eve.sellerKey).operation.get.query({ id }))).toEqual(ended)
+    for (const answer of [
+      bodyOf(await get(`operations/${id}`)(bob.sellerKey)),
+      await graph('sellerOperation', poll)(bob.sellerKey),
+      await resultOf(market.trpc(bob.sellerKey).operation.get.query({ id })),
+    ]) {
+      expect(answer).toEqual({ code: 'not_found' })
+    }
+  })
+})

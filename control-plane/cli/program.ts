@@ -7,7 +7,7 @@ import { EXIT_CODES } from './failure.ts'
 export const COMMON_OPTIONS = [
   { flags: '--url <address>', text: 'the market to talk to' },
   { flags: '--key-file <file>', text: 'a file of mode 0600 with the key to use' },
-  { flags: '--json', text: 'answer as JSON' },
+  { flags: '--json', text: 'print the answer in JSON' },
 ] as const
 
 type Run = (command: Command, given: Given) => Promise<void>

@@ -5,9 +5,9 @@ import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Market } from './market.ts'
 import { buildMarket, EMPTY_PARTS } from './market.ts'
-import type { MarketDocuments } from './market-documents.ts'
+import type { DocumentFigures, MarketDocuments } from './market-documents.ts'
 import { createMarketDocuments, documentKey } from './market-documents.ts'
-import { readSnapshotFile, writeSnapshotFile } from './snapshot-file.ts'
+import { createSnapshotFile, readSnapshotFile } from './snapshot-file.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
 const POLL_MS = 2 * SECOND
@@ -22,10 +22,14 @@ export type SnapshotStore = {
   market(): Market
   /** True once a snapshot has been loaded, from Redis or from the disk. */
   isLoaded(): boolean
+  figures(): SnapshotFigures
   /** Loads what there is; resolves also when Redis cannot be reached. */
   start(): Promise<void>
   close(): Promise<void>
 }
+
+/** `ageMs` is how long ago Redis was last asked with success; undefined before the first time. */
+export type SnapshotFigures = DocumentFigures & { readonly ageMs: number | undefined; readonly swaps: number }
 
 type Parts = {
   readonly redis: Redis
@@ -41,31 +45,36 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
   const documents = createMarketDocuments()
   let market = buildMarket(EMPTY_PARTS)
   let isLoaded = false
-  let isFileStale = false
+  const copy = file === undefined ? undefined : createSnapshotFile(file)
   let fileDueAt = 0
   let timer: NodeJS.Timeout | undefined
+  let askedAt: number | undefined
+  let swaps = 0
 
   function swap(): void {
+    swaps++
     market = buildMarket(documents.parts(), market)
     isLoaded = true
-    isFileStale = true
   }
 
   const refresh = createSerial(async () => {
     try {
       if (await fetchChanged(redis, documents, log)) swap()
+      askedAt = clock.monotonic()
     } catch (cause) {
       log.warn({ cause: describeCause(cause) }, 'the snapshot could not be refreshed')
     }
   })
 
   async function saveWhenDue(): Promise<void> {
-    if (file === undefined || !isFileStale || clock.monotonic() < fileDueAt) return
-    isFileStale = false
+    if (clock.monotonic() < fileDueAt) return
+    const changed = documents.takeChanged()
+    if (copy === undefined || changed.size === 0) return
     fileDueAt = clock.monotonic() + FILE_EVERY_MS
     try {
-      await writeSnapshotFile(file, documents.texts())
+      await copy.save(changed)
     } catch (cause) {
+      documents.returnChanged(changed)
       log.warn({ cause: describeCause(cause) }, 'the copy of the snapshot could not be written')
     }
   }
@@ -73,6 +82,11 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
   return {
     market: () => market,
     isLoaded: () => isLoaded,
+    figures: () => ({
+      ...documents.figures(),
+      ageMs: askedAt === undefined ? undefined : clock.monotonic() - askedAt,
+      swaps,
+    }),
     async start() {
       subscriptions.on(CHANNELS.snapshot, () => void refresh())
       await refresh()
@@ -105,10 +119,12 @@ async function fetchChanged(redis: Redis, documents: MarketDocuments, log: Log):
 }
 
 async function loadFile(file: string, documents: MarketDocuments, log: Log): Promise<boolean> {
-  const texts = await readSnapshotFile(file)
-  if (texts === undefined) return false
-  for (const [name, text] of Object.entries(texts)) takeOrRefuse(documents, { name, text, version: 0 }, log)
-  return true
+  let isAny = false
+  for await (const { name, text } of readSnapshotFile(file)) {
+    takeOrRefuse(documents, { name, text, version: 0 }, log)
+    isAny = true
+  }
+  return isAny
 }
 
 /** A bad document is refused alone: the last good one stays, and the same version is not asked for again. */

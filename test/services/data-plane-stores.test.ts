@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { appendFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -8,6 +8,7 @@ import { createBuyerKeys } from '#data-plane/store/buyer-keys.ts'
 import { createHealth } from '#data-plane/store/health.ts'
 import { createRateLimits } from '#data-plane/store/rate-limits.ts'
 import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
+import { createSnapshotFile, readSnapshotFile } from '#data-plane/store/snapshot-file.ts'
 import { createSubscriptions } from '#data-plane/store/subscriptions.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -117,6 +118,38 @@ describe('the snapshot', () => {
     const second = await startSnapshot(file)
     expect(second.isLoaded()).toBe(true)
     expect(second.market().resolve('gpt-5-mini')).toBeDefined()
+  })
+
+  it('adds what changed to its copy, drops what went, and writes the copy anew before it is mostly old', async () => {
+    const path = join(folder, 'copy')
+    const file = createSnapshotFile(path)
+    const kept = async () => {
+      const found = new Map<string, string>()
+      for await (const { name, text } of readSnapshotFile(path)) found.set(name, text)
+      return Object.fromEntries(found)
+    }
+    await file.save(
+      new Map([
+        ['a', '1'.repeat(400_000)],
+        ['offers:x/y:z', '2'],
+        ['c', '3'],
+      ]),
+    )
+    await file.save(
+      new Map([
+        ['offers:x/y:z', '22'],
+        ['c', null],
+      ]),
+    )
+    expect(await kept()).toEqual({ a: '1'.repeat(400_000), 'offers:x/y:z': '22' })
+    for (let round = 0; round < 20; round++) await file.save(new Map([['a', `${round}`.repeat(200_000)]]))
+    expect(await kept()).toEqual({ a: '19'.repeat(200_000), 'offers:x/y:z': '22' })
+    expect((await stat(path)).size).toBeLessThan(2_500_000)
+    // A line that a crash cut short is as if it were not there.
+    await appendFile(path, '"a" 99')
+    expect((await kept())['offers:x/y:z']).toBe('22')
+    await file.save(new Map([['d', '4']]))
+    expect(await kept()).toEqual({ a: '19'.repeat(200_000), 'offers:x/y:z': '22', d: '4' })
   })
 
   it('is not loaded where there is neither', async () => {

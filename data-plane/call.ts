@@ -37,6 +37,8 @@ export type RoutingHints = {
   readonly session?: string
   /** True where no other offer may take over from the first. */
   readonly isFirstOnly?: true
+  /** True where measured speed goes before price. */
+  readonly isFastestFirst?: true
 }
 
 /** What a call wants to buy: enough to route, to bound its cost and to refuse what nobody can serve. */

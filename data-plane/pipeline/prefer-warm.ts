@@ -38,11 +38,11 @@ type Call = {
 
 /**
  * Puts the offer in front that has the conversation in its prompt cache, as long as its expected total cost is the
- * lowest. Every filter holds for it too; an order of the buyer's own stays as it is.
+ * lowest. Every filter holds for it too; an order of the buyer's own, by name or by speed, stays as it is.
  */
 export function preferWarm(warm: WarmOffers, call: Call, ranked: RankedOffers): RankedOffers {
   const { ports, target, choice, conversation } = call
-  if (conversation === undefined || choice.order !== undefined) return ranked
+  if (conversation === undefined || choice.order !== undefined || choice.isFastestFirst) return ranked
   const warmth = warm.find(`${conversation} ${target.model.id}`, ports.now)
   const [cheapest] = ranked.candidates
   if (warmth === undefined || cheapest === undefined) return ranked

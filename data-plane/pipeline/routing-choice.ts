@@ -20,6 +20,8 @@ export type Choice = {
   readonly isOpenAiOnly: boolean
   /** True where the buyer wants the first offer or none. */
   readonly isFirstOnly: boolean
+  /** True where measured speed goes before price. */
+  readonly isFastestFirst: boolean
   /** Where among equal offers the walk begins, so that they share the load. */
   readonly spread: number
 }
@@ -38,6 +40,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer, rid?: R
     floorPercent: strictestFloor([...demand.floorPercents, ...payer.floorPercents]),
     isOpenAiOnly: demand.needs.openAiFormat === true || demand.endpoint !== 'chat',
     isFirstOnly: hints.isFirstOnly === true,
+    isFastestFirst: hints.isFastestFirst === true,
     spread: rid === undefined ? 0 : spreadOf(rid),
   }
 }

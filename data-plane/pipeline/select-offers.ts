@@ -33,12 +33,13 @@ const REFUSED = 1
 const WANTED = 2
 
 /**
- * Filters and orders a model's offers. They stand in price order already, and the walk reads columns of numbers: whether
- * an offer is healthy and has cap left is asked of those alone that would be taken. It ends as soon as no later offer
- * could come before those found. Throws the refusal of the filter that left none.
+ * Filters and orders a model's offers. They stand in price order already, or by speed where that is asked for, and the
+ * walk reads columns of numbers: whether an offer is healthy and has cap left is asked of those alone that would be
+ * taken. It ends as soon as no later offer could come before those found. Throws the refusal of the filter that left none.
  */
 export function selectOffers(ports: SelectionPorts, target: Target, choice: Choice): RankedOffers {
-  const offers = offersOf(ports.market, target)
+  const byPrice = offersOf(ports.market, target)
+  const offers = choice.isFastestFirst ? fastestFirst(byPrice) : byPrice
   if (choice.unknown !== undefined) throw refuseSelection(ports, choice, { target, offers })
   const index = offerIndexOf(offers)
   const found: Found = { places: [], ranks: [], excluded: [] }
@@ -56,6 +57,19 @@ export function selectOffers(ports: SelectionPorts, target: Target, choice: Choi
 /** The offers of a model that can be asked for this at all. */
 export function offersOf(market: Market, { model, endpoint }: Pick<Target, 'model' | 'endpoint'>): readonly Offer[] {
   return model.endpoints.includes(endpoint) ? (market.offers.get(model.id) ?? NO_OFFERS) : NO_OFFERS
+}
+
+const speedOrders = new WeakMap<readonly Offer[], readonly Offer[]>()
+
+/** The same offers by the measured time to their first content; those that nobody has measured follow by price. */
+function fastestFirst(offers: readonly Offer[]): readonly Offer[] {
+  let ordered = speedOrders.get(offers)
+  if (ordered === undefined) {
+    const speedOf = ({ ttftMs }: Offer) => ttftMs ?? Number.MAX_SAFE_INTEGER
+    ordered = [...offers].sort((left, right) => speedOf(left) - speedOf(right))
+    speedOrders.set(offers, ordered)
+  }
+  return ordered
 }
 
 /** The best offers so far: places in the index by rank, then by price. */
@@ -76,7 +90,7 @@ function walk(ports: SelectionPorts, choice: Choice, index: OfferIndex, found: F
     const end = groups[group + 1] ?? 0
     // Later offers keep more: none of them is below the floor either.
     const isBelowFloor = (kept[start] ?? 0) > mostKept
-    if (isBelowFloor && found.excluded.length === MAX_EXCLUDED) return
+    if (isBelowFloor && !choice.isFastestFirst && found.excluded.length === MAX_EXCLUDED) return
     const turn = end - start === 1 ? 0 : choice.spread % (end - start)
     for (let step = start; step < end; step++) {
       const place = step + turn < end ? step + turn : step + turn - end + start

@@ -8,7 +8,7 @@ export type OfferIndex = {
   readonly offers: readonly Offer[]
   readonly providers: readonly string[]
   readonly providerOf: Uint16Array
-  /** Basis points that are kept of the reference price: never falling. */
+  /** Basis points that are kept of the reference price: never falling where the order is that of price. */
   readonly kept: Uint16Array
   readonly flags: Uint8Array
   /** Where each group of offers begins that price and speed hold for equal; one entry more says where the last ends. */

@@ -25,7 +25,7 @@ export const ROUTING_FIELDS: ReadonlySet<string> = new Set([
 
 /**
  * Members of OpenRouter's `provider` object that promise something about a seller which nobody here can promise, each
- * with the values that ask for nothing. What only tunes a preference (`sort`, `max_price`, `preferred_*`) is ignored.
+ * with the values that ask for nothing. What only tunes a preference (`max_price`, `preferred_*`) is ignored.
  */
 const UNKEPT_PROMISES: ReadonlyMap<string, readonly unknown[]> = new Map([
   ['zdr', [false]],
@@ -33,6 +33,13 @@ const UNKEPT_PROMISES: ReadonlyMap<string, readonly unknown[]> = new Map([
   ['enforce_distillable_text', [false]],
   ['quantizations', []],
   ['require_parameters', [false]],
+])
+
+/** What OpenRouter's `sort` may say, and whether it puts speed before price; one measure of speed stands for both words. */
+const SORTS: ReadonlyMap<unknown, boolean> = new Map([
+  ['price', false],
+  ['throughput', true],
+  ['latency', true],
 ])
 
 const NO_HINTS: RoutingHints = { only: [], blocked: [], order: [], allowsUntrusted: undefined }
@@ -48,8 +55,10 @@ export function readHints(body: Readonly<Record<string, unknown>>): RoutingHints
   const order = readNames(body['provider_order'], 'provider_order') ?? []
   const provider = body['provider']
   let isFirstOnly = false
+  let isFastestFirst = false
   if (isRecord(provider)) {
     checkPromises(provider)
+    isFastestFirst = readSort(provider['sort'])
     const onlyNames = readNames(provider['only'], 'provider.only') ?? []
     if (onlyNames.length > 0) only.push(onlyNames)
     blocked.push(...(readNames(provider['ignore'], 'provider.ignore') ?? []))
@@ -78,6 +87,7 @@ export function readHints(body: Readonly<Record<string, unknown>>): RoutingHints
     order,
     allowsUntrusted,
     ...(isFirstOnly ? { isFirstOnly } : {}),
+    ...(isFastestFirst ? { isFastestFirst } : {}),
     ...(session === undefined ? {} : { session }),
   }
 }
@@ -92,6 +102,14 @@ function checkPromises(provider: Readonly<Record<string, unknown>>): void {
       param: `provider.${name}`,
     })
   }
+}
+
+/** A word, or an object that has it as `by`. */
+function readSort(sort: unknown): boolean {
+  if (sort === undefined || sort === null) return false
+  const isFast = SORTS.get(isRecord(sort) ? sort['by'] : sort)
+  if (isFast === undefined) throw unreadable('provider.sort')
+  return isFast
 }
 
 function hasHint(body: Readonly<Record<string, unknown>>): boolean {

@@ -45,6 +45,16 @@ describe('routing hints', () => {
     expect(readHints({ provider: { allow_fallbacks: false } })).toMatchObject({ only: [], isFirstOnly: true })
   })
 
+  it.each([
+    ['price', undefined],
+    [null, undefined],
+    ['latency', true],
+    ['throughput', true],
+    [{ by: 'latency', partition: 'none' }, true],
+  ])('takes %j for an order', (sort, isFastestFirst) => {
+    expect(readHints({ provider: { sort } }).isFastestFirst).toBe(isFastestFirst)
+  })
+
   it('takes an empty list for no hint', () => {
     expect(readHints({ provider: [], providers_blocked: [] })).toMatchObject({ only: [], blocked: [] })
     expect(readHints({ provider: { only: [], order: [] } })).toMatchObject({ only: [], order: [] })
@@ -55,6 +65,8 @@ describe('routing hints', () => {
     { providers_blocked: [5] },
     { provider: 5 },
     { provider: [''] },
+    { provider: { sort: 'beauty' } },
+    { provider: { sort: {} } },
     { provider_url: ['a'] },
     { provider_order: Array.from({ length: 10_000 }, () => 'a') },
     { allow_untrusted: 'yes' },

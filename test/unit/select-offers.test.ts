@@ -72,6 +72,19 @@ describe('selecting offers', () => {
     expect(excluded).toEqual([{ offer: shady.id, reason: 'trusted' }])
   })
 
+  it('puts measured speed before price where that is asked for, under every filter', () => {
+    const fast = buildOffer({ provider: 'fast', keptBps: keptBps(9_900), ttftMs: 100 })
+    const slow = buildOffer({ provider: 'slow', keptBps: keptBps(5_000), ttftMs: 900 })
+    const all = [a, b, shady, slow, fast]
+    expect(providersOf(select(all, hints({ isFastestFirst: true })).candidates)).toEqual(['fast', 'slow', 'a', 'b'])
+    expect(providersOf(select(all).candidates)).toEqual(['slow', 'a', 'b', 'fast'])
+    const { candidates } = select(all, { demand: { ...hints({ isFastestFirst: true }).demand, floorPercents: [40] } })
+    expect(providersOf(candidates)).toEqual(['slow', 'a'])
+    const many = Array.from({ length: 40 }, (_, at) => buildOffer({ keptBps: keptBps(9_900), ttftMs: at }))
+    const floor = { demand: { ...hints({ isFastestFirst: true }).demand, floorPercents: [40] } }
+    expect(providersOf(select([...many, a], floor).candidates)).toEqual(['a'])
+  })
+
   it('breaks ties in price by measured speed, then by id', () => {
     const slow = buildOffer({ provider: 'slow', ttftMs: 900 })
     const fast = buildOffer({ provider: 'fast', ttftMs: 100 })

@@ -15,7 +15,8 @@ import { SELLER_ROWS } from './seller.ts'
 import { sendAnswer } from './send-answer.ts'
 import { WEBHOOK_ROWS } from './webhooks.ts'
 
-const ROWS: readonly RestRow[] = [
+/** The whole REST surface. */
+export const ROWS: readonly RestRow[] = [
   ...AUTH_ROWS,
   ...ORGANIZATION_ROWS,
   ...SELLER_ROWS,

@@ -33,6 +33,8 @@ export type RestAnswer =
 export type RestRow = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
+  /** The operation's name. */
+  readonly operation: string
   readonly envelope: Envelope
   /** Status of a good answer; 204 has no body. */
   readonly status: number
@@ -63,6 +65,7 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
   return {
     method,
     path,
+    operation: operation.name,
     envelope,
     status: spec.status ?? 200,
     isPublic: operation.access === 'public',

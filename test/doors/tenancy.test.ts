@@ -1,0 +1,288 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { ROWS } from '#control-plane/api/rest/door.ts'
+import type { RestRow } from '#control-plane/api/rest/route.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import type { Answer, TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import { eventText } from '#test/support/usage-events.ts'
+import type { TestWallet } from '#test/support/wallet.ts'
+import { newWallet, signInForKey, signInForSession } from '#test/support/wallet.ts'
+
+/** A wallet with every way to come in. */
+type Resident = {
+  readonly seller: string
+  readonly buyer: string
+  readonly session: Record<string, string>
+  readonly wallet: TestWallet
+}
+
+let market: TestMarket
+let victim: Resident
+let stranger: Resident
+/** What stands for each variable of a path, for the rows whose path begins so; the longest beginning decides. */
+let ids: Record<string, Record<string, string>>
+/** Texts that nobody but the victim may see. */
+let traces: string[]
+
+async function resident(): Promise<Resident> {
+  const wallet = newWallet()
+  const { key: seller } = await signInForKey(market, wallet, 'seller')
+  const { key: buyer } = await signInForKey(market, wallet, 'buyer')
+  return { wallet, seller, buyer, session: await signInForSession(market, wallet) }
+}
+
+const WithId = z.object({ id: z.string() }).loose()
+let made = 0
+
+/** Makes something for the victim and answers its id. */
+async function make(path: string, body: object): Promise<string> {
+  const by = path.startsWith('/v1/seller')
+    ? { key: victim.seller }
+    : path.startsWith('/v1/buyer')
+      ? { key: victim.buyer }
+      : {}
+  const headers = { 'idempotency-key': `tenancy-${++made}`, ...('key' in by ? {} : victim.session) }
+  const answer = await market.rest('POST', path, { ...by, headers, body })
+  expect([path, answer.status, answer.text]).toEqual([path, 201, answer.text])
+  return WithId.parse(answer.body).id
+}
+
+beforeAll(async () => {
+  market = await startMarket()
+  victim = await resident()
+  stranger = await resident()
+  const offer = await make('/v1/seller/offers', {
+    model: 'gpt-test',
+    api_key: 'sk-good-victim',
+    seller_base_url: market.provider.url,
+    discount: 10,
+    label: 'label of the victim',
+  })
+  const sellerKey = await make('/v1/seller/keys', { label: 'seller key of the victim' })
+  const buyerKey = await make('/v1/buyer/keys', { label: 'buyer key of the victim', cap_daily_usd: 5 })
+  const webhook = await make('/v1/buyer/webhooks', { url: 'https://victim.example/hook' })
+  const provider = await make('/v1/buyer/providers', {
+    model: null,
+    base_url: market.provider.url,
+    api_key: 'sk-good-victim-own',
+    label: 'provider of the victim',
+  })
+  const organization = await make('/v1/organizations', { name: 'organisation of the victim' })
+  const at = `/v1/organizations/${organization}`
+  const guest = newWallet().address
+  const invitation = await make(`${at}/invitations`, { wallet: guest, role: 'viewer' })
+  const workspace = await make(`${at}/workspaces`, { name: 'workspace of the victim' })
+  const workspaceKey = await make(`${at}/workspaces/${workspace}/keys`, { key_type: 'seller', label: 'x' })
+  const managementKey = await make(`${at}/keys`, { label: 'management key of the victim', role: 'admin' })
+  const { user } = z.object({ user: z.string() }).parse(await bodyAs(victim, '/v1/auth/session'))
+  const configs = await bodyAs(victim, '/v1/seller/configs', 'seller')
+  const config = z.object({ configs: z.array(WithId).min(1) }).parse(configs).configs[0]?.id ?? ''
+  const cancel = await market.rest('POST', '/v1/seller/offers/bulk-cancel', {
+    key: victim.seller,
+    headers: { 'idempotency-key': 'bulk-cancel' },
+    body: {},
+  })
+  const operation = z.object({ operation_id: z.string() }).parse(cancel.body).operation_id
+  const rid = await bookCall()
+  ids = {
+    '/v1/seller/offers': { id: offer },
+    '/v1/seller/keys': { id: sellerKey },
+    '/v1/seller/configs': { id: config },
+    '/v1/seller/operations': { id: operation },
+    '/v1/buyer/keys': { id: buyerKey },
+    '/v1/buyer/webhooks': { id: webhook },
+    '/v1/buyer/providers': { id: provider },
+    '/v1/requests': { id: rid },
+    '/v1/invitations': { invitation },
+    '/v1/organizations': { organization, workspace, member: user, invitation, key: managementKey },
+    '/v1/organizations/:organization/workspaces': { organization, workspace, key: workspaceKey },
+  }
+  const wallet = victim.wallet.address.toLowerCase()
+  const named = Object.values(ids).flatMap((place) => Object.values(place))
+  traces = [...new Set(named), wallet, 'of the victim', 'victim.example', guest.toLowerCase()]
+})
+afterAll(() => market?.stop())
+
+/** Books a call of the victim at his own offer; answers its request id. */
+async function bookCall(): Promise<string> {
+  const { rows } = await sql<{ buyer: `acc_${string}`; seller: `acc_${string}` }>`select buyer_account as buyer,
+    seller_account as seller from app_user where wallet = ${victim.wallet.address.toLowerCase()}`.execute(
+    market.plane.db,
+  )
+  const [accounts] = rows
+  if (accounts === undefined) throw new Error('the victim is nobody')
+  const rid = market.plane.ids.ulid()
+  const event = eventText({ account: accounts.buyer, sellerAccount: accounts.seller, rid, charge: 0 })
+  await postBatch(market.plane, { events: [event], source: 'test' })
+  return rid
+}
+
+async function bodyAs(who: Resident, path: string, side?: 'seller' | 'buyer'): Promise<unknown> {
+  const by = side === undefined ? { headers: who.session } : { key: who[side] }
+  return (await market.rest('GET', path, by)).body
+}
+
+/** Rows whose path names a record, other than files behind signed links, which are nobody's by design. */
+const NAMED = ROWS.filter(({ path }) => path.includes('/:') && !path.startsWith('/v1/exports'))
+const LISTS = ROWS.filter(
+  ({ path, method }) => method === 'GET' && !path.includes('/:') && !path.includes('/challenge'),
+)
+
+/** What a row needs beside its path to be well formed. */
+const BODIES: Readonly<Record<string, object>> = {
+  'offer.update': { discount: 90 },
+  'offer.rotate-credential': { api_key: 'sk-good-stranger' },
+  'buyer-key.update': { label: 'taken', cap_daily_usd: 1 },
+  'buyer-key.rotate': {},
+  'webhook.update': { label: 'taken' },
+  'organization.update': { name: 'taken' },
+  'member.update': { role: 'viewer' },
+  'invitation.create': { wallet: '0x00000000000000000000000000000000000000aa', role: 'viewer' },
+  'workspace.create': { name: 'taken' },
+  'workspace.update': { name: 'taken' },
+  'workspace-key.create': { key_type: 'seller', label: 'taken' },
+  'organization-key.create': { label: 'taken', role: 'viewer' },
+}
+
+function fill(row: RestRow): string {
+  const home = Object.keys(ids)
+    .filter((beginning) => row.path.startsWith(beginning))
+    .reduce((longest, beginning) => (beginning.length > longest.length ? beginning : longest), '')
+  return row.path.replace(/:(\w+)/g, (_match, name: string) => {
+    const id = ids[home]?.[name]
+    if (id === undefined) throw new Error(`${row.method} ${row.path}: give the victim one of these`)
+    return id
+  })
+}
+
+/** The credentials of a side that fit a path. */
+function comings(who: Resident, path: string): Record<string, object> {
+  const key = path.startsWith('/v1/seller')
+    ? { key: who.seller }
+    : /^\/v1\/(buyer|requests|payments)/.test(path)
+      ? { key: who.buyer }
+      : undefined
+  return { session: { headers: who.session }, ...(key === undefined ? {} : { key }) }
+}
+
+async function ask(row: RestRow, by: { headers?: object; key?: string }, path: string): Promise<Answer> {
+  const body = row.method === 'GET' ? {} : { body: BODIES[row.operation] ?? {} }
+  const headers = { 'idempotency-key': `walk-${++made}`, ...by.headers }
+  return market.rest(row.method, path, { ...('key' in by ? { key: by.key } : {}), headers, ...body })
+}
+
+/** Tables that change by themselves, or with every call that is made. */
+const RESTLESS = new Set([
+  ...['audit_log', 'idempotency', 'used_nonce', 'worker_lease', 'key_change', 'money_watch', 'invariant_run'],
+])
+
+/** Every row of every other table, as one text; what notes the use of a credential left out. */
+async function everything(): Promise<Record<string, string[]>> {
+  const tables = await sql<{ name: string }>`select relname as name from pg_class
+    where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace
+    order by relname`.execute(market.plane.db)
+  const found: Record<string, string[]> = {}
+  for (const { name } of tables.rows.filter((table) => !RESTLESS.has(table.name))) {
+    const { rows } = await sql<{ row: string }>`select (to_jsonb(t) - 'last_used_at')::text as row
+      from ${sql.table(name)} t order by 1`.execute(market.plane.db)
+    found[name] = rows.map(({ row }) => row)
+  }
+  return found
+}
+
+function expectNoTrace(answer: Answer, what: string): void {
+  for (const trace of traces) expect(answer.text.includes(trace), `${what} tells ${trace}`).toBe(false)
+}
+
+describe('a stranger', () => {
+  it('[C246] [C247] [C251] finds nothing under the ids of another, at any row, and changes nothing', async () => {
+    expect(NAMED.length).toBeGreaterThan(30)
+    const before = await everything()
+    for (const row of NAMED) {
+      const path = fill(row)
+      for (const [how, by] of Object.entries(comings(stranger, row.path))) {
+        const what = `${row.method} ${row.path} by ${how}`
+        const answer = await ask(row, by, path)
+        const unknown = await ask(
+          row,
+          by,
+          path.replace(/[^/]+$/, (id) => (/_|^0/.test(id) ? `${id.slice(0, -2)}ZZ` : id)),
+        )
+        expect([what, answer.status, codeOf(answer)]).toEqual([what, 404, 'not_found'])
+        expect([what, unknown.status, codeOf(unknown)]).toEqual([what, 404, 'not_found'])
+        expectNoTrace(answer, what)
+      }
+    }
+    expect(await everything()).toEqual(before)
+  }, 120_000)
+
+  it('finds no trace of another in any list', async () => {
+    for (const row of LISTS) {
+      for (const [how, by] of Object.entries(comings(stranger, row.path))) {
+        const what = `${row.method} ${row.path} by ${how}`
+        const answer = await ask(row, by, row.path)
+        expect([what, answer.status < 500]).toEqual([what, true])
+        expectNoTrace(answer, what)
+      }
+    }
+  })
+
+  it('is asked for a credential at every row that is not open to all', async () => {
+    for (const row of ROWS.filter((each) => !each.isPublic)) {
+      const answer = await ask(row, {}, row.path.includes('/:') && row.path in ids ? fill(row) : row.path)
+      expect([row.path, answer.status, codeOf(answer)]).toEqual([row.path, 401, 'authentication_required'])
+    }
+  })
+
+  it('[C249] reads no figures of a workspace that is not his', async () => {
+    const workspace = ids['/v1/organizations']?.['workspace'] ?? ''
+    for (const path of ['/v1/seller/earnings', '/v1/seller/earnings/history', '/v1/seller/usage/export']) {
+      for (const how of Object.values(comings(stranger, path))) {
+        const answer = await market.rest('GET', `${path}?workspace_id=${workspace}`, how)
+        expect([path, answer.status, codeOf(answer)]).toEqual([path, 404, 'not_found'])
+      }
+      for (const how of Object.values(comings(victim, path))) {
+        const answer = await market.rest('GET', `${path}?workspace_id=${workspace}`, { ...how })
+        expect([path, answer.status < 400]).toEqual([path, true])
+      }
+    }
+    const entered = { ...stranger.session, 'x-mkt-workspace': workspace }
+    expect(codeOf(await market.rest('GET', '/v1/seller/offers', { headers: entered }))).toBe('not_found')
+  })
+})
+
+describe('the victim himself', () => {
+  it('finds what the stranger did not', async () => {
+    for (const row of NAMED.filter(({ method, path }) => method === 'GET' && !path.startsWith('/v1/invitations'))) {
+      for (const [how, by] of Object.entries(comings(victim, row.path))) {
+        const answer = await ask(row, by, fill(row))
+        expect([row.path, how, answer.status < 400]).toEqual([row.path, how, true])
+      }
+    }
+  })
+})
+
+describe('a management key', () => {
+  it('[C232] [C233] [C169] reaches its own organisation and nothing of either side', async () => {
+    const headers = { ...stranger.session, 'idempotency-key': `mgmt-${++made}` }
+    const own = await market.rest('POST', '/v1/organizations', { headers, body: { name: 'own' } })
+    const { id } = WithId.parse(own.body)
+    const body = { label: 'x', role: 'admin' }
+    const created = await market.rest('POST', `/v1/organizations/${id}/keys`, { headers, body })
+    const { key } = z.object({ key: z.string() }).parse(created.body)
+    expect((await market.rest('GET', `/v1/organizations/${id}/members`, { key })).status).toBe(200)
+    for (const row of ROWS.filter(({ path }) => path.startsWith('/v1/organizations/:organization'))) {
+      const answer = await ask(row, { key }, fill(row))
+      // What only a person does is refused before anybody looks.
+      const expected = row.operation === 'workspace-key.create' ? 401 : 404
+      expect([row.operation, answer.status]).toEqual([row.operation, expected])
+      expectNoTrace(answer, row.operation)
+    }
+    for (const row of ROWS.filter(({ path, isPublic }) => /^\/v1\/(seller|buyer)/.test(path) && !isPublic)) {
+      const answer = await ask(row, { key }, row.path.includes('/:') ? fill(row) : row.path)
+      expect([row.path, codeOf(answer)]).toEqual([row.path, 'wrong_key_type'])
+    }
+  })
+})

@@ -17,6 +17,8 @@ type Facts = {
   readonly requestId?: string
   readonly status?: number
   readonly param?: string
+  /** Seconds after which another try may work. */
+  readonly retryAfter?: number
   readonly cause?: unknown
 }
 
@@ -38,8 +40,12 @@ export function usageError(message: string): CommandFailure {
   return new CommandFailure('usage', message)
 }
 
+/** Codes whose status speaks of a stranger's server, not of this service. */
+const NOT_OURS = new Set(['provider_probe_failed', 'upstream_error', 'upstream_rejected'])
+
 /** The way a run ends after such an answer of the service. */
-export function exitOfStatus(status: number): ExitName {
+export function exitOfStatus(status: number, code?: string | null): ExitName {
+  if (code != null && NOT_OURS.has(code)) return 'failure'
   if (status === 401 || status === 403) return 'auth'
   if (status === 404 || status === 410) return 'notFound'
   if (status === 429 || status >= 500) return 'unavailable'

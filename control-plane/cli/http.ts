@@ -98,12 +98,14 @@ const Envelope = z.object({
 function refusalOf(answer: Response, body: string): CommandFailure {
   const parsed = Envelope.safeParse(parse(body))
   const { status } = answer
-  const exit = exitOfStatus(status)
-  if (!parsed.success) return new CommandFailure(exit, `The service answered ${status}.`, { status, ...idOf(answer) })
+  const wait = Number(answer.headers.get('retry-after') ?? 'none')
+  const facts = { status, ...(Number.isSafeInteger(wait) ? { retryAfter: wait } : {}), ...idOf(answer) }
+  if (!parsed.success) return new CommandFailure(exitOfStatus(status), `The service answered ${status}.`, facts)
   const { code, type, message, param } = parsed.data.error
-  return new CommandFailure(exit, message ?? `The service answered ${status}.`, {
-    status,
-    code: String(code ?? type ?? status),
+  const name = String(code ?? type ?? status)
+  return new CommandFailure(exitOfStatus(status, name), message ?? `The service answered ${status}.`, {
+    ...facts,
+    code: name,
     ...(param == null ? {} : { param }),
     ...idOf(answer, parsed.data.request_id),
   })

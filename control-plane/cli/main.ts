@@ -74,12 +74,14 @@ function plain(_key: string, value: unknown): unknown {
 
 function showFailure(terminal: Terminal, error: unknown, isJson: boolean): number {
   const failure = failureOf(terminal, error)
-  const { code, requestId, param, status } = failure.facts
+  const { code, requestId, param, status, retryAfter } = failure.facts
   if (isJson) {
-    const facts = { code: code ?? failure.exit, message: failure.message, param, status, request_id: requestId }
+    const known = { code: code ?? failure.exit, message: failure.message, param, status }
+    const facts = { ...known, retry_after: retryAfter, request_id: requestId }
     terminal.err(`${JSON.stringify({ error: facts })}\n`)
   } else {
-    const known = [code && `code ${code}`, param && `field ${param}`, requestId && `request ${requestId}`]
+    const wait = retryAfter === undefined ? undefined : `try again in ${retryAfter} s`
+    const known = [code && `code ${code}`, param && `field ${param}`, requestId && `request ${requestId}`, wait]
     const said = known.filter((part) => part !== undefined && part !== '')
     terminal.err(`market: ${failure.message}${said.length === 0 ? '' : `\n        ${said.join(', ')}`}\n`)
   }

@@ -34,7 +34,7 @@ export function operatorFailure(error: unknown, url: string): unknown {
   const refusal = Refusal.safeParse(error.data)
   if (!refusal.success) return unreachable(new URL(url).origin, error)
   const { httpStatus: status, errorCode, param, requestId } = refusal.data
-  return new CommandFailure(exitOfStatus(status), error.message, {
+  return new CommandFailure(exitOfStatus(status, errorCode), error.message, {
     status,
     code: errorCode ?? String(status),
     ...(param == null ? {} : { param }),

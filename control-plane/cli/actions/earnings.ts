@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, instant } from '../amounts.ts'
+import { count, dollars, instant } from '../amounts.ts'
 import type { Action } from '../command.ts'
 import { facts, table } from '../output.ts'
 import { readAnswer } from '../read-answer.ts'
@@ -7,6 +7,13 @@ import { textOption, wholeOption } from '../read-options.ts'
 import { nextPage } from './account.ts'
 
 const usd = (value: number | null | undefined) => (value == null ? null : `$${value}`)
+
+/** A figure by its name: what ends in `_usdc` is micro-USD in plain digits. */
+function shownFigure(name: string, value: unknown): [string, string] {
+  const words = name.replace(/_(usdc|usd)$/, '').replaceAll('_', ' ')
+  if (name.endsWith('_usdc')) return [words, dollars(String(value)) ?? '-']
+  return [words, name.endsWith('_usd') ? `$${String(value)}` : String(value)]
+}
 
 const Earnings = z.looseObject({
   by_model: z
@@ -27,7 +34,7 @@ export const showEarnings: Action = async ({ connection }, { options }) => {
   const query = { range: textOption(options, 'range') }
   const earnings = readAnswer(Earnings, await connection.call('GET', '/v1/seller/earnings', { side: 'seller', query }))
   const plain = Object.entries(earnings).filter(([, value]) => typeof value === 'number' || typeof value === 'string')
-  const figures = Object.fromEntries(plain.map(([name, value]) => [name.replaceAll('_', ' '), String(value)]))
+  const figures = Object.fromEntries(plain.map(([name, value]) => shownFigure(name, value)))
   const models = table(
     earnings.by_model ?? [],
     [

@@ -130,20 +130,32 @@ export const republish: Action = async ({ connection }, { args }) => {
   return { json: done, blocks: [text(`${done.published.length} documents published.`)] }
 }
 
+/** What the checker says; anything but a clean run ends the command as a failure. */
 export const showInvariants: Action = async ({ connection }, { options }) => {
-  const wanted = isSet(options, 'run')
-  const report = await connection.asOperator(async (client) =>
-    wanted ? client.invariants.run.mutate() : client.invariants.read.query(),
+  const { state, runs } = await connection.asOperator(async (client) => {
+    const run = isSet(options, 'run') ? await client.invariants.run.mutate() : undefined
+    const found = await client.invariants.read.query()
+    return { state: found, runs: run === undefined ? found.runs : [run] }
+  })
+  const shown = table(
+    runs,
+    [
+      { title: 'RUN', value: ({ startedAt }) => instant(startedAt) },
+      { title: 'TOOK', alignsRight: true, value: ({ tookMs }) => duration(tookMs) },
+      { title: 'BROKEN', value: ({ breaches }) => breaches.join(', ') || 'none' },
+      { title: 'FAILURE', value: ({ failure }) => failure },
+    ],
+    'The checker has not run yet: --run runs it now.',
   )
-  const isWrong = JSON.stringify(report).includes('"breaches":[{')
-  const blocks = [facts(flatten(report))]
-  return { json: report, blocks, ...(isWrong ? { exit: 'failure' as const } : {}) }
-}
-
-function flatten(report: object): Record<string, string> {
-  const shown = (value: unknown) =>
-    typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value)
-  return Object.fromEntries(Object.entries(report).map(([name, value]) => [name, shown(value)]))
+  const waiting = facts({ differences: state.differences.length, 'payouts held': state.payoutHolds.length })
+  const [latest] = runs
+  const isWell = (latest?.breaches.length ?? 0) === 0 && (latest?.failure ?? null) === null
+  const exit = isWell && state.differences.length === 0 ? 'ok' : 'failure'
+  return {
+    json: { runs, differences: state.differences, payoutHolds: state.payoutHolds },
+    blocks: [shown, waiting],
+    exit,
+  }
 }
 
 export const listPoison: Action = async ({ connection }) => {

@@ -100,8 +100,9 @@ function callsOf(starts: readonly Date[]) {
       s.output_tokens + s.reasoning_tokens as output_tokens, s.attempts,
       case when s.ttft_ms is not null then sketch_bucket(s.ttft_ms) end as ttft,
       case when s.is_streamed and s.stream_ms > 0 and s.output_tokens + s.reasoning_tokens > 1
-        then sketch_bucket((s.output_tokens + s.reasoning_tokens) * 1000.0 / s.stream_ms) end as tps,
-      exists (select 1 from jsonb_array_elements(s.attempts) a where ${isFault(sql`a ->> 'errorClass'`)}) as is_faulty
+        then sketch_bucket((s.output_tokens + s.reasoning_tokens) * 1000::float8 / s.stream_ms) end as tps,
+      s.outcome in ('failed', 'cut') and exists (select 1 from jsonb_array_elements(s.attempts) a
+        where ${isFault(sql`a ->> 'errorClass'`)}) as is_faulty
     from unnest(${starts}::timestamptz[]) as h (starts_at)
     join settlement s on s.rid >= ulid_floor(h.starts_at) and s.rid < ulid_floor(h.starts_at + interval '1 hour')
     where s.served_by is distinct from 'own_key' and s.served_by is distinct from 'fallback_key'`
@@ -121,18 +122,18 @@ async function readCounted(trx: Trx, starts: readonly Date[]): Promise<CountedHo
         min(kept_bps) filter (where charge > 0) as min_kept_bps, sum(input_tokens) as input_tokens,
         sum(cache_read_tokens) as cache_read_tokens, sum(output_tokens) as output_tokens
       from rolled_call group by 1, 2, 3),
-    tries as (
-      select starts_at, model, a ->> 'provider' as provider,
-        count(*) filter (where a ->> 'errorClass' is null) as good,
-        count(*) filter (where ${isFault(sql`a ->> 'errorClass'`)}) as bad
-      from rolled_call, jsonb_array_elements(attempts) a where a ->> 'offer' is not null group by 1, 2, 3),
-    tried as (
-      select starts_at, model, a ->> 'provider' as provider, a ->> 'offer' as offer
+    tried as materialized (
+      select starts_at, model, a ->> 'provider' as provider, a ->> 'offer' as offer, a ->> 'errorClass' as error_class
       from rolled_call, jsonb_array_elements(attempts) a where a ->> 'offer' is not null),
+    tries as (
+      select starts_at, model, provider, count(*) filter (where error_class is null) as good,
+        count(*) filter (where ${isFault(sql`error_class`)}) as bad
+      from tried group by 1, 2, 3),
     down as (${downtimeOf(starts)}),
     offers as (
-      select starts_at, model, provider, count(distinct offer) as offers
-      from (select * from tried union all select starts_at, model, provider, offer from down) seen group by 1, 2, 3),
+      select starts_at, model, provider, count(*) as offers
+      from (select starts_at, model, provider, offer from tried
+        union select starts_at, model, provider, offer from down) seen group by 1, 2, 3),
     downs as (select starts_at, model, provider, sum(down_ms) as down_ms from down group by 1, 2, 3),
     places as (
       select starts_at, model, provider from totals union select starts_at, model, provider from tries

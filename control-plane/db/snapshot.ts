@@ -20,12 +20,15 @@ export async function lockDocument(trx: Trx, name: string): Promise<void> {
 }
 const DOCUMENT_LOCKS = 7_305
 
-/** Publishers of single documents share the snapshot; whoever restores all of it has it alone. */
+/**
+ * Publishers of single documents share the snapshot; whoever restores all of it has it alone. Pages are then taken to be
+ * in memory, as those of offers on sale are: a model's offers are looked up, not looked for among everybody's.
+ */
 export async function lockSnapshot(trx: Trx, mode: 'shared' | 'exclusive'): Promise<void> {
   const lock = sql.lit(SNAPSHOT_LOCK)
   await (mode === 'shared'
-    ? sql`select pg_advisory_xact_lock_shared(${lock})`
-    : sql`select pg_advisory_xact_lock(${lock})`
+    ? sql`select pg_advisory_xact_lock_shared(${lock}), set_config('random_page_cost', '1.1', true)`
+    : sql`select pg_advisory_xact_lock(${lock}), set_config('random_page_cost', '1.1', true)`
   ).execute(trx)
 }
 const SNAPSHOT_LOCK = 7_305_025

@@ -49,8 +49,8 @@ export async function insertAuditEntries(db: Database | Trx, entries: readonly A
   await db.insertInto('audit_log').values(rows).execute()
 }
 
-/** Whose log: that of an organisation, or what a user did outside of any. */
-export type AuditOwner = { readonly organization: string } | { readonly user: string }
+/** Whose log: that of an organisation, what a user did outside of any, or all there is, which operators alone read. */
+export type AuditOwner = { readonly organization: string } | { readonly user: string } | { readonly everybody: true }
 
 /** What is looked for in a log; times are Unix milliseconds, `until` is not included. */
 export type AuditFilter = {
@@ -93,9 +93,7 @@ export async function listAuditEntries(
   const { owner, operation, subject, actor, since, until } = filter
   const isNewest = order === 'newest'
   const conditions = [
-    'organization' in owner
-      ? sql`a.organization = ${owner.organization}`
-      : sql`a.actor = ${owner.user} and a.organization is null`,
+    ownedBy(owner),
     operation === undefined ? undefined : sql`a.operation = ${operation}`,
     subject === undefined ? undefined : sql`a.subject = ${subject}`,
     actor === undefined ? undefined : sql`a.actor = ${actor}`,
@@ -109,4 +107,10 @@ export async function listAuditEntries(
     where ${sql.join(conditions, sql` and `)}
     order by a.id ${isNewest ? sql`desc` : sql`asc`} limit ${limit}`.execute(db)
   return rows
+}
+
+function ownedBy(owner: AuditOwner) {
+  if ('everybody' in owner) return sql`true`
+  if ('user' in owner) return sql`a.actor = ${owner.user} and a.organization is null`
+  return sql`a.organization = ${owner.organization}`
 }

@@ -51,11 +51,21 @@ export function completeRow(row: CatalogRow, named: string, known: Model | undef
     canonical: named,
     aliases: row.aliases ?? [...new Set([...namesGiven(known, row.id), ...slugs])],
     top_provider: row.top_provider ?? {},
-    supported_parameters: row.supported_parameters ?? known?.parameters ?? [],
+    supported_parameters: parametersOf(row, known),
     supported_features: row.supported_features ?? known?.features ?? featuresOf(row),
     endpoints: row.endpoints ?? known?.endpoints ?? endpointsOf(row),
     image_tokens: row.image_tokens ?? known?.imageTokens,
   })
+}
+
+/** Request fields that such lists never name, because there every model takes them. */
+const UNLISTED_PARAMETERS = ['stream', 'max_completion_tokens']
+
+function parametersOf(row: CatalogRow, known: Model | undefined): string[] {
+  const listed = row.supported_parameters ?? known?.parameters ?? []
+  if (row.canonical !== undefined) return [...listed]
+  const kept = UNLISTED_PARAMETERS.filter((name) => known?.parameters.includes(name) ?? true)
+  return [...new Set([...listed, ...kept])]
 }
 
 function namesGiven(known: Model | undefined, rowId: string): readonly string[] {

@@ -2,6 +2,7 @@ import { invoke } from '#control-plane/operation.ts'
 import { listAliases, putAlias, removeAlias } from '#control-plane/services/aliases.ts'
 import { diffCatalog, importCatalog, putProvider } from '#control-plane/services/catalog.ts'
 import { listCatalogHistory } from '#control-plane/services/catalog-history.ts'
+import { searchAudit } from '#control-plane/services/operator-audit.ts'
 import { listFeatures, listRateLimits, putFeature, putRateLimit } from '#control-plane/services/operator-controls.ts'
 import {
   listFailedJobs,
@@ -121,4 +122,10 @@ export const feature = router({
   put: procedure
     .input(inputOf(putFeature))
     .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), putFeature, input, ctx.options())),
+})
+
+export const auditLog = router({
+  search: procedure
+    .input(inputOf(searchAudit))
+    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), searchAudit, input ?? {}, ctx.options())),
 })

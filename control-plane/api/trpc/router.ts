@@ -18,6 +18,7 @@ import { createUser } from '#control-plane/services/users.ts'
 import { savings, statement, usage, webhook } from './buyer.ts'
 import {
   alias,
+  auditLog,
   catalog,
   feature,
   hold,
@@ -147,6 +148,7 @@ export const appRouter = router({
   snapshot,
   rateLimit,
   feature,
+  auditLog,
   user,
   deposit,
   refund,

@@ -3,7 +3,7 @@ import type { Action } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { usageError } from '../failure.ts'
 import { facts, table, text } from '../output.ts'
-import { argument, isSet, requiredOption, textOption, wholeOption } from '../read-options.ts'
+import { argument, instantOption, isSet, requiredOption, textOption, wholeOption } from '../read-options.ts'
 
 const LIMIT = { min: 1, max: 500 }
 
@@ -199,4 +199,31 @@ export const listConflicts: Action = async ({ connection }) => {
     'No event contradicts what is booked.',
   )
   return { json: rows, blocks: [shown] }
+}
+
+export const searchAudit: Action = async ({ connection }, { options }) => {
+  const [operation, subject, actor] = ['operation', 'subject', 'actor'].map((name) => textOption(options, name))
+  const [since, until] = [instantOption(options, 'since'), instantOption(options, 'until')]
+  const limit = wholeOption(options, 'limit', { min: 1, max: 100 })
+  const nextToken = textOption(options, 'nextToken')
+  const page = await connection.asOperator((client) =>
+    client.auditLog.search.query({
+      ...(operation && { operation }),
+      ...(subject && { subject }),
+      ...(actor && { actor }),
+      ...(since && { since }),
+      ...(until && { until }),
+      ...(limit && { limit }),
+      ...(nextToken && { nextToken }),
+    }),
+  )
+  const rows = table(page.items, [
+    { title: 'WHEN', value: ({ at }) => instant(at) },
+    { title: 'WHO', value: (entry) => entry.wallet ?? entry.actor },
+    { title: 'DID', value: (entry) => entry.operation },
+    { title: 'TO', value: (entry) => entry.subject },
+    { title: 'BECAME', value: ({ after }) => (after == null ? null : JSON.stringify(after)) },
+  ])
+  const more = page.nextToken === null ? [] : [text(`More with --next-token ${page.nextToken}`)]
+  return { json: page, blocks: [rows, ...more] }
 }

@@ -1,4 +1,5 @@
 import type { Command, Option } from '../command.ts'
+import { PAGE } from './buyer.ts'
 
 const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
 const YES: Option = { flags: '--yes', text: 'do not ask' }
@@ -166,5 +167,18 @@ export const OPERATOR_SYSTEM_COMMANDS: readonly Command[] = [
     name: 'operator conflicts',
     summary: 'Events that contradict what is booked.',
     load: async () => (await import('../actions/operator-system.ts')).listConflicts,
+  },
+  {
+    name: 'operator audit',
+    summary: 'Who did what to what, newest first.',
+    options: [
+      { flags: '--operation <name>', text: 'only this, as offer.delist' },
+      { flags: '--subject <id>', text: 'only what was done to this' },
+      { flags: '--actor <id>', text: 'only by this user or key' },
+      { flags: '--since <time>', text: 'from then on, as 2026-11-21T00:00:00Z' },
+      { flags: '--until <time>', text: 'before then' },
+      ...PAGE,
+    ],
+    load: async () => (await import('../actions/operator-system.ts')).searchAudit,
   },
 ]

@@ -1,4 +1,5 @@
 import { startMonthPartitions } from './month-partitions.ts'
+import { startNoteKeyUses } from './note-key-uses.ts'
 import { startPostUsage } from './post-usage.ts'
 import { startProbeOffers } from './probe-offers.ts'
 import { startReconcileSnapshot, startWatchStore } from './publish-snapshot.ts'
@@ -25,6 +26,7 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startSellerOperations,
   startProbeOffers,
   startPurgeOperations,
+  startNoteKeyUses,
   startRollUpMarkets,
   startWatchAlerts,
   startSendWebhooks,

@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { invoke } from '#control-plane/operation.ts'
 import { authenticate } from '#control-plane/services/authenticate.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import { noteKeyUses } from '#control-plane/services/key-seen.ts'
 import { drainKeyChanges, restoreKeyStore } from '#control-plane/services/key-store.ts'
 import {
   createBuyerKey,
@@ -17,9 +19,11 @@ import { HOUR } from '#shared/clock.ts'
 import { KeyRecordSchema } from '#shared/contract/key-record.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { AppError } from '#shared/errors.ts'
+import { ulidTime } from '#shared/ids.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { operator, startMarket } from '#test/support/control-plane.ts'
 import { until } from '#test/support/until.ts'
+import { usageEvent } from '#test/support/usage-events.ts'
 
 let market: TestMarket
 let ada: Person
@@ -182,6 +186,23 @@ describe('the key store', () => {
       count: number
     }>`select count(*)::int as count from api_key where type <> 'management'`.execute(market.plane.db)
     expect(await market.world.redis.hlen(cacheKeys.keys)).toBe(rows[0]?.count)
+  })
+})
+
+describe('the last use of a key', () => {
+  it('is noted for paid calls in one go, and never goes back', async () => {
+    const made = await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'used' }, idem())
+    const listed = async () =>
+      (await invoke(market.plane, ada.buyer, listBuyerKeys, {})).keys.find(({ id }) => id === made.id)?.lastUsedAt
+    expect(await listed()).toBeNull()
+    const rids = [market.plane.ids.ulid(), market.plane.ids.ulid()]
+    const account = ada.buyer.account
+    const events = rids.map((rid) => JSON.stringify(usageEvent({ account, rid, charge: 0 }, { keyId: made.id })))
+    await postBatch(market.plane, { events, source: 'test' })
+    const late = { ...market.plane, clock: { ...market.plane.clock, now: Date.now } }
+    expect(await noteKeyUses(late)).toBeGreaterThanOrEqual(1)
+    expect(await listed()).toBe(ulidTime(rids[1] ?? ''))
+    expect(await noteKeyUses(late)).toBe(0)
   })
 })
 

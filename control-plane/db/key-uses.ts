@@ -1,0 +1,22 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+
+/** The newest call of each key among those posted since; `since` is Unix milliseconds. */
+export async function listKeyUses(db: Database, since: number): Promise<{ keyId: string; rid: string }[]> {
+  const { rows } = await sql<{ keyId: string; rid: string }>`select key_id as "keyId", max(rid) as rid from settlement
+    where posted_at >= ${new Date(since)} and key_id is not null group by key_id`.execute(db)
+  return rows
+}
+
+/** Remembers when keys were last used, all at once; a later use stays. `at` is Unix milliseconds. Answers how many changed. */
+export async function updateKeysUsed(
+  db: Database,
+  uses: readonly { readonly keyId: string; readonly at: number }[],
+): Promise<number> {
+  const ids = uses.map(({ keyId }) => keyId)
+  const times = uses.map(({ at }) => new Date(at).toISOString())
+  const { numAffectedRows } = await sql`update api_key k set last_used_at = used.at
+    from unnest(${ids}::text[], ${times}::timestamptz[]) as used(id, at)
+    where k.id = used.id and (k.last_used_at is null or k.last_used_at < used.at)`.execute(db)
+  return Number(numAffectedRows ?? 0n)
+}

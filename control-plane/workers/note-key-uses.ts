@@ -1,0 +1,14 @@
+import { NOTE_USES_EVERY_MS, noteKeyUses } from '../services/key-seen.ts'
+import type { RunningWorker, WorkerPlane } from './worker.ts'
+import { repeat } from './worker.ts'
+
+/** Notes when keys were last used for calls. */
+export function startNoteKeyUses(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'note-key-uses',
+    everyMs: NOTE_USES_EVERY_MS,
+    run: async () => {
+      await noteKeyUses(plane)
+    },
+  })
+}

@@ -30,6 +30,7 @@ import {
   rateLimit,
   snapshot,
 } from './market.ts'
+import { market } from './market-figures.ts'
 import { conflict, deposit, invariants, ledger, payoutHold, poison, refund, shortfall } from './money.ts'
 import { config, earnings, offer, operation, probe } from './offers.ts'
 import { audit, invitation, member, organization, organizationKey, workspace, workspaceKey } from './organizations.ts'
@@ -158,5 +159,6 @@ export const appRouter = router({
   shortfall,
   invariants,
   payoutHold,
+  market,
 })
 export type AppRouter = typeof appRouter

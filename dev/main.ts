@@ -5,12 +5,12 @@ import { openHome } from '#dev/network/home.ts'
 import { tailOf } from '#dev/network/programs.ts'
 import type { Sandbox } from '#dev/network/sandbox-file.ts'
 import { describeSandbox, removeSandbox, writeSandbox } from '#dev/network/sandbox-file.ts'
-import { SERVICES, STOP_ORDER, startNetwork } from '#dev/network/start.ts'
+import { HISTORY, SERVICES, STOP_ORDER, startNetwork } from '#dev/network/start.ts'
 
 const log = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`)
 
 /** Runs the network until a signal or a failure, and gives the exit code. */
-async function runNetwork(home: Home): Promise<number> {
+async function runNetwork(home: Home, history: number): Promise<number> {
   const file = home.path('sandbox.json')
   removeSandbox(file)
   let sandbox: Sandbox | undefined
@@ -21,6 +21,7 @@ async function runNetwork(home: Home): Promise<number> {
   })
   const crew = createCrew({
     report: (line, member) => {
+      if (member === HISTORY && line.endsWith('code 0')) return log('the past of the market is filled in')
       log(line)
       if (line.includes('ended')) console.error(tailOf(home.path(`logs/${member.replaceAll('_', '-')}.log`)))
     },
@@ -39,7 +40,7 @@ async function runNetwork(home: Home): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => finish(0))
 
   const began = performance.now()
-  void startNetwork({ home, crew, log, port: firstPort(), ...givenServices() }).then(
+  void startNetwork({ home, crew, log, port: firstPort(), history, ...givenServices() }).then(
     (started) => {
       if (ending.signal.aborted) return
       sandbox = { ...started, pids: crew.pids() }
@@ -72,10 +73,14 @@ function givenServices(): { databaseUrl: string | undefined; redisUrl: string | 
   return { databaseUrl: process.env['DATABASE_URL'], redisUrl: process.env['REDIS_URL'] }
 }
 
-const { values } = parseArgs({ options: { reset: { type: 'boolean', default: false } } })
+/** Calls of the past unless `--history` says otherwise: few enough to be there seconds after the start. */
+const DEFAULT_HISTORY = '3000'
+const { values } = parseArgs({
+  options: { reset: { type: 'boolean', default: false }, history: { type: 'string', default: DEFAULT_HISTORY } },
+})
 try {
   const home = await openHome(process.env['MARKET_HOME'] ?? '.market', values.reset)
-  const code = await runNetwork(home)
+  const code = await runNetwork(home, Number(values.history) || 0)
   home.release()
   process.exit(code)
 } catch (error) {

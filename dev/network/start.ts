@@ -17,8 +17,13 @@ const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
 
 /** Names in `pids`, and the order of stopping: who takes calls first, who keeps the state last. */
-export const STOP_ORDER = [['data_plane'], ['worker', 'control_plane']] as const
+export const STOP_ORDER = [
+  ['data_plane', 'history'],
+  ['worker', 'control_plane'],
+] as const
 export const SERVICES = ['redis', 'postgres'] as const
+/** The one member that ends by itself when all is well. */
+export const HISTORY = 'history'
 
 export type StartOptions = {
   readonly home: Home
@@ -29,6 +34,8 @@ export type StartOptions = {
   /** Services to use in place of our own. */
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
+  /** About how many calls the market made over the last 30 days before it is first seen; none for 0. */
+  readonly history: number
 }
 
 /**
@@ -75,7 +82,15 @@ export async function startNetwork(options: StartOptions): Promise<Sandbox> {
   if (!keys) throw new AppError('internal_error', { message: 'the seeds left no keys' })
   const [seller_key = ''] = Object.values(keys.seller_keys)
   const shown = { buyer_key: keys.buyer_key, seller_key, management_key: keys.management_key }
+  if (options.history > 0) await startHistory(options, env)
   return { ...urls, database_url: databaseUrl, redis_url: redisUrl, ...shown, pids: options.crew.pids() }
+}
+
+/** Fills in the past beside the running market, which does not wait for it. */
+async function startHistory({ crew, home, history }: StartOptions, env: NodeJS.ProcessEnv): Promise<void> {
+  const args = ['dev/seed/history-main.ts', String(history)]
+  const start = () => startProgram({ args, env, logFile: home.path('logs/history.log') })
+  await crew.add({ name: HISTORY, restart: 'never', start })
 }
 
 /** A large nursery lets a call's garbage die young. The image and `npm run data-plane` have the same flags. */

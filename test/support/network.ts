@@ -49,7 +49,7 @@ export async function startNetwork(environment: Record<string, string> = {}): Pr
   let sandbox: Sandbox
 
   async function start(): Promise<void> {
-    child = spawn(process.execPath, ['--import', 'tsx', 'dev/main.ts'], {
+    child = spawn(process.execPath, ['--import', 'tsx', 'dev/main.ts', '--history', '0'], {
       env: { ...process.env, ...environment, MARKET_HOME: home, PORT: String(port) },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

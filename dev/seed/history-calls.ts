@@ -1,0 +1,199 @@
+import { createHash } from 'node:crypto'
+import type { z } from 'zod'
+import { DAY, HOUR, MINUTE } from '#shared/clock.ts'
+import type { HealthEvent } from '#shared/contract/health-event.ts'
+import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
+import { createIds } from '#shared/ids.ts'
+import type { KeptBps } from '#shared/money.ts'
+import { keptBps, splitCharge, ZERO } from '#shared/money.ts'
+import { chargeUsage, listCost } from '#shared/pricing.ts'
+import type { Usage } from '#shared/usage.ts'
+import type { Goods } from './history-goods.ts'
+
+/** Usage events as JSON, from the oldest on. */
+export type PastCalls = Iterable<string>
+
+type Span = { readonly from: number; readonly to: number; readonly count: number }
+type Parts = {
+  readonly goods: readonly Goods[]
+  readonly accounts: readonly string[]
+  readonly feeBps: KeptBps
+  readonly span: Span
+}
+
+/** Shares of the calls that fail over once, that nobody answers, and that their buyer leaves. */
+const RETRIED = 0.03
+const FAILED = 0.006
+const LEFT = 0.01
+const CACHED = 0.35
+/** How far a discount strays over the weeks, in basis points. */
+const DRIFT_BPS = 300
+
+/** Plausible calls: busy by day, a few models bought most, the cheapest offers first, every provider with its own speed. */
+export function* createPastCalls({ goods, accounts, feeBps, span }: Parts): PastCalls {
+  const random = randomFrom(span.from)
+  let now = span.from
+  const ids = createIds({ now: () => now })
+  for (const at of instantsOf(span, random)) {
+    now = at
+    const item = goods[Math.min(goods.length - 1, Math.floor(goods.length * random() ** 2.2))]
+    const account = accounts[Math.floor(accounts.length * random() ** 1.5)]
+    if (item === undefined || account === undefined) continue
+    yield JSON.stringify(pastCall({ at, rid: ids.ulid(), account, item, feeBps, random }))
+  }
+}
+
+type Call = {
+  readonly at: number
+  readonly rid: string
+  readonly account: string
+  readonly item: Goods
+  readonly feeBps: KeptBps
+  readonly random: () => number
+}
+type NewEvent = z.input<typeof UsageEventSchema>
+
+function pastCall({ at, rid, account, item, feeBps, random }: Call): NewEvent {
+  const fate = random()
+  const isFailed = fate < FAILED
+  const first = Math.floor(item.offers.length * random() ** 3)
+  const attempts: Attempt[] = []
+  const isRetried = fate < FAILED + RETRIED && item.offers.length > 1
+  if (isRetried || isFailed) attempts.push(failedAttempt(item.offers[first], random))
+  const offer = item.offers[isRetried ? (first + 1) % item.offers.length : first]
+  const usage: Usage = isFailed ? {} : usageOf(random)
+  const kept = keptAt(offer?.keptBps ?? 10_000, at)
+  const charge = isFailed ? ZERO : chargeUsage(item.unitPrices, usage, kept)
+  const { sellerNet, fee } = splitCharge(charge, feeBps)
+  const { ttftMs, streamMs } = speedOf(offer?.provider ?? '', outputOf(usage), random)
+  const isStreamed = !isFailed && random() < 0.8
+  const durationMs = isFailed ? 900 : ttftMs + streamMs
+  if (!isFailed && offer) {
+    attempts.push({ offer: offer.id, provider: offer.provider, status: 200, ms: durationMs, errorClass: null })
+  }
+  const isLeft = !isFailed && fate > 1 - LEFT
+  return {
+    v: 1,
+    rid,
+    startedAt: at,
+    endedAt: at + durationMs,
+    node: 'history',
+    account,
+    keyId: null,
+    rail: 'credit',
+    wire: 'chat',
+    endpoint: 'chat',
+    model: item.model,
+    requestedModel: item.model,
+    offer: isFailed ? null : (offer?.id ?? null),
+    sellerAccount: isFailed ? null : (offer?.sellerAccount ?? null),
+    provider: isFailed ? null : (offer?.provider ?? null),
+    servedBy: isFailed ? null : 'marketplace',
+    isStreamed,
+    outcome: isFailed ? 'failed' : isLeft ? 'cancelled' : 'succeeded',
+    errorCode: isFailed ? 'provider_error' : null,
+    finishReason: isFailed || isLeft ? null : 'stop',
+    usage,
+    usageSource: isLeft ? 'estimated' : 'reported',
+    anomalies: [],
+    priceVersion: item.priceVersion,
+    keptBps: Number(kept),
+    feeBps: Number(feeBps),
+    holdMicro: (charge * 3n + 100n).toString(),
+    chargeMicro: charge.toString(),
+    listMicro: (isFailed ? ZERO : listCost(item.unitPrices, usage)).toString(),
+    sellerNetMicro: sellerNet.toString(),
+    feeMicro: fee.toString(),
+    ttftMs: isStreamed ? ttftMs : null,
+    streamMs: isStreamed ? streamMs : null,
+    overheadMs: 0.4,
+    attempts,
+    explanation: null,
+  }
+}
+
+function failedAttempt(offer: Goods['offers'][number] | undefined, random: () => number): Attempt {
+  const isLimited = random() < 0.4
+  return {
+    offer: offer?.id ?? null,
+    provider: offer?.provider ?? '',
+    status: isLimited ? 429 : 503,
+    ms: Math.round(80 + random() * 600),
+    errorClass: isLimited ? 'rate_limited' : 'server_error',
+  }
+}
+
+function usageOf(random: () => number): Usage {
+  const input = Math.round(120 * Math.exp(random() * 3.2))
+  const cacheRead = random() < CACHED ? Math.round(input * (0.5 + random())) : 0
+  return { input, output: Math.round(20 * Math.exp(random() * 3.6)), ...(cacheRead > 0 ? { cacheRead } : {}) }
+}
+
+function outputOf({ output = 0 }: Usage): number {
+  return output
+}
+
+/** Each provider has a pace of its own; no two calls take exactly as long. */
+function speedOf(provider: string, output: number, random: () => number): { ttftMs: number; streamMs: number } {
+  const pace = (createHash('sha256').update(provider).digest()[0] ?? 0) / 255
+  const noise = Math.exp((random() + random() + random() - 1.5) * 0.6)
+  const perSecond = (40 + 110 * (1 - pace)) / noise
+  return {
+    ttftMs: Math.round((180 + 700 * pace) * noise),
+    streamMs: Math.max(1, Math.round((output * 1_000) / perSecond)),
+  }
+}
+
+/** What an offer kept then: prices stray slowly, and are what they are now at the end. */
+function keptAt(now: number, at: number): KeptBps {
+  const drift = Math.round(DRIFT_BPS * Math.sin(at / (4 * DAY)))
+  return keptBps(Math.max(100, Math.min(10_000, now + drift)))
+}
+
+/** Instants from the oldest on, thick by day and thin by night (UTC), a little thicker week by week. */
+function* instantsOf({ from, to, count }: Span, random: () => number): Generator<number> {
+  const hours = Math.max(1, Math.ceil((to - from) / HOUR))
+  const weights = Array.from({ length: hours }, (_, index) => {
+    const hour = ((from + index * HOUR) / HOUR) % 24
+    return (1 + 0.6 * Math.sin(((hour - 9) * Math.PI) / 12)) * (1 + (0.5 * index) / hours)
+  })
+  const total = weights.reduce((sum, weight) => sum + weight, 0)
+  let due = 0
+  for (const [index, weight] of weights.entries()) {
+    due += (count * weight) / total
+    const start = from + index * HOUR
+    const length = Math.min(HOUR, to - start)
+    const instants = Array.from({ length: Math.floor(due) }, () => Math.floor(start + random() * length))
+    due -= instants.length
+    yield* instants.sort((left, right) => left - right)
+  }
+}
+
+/** Now and then a provider was out of order for some minutes. */
+export function pastOutages(goods: readonly Goods[], { from, to }: Span): HealthEvent[] {
+  const random = randomFrom(from + 1)
+  let now = from
+  const ids = createIds({ now: () => now })
+  const events: HealthEvent[] = []
+  for (const item of goods) {
+    for (const offer of item.offers.slice(0, 2)) {
+      now = Math.floor(from + random() * (to - from))
+      const event = { v: 1, node: 'history', offer: offer.id, model: item.model, rid: null, detail: '' } as const
+      const backedOffUntil = now + Math.ceil(random() * 10) * MINUTE
+      const failure = { errorClass: 'server_error', statusCode: 503, action: 'backed_off', backedOffUntil } as const
+      events.push({ ...event, ...failure, id: ids.make('hlt'), at: now })
+      const recovery = { errorClass: null, statusCode: null, action: 'recovered', backedOffUntil: null } as const
+      events.push({ ...event, ...recovery, id: ids.make('hlt'), at: backedOffUntil })
+    }
+  }
+  return events
+}
+
+/** Numbers from 0 to below 1, always the same from one seed: a linear congruence, of which the high bits are used. */
+function randomFrom(seed: number): () => number {
+  let state = BigInt(seed)
+  return () => {
+    state = (state * 6_364_136_223_846_793_005n + 1_442_695_040_888_963_407n) & 0xffff_ffff_ffff_ffffn
+    return Number(state >> 32n) / 4_294_967_296
+  }
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
+import { machineOperator } from '#control-plane/actor.ts'
+import { makeMonthPartitions } from '#control-plane/db/partitions.ts'
+import { invoke } from '#control-plane/operation.ts'
+import type { ControlPlane } from '#control-plane/plane.ts'
+import { storeHealthEvents } from '#control-plane/services/health-log.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import { grantCredit } from '#control-plane/services/ledger.ts'
+import { createUser } from '#control-plane/services/users.ts'
+import { DAY, MINUTE } from '#shared/clock.ts'
+import { isId, ulidTime } from '#shared/ids.ts'
+import type { PastCalls } from './history-calls.ts'
+import { createPastCalls, pastOutages } from './history-calls.ts'
+import { readGoods } from './history-goods.ts'
+
+const OPERATOR = machineOperator('history')
+const DAYS = 30
+const BUYERS = 6
+/** Events of one posting, and how much of a dollar one call is sure not to cost on average. */
+const BATCH = 250
+const DOLLARS_A_CALL = 0.5
+const MIN_GRANT_DOLLARS = 100
+
+type HistoryCtx = Pick<ControlPlane, keyof ControlPlane>
+
+/**
+ * Gives the market the trades of its last 30 days, about so many over all of them: buyers who are funded by a grant, and
+ * calls that are posted as the worker posts them, each at a past instant. What an earlier run has made stays, and a later
+ * one goes on where it ended. Answers how many calls were posted.
+ */
+export async function makeHistory(ctx: HistoryCtx, calls: number): Promise<number> {
+  const now = ctx.clock.now()
+  const accounts = await makeBuyers(ctx)
+  const from = Math.max(now - DAYS * DAY, (await lastCall(ctx, accounts)) + MINUTE)
+  const wanted = Math.floor((calls * (now - from)) / (DAYS * DAY))
+  const goods = await readGoods(ctx)
+  if (wanted < 1 || goods.length === 0) return 0
+  await makeMonthPartitions(ctx.db, from, 1)
+  await fund(ctx, accounts, { wanted, from })
+  const span = { from, to: now - MINUTE, count: wanted }
+  const past = createPastCalls({ goods, accounts, feeBps: ctx.settings.platformFeeBps, span })
+  const posted = await postAll(ctx, past)
+  await storeHealthEvents(ctx, { v: 1, events: pastOutages(goods, span) })
+  return posted
+}
+
+async function postAll(ctx: HistoryCtx, past: PastCalls): Promise<number> {
+  let posted = 0
+  let events: string[] = []
+  const flush = async () => {
+    if (events.length === 0) return
+    const report = await postBatch(ctx, { events, source: 'history' })
+    posted += report.posted
+    if (report.poisoned > 0) ctx.log.error({ report }, 'calls of the past could not be posted')
+    events = []
+  }
+  for (const event of past) {
+    events.push(event)
+    if (events.length >= BATCH) await flush()
+  }
+  await flush()
+  return posted
+}
+
+async function makeBuyers(ctx: HistoryCtx): Promise<string[]> {
+  const accounts: string[] = []
+  for (let index = 0; index < BUYERS; index++) {
+    const user = await invoke(ctx, OPERATOR, createUser, { wallet: walletOf(index), keys: [] })
+    accounts.push(user.buyerAccount)
+  }
+  return accounts
+}
+
+/** Real grants: the ledger holds where this money came from, like any other. */
+async function fund(
+  ctx: HistoryCtx,
+  accounts: readonly string[],
+  { wanted, from }: { readonly wanted: number; readonly from: number },
+): Promise<void> {
+  const amountUsd = Math.max(MIN_GRANT_DOLLARS, Math.ceil((wanted * DOLLARS_A_CALL) / accounts.length))
+  for (const account of accounts) {
+    if (!isId('acc', account)) continue
+    await invoke(ctx, OPERATOR, grantCredit, {
+      account,
+      amountUsd,
+      ticket: `history:${account}:${from}`,
+      note: 'history',
+    })
+  }
+}
+
+/** When the last call of the past was made; zero before the first. */
+async function lastCall(ctx: HistoryCtx, accounts: readonly string[]): Promise<number> {
+  const { rows } = await sql<{ rid: string | null }>`select max(rid) as rid from settlement
+    where account = any(${[...accounts]}::text[])`.execute(ctx.db)
+  const rid = rows[0]?.rid ?? null
+  return rid === null ? 0 : ulidTime(rid)
+}
+
+/** Nobody holds the private keys of these wallets. */
+function walletOf(index: number): string {
+  return `0x${createHash('sha256').update(`history ${index}`).digest('hex').slice(0, 40)}`
+}

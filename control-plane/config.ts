@@ -8,6 +8,8 @@ import type { KeptBps } from '#shared/money.ts'
 import { keptBps } from '#shared/money.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
+import type { TelemetrySettings } from '#shared/telemetry/settings.ts'
+import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
 import type { MoneyTimes } from './workers/worker.ts'
 
 /** Everything the control plane is told from outside. */
@@ -36,6 +38,8 @@ export type Config = {
   /** True lets GraphQL be asked for its schema. */
   readonly allowsIntrospection: boolean
   readonly logLevel: LogLevel
+  /** Where traces go; undefined traces nothing. */
+  readonly telemetry: TelemetrySettings | undefined
   readonly money: MoneyTimes
   /** Journals of data planes that this process can read, for the checker; undefined where it can read none. */
   readonly journalDir: string | undefined
@@ -45,6 +49,7 @@ export type Config = {
 
 const Variables = z.object({
   ...sharedVariables,
+  ...telemetryVariables,
   PORT: wholeNumber(8_403, 0, 65_535),
   DATABASE_URL: z.string('DATABASE_URL is required').regex(/^postgres(ql)?:\/\//, 'DATABASE_URL is a postgres:// URL'),
   DATABASE_POOL: wholeNumber(10, 2, 200),
@@ -93,6 +98,7 @@ export function readConfig(environment: Environment = process.env): Config {
     journalDir: found.JOURNAL_DIR,
     allowsIntrospection: isProduction ? found.ALLOW_INTROSPECTION : true,
     logLevel: found.LOG_LEVEL,
+    telemetry: telemetryOf(found, 'market-control-plane'),
     crashAt: found.CRASH_AT,
   }
 }

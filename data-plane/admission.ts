@@ -22,6 +22,8 @@ export type Admission = {
   readingBody(): () => void
   /** The delay of the event loop in the last second, 99th percentile, in milliseconds. */
   delayMs(): number
+  /** Requests that were not taken on, by what was too much. */
+  refusals(): ReadonlyMap<string, number>
   close(): void
 }
 
@@ -42,17 +44,22 @@ export function createAdmission({ timers, open, maxOpenCalls, maxDelayMs, measur
   let lateJudgings = 0
   let bodies = 0
   let reads = 0
+  const refusals = new Map<string, number>()
+  function refuse(source: string): AppError {
+    refusals.set(source, (refusals.get(source) ?? 0) + 1)
+    return overloaded(source)
+  }
   const stopJudging = timers.every(JUDGE_EVERY_MS, () => {
     delayMs = meter.read()
     lateJudgings = delayMs > maxDelayMs ? lateJudgings + 1 : 0
   })
   return {
     admitCall() {
-      if (lateJudgings >= LATE_JUDGINGS) throw overloaded('event_loop')
-      if (open.count + bodies >= maxOpenCalls) throw overloaded('process')
+      if (lateJudgings >= LATE_JUDGINGS) throw refuse('event_loop')
+      if (open.count + bodies >= maxOpenCalls) throw refuse('process')
     },
     admitRead() {
-      if (reads >= MAX_OPEN_READS) throw overloaded('reads')
+      if (reads >= MAX_OPEN_READS) throw refuse('reads')
       reads++
       return once(() => {
         reads--
@@ -65,6 +72,7 @@ export function createAdmission({ timers, open, maxOpenCalls, maxDelayMs, measur
       })
     },
     delayMs: () => delayMs,
+    refusals: () => refusals,
     close() {
       stopJudging()
       meter.close()

@@ -7,6 +7,8 @@ import { flag, optionalText, readEnvironment, sharedVariables, wholeNumber } fro
 import type { LogLevel } from '#shared/logger.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
+import type { TelemetrySettings } from '#shared/telemetry/settings.ts'
+import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
 
 const { version: VERSION } = z
   .object({ version: z.string() })
@@ -47,12 +49,15 @@ export type Config = {
   /** Connections of one address; a balancer in front is one address. */
   readonly maxConnectionsPerAddress: number
   readonly logLevel: LogLevel
+  /** Where traces go; undefined traces nothing. */
+  readonly telemetry: TelemetrySettings | undefined
   /** Where a fault run wants this process to die. */
   readonly crashAt: CrashAt | undefined
 }
 
 const Variables = z.object({
   ...sharedVariables,
+  ...telemetryVariables,
   PORT: wholeNumber(8_402, 0, 65_535),
   CONTROL_PLANE_URL: optionalText.pipe(z.url('CONTROL_PLANE_URL is a URL').optional()),
   JOURNAL_DIR: z.string('JOURNAL_DIR is required').min(1, 'JOURNAL_DIR is required'),
@@ -103,6 +108,7 @@ export function readConfig(environment: Environment = process.env): Config {
     maxEventLoopDelayMs: found.MAX_EVENT_LOOP_DELAY_MS,
     maxConnectionsPerAddress: found.MAX_CONNECTIONS_PER_ADDRESS,
     logLevel: found.LOG_LEVEL,
+    telemetry: telemetryOf(found, 'market-data-plane'),
     crashAt: found.CRASH_AT,
   }
 }

@@ -3,16 +3,23 @@ import type { FastifyInstance } from 'fastify'
 import { Redis } from 'ioredis'
 import type { Time } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
+import type { ClockWatch } from '#shared/clock-skew.ts'
+import { createClockWatch, readRedisTime } from '#shared/clock-skew.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import { createLogger } from '#shared/logger.ts'
 import type { Secret } from '#shared/secret.ts'
+import { openTracer } from '#shared/telemetry/open-tracer.ts'
 import { createAdmission } from './admission.ts'
+import type { CallTraces } from './call-traces.ts'
+import { createCallTraces } from './call-traces.ts'
 import type { Config } from './config.ts'
 import { watchSlowBodies } from './connection-limits.ts'
+import type { FigureSources } from './figures.ts'
 import { openJournal } from './journal/journal.ts'
+import type { Metrics } from './metrics.ts'
 import { createMetrics } from './metrics.ts'
 import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
 import { CHAT_LIMITS } from './pipeline/call-plane.ts'
@@ -27,6 +34,7 @@ import type { Surface } from './server.ts'
 import { createServer } from './server.ts'
 import { createBuyerKeys } from './store/buyer-keys.ts'
 import { createEventQueues } from './store/events.ts'
+import type { FundsStore } from './store/funds.ts'
 import { openFunds } from './store/funds.ts'
 import { createHealth } from './store/health.ts'
 import { createJobs } from './store/jobs.ts'
@@ -43,6 +51,7 @@ import { createTradeFeed } from './store/trade-feed.ts'
 import { createWarmOffers } from './store/warm-offers.ts'
 import { createCredentialOpener } from './upstream/credentials.ts'
 import { createUpstream } from './upstream/send.ts'
+import { watchFunds } from './watched-funds.ts'
 
 const DRAIN_LOOK_MS = 50
 /** After the deadline what still runs is cut and settled; that takes no longer than this. */
@@ -67,6 +76,8 @@ export type DataPlane = {
   /** Listens and answers with the origin. */
   listen(): Promise<string>
   isReady(): boolean
+  /** How far this process's clock is from the gate's. */
+  readonly clocks: ClockWatch
   /** Lets running calls end, within the configured time, and closes everything; nothing that was charged is lost. */
   close(): Promise<void>
   /** Makes a `close` under way wait no longer: running calls are cut in their protocol's way and settled. */
@@ -84,13 +95,18 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
     ids: overrides.ids ?? createIds(clock),
     log: overrides.log ?? createLogger('data-plane', config.logLevel),
   }
-  const stores = await openStores(basics, overrides.onGiveUp ?? (() => undefined))
-  const { surface, calls, ready } = createSurface(basics, stores, overrides.limits)
+  const tracer = await openTracer(config.telemetry, { version: config.version, instance: config.nodeId })
+  const metrics: Metrics = createMetrics((provider) => stores.snapshot.market().findProvider(provider)?.id === provider)
+  const stores = await openStores(basics, metrics, overrides.onGiveUp ?? (() => undefined))
+  const watchers = { metrics, traces: tracer && createCallTraces(tracer, clock) }
+  const { surface, calls, ready } = createSurface(basics, stores, watchers, overrides.limits)
   const app = await createServer(surface)
   await Promise.all([stores.snapshot.start(), stores.health.start(), stores.buyerKeys.start()])
   stores.rates.start()
+  stores.clocks.start()
   return {
     app,
+    clocks: stores.clocks,
     listen: () => app.listen({ host: config.host, port: config.port }),
     isReady: surface.isReady,
     async close() {
@@ -101,6 +117,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
       surface.slowBodies.close()
       await stores.close()
       await calls.upstream.close()
+      await tracer?.close()
     },
     hurry() {
       calls.ending.isDue = true
@@ -111,7 +128,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
 type Stores = Awaited<ReturnType<typeof openStores>>
 
 /** Opens everything that keeps state: money, journal, market, keys, health, limits, queues. */
-async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => void) {
+async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics, onGiveUp: () => void) {
   const cache = connect(config.redisCacheUrl.reveal(), log)
   const queueRedis = connect(config.redisUrl.reveal(), log)
   const subscriptions = createSubscriptions(connect(config.redisCacheUrl.reveal(), log))
@@ -122,6 +139,7 @@ async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => v
     clock,
     log,
     acceptsDamage: config.acceptsJournalDamage,
+    onSynced: metrics.synced,
     // What the disk did not take goes to Redis, if that answers.
     onGiveUp: () => void funds.drain(LAST_ATTEMPT_MS).finally(onGiveUp),
   })
@@ -146,14 +164,11 @@ async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => v
   const health = createHealth({ redis: cache, subscriptions, clock, ids, node: config.nodeId, emit: events.health })
   const buyerKeys = createBuyerKeys({ redis: cache, subscriptions, clock, pepper: config.keyPepper })
   const rates = createRateLimits({ redis: cache, clock })
-  const describe = () => ({
-    node: journal.member,
-    version: config.version,
-    openEpoch: funds.gate.member.open()?.epoch ?? null,
-    models: snapshot.market().models.length,
-    offers: offersIn(snapshot.market()),
+  const nodeReports = startNodeReports({
+    ...{ redis: cache, clock, log },
+    describe: () => ({ node: journal.member, version: config.version, ...describe(funds, snapshot.market()) }),
   })
-  const nodeReports = startNodeReports({ redis: cache, clock, log, describe })
+  const clocks = watchClock(queueRedis, { clock, log })
   return {
     journal,
     funds,
@@ -164,8 +179,10 @@ async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => v
     health,
     buyerKeys,
     rates,
+    clocks,
     tradeFeed: createTradeFeed(cache),
     async close() {
+      clocks.close()
       nodeReports.close()
       rates.close()
       health.close()
@@ -181,23 +198,39 @@ async function openStores({ config, clock, ids, log }: Basics, onGiveUp: () => v
   }
 }
 
-function createSurface(basics: Basics, stores: Stores, limits: Partial<CallLimits> = {}) {
+function describe({ gate }: FundsStore, market: Market) {
+  return { openEpoch: gate.member.open()?.epoch ?? null, models: market.models.length, offers: offersIn(market) }
+}
+
+/** Compares this process's clock with that of the gate, by which holds end and days begin. */
+function watchClock(redis: Redis, { clock, log }: Pick<Basics, 'clock' | 'log'>): ClockWatch {
+  const read = async () => readRedisTime(await redis.time())
+  return createClockWatch({ clock, log, others: [{ name: 'redis', read }] })
+}
+
+/** Who is told how calls go. */
+type Watchers = { readonly metrics: Metrics; readonly traces: CallTraces | undefined }
+
+function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limits: Partial<CallLimits> = {}) {
   const { config, clock, ids } = basics
-  const { snapshot, health, offerCaps, funds, buyerKeys, events } = stores
+  const { snapshot, health, offerCaps, buyerKeys } = stores
+  const { metrics, traces } = watchers
   const { market } = snapshot
   const open = { count: 0 }
   const drains = { count: 0 }
   const ready: { isDraining: boolean } = { isDraining: false }
   const { maxOpenCalls, maxEventLoopDelayMs: maxDelayMs } = config
   const admission = createAdmission({ timers: clock, open, maxOpenCalls, maxDelayMs })
-  const metrics = createMetrics({
-    openCalls: () => open.count,
-    drains: () => drains.count,
-    droppedEvents: events.dropped,
-    isGateOpen: funds.isOpen,
-    offers: () => offersIn(market()),
-  })
-  const calls = createCallPlane(basics, stores, { limits, drains, observe: metrics.observe })
+  metrics.mount(figureSources(stores, { open, drains, ready, admission }))
+  const observe: CallPlane['observe'] =
+    traces === undefined
+      ? metrics.observe
+      : (facts, tried) => {
+          metrics.observe(facts, tried)
+          traces.ended(facts)
+        }
+  const calls = createCallPlane(basics, stores, { limits, drains, observe, tracing: traces?.tracing })
+  const funds = watchFunds(stores.funds, { clock, metrics, traces })
   const rails: Rails = {
     credit: creditRail({ funds, buyerKeys }),
     creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
@@ -228,7 +261,7 @@ function createSurface(basics: Basics, stores: Stores, limits: Partial<CallLimit
   return { surface, calls, ready }
 }
 
-type Counted = Pick<CallPlane, 'drains' | 'observe'> & { readonly limits: Partial<CallLimits> }
+type Counted = Pick<CallPlane, 'drains' | 'observe' | 'tracing'> & { readonly limits: Partial<CallLimits> }
 
 /** All that serving a call reaches for. */
 function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted: Counted): CallPlane {
@@ -260,6 +293,28 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     running: new Map(),
     ending: { isDue: false },
     observe: counted.observe,
+    tracing: counted.tracing,
+  }
+}
+
+type Counts = Pick<FigureSources, 'open' | 'drains' | 'admission'> & {
+  readonly ready: { readonly isDraining: boolean }
+}
+
+/** Where the figures are read that nobody counts for them alone. */
+function figureSources(stores: Stores, { open, drains, admission, ready }: Counts): FigureSources {
+  const { snapshot, health, funds, buyerKeys, rates, events, journal, clocks } = stores
+  return {
+    ...{ open, drains, admission, funds, journal },
+    isDraining: () => ready.isDraining,
+    offers: () => offersIn(snapshot.market()),
+    rates: rates.figures,
+    keys: buyerKeys.figures,
+    snapshot: snapshot.figures,
+    health: health.figures,
+    epoch: () => (funds.gate.member.open() ?? funds.gate.member.registered())?.epoch,
+    droppedEvents: events.dropped,
+    clockSkews: clocks.skews,
   }
 }
 

@@ -18,7 +18,7 @@ import { listSegments, readSegments } from './segments.ts'
 import { takeOver } from './take-over.ts'
 import type { Captured, Subject, Unposted } from './unposted.ts'
 import { createUnposted } from './unposted.ts'
-import type { JournalWriter } from './writer.ts'
+import type { JournalWriter, WriterFigures } from './writer.ts'
 import { openWriter } from './writer.ts'
 
 export type { Inheritance } from './adoption.ts'
@@ -51,6 +51,7 @@ export type JournalReplay = {
 
 export type OpenJournal = Journal &
   JournalReplay & {
+    figures(): WriterFigures
     /** Writes what waits, syncs and ends. */
     close(): Promise<void>
   }
@@ -68,6 +69,8 @@ type Options = {
   readonly processes?: Processes
   /** Goes on in spite of a damaged record in the middle of what a dead process left. */
   readonly acceptsDamage?: boolean
+  /** Told how long the disk took to make records safe, in milliseconds. */
+  readonly onSynced?: (tookMs: number) => void
   readonly segmentBytes?: number
   /** How far the disk gives a segment its place ahead of the records; 0 for not at all. */
   readonly preparedBytes?: number
@@ -103,6 +106,7 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
     log,
     segmentBytes: options.segmentBytes ?? SEGMENT_BYTES,
     preparedBytes: options.preparedBytes ?? PREPARED_BYTES,
+    onSynced: options.onSynced,
     onFull: (path) => full.push({ path, lastSeq: numbering.last, at: clock.now() }),
     onGiveUp,
   })
@@ -149,6 +153,7 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
     capture,
     sync: writer.sync,
     isWritable: writer.isWritable,
+    figures: writer.figures,
     ...createReplay(parts, append, adoption),
     member,
     async close() {

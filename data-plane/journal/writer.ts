@@ -31,6 +31,8 @@ type Options = SegmentOptions & {
   readonly log: Logger
   /** Told of a segment that is full: nothing is added to it any more. */
   onFull(path: string): void
+  /** Told how long the disk took to make records safe, in milliseconds. */
+  readonly onSynced?: ((tookMs: number) => void) | undefined
   /** Told once that for 30 s nothing could be made safe: what is in memory must go elsewhere, and the process end. */
   onGiveUp(): void
 }
@@ -47,7 +49,15 @@ export type JournalWriter = {
   isWritable(): boolean
   /** What is not known to be on the disk: whole records, oldest first, to be read within this turn. */
   unsafe(): Buffer[]
+  figures(): WriterFigures
   close(): Promise<void>
+}
+
+/** How far the disk is. `unsafeForMs` is 0 while all of it is safe. */
+export type WriterFigures = {
+  readonly writtenBytes: number
+  readonly unsafeBytes: number
+  readonly unsafeForMs: number
 }
 
 type State = {
@@ -121,6 +131,11 @@ export async function openWriter(options: Options): Promise<JournalWriter> {
     isWritable: () =>
       !state.isBroken && !state.isSilent && !state.isClosed && tail.end() - state.synced < MAX_UNSAFE_BYTES,
     unsafe: () => stretches(tail, state.synced),
+    figures: () => ({
+      writtenBytes: state.written,
+      unsafeBytes: tail.end() - state.synced,
+      unsafeForMs: tail.end() > state.synced ? clock.monotonic() - state.safeAt : 0,
+    }),
     async close() {
       stopWatch()
       await close(state)
@@ -222,8 +237,11 @@ function syncNow(state: State): Promise<void> {
 async function syncAll(state: State): Promise<void> {
   while (state.synced < state.written && isGood(state)) {
     const reached = state.written
+    const { clock, onSynced } = state.options
+    const startedAt = clock.monotonic()
     try {
       await state.segment.file.datasync()
+      onSynced?.(clock.monotonic() - startedAt)
     } catch (error) {
       giveUp(state, error)
       return

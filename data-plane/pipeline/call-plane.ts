@@ -1,4 +1,4 @@
-import type { CallFacts, Journal } from '#data-plane/call.ts'
+import type { AttemptPlan, CallFacts, Journal, RawRequest } from '#data-plane/call.ts'
 import type { AnyRail } from '#data-plane/rails/rail.ts'
 import type { EventQueues } from '#data-plane/store/events.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
@@ -10,7 +10,9 @@ import type { WarmOffers } from '#data-plane/store/warm-offers.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import type { Clock } from '#shared/clock.ts'
+import type { Attempt } from '#shared/contract/usage-event.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
+import type { AttemptResult } from './attempt.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Ticker } from './ticker.ts'
 
@@ -47,6 +49,12 @@ type Log = {
 /** What is known of a call before its end. */
 export type RunningCall = { readonly account: AccountId; readonly model: string; readonly isStreamed: boolean }
 
+/** Told how calls go, while they are traced. */
+export type CallTracing = {
+  begin(raw: RawRequest): void
+  tried(plan: AttemptPlan, result: AttemptResult): void
+}
+
 /** All that serving a call reaches for. */
 export type CallPlane = {
   readonly nodeId: string
@@ -71,7 +79,8 @@ export type CallPlane = {
   readonly running: Map<RequestId, RunningCall>
   /** Set when the process ends: what still runs is cut in the protocol's own way and settled. */
   readonly ending: { isDue: boolean }
-  observe(facts: CallFacts): void
+  observe(facts: CallFacts, tried: readonly Attempt[]): void
+  readonly tracing?: CallTracing | undefined
 }
 
 /** A row of the surface: which protocol, and who may pay how. */

@@ -1,4 +1,5 @@
 import type { CallFacts, RawRequest } from '#data-plane/call.ts'
+import type { Attempt } from '#shared/contract/usage-event.ts'
 import type { AppError } from '#shared/errors.ts'
 import { describeCause } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
@@ -31,12 +32,12 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
     outputTokens: outputTokens(usage),
     chargeMicro: settlement.receipt.chargeMicro,
   }
-  report(plane, facts, 'call')
+  report(plane, facts, relay.attempts, 'call')
 }
 
 /** Counts a call, and one line of it stands in the log. */
-function report(plane: CallPlane, facts: CallFacts, line: 'call' | 'job'): void {
-  plane.observe(facts)
+function report(plane: CallPlane, facts: CallFacts, tried: readonly Attempt[], line: 'call' | 'job'): void {
+  plane.observe(facts, tried)
   if (plane.log.isLevelEnabled('info')) plane.log.info({ ...facts, chargeMicro: facts.chargeMicro.toString() }, line)
 }
 
@@ -44,13 +45,17 @@ function report(plane: CallPlane, facts: CallFacts, line: 'call' | 'job'): void 
 export function emitJob(
   plane: CallPlane,
   raw: RawRequest,
-  job: Pick<CallFacts, 'wire' | 'model' | 'provider' | 'attempts' | 'chargeMicro'>,
+  {
+    tried,
+    ...job
+  }: Pick<CallFacts, 'wire' | 'model' | 'provider' | 'chargeMicro'> & { readonly tried: readonly Attempt[] },
   waitedMs: number,
 ): void {
   const durationMs = plane.clock.monotonic() - raw.startedAt
   const facts = {
     ...job,
     rid: raw.requestId,
+    attempts: tried.length,
     outcome: 'succeeded',
     errorCode: null,
     status: 202,
@@ -61,7 +66,7 @@ export function emitJob(
     inputTokens: 0,
     outputTokens: 0,
   }
-  report(plane, facts, 'job')
+  report(plane, facts, tried, 'job')
 }
 
 /** A seller gains from usage that is too high: one who reports it again and again is shown to a person. */
@@ -76,7 +81,7 @@ function suspect({ health, log }: CallPlane, { hold }: AdmittedCall, { last }: R
 
 /** Reports a call that was refused before any money was set aside. */
 export function emitRefusal(plane: CallPlane, wire: string, raw: RawRequest, error: AppError): void {
-  plane.observe({
+  const facts: CallFacts = {
     rid: raw.requestId,
     wire,
     model: '',
@@ -92,8 +97,9 @@ export function emitRefusal(plane: CallPlane, wire: string, raw: RawRequest, err
     inputTokens: 0,
     outputTokens: 0,
     chargeMicro: ZERO,
-  })
-  const facts = { rid: raw.requestId, code: error.code, status: error.status, cause: describeCause(error.cause) }
-  if (error.status >= 500 && error.code === 'internal_error') plane.log.error(facts, 'a call failed on our side')
-  else plane.log.info(facts, 'refused')
+  }
+  plane.observe(facts, [])
+  const line = { rid: raw.requestId, code: error.code, status: error.status, cause: describeCause(error.cause) }
+  if (error.status >= 500 && error.code === 'internal_error') plane.log.error(line, 'a call failed on our side')
+  else plane.log.info(line, 'refused')
 }

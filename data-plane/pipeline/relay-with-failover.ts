@@ -84,6 +84,7 @@ export async function relayWithFailover(plane: CallPlane, job: RelayJob): Promis
     last = { plan, request, decoder, result }
     waitedMs += result.endedAt - result.sentAt
     attempts.push(attemptRow(plan, result))
+    plane.tracing?.tried(plan, result)
     reportHealth(plane, plan, result)
     if (result.failure) failures.push(result.failure)
     const isLast = index === job.candidates.length - 1 || attempts.length >= job.maxAttempts

@@ -33,6 +33,7 @@ export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequ
   let asked: { readonly scope: string; readonly perMinute: number } | undefined
   const progress: Progress = { attempts: 0, last: undefined }
   plane.retries.callBegins()
+  plane.tracing?.begin(raw)
   try {
     const payment = authenticate(route, raw, plane.apiBaseUrl)
     const payer = await payment.identify()

@@ -34,6 +34,7 @@ const SECOND_MS = 1_000
  */
 export async function submitJob(plane: JobPlane, route: JobRoute, raw: RawRequest, reply: BuyerReply): Promise<void> {
   const { calls } = plane
+  calls.tracing?.begin(raw)
   let standing: RateStanding | undefined
   let scope: string | undefined
   const tried: Tried = { attempts: [], failures: [] }
@@ -208,7 +209,7 @@ async function book(plane: JobPlane, { wire }: JobRoute, admitted: Admitted, tak
   calls.events.usage(event)
   const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteAt(offer) }
   const waitedMs = attempts.reduce((sum, attempt) => sum + attempt.ms, 0)
-  emitJob(calls, raw, { ...facts, attempts: attempts.length }, waitedMs)
+  emitJob(calls, raw, { ...facts, tried: attempts }, waitedMs)
   const id = jobIdOf(raw.requestId)
   const head = { id, model: record.model, createdAt: Math.floor(raw.receivedAt / SECOND_MS) }
   const view = { ...head, state: 'queued', artifacts: [], receipt: undefined, error: undefined } as const

@@ -18,9 +18,13 @@ import type { Subscriptions } from './subscriptions.ts'
 const POLL_MS = 5 * SECOND
 const RETRY_SECONDS = 2
 
+/** Keys in memory, and how many calls found theirs there or had it looked up. */
+export type KeyFigures = { readonly known: number; readonly hits: number; readonly lookups: number }
+
 export type BuyerKeyStore = {
   /** Throws AppError: `invalid_api_key`, `wrong_key_type`, `service_unavailable`. */
   identify(key: string): Promise<Payer>
+  figures(): KeyFigures
   start(): Promise<void>
   close(): void
 }
@@ -42,6 +46,8 @@ export function createBuyerKeys(parts: Parts): BuyerKeyStore {
   const known = createKnownKeys()
   let version: string | undefined
   let timer: NodeJS.Timeout | undefined
+  let hits = 0
+  let lookups = 0
 
   async function pollVersion(): Promise<void> {
     const now = (await redis.mget(cacheKeys.keysVersion, cacheKeys.accountsVersion)).join(' ')
@@ -54,8 +60,12 @@ export function createBuyerKeys(parts: Parts): BuyerKeyStore {
       // A plain digest finds a known key several times faster than the HMAC, and never leaves this process.
       const digest = hash('sha256', key, 'base64')
       const entry = known.find(digest)
-      if (entry !== undefined && !entry.isStale) return check(entry, clock.now())
+      if (entry !== undefined && !entry.isStale) {
+        hits++
+        return check(entry, clock.now())
+      }
       if (entry === undefined) checkForm(key)
+      lookups++
       try {
         return check(await lookUp(parts, known, key, digest), clock.now())
       } catch (thrown) {
@@ -64,6 +74,7 @@ export function createBuyerKeys(parts: Parts): BuyerKeyStore {
         throw thrown
       }
     },
+    figures: () => ({ known: known.size(), hits, lookups }),
     async start() {
       subscriptions.on(CHANNELS.keys, (hmacs) => {
         for (const hmac of hmacs) known.forget(hmac)

@@ -20,6 +20,8 @@ export type HealthStore = {
   blockedUntil(offer: Offer, now: number): number
   /** True while no offer has anything against it: nothing needs to be asked. */
   isAllWell(): boolean
+  /** Offers that are backed off now, and those with something against them. */
+  figures(): { readonly backedOff: number; readonly suspect: number }
   /** Marks the one real request that tries a backed-off offer whose time has come. */
   begin(offer: Offer): void
   succeeded(offer: Offer, rid: RequestId): void
@@ -47,6 +49,10 @@ export function createHealth(parts: Parts): HealthStore {
   let timer: NodeJS.Timeout | undefined
   return {
     isAllWell: () => breakers.size === 0,
+    figures: () => ({
+      backedOff: [...breakers.values()].filter(({ backedOffUntil }) => (backedOffUntil ?? 0) > clock.now()).length,
+      suspect: breakers.size,
+    }),
     blockedUntil(offer, now) {
       const breaker = breakers.get(offer.id)
       return breaker === undefined ? 0 : blockedUntil(breaker, now)

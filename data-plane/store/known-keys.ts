@@ -19,6 +19,7 @@ export type KnownKeys = {
   forget(hmac: string): void
   /** Marks all keys, or those of one account. */
   markStale(account?: string): void
+  size(): number
 }
 
 export function createKnownKeys(): KnownKeys {
@@ -48,5 +49,6 @@ export function createKnownKeys(): KnownKeys {
         if (account === undefined || entry.record.account === account) entry.isStale = true
       }
     },
+    size: () => known.size,
   }
 }

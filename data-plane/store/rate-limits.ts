@@ -29,9 +29,13 @@ export type RateLimits = {
   leave(scope: string): void
   /** Where a caller stands, without counting anything. */
   look(scope: string, perMinute: number): RateStanding & { readonly inFlight: number }
+  /** Callers that are counted now, and calls refused by which limit. */
+  figures(): RateFigures
   start(): void
   close(): void
 }
+
+export type RateFigures = { readonly callers: number; readonly overRate: number; readonly overInFlight: number }
 
 /**
  * Counts calls by the minute without a round trip a call: each process counts for itself and shares several times a
@@ -41,23 +45,19 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
   const counts = new Map<string, Count>()
   const dirty = new Set<string>()
   let timer: NodeJS.Timeout | undefined
+  let overRate = 0
+  let overInFlight = 0
 
   function countOf(scope: string, window: number): Count {
     let count = counts.get(scope)
     if (count === undefined) {
-      if (counts.size >= MAX_SCOPES) dropIdle(window)
+      if (counts.size >= MAX_SCOPES) dropIdle(counts, window)
       count = { window, unshared: 0, shared: 0, inFlight: 0 }
       counts.set(scope, count)
     } else if (count.window !== window) {
-      count.window = window
-      count.unshared = 0
-      count.shared = 0
+      Object.assign(count, { window, unshared: 0, shared: 0 })
     }
     return count
-  }
-
-  function dropIdle(window: number): void {
-    for (const [scope, count] of counts) if (count.inFlight === 0 && count.window !== window) counts.delete(scope)
   }
 
   async function share(): Promise<void> {
@@ -89,12 +89,13 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
       const resetAt = ((window + 1) * MINUTE) / 1_000
       const used = count.shared + count.unshared
       if (used >= perMinute) {
-        throw new AppError('rate_limited', {
-          detail: { limit_source: 'key_rate', limit_scope: 'key', limit: perMinute, spent: used, resets_at: resetAt },
-          retryAfterSeconds: resetAt - now / 1_000,
-        })
+        overRate++
+        throw tooManyCalls({ spent: used, limit: perMinute, resetAt }, now)
       }
-      if (count.inFlight >= maxInFlight) throw tooManyInFlight(count.inFlight, maxInFlight)
+      if (count.inFlight >= maxInFlight) {
+        overInFlight++
+        throw tooManyInFlight(count.inFlight, maxInFlight)
+      }
       count.unshared++
       count.inFlight++
       dirty.add(scope)
@@ -111,11 +112,25 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
       const resetAt = ((window + 1) * MINUTE) / 1_000
       return { limit: perMinute, remaining: Math.max(0, perMinute - used), resetAt, inFlight: count?.inFlight ?? 0 }
     },
+    figures: () => ({ callers: counts.size, overRate, overInFlight }),
     start() {
       timer = setInterval(() => void share().catch(() => undefined), SHARE_MS)
     },
     close: () => clearInterval(timer),
   }
+}
+
+function dropIdle(counts: Map<string, Count>, window: number): void {
+  for (const [scope, count] of counts) if (count.inFlight === 0 && count.window !== window) counts.delete(scope)
+}
+
+type Spent = { readonly spent: number; readonly limit: number; readonly resetAt: number }
+
+function tooManyCalls({ spent, limit, resetAt }: Spent, now: number): AppError {
+  return new AppError('rate_limited', {
+    detail: { limit_source: 'key_rate', limit_scope: 'key', limit, spent, resets_at: resetAt },
+    retryAfterSeconds: resetAt - now / 1_000,
+  })
 }
 
 function tooManyInFlight(inFlight: number, limit: number): AppError {

@@ -15,7 +15,7 @@ const control = { ...secrets, DATABASE_URL: 'postgres://u:canary-password@h/d', 
 const data = { ...secrets, REDIS_URL: 'redis://h', JOURNAL_DIR: '/tmp/journal' }
 
 describe('the environment', () => {
-  it.each(['control-plane/config.ts', 'data-plane/config.ts', 'shared/environment.ts'])(
+  it.each(['control-plane/config.ts', 'data-plane/config.ts', 'shared/environment.ts', 'shared/telemetry/settings.ts'])(
     '%s: .env.example explains every variable',
     (file) => {
       const read = [...readFileSync(file, 'utf8').matchAll(/^ {2}([A-Z][A-Z_]+):/gm)].map((match) => match[1])

@@ -1,0 +1,134 @@
+import type { Clock } from '#shared/clock.ts'
+import type { OpenSpan, RemoteSpan, SpanAttributes, Tracer } from '#shared/telemetry/tracer.ts'
+import { readTraceparent } from '#shared/telemetry/tracer.ts'
+import type { CallFacts } from './call.ts'
+import type { CallTracing } from './pipeline/call-plane.ts'
+
+/** Calls whose parts are kept until they are over; past it the oldest is not traced. */
+const MAX_CALLS = 20_000
+
+/** A part of a call: monotonic milliseconds, and what is known of it. */
+type Part = {
+  readonly name: string
+  readonly kind: 'client' | 'internal'
+  readonly startedAt: number
+  endedAt: number | undefined
+  errorType: string | undefined
+  readonly attributes: SpanAttributes
+}
+
+type Traced = {
+  /** Unix milliseconds and the monotonic reading of the same instant. */
+  readonly receivedAt: number
+  readonly startedAt: number
+  readonly parent: RemoteSpan | undefined
+  readonly parts: Part[]
+}
+
+/** How calls went, as spans: the call, its hold, every attempt, its settlement. */
+export type CallTraces = {
+  readonly tracing: CallTracing
+  /** Begins a part of a call; the answer ends it. */
+  begin(rid: string, name: 'reserve' | 'settle'): (errorType?: string) => void
+  /** The call is over: its spans go out. */
+  ended(facts: CallFacts): void
+}
+
+/** The operation names of the GenAI conventions; what they have no name for keeps its own. */
+const OPERATIONS = new Map([
+  ['chat', 'chat'],
+  ['messages', 'chat'],
+  ['responses', 'chat'],
+  ['completions', 'text_completion'],
+])
+
+/**
+ * Gathers what happens to a call and writes its spans when it is over, by the names of OpenTelemetry's GenAI conventions.
+ * No content, no key, no account: a model, a provider, counts and times. A trace that a caller began is gone on with; it
+ * ends here, and no seller hears of it.
+ */
+export function createCallTraces(tracer: Tracer, clock: Clock): CallTraces {
+  const calls = new Map<string, Traced>()
+
+  return {
+    tracing: {
+      begin({ requestId, receivedAt, startedAt, headers }) {
+        if (calls.size >= MAX_CALLS) for (const oldest of calls.keys()) if (calls.delete(oldest)) break
+        calls.set(requestId, { receivedAt, startedAt, parent: readTraceparent(headers['traceparent']), parts: [] })
+      },
+      tried({ rid, offer, target }, { sentAt, endedAt, status, failure, firstContentAt }) {
+        calls.get(rid)?.parts.push({
+          name: 'attempt',
+          kind: 'client',
+          startedAt: sentAt,
+          endedAt,
+          errorType: failure?.errorClass,
+          attributes: {
+            'gen_ai.operation.name': OPERATIONS.get(target.endpoint) ?? target.endpoint,
+            'gen_ai.provider.name': offer.provider,
+            'gen_ai.request.model': offer.providerModel,
+            'http.response.status_code': status,
+            ...(firstContentAt === undefined ? {} : { 'market.time_to_first_content_ms': firstContentAt - sentAt }),
+          },
+        })
+      },
+    },
+    begin(rid, name) {
+      const call = calls.get(rid)
+      if (call === undefined) return () => undefined
+      const startedAt = clock.monotonic()
+      const part: Part = { name, kind: 'internal', startedAt, endedAt: undefined, errorType: undefined, attributes: {} }
+      call.parts.push(part)
+      return (errorType) => {
+        part.endedAt = clock.monotonic()
+        part.errorType = errorType
+      }
+    },
+    ended(facts) {
+      const call = calls.get(facts.rid)
+      if (call === undefined) return
+      calls.delete(facts.rid)
+      writeSpans(tracer, call, facts)
+    },
+  }
+}
+
+function writeSpans(tracer: Tracer, { receivedAt, startedAt, parent, parts }: Traced, facts: CallFacts): void {
+  const wallTime = (monotonic: number) => receivedAt + (monotonic - startedAt)
+  const endedAt = startedAt + facts.durationMs
+  const operation = OPERATIONS.get(facts.wire) ?? facts.wire
+  const call = tracer.open(facts.model === '' ? operation : `${operation} ${facts.model}`, {
+    kind: 'server',
+    startedAt: receivedAt,
+    parent,
+    attributes: attributesOf(facts, operation),
+  })
+  for (const part of parts) writePart(tracer, call, { part, endedAt, wallTime })
+  call.end(wallTime(endedAt), facts.errorCode ?? undefined)
+}
+
+type Written = { readonly part: Part; readonly endedAt: number; wallTime(monotonic: number): number }
+
+function writePart(tracer: Tracer, parent: OpenSpan, { part, endedAt, wallTime }: Written): void {
+  const { name, kind, startedAt, attributes, errorType } = part
+  const span = tracer.open(name, { kind, startedAt: wallTime(startedAt), parent, attributes })
+  // What nobody waits for, a hold that is given back, may be under way when the call is over.
+  span.end(wallTime(part.endedAt ?? endedAt), errorType)
+}
+
+function attributesOf(facts: CallFacts, operation: string): SpanAttributes {
+  return {
+    'gen_ai.operation.name': operation,
+    ...(facts.model === '' ? {} : { 'gen_ai.request.model': facts.model }),
+    ...(facts.provider === null ? {} : { 'gen_ai.provider.name': facts.provider }),
+    'gen_ai.usage.input_tokens': facts.inputTokens,
+    'gen_ai.usage.output_tokens': facts.outputTokens,
+    'http.response.status_code': facts.status,
+    'market.request_id': facts.rid,
+    'market.wire': facts.wire,
+    'market.outcome': facts.outcome,
+    'market.attempts': facts.attempts,
+    'market.charge_micro_usd': Number(facts.chargeMicro),
+    ...(facts.ttftMs === null ? {} : { 'market.time_to_first_content_ms': facts.ttftMs }),
+  }
+}

@@ -1,0 +1,155 @@
+import type { Registry } from 'prom-client'
+import { Counter, Gauge } from 'prom-client'
+import { SECOND } from '#shared/clock.ts'
+import type { Admission } from './admission.ts'
+import type { WriterFigures } from './journal/writer.ts'
+import type { KeyFigures } from './store/buyer-keys.ts'
+import type { RateFigures } from './store/rate-limits.ts'
+import type { SnapshotFigures } from './store/snapshot.ts'
+
+/** Figures that are read when somebody asks for them: nothing is counted twice, and a call pays nothing for them. */
+export type FigureSources = {
+  /** Calls under way, and streams that are read on without a buyer. */
+  readonly open: { readonly count: number }
+  readonly drains: { readonly count: number }
+  readonly isDraining: () => boolean
+  readonly offers: () => number
+  readonly admission: Pick<Admission, 'delayMs' | 'refusals'>
+  readonly rates: () => RateFigures
+  readonly keys: () => KeyFigures
+  readonly snapshot: () => SnapshotFigures
+  readonly health: () => { readonly backedOff: number; readonly suspect: number }
+  readonly funds: { isOpen(): boolean; pending(): { openCalls: number; unsettled: number } }
+  /** The epoch this process takes part in; undefined while it takes part in none. */
+  readonly epoch: () => number | undefined
+  readonly journal: { figures(): WriterFigures; unpostedCount(): number; isWritable(): boolean }
+  readonly droppedEvents: () => number
+  /** Milliseconds by which this clock is ahead of others. */
+  readonly clockSkews: () => ReadonlyMap<string, number>
+}
+
+export function mountFigures(registry: Registry, sources: FigureSources): void {
+  const figures = createFigures(registry)
+  mountTraffic(figures, sources)
+  mountMarket(figures, sources)
+  mountMoney(figures, sources)
+}
+
+type Figures = ReturnType<typeof createFigures>
+type Labelled = Iterable<readonly [label: string, value: number]>
+
+/** Gauges and counters that are read on demand: one value, or one for each value of a label. */
+function createFigures(registry: Registry) {
+  const registers = [registry]
+  return {
+    gauge: (name: string, help: string, read: () => number) =>
+      new Gauge({
+        ...{ name, help, registers },
+        collect() {
+          this.set(read())
+        },
+      }),
+    gauges: (name: string, help: string, label: string, read: () => Labelled) =>
+      new Gauge({
+        ...{ name, help, registers, labelNames: [label] },
+        collect() {
+          for (const [value, figure] of read()) this.set({ [label]: value }, figure)
+        },
+      }),
+    counter: (name: string, help: string, read: () => number) =>
+      new Counter({
+        ...{ name, help, registers },
+        collect() {
+          this.reset()
+          this.inc(read())
+        },
+      }),
+    counters: (name: string, help: string, label: string, read: () => Labelled) =>
+      new Counter({
+        ...{ name, help, registers, labelNames: [label] },
+        collect() {
+          this.reset()
+          for (const [value, figure] of read()) this.inc({ [label]: value }, figure)
+        },
+      }),
+  }
+}
+
+function mountTraffic(to: Figures, { open, drains, isDraining, admission, rates, keys }: FigureSources): void {
+  to.gauge('market_open_calls', 'Calls under way', () => open.count)
+  to.gauge('market_detached_streams', 'Streams read on without a buyer', () => drains.count)
+  to.gauge('market_draining', '1 while the process is about to end', () => Number(isDraining()))
+  to.gauge(
+    'market_event_loop_delay_seconds',
+    'Lateness of the event loop in the last second, 99th percentile',
+    () => admission.delayMs() / SECOND,
+  )
+  to.counters(
+    'market_admission_refusals_total',
+    'Requests that were not taken on, by what was too much',
+    'source',
+    admission.refusals,
+  )
+  to.counters('market_rate_refusals_total', 'Calls refused by a limit of their key', 'limit', () => [
+    ['rate', rates().overRate],
+    ['in_flight', rates().overInFlight],
+  ])
+  to.gauge('market_rate_callers', 'Callers whose rate is counted', () => rates().callers)
+  to.gauge('market_known_keys', 'Keys in memory', () => keys().known)
+  to.counters('market_key_finds_total', 'Keys found in memory, or looked up in Redis', 'where', () => [
+    ['memory', keys().hits],
+    ['redis', keys().lookups],
+  ])
+}
+
+function mountMarket(to: Figures, { offers, snapshot, health }: FigureSources): void {
+  to.gauge('market_offers', 'Offers in memory', offers)
+  to.gauges(
+    'market_offers_unwell',
+    'Offers with something against them, and those of them that are backed off',
+    'state',
+    () => [
+      ['suspect', health().suspect],
+      ['backed_off', health().backedOff],
+    ],
+  )
+  to.gauge(
+    'market_snapshot_age_seconds',
+    'Time since Redis was last asked for news of the snapshot, -1 before the first answer',
+    () => {
+      const { ageMs } = snapshot()
+      return ageMs === undefined ? -1 : ageMs / SECOND
+    },
+  )
+  to.gauge('market_snapshot_documents', 'Documents of the snapshot in memory', () => snapshot().held)
+  to.gauge('market_snapshot_refused_documents', 'Documents whose newest version is not valid', () => snapshot().refused)
+  to.counter('market_snapshot_swaps_total', 'Times a new market was put in place', () => snapshot().swaps)
+  to.gauges(
+    'market_snapshot_version',
+    'Version of each document in memory; of offers, the newest',
+    'document',
+    () => snapshot().versions,
+  )
+}
+
+function mountMoney(to: Figures, { funds, epoch, journal, droppedEvents, clockSkews }: FigureSources): void {
+  to.gauge('market_gate_open', '1 while paid calls are admitted', () => Number(funds.isOpen()))
+  to.gauge('market_gate_epoch', 'Money epoch this process takes part in, 0 for none', () => epoch() ?? 0)
+  to.gauge('market_holds_open', 'Holds of this process that are not over', () => funds.pending().openCalls)
+  to.gauge(
+    'market_settlements_waiting',
+    'Captures and releases without an answer of Redis',
+    () => funds.pending().unsettled,
+  )
+  to.counter('market_events_left_to_sweeper_total', 'Usage events that were not queued', droppedEvents)
+  to.gauge('market_journal_writable', '1 while the journal takes records', () => Number(journal.isWritable()))
+  to.counter('market_journal_written_bytes_total', 'Bytes written to the journal', () => journal.figures().writtenBytes)
+  to.gauge('market_journal_unsafe_bytes', 'Bytes not known to be on the disk', () => journal.figures().unsafeBytes)
+  to.gauge(
+    'market_journal_lag_seconds',
+    'How long the oldest of them may have waited, 0 while all is safe',
+    () => journal.figures().unsafeForMs / SECOND,
+  )
+  to.gauge('market_journal_unposted_captures', 'Captures not known to be posted', journal.unpostedCount)
+  to.gauges('market_clock_skew_ms', 'Milliseconds by which this clock is ahead of another', 'against', clockSkews)
+}

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { optionalText } from '../environment.ts'
+import { Secret } from '../secret.ts'
+
+const SAMPLERS = [
+  'always_on',
+  'always_off',
+  'traceidratio',
+  'parentbased_always_on',
+  'parentbased_always_off',
+  'parentbased_traceidratio',
+] as const
+export type SamplerName = (typeof SAMPLERS)[number]
+
+/** Where traces go and which. A process without these traces nothing. */
+export type TelemetrySettings = {
+  /** The collector's address for traces: OTLP over HTTP. */
+  readonly url: string
+  /** Headers for the collector, which may hold its token. */
+  readonly headers: ReadonlyMap<string, Secret>
+  readonly timeoutMs: number
+  readonly serviceName: string
+  readonly resource: Readonly<Record<string, string>>
+  readonly sampler: SamplerName
+  /** Share of traces that a ratio sampler takes, 0 to 1. */
+  readonly ratio: number
+}
+
+const MAX_TIMEOUT_MS = 60_000
+const truth = optionalText.transform((text) => text?.toLowerCase() === 'true')
+const url = optionalText.pipe(z.url({ protocol: /^https?$/, error: 'is an http or https URL' }).optional())
+const number = optionalText.transform((text) => (text === undefined ? undefined : Number(text)))
+const timeout = number.pipe(z.number().int().min(1).max(MAX_TIMEOUT_MS).optional())
+/** `key=value` pairs with commas between, values percent-encoded (the format of W3C Baggage). */
+const pairs = optionalText.transform((text, context) => {
+  const found = new Map<string, string>()
+  for (const pair of text?.split(',') ?? []) {
+    const at = pair.indexOf('=')
+    const name = pair.slice(0, Math.max(at, 0)).trim()
+    if (name === '') {
+      context.addIssue({ code: 'custom', message: 'is key=value pairs with commas between' })
+      return z.NEVER
+    }
+    found.set(name, decode(pair.slice(at + 1).trim()))
+  }
+  return found
+})
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The variables by which OpenTelemetry is configured everywhere, as far as traces over HTTP go. */
+export const telemetryVariables = {
+  OTEL_SDK_DISABLED: truth,
+  OTEL_TRACES_EXPORTER: optionalText.pipe(z.enum(['otlp', 'none']).optional()),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url,
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url,
+  OTEL_EXPORTER_OTLP_HEADERS: pairs,
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: pairs,
+  OTEL_EXPORTER_OTLP_TIMEOUT: timeout,
+  OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: timeout,
+  OTEL_SERVICE_NAME: optionalText,
+  OTEL_RESOURCE_ATTRIBUTES: pairs,
+  OTEL_TRACES_SAMPLER: optionalText.pipe(z.enum(SAMPLERS).optional()),
+  OTEL_TRACES_SAMPLER_ARG: number.pipe(z.number().min(0).max(1).optional()),
+}
+const Variables = z.object(telemetryVariables)
+
+const TRACES_PATH = '/v1/traces'
+const DEFAULT_TIMEOUT_MS = 10_000
+
+/** What the variables say together; undefined, which is off, unless a collector is named. */
+export function telemetryOf(found: z.output<typeof Variables>, serviceName: string): TelemetrySettings | undefined {
+  const base = found.OTEL_EXPORTER_OTLP_ENDPOINT
+  // The address of all signals gets the path of traces; that of traces alone is taken as it stands.
+  const address =
+    found.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ??
+    (base === undefined ? undefined : base.replace(/\/+$/, '') + TRACES_PATH)
+  if (address === undefined || found.OTEL_SDK_DISABLED || found.OTEL_TRACES_EXPORTER === 'none') return undefined
+  const headers = [...found.OTEL_EXPORTER_OTLP_HEADERS, ...found.OTEL_EXPORTER_OTLP_TRACES_HEADERS]
+  return {
+    url: address,
+    headers: new Map(headers.map(([name, value]) => [name, new Secret(value)])),
+    timeoutMs: found.OTEL_EXPORTER_OTLP_TRACES_TIMEOUT ?? found.OTEL_EXPORTER_OTLP_TIMEOUT ?? DEFAULT_TIMEOUT_MS,
+    serviceName: found.OTEL_SERVICE_NAME ?? found.OTEL_RESOURCE_ATTRIBUTES.get('service.name') ?? serviceName,
+    resource: Object.fromEntries(found.OTEL_RESOURCE_ATTRIBUTES),
+    sampler: found.OTEL_TRACES_SAMPLER ?? 'parentbased_always_on',
+    ratio: found.OTEL_TRACES_SAMPLER_ARG ?? 1,
+  }
+}

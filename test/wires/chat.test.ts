@@ -1,17 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { Receipt } from '#data-plane/call.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { AppError } from '#shared/errors.ts'
-import { microUsd } from '#shared/money.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
+import { framesOf, RECEIPT } from '#test/support/chat-answers.ts'
 import { chatFrame, decodePieces } from '#test/support/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }] }
-const RECEIPT: Receipt = {
-  chargeMicro: microUsd(38),
-  listMicro: microUsd(75),
-  usage: { input: 8, cacheRead: 4, output: 5, reasoning: 1 },
-}
 const USAGE = {
   prompt_tokens: 12,
   completion_tokens: 6,
@@ -123,17 +117,6 @@ function decodeStream(text: string, cuts: readonly number[] = []) {
   const plan = buildPlan()
   const decoder = read({ ...GOOD, stream: true }).decoder(plan)
   return { decoder, plan, out: decodePieces(decoder, text, cuts) }
-}
-
-/** Frames of a stream, each parsed; the end as its word. */
-function framesOf(text: string): unknown[] {
-  return text
-    .split('\n\n')
-    .filter((part) => part !== '')
-    .map((part) => {
-      expect(part).toMatch(/^data: [^\n\r]*$/)
-      return part === 'data: [DONE]' ? 'done' : JSON.parse(part.slice(6))
-    })
 }
 
 describe('a streamed answer', () => {

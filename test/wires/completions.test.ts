@@ -4,6 +4,7 @@ import { completions } from '#data-plane/wires/completions/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
+import { framesOf } from '#test/support/chat-answers.ts'
 import { chatFrame, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', prompt: 'Once' }
@@ -127,16 +128,6 @@ function decode(body: object, text: string, plan: AttemptPlan = PLAN, cuts: read
   const decoder = read({ ...GOOD, ...body }).decoder(plan)
   const out = decodePieces(decoder, text, cuts)
   return { decoder, out }
-}
-
-function framesOf(text: string): unknown[] {
-  return text
-    .split('\n\n')
-    .filter((part) => part !== '')
-    .map((part) => {
-      expect(part).toMatch(/^data: [^\n\r]*$/)
-      return part === 'data: [DONE]' ? 'done' : JSON.parse(part.slice(6))
-    })
 }
 
 const piece = (index: number, text: string, rest: object = {}) => ({

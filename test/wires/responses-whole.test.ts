@@ -1,16 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import type { AttemptPlan } from '#data-plane/call.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
-import { microUsd } from '#shared/money.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
+import { RECEIPT } from '#test/support/chat-answers.ts'
 import { decodePieces, offerOf } from '#test/support/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', input: 'hi' }
-const RECEIPT: Receipt = {
-  chargeMicro: microUsd(38),
-  listMicro: microUsd(75),
-  usage: { input: 8, cacheRead: 4, output: 5, reasoning: 1 },
-}
 const USAGE = {
   input_tokens: 12,
   input_tokens_details: { cached_tokens: 4, cache_write_tokens: 0 },

@@ -1,0 +1,21 @@
+import { expect } from 'vitest'
+import type { Receipt } from '#data-plane/call.ts'
+import { microUsd } from '#shared/money.ts'
+
+/** What an answer came to. */
+export const RECEIPT: Receipt = {
+  chargeMicro: microUsd(38),
+  listMicro: microUsd(75),
+  usage: { input: 8, cacheRead: 4, output: 5, reasoning: 1 },
+}
+
+/** Frames of a stream, each parsed; the end as its word. */
+export function framesOf(text: string): unknown[] {
+  return text
+    .split('\n\n')
+    .filter((part) => part !== '')
+    .map((part) => {
+      expect(part).toMatch(/^data: [^\n\r]*$/)
+      return part === 'data: [DONE]' ? 'done' : JSON.parse(part.slice(6))
+    })
+}

@@ -1,0 +1,234 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { runInTerminal, runMarket } from '#test/support/command-line.ts'
+import type { Network } from '#test/support/network.ts'
+import { startNetwork } from '#test/support/network.ts'
+import { until } from '#test/support/until.ts'
+
+/** Each command is a process of its own. */
+const SLOW_MS = 90_000
+const BOLD = '\u001b[1m'
+const WALLET_KEY = `0x${randomBytes(32).toString('hex')}`
+let network: Network
+let folder: string
+let env: Record<string, string>
+
+beforeAll(async () => {
+  network = await startNetwork()
+  folder = await mkdtemp(join(tmpdir(), 'market-cli-'))
+  env = { MARKET_HOME: network.home, MARKET_CONFIG_DIR: folder, WALLET_KEY, PROVIDER_KEY: 'sk-good-command-line' }
+}, 120_000)
+afterAll(async () => {
+  await network?.remove()
+  await rm(folder, { recursive: true, force: true })
+}, 60_000)
+
+/** The answer of a command as JSON, which has to end well. */
+async function json<Schema extends z.ZodType>(schema: Schema, ...args: string[]): Promise<z.output<Schema>> {
+  const ran = await runMarket([...args, '--json'], { env })
+  expect([args.join(' '), ran.code, ran.err]).toEqual([args.join(' '), 0, ''])
+  return schema.parse(JSON.parse(ran.out))
+}
+
+const Explained = z.looseObject({ would_serve: z.boolean(), offers: z.array(z.looseObject({ offer: z.string() })) })
+const explain = (...args: string[]) => json(Explained, 'route', 'explain', '--model', 'gpt-5-mini', ...args)
+const Offers = z.looseObject({ items: z.array(z.looseObject({ id: z.string(), model: z.string() })) })
+
+describe('a buyer at the command line', () => {
+  it(
+    'sees the market, asks a model, and finds what it cost',
+    async () => {
+      const table = await runMarket(['models', '--search', 'gpt-5-mini'], { env })
+      expect([table.code, table.err]).toEqual([0, ''])
+      expect(table.out).toMatch(/^MODEL +NAME +CONTEXT +IN\/1M +OUT\/1M\ngpt-5-mini .*\$0\.25 +\$2\.00\n$/)
+      const said = await runMarket(['chat', '--model', 'sandbox/echo', 'Say', 'hello.'], { env })
+      expect([said.code, said.out]).toEqual([0, 'Say hello.\n'])
+      const piped = await runMarket(['chat', '--model', 'sandbox/echo', '-'], { env, input: 'From a pipe.\n' })
+      expect(piped.out).toBe('From a pipe.\n')
+      const Paid = z.looseObject({ usage: z.looseObject({ buyer_cost_micro: z.number() }) })
+      const paid = await json(Paid, 'chat', '--model', 'gpt-5-mini', 'Hi')
+      expect(paid.usage.buyer_cost_micro).toBeGreaterThan(0)
+      const Usage = z.looseObject({
+        items: z.array(z.looseObject({ request_id: z.string(), buyer_cost_micro: z.number() })),
+      })
+      await until('the call is booked', 20_000, async () =>
+        (await json(Usage, 'usage')).items.some((item) => item.buyer_cost_micro === paid.usage.buyer_cost_micro),
+      )
+      const [latest] = (await json(Usage, 'usage', '--model', 'gpt-5-mini')).items
+      const record = await runMarket(['request', latest?.request_id ?? ''], { env })
+      expect([record.code, record.out]).toEqual([0, expect.stringContaining('settled')])
+    },
+    SLOW_MS,
+  )
+
+  it(
+    'is told in a terminal and in a pipe alike what went wrong, with the request',
+    async () => {
+      const refused = await runMarket(['chat', '--model', 'no-such-model', 'Hi'], { env })
+      expect(refused.code).toBe(1)
+      expect(refused.err).toMatch(/^market: .+\n +code unknown_model.* request [0-9A-Z]{26}/)
+      expect((await runMarket(['request', '01ARZ3NDEKTSV4RRFFQ69G5FAV'], { env })).code).toBe(4)
+      const badKey = { ...env, MARKET_BUYER_KEY: 'inf_wrong' }
+      const asJson = await runMarket(['balance', '--json'], { env: badKey })
+      expect([asJson.code, JSON.parse(asJson.err)]).toEqual([
+        3,
+        { error: expect.objectContaining({ code: 'invalid_api_key', request_id: expect.stringMatching(/^\w{26}$/) }) },
+      ])
+    },
+    SLOW_MS,
+  )
+})
+
+describe('a terminal', () => {
+  it(
+    'gets tables that fit it, in colour unless it must not',
+    async () => {
+      for (const columns of [60, 120]) {
+        const { code, out } = await runInTerminal(['models'], { env: { ...env, NO_COLOR: '1' }, columns })
+        expect(code).toBe(0)
+        const lines = out.split('\r\n').filter((line) => line !== '')
+        expect(Math.max(...lines.map((line) => [...line].length))).toBeLessThanOrEqual(columns)
+        expect(lines.some((line) => line.includes('…'))).toBe(columns === 60)
+        expect(out).not.toContain('\u001b')
+      }
+      const colored = await runInTerminal(['keys', 'list'], { env })
+      expect(colored.out).toContain(BOLD)
+    },
+    SLOW_MS,
+  )
+})
+
+describe('a seller at the command line', () => {
+  it(
+    'signs in with a wallet, lists capacity in one command, and takes it off again',
+    async () => {
+      const signedIn = await runMarket(['login', '--side', 'seller', '--private-key-env', 'WALLET_KEY'], { env })
+      expect([signedIn.code, signedIn.out]).toEqual([0, expect.stringContaining('mkt_seller_')])
+      expect(signedIn.out + signedIn.err).not.toContain(WALLET_KEY.slice(2))
+      const place = ['--provider', `${network.sandbox.provider_url}/v1`, '--key-env', 'PROVIDER_KEY']
+      const asked = ['sell', ...place, '--discount', '71.5', '--models', 'gpt-5-mini,gpt-5-nano']
+      const unconfirmed = await runMarket(asked, { env })
+      expect([unconfirmed.code, unconfirmed.err]).toEqual([2, expect.stringContaining('--yes')])
+      const listed = await runInTerminal(asked, { env, answers: [{ when: '[y/N]', type: 'y\n' }] })
+      expect([listed.code, listed.out]).toEqual([0, expect.stringContaining('2 of 2 listed.')])
+      const { items } = await json(Offers, 'offers', 'list')
+      expect(items.map(({ model }) => model).sort()).toEqual(['gpt-5-mini', 'gpt-5-nano'])
+      const mine = items.find(({ model }) => model === 'gpt-5-mini')?.id
+      await until('the offer is routed first', 5_000, async () => (await explain()).offers[0]?.offer === mine)
+      const Cancelled = z.looseObject({ status: z.literal('succeeded'), processed: z.literal(2) })
+      await json(Cancelled, 'offers', 'cancel-all', '--yes')
+      await until('it is not', 5_000, async () => (await explain()).offers[0]?.offer !== mine)
+    },
+    SLOW_MS,
+  )
+})
+
+describe('an operator at the command line', () => {
+  const row = (id: string, changes: object = {}) => ({
+    id,
+    name: id,
+    created: 1_770_000_000,
+    description: 'd',
+    context_length: 100_000,
+    architecture: { modality: 'text->text', input_modalities: ['text'], output_modalities: ['text'] },
+    pricing: { prompt: '0.000001', completion: '0.000002', web_search: '1' },
+    top_provider: { is_moderated: false },
+    supported_parameters: ['tools'],
+    ...changes,
+  })
+
+  it(
+    'imports a catalogue after reading the difference, and the data plane knows it',
+    async () => {
+      const file = join(folder, 'models.json')
+      // More than one request takes: the description of each is long.
+      const many = Array.from({ length: 500 }, (_, at) => row(`acme/bulk-${at}`, { description: 'x'.repeat(2_500) }))
+      await writeFile(file, JSON.stringify({ data: [...many, row('acme/broken', { pricing: {} })] }))
+      const args = ['operator', 'catalog', 'import', file, '--source', 'flow test']
+      const declined = await runInTerminal(args, { env, answers: [{ when: '[y/N]', type: 'n\n' }] })
+      expect([declined.code, declined.out]).toEqual([7, expect.stringContaining('500 new, 0 changed')])
+      const Search = z.array(z.looseObject({ id: z.string() }))
+      expect(await json(Search, 'models', '--search', 'bulk-')).toEqual([])
+      const taken = await runMarket([...args, '--yes', '--json'], { env })
+      // One row was not taken: what worked stands.
+      expect([taken.code, taken.err]).toEqual([6, ''])
+      expect(JSON.parse(taken.out)).toMatchObject({
+        imported: { added: 500 },
+        rejected: [{ index: 500, id: 'acme/broken' }],
+      })
+      await until('the catalogue is published', 5_000, async () => {
+        const models = await (await fetch(`${network.sandbox.base_url}/v1/models/bulk-499`)).json()
+        return z.looseObject({ id: z.string() }).safeParse(models).success
+      })
+    },
+    SLOW_MS,
+  )
+
+  it(
+    'delists an offer, and routing follows within a second',
+    async () => {
+      const [first] = (await explain()).offers
+      const id = first?.offer ?? ''
+      const call = async () => {
+        const answer = await fetch(`${network.sandbox.base_url}/v1/route/explain`, {
+          method: 'POST',
+          headers: { authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' },
+          body: JSON.stringify({
+            path: '/v1/chat/completions',
+            body: { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }] },
+          }),
+        })
+        return Explained.parse(await answer.json()).offers[0]?.offer
+      }
+      expect(await call()).toBe(id)
+      const delisted = await runMarket(['operator', 'delist', id, '--reason', 'flow test'], { env })
+      expect([delisted.code, delisted.err]).toEqual([0, ''])
+      await until('another offer is first', 1_000, async () => (await call()) !== id)
+      const said = await runMarket(['operator', 'offers', '--delisted'], { env })
+      expect(said.out).toContain(id)
+      const Audit = z.looseObject({ items: z.array(z.looseObject({ operation: z.string(), subject: z.string() })) })
+      const { items } = await json(Audit, 'operator', 'audit', '--subject', id)
+      expect(items[0]).toMatchObject({ operation: 'offer.delist', subject: id })
+      const restored = await runMarket(['operator', 'restore', id, '--reason', 'flow test'], { env })
+      expect(restored.code).toBe(0)
+    },
+    SLOW_MS,
+  )
+
+  it(
+    'switches paid calls off and on again',
+    async () => {
+      const paid = () => runMarket(['chat', '--model', 'gpt-5-mini', 'Hi'], { env })
+      await runMarket(['operator', 'features', 'off', 'paid_calls', '--reason', 'drill'], { env })
+      await until('paid calls are refused', 10_000, async () => (await paid()).code === 5)
+      expect((await runMarket(['chat', '--model', 'sandbox/echo', 'free'], { env })).out).toBe('free\n')
+      await runMarket(['operator', 'features', 'on', 'paid_calls', '--reason', 'over'], { env })
+      await until('paid calls are taken', 10_000, async () => (await paid()).code === 0)
+    },
+    SLOW_MS,
+  )
+
+  it(
+    'sees processes, queues, snapshot and the checker',
+    async () => {
+      const Nodes = z.array(
+        z.looseObject({ isAlive: z.boolean(), report: z.looseObject({ version: z.string(), openEpoch: z.number() }) }),
+      )
+      expect(await json(Nodes, 'operator', 'nodes')).toMatchObject([{ isAlive: true }])
+      const Queues = z.array(z.looseObject({ queue: z.string(), failed: z.number() }))
+      expect((await json(Queues, 'operator', 'queues', 'list')).find(({ queue }) => queue === 'usage')?.failed).toBe(0)
+      await json(z.looseObject({ isWhole: z.boolean() }), 'operator', 'snapshot', 'show')
+      const checked = await runMarket(['operator', 'invariants', '--run'], { env })
+      expect([checked.code, checked.out]).toEqual([0, expect.stringContaining('none')])
+      const nobody = await runMarket(['operator', 'nodes'], {
+        env: { ...env, MARKET_OPERATOR_KEY: network.sandbox.buyer_key },
+      })
+      expect(nobody.code).toBe(3)
+    },
+    SLOW_MS,
+  )
+})

@@ -1,0 +1,159 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { bytes, count, dollars, duration, instant, perMillion } from '#control-plane/cli/amounts.ts'
+import { COMMANDS, GROUPS } from '#control-plane/cli/commands/index.ts'
+import { completionScript } from '#control-plane/cli/completion.ts'
+import { splitName } from '#control-plane/cli/program.ts'
+import { referencePage } from '#control-plane/cli/reference.ts'
+import { forgetKeys, keepKey, readCredentials, readSecretIn } from '#control-plane/cli/secret-files.ts'
+import { clean, tableLines, widthOf } from '#control-plane/cli/table.ts'
+import { runMarket } from '#test/support/command-line.ts'
+
+const FILE = new URL('../../docs/cli.md', import.meta.url)
+let folder: string
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'market-cli-'))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('the reference page', () => {
+  it('docs/cli.md is what the program writes of itself; CLI_UPDATE=1 writes it anew', () => {
+    const text = referencePage()
+    if (process.env['CLI_UPDATE'] === '1') writeFileSync(FILE, text)
+    expect(text).toBe(readFileSync(FILE, 'utf8'))
+  })
+
+  it('knows every command once, under a group that is there', async () => {
+    const names = [...GROUPS, ...COMMANDS].map(({ name }) => name)
+    expect(new Set(names).size).toBe(names.length)
+    const groups = new Set(['', ...GROUPS.map(({ name }) => name)])
+    expect(names.filter((name) => !groups.has(splitName(name).parent))).toEqual([])
+    for (const command of COMMANDS) expect(await command.load(), command.name).toBeTypeOf('function')
+  })
+})
+
+describe('a table', () => {
+  const columns = [{ title: 'NAME' }, { title: 'PRICE', alignsRight: true }]
+
+  it('is as wide as its cells where nothing has to fit', () => {
+    const rows = [
+      ['short', '1'],
+      ['a rather long name of something', '10.00'],
+    ]
+    expect(tableLines(columns, rows, undefined)).toEqual([
+      'NAME                             PRICE',
+      'short                                1',
+      'a rather long name of something  10.00',
+    ])
+  })
+
+  it('fits a terminal by cutting its widest column, whatever script it is in', () => {
+    const rows = [
+      ['a rather long name of something', '10.00'],
+      ['模型模型模型模型模型模型', '2'],
+    ]
+    const lines = tableLines(columns, rows, 20)
+    expect(lines.every((line) => widthOf(line) <= 20)).toBe(true)
+    expect(lines[1]).toMatch(/^a rather lon…\s+10\.00$/)
+  })
+
+  it('lets no foreign text speak to the terminal', () => {
+    expect(clean('a\u001b[2Jb\nc\u202ed')).toBe('a [2Jb c d')
+  })
+})
+
+describe('amounts', () => {
+  it('are exact', () => {
+    expect([dollars('1'), dollars(-1_500_000n), dollars(0), dollars('12345678901234567')]).toEqual([
+      '$0.000001',
+      '-$1.50',
+      '$0.00',
+      '$12345678901.234567',
+    ])
+    expect(perMillion('250000')).toBe('$0.25')
+    expect([count(1_234_567), bytes(1_500), duration(7_300_000), instant(0)]).toEqual([
+      '1 234 567',
+      '2 kB',
+      '2h',
+      '1970-01-01 00:00:00',
+    ])
+  })
+})
+
+describe('secrets', () => {
+  it('come from a file that only its owner can read', () => {
+    const file = join(folder, 'key')
+    writeFileSync(file, 'secret\n', { mode: 0o600 })
+    expect(readSecretIn(file).reveal()).toBe('secret')
+    for (const mode of [0o640, 0o604, 0o644, 0o660]) {
+      chmodSync(file, mode)
+      expect(() => readSecretIn(file)).toThrow(/chmod 600/)
+    }
+  })
+
+  it('are kept by market, in a file of mode 0600, and forgotten', () => {
+    const home = join(folder, 'kept')
+    const path = keepKey(home, { origin: 'https://a.example', side: 'buyer', key: 'inf_a' })
+    keepKey(home, { origin: 'https://b.example', side: 'seller', key: 'mkt_seller_b' })
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+    expect(readCredentials(home)).toEqual({
+      current: 'https://b.example',
+      markets: { 'https://a.example': { buyer: 'inf_a' }, 'https://b.example': { seller: 'mkt_seller_b' } },
+    })
+    expect([forgetKeys(home, 'https://b.example'), forgetKeys(home, 'https://b.example')]).toEqual([true, false])
+    expect(readCredentials(home).current).toBeNull()
+    chmodSync(path, 0o644)
+    expect(() => readCredentials(home)).toThrow(/chmod 600/)
+  })
+})
+
+describe('the program without a market', () => {
+  const env = { MARKET_CONFIG_DIR: '/nonexistent', MARKET_HOME: '/nonexistent' }
+
+  it('says how it is used, and ends with 2 when that was not followed', async () => {
+    const help = await runMarket(['operator', 'catalog', '--help'], { env })
+    expect([help.code, help.err]).toEqual([0, ''])
+    expect(help.out).toContain('import')
+    const wrong = [['nonsense'], ['book'], ['models', '--nonsense'], ['usage', '--period', '3y'], ['models']]
+    for (const args of wrong) expect([args, (await runMarket(args, { env })).code]).toEqual([args, 2])
+    const plain = await runMarket(['models', '--url', 'http://market.example'], { env })
+    expect([plain.code, plain.err]).toEqual([2, expect.stringContaining('not https')])
+    expect((await runMarket(['balance', '--url', 'https://127.0.0.1:9'], { env })).code).toBe(3)
+  }, 60_000)
+
+  it('ends with 5 where nobody answers, and says so in JSON when asked', async () => {
+    const ran = await runMarket(['models', '--url', 'http://127.0.0.1:9', '--json'], { env })
+    expect([ran.code, ran.out]).toEqual([5, ''])
+    expect(JSON.parse(ran.err)).toMatchObject({ error: { code: 'unavailable' } })
+  })
+})
+
+describe('completion', () => {
+  /** What bash offers after these words. */
+  function offered(...words: string[]): string[] {
+    const file = join(folder, 'completion.bash')
+    writeFileSync(file, completionScript('bash'))
+    const script = `source ${file}; COMP_WORDS=(market ${words.join(' ')} ''); [[ -n $LAST ]] && COMP_WORDS[-1]=$LAST
+      COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); _market; printf '%s\\n' "\${COMPREPLY[@]}"`
+    return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim().split('\n')
+  }
+
+  it('knows commands, the commands under them, and options', () => {
+    expect(offered()).toEqual(expect.arrayContaining(['chat', 'sell', 'operator', 'keys']))
+    expect(offered('operator')).toEqual(expect.arrayContaining(['catalog', 'delist', 'nodes']))
+    expect(offered('operator', 'catalog')).toEqual(['import', 'history'])
+    expect(offered('--json', 'keys')).toEqual(['list', 'create', 'revoke'])
+  })
+
+  it('is written for three shells', () => {
+    for (const shell of ['bash', 'zsh', 'fish'] as const) {
+      const script = completionScript(shell)
+      expect(script).toContain('operator catalog')
+      expect(script.split('\n').length).toBeGreaterThan(50)
+    }
+  })
+})

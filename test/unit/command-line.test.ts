@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bytes, count, dollars, duration, instant, perMillion } from '#control-plane/cli/amounts.ts'
 import { COMMANDS, GROUPS } from '#control-plane/cli/commands/index.ts'
 import { completionScript } from '#control-plane/cli/completion.ts'
-import { splitName } from '#control-plane/cli/program.ts'
+import { COMMON_OPTIONS, splitName } from '#control-plane/cli/program.ts'
 import { referencePage } from '#control-plane/cli/reference.ts'
 import { forgetKeys, keepKey, readCredentials, readSecretIn } from '#control-plane/cli/secret-files.ts'
 import { clean, tableLines, widthOf } from '#control-plane/cli/table.ts'
@@ -33,6 +33,27 @@ describe('the reference page', () => {
     const groups = new Set(['', ...GROUPS.map(({ name }) => name)])
     expect(names.filter((name) => !groups.has(splitName(name).parent))).toEqual([])
     for (const command of COMMANDS) expect(await command.load(), command.name).toBeTypeOf('function')
+  })
+})
+
+describe('command lines in the documentation', () => {
+  const lines = ['buy', 'cli', 'operate', 'sell'].flatMap((page) =>
+    readFileSync(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8')
+      .split('\n')
+      .filter((line) => line.startsWith('npx market '))
+      .map((line) => line.slice('npx market '.length)),
+  )
+
+  it('name commands and options that are there', () => {
+    expect(lines.length).toBeGreaterThan(30)
+    const unknown = lines.filter((line) => {
+      const named = COMMANDS.filter(({ name }) => `${line} `.startsWith(`${name} `))
+      const command = named.sort((left, right) => right.name.length - left.name.length)[0]
+      const flags = [...(command?.options ?? []), ...COMMON_OPTIONS].map(({ flags: text }) => text.split(' ', 1)[0])
+      const given = [...line.matchAll(/ (--[a-z-]+)/g)].map((match) => match[1])
+      return command === undefined || given.some((flag) => !flags.includes(flag))
+    })
+    expect(unknown).toEqual([])
   })
 })
 

@@ -74,7 +74,7 @@ function givenServices(): { databaseUrl: string | undefined; redisUrl: string | 
 }
 
 /** Calls of the past unless `--history` says otherwise: few enough to be there seconds after the start. */
-const DEFAULT_HISTORY = '3000'
+const DEFAULT_HISTORY = '4000'
 const { values } = parseArgs({
   options: { reset: { type: 'boolean', default: false }, history: { type: 'string', default: DEFAULT_HISTORY } },
 })

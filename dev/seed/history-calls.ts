@@ -26,6 +26,8 @@ const RETRIED = 0.03
 const FAILED = 0.006
 const LEFT = 0.01
 const CACHED = 0.35
+/** How much busier the end is than the beginning: one more is so many times. */
+const GROWTH = 3
 /** How far a discount strays over the weeks, in basis points. */
 const DRIFT_BPS = 300
 
@@ -150,12 +152,12 @@ function keptAt(now: number, at: number): KeptBps {
   return keptBps(Math.max(100, Math.min(10_000, now + drift)))
 }
 
-/** Instants from the oldest on, thick by day and thin by night (UTC), a little thicker week by week. */
+/** Instants from the oldest on, thick by day and thin by night (UTC), thicker week by week. */
 function* instantsOf({ from, to, count }: Span, random: () => number): Generator<number> {
   const hours = Math.max(1, Math.ceil((to - from) / HOUR))
   const weights = Array.from({ length: hours }, (_, index) => {
     const hour = ((from + index * HOUR) / HOUR) % 24
-    return (1 + 0.6 * Math.sin(((hour - 9) * Math.PI) / 12)) * (1 + (0.5 * index) / hours)
+    return (1 + 0.6 * Math.sin(((hour - 9) * Math.PI) / 12)) * (1 + (GROWTH * index) / hours)
   })
   const total = weights.reduce((sum, weight) => sum + weight, 0)
   let due = 0

@@ -35,6 +35,7 @@ import { conflict, deposit, invariants, ledger, payoutHold, poison, refund, shor
 import { config, earnings, offer, operation, probe } from './offers.ts'
 import { audit, invitation, member, organization, organizationKey, workspace, workspaceKey } from './organizations.ts'
 import { inputOf, procedure, router } from './procedure.ts'
+import { request } from './requests.ts'
 import { signIn } from './sign-in.ts'
 
 /** A new key with the key itself as text: in the first answer only. */
@@ -136,6 +137,7 @@ export const appRouter = router({
   usage,
   savings,
   statement,
+  request,
   webhook,
   credit,
   catalog,

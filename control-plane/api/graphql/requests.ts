@@ -1,0 +1,96 @@
+import { invoke } from '#control-plane/operation.ts'
+import type { RequestPage } from '#control-plane/services/lookup.ts'
+import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
+import type { LookupRecord } from '#shared/contract/lookup.ts'
+import { builder } from './builder.ts'
+
+type Routing = NonNullable<LookupRecord['routing']>
+
+const RequestAttempt = builder.objectRef<LookupRecord['attempts'][number]>('RequestAttempt').implement({
+  fields: (t) => ({
+    provider: t.exposeString('provider'),
+    status: t.exposeInt('status'),
+    ms: t.exposeFloat('ms'),
+  }),
+})
+
+const RoutedOffer = builder.objectRef<Routing['offers'][number]>('RoutedOffer').implement({
+  description: 'An offer in the order of the attempts, with the most that the call could cost there.',
+  fields: (t) => ({
+    offer: t.exposeString('offer'),
+    provider: t.exposeString('provider'),
+    estimateMicro: t.exposeFloat('estimate_micro'),
+  }),
+})
+
+const ExcludedOffer = builder.objectRef<Routing['excluded'][number]>('ExcludedOffer').implement({
+  fields: (t) => ({ offer: t.exposeString('offer'), reason: t.exposeString('reason') }),
+})
+
+const Affinity = builder.objectRef<NonNullable<Routing['affinity']>>('RequestAffinity').implement({
+  description: 'The offer that had the conversation cached, when that put it in front.',
+  fields: (t) => ({ offer: t.exposeString('offer'), savingMicro: t.exposeFloat('saving_micro') }),
+})
+
+const RequestRouting = builder.objectRef<Routing>('RequestRouting').implement({
+  description: 'Why a call went where it went.',
+  fields: (t) => ({
+    offers: t.expose('offers', { type: [RoutedOffer] }),
+    excluded: t.expose('excluded', { type: [ExcludedOffer] }),
+    affinity: t.expose('affinity', { type: Affinity, nullable: true }),
+  }),
+})
+
+const RequestRecord = builder.objectRef<LookupRecord>('RequestRecord').implement({
+  description: 'What became of a call. Costs are whole micro-USD, instants Unix milliseconds.',
+  fields: (t) => ({
+    requestId: t.exposeID('request_id'),
+    model: t.exposeString('model'),
+    provider: t.exposeString('provider', { nullable: true }),
+    servedBy: t.exposeString('served_by', { nullable: true }),
+    settlementStatus: t.exposeString('settlement_status'),
+    settlementType: t.exposeString('settlement_type'),
+    settlementError: t.exposeString('settlement_error', { nullable: true }),
+    confirmedAt: t.exposeFloat('confirmed_at', { nullable: true }),
+    buyerCostMicro: t.exposeFloat('buyer_cost_micro'),
+    listCostMicro: t.exposeFloat('list_cost_micro'),
+    txHash: t.exposeString('tx_hash', { nullable: true }),
+    attempts: t.expose('attempts', { type: [RequestAttempt] }),
+    createdAt: t.exposeFloat('created_at'),
+    streamed: t.exposeBoolean('streamed'),
+    cancelled: t.exposeBoolean('cancelled'),
+    finishReason: t.exposeString('finish_reason', { nullable: true }),
+    inputTokens: t.exposeFloat('input_tokens'),
+    outputTokens: t.exposeFloat('output_tokens'),
+    cacheReadTokens: t.exposeFloat('cache_read_tokens'),
+    reasoningTokens: t.exposeFloat('reasoning_tokens'),
+    ttftMs: t.exposeFloat('ttft_ms', { nullable: true }),
+    durationMs: t.exposeFloat('duration_ms'),
+    routing: t.expose('routing', { type: RequestRouting, nullable: true }),
+  }),
+})
+
+const RequestList = builder.objectRef<RequestPage>('RequestList').implement({
+  description: 'A page of calls; `next` is the `before` of the page after it, null on the last.',
+  fields: (t) => ({
+    requests: t.expose('requests', { type: [RequestRecord] }),
+    next: t.exposeID('next', { nullable: true }),
+  }),
+})
+
+const DEFAULT_PAGE = 20
+
+builder.queryFields((t) => ({
+  request: t.field({
+    type: RequestRecord,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getRequest, args, options),
+  }),
+  requests: t.field({
+    type: RequestList,
+    args: { limit: t.arg.int(), before: t.arg.id() },
+    complexity: ({ limit }) => ({ field: 1, multiplier: Math.max(limit ?? DEFAULT_PAGE, 1) }),
+    resolve: (_root, { limit, before }, { ctx, actor, options }) =>
+      invoke(ctx, actor, listRequests, { limit: limit ?? undefined, before: before ?? undefined }, options),
+  }),
+}))

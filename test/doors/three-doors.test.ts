@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { toSnakeBody } from '#control-plane/api/case.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { usageEvent } from '#test/support/usage-events.ts'
+
+/** The operations that a door's sources hand to `invoke`, by the names they are imported under. */
+function operationsOf(door: string, pattern: RegExp): Set<string> {
+  const folder = new URL(`../../control-plane/api/${door}/`, import.meta.url)
+  const texts = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'))
+  return new Set(texts.flatMap((text) => [...text.matchAll(pattern)].map((match) => match[1] ?? '')))
+}
+
+describe('operations of sellers, buyers and organisations', () => {
+  const rest = operationsOf('rest', /\boperation: ([a-z]+[A-Z]\w+)/g)
+  const trpc = operationsOf('trpc', /invoke\([^,]+, [^,]+, (\w+)/g)
+  const graphql = operationsOf('graphql', /invoke\(\s*\w+,\s*\w+,\s*(\w+)/g)
+  /** What only one door can do: cookies, files, and a path that says where it went. */
+  const restOnly = new Set([
+    'createSession',
+    'endSession',
+    'downloadExport',
+    'retiredFallbackKey',
+    'string',
+    'operation',
+  ])
+  /** Reads that GraphQL needs for its own shape. */
+  const graphqlOnly = new Set(['getOffers', 'listCreditEntries'])
+
+  it('stand on all three doors', () => {
+    const wanted = [...rest].filter((name) => !restOnly.has(name))
+    expect(wanted.length).toBeGreaterThan(60)
+    expect(wanted.filter((name) => !trpc.has(name))).toEqual([])
+    expect(wanted.filter((name) => !graphql.has(name))).toEqual([])
+    expect([...graphql].filter((name) => !rest.has(name) && !graphqlOnly.has(name))).toEqual([])
+  })
+})
+
+describe('a call by its request id', () => {
+  let market: TestMarket
+  let ada: Person
+  const rids: string[] = []
+
+  beforeAll(async () => {
+    market = await startMarket()
+    ada = await market.person()
+    for (let count = 0; count < 3; count++) rids.push(market.plane.ids.ulid())
+    const fixed = { account: ada.buyer.account, sellerAccount: ada.seller.account, charge: 0 }
+    const events = rids.map((rid) => JSON.stringify(usageEvent({ ...fixed, rid })))
+    await postBatch(market.plane, { events, source: 'test' })
+  })
+  afterAll(() => market?.stop())
+
+  const FIELDS = `requestId model provider servedBy settlementStatus settlementType settlementError confirmedAt
+    buyerCostMicro listCostMicro txHash attempts { provider status ms } createdAt streamed cancelled finishReason
+    inputTokens outputTokens cacheReadTokens reasoningTokens ttftMs durationMs
+    routing { offers { offer provider estimateMicro } excluded { offer reason } affinity { offer savingMicro } }`
+
+  async function graph(key: string, query: string): Promise<Record<string, unknown>> {
+    const answer = await market.graphql(key, query)
+    const { data } = z.object({ data: z.record(z.string(), z.unknown()) }).parse(answer.body)
+    return z.record(z.string(), z.unknown()).parse(toSnakeBody(data))
+  }
+
+  it('and in lists has the same record at every door', async () => {
+    const key = ada.buyerKey
+    const id = rids[0] ?? ''
+    const one = await market.rest('GET', `/v1/requests/${id}`, { key })
+    expect(one.body).toMatchObject({ request_id: id })
+    expect(await market.trpc(key).request.get.query({ id })).toEqual(one.body)
+    expect((await graph(key, `{ request(id: "${id}") { ${FIELDS} } }`))['request']).toEqual(one.body)
+    const page = await market.rest('GET', '/v1/requests?limit=2', { key })
+    expect(page.body).toMatchObject({ requests: [{ request_id: rids[2] }, { request_id: rids[1] }], next: rids[1] })
+    expect(await market.trpc(key).request.list.query({ limit: 2 })).toEqual(page.body)
+    expect((await graph(key, `{ requests(limit: 2) { requests { ${FIELDS} } next } }`))['requests']).toEqual(page.body)
+  })
+
+  it('[C246] is not there for another, at every door', async () => {
+    const { buyerKey: key } = await market.person()
+    const id = rids[0] ?? ''
+    expect(codeOf(await market.rest('GET', `/v1/requests/${id}`, { key }))).toBe('not_found')
+    expect(codeOf(await market.graphql(key, `{ request(id: "${id}") { model } }`))).toBe('not_found')
+    expect(await trpcCodeOf(market.trpc(key).request.get.query({ id }))).toBe('not_found')
+  })
+})

@@ -1,5 +1,7 @@
+import { hostname } from 'node:os'
 import { SECOND } from '#shared/clock.ts'
 import { armCrash } from '#shared/crash-point.ts'
+import { openTracer } from '#shared/telemetry/open-tracer.ts'
 import { readConfig } from './config.ts'
 import type { ControlPlane } from './plane.ts'
 import { createControlPlane } from './plane.ts'
@@ -40,8 +42,12 @@ async function main(role: string | undefined): Promise<void> {
   if (role !== 'server' && role !== 'worker') throw new Error(`the role is one of: ${Object.keys(ROLES).join(', ')}`)
   const config = readConfig()
   armCrash(config.crashAt)
-  const plane = createControlPlane(config)
+  const instance = `${hostname()}-${process.pid}`
+  const plane = createControlPlane(config, { tracer: await openTracer(config.telemetry, { instance }) })
   await plane.connected(CONNECT_WAIT_MS)
+  await plane.clocks.check()
+  plane.clocks.requireTrusted()
+  plane.clocks.start()
   const stop = await ROLES[role](plane)
   let isStopping = false
   const end = async (signal: string) => {

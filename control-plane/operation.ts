@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { z } from 'zod'
 import type { Time } from '#shared/clock.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
+import type { ClockWatch } from '#shared/clock-skew.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Ids, OrganizationId, UserId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
@@ -27,6 +28,7 @@ import type { MoneyMetrics } from './ports/money-metrics.ts'
 import type { OfferState } from './ports/offer-state.ts'
 import type { ListModels, Probe } from './ports/probe.ts'
 import type { Publisher } from './ports/publisher.ts'
+import type { Telemetry } from './ports/telemetry.ts'
 import type { Waker } from './ports/waker.ts'
 import type { WebhookSender } from './ports/webhook-sender.ts'
 
@@ -66,6 +68,9 @@ export type Ctx = {
   readonly debits: DebitGate
   readonly checkMoney: MoneyCheck
   readonly metrics: MoneyMetrics
+  readonly telemetry: Telemetry
+  /** How far this process's clock is from others: what depends on the time is not decided by a wrong one. */
+  readonly clocks: Pick<ClockWatch, 'requireTrusted'>
   readonly publisher: Publisher
   readonly probe: Probe
   readonly listModels: ListModels
@@ -165,7 +170,7 @@ export async function invoke<A extends Access, Input extends z.ZodType, Output>(
   const admitted = ADMIT[operation.access](actor)
   const workspace = 'workspace' in actor ? actor.workspace : undefined
   if (workspace?.isReadOnly && operation.limit !== 'read') throw new AppError('forbidden')
-  return orUnavailable(async () => {
+  const work = async () => {
     const { limit, countBy } = operation
     if (countBy === undefined) await countCall(ctx, { actor, limit }, options)
     const input = parseInput(operation.input, rawInput)
@@ -180,7 +185,8 @@ export async function invoke<A extends Access, Input extends z.ZodType, Output>(
       return output
     }
     return operation.idempotency === 'none' ? run() : runOnce(ctx, actor, { operation, rawInput, options, run })
-  })
+  }
+  return ctx.telemetry.operation(operation.name, () => orUnavailable(work))
 }
 
 /** Runs work on the database; a failure that says nothing about the work is `service_unavailable`: try again. */

@@ -4,14 +4,22 @@ import { sql } from 'kysely'
 import type { Registry } from 'prom-client'
 import type { Time } from '#shared/clock.ts'
 import { SECOND, systemClock } from '#shared/clock.ts'
+import type { ClockWatch } from '#shared/clock-skew.ts'
+import { createClockWatch, readRedisTime } from '#shared/clock-skew.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
+import type { Tracer } from '#shared/telemetry/tracer.ts'
 import { checkMoney } from './check-ledger/check.ts'
 import type { Config } from './config.ts'
+import type { PoolFigures } from './db/database.ts'
 import { createDatabase } from './db/database.ts'
 import { createMoneyLedger } from './db/money-ledger.ts'
+import { readDatabaseClock } from './db/outboxes.ts'
+import { mountFigures } from './figures.ts'
 import { createMoneyMetrics } from './metrics.ts'
 import type { Ctx, RateLimits, Settings } from './operation.ts'
+import type { Traces } from './plane-traces.ts'
+import { createTraces } from './plane-traces.ts'
 import { createWebhookSender } from './ports/http-webhook-sender.ts'
 import { createProviderProbe } from './ports/provider-probe.ts'
 import { createRedisDebitGate } from './ports/redis-debit-gate.ts'
@@ -29,6 +37,7 @@ import { createRedisWaker } from './ports/redis-waker.ts'
 import { createRpcContractWallets } from './ports/rpc-contract-wallets.ts'
 import { createLiveControls } from './services/live-controls.ts'
 import { sweepHolds } from './services/sweep.ts'
+import { createTelemetry } from './telemetry.ts'
 import { startWorkers } from './workers/index.ts'
 import { startRebuildGate } from './workers/rebuild-gate.ts'
 import type { WorkerPlane } from './workers/worker.ts'
@@ -56,6 +65,10 @@ export type ControlPlane = WorkerPlane & {
   readonly config: Config
   /** Figures that belong to the process rather than to one of its servers. */
   readonly registry: Registry
+  /** Spans of requests, where they are traced. */
+  readonly traces: Traces | undefined
+  /** Nothing is compared before it is started: see main.ts. */
+  readonly clocks: ClockWatch
   /** Whether the process can serve, part by part. */
   readiness(): Promise<Readiness>
   /** Waits until Redis answers, at most so long; without it the plane starts as well. */
@@ -68,12 +81,16 @@ export type ControlPlane = WorkerPlane & {
 }
 
 /** Parts that tests and the development network replace. */
-export type Overrides = Partial<Omit<Ctx, 'settings' | 'db' | 'ledger'>> & { readonly settings?: Partial<Settings> }
+export type Overrides = Partial<Omit<Ctx, 'settings' | 'db' | 'ledger' | 'clocks' | 'telemetry'>> & {
+  readonly settings?: Partial<Settings>
+  /** Where traces go; without it there are none. */
+  readonly tracer?: Tracer | undefined
+}
 
 /** Puts the control plane together. Nothing of it needs Postgres or Redis to be there yet. */
 export function createControlPlane(config: Config, overrides: Overrides = {}): ControlPlane {
   const parts = openParts(config, overrides)
-  const { db, money, cache, registry } = parts
+  const { db, money, cache, registry, traces, clocks } = parts
   const ctx = createCtx(config, overrides, parts)
   let isDraining = false
   const plane: WorkerPlane = {
@@ -94,6 +111,8 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     ...plane,
     config,
     registry,
+    traces,
+    clocks,
     async readiness() {
       const database = await sql`select 1`.execute(db).then(
         () => true,
@@ -121,7 +140,11 @@ function openParts(config: Config, overrides: Overrides) {
   const clock: Time = overrides.clock ?? systemClock
   const log = overrides.log ?? createLogger('control-plane', config.logLevel)
   const onIdleError = (error: Error) => log.warn({ err: error }, 'a connection to Postgres broke')
-  const db = createDatabase(config.databaseUrl.reveal(), { max: config.databasePool, onIdleError })
+  let pool = (): PoolFigures => ({ total: 0, idle: 0, waiting: 0 })
+  const watch = (read: () => PoolFigures) => {
+    pool = read
+  }
+  const db = createDatabase(config.databaseUrl.reveal(), { max: config.databasePool, onIdleError, watch })
   const money = connect(config.redisUrl.reveal(), log)
   const cache = connect(config.redisCacheUrl.reveal(), log)
   const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams })
@@ -129,20 +152,31 @@ function openParts(config: Config, overrides: Overrides) {
   const webhooks = createWebhookSender({ allowsLoopback: config.allowsLoopbackUpstreams })
   const desk = createRedisDesk({ money, cache, buckets: config.moneyBuckets })
   const { registry, metrics } = createMoneyMetrics()
+  const traces = overrides.tracer && createTraces(overrides.tracer, clock)
+  const telemetry = createTelemetry({ registry, clock, traces })
+  const others = [
+    { name: 'redis', read: async () => readRedisTime(await money.time()) },
+    { name: 'postgres', read: () => readDatabaseClock(db) },
+  ]
+  const clocks = createClockWatch({ clock, log, others })
+  mountFigures(registry, { db, pool: () => pool(), desk, clocks, clock })
   return {
     ...{ clock, log, db, money, cache, provider, waker, webhooks, desk, registry, metrics },
+    ...{ traces, telemetry, clocks },
     async close() {
+      clocks.close()
       await waker.close()
       await desk.close()
       money.disconnect()
       cache.disconnect()
       await Promise.all([db.destroy(), provider.close(), webhooks.close()])
+      await overrides.tracer?.close()
     },
   }
 }
 
 function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeof openParts>): Ctx {
-  const { clock, log, db, money, cache, provider, waker, webhooks, desk, metrics } = parts
+  const { clock, log, db, money, cache, provider, waker, webhooks, desk, metrics, telemetry, clocks } = parts
   const where = { databaseUrl: config.databaseUrl.reveal(), redisUrl: config.redisUrl.reveal() }
   return {
     db,
@@ -155,6 +189,8 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     checkMoney:
       overrides.checkMoney ?? (() => checkMoney({ ...where, journalDir: config.journalDir }, { isQuiesced: false })),
     metrics: overrides.metrics ?? metrics,
+    telemetry,
+    clocks,
     publisher: overrides.publisher ?? createRedisPublisher(cache),
     probe: overrides.probe ?? provider.probe,
     listModels: overrides.listModels ?? provider.listModels,
@@ -211,7 +247,7 @@ function startBackground(plane: WorkerPlane, config: Config): () => Promise<void
     // Of what the gate harvested, the queue may have lost the jobs: everything that waits is posted now.
     await sweepHolds(plane, 0)
   }
-  const stopRebuild = startRebuildGate({ ...plane, keeper, afterOpen })
+  const stopRebuild = startRebuildGate({ ...plane, keeper, afterOpen, onRebuilt: plane.telemetry.rebuilt })
   return async () => {
     await Promise.all([workers.stop(), stopRebuild()])
     close()

@@ -1,6 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fastify } from 'fastify'
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import { SECOND } from '#shared/clock.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import { codeOfStatus, toRestError } from './api/errors.ts'
@@ -8,6 +7,7 @@ import { GRAPHQL_PATH, mountGraphQL } from './api/graphql/door.ts'
 import { acceptJsonOnly } from './api/json-body.ts'
 import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
 import { mountTrpc } from './api/trpc/door.ts'
+import { mountMetrics } from './http-figures.ts'
 import type { ControlPlane } from './plane.ts'
 
 const BODY_LIMIT = 1_024 * 1_024
@@ -29,6 +29,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     exposeHeadRoutes: false,
     forceCloseConnections: 'idle',
   })
+  plane.traces?.watch(server)
   acceptJsonOnly(server)
   server.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
@@ -43,7 +44,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     throw new AppError('method_not_allowed')
   })
   mountHealth(server, plane)
-  mountMetrics(server, plane)
+  mountMetrics(server, plane.registry)
   mountRest(server, plane)
   mountGraphQL(server, plane, plane.config)
   await mountTrpc(server, plane)
@@ -54,7 +55,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
 export function createHealthServer(plane: ControlPlane): FastifyInstance {
   const server = fastify({ forceCloseConnections: 'idle', exposeHeadRoutes: false })
   mountHealth(server, plane)
-  mountMetrics(server, plane)
+  mountMetrics(server, plane.registry)
   return server
 }
 
@@ -93,34 +94,5 @@ function mountHealth(server: FastifyInstance, plane: ControlPlane): void {
     const readiness = await plane.readiness()
     reply.status(readiness.isReady ? 200 : 503)
     return { status: readiness.isReady ? 'ok' : 'unavailable', ...readiness.parts }
-  })
-}
-
-function mountMetrics(server: FastifyInstance, plane: ControlPlane): void {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry })
-  const labelNames = ['method', 'route', 'status'] as const
-  const requests = new Counter({
-    name: 'control_requests_total',
-    help: 'Requests by route and status',
-    labelNames,
-    registers: [registry],
-  })
-  const seconds = new Histogram({
-    name: 'control_request_seconds',
-    help: 'Duration of requests by route and status',
-    labelNames,
-    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10],
-    registers: [registry],
-  })
-  server.addHook('onResponse', async (request, reply) => {
-    const route = request.routeOptions.url ?? 'unknown'
-    const labels = { method: request.method, route, status: String(reply.statusCode) }
-    requests.inc(labels)
-    seconds.observe(labels, reply.elapsedTime / SECOND)
-  })
-  server.get('/metrics', async (_request, reply) => {
-    reply.header('content-type', registry.contentType)
-    return Registry.merge([registry, plane.registry]).metrics()
   })
 }

@@ -8,6 +8,8 @@ async function run(): Promise<void> {
   const config = readConfig()
   armCrash(config.crashAt)
   const plane = await createDataPlane(config, { onGiveUp: () => process.exit(1) })
+  await plane.clocks.check()
+  plane.clocks.requireTrusted()
   const address = await plane.listen()
   console.log(`data plane on ${address}`)
   let isClosing = false

@@ -75,8 +75,9 @@ const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
   { name: /^undici$/, only: /^(data-plane\/upstream\/|control-plane\/ports\/|dev\/|test\/)/ },
   {
     name: /^fastify$/,
-    only: /^(data-plane\/[a-z-]+\.ts|data-plane\/reads\/|control-plane\/(server\.ts|api\/)|dev\/|test\/)/,
+    only: /^(data-plane\/[a-z-]+\.ts|data-plane\/reads\/|control-plane\/(server\.ts|http-figures\.ts|plane-traces\.ts|api\/)|dev\/|test\/)/,
   },
+  { name: /^@opentelemetry\//, only: /^(shared\/telemetry\/open-tracer\.ts|test\/)/ },
   { name: /^(graphql|graphql-yoga|@pothos\/.*)$/, only: /^(control-plane\/(server\.ts|api\/)|test\/)/ },
   { name: /^@trpc\//, only: /^(control-plane\/(server\.ts|api\/|cli\/)|dev\/|test\/)/ },
   { name: /^commander$/, only: /^control-plane\/cli\// },

@@ -20,7 +20,12 @@ type Options = {
   readonly max: number
   /** Told of an idle connection that broke; the pool replaces it. */
   readonly onIdleError?: (error: Error) => void
+  /** Given a way to read how full the pool is. */
+  readonly watch?: (read: () => PoolFigures) => void
 }
+
+/** Connections of a pool; `waiting` are callers that have none yet. */
+export type PoolFigures = { readonly total: number; readonly idle: number; readonly waiting: number }
 
 /** Opens a pool; connections are made when needed. `destroy()` closes it. */
 export function createDatabase(url: string, options: Options): Database {
@@ -37,6 +42,7 @@ export function createDatabase(url: string, options: Options): Database {
   pool.on('error', (error) => options.onIdleError?.(error))
   // So would one that breaks between two statements of somebody who holds it; the next statement tells that one.
   pool.on('connect', (client) => client.on('error', () => undefined))
+  options.watch?.(() => ({ total: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }))
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 }
 

@@ -18,6 +18,8 @@ export type RebuildCtx = {
   readonly log: Logger
   /** Things to do at once when the gate opened: confirm changes, sweep. What it throws is only logged. */
   readonly afterOpen?: () => Promise<void>
+  /** Told how long a rebuild took, in milliseconds. */
+  readonly onRebuilt?: (tookMs: number) => void
 }
 
 /** Accounts seeded before the gate opens; the others follow behind it, or when a call asks for one. */
@@ -68,6 +70,7 @@ export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<numb
   await keeper.admit(await ledger.listMembers())
   await keeper.open(epoch)
   const tookMs = Math.round(clock.monotonic() - startedAt)
+  ctx.onRebuilt?.(tookMs)
   log.info({ epoch, accounts: snapshot.balances.length, harvested, missing, tookMs }, 'the gate is open')
   return epoch
 }

@@ -8,6 +8,7 @@ import type { Poison } from '../db/settlements.ts'
 import type { Ctx } from '../operation.ts'
 import type { PostedChange } from '../ports/gate.ts'
 import type { MoneyTransaction } from '../ports/money-ledger.ts'
+import type { PostReport } from '../ports/post-report.ts'
 import type { TradeFeed } from '../ports/trade-feed.ts'
 import { splitCharges } from './charge-entries.ts'
 import type { JobOutcome } from './finish-job.ts'
@@ -22,15 +23,6 @@ export type IngestCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'> & {
 
 /** Events to post, as the bytes that were captured, and where they came from, for what is set aside. */
 export type Batch = { readonly events: readonly string[]; readonly source: string }
-
-/** How many events of a batch went where. */
-export type PostReport = {
-  posted: number
-  /** Posted before, with the same bytes. */
-  repeats: number
-  conflicts: number
-  poisoned: number
-}
 
 /** Most times one transaction is tried, and the first wait between two tries, doubled each time. */
 const MAX_TRIES = 6

@@ -25,8 +25,12 @@ export type Challenge = { readonly message: string; readonly nonce: string; read
 /** A signed message as it came back. */
 export type SignedMessage = { readonly message: string; readonly signature: string }
 
-/** Makes the message (EIP-4361) that a wallet signs to prove itself. Nothing is stored: the nonce proves its origin. */
-export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'settings'>, wallet: string): Challenge {
+/**
+ * Makes the message (EIP-4361) that a wallet signs to prove itself. Nothing is stored: the nonce proves its origin. Throws
+ * `service_unavailable` while this server's clock is wrong.
+ */
+export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'clocks' | 'settings'>, wallet: string): Challenge {
+  ctx.clocks.requireTrusted()
   const now = ctx.clock.now()
   const { origins, sessionSecret } = ctx.settings
   const uri = origins[0]
@@ -50,12 +54,13 @@ export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'settings'>, wallet: stri
 /**
  * The wallet, in lower case, that a signed message proves. Its nonce is used up first, whatever comes of the rest, so one
  * message proves a wallet once. Throws `invalid_signature` with the rule that was broken, `service_unavailable` while a
- * contract wallet's chain does not answer.
+ * contract wallet's chain does not answer or this server's clock is wrong.
  */
 export async function proveWallet(
-  ctx: Pick<Ctx, 'db' | 'clock' | 'settings' | 'contractWallets'>,
+  ctx: Pick<Ctx, 'db' | 'clock' | 'clocks' | 'settings' | 'contractWallets'>,
   { message, signature }: SignedMessage,
 ): Promise<string> {
+  ctx.clocks.requireTrusted()
   const fields = readMessage(message)
   const wallet = fields.address.toLowerCase()
   const { nonce } = fields

@@ -22,14 +22,14 @@ const FIRST_DELAY_MS = SECOND
 const MAX_DELAY_MS = 30 * SECOND
 
 type PostingPlane = Pick<WorkerPlane, 'ledger' | 'gate' | 'log' | 'clock' | 'redisUrl'> &
-  Partial<Pick<WorkerPlane, 'feed'>>
+  Partial<Pick<WorkerPlane, 'feed' | 'telemetry'>>
 
 /** Posts the usage batches of the queue. A batch that cannot be posted now is tried again for ever, ever more slowly. */
 export function startPostUsage(plane: PostingPlane): RunningWorker {
   const together = createPostingLane({
     maxEvents: MAX_EVENTS_TOGETHER,
     maxAtOnce: POSTINGS_AT_ONCE,
-    post: (batch) => postBatch(plane, batch),
+    post: (batch) => post(plane, batch),
   })
   return consume(plane, {
     queue: QUEUES.usage,
@@ -47,6 +47,11 @@ export function startPostUsage(plane: PostingPlane): RunningWorker {
   })
 }
 
+function post(plane: PostingPlane, batch: Batch): Promise<unknown> {
+  const work = () => postBatch(plane, batch)
+  return plane.telemetry === undefined ? work() : plane.telemetry.posting(batch.events, work)
+}
+
 async function processBatch(plane: PostingPlane, job: Job, together: (batch: Batch) => Promise<void>): Promise<void> {
   const data: unknown = job.data
   const batch = UsageBatchSchema.safeParse(data)
@@ -61,6 +66,6 @@ async function processBatch(plane: PostingPlane, job: Job, together: (batch: Bat
   }
   const { events } = batch.data
   // One that was in hand when its worker died goes alone, so that what is wrong with it is its own.
-  if (job.stalledCounter > 0) await postBatch(plane, { events, source })
+  if (job.stalledCounter > 0) await post(plane, { events, source })
   else await together({ events, source })
 }

@@ -63,6 +63,7 @@ export function startSendWebhooks(plane: WorkerPlane): RunningWorker {
       if (typeof id !== 'string' || !isId('whd', id)) return
       const isLast = job.attemptsMade + 1 >= MAX_ATTEMPTS
       const outcome = await attemptDelivery(plane, id, { isLast })
+      plane.telemetry.delivered(outcome)
       if (outcome === 'retry') throw new Error('the webhook did not take it')
     },
   })

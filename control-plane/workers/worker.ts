@@ -65,7 +65,8 @@ export function repeat(plane: WorkerPlane, periodic: Periodic): RunningWorker {
 
   async function takeTurn(): Promise<void> {
     try {
-      await (periodic.isShared === true ? periodic.run() : withLease(plane, lease, periodic.run))
+      const run = () => plane.telemetry.turn(name, periodic.run)
+      await (periodic.isShared === true ? run() : withLease(plane, lease, run))
     } catch (error) {
       plane.log.warn({ err: error, worker: name }, 'a periodic job failed and will run again')
     }

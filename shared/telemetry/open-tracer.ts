@@ -24,7 +24,7 @@ async function loadPackages() {
 type Packages = Awaited<ReturnType<typeof loadPackages>>
 
 /** What this process is called in its traces. */
-export type TracedProcess = { readonly version: string; readonly instance: string }
+export type TracedProcess = { readonly version?: string; readonly instance: string }
 
 /** Opens the way to the collector; undefined without settings, and then nothing of OpenTelemetry is loaded. */
 export async function openTracer(
@@ -44,7 +44,7 @@ export async function openTracer(
     resource: resourceFromAttributes({
       ...settings.resource,
       'service.name': settings.serviceName,
-      'service.version': process.version,
+      ...(process.version === undefined ? {} : { 'service.version': process.version }),
       'service.instance.id': process.instance,
     }),
     sampler: samplerOf(sdk, settings),

@@ -8,6 +8,7 @@ import { idempotencyKeyOf, openActorOf } from '../caller.ts'
 import { toGraphQLExtensions } from '../errors.ts'
 import { sendLimit } from '../limit-headers.ts'
 import type { GraphQLContext } from './builder.ts'
+import { countDocuments } from './counting.ts'
 import { DOCUMENT_LIMITS, limitDocument, refuseDocument } from './limits.ts'
 import { schema } from './schema.ts'
 
@@ -25,7 +26,7 @@ export function mountGraphQL(server: FastifyInstance, ctx: Ctx, options: { allow
     cors: false,
     logging: false,
     maskedErrors: { maskError: (error) => maskError(ctx, error) },
-    plugins: [documentLimits(options.allowsIntrospection)],
+    plugins: [documentLimits(options.allowsIntrospection), countDocuments(ctx.telemetry)],
   })
 
   server.post(GRAPHQL_PATH, async (request, reply) => {

@@ -1,0 +1,66 @@
+import type { Registry } from 'prom-client'
+import { Gauge } from 'prom-client'
+import type { Clock } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
+import type { ClockWatch } from '#shared/clock-skew.ts'
+import type { Database, PoolFigures } from './db/database.ts'
+import { readOutboxes } from './db/outboxes.ts'
+import type { Desk } from './ports/desk.ts'
+
+/** Figures that cost a question to a server are asked for at most so often, whoever reads the page. */
+const ASK_EVERY_MS = 5 * SECOND
+
+type Sources = {
+  readonly db: Database
+  readonly pool: () => PoolFigures
+  readonly desk: Pick<Desk, 'countJobs'>
+  readonly clocks: Pick<ClockWatch, 'skews'>
+  readonly clock: Clock
+}
+
+/** Gauges that are read when somebody asks. What cannot be asked is left out rather than shown as it was. */
+export function mountFigures(registry: Registry, { db, pool, desk, clocks, clock }: Sources): void {
+  const gauge = (name: string, help: string, labels: readonly string[], fill: (gauge: Gauge) => void | Promise<void>) =>
+    new Gauge({
+      ...{ name, help, registers: [registry], labelNames: [...labels] },
+      async collect() {
+        this.reset()
+        await fill(this)
+      },
+    })
+  const outboxes = askedSeldom(clock, () => readOutboxes(db))
+  const jobs = askedSeldom(clock, () => desk.countJobs())
+
+  gauge('control_db_connections', 'Connections to Postgres; waiting is callers without one', ['state'], (to) => {
+    for (const [state, count] of Object.entries(pool())) to.set({ state }, count)
+  })
+  gauge('control_outbox_rows', 'Changes that the gate or the key store has not heard of', ['outbox'], async (to) => {
+    for (const { outbox, rows } of (await outboxes()) ?? []) to.set({ outbox }, rows)
+  })
+  gauge('control_outbox_age_seconds', 'Age of the oldest of them, 0 for none', ['outbox'], async (to) => {
+    for (const { outbox, ageSeconds } of (await outboxes()) ?? []) {
+      if (ageSeconds !== null) to.set({ outbox }, ageSeconds)
+    }
+  })
+  gauge('control_queue_jobs', 'Jobs by queue and state', ['queue', 'state'], async (to) => {
+    for (const { queue, ...states } of (await jobs()) ?? []) {
+      for (const [state, count] of Object.entries(states)) to.set({ queue, state }, count)
+    }
+  })
+  gauge('market_clock_skew_ms', 'Milliseconds by which this clock is ahead of another', ['against'], (to) => {
+    for (const [against, skewMs] of clocks.skews()) to.set({ against }, skewMs)
+  })
+}
+
+/** Asks at most every few seconds, once for all who want to know; undefined when there was no answer. */
+function askedSeldom<Result>(clock: Clock, ask: () => Promise<Result>): () => Promise<Result | undefined> {
+  let askedAt = Number.NEGATIVE_INFINITY
+  let answer: Promise<Result | undefined> = Promise.resolve(undefined)
+  return () => {
+    if (clock.monotonic() - askedAt >= ASK_EVERY_MS) {
+      askedAt = clock.monotonic()
+      answer = ask().catch(() => undefined)
+    }
+    return answer
+  }
+}

@@ -36,9 +36,31 @@ export async function publishSoon(ctx: PublishCtx, names: readonly string[]): Pr
   }
 }
 
-/** Publishes the offers of models. Never throws: see {@link publishSoon}. */
-export function publishOffers(ctx: PublishCtx, models: readonly string[]): Promise<void> {
-  return publishSoon(ctx, models.map(offersDocumentName))
+/** Models whose changed offers wait for the next publication, which begins when the running one is over. */
+type Lane = { readonly models: Set<string>; running: Promise<void>; next: Promise<void> | undefined }
+const lanes = new WeakMap<PublishCtx['publisher'], Lane>()
+/** While more models than this wait already, a change does not wait for its own publication. */
+const MAX_WAITED_FOR = 8
+
+/**
+ * Publishes the offers of models. A publication writes all offers of a model, so changes that come during one go together
+ * in the next. Resolves when theirs is out, or at once while many others wait. Never throws: see {@link publishSoon}.
+ */
+export async function publishOffers(ctx: PublishCtx, models: readonly string[]): Promise<void> {
+  const lane = lanes.get(ctx.publisher) ?? { models: new Set(), running: Promise.resolve(), next: undefined }
+  lanes.set(ctx.publisher, lane)
+  const isBusy = lane.models.size > MAX_WAITED_FOR
+  for (const model of models) lane.models.add(model)
+  if (lane.next === undefined) {
+    lane.next = lane.running.then(() => {
+      const taken = [...lane.models]
+      lane.models.clear()
+      lane.next = undefined
+      return publishSoon(ctx, taken.map(offersDocumentName))
+    })
+    lane.running = lane.next
+  }
+  if (!isBusy) await lane.next
 }
 
 /** Publishes those of the named documents whose body has changed; answers their names. Throws when the store is away. */

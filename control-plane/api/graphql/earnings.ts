@@ -14,6 +14,7 @@ import { listSalesHistory } from '#control-plane/services/sales.ts'
 import type { SellerExportLink } from '#control-plane/services/seller-usage-export.ts'
 import { exportSellerUsage } from '#control-plane/services/seller-usage-export.ts'
 import { builder } from './builder.ts'
+import { given } from './given.ts'
 
 const Day = builder.objectRef<EarningsDay>('EarningsDay').implement({
   fields: (t) => ({
@@ -124,25 +125,18 @@ const Position = builder.objectRef<PayoutPosition>('PayoutPosition').implement({
 builder.queryFields((t) => ({
   earnings: t.field({
     type: EarningsType,
-    args: { range: t.arg.string() },
-    resolve: (_root, { range }, { ctx, actor, options }) =>
-      invoke(ctx, actor, getEarnings, range == null ? {} : { range }, options),
+    args: { range: t.arg.string(), workspaceId: t.arg.id() },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getEarnings, given(args), options),
   }),
   sales: t.field({
     type: Sales,
-    args: { limit: t.arg.int(), cursor: t.arg.string() },
-    resolve: (_root, { limit, cursor }, { ctx, actor, options }) => {
-      const page = { ...(limit == null ? {} : { limit }), ...(cursor == null ? {} : { cursor }) }
-      return invoke(ctx, actor, listSalesHistory, page, options)
-    },
+    args: { limit: t.arg.int(), cursor: t.arg.string(), workspaceId: t.arg.id() },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listSalesHistory, given(args), options),
   }),
   salesExport: t.field({
     type: Link,
-    args: { from: t.arg.float(), to: t.arg.float(), limit: t.arg.int() },
-    resolve: (_root, { from, to, limit }, { ctx, actor, options }) => {
-      const ends = { ...(from == null ? {} : { from }), ...(to == null ? {} : { to }) }
-      return invoke(ctx, actor, exportSellerUsage, { ...ends, ...(limit == null ? {} : { limit }) }, options)
-    },
+    args: { from: t.arg.float(), to: t.arg.float(), limit: t.arg.int(), workspaceId: t.arg.id() },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, exportSellerUsage, given(args), options),
   }),
   payouts: t.field({
     type: Position,

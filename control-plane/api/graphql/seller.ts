@@ -16,6 +16,7 @@ import type { OperationView } from '#control-plane/services/seller-operations.ts
 import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/seller-operations.ts'
 import { collectLines } from '../collect-lines.ts'
 import { builder } from './builder.ts'
+import { given } from './given.ts'
 import { ApiFormat, Offer, OfferStatus, withKey } from './offers.ts'
 
 const Operation = builder.objectRef<OperationView>('SellerOperation').implement({
@@ -141,11 +142,6 @@ const BulkRowInput = builder.inputType('BulkOfferInput', {
     providerModel: t.string(),
   }),
 })
-
-/** Fields that were given: a null of GraphQL is a field left out. */
-function given(input: object): object {
-  return Object.fromEntries(Object.entries(input).filter(([, value]) => value != null))
-}
 
 builder.queryFields((t) => ({
   sellerOperation: t.field({

@@ -1,0 +1,270 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import type { SellerActor } from '#control-plane/actor.ts'
+import { machineOperator } from '#control-plane/actor.ts'
+import { readConfig } from '#control-plane/config.ts'
+import type { Database } from '#control-plane/db/database.ts'
+import { invoke } from '#control-plane/operation.ts'
+import type { ControlPlane } from '#control-plane/plane.ts'
+import { createControlPlane } from '#control-plane/plane.ts'
+import { importCatalog, putProvider } from '#control-plane/services/catalog.ts'
+import { getEarnings } from '#control-plane/services/earnings.ts'
+import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { listOffers } from '#control-plane/services/offers/read.ts'
+import { listSalesHistory } from '#control-plane/services/sales.ts'
+import { writeSellerUsage } from '#control-plane/services/seller-usage-export.ts'
+import { startPostgres } from '#dev/services/postgres.ts'
+import { startRedis } from '#dev/services/redis.ts'
+import { createTestDatabase } from '#test/support/database.ts'
+
+const SELLERS = 1_000
+const OFFERS_EACH = 100
+const MODELS = 200
+const SALES = Number(process.env['BENCH_SALES'] ?? 1_000_000)
+/** Of all sales, those of the one seller who sells most. */
+const SALES_OF_FIRST = SALES / 10
+const ROWS_AT_ONCE = 50_000
+const DAYS = 90
+const CREATED = 1_500
+const CREATED_AT_ONCE = 32
+const TIMES = 20
+const BASE_URL = 'https://provider.example/v1'
+const SECRET = 'for benches only, 32 characters long'
+
+type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
+
+/**
+ * What a seller waits for in a market of 100,000 offers and a million sales, on a PostgreSQL with its durability on. The
+ * provider answers at once, so that only our own work is measured.
+ */
+export async function measureSellers(): Promise<Figure[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'market-sellers-'))
+  const [postgres, redis] = await Promise.all([
+    startPostgres({ dataDir: join(folder, 'postgres') }),
+    startRedis({ dataDir: join(folder, 'redis') }),
+  ])
+  const { db, url, drop } = await createTestDatabase(postgres.url)
+  const plane = planeOn(url, redis.url)
+  try {
+    await plane.connected(5_000)
+    await addCatalog(plane)
+    // What stands already is written without the limits of a service.
+    await db.connection().execute(async (connection) => {
+      await sql`select set_config('statement_timeout', '0', false), set_config('synchronous_commit', 'off', false)`.execute(
+        connection,
+      )
+      await fill(connection)
+    })
+    return [
+      ...(await measureCreation(plane)),
+      await measureBulk(plane),
+      ...(await measureReads(plane)),
+      await measureExport(plane),
+    ]
+  } finally {
+    await plane.close()
+    await drop()
+    await Promise.all([postgres.stop(), redis.stop()])
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function planeOn(databaseUrl: string, redisUrl: string): ControlPlane {
+  const config = readConfig({
+    NODE_ENV: 'test',
+    PORT: '0',
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    KEY_PEPPER: SECRET,
+    FINGERPRINT_PEPPER: SECRET,
+    SESSION_SECRET: SECRET,
+    CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    LOG_LEVEL: 'error',
+  })
+  const wide = { perKey: 1_000_000_000, perWallet: null }
+  return createControlPlane(config, {
+    probe: async () => ({ isAccepted: true, latencyMs: 0 }),
+    listModels: async () => ({ isAccepted: true, latencyMs: 0, models: new Set(modelNames()) }),
+    settings: { rateLimits: { read: wide, write: wide, probe: wide, challenge: wide } },
+  })
+}
+
+const modelNames = () => Array.from({ length: MODELS }, (_, at) => `model-${at}`)
+const sellerOf = (at: number): SellerActor => ({
+  kind: 'seller',
+  keyId: `key_${at}`,
+  user: `usr_${at}`,
+  account: `acc_s${at}`,
+  wallet: `0x${at.toString(16).padStart(40, '0')}`,
+})
+
+async function addCatalog(plane: ControlPlane): Promise<void> {
+  const operator = machineOperator('bench')
+  await invoke(plane, operator, putProvider, { id: 'provider', name: 'P', baseUrl: BASE_URL, isTrusted: true })
+  await invoke(plane, operator, importCatalog, { source: 'bench', models: modelNames().map(catalogItem) })
+}
+
+/** Sales lie in the last 90 days, spread evenly. */
+async function fill(db: Database): Promise<void> {
+  await sql`insert into account (id, kind, owner) select 'acc_' || side || n, kind, 'usr_' || n
+    from generate_series(0, ${SELLERS - 1}) n,
+      (values ('s', 'seller_available'), ('b', 'buyer_credit')) sides(side, kind)`.execute(db)
+  await sql`insert into app_user (id, wallet, buyer_account, seller_account, created_at)
+    select 'usr_' || n, '0x' || lpad(to_hex(n), 40, '0'), 'acc_b' || n, 'acc_s' || n, now()
+    from generate_series(0, ${SELLERS - 1}) n`.execute(db)
+  await sql`insert into credential (id, tenant, host, purpose, base_url, fingerprint, sealed, created_at)
+    select 'crd_' || n, 'acc_s' || n, 'provider.example', 'offer', ${BASE_URL}, lpad(to_hex(n), 64, '0'),
+      jsonb_build_object('v', 1, 'id', 'crd_' || n, 'tenant', 'acc_s' || n, 'host', 'provider.example', 'purpose', 'offer',
+        'ringKeyId', 'k1', 'wrapIv', repeat('a', 16), 'wrappedKey', repeat('a', 64), 'iv', repeat('a', 16),
+        'ciphertext', repeat('a', 96)), now()
+    from generate_series(0, ${SELLERS - 1}) n`.execute(db)
+  for (let from = 0; from < SELLERS * OFFERS_EACH; from += ROWS_AT_ONCE) {
+    await sql`insert into offer (id, seller_account, model, provider, credential_id, fingerprint, base_url, api_format,
+        provider_model, pricing_mode, kept_bps, status, created_at, updated_at)
+      select 'ofr_' || lpad(n::text, 26, '0'), 'acc_s' || s, model, 'provider', 'crd_' || s, lpad(to_hex(s), 64, '0'),
+        ${BASE_URL}, 'openai', model, 'discount', 5000 + n % 4000, 'active', now(), now()
+      from (select n, n % ${SELLERS} as s, 'model-' || (n / ${SELLERS} * 7 + n) % ${MODELS} as model
+        from generate_series(${from}::int, ${from + ROWS_AT_ONCE - 1}::int) n) made on conflict do nothing`.execute(db)
+  }
+  await sql`select make_month_partitions(now() - interval '90 days', 3)`.execute(db)
+  for (let from = 0; from < SALES; from += ROWS_AT_ONCE) await insertSales(db, from)
+  await sql`analyze offer`.execute(db)
+  await sql`analyze settlement`.execute(db)
+}
+
+async function insertSales(db: Database, from: number): Promise<void> {
+  await sql`insert into settlement (rid, account, key_id, seller_account, offer, provider, model, requested_model, wire,
+      endpoint, rail, served_by, node, is_streamed, outcome, hold_amount, charge, list_cost, seller_net, fee, fee_bps,
+      kept_bps, price_version, usage_source, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
+      reasoning_tokens, audio_input_tokens, audio_output_tokens, characters, images, pixels, milliseconds, calls,
+      duration_ms, overhead_ms, attempts, anomalies, payload_hash, started_at, captured_at)
+    select left(ulid_floor(at), 10) || upper(left(md5(n::text), 16)), 'acc_b' || n % 50, 'key_' || n % 50, 'acc_s' || s,
+      'ofr_' || lpad(s::text, 26, '0'), 'provider', 'model-' || n % 8, 'model-' || n % 8, 'chat', 'chat', 'credit',
+      'marketplace', 'node', false, 'succeeded', 1000, 1000, 2000, 950, 50, 500, 5000, 'v1', 'reported', 800, 100, 0, 200,
+      0, 0, 0, 0, 0, 0, 0, 0, 900, 0.5, '[]'::jsonb, '{}', md5(n::text) || md5(n::text), at, at
+    from (select n, case when n % ${SALES / SALES_OF_FIRST} = 0 then 0 else 1 + n % ${SELLERS - 1} end as s,
+        now() - (n::float8 / ${SALES} * ${DAYS - 1}) * interval '1 day' as at
+      from generate_series(${from}::int, ${from + ROWS_AT_ONCE - 1}::int) n) sales order by 1`.execute(db)
+}
+
+async function measureCreation(plane: ControlPlane): Promise<Figure[]> {
+  const models = modelNames()
+  const create = async (at: number) => {
+    const wish = { model: models[at % MODELS], apiKey: `sk-bench-${at}-abcdef`, sellerBaseUrl: BASE_URL, discount: 10 }
+    const options = { idempotencyKey: `create-${at}` }
+    await invoke(plane, sellerOf(at % SELLERS), createOffer, wish, options)
+  }
+  let next = 0
+  const lane = async (end: number) => {
+    while (next < end) await create(next++)
+  }
+  const run = async (count: number) => {
+    const end = next + count
+    const startedAt = performance.now()
+    await Promise.all(Array.from({ length: CREATED_AT_ONCE }, () => lane(end)))
+    return (performance.now() - startedAt) / 1_000
+  }
+  await run(CREATED / 5)
+  const seconds = await run(CREATED)
+  const perSecond = Math.round(CREATED / seconds)
+  const beside = `${CREATED} at ${CREATED_AT_ONCE} at once among ${SELLERS * OFFERS_EACH} (goal 300)`
+  return [{ what: 'sellers: offers created without a probe', figure: `${perSecond}/s`, beside }]
+}
+
+async function measureBulk(plane: ControlPlane): Promise<Figure> {
+  const seconds: number[] = []
+  for (let time = 0; time < 3; time++) {
+    const startedAt = performance.now()
+    const run = await invoke(plane, sellerOf(time + 10), bulkCreateOffers, {
+      apiKey: `sk-bulk-${time}-abcdef`,
+      baseUrl: BASE_URL,
+      offers: modelNames().map((model) => ({ model, discount: 10 })),
+    })
+    const lines = await run.done
+    if (lines.some((line) => line.status !== 'created')) throw new Error('a row of the bulk was refused')
+    seconds.push((performance.now() - startedAt) / 1_000)
+  }
+  const figure = `${median(seconds).toFixed(2)} s`
+  return { what: 'sellers: bulk of 200 with an instant provider', figure, beside: 'median of 3 (goal 2 s)' }
+}
+
+async function measureReads(plane: ControlPlane): Promise<Figure[]> {
+  const first = sellerOf(0)
+  const other = sellerOf(500)
+  const timed = async (what: string, goal: string, run: () => Promise<unknown>): Promise<Figure> => {
+    const took: number[] = []
+    for (let time = 0; time < TIMES; time++) {
+      const startedAt = performance.now()
+      await run()
+      took.push(performance.now() - startedAt)
+    }
+    const worst = Math.max(...took).toFixed(1)
+    const beside = `slowest of ${TIMES}: ${worst} ms (goal ${goal})`
+    return { what: `sellers: ${what}`, figure: `${median(took).toFixed(1)} ms`, beside }
+  }
+  const figures: Figure[] = []
+  let offers: string | undefined
+  figures.push(
+    await timed('a page of 100 offers', '20 ms', async () => {
+      const page = { maxItems: 100, ...(offers === undefined ? {} : { nextToken: offers }) }
+      offers = (await invoke(plane, first, listOffers, page)).nextToken ?? undefined
+    }),
+  )
+  let cursor: string | undefined
+  figures.push(
+    await timed(`a page of 100 of ${SALES_OF_FIRST} sales`, '20 ms', async () => {
+      const page = { limit: 100, ...(cursor === undefined ? {} : { cursor }) }
+      cursor = (await invoke(plane, first, listSalesHistory, page)).nextToken ?? undefined
+    }),
+  )
+  for (const range of ['7d', '30d', '90d', 'lifetime']) {
+    const few = Math.round((SALES - SALES_OF_FIRST) / SELLERS)
+    const many = `earnings ${range}, seller of ${SALES_OF_FIRST} sales`
+    figures.push(await timed(many, '100 ms', () => invoke(plane, first, getEarnings, { range })))
+    if (range !== 'lifetime') continue
+    const few_ = `earnings ${range}, seller of ${few} sales`
+    figures.push(await timed(few_, '100 ms', () => invoke(plane, other, getEarnings, { range })))
+  }
+  return figures
+}
+
+async function measureExport(plane: ControlPlane): Promise<Figure> {
+  const query = { seller: sellerOf(0).account, from: 0, to: Date.now() + 1, limit: SALES }
+  let rows = 0
+  let most = 0
+  const before = process.memoryUsage.rss()
+  const startedAt = performance.now()
+  for await (const chunk of writeSellerUsage(plane, query).chunks) {
+    for (const char of chunk) if (char === '\n') rows++
+    most = Math.max(most, process.memoryUsage.rss() - before)
+  }
+  const seconds = (performance.now() - startedAt) / 1_000
+  const beside = `${rows - 1} rows, memory grew by at most ${Math.round(most / 1_048_576)} MB (goal 50,000)`
+  return { what: 'sellers: CSV of sales', figure: `${Math.round((rows - 1) / seconds)} rows/s`, beside }
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right)
+  return sorted[Math.floor(sorted.length / 2)] ?? 0
+}
+
+function catalogItem(id: string): object {
+  return {
+    id: `lab/${id}`,
+    canonical: id,
+    aliases: [],
+    name: id,
+    created: 1_760_000_000,
+    description: '',
+    context_length: 128_000,
+    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
+    pricing: { prompt: '0.00000025', completion: '0.000002' },
+    top_provider: { max_completion_tokens: 16_000 },
+    supported_parameters: ['temperature'],
+    supported_features: ['streaming'],
+    endpoints: ['chat'],
+  }
+}

@@ -5,9 +5,11 @@ import type { MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
-import type { BookEntry, LiveState, MarketParts, TokenPrices } from '#shared/market-view.ts'
+import type { BookEntry, LiveState, MarketParts, MarketSummary, TokenPrices } from '#shared/market-view.ts'
 import { buildBook, costMultiplier, summarizeMarket, tokenPrices } from '#shared/market-view.ts'
+import type { MicroUsd } from '#shared/money.ts'
 import { KEEP_ALL } from '#shared/money.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
 import type { Read, ReadAnswer, ReadSources } from './read.ts'
 
 const MAX_AGE_SECONDS = 5
@@ -107,12 +109,17 @@ function partsOf(market: Market, id: string): (MarketParts & { readonly offers: 
   return { model, unitPrices: price.unitPrices, row: market.rowByModel.get(id), offers, trades: market.trades }
 }
 
+type Live = LiveState & {
+  readonly blocked: ReadonlySet<string>
+  readonly used: ReadonlyMap<OfferId, MicroUsd>
+}
+
 /** What is known live of some models' offers; of each model, the caps of its best offers that have one. */
 async function liveState(
   { health, caps, clock }: ReadSources,
   books: readonly (readonly Offer[])[],
   capsOfEach: number,
-): Promise<LiveState> {
+): Promise<Live> {
   const now = clock.now()
   const used = await caps.usedToday(books.flatMap((offers) => cappedOffers(offers, capsOfEach)))
   const blocked = new Set<string>()
@@ -121,6 +128,8 @@ async function liveState(
   }
   const idOf = (offer: OfferRow): OfferId | undefined => (isId('ofr', offer.id) ? offer.id : undefined)
   return {
+    blocked,
+    used,
     isHealthy: (offer) => !blocked.has(offer.id),
     usedToday: (offer) => {
       const id = idOf(offer)
@@ -169,8 +178,35 @@ function bestOf(best: TokenPrices): object {
   return { best_input_per_1m: shown(best.input), best_output_per_1m: shown(best.output) }
 }
 
-function marketRow(parts: MarketParts, live: LiveState): object {
+type Usual = { readonly prices: UnitPrices; readonly summary: MarketSummary }
+const usual = new WeakMap<readonly OfferRow[], Usual>()
+
+/** The summary of a model; while nothing is the matter with any of its offers, the one that was made before. */
+function summaryOf(parts: MarketParts, live: Live): MarketSummary {
+  const { offers, unitPrices } = parts
+  if (!isUndisturbed(offers, live)) return summarizeMarket(parts, live)
+  const known = usual.get(offers)
+  if (known !== undefined && known.prices === unitPrices) return known.summary
   const summary = summarizeMarket(parts, live)
+  usual.set(offers, { prices: unitPrices, summary })
+  return summary
+}
+
+/** True while every offer is healthy and those whose caps were asked after have some left. */
+function isUndisturbed(offers: readonly OfferRow[], { blocked, used }: Live): boolean {
+  if (blocked.size > 0 && offers.some((offer) => blocked.has(offer.id))) return false
+  let asked = 0
+  for (const offer of offers) {
+    if (offer.capDailyMicro === null) continue
+    if (asked++ >= CAPS_OF_A_ROW) break
+    const taken = isId('ofr', offer.id) ? used.get(offer.id) : undefined
+    if (taken !== undefined && taken >= offer.capDailyMicro) return false
+  }
+  return true
+}
+
+function marketRow(parts: MarketParts, live: Live): object {
+  const summary = summaryOf(parts, live)
   const { row, model } = parts
   const speeds = new Map((row?.providers ?? []).map((provider) => [provider.provider, provider]))
   return {

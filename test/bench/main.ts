@@ -5,6 +5,7 @@
  * it would take the load generator's.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
  * `-- --only whole,streamed,open,selection,translation,posting,routed,body,streams` picks rows;
+ * `figures`, a market of 100,000 offers and a million calls, is only measured where it is picked;
  * `-- --streams 2000 --stream-seconds 60` says how many streams are open how long.
  */
 import { parseArgs } from 'node:util'
@@ -14,6 +15,7 @@ import type { Load } from './load.ts'
 import { drive, driveOpenLoop } from './load.ts'
 import type { BenchMarket } from './market.ts'
 import { MEASURED_CORE, startBenchMarket, startScript } from './market.ts'
+import { measureMarketFigures } from './market-figures.ts'
 import { measurePatience } from './patience.ts'
 import { measurePosting } from './posting.ts'
 import { processorSeconds } from './processor-time.ts'
@@ -165,6 +167,7 @@ say({ what: 'one fdatasync of this disk', ...measureDisk() })
 if (wanted.has('selection')) for (const row of measureSelection()) say(row)
 if (wanted.has('translation')) for (const row of measureTranslation()) say(row)
 if (wanted.has('posting')) for (const row of await measurePosting()) say(row)
+if (wanted.has('figures')) for (const row of await measureMarketFigures()) say(row)
 if (['whole', 'streamed', 'open', 'routed'].some((name) => wanted.has(name))) await measureMarket()
 if (['body', 'streams'].some((name) => wanted.has(name))) {
   const patience = { streams: Number(values.streams), seconds: Number(values['stream-seconds']), parts: wanted }

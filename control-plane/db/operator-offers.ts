@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { AccountId, OfferId } from '#shared/ids.ts'
+import type { AccountId, OfferId, WorkspaceId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 import type { OfferStatus } from './offers.ts'
 
@@ -7,8 +7,9 @@ import type { OfferStatus } from './offers.ts'
 export type MarketOffer = {
   readonly id: OfferId
   readonly sellerAccount: AccountId
-  /** Lower-case `0x…`. */
-  readonly wallet: string
+  /** Of a seller that is a wallet, lower-case `0x…`; an organisation's offers have their workspace. */
+  readonly wallet: string | null
+  readonly workspace: WorkspaceId | null
   readonly model: string
   readonly provider: string
   readonly isTrusted: boolean
@@ -44,10 +45,11 @@ export async function listMarketOffers(db: Database | Trx, wanted: OfferSearch):
   ].filter((filter) => filter !== undefined)
   const where = filters.length === 0 ? sql`true` : sql.join(filters, sql` and `)
   const { rows } =
-    await sql<MarketOffer>`select o.id, o.seller_account as "sellerAccount", u.wallet, o.model, o.provider,
+    await sql<MarketOffer>`select o.id, o.seller_account as "sellerAccount", u.wallet, w.id as workspace, o.model, o.provider,
       p.is_trusted as "isTrusted", o.base_url as "baseUrl", o.status, o.delisted_reason as "delistedReason",
       o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro", o.created_at as "createdAt"
-    from offer o join provider p on p.id = o.provider join app_user u on u.seller_account = o.seller_account
+    from offer o join provider p on p.id = o.provider left join app_user u on u.seller_account = o.seller_account
+      left join workspace w on w.seller_account = o.seller_account
     where ${where} order by o.id limit ${wanted.limit}`.execute(db)
   return rows
 }

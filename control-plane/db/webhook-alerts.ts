@@ -21,8 +21,12 @@ export async function listWatchedKeys(
   const { rows } = await sql<WatchedKey>`select w.id as webhook, w.account, k.id as "keyId", k.label,
       k.cap_daily_micro as "capDailyMicro", k.cap_monthly_micro as "capMonthlyMicro"
     from webhook w
-    join app_user u on u.buyer_account = w.account
-    join api_key k on k.user_id = u.id and k.type = 'buyer' and k.revoked_at is null
+    left join app_user u on u.buyer_account = w.account
+    left join workspace p on p.buyer_account = w.account
+    join lateral (
+      select * from api_key where user_id = u.id and workspace_id is null
+      union all select * from api_key where workspace_id = p.id
+    ) k on k.type = 'buyer' and k.revoked_at is null
       and (k.cap_daily_micro is not null or k.cap_monthly_micro is not null)
     where w.is_enabled and 'key.cap_reached' = any(w.events) and (w.id, k.id) > (${after.webhook}, ${after.keyId})
     order by w.id, k.id limit ${limit}`.execute(db)

@@ -222,7 +222,8 @@ describe('tRPC', () => {
     expect(await get('/trpc/offer.list?input=%7B%22maxItems%22%3A1%7D')).toBe(200)
     const post = (path: string, body: unknown) => status(market.rest('POST', path, { key: ada.sellerKey, body }))
     expect(await post('/trpc/offer.delete,offer.delete?batch=1', { 0: { id: 'a' }, 1: { id: 'b' } })).toBe(400)
-    expect(await post('/trpc/offer.list', {})).toBe(405)
+    // A long question may come as a body; what changes something never comes as a question.
+    expect(await post('/trpc/offer.list', {})).toBe(200)
     expect(await get('/trpc/offer.delete')).toBe(405)
     expect(await get('/trpc/nothing')).toBe(404)
     const form = { key: ada.sellerKey, body: 'x', headers: { 'content-type': 'multipart/form-data; boundary=x' } }

@@ -1,3 +1,4 @@
+import { Queue, Worker } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { appRouter } from '#control-plane/api/trpc/router.ts'
 import { invoke } from '#control-plane/operation.ts'
@@ -63,7 +64,18 @@ async function routed(model: string): Promise<string[]> {
 
 describe('operations of operators', () => {
   const groups = ['catalog', 'alias', 'price', 'provider', 'marketOffer', 'hold', 'queue', 'node', 'snapshot']
-  groups.push('rateLimit', 'feature', 'deposit', 'refund', 'ledger', 'poison', 'conflict', 'invariants', 'payoutHold')
+  groups.push(
+    'auditLog',
+    'rateLimit',
+    'feature',
+    'deposit',
+    'refund',
+    'ledger',
+    'poison',
+    'conflict',
+    'invariants',
+    'payoutHold',
+  )
 
   it('open to no other key, whatever the input, and to nobody without one [C311]', async () => {
     const paths = Object.keys(appRouter._def.procedures).filter((path) => groups.includes(path.split('.')[0] ?? ''))
@@ -228,6 +240,34 @@ describe('the running system', () => {
     expect(await trpcCodeOf(staff.hold.release.mutate({ rid: hold.rid, reason: 'twice' }))).toBe('not_found')
     const nodes = await staff.node.list.query()
     expect(nodes).toMatchObject([{ node: node.journal.member, isMember: true, isAlive: true, report: null }])
+  })
+
+  it('tells of jobs that gave up, without what they carry, and runs them again', async () => {
+    const connection = { url: market.world.redisUrl, maxRetriesPerRequest: null }
+    const queue = new Queue('maintenance', { connection })
+    await queue.add('broken', { secret: 'not shown' }, { attempts: 1 })
+    const worker = new Worker('maintenance', async () => Promise.reject(new Error('sk-secret-123456789 refused')), {
+      connection,
+    })
+    await until('the job gave up', 10_000, async () => (await queue.getFailedCount()) === 1)
+    await worker.close()
+    const [job] = await staff.queue.failed.query({ queue: 'maintenance' })
+    expect(job).toMatchObject({ name: 'broken', reason: '[secret] refused', attempts: 1 })
+    expect(JSON.stringify(job)).not.toContain('not shown')
+    expect(await staff.queue.retry.mutate({ queue: 'maintenance', id: job?.id ?? '' })).toEqual({ retried: 1 })
+    const counts = (await staff.queue.list.query()).find((known) => known.queue === 'maintenance')
+    expect(counts).toMatchObject({ waiting: 1, failed: 0 })
+    await queue.obliterate({ force: true })
+    await queue.close()
+  })
+
+  it('keeps the audit of all of it', async () => {
+    const { items, nextToken } = await staff.auditLog.search.query({ operation: 'hold.release', limit: 1 })
+    expect(items).toMatchObject([{ operation: 'hold.release', actorKind: 'operator', after: { state: 'released' } }])
+    expect(nextToken).toBeNull()
+    const all = await staff.auditLog.search.query({ limit: 2 })
+    const older = await staff.auditLog.search.query({ limit: 2, nextToken: all.nextToken ?? '' })
+    expect(older.items.every(({ id }) => id < (all.items[1]?.id ?? ''))).toBe(true)
   })
 
   it('counts queues', async () => {

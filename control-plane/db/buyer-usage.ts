@@ -133,20 +133,15 @@ export async function sumUsageByTime(
   return rows
 }
 
-/** The same by model only, from the model most was spent on. */
-export async function sumUsageByModel(
+/** What all calls came to, and the same by model from the model most was spent on; the rows are read once. */
+export async function sumUsage(
   db: Database,
   filter: UsageFilter,
-  limit: number,
-): Promise<(UsageSums & { readonly model: string })[]> {
-  const { rows } = await sql<UsageSums & { model: string }>`select model, ${SUMS} from settlement
-    where ${matching(filter)} group by model order by 4 desc, model limit ${limit}`.execute(db)
-  return rows
-}
-
-export async function sumUsage(db: Database, filter: UsageFilter): Promise<UsageSums> {
-  const { rows } = await sql<UsageSums>`select ${SUMS} from settlement where ${matching(filter)}`.execute(db)
-  const [row] = rows
-  if (row === undefined) throw new Error('an aggregate answered no row')
-  return row
+  models: number,
+): Promise<{ total: UsageSums | undefined; byModel: (UsageSums & { readonly model: string })[] }> {
+  const { rows } = await sql<UsageSums & { model: string | null }>`select model, ${SUMS} from settlement
+    where ${matching(filter)} group by rollup (model)
+    order by grouping(model) desc, charge desc, model limit ${models + 1}`.execute(db)
+  const byModel = rows.flatMap(({ model, ...sums }) => (model === null ? [] : [{ ...sums, model }]))
+  return { total: rows.find(({ model }) => model === null), byModel }
 }

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
-import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
 
 /** What a buyer has used: amounts in micro-USD; input counts cached tokens, output counts reasoning. */
@@ -20,21 +19,16 @@ const TOTALS = sql.raw(`coalesce(sum(charge), 0)::bigint as spent,
 
 const NOTHING: UsageTotals = { spent: 0n, listCost: 0n, inputTokens: 0n, outputTokens: 0n, requests: 0n }
 
-/** The totals of an account since an instant in Unix milliseconds, 0 for all of it. Failed calls count as requests. */
-export async function sumBuyerUsage(db: Database, account: AccountId, sinceMs = 0): Promise<UsageTotals> {
-  const { rows } = await sql<UsageTotals>`select ${TOTALS} from settlement
-    where account = ${account} and rid >= ${ulidFloor(sinceMs)}`.execute(db)
-  return rows[0] ?? NOTHING
-}
-
-/** The same by model, from the model most was spent on. */
-export async function sumBuyerUsageByModel(
+/** All that an account has used, and the same by model from the model most was spent on. Failed calls count as requests. */
+export async function sumBuyerUsage(
   db: Database,
   account: AccountId,
-  query: { readonly sinceMs: number; readonly limit: number },
-): Promise<(UsageTotals & { readonly model: string })[]> {
-  const { rows } = await sql<UsageTotals & { model: string }>`select model, ${TOTALS} from settlement
-    where account = ${account} and rid >= ${ulidFloor(query.sinceMs)}
-    group by model order by spent desc, model limit ${query.limit}`.execute(db)
-  return rows
+  models: number,
+): Promise<{ total: UsageTotals; byModel: (UsageTotals & { readonly model: string })[] }> {
+  // Both in one pass: the rows are read once.
+  const { rows } = await sql<UsageTotals & { model: string | null }>`select model, ${TOTALS} from settlement
+    where account = ${account} group by rollup (model)
+    order by grouping(model) desc, spent desc, model limit ${models + 1}`.execute(db)
+  const byModel = rows.flatMap(({ model, ...totals }) => (model === null ? [] : [{ ...totals, model }]))
+  return { total: rows.find(({ model }) => model === null) ?? NOTHING, byModel }
 }

@@ -6,7 +6,7 @@ import { add, formatMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
 import { listEntries } from '../db/entries.ts'
 import { listSettledCalls } from '../db/settlements.ts'
 import type { UsageTotals } from '../db/usage-totals.ts'
-import { sumBuyerUsage, sumBuyerUsageByModel } from '../db/usage-totals.ts'
+import { sumBuyerUsage } from '../db/usage-totals.ts'
 import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
 import { PageSize } from './fields.ts'
@@ -76,10 +76,9 @@ export const getMe = defineOperation({
   idempotency: 'none',
   run: async (ctx, actor): Promise<BuyerMe> => {
     const { account, wallet } = actor
-    const [credit, totals, byModel, recent] = await Promise.all([
+    const [credit, { total, byModel }, recent] = await Promise.all([
       readCredit(ctx, account),
-      sumBuyerUsage(ctx.db, account),
-      sumBuyerUsageByModel(ctx.db, account, { sinceMs: 0, limit: BREAKDOWN_MODELS }),
+      sumBuyerUsage(ctx.db, account, BREAKDOWN_MODELS),
       listSettledCalls(ctx.db, account, { before: undefined, limit: RECENT_CALLS }),
     ])
     return {
@@ -88,7 +87,7 @@ export const getMe = defineOperation({
       balanceUsdc: null,
       allowanceUsdc: null,
       settlementContract: null,
-      stats: statsOf(totals),
+      stats: statsOf(total),
       modelBreakdown: byModel.map((row) => ({ model: row.model, ...statsOf(row) })),
       recentUsage: recent.map(lookupOfCall),
     }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { sumUsage, sumUsageByModel } from '../db/buyer-usage.ts'
+import { sumUsage } from '../db/buyer-usage.ts'
 import { defineOperation } from '../operation.ts'
 import type { Period } from './usage-window.ts'
 import { PERIOD_NAMES, readWindow } from './usage-window.ts'
@@ -34,16 +34,17 @@ export const getSavings = defineOperation({
   run: async (ctx, actor, { period }): Promise<Savings> => {
     const window = readWindow({ period }, ctx.clock.now(), period)
     const filter = { account: actor.account, servedBy: 'marketplace' as const, ...window }
-    const [total, models] = await Promise.all([sumUsage(ctx.db, filter), sumUsageByModel(ctx.db, filter, MODELS_SHOWN)])
+    const { total, byModel } = await sumUsage(ctx.db, filter, MODELS_SHOWN)
     return {
       period,
       since: window.from,
-      ...savingsOf(total),
-      byModel: models.map((row) => ({ model: row.model, ...savingsOf(row) })),
+      ...savingsOf(total ?? NOTHING),
+      byModel: byModel.map((row) => ({ model: row.model, ...savingsOf(row) })),
     }
   },
 })
 
+const NOTHING = { requests: 0n, charge: 0n, listCost: 0n }
 type Sums = { readonly requests: bigint; readonly charge: bigint; readonly listCost: bigint }
 
 function savingsOf({ requests, charge, listCost }: Sums): SavingsFigures {

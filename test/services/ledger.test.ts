@@ -6,7 +6,7 @@ import { readConfig } from '#control-plane/config.ts'
 import { PLATFORM_ACCOUNTS } from '#control-plane/db/accounts.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { createMoneyLedger } from '#control-plane/db/money-ledger.ts'
-import { sumBuyerUsage, sumBuyerUsageByModel } from '#control-plane/db/usage-totals.ts'
+import { sumBuyerUsage } from '#control-plane/db/usage-totals.ts'
 import { invoke } from '#control-plane/operation.ts'
 import type { ControlPlane } from '#control-plane/plane.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
@@ -215,11 +215,13 @@ describe('looking up what was booked', () => {
     expect(rest).toMatchObject({ requests: [{ request_id: rids[1] }, { request_id: rids[0] }], next: null })
 
     const total = { spent: 100n, listCost: 200n, inputTokens: 750n, outputTokens: 250n, requests: 5n }
-    expect(await sumBuyerUsage(db, account)).toEqual(total)
-    expect(await sumBuyerUsage(db, account, Date.now() + 60_000)).toMatchObject({ spent: 0n, requests: 0n })
-    expect(await sumBuyerUsageByModel(db, account, { sinceMs: 0, limit: 10 })).toMatchObject([
+    const used = await sumBuyerUsage(db, account, 10)
+    expect(used.total).toMatchObject(total)
+    expect(used.byModel).toMatchObject([
       { model: 'even', spent: 60n, requests: 3n },
       { model: 'odd', spent: 40n, requests: 2n },
     ])
+    expect((await sumBuyerUsage(db, account, 1)).byModel).toMatchObject([{ model: 'even' }])
+    expect((await sumBuyerUsage(db, 'acc_nobody', 10)).total).toMatchObject({ spent: 0n, requests: 0n })
   })
 })

@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import type { BuyerActor } from '#control-plane/actor.ts'
+import { readConfig } from '#control-plane/config.ts'
+import type { Database } from '#control-plane/db/database.ts'
+import { invoke } from '#control-plane/operation.ts'
+import type { ControlPlane } from '#control-plane/plane.ts'
+import { createControlPlane } from '#control-plane/plane.ts'
+import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyer-usage.ts'
+import { writeBuyerUsage } from '#control-plane/services/buyer-usage-export.ts'
+import { getMe } from '#control-plane/services/buyers.ts'
+import { getSavings } from '#control-plane/services/savings.ts'
+import { listStatements } from '#control-plane/services/statements.ts'
+import { startPostgres } from '#dev/services/postgres.ts'
+import { startRedis } from '#dev/services/redis.ts'
+import { createTestDatabase } from '#test/support/database.ts'
+
+const BUYERS = 1_000
+const CALLS = Number(process.env['BENCH_CALLS'] ?? 1_000_000)
+/** Of all calls, those of the buyer who calls most; every other has its share of the rest. */
+const CALLS_OF_FIRST = CALLS / 10
+const ROWS_AT_ONCE = 50_000
+const DAYS = 90
+const TIMES = 20
+const SECRET = 'for benches only, 32 characters long'
+
+type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
+
+/** What a buyer waits for in a market of a million calls, on a PostgreSQL with its durability on. */
+export async function measureBuyers(): Promise<Figure[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'market-buyers-'))
+  const [postgres, redis] = await Promise.all([
+    startPostgres({ dataDir: join(folder, 'postgres') }),
+    startRedis({ dataDir: join(folder, 'redis') }),
+  ])
+  const { db, url, drop } = await createTestDatabase(postgres.url)
+  const plane = planeOn(url, redis.url)
+  try {
+    await plane.connected(5_000)
+    // What stands already is written without the limits of a service.
+    await db.connection().execute(async (connection) => {
+      await sql`select set_config('statement_timeout', '0', false), set_config('synchronous_commit', 'off', false)`.execute(
+        connection,
+      )
+      await fill(connection)
+    })
+    return [...(await measureReads(plane)), await measureExport(plane)]
+  } finally {
+    await plane.close()
+    await drop()
+    await Promise.all([postgres.stop(), redis.stop()])
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function planeOn(databaseUrl: string, redisUrl: string): ControlPlane {
+  const config = readConfig({
+    NODE_ENV: 'test',
+    PORT: '0',
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    KEY_PEPPER: SECRET,
+    FINGERPRINT_PEPPER: SECRET,
+    SESSION_SECRET: SECRET,
+    CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    LOG_LEVEL: 'fatal',
+  })
+  const wide = { perKey: 1_000_000_000, perWallet: null }
+  return createControlPlane(config, {
+    settings: { rateLimits: { read: wide, write: wide, probe: wide, challenge: wide } },
+  })
+}
+
+const buyerOf = (at: number): BuyerActor => ({
+  kind: 'buyer',
+  keyId: `key_${at}`,
+  user: `usr_${at}`,
+  account: `acc_b${at}`,
+  wallet: `0x${at.toString(16).padStart(40, '0')}`,
+})
+
+/** Calls lie in the last 90 days, spread evenly; those of the first buyer stand in the ledger, too. */
+async function fill(db: Database): Promise<void> {
+  await sql`insert into account (id, kind, owner, balance, version) select 'acc_b' || n, 'buyer_credit', 'usr_' || n,
+      case when n = 0 then 1000000000 else 0 end, 1 from generate_series(0, ${BUYERS - 1}) n`.execute(db)
+  await sql`select make_month_partitions(now() - interval '90 days', 3)`.execute(db)
+  for (let from = 0; from < CALLS; from += ROWS_AT_ONCE) await insertCalls(db, from)
+  await sql`insert into ledger_tx (id, kind, at) select rid, 'settle', started_at from settlement
+    where account = 'acc_b0'`.execute(db)
+  await sql`insert into ledger_entry (tx, account, amount) select rid, lines.account, amount
+    from settlement, lateral (values ('acc_b0', -charge), ('acc_platform_fee', charge)) lines(account, amount)
+    where settlement.account = 'acc_b0'`.execute(db)
+  await sql`vacuum analyze`.execute(db)
+}
+
+async function insertCalls(db: Database, from: number): Promise<void> {
+  await sql`insert into settlement (rid, account, key_id, seller_account, offer, provider, model, requested_model, wire,
+      endpoint, rail, served_by, node, is_streamed, outcome, hold_amount, charge, list_cost, seller_net, fee, fee_bps,
+      kept_bps, price_version, usage_source, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens,
+      reasoning_tokens, audio_input_tokens, audio_output_tokens, characters, images, pixels, milliseconds, calls,
+      duration_ms, overhead_ms, attempts, anomalies, payload_hash, started_at, captured_at)
+    select left(ulid_floor(at), 10) || upper(left(md5(n::text), 16)), 'acc_b' || b, 'key_' || b, 'acc_seller', 'ofr_1',
+      'provider', 'model-' || n % 8, 'model-' || n % 8, 'chat', 'chat', 'credit', 'marketplace', 'node', false,
+      'succeeded', 1000, 1000, 2000, 950, 50, 500, 5000, 'v1', 'reported', 800, 100, 0, 200, 0, 0, 0, 0, 0, 0, 0, 0, 900,
+      0.5, '[]'::jsonb, '{}', md5(n::text) || md5(n::text), at, at
+    from (select n, case when n % ${CALLS / CALLS_OF_FIRST} = 0 then 0 else 1 + n % ${BUYERS - 1} end as b,
+        now() - (n::float8 / ${CALLS} * ${DAYS - 1}) * interval '1 day' as at
+      from generate_series(${from}::int, ${from + ROWS_AT_ONCE - 1}::int) n) calls order by 1`.execute(db)
+}
+
+async function measureReads(plane: ControlPlane): Promise<Figure[]> {
+  const [first, other] = [buyerOf(0), buyerOf(500)]
+  const many = `of ${CALLS_OF_FIRST} calls`
+  const timed = async (what: string, goal: string, run: () => Promise<unknown>): Promise<Figure> => {
+    const took: number[] = []
+    for (let time = 0; time < TIMES; time++) {
+      const startedAt = performance.now()
+      await run()
+      took.push(performance.now() - startedAt)
+    }
+    const sorted = took.sort((left, right) => left - right)
+    const beside = `slowest of ${TIMES}: ${(sorted.at(-1) ?? 0).toFixed(1)} ms (goal ${goal})`
+    return { what: `buyers: ${what}`, figure: `${(sorted[TIMES / 2] ?? 0).toFixed(1)} ms`, beside }
+  }
+  let usage: string | undefined
+  let lines: string | undefined
+  const after = (nextToken: string | undefined) => ({
+    maxItems: 100,
+    ...(nextToken === undefined ? {} : { nextToken }),
+  })
+  return [
+    await timed(`a page of 100 ${many}`, '20 ms', async () => {
+      const page = { period: 'lifetime', ...after(usage) }
+      usage = (await invoke(plane, first, listBuyerUsage, page)).nextToken ?? undefined
+    }),
+    await timed(`a page of 100 of a statement ${many}`, '20 ms', async () => {
+      lines = (await invoke(plane, first, listStatements, after(lines))).nextToken ?? undefined
+    }),
+    await timed(`usage by day, 30d, ${many}`, '100 ms', () => invoke(plane, first, listUsageBuckets, {})),
+    await timed(`usage by day, 90d, ${many}`, '100 ms', () =>
+      invoke(plane, first, listUsageBuckets, { period: '90d' }),
+    ),
+    await timed(`savings, lifetime, ${many}`, '100 ms', () => invoke(plane, first, getSavings, { period: 'lifetime' })),
+    await timed(`me, ${many}`, '100 ms', () => invoke(plane, first, getMe, {})),
+    await timed('me, of 900 calls', '100 ms', () => invoke(plane, other, getMe, {})),
+  ]
+}
+
+async function measureExport(plane: ControlPlane): Promise<Figure> {
+  const query = { account: buyerOf(0).account, from: 0, to: Date.now() + 1 }
+  let rows = 0
+  let most = 0
+  const before = process.memoryUsage.rss()
+  const startedAt = performance.now()
+  for await (const chunk of writeBuyerUsage(plane, query).chunks) {
+    for (const char of chunk) if (char === '\n') rows++
+    most = Math.max(most, process.memoryUsage.rss() - before)
+  }
+  const seconds = (performance.now() - startedAt) / 1_000
+  const beside = `${rows - 1} rows, memory grew by at most ${Math.round(most / 1_048_576)} MB (goal 50,000)`
+  return { what: 'buyers: CSV of calls', figure: `${Math.round((rows - 1) / seconds)} rows/s`, beside }
+}

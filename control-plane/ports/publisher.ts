@@ -5,8 +5,10 @@ export type PublishedKey = { readonly hash: string; readonly record: string }
 
 /** Where the data plane reads what the control plane decides. Every method throws when the store is away. */
 export type Publisher = {
-  /** The version of every document that stands in the store, by name; empty when it was emptied. */
-  versions(): Promise<ReadonlyMap<string, number>>
+  /** The version of every document that stands in the store, or of those named, by name. */
+  versions(names?: readonly string[]): Promise<ReadonlyMap<string, number>>
+  /** True when the store holds no document at all: it was emptied. */
+  isEmpty(): Promise<boolean>
   /** Writes documents, their index entries and the announcement in one step. */
   publish(documents: readonly DocumentEnvelope[]): Promise<void>
   /** True while the key store is filled: an empty one must not say that keys are unknown. */

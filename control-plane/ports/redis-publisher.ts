@@ -12,13 +12,19 @@ const BUILDING_TTL_SECONDS = 600
 /** The publisher over Redis. The connection should fail fast rather than queue commands while Redis is away. */
 export function createRedisPublisher(redis: Redis): Publisher {
   return {
-    async versions() {
+    async versions(names) {
+      if (names !== undefined) return versionsOf(redis, names)
       const [market, accounts] = await Promise.all([
         redis.hgetall(cacheKeys.snapshotIndex),
         redis.hgetall(cacheKeys.accountsIndex),
       ])
       const entries = Object.entries(accounts).map(([account, version]) => [accountDocumentName(account), version])
       return new Map([...Object.entries(market), ...entries].map(([name = '', version]) => [name, Number(version)]))
+    },
+
+    async isEmpty() {
+      const sizes = await Promise.all([redis.hlen(cacheKeys.snapshotIndex), redis.hlen(cacheKeys.accountsIndex)])
+      return sizes.every((size) => size === 0)
     },
 
     async publish(documents) {
@@ -65,6 +71,23 @@ export function createRedisPublisher(redis: Redis): Publisher {
       await execute(swap)
     },
   }
+}
+
+/** The versions of single documents: a change of one must not cost what all accounts together do. */
+async function versionsOf(redis: Redis, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
+  const pipeline = redis.pipeline()
+  for (const name of names) {
+    const account = accountOfDocument(name)
+    if (account === undefined) pipeline.hget(cacheKeys.snapshotIndex, name)
+    else pipeline.hget(cacheKeys.accountsIndex, account)
+  }
+  const found = new Map<string, number>()
+  for (const [at, [error, version]] of ((await pipeline.exec()) ?? []).entries()) {
+    if (error) throw error
+    const name = names[at]
+    if (name !== undefined && typeof version === 'string') found.set(name, Number(version))
+  }
+  return found
 }
 
 function setDocument(step: ChainableCommander, document: DocumentEnvelope): void {

@@ -65,9 +65,9 @@ export async function publishOffers(ctx: PublishCtx, models: readonly string[]):
 
 /** Publishes those of the named documents whose body has changed; answers their names. Throws when the store is away. */
 export async function publishChanged(ctx: PublishCtx, names: readonly string[]): Promise<string[]> {
-  const inStore = await ctx.publisher.versions()
+  const inStore = await ctx.publisher.versions(names)
   // A store that was emptied must get everything in one step: a lone entry in the index would be the whole market.
-  if (inStore.size === 0) return restoreSnapshot(ctx)
+  if (inStore.size === 0 && (await ctx.publisher.isEmpty())) return restoreSnapshot(ctx)
   const published: string[] = []
   for (const name of new Set(names)) {
     if (await publishOne(ctx, name, inStore.get(name))) published.push(name)

@@ -2,7 +2,6 @@
 // Starts the command line. Its sources are bundled once after each change of them, because a bundle starts in a fraction
 // of the time; where nothing can be written, they are loaded as they are.
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
@@ -63,7 +62,7 @@ async function load() {
     }
     return await import(pathToFileURL(entry).href)
   } catch {
-    const { register } = await import(pathToFileURL(createRequire(import.meta.url).resolve('tsx/esm/api')).href)
+    const { register } = await import('tsx/esm/api')
     register()
     return import(new URL('./main.ts', import.meta.url).href)
   }

@@ -132,7 +132,7 @@ async function fill(db: Database): Promise<void> {
   await sql`select make_month_partitions(now() - interval '90 days', 3)`.execute(db)
   for (let from = 0; from < SALES; from += ROWS_AT_ONCE) await insertSales(db, from)
   await sql`analyze offer`.execute(db)
-  await sql`analyze settlement`.execute(db)
+  await sql`vacuum analyze settlement`.execute(db)
 }
 
 async function insertSales(db: Database, from: number): Promise<void> {

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
+import { readTraceparent } from '#shared/telemetry/tracer.ts'
+
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
+const SPAN = '00f067aa0ba902b7'
+
+const read = (environment: Record<string, string>) =>
+  telemetryOf(z.object(telemetryVariables).parse(environment), 'market')
+
+describe('a traceparent', () => {
+  it.each([
+    [`00-${TRACE}-${SPAN}-01`, true],
+    [`00-${TRACE}-${SPAN}-00`, false],
+    [`cc-${TRACE}-${SPAN}-01-what-comes-later`, true],
+  ])('%s is gone on with', (header, isSampled) => {
+    expect(readTraceparent(header)).toEqual({ traceId: TRACE, spanId: SPAN, isSampled })
+  })
+
+  it.each([
+    undefined,
+    '',
+    'not a trace',
+    `ff-${TRACE}-${SPAN}-01`,
+    `00-${TRACE}-${SPAN}-01-more`,
+    `00-${'0'.repeat(32)}-${SPAN}-01`,
+    `00-${TRACE}-${'0'.repeat(16)}-01`,
+    `00-${TRACE.toUpperCase()}-${SPAN}-01`,
+    `00-${TRACE}-${SPAN}`,
+  ])('%s is as good as none', (header) => expect(readTraceparent(header)).toBeUndefined())
+})
+
+describe('the settings of traces', () => {
+  it('are off unless a collector is named, and off when it is switched off', () => {
+    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }
+    expect(read({})).toBeUndefined()
+    expect(read({ OTEL_EXPORTER_OTLP_ENDPOINT: '' })).toBeUndefined()
+    expect(read({ OTEL_SERVICE_NAME: 'x', OTEL_TRACES_SAMPLER: 'always_on' })).toBeUndefined()
+    expect(read({ ...endpoint, OTEL_SDK_DISABLED: 'true' })).toBeUndefined()
+    expect(read({ ...endpoint, OTEL_TRACES_EXPORTER: 'none' })).toBeUndefined()
+    expect(read(endpoint)?.url).toBe('http://collector:4318/v1/traces')
+    expect(read({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://c:1/own' })?.url).toBe('http://c:1/own')
+  })
+
+  it('are read as OpenTelemetry says, and show no token', () => {
+    const settings = read({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318/',
+      OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Basic%20canary, x-team=market',
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
+      OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
+      OTEL_TRACES_SAMPLER_ARG: '0.25',
+    })
+    expect(settings).toMatchObject({ serviceName: 'market', sampler: 'parentbased_traceidratio', ratio: 0.25 })
+    expect(settings?.headers.get('authorization')?.reveal()).toBe('Basic canary')
+    expect(settings?.headers.get('x-team')?.reveal()).toBe('market')
+    expect(JSON.stringify([...(settings?.headers ?? [])])).not.toContain('canary')
+  })
+
+  it.each([
+    { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' },
+    { OTEL_EXPORTER_OTLP_HEADERS: 'no pair' },
+    { OTEL_TRACES_SAMPLER: 'sometimes' },
+    { OTEL_TRACES_SAMPLER_ARG: '2' },
+    { OTEL_EXPORTER_OTLP_TIMEOUT: '0' },
+  ])('%j is refused', (environment) => expect(() => read(environment)).toThrow())
+})

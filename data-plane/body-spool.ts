@@ -35,7 +35,13 @@ export function createBodySpool(maxBytes: number): BodySpool {
   }
 }
 
-/** Reads a body into one piece of memory of its own size. Throws `request_too_large`, and `invalid_request` for a cut one. */
+/** Up to here a body is kept in the pieces in which it came; then room is made for all that was announced. */
+const ANNOUNCED_FROM_BYTES = 1_048_576
+
+/**
+ * Reads a body into one piece of memory of its own size: a large one is never held twice. Throws `request_too_large`,
+ * and `invalid_request` for a cut one.
+ */
 export function readWholeBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const cut = (cause?: unknown) =>
@@ -46,26 +52,47 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number): Pro
       return
     }
     const declared = declaredLength(request)
-    const whole = declared === undefined ? undefined : Buffer.allocUnsafe(declared)
-    const chunks: Buffer[] = []
+    const refuse = () => {
+      request.off('data', take)
+      request.resume()
+      reject(new AppError('request_too_large'))
+    }
+    let whole: Buffer | undefined
+    let chunks: Buffer[] = []
     let bytes = 0
     const take = (chunk: Buffer): void => {
-      if (bytes + chunk.length > (declared ?? limitBytes)) {
-        request.off('data', take)
-        request.resume()
-        reject(new AppError('request_too_large'))
+      if (bytes + chunk.length > limitBytes) {
+        refuse()
         return
       }
       if (whole === undefined) chunks.push(chunk)
       else chunk.copy(whole, bytes)
       bytes += chunk.length
+      if (whole === undefined && bytes >= ANNOUNCED_FROM_BYTES && declared !== undefined) {
+        whole = Buffer.allocUnsafe(declared)
+        joinInto(whole, chunks)
+        chunks = []
+      }
+    }
+    if (declared !== undefined && declared > limitBytes) {
+      refuse()
+      return
     }
     request.on('data', take)
-    request.once('end', () => resolve(whole === undefined ? Buffer.concat(chunks, bytes) : whole.subarray(0, bytes)))
+    request.once('end', () => {
+      const [only] = chunks
+      if (whole !== undefined) resolve(whole.subarray(0, bytes))
+      else resolve(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, bytes))
+    })
     // After the end this rejects what is settled already, which does nothing.
     request.once('close', () => cut())
     request.once('error', cut)
   })
+}
+
+function joinInto(whole: Buffer, chunks: readonly Buffer[]): void {
+  let at = 0
+  for (const chunk of chunks) at += chunk.copy(whole, at)
 }
 
 function declaredLength({ headers }: IncomingMessage): number | undefined {

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '#shared/clock.ts'
-import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { BodySpool } from './body-spool.ts'
 import { createBodySpool, MAX_SPOOLED_BYTES, readWholeBody } from './body-spool.ts'
@@ -56,10 +55,6 @@ async function serveForm(
     await serveCall(calls, row.route, { ...raw, body }, createHttpReply(reply.raw, requestId)).finally(() => {
       ports.leave()
     })
-  } catch (thrown) {
-    // What is within the limit is let come, unread: a client that still sends would not hear the refusal.
-    if (thrown instanceof AppError && thrown.code === 'request_too_large') reply.header('connection', 'close')
-    throw thrown
   } finally {
     giveBack?.()
   }

@@ -7,6 +7,7 @@ import type { Ids, RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import type { Admission } from './admission.ts'
 import { overloaded } from './admission.ts'
+import { readWholeBody } from './body-spool.ts'
 import type { SlowBodies } from './connection-limits.ts'
 import { limitConnections } from './connection-limits.ts'
 import { mountForms } from './form-calls.ts'
@@ -105,7 +106,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   })
   await app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, parsed) => parsed(null, body))
+    scope.addContentTypeParser('*', readBody)
     for (const row of surface.callRows) if (row.takes !== 'form') mountCall(scope, surface, row)
     for (const row of surface.localRows) mountLocal(scope, surface, row)
     for (const row of surface.readRows) mountRead(scope, surface, row)
@@ -128,6 +129,11 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     await mountControlPaths(app, surface.controlPlaneUrl, (request, reply) => lookUpFirst(surface, request, reply))
   }
   return app
+}
+
+/** The bytes of a body, at most as many as its route takes. */
+function readBody(request: FastifyRequest): Promise<Buffer> {
+  return readWholeBody(request.raw, request.routeOptions.bodyLimit)
 }
 
 function requestIdOf(request: FastifyRequest): RequestId {
@@ -359,6 +365,8 @@ function sendError(reply: FastifyReply, request: FastifyRequest, error: AppError
   const path = pathOf(request)
   const envelope = isCompat(path) ? messagesEnvelope : openAiEnvelope
   const { headers, body, ...refusal } = envelope(error, requestIdOf(request))
+  // What is still being sent is let come, unread: a client that still sends would not hear the refusal.
+  if (error.code === 'request_too_large') reply.header('connection', 'close')
   reply
     .code(status ?? refusal.status)
     .headers({ ...CORS_HEADERS, ...idHeaders(path, request.id), ...headers })

@@ -150,6 +150,7 @@ async function revokeKey(ctx: RunCtx, actor: BuyerActor | SellerActor, id: strin
   const change = await transact(ctx.db, async (trx) => {
     const before = await findKey(trx, owner, id)
     if (before === undefined) throw new AppError('not_found')
+    if (actor.kind === 'buyer' && id !== actor.keyId) await requireUnbounded(trx, actor)
     await updateKeyRevoked(trx, id, ctx.clock.now())
     await insertKeyChange(trx, id)
     return { before, after: await findKey(trx, owner, id) }

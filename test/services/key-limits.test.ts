@@ -141,7 +141,10 @@ describe('limits of a buyer key', () => {
     expect(codeOf(await rotate(ada, free.id, {}, bounded.secret))).toBe('forbidden')
     const more = { key: bounded.secret, body: { label: 'more' }, headers: { 'idempotency-key': 'more' } }
     expect(codeOf(await market.rest('POST', '/v1/buyer/keys', more))).toBe('forbidden')
+    const revoke = (id: string) => market.rest('DELETE', `/v1/buyer/keys/${id}`, { key: bounded.secret })
+    expect(codeOf(await revoke(free.id))).toBe('forbidden')
     expect((await rotate(ada, bounded.id, {}, bounded.secret)).status).toBe(200)
+    expect((await revoke(bounded.id)).status).toBe(204)
   })
 
   it('count what the key has used before it had a cap', async () => {

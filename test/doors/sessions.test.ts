@@ -189,3 +189,28 @@ describe('signing in', () => {
     await strict.stop()
   })
 })
+
+describe('the limits of an account', () => {
+  it('count each key, and all keys and sessions of a wallet together, and say which it was', async () => {
+    const wide = { perKey: 1_000, perWallet: null }
+    const rateLimits = { read: wide, write: { perKey: 2, perWallet: 3 }, probe: wide, challenge: wide }
+    const strict = await startMarket({ overrides: { settings: { rateLimits } } })
+    const { buyerKey, sellerKey } = await strict.person()
+    const revoke = (key: string, side: string) => strict.rest('DELETE', `/v1/${side}/keys/key_none`, { key })
+    const answers = [
+      await revoke(buyerKey, 'buyer'),
+      await revoke(buyerKey, 'buyer'),
+      await revoke(buyerKey, 'buyer'),
+      await revoke(sellerKey, 'seller'),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([404, 404, 429, 429])
+    expect(answers[2]?.body).toMatchObject({ error: { code: 'rate_limited', limit_source: 'key', limit: 2 } })
+    expect(answers[3]?.body).toMatchObject({ error: { detail: { limit_source: 'wallet', limit: 3 } } })
+    for (const answer of answers.slice(2)) {
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
+      expect(Number(answer.headers.get('x-ratelimit-reset')) * 1_000).toBeGreaterThan(strict.plane.clock.now())
+      expect(answer.headers.get('x-ratelimit-remaining')).toBe('0')
+    }
+    await strict.stop()
+  })
+})

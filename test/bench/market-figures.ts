@@ -19,6 +19,7 @@ import { DAY, HOUR, SECOND } from '#shared/clock.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import type { MarketSize } from './market-history.ts'
 import { fillMarket } from './market-history.ts'
+import { processorSeconds } from './processor-time.ts'
 import { startLoader } from './snapshot-loader.ts'
 
 const SIZE: MarketSize = { models: 100, providers: 4, sellers: 200, offers: 100_000, calls: 1_000_000, hours: 48 }
@@ -53,7 +54,9 @@ export async function measureMarketFigures(size: MarketSize = SIZE): Promise<Fig
   try {
     await plane.connected(5 * SECOND)
     await fillMarket(database.db, size)
-    return [...(await measureRollUps(plane, size)), ...(await measureSnapshot(plane, server.url))]
+    const used = () =>
+      process.cpuUsage().user / 1e3 + 1_000 * (processorSeconds(postgres.pid) + processorSeconds(server.pid))
+    return [...(await measureRollUps(plane, size, used)), ...(await measureSnapshot(plane, server.url, used))]
   } finally {
     await plane.close()
     await database.drop()
@@ -62,26 +65,32 @@ export async function measureMarketFigures(size: MarketSize = SIZE): Promise<Fig
   }
 }
 
-async function measureRollUps(plane: ControlPlane, size: MarketSize): Promise<Figure[]> {
-  const all = await timed(() => rollUp(plane, 0))
-  const hour = await timed(() => rollUpBusyHour(plane.db, size))
+/** Milliseconds of processor time used so far by this process and both servers: what others do is not in it. */
+type Used = () => number
+
+async function measureRollUps(plane: ControlPlane, size: MarketSize, used: Used): Promise<Figure[]> {
+  const all = await timed(() => rollUp(plane, 0), used)
+  const hour = await timed(() => rollUpBusyHour(plane.db, size), used)
   const models = Array.from({ length: size.models }, (_, index) => `model-${index}`)
   const now = plane.clock.now()
-  const rows = await median(() => readMarketRows(plane.db, models))
+  const rows = await median(() => readMarketRows(plane.db, models), used)
   const { rows: counted } = await sql<{ count: number }>`select count(*)::int as count from market_hour`.execute(
     plane.db,
   )
   const span = { from: now - 30 * DAY, to: now }
-  const byHour = await median(() =>
-    readSeries(plane, { ...span, from: now - 2 * DAY, bucket: 'hour', groupBy: ['provider'] }),
+  const byHour = await median(
+    () => readSeries(plane, { ...span, from: now - 2 * DAY, bucket: 'hour', groupBy: ['provider'] }),
+    used,
   )
-  const byDay = await median(() => readSeries(plane, { ...span, bucket: 'day', groupBy: ['model', 'provider'] }))
+  const byModel = await median(() => readSeries(plane, { ...span, bucket: 'hour', models: ['model-1'] }), used)
+  const byDay = await median(() => readSeries(plane, { ...span, bucket: 'day', groupBy: ['model', 'provider'] }), used)
   return [
-    { what: 'market rows of 100 models, with medians', figure: ms(rows), beside: `${counted[0]?.count} hour rows` },
-    { what: 'series of two days by hour and provider', figure: ms(byHour), beside: '' },
-    { what: 'series of 30 days by day, model and provider', figure: ms(byDay), beside: '' },
-    { what: `roll-up of an hour of ${BUSY_HOUR_CALLS} calls`, figure: ms(hour), beside: '' },
-    { what: `  of ${size.calls} calls over ${size.hours} hours`, figure: ms(all), beside: '' },
+    figure('market rows of 100 models, with medians', rows),
+    figure('series of two days by hour and provider', byHour),
+    figure('series of 30 days by hour, one model', byModel),
+    figure('series of 30 days by day, model and provider', byDay),
+    figure(`roll-up of an hour of ${BUSY_HOUR_CALLS} calls`, hour),
+    figure(`  of ${size.calls} calls over ${size.hours} hours`, all, `${counted[0]?.count} hour rows`),
   ]
 }
 
@@ -96,12 +105,12 @@ async function rollUpBusyHour(db: Database, { calls, hours }: MarketSize): Promi
   })
 }
 
-async function measureSnapshot(plane: ControlPlane, redisUrl: string): Promise<Figure[]> {
+async function measureSnapshot(plane: ControlPlane, redisUrl: string, used: Used): Promise<Figure[]> {
   const redis = new Redis(redisUrl)
   try {
-    const built = await timed(() => reconcileSnapshot(plane))
+    const built = await timed(() => reconcileSnapshot(plane), used)
     const loader = await startLoader(redisUrl)
-    const again = await median(() => reconcileSnapshot(plane))
+    const again = await median(() => reconcileSnapshot(plane), used)
     const routed: number[] = []
     for (let round = 0; round < ROUNDS; round++) {
       const id = `ofr_${round * 100}`
@@ -115,8 +124,8 @@ async function measureSnapshot(plane: ControlPlane, redisUrl: string): Promise<F
     const { loadMs, listMs, megabytes } = loader
     loader.stop()
     return [
-      { what: 'snapshot of 100,000 offers, built and stored', figure: ms(built), beside: '' },
-      { what: '  looked through again, nothing changed', figure: ms(again), beside: '' },
+      figure('snapshot of 100,000 offers, built and stored', built),
+      figure('  looked through again, nothing changed', again),
       { what: '  loaded by a data plane', figure: ms(loadMs), beside: `${megabytes.toFixed(0)} MB resident` },
       { what: '  list of markets from the data plane', figure: ms(listMs), beside: 'made anew' },
       {
@@ -130,16 +139,25 @@ async function measureSnapshot(plane: ControlPlane, redisUrl: string): Promise<F
   }
 }
 
-async function timed(run: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now()
+/** Milliseconds by the clock, and of processor time. */
+type Taken = { readonly clock: number; readonly processor: number }
+
+async function timed(run: () => Promise<unknown>, used: Used): Promise<Taken> {
+  const [startedAt, before] = [performance.now(), used()]
   await run()
-  return performance.now() - startedAt
+  return { clock: performance.now() - startedAt, processor: used() - before }
 }
 
-async function median(run: () => Promise<unknown>): Promise<number> {
-  const times: number[] = []
-  for (let round = 0; round < ROUNDS; round++) times.push(await timed(run))
-  return middle(times)
+async function median(run: () => Promise<unknown>, used: Used): Promise<Taken> {
+  const times: Taken[] = []
+  for (let round = 0; round < ROUNDS; round++) times.push(await timed(run, used))
+  // Processor time is counted in ticks of 10 ms: only the sum of all rounds says anything.
+  const processor = times.reduce((sum, time) => sum + time.processor, 0) / ROUNDS
+  return { clock: middle(times.map((time) => time.clock)), processor }
+}
+
+function figure(what: string, { clock, processor }: Taken, more = ''): Figure {
+  return { what, figure: ms(clock), beside: `${ms(processor)} of processor time${more === '' ? '' : `, ${more}`}` }
 }
 
 function middle(times: readonly number[]): number {

@@ -33,15 +33,16 @@ export type StatementQuery = {
  */
 export async function listStatementLines(db: Database, query: StatementQuery): Promise<StatementRow[]> {
   const { account, from, to, before, limit } = query
-  const ends = before ?? ulidFloor(to)
+  const end = ulidFloor(to)
+  const ends = before !== undefined && before < end ? before : end
   const { rows } = await sql<StatementRow>`
     with lines as (
       select tx, amount from every_ledger_entry
-      where account = ${account} and tx >= ${ulidFloor(from)} and tx < least(${ends}, ${ulidFloor(to)})
+      where account = ${account} and tx >= ${ulidFloor(from)} and tx < ${ends}
       order by tx desc limit ${limit}
     ), newer as (
       select coalesce(sum(amount), 0)::bigint as total from every_ledger_entry
-      where account = ${account} and tx >= least(${ends}, ${ulidFloor(to)})
+      where account = ${account} and tx >= ${ends}
     )
     select l.tx as id, t.kind, t.note, t.at, l.amount,
       (a.balance - newer.total - coalesce(sum(l.amount) over (order by l.tx desc

@@ -79,7 +79,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     ...rest,
     ...(keys === undefined ? {} : { keys: keys.split(',') }),
   })),
-  'management-key:create': command('--label text --scope org|operator [--organization org_… --role admin]', createManagementKey),
+  'management-key:create': command(
+    '--label text --scope org|operator [--organization org_… --role admin]',
+    createManagementKey,
+  ),
   'deposit:fiat': command(`${PARTY} --usd 5 --event-id ID [--note text]`, recordFiatDeposit, inUsd),
   'refund:fiat': command(`${PARTY} --usd 5 --ticket T [--kind refund|withdrawal] [--note text]`, refundFiat, inUsd),
   'ledger:adjust': command(

@@ -22,7 +22,7 @@ let market: TestMarket
 let victim: Resident
 let stranger: Resident
 /** What stands for each variable of a path, for the rows whose path begins so; the longest beginning decides. */
-let ids: Record<string, Record<string, string>>
+let ids: Partial<Record<string, Partial<Record<string, string>>>>
 /** Texts that nobody but the victim may see. */
 let traces: string[]
 
@@ -100,7 +100,7 @@ beforeAll(async () => {
     '/v1/organizations/:organization/workspaces': { organization, workspace, key: workspaceKey },
   }
   const wallet = victim.wallet.address.toLowerCase()
-  const named = Object.values(ids).flatMap((place) => Object.values(place))
+  const named = Object.values(ids).flatMap((place) => Object.values(place ?? {}).filter((id) => id !== undefined))
   traces = [...new Set(named), wallet, 'of the victim', 'victim.example', guest.toLowerCase()]
 })
 afterAll(() => market?.stop())

@@ -49,6 +49,8 @@ export type Config = {
   /** Connections of one address; a balancer in front is one address. */
   readonly maxConnectionsPerAddress: number
   readonly logLevel: LogLevel
+  /** Which share of the calls that ended well or were refused has a line in the log, 0 to 1. */
+  readonly logCallShare: number
   /** Where traces go; undefined traces nothing. */
   readonly telemetry: TelemetrySettings | undefined
   /** Where a fault run wants this process to die. */
@@ -76,6 +78,9 @@ const Variables = z.object({
     ),
   DRAIN_MS: wholeNumber(120_000, 0, 900_000),
   DRAIN_PAUSE_MS: wholeNumber(0, 0, 60_000),
+  LOG_CALL_SHARE: optionalText
+    .transform((text) => (text === undefined ? 1 : Number(text)))
+    .pipe(z.number('LOG_CALL_SHARE is 0 to 1').min(0).max(1)),
   MAX_OPEN_CALLS: wholeNumber(10_000, 1, 1_000_000),
   MAX_EVENT_LOOP_DELAY_MS: wholeNumber(200, 10, 60_000),
   MAX_CONNECTIONS_PER_ADDRESS: wholeNumber(200, 1, 1_000_000),
@@ -108,6 +113,7 @@ export function readConfig(environment: Environment = process.env): Config {
     maxEventLoopDelayMs: found.MAX_EVENT_LOOP_DELAY_MS,
     maxConnectionsPerAddress: found.MAX_CONNECTIONS_PER_ADDRESS,
     logLevel: found.LOG_LEVEL,
+    logCallShare: found.LOG_CALL_SHARE,
     telemetry: telemetryOf(found, 'market-data-plane'),
     crashAt: found.CRASH_AT,
   }

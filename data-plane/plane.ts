@@ -294,6 +294,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     ending: { isDue: false },
     observe: counted.observe,
     tracing: counted.tracing,
+    logsCall: takeShare(config.logCallShare),
   }
 }
 
@@ -362,6 +363,17 @@ async function endCalls({ config, clock, log }: Basics, app: FastifyInstance, { 
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** True for this share of the times it is asked, evenly. */
+function takeShare(share: number): () => boolean {
+  let due = 0
+  return () => {
+    due += share
+    if (due < 1) return false
+    due -= 1
+    return true
+  }
 }
 
 /** A connection of the reading side. Commands wait for a short time only: a call is better refused than kept. */

@@ -81,6 +81,8 @@ export type CallPlane = {
   readonly ending: { isDue: boolean }
   observe(facts: CallFacts, tried: readonly Attempt[]): void
   readonly tracing?: CallTracing | undefined
+  /** Whether the line of a call that did not fail is written: some leave most of them out. */
+  logsCall(): boolean
 }
 
 /** A row of the surface: which protocol, and who may pay how. */

@@ -38,7 +38,8 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
 /** Counts a call, and one line of it stands in the log. */
 function report(plane: CallPlane, facts: CallFacts, tried: readonly Attempt[], line: 'call' | 'job'): void {
   plane.observe(facts, tried)
-  if (plane.log.isLevelEnabled('info')) plane.log.info({ ...facts, chargeMicro: facts.chargeMicro.toString() }, line)
+  if (!plane.log.isLevelEnabled('info') || (facts.outcome === 'succeeded' && !plane.logsCall())) return
+  plane.log.info({ ...facts, chargeMicro: facts.chargeMicro.toString() }, line)
 }
 
 /** Reports a long job that a provider has taken: what is charged by then is its quote. */
@@ -101,5 +102,5 @@ export function emitRefusal(plane: CallPlane, wire: string, raw: RawRequest, err
   plane.observe(facts, [])
   const line = { rid: raw.requestId, code: error.code, status: error.status, cause: describeCause(error.cause) }
   if (error.status >= 500 && error.code === 'internal_error') plane.log.error(line, 'a call failed on our side')
-  else plane.log.info(line, 'refused')
+  else if (error.status >= 500 || plane.logsCall()) plane.log.info(line, 'refused')
 }

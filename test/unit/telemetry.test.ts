@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
@@ -64,4 +65,27 @@ describe('the settings of traces', () => {
     { OTEL_TRACES_SAMPLER_ARG: '2' },
     { OTEL_EXPORTER_OTLP_TIMEOUT: '0' },
   ])('%j is refused', (environment) => expect(() => read(environment)).toThrow())
+})
+
+/** Loads what opens traces in a process of its own, and counts the modules of OpenTelemetry that came with it. */
+function modulesLoaded(settings: string): number {
+  const program = `
+    import { createRequire } from 'node:module'
+    import { openTracer } from '#shared/telemetry/open-tracer.ts'
+    const tracer = await openTracer(${settings}, { instance: 'test' })
+    const names = Object.keys(createRequire(import.meta.url).cache)
+    console.log(names.filter((name) => name.includes('@opentelemetry')).length)
+    await tracer?.close()
+  `
+  const args = ['--import', 'tsx', '--input-type=module', '--eval', program]
+  return Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))
+}
+
+describe('a process that traces nothing', () => {
+  it('loads nothing of OpenTelemetry, and one that traces does', () => {
+    expect(modulesLoaded('undefined')).toBe(0)
+    const settings = `{ url: 'http://127.0.0.1:1/v1/traces', headers: new Map(), timeoutMs: 100, serviceName: 'test',
+      resource: {}, sampler: 'always_on', ratio: 1 }`
+    expect(modulesLoaded(settings)).toBeGreaterThan(10)
+  })
 })

@@ -12,6 +12,9 @@ import { requireServed } from './posting.ts'
 /** Calls that may last ten seconds have holds of forty: a row can see them end by themselves. */
 const SHORT_LIMITS = { totalMs: 10_000 }
 const EXPIRED_WITHIN_MS = 120_000
+/** Clocks are compared every ten seconds. */
+const ALARM_WITHIN_MS = 30_000
+const SKEW_TOLERANCE_MS = 500
 const OFFSETS_MS = [3_000, -3_000, 600_000, -600_000, 0, -3_600_000]
 
 function streamSlowly(stage: Stage, seconds: number) {
@@ -98,13 +101,26 @@ async function jumpClock(stage: Stage): Promise<void> {
     stage.require(during.length > 0, `nobody was served at ${offsetMs} ms`)
     requireServed(stage, during)
   }
+  const [longest] = OFFSETS_MS.slice(-1)
+  await until('the alarm has the last jump', ALARM_WITHIN_MS, async () => {
+    const skewMs = await clockSkewOf(world)
+    stage.figure('clock skew shown (ms)', skewMs)
+    return Math.abs(skewMs - (longest ?? 0)) < SKEW_TOLERANCE_MS
+  })
   world.setControl(NO_LIMITS)
+  await until('the alarm is off', ALARM_WITHIN_MS, async () => Math.abs(await clockSkewOf(world)) < SKEW_TOLERANCE_MS)
   await load.stop()
   const { rows } = await world.sql.query<{ count: string }>(
     'select count(*) from settlement where duration_ms < 0 or overhead_ms < 0 or ttft_ms < 0',
   )
   stage.require(rows[0]?.count === '0', `${rows[0]?.count} calls lasted less than no time`)
   stage.figure('jumps', OFFSETS_MS.length)
+}
+
+/** By how much a data plane says that its clock is ahead of Redis', in milliseconds. */
+async function clockSkewOf(world: World): Promise<number> {
+  const text = await (await fetch(`${world.origin(0)}/metrics`)).text()
+  return Number(/^market_clock_skew_ms\{against="redis"\} (\S+)$/m.exec(text)?.[1] ?? Number.NaN)
 }
 
 const NO_LIMITS = { limits: {} }

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { AccountId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
 /** What was counted of one model and provider in one hour or day; sums add up, sketches merge. */
@@ -131,6 +132,27 @@ export async function listStaleRows(trx: Trx, from: number): Promise<string[]> {
   return rows.map((row) => row.model)
 }
 
+/** An active offer as far as market pages go. */
+export type MarketOffer = {
+  readonly id: string
+  readonly model: string
+  readonly sellerAccount: AccountId
+  readonly provider: string
+  readonly isTrusted: boolean
+  readonly baseUrl: string
+  readonly keptBps: number
+  readonly capDailyMicro: bigint | null
+}
+
+/** The active offers of some models, in no order. */
+export async function listMarketOffers(db: Database, models: readonly string[]): Promise<MarketOffer[]> {
+  const { rows } = await sql<MarketOffer>`select o.id, o.model, o.seller_account as "sellerAccount", o.provider,
+      p.is_trusted as "isTrusted", o.base_url as "baseUrl", o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro"
+    from offer o join provider p on p.id = o.provider
+    where o.status = 'active' and o.model = any(${[...models]}::text[])`.execute(db)
+  return rows
+}
+
 /** What one offer sold. */
 export type OfferTrades = { readonly offer: string; readonly trades: number; readonly volumeMicro: bigint }
 
@@ -148,15 +170,21 @@ export async function listOfferTrades(
   return rows
 }
 
-/** Sketches of the time to the first token of a model's offers from an instant on (Unix milliseconds). */
+/**
+ * Sketches of the time to the first token of those of a model's offers that have at least so many samples from an instant
+ * on (Unix milliseconds). Stored sketches merge by standing one after another.
+ */
 export async function listOfferSpeeds(
   db: Database | Trx,
   model: string,
-  from: number,
+  { from, minSamples }: { readonly from: number; readonly minSamples: number },
 ): Promise<{ readonly offer: string; readonly sketch: Buffer }[]> {
-  const { rows } = await sql<{ offer: string; sketch: Buffer }>`select offer, ttft_sketch as sketch
-    from market_offer_hour where model = ${model} and starts_at >= ${new Date(from)}
-      and ttft_samples > 0`.execute(db)
+  const { rows } = await sql<{
+    offer: string
+    sketch: Buffer
+  }>`select offer, string_agg(ttft_sketch, ''::bytea) as sketch
+    from market_offer_hour where model = ${model} and starts_at >= ${new Date(from)} and ttft_samples > 0
+    group by offer having sum(ttft_samples) >= ${minSamples} order by offer`.execute(db)
   return rows
 }
 

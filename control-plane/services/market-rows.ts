@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { DAY, HOUR } from '#shared/clock.ts'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
 import { MarketRowSchema } from '#shared/contract/snapshot.ts'
-import { mergeStored, sketchQuantile, sketchSize } from '#shared/sketch.ts'
+import { readSketch, sketchQuantile } from '#shared/sketch.ts'
 import type { Database, Trx } from '../db/database.ts'
 import type { FigureRow } from '../db/market-figures.ts'
 import { listFigures, listMarketRows, listOfferSpeeds } from '../db/market-figures.ts'
@@ -109,12 +109,10 @@ export async function readSpeedClasses(
   model: string,
   now: number,
 ): Promise<ReadonlyMap<string, number>> {
-  const byOffer = groupBy(await listOfferSpeeds(db, model, dayBefore(now)), (row) => row.offer)
   const classes = new Map<string, number>()
-  for (const [offer, rows] of byOffer) {
-    const sketch = mergeStored(rows.map((row) => row.sketch))
-    if (sketchSize(sketch) < MIN_SAMPLES) continue
-    const median = Math.max(1, sketchQuantile(sketch, 0.5) ?? 1)
+  const window = { from: dayBefore(now), minSamples: MIN_SAMPLES }
+  for (const { offer, sketch } of await listOfferSpeeds(db, model, window)) {
+    const median = Math.max(1, sketchQuantile(readSketch(sketch), 0.5) ?? 1)
     classes.set(offer, Math.round(SPEED_CLASS ** Math.ceil(Math.log(median) / Math.log(SPEED_CLASS))))
   }
   return classes

@@ -12,8 +12,8 @@ import type { Subscriptions } from './subscriptions.ts'
 
 const POLL_MS = 2 * SECOND
 const FILE_EVERY_MS = 10 * SECOND
-/** Documents fetched in one command. */
-const FETCH_BATCH = 50
+/** Documents fetched in one command: a large market's are a megabyte each, and all of a batch are in memory at once. */
+const FETCH_BATCH = 8
 
 type Log = { warn(facts: object, text: string): void }
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { SECOND } from '#shared/clock.ts'
 import type { DocumentEnvelope } from '#shared/contract/snapshot.ts'
 import {
   accountOfDocument,
@@ -37,30 +38,39 @@ export async function publishSoon(ctx: PublishCtx, names: readonly string[]): Pr
 }
 
 /** Models whose changed offers wait for the next publication, which begins when the running one is over. */
-type Lane = { readonly models: Set<string>; running: Promise<void>; next: Promise<void> | undefined }
+type Lane = { readonly models: Set<string>; running: Promise<void>; next: Promise<void> | undefined; restMs: number }
 const lanes = new WeakMap<PublishCtx['publisher'], Lane>()
 /** While more models than this wait already, a change does not wait for its own publication. */
 const MAX_WAITED_FOR = 8
+/** When that many wait again at once, the lane rests for a multiple of its work: a storm must not stop the service. */
+const REST_FACTOR = 3
+const MAX_REST_MS = 5 * SECOND
 
 /**
  * Publishes the offers of models. A publication writes all offers of a model, so changes that come during one go together
  * in the next. Resolves when theirs is out, or at once while many others wait. Never throws: see {@link publishSoon}.
  */
 export async function publishOffers(ctx: PublishCtx, models: readonly string[]): Promise<void> {
-  const lane = lanes.get(ctx.publisher) ?? { models: new Set(), running: Promise.resolve(), next: undefined }
+  const lane = lanes.get(ctx.publisher) ?? { models: new Set(), running: Promise.resolve(), next: undefined, restMs: 0 }
   lanes.set(ctx.publisher, lane)
   const isBusy = lane.models.size > MAX_WAITED_FOR
   for (const model of models) lane.models.add(model)
   if (lane.next === undefined) {
-    lane.next = lane.running.then(() => {
-      const taken = [...lane.models]
-      lane.models.clear()
-      lane.next = undefined
-      return publishSoon(ctx, taken.map(offersDocumentName))
-    })
+    lane.next = lane.running.then(() => publishWaiting(ctx, lane))
     lane.running = lane.next
   }
   if (!isBusy) await lane.next
+}
+
+async function publishWaiting(ctx: PublishCtx, lane: Lane): Promise<void> {
+  if (lane.restMs > 0) await ctx.clock.sleep(lane.restMs)
+  const taken = [...lane.models]
+  lane.models.clear()
+  lane.next = undefined
+  const startedAt = ctx.clock.monotonic()
+  await publishSoon(ctx, taken.map(offersDocumentName))
+  const tookMs = ctx.clock.monotonic() - startedAt
+  lane.restMs = lane.models.size > MAX_WAITED_FOR ? Math.min(tookMs * REST_FACTOR, MAX_REST_MS) : 0
 }
 
 /** Publishes those of the named documents whose body has changed; answers their names. Throws when the store is away. */

@@ -17,6 +17,8 @@ import { refuseTwin, storeNewOffer } from './store-offer.ts'
 /** Rows of one request, and how many of them are worked on at once. */
 const MAX_ROWS = 200
 const ROWS_AT_ONCE = 4
+/** Models whose offers are on sale by the last line; those of a longer request follow within seconds. */
+const MAX_WAITED_FOR = 8
 
 const BulkRow = z.object({
   model: ModelName,
@@ -102,7 +104,11 @@ function startRun(ctx: RunCtx, rows: readonly unknown[], bulk: Bulk): BulkRun {
     feed.push(line)
   })
   const done = work
-    .then(() => publishOffers(ctx, [...models]))
+    .then(async () => {
+      const published = publishOffers(ctx, [...models])
+      // A publication writes all offers of a model: of many models nobody waits for them, they follow by themselves.
+      if (models.size <= MAX_WAITED_FOR) await published
+    })
     .then(feed.end, feed.fail)
     .then(() => lines)
   return { lines: feed.lines, done }

@@ -26,6 +26,8 @@ WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8402 JOURNAL_DIR=/var/lib/market/journal SNAPSHOT_FILE=/var/lib/market/snapshot.json
 RUN mkdir -p /var/lib/market/journal && chown -R node:node /var/lib/market && chmod -R 700 /var/lib/market
 COPY --from=build /app/dist ./dist
+# Programs say which version they are.
+COPY --from=build /app/package.json ./
 COPY migrations migrations
 USER node
 VOLUME /var/lib/market

@@ -253,9 +253,9 @@ const Dashboard = z.object({
 describe('the dashboard and the alerts', () => {
   const panels = Dashboard.parse(JSON.parse(readFileSync('docs/grafana/market.json', 'utf8'))).panels
   const alerts = readFileSync('docs/grafana/alerts.yml', 'utf8')
-  const rules = [...alerts.matchAll(/alert: (\w+)\n {8}expr: '(.*)'\n {8}for: \d+[smh]\n/g)].map((match) => ({
+  const rules = [...alerts.matchAll(/alert: (\w+)\n {8}expr: (['"])(.*)\2\n {8}for: \d+[smh]\n/g)].map((match) => ({
     title: match[1] ?? '',
-    expr: match[2] ?? '',
+    expr: match[3] ?? '',
   }))
   const asked = [...panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ title, expr }))), ...rules]
 

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { build } from 'esbuild'
@@ -47,6 +47,8 @@ export async function buildBinaries(folder: string, mutant?: Mutant): Promise<Bi
     absWorkingDir: REPOSITORY,
     plugins: mutant === undefined ? [] : [mutate(mutant)],
   })
+  // Programs look for their version one folder up, as in the image.
+  await copyFile(join(REPOSITORY, 'package.json'), join(folder, '..', 'package.json'))
   const at = (name: ProgramName) => join(folder, `${name}.mjs`)
   return {
     dataPlane: at('dataPlane'),

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -150,7 +150,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const ready = (port: number) => `http://127.0.0.1:${port}/health/ready`
   const bin = await binaries
   const setControl = (control: PlaneControl) => {
-    for (const index of [0, 1]) writeFileSync(join(folder, `control-${index}.json`), JSON.stringify(control))
+    for (const index of [0, 1]) {
+      const file = join(folder, `control-${index}.json`)
+      // Whoever watches the file reads all of it or none.
+      writeFileSync(`${file}.new`, JSON.stringify(control))
+      renameSync(`${file}.new`, file)
+    }
   }
   setControl(options.control ?? {})
   const entry = options.control === undefined ? bin.dataPlane : bin.ownClock

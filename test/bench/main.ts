@@ -5,7 +5,7 @@
  * it would take the load generator's.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
  * `-- --only whole,streamed,open,selection,translation,posting,routed,body,streams` picks rows;
- * `figures`, a market of 100,000 offers and a million calls, is only measured where it is picked;
+ * `figures` and `sellers`, of a market of 100,000 offers and a million calls, are only measured where they are picked;
  * `-- --streams 2000 --stream-seconds 60` says how many streams are open how long.
  */
 import { parseArgs } from 'node:util'
@@ -21,6 +21,7 @@ import { measurePosting } from './posting.ts'
 import { processorSeconds } from './processor-time.ts'
 import { measureRouted } from './routed.ts'
 import { measureSelection } from './selection.ts'
+import { measureSellers } from './sellers.ts'
 import { measureTranslation } from './translation.ts'
 
 const CONNECTIONS = 64
@@ -168,6 +169,7 @@ if (wanted.has('selection')) for (const row of measureSelection()) say(row)
 if (wanted.has('translation')) for (const row of measureTranslation()) say(row)
 if (wanted.has('posting')) for (const row of await measurePosting()) say(row)
 if (wanted.has('figures')) for (const row of await measureMarketFigures()) say(row)
+if (wanted.has('sellers')) for (const row of await measureSellers()) say(row)
 if (['whole', 'streamed', 'open', 'routed'].some((name) => wanted.has(name))) await measureMarket()
 if (['body', 'streams'].some((name) => wanted.has(name))) {
   const patience = { streams: Number(values.streams), seconds: Number(values['stream-seconds']), parts: wanted }

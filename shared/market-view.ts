@@ -16,30 +16,24 @@ export type MarketParts = {
   readonly unitPrices: UnitPrices
   readonly row: MarketRow | undefined
   /** Offers in the order of the routing. */
-  readonly offers: readonly ShownOffer[]
+  readonly offers: readonly OfferRow[]
   /** What offers sold over the last day, by id; one that is not there sold nothing. */
   readonly trades: ReadonlyMap<string, OfferTrades>
 }
-
-/** What of an offer a market page is made from. */
-export type ShownOffer = Pick<
-  OfferRow,
-  'id' | 'sellerAlias' | 'provider' | 'isTrusted' | 'baseUrl' | 'keptBps' | 'capDailyMicro'
->
 
 /** Charged calls of one offer, and what was paid for them. */
 export type OfferTrades = { readonly count: number; readonly volumeMicro: MicroUsd }
 
 /** What is true of offers at this moment. */
 export type LiveState = {
-  isHealthy(offer: ShownOffer): boolean
+  isHealthy(offer: OfferRow): boolean
   /** What is used and held of today's cap; undefined while unknown, which reads as nothing used. */
-  usedToday(offer: ShownOffer): MicroUsd | undefined
+  usedToday(offer: OfferRow): MicroUsd | undefined
 }
 
 /** One offer as the public order book shows it: nothing here tells who the seller is. */
 export type BookEntry = {
-  readonly offer: ShownOffer
+  readonly offer: OfferRow
   readonly rank: number
   readonly direct: TokenPrices
   readonly effective: TokenPrices
@@ -168,7 +162,7 @@ export function summarizeMarket(parts: MarketParts, live: LiveState): MarketSumm
 }
 
 type Tally = {
-  best: ShownOffer | undefined
+  best: OfferRow | undefined
   readonly sellers: Set<string>
   /** Null as soon as one offer has no cap. */
   cap: bigint | null
@@ -180,20 +174,20 @@ function newTally(): Tally {
 }
 
 /** Counts an available offer; they come in the order of the routing, so the first one is the best. */
-function count(tally: Tally, offer: ShownOffer): void {
+function count(tally: Tally, offer: OfferRow): void {
   tally.best ??= offer
   tally.sellers.add(offer.sellerAlias)
   tally.cap = tally.cap === null || offer.capDailyMicro === null ? null : tally.cap + offer.capDailyMicro
 }
 
-function isAvailable(offer: ShownOffer, live: LiveState): boolean {
+function isAvailable(offer: OfferRow, live: LiveState): boolean {
   if (!live.isHealthy(offer)) return false
   if (offer.capDailyMicro === null) return true
   const used = live.usedToday(offer)
   return used === undefined || used < offer.capDailyMicro
 }
 
-function bestOf(parts: MarketParts, best: ShownOffer | undefined): TokenPrices {
+function bestOf(parts: MarketParts, best: OfferRow | undefined): TokenPrices {
   return best === undefined ? NO_PRICES : tokenPrices(parts.unitPrices, best.keptBps)
 }
 

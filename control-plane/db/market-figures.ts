@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import type { AccountId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
 /** What was counted of one model and provider in one hour or day; sums add up, sketches merge. */
@@ -130,27 +129,6 @@ export async function listStaleRows(trx: Trx, from: number): Promise<string[]> {
   const { rows } = await sql<{ model: string }>`select model from market_row
     where window_from <> ${new Date(from)} order by model`.execute(trx)
   return rows.map((row) => row.model)
-}
-
-/** An active offer as far as market pages go. */
-export type MarketOffer = {
-  readonly id: string
-  readonly model: string
-  readonly sellerAccount: AccountId
-  readonly provider: string
-  readonly isTrusted: boolean
-  readonly baseUrl: string
-  readonly keptBps: number
-  readonly capDailyMicro: bigint | null
-}
-
-/** The active offers of some models, in no order. */
-export async function listMarketOffers(db: Database, models: readonly string[]): Promise<MarketOffer[]> {
-  const { rows } = await sql<MarketOffer>`select o.id, o.model, o.seller_account as "sellerAccount", o.provider,
-      p.is_trusted as "isTrusted", o.base_url as "baseUrl", o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro"
-    from offer o join provider p on p.id = o.provider
-    where o.status = 'active' and o.model = any(${[...models]}::text[])`.execute(db)
-  return rows
 }
 
 /** What one offer sold. */

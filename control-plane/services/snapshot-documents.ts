@@ -93,7 +93,7 @@ function toRow(offer: ListedOffer, alias: string, ttftMs: number | undefined): z
 }
 
 /** The same seller has the same alias everywhere, and it tells nothing of the account. */
-export function sellerAlias(account: AccountId, pepper: Secret): string {
+function sellerAlias(account: AccountId, pepper: Secret): string {
   return `seller-${createHmac('sha256', pepper.reveal()).update(`alias\n${account}`).digest('hex').slice(0, 8)}`
 }
 

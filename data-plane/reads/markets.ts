@@ -1,11 +1,11 @@
 import type { Offer } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
-import type { MarketRow } from '#shared/contract/snapshot.ts'
+import type { MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
-import type { BookEntry, LiveState, MarketParts, MarketSummary, ShownOffer, TokenPrices } from '#shared/market-view.ts'
+import type { BookEntry, LiveState, MarketParts, MarketSummary, TokenPrices } from '#shared/market-view.ts'
 import { buildBook, costMultiplier, summarizeMarket, tokenPrices } from '#shared/market-view.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { KEEP_ALL } from '#shared/money.ts'
@@ -126,7 +126,7 @@ async function liveState(
   if (!health.isAllWell()) {
     for (const offer of books.flat()) if (health.blockedUntil(offer, now) > now) blocked.add(offer.id)
   }
-  const idOf = (offer: ShownOffer): OfferId | undefined => (isId('ofr', offer.id) ? offer.id : undefined)
+  const idOf = (offer: OfferRow): OfferId | undefined => (isId('ofr', offer.id) ? offer.id : undefined)
   return {
     blocked,
     used,
@@ -179,7 +179,7 @@ function bestOf(best: TokenPrices): object {
 }
 
 type Usual = { readonly prices: UnitPrices; readonly summary: MarketSummary }
-const usual = new WeakMap<readonly ShownOffer[], Usual>()
+const usual = new WeakMap<readonly OfferRow[], Usual>()
 
 /** The summary of a model; while nothing is the matter with any of its offers, the one that was made before. */
 function summaryOf(parts: MarketParts, live: Live): MarketSummary {
@@ -193,7 +193,7 @@ function summaryOf(parts: MarketParts, live: Live): MarketSummary {
 }
 
 /** True while every offer is healthy and those whose caps were asked after have some left. */
-function isUndisturbed(offers: readonly ShownOffer[], { blocked, used }: Live): boolean {
+function isUndisturbed(offers: readonly OfferRow[], { blocked, used }: Live): boolean {
   if (blocked.size > 0 && offers.some((offer) => blocked.has(offer.id))) return false
   let asked = 0
   for (const offer of offers) {

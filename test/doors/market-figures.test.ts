@@ -2,12 +2,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { invoke } from '#control-plane/operation.ts'
 import { importCatalog } from '#control-plane/services/catalog.ts'
 import { postBatch } from '#control-plane/services/ingest.ts'
-import { listMarkets, readBook } from '#control-plane/services/market-pages.ts'
 import { rollUp } from '#control-plane/services/market-rollup.ts'
 import { marketPriceHistory, marketSeries } from '#control-plane/services/market-series.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { DAY, HOUR } from '#shared/clock.ts'
-import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { catalogItem, operator, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
@@ -111,38 +108,6 @@ describe('the prices of a model', () => {
       [4, 49.98],
       [4, 49.99],
     ])
-  })
-})
-
-describe('rows and books', () => {
-  it('have best prices among what can serve now, and nothing that tells who sells', async () => {
-    const make = (discount: number, apiKey: string) =>
-      invoke(
-        market.plane,
-        ada.seller,
-        createOffer,
-        { model: 'gpt-test', apiKey, sellerBaseUrl: market.provider.url, discount },
-        { idempotencyKey: apiKey },
-      )
-    const [dear, cheap] = [await make(10, 'sk-good-page-1'), await make(40, 'sk-good-page-2')]
-    const rows = () => invoke(market.plane, NOBODY, listMarkets, { models: ['lab/gpt-test'] })
-    expect((await rows())[0]).toMatchObject({
-      model: { id: 'gpt-test' },
-      summary: { bestDiscountPct: 40, healthySellerCount: 1, totalCap: null },
-      figures: { requests24h: 12, ttftSamples: 12 },
-    })
-    const backedOff = { consecutiveFailures: 3, ejections: 1, backedOffUntil: Date.now() + HOUR, errorClass: 'timeout' }
-    await market.world.redis.hset(cacheKeys.health, cheap.offerId, JSON.stringify(backedOff))
-    expect((await rows())[0]?.summary.bestDiscountPct).toBe(10)
-    const book = await invoke(market.plane, NOBODY, readBook, { model: 'gpt-test' })
-    expect(book.offers.map(({ offer, rank, isAvailable }) => [offer.id, rank, isAvailable])).toEqual([
-      [cheap.offerId, 1, false],
-      [dear.offerId, 2, true],
-    ])
-    expect(JSON.stringify(Object.keys(book.offers[0]?.offer ?? {}))).not.toMatch(/account|credential|fingerprint/i)
-    await expect(invoke(market.plane, NOBODY, readBook, { model: 'unknown' })).rejects.toMatchObject({
-      code: 'not_found',
-    })
   })
 })
 

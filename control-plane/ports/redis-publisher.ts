@@ -4,8 +4,9 @@ import type { DocumentEnvelope } from '#shared/contract/snapshot.ts'
 import { accountDocumentName, accountOfDocument } from '#shared/contract/snapshot.ts'
 import type { Publisher } from './publisher.ts'
 
-/** Documents sent in one round trip when very many are published at once. */
+/** Documents sent in one round trip when very many are published at once, and about how many characters of them. */
 const DOCUMENT_BATCH = 200
+const BATCH_CHARS = 4_000_000
 /** Seconds after which a half-built key store of a process that died goes away. */
 const BUILDING_TTL_SECONDS = 600
 
@@ -30,14 +31,14 @@ export function createRedisPublisher(redis: Redis): Publisher {
     async publish(documents) {
       if (documents.length === 0) return
       // The index says last what there is: a reader never sees an entry whose document is not there.
-      const early = documents.slice(0, -DOCUMENT_BATCH)
-      for (let from = 0; from < early.length; from += DOCUMENT_BATCH) {
-        const pipeline = redis.multi()
-        for (const document of early.slice(from, from + DOCUMENT_BATCH)) setDocument(pipeline, document)
-        await execute(pipeline)
+      const batches = batchesOf(documents)
+      for (const batch of batches.slice(0, -1)) {
+        const step = redis.multi()
+        for (const [key, text] of batch) step.set(key, text)
+        await execute(step)
       }
       const last = redis.multi()
-      for (const document of documents.slice(-DOCUMENT_BATCH)) setDocument(last, document)
+      for (const [key, text] of batches.at(-1) ?? []) last.set(key, text)
       setIndexes(last, documents)
       last.publish(CHANNELS.snapshot, JSON.stringify(documents.map((document) => document.name)))
       await execute(last)
@@ -90,8 +91,22 @@ async function versionsOf(redis: Redis, names: readonly string[]): Promise<Reado
   return found
 }
 
-function setDocument(step: ChainableCommander, document: DocumentEnvelope): void {
-  step.set(documentKey(document.name), JSON.stringify(document))
+/** Keys and texts of documents, in round trips that Redis answers in time however large the documents are. */
+function batchesOf(documents: readonly DocumentEnvelope[]): (readonly [key: string, text: string])[][] {
+  const batches: (readonly [string, string])[][] = []
+  let chars = Number.POSITIVE_INFINITY
+  for (const document of documents) {
+    const text = JSON.stringify(document)
+    const batch = batches.at(-1)
+    if (batch === undefined || batch.length >= DOCUMENT_BATCH || chars + text.length > BATCH_CHARS) {
+      batches.push([[documentKey(document.name), text]])
+      chars = text.length
+    } else {
+      batch.push([documentKey(document.name), text])
+      chars += text.length
+    }
+  }
+  return batches
 }
 
 /** Accounts have an index of their own: every data plane reads that of the market again and again, and all of it. */

@@ -6,7 +6,7 @@ import type { Ctx } from '../operation.ts'
 export type CursorScope = { readonly list: string; readonly tenant: string; readonly filters?: readonly unknown[] }
 
 const MAC_CHARS = 22
-const TOKEN = /^([\w.:-]{1,120})~([\w-]{22})$/
+const TOKEN = /^([\w.:-]{1,300})~([\w-]{22})$/
 
 /** The token of the next page: where the last one ended, signed for its list, so that no other list takes it. */
 export function signCursor(ctx: Pick<Ctx, 'settings'>, scope: CursorScope, position: string): string {

@@ -79,7 +79,12 @@ export type HealthLine = {
   readonly actionTaken: HealthAction
   readonly backedOffUntil: number | null
 }
-export type HealthPage = { readonly items: readonly HealthLine[]; readonly nextToken: string | null }
+export type HealthPage = {
+  readonly items: readonly HealthLine[]
+  readonly nextToken: string | null
+  /** The token of the page that begins after a line; nothing that a body carries. */
+  readonly cursorOf: (line: HealthLine) => string
+}
 
 /** The caller's health log, newest first unless asked otherwise. Throws `not_found` for an offer that is not its own. */
 export const listHealthLog = defineOperation({
@@ -108,12 +113,10 @@ export const listHealthLog = defineOperation({
     const after = nextToken === undefined ? undefined : readPosition(readCursor(ctx, scope, nextToken))
     const filter = { seller: actor.account, offer: offerId, since, until, after, isRising: sortOrder === 'ASC' }
     const rows = await listHealthEvents(ctx.db, filter, maxItems + 1)
-    const shown = rows.slice(0, maxItems)
-    const last = rows.length > maxItems ? shown.at(-1) : undefined
-    return {
-      items: shown.map(lineOf),
-      nextToken: last === undefined ? null : signCursor(ctx, scope, `${last.at.getTime()}.${last.id}`),
-    }
+    const items = rows.slice(0, maxItems).map(lineOf)
+    const last = rows.length > maxItems ? items.at(-1) : undefined
+    const cursorOf = ({ timestamp, id }: HealthLine) => signCursor(ctx, scope, `${timestamp}.${id}`)
+    return { items, nextToken: last === undefined ? null : cursorOf(last), cursorOf }
   },
 })
 

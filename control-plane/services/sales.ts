@@ -50,7 +50,12 @@ export function viewSale(sale: Sale): SaleView {
   }
 }
 
-export type SalesPage = { readonly recentSales: readonly SaleView[]; readonly nextToken: string | null }
+export type SalesPage = {
+  readonly recentSales: readonly SaleView[]
+  readonly nextToken: string | null
+  /** The token of the page that begins after a sale; nothing that a body carries. */
+  readonly cursorOf: (sale: Pick<SaleView, 'id'>) => string
+}
 
 /** The caller's sales from the newest down. The cursor is signed: no other seller's, and no edited one, is taken. */
 export const listSalesHistory = defineOperation({
@@ -66,9 +71,11 @@ export const listSalesHistory = defineOperation({
     const sales = await listSales(ctx.db, seller, { before, limit: limit + 1 })
     const shown = sales.slice(0, limit)
     const last = sales.length > limit ? shown.at(-1) : undefined
+    const cursorOf = ({ id }: Pick<SaleView, 'id'>) => signCursor(ctx, scope, id)
     return {
       recentSales: shown.map(viewSale),
-      nextToken: last === undefined ? null : signCursor(ctx, scope, last.rid),
+      nextToken: last === undefined ? null : cursorOf({ id: last.rid }),
+      cursorOf,
     }
   },
 })

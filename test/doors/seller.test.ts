@@ -66,6 +66,20 @@ const graph =
   (key: string) =>
     market.graphql(key, query, variables()).then((answer) => dataOf(answer, field))
 
+const Connection = z.object({
+  edges: z.array(z.object({ node: z.unknown() })),
+  page_info: z.object({ has_next_page: z.boolean(), end_cursor: z.string().nullable() }),
+})
+/** A connection in the shape of a page of REST, with its items under the name they have there. */
+const paged = (field: string, query: string, items: string) => async (key: string) => {
+  const found = await graph(field, query)(key)
+  const connection = Connection.safeParse(found)
+  if (!connection.success) return found
+  const { edges, page_info: info } = connection.data
+  return { [items]: edges.map(({ node }) => node), next_token: info.has_next_page ? info.end_cursor : null }
+}
+const INFO = 'pageInfo { hasNextPage endCursor }'
+
 const QUESTIONS: Record<string, Question> = {
   earnings: {
     rest: get('earnings?range=30d'),
@@ -80,20 +94,21 @@ const QUESTIONS: Record<string, Question> = {
   },
   'a page of sales': {
     rest: get('earnings/history?limit=2'),
-    graphql: graph('sales', `{ sales(limit: 2) { recentSales { ${SALE} } nextToken } }`),
+    graphql: paged('sales', `{ sales(first: 2) { edges { node { ${SALE} } } ${INFO} } }`, 'recent_sales'),
     trpc: (key) => resultOf(market.trpc(key).earnings.history.query({ limit: 2 })),
   },
   'a page that is none': {
     rest: get('earnings/history?cursor=garbage'),
-    graphql: graph('sales', `{ sales(cursor: "garbage") { nextToken } }`),
+    graphql: graph('sales', `{ sales(first: 2, after: "garbage") { edges { cursor } } }`),
     trpc: (key) => resultOf(market.trpc(key).earnings.history.query({ cursor: 'garbage' })),
   },
   'the health log': {
     rest: get('health-log?sort_order=ASC&max_items=5'),
-    graphql: graph(
+    graphql: paged(
       'healthLog',
-      `{ healthLog(sortOrder: "ASC", maxItems: 5) { nextToken items { id timestamp offerId model errorCategory errorDetail
-        statusCode actionTaken backedOffUntil } } }`,
+      `{ healthLog(sortOrder: "ASC", first: 5) { edges { node { id timestamp offerId model errorCategory errorDetail
+        statusCode actionTaken backedOffUntil } } ${INFO} } }`,
+      'items',
     ),
     trpc: (key) => resultOf(market.trpc(key).offer.healthLog.query({ sortOrder: 'ASC', maxItems: 5 })),
   },

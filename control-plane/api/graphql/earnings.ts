@@ -9,12 +9,13 @@ import type {
 import { getEarnings } from '#control-plane/services/earnings.ts'
 import type { PayoutPosition } from '#control-plane/services/payout-position.ts'
 import { getPayoutPosition } from '#control-plane/services/payout-position.ts'
-import type { SalesPage, SaleView } from '#control-plane/services/sales.ts'
+import type { SaleView } from '#control-plane/services/sales.ts'
 import { listSalesHistory } from '#control-plane/services/sales.ts'
 import type { SellerExportLink } from '#control-plane/services/seller-usage-export.ts'
 import { exportSellerUsage } from '#control-plane/services/seller-usage-export.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
+import { costOfPage, readPage, toConnection } from './page.ts'
 
 const Day = builder.objectRef<EarningsDay>('EarningsDay').implement({
   fields: (t) => ({
@@ -93,14 +94,6 @@ const EarningsType = builder.objectRef<Earnings>('Earnings').implement({
   }),
 })
 
-const Sales = builder.objectRef<SalesPage>('SalesPage').implement({
-  authScopes: { seller: true },
-  fields: (t) => ({
-    recentSales: t.field({ type: [SaleType], complexity: { field: MOST_SALES }, resolve: (page) => page.recentSales }),
-    nextToken: t.exposeString('nextToken', { nullable: true }),
-  }),
-})
-
 const Link = builder.objectRef<SellerExportLink>('SalesExport').implement({
   description: 'A path that opens without a key, and until when in Unix milliseconds.',
   fields: (t) => ({ url: t.exposeString('url'), expiresAt: t.exposeFloat('expiresAt') }),
@@ -128,10 +121,16 @@ builder.queryFields((t) => ({
     args: { range: t.arg.string(), workspaceId: t.arg.id() },
     resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getEarnings, given(args), options),
   }),
-  sales: t.field({
-    type: Sales,
-    args: { limit: t.arg.int(), cursor: t.arg.string(), workspaceId: t.arg.id() },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listSalesHistory, given(args), options),
+  sales: t.connection({
+    type: SaleType,
+    args: { workspaceId: t.arg.id() },
+    complexity: costOfPage,
+    resolve: async (_root, { workspaceId, ...args }, { ctx, actor, options }) => {
+      const { maxItems, nextToken } = readPage(args)
+      const input = given({ workspaceId, limit: maxItems, cursor: nextToken })
+      const { recentSales, ...page } = await invoke(ctx, actor, listSalesHistory, input, options)
+      return toConnection({ items: recentSales, ...page }, args)
+    },
   }),
   salesExport: t.field({
     type: Link,

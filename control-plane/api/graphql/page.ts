@@ -25,18 +25,28 @@ export function costOfPage({ first }: ConnectionArgs): { field: number; multipli
   return { field: 1, multiplier: Math.min(Math.max(first ?? MAX_PAGE, 1), MAX_PAGE * MAX_PAGE) }
 }
 
-/** A page as a connection: the cursor of an item is its id. */
-export function toConnection<Item extends { readonly id: string }>(
-  page: { readonly items: readonly Item[]; readonly nextToken: string | null },
-  args: ConnectionArgs,
-) {
+type Page<Item> = {
+  readonly items: readonly Item[]
+  readonly nextToken: string | null
+  /** For a list whose cursors are signed. */
+  readonly cursorOf?: (item: Item) => string
+}
+
+/** A page as a connection: the cursor of an item is its id, unless the list says otherwise. */
+export function toConnection<Item extends { readonly id: string }>(page: Page<Item>, args: ConnectionArgs) {
+  return toEdges({ ...page, cursorOf: page.cursorOf ?? (({ id }) => id) }, args)
+}
+
+/** The same of a list that makes the cursors of its items itself. */
+export function toEdges<Item>(page: Required<Page<Item>>, args: ConnectionArgs) {
+  const edges = page.items.map((node) => ({ cursor: page.cursorOf(node), node }))
   return {
-    edges: page.items.map((node) => ({ cursor: node.id, node })),
+    edges,
     pageInfo: {
       hasNextPage: page.nextToken !== null,
       hasPreviousPage: args.after != null,
-      startCursor: page.items[0]?.id ?? null,
-      endCursor: page.items.at(-1)?.id ?? null,
+      startCursor: edges[0]?.cursor ?? null,
+      endCursor: edges.at(-1)?.cursor ?? null,
     },
   }
 }

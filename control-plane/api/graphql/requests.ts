@@ -1,8 +1,8 @@
 import { invoke } from '#control-plane/operation.ts'
-import type { RequestPage } from '#control-plane/services/lookup.ts'
 import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { builder } from './builder.ts'
+import { costOfPage, readPage, toEdges } from './page.ts'
 
 type Routing = NonNullable<LookupRecord['routing']>
 
@@ -70,27 +70,19 @@ const RequestRecord = builder.objectRef<LookupRecord>('RequestRecord').implement
   }),
 })
 
-const RequestList = builder.objectRef<RequestPage>('RequestList').implement({
-  description: 'A page of calls; `next` is the `before` of the page after it, null on the last.',
-  fields: (t) => ({
-    requests: t.expose('requests', { type: [RequestRecord] }),
-    next: t.exposeID('next', { nullable: true }),
-  }),
-})
-
-const DEFAULT_PAGE = 20
-
 builder.queryFields((t) => ({
   request: t.field({
     type: RequestRecord,
     args: { id: t.arg.id({ required: true }) },
     resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getRequest, args, options),
   }),
-  requests: t.field({
-    type: RequestList,
-    args: { limit: t.arg.int(), before: t.arg.id() },
-    complexity: ({ limit }) => ({ field: 1, multiplier: Math.max(limit ?? DEFAULT_PAGE, 1) }),
-    resolve: (_root, { limit, before }, { ctx, actor, options }) =>
-      invoke(ctx, actor, listRequests, { limit: limit ?? undefined, before: before ?? undefined }, options),
+  requests: t.connection({
+    type: RequestRecord,
+    complexity: costOfPage,
+    resolve: async (_root, args, { ctx, actor, options }) => {
+      const { maxItems, nextToken } = readPage(args)
+      const { requests, next } = await invoke(ctx, actor, listRequests, { limit: maxItems, before: nextToken }, options)
+      return toEdges({ items: requests, nextToken: next, cursorOf: ({ request_id: id }) => id }, args)
+    },
   }),
 }))

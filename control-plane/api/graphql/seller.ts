@@ -3,7 +3,7 @@ import type { ConfigCard } from '#control-plane/services/configs.ts'
 import { deleteConfig, listConfigs } from '#control-plane/services/configs.ts'
 import type { DiscoveredModel } from '#control-plane/services/discovery.ts'
 import { discoverModels } from '#control-plane/services/discovery.ts'
-import type { HealthLine, HealthPage } from '#control-plane/services/health-log.ts'
+import type { HealthLine } from '#control-plane/services/health-log.ts'
 import { listHealthLog } from '#control-plane/services/health-log.ts'
 import type { BulkLine } from '#control-plane/services/offers/bulk.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
@@ -18,6 +18,7 @@ import { collectLines } from '../collect-lines.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { ApiFormat, Offer, OfferStatus, withKey } from './offers.ts'
+import { costOfPage, readPage, toConnection } from './page.ts'
 
 const Operation = builder.objectRef<OperationView>('SellerOperation').implement({
   description: 'Work that goes on after its answer.',
@@ -58,17 +59,8 @@ const Line = builder.objectRef<HealthLine>('HealthLine').implement({
   }),
 })
 
-/** Most lines of a page, which is what a query of it costs. */
-const MOST_LINES = 100
+/** Most saved configurations of a list, which is what a query of it costs. */
 const MOST_CONFIGS = 100
-
-const LogPage = builder.objectRef<HealthPage>('HealthPage').implement({
-  authScopes: { seller: true },
-  fields: (t) => ({
-    items: t.field({ type: [Line], complexity: { field: MOST_LINES }, resolve: ({ items }) => items }),
-    nextToken: t.exposeString('nextToken', { nullable: true }),
-  }),
-})
 
 const BulkResult = builder.objectRef<BulkLine>('BulkLine').implement({
   description: 'What became of one row.',
@@ -156,17 +148,14 @@ builder.queryFields((t) => ({
       ...(await invoke(ctx, actor, listConfigs, {}, options)).configs,
     ],
   }),
-  healthLog: t.field({
-    type: LogPage,
-    args: {
-      offerId: t.arg.id(),
-      since: t.arg.float(),
-      until: t.arg.float(),
-      sortOrder: t.arg.string(),
-      maxItems: t.arg.int(),
-      nextToken: t.arg.string(),
+  healthLog: t.connection({
+    type: Line,
+    args: { offerId: t.arg.id(), since: t.arg.float(), until: t.arg.float(), sortOrder: t.arg.string() },
+    complexity: costOfPage,
+    resolve: async (_root, { offerId, since, until, sortOrder, ...args }, { ctx, actor, options }) => {
+      const input = { ...given({ offerId, since, until, sortOrder }), ...readPage(args) }
+      return toConnection(await invoke(ctx, actor, listHealthLog, input, options), args)
     },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listHealthLog, given(args), options),
   }),
 }))
 

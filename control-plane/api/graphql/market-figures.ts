@@ -1,0 +1,127 @@
+import { invoke } from '#control-plane/operation.ts'
+import type { PriceHistory, SeriesPoint } from '#control-plane/services/market-series.ts'
+import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market-series.ts'
+import { builder } from './builder.ts'
+import { given } from './given.ts'
+
+const Bucket = builder.enumType('SeriesBucket', { values: ['hour', 'day'] as const })
+const Group = builder.enumType('SeriesGroup', { values: ['model', 'provider'] as const })
+
+const Point = builder.objectRef<SeriesPoint>('SeriesPoint').implement({
+  description: 'The figures of one bucket, which begins at `bucket` (Unix milliseconds). Null means not enough data.',
+  fields: (t) => ({
+    bucket: t.exposeFloat('bucket'),
+    model: t.exposeString('model', { nullable: true }),
+    provider: t.exposeString('provider', { nullable: true }),
+    calls: t.exposeFloat('calls'),
+    trades: t.exposeFloat('trades'),
+    volumeMicro: t.string({ resolve: ({ volumeMicro }) => volumeMicro.toString() }),
+    inputTokens: t.exposeFloat('inputTokens'),
+    cacheReadTokens: t.exposeFloat('cacheReadTokens'),
+    outputTokens: t.exposeFloat('outputTokens'),
+    ttftP50Ms: t.exposeFloat('ttftP50Ms', { nullable: true }),
+    ttftSamples: t.exposeFloat('ttftSamples'),
+    tpsP50: t.exposeFloat('tpsP50', { nullable: true }),
+    tpsSamples: t.exposeFloat('tpsSamples'),
+    uptimePct: t.exposeFloat('uptimePct', { nullable: true }),
+    cacheHitRatePct: t.exposeFloat('cacheHitRatePct', { nullable: true }),
+    discountPct: t.exposeFloat('discountPct', { nullable: true }),
+    bestDiscountPct: t.exposeFloat('bestDiscountPct', { nullable: true }),
+  }),
+})
+
+type Reference = PriceHistory['references'][number]
+const UnitPrice = builder.objectRef<{ readonly unit: string; readonly pico: string }>('UnitPrice').implement({
+  description: 'The price of one unit of a class of usage in pico-USD, as plain digits.',
+  fields: (t) => ({ unit: t.exposeString('unit'), pico: t.exposeString('pico') }),
+})
+const ReferencePrice = builder.objectRef<Reference>('ReferencePrice').implement({
+  description: 'A version of the reference prices, with since when it counts and who said so.',
+  fields: (t) => ({
+    version: t.exposeString('version'),
+    effectiveAt: t.exposeFloat('effectiveAt'),
+    source: t.exposeString('source'),
+    unitPrices: t.field({
+      type: [UnitPrice],
+      complexity: { field: 1 },
+      resolve: ({ unitPrices }) => Object.entries(unitPrices).map(([unit, pico]) => ({ unit, pico })),
+    }),
+  }),
+})
+
+type Paid = PriceHistory['paid'][number]
+const PaidPoint = builder.objectRef<Paid>('PaidPoint').implement({
+  fields: (t) => ({
+    bucket: t.exposeFloat('bucket'),
+    trades: t.exposeFloat('trades'),
+    volumeMicro: t.string({ resolve: ({ volumeMicro }) => volumeMicro.toString() }),
+    discountPct: t.exposeFloat('discountPct', { nullable: true }),
+    bestDiscountPct: t.exposeFloat('bestDiscountPct', { nullable: true }),
+  }),
+})
+
+/** What a series of points costs, whatever its length: it is one read of rows that stand there already. */
+const SERIES_COST = { field: 1, multiplier: 20 }
+
+const History = builder.objectRef<PriceHistory>('PriceHistory').implement({
+  description: 'The prices of a model over time: its reference, and what buyers paid of it.',
+  fields: (t) => ({
+    model: t.exposeString('model'),
+    references: t.field({ type: [ReferencePrice], complexity: SERIES_COST, resolve: (all) => all.references }),
+    paid: t.field({ type: [PaidPoint], complexity: SERIES_COST, resolve: (all) => all.paid }),
+  }),
+})
+
+export type TradeView = {
+  readonly model: string
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly chargeMicro: bigint
+  readonly createdAt: number
+}
+export const TradeType = builder.objectRef<TradeView>('Trade').implement({
+  description: 'A charged call, without anybody’s name.',
+  fields: (t) => ({
+    model: t.exposeString('model'),
+    inputTokens: t.exposeFloat('inputTokens'),
+    outputTokens: t.exposeFloat('outputTokens'),
+    costMicro: t.string({ resolve: ({ chargeMicro }) => chargeMicro.toString() }),
+    createdAt: t.exposeFloat('createdAt'),
+  }),
+})
+
+const DEFAULT_TRADES = 50
+
+builder.queryFields((t) => ({
+  marketSeries: t.field({
+    type: [Point],
+    description: 'Figures of the market by time, oldest first; a bucket without a call has no point.',
+    complexity: SERIES_COST,
+    args: {
+      from: t.arg.float(),
+      to: t.arg.float(),
+      bucket: t.arg({ type: Bucket }),
+      groupBy: t.arg({ type: [Group] }),
+      models: t.arg.stringList(),
+      providers: t.arg.stringList(),
+    },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, marketSeries, given(args), options),
+  }),
+  priceHistory: t.field({
+    type: History,
+    args: {
+      model: t.arg.string({ required: true }),
+      from: t.arg.float(),
+      to: t.arg.float(),
+      bucket: t.arg({ type: Bucket }),
+    },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, marketPriceHistory, given(args), options),
+  }),
+  trades: t.field({
+    type: [TradeType],
+    description: 'The latest trades, newest first.',
+    complexity: ({ limit }) => ({ field: 1, multiplier: Math.max(limit ?? DEFAULT_TRADES, 1) }),
+    args: { limit: t.arg.int(), model: t.arg.string() },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, marketTrades, given(args), options),
+  }),
+}))

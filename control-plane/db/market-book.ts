@@ -1,0 +1,42 @@
+import { sql } from 'kysely'
+import type { Database } from './database.ts'
+import { UNPUBLISHED } from './snapshot.ts'
+
+/** Versions of published documents by name; one that waits to be published again has none. */
+export async function listDocumentVersions(
+  db: Database,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await sql<{ name: string; version: bigint }>`select name, version from snapshot_document
+    where name = any(${[...names]}::text[]) and body_hash <> ${UNPUBLISHED}`.execute(db)
+  return new Map(rows.map(({ name, version }) => [name, Number(version)]))
+}
+
+/** What a list of models is chosen by; a name or id that holds `search`, in any case. */
+export type ModelChoice = {
+  readonly after: string | undefined
+  readonly search: string | undefined
+  readonly modality: string | undefined
+  readonly feature: string | undefined
+  readonly minContext: number | undefined
+  readonly limit: number
+}
+
+/** Bodies of models that are on the market, in order of id, to be read with the schema of a model. */
+export async function listMarketModels(db: Database, choice: ModelChoice): Promise<unknown[]> {
+  const { after, search, modality, feature, minContext, limit } = choice
+  const pattern = search === undefined ? undefined : `%${search.replace(/[\\%_]/g, '\\$&')}%`
+  const conditions = [
+    sql`not is_sandbox`,
+    ...(after === undefined ? [] : [sql`id > ${after}`]),
+    ...(pattern === undefined ? [] : [sql`(id ilike ${pattern} or body ->> 'name' ilike ${pattern})`]),
+    ...(modality === undefined
+      ? []
+      : [sql`(body -> 'inputModalities' ? ${modality} or body -> 'outputModalities' ? ${modality})`]),
+    ...(feature === undefined ? [] : [sql`body -> 'features' ? ${feature}`]),
+    ...(minContext === undefined ? [] : [sql`(body ->> 'contextLength')::int >= ${minContext}`]),
+  ]
+  const { rows } = await sql<{ body: unknown }>`select body from model
+    where ${sql.join(conditions, sql` and `)} order by id limit ${limit}`.execute(db)
+  return rows.map((row) => row.body)
+}

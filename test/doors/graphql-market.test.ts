@@ -1,0 +1,129 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { invoke } from '#control-plane/operation.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import { rollUp } from '#control-plane/services/market-rollup.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { HOUR } from '#shared/clock.ts'
+import { cacheKeys } from '#shared/contract/redis-keys.ts'
+import { createIds } from '#shared/ids.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import { eventText } from '#test/support/usage-events.ts'
+
+const AT = Math.floor(Date.now() / HOUR) * HOUR - HOUR
+let market: TestMarket
+let ada: Person
+const offers: string[] = []
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  for (const [at, discount] of [10, 40, 25].entries()) {
+    const wish = { model: 'gpt-test', apiKey: `sk-good-book-${at}`, sellerBaseUrl: market.provider.url, discount }
+    const options = { idempotencyKey: `book-${at}` }
+    offers.push((await invoke(market.plane, ada.seller, createOffer, wish, options)).offerId)
+  }
+  const answered = { offer: offers[0] ?? '', provider: 'test', status: 200, ms: 900, errorClass: null }
+  const events = Array.from({ length: 6 }, (_, index) => {
+    const startedAt = AT + index * 1_000
+    const rid = createIds({ now: () => startedAt }).ulid()
+    const wish = { rid, account: ada.buyer.account, sellerAccount: ada.seller.account, model: 'gpt-test', charge: 100 }
+    return eventText({ ...wish, startedAt }, { provider: 'test', ttftMs: 100, attempts: [answered] })
+  })
+  await postBatch(market.plane, { events, source: 'test' })
+  await rollUp(market.plane, 0)
+})
+afterAll(() => market?.stop())
+
+async function ask<Shape extends z.ZodType>(shape: Shape, query: string): Promise<z.output<Shape>> {
+  const answer = await market.graphql(undefined, query)
+  return z.object({ data: shape }).parse(answer.body).data
+}
+const Book = z.object({
+  orderBook: z.object({
+    edges: z.array(z.object({ cursor: z.string(), node: z.looseObject({ id: z.string() }) })),
+    pageInfo: z.object({ hasNextPage: z.boolean(), endCursor: z.string().nullable() }),
+  }),
+})
+const BOOK = 'edges { cursor node { id rank available discountPct } } pageInfo { hasNextPage endCursor }'
+
+describe('markets', () => {
+  it('are there for everybody, with best prices among what can serve now', async () => {
+    const Rows = z.object({
+      markets: z.object({ edges: z.array(z.object({ node: z.looseObject({ id: z.string() }) })) }),
+    })
+    const query = `{ markets(first: 10) { edges { node { id name bestDiscountPct offerCount healthySellerCount requests24h
+      volume24hMicro ttftP50Ms ttftSamples best { inputPer1m } direct { inputPer1m }
+      providers { provider ttftP50Ms best { inputPer1m } } } } } }`
+    const rows = async () => (await ask(Rows, query)).markets.edges.map(({ node }) => node)
+    const [first, second, ...more] = await rows()
+    expect([first?.id, second?.id, more]).toEqual(['claude-test', 'gpt-test', []])
+    expect(first).toMatchObject({ best: { inputPer1m: null }, bestDiscountPct: null, ttftP50Ms: null })
+    expect(second).toMatchObject({
+      ...{ bestDiscountPct: 40, offerCount: 3, healthySellerCount: 1, requests24h: 6, volume24hMicro: '600' },
+      ...{ ttftSamples: 6, best: { inputPer1m: 150_000 }, direct: { inputPer1m: 250_000 } },
+      providers: [{ provider: 'test' }],
+    })
+    const backedOff = { consecutiveFailures: 3, ejections: 1, backedOffUntil: Date.now() + HOUR, errorClass: 'timeout' }
+    await market.world.redis.hset(cacheKeys.health, offers[1] ?? '', JSON.stringify(backedOff))
+    market.advance(2_000)
+    expect((await rows())[1]).toMatchObject({ bestDiscountPct: 25, best: { inputPer1m: 187_500 } })
+  })
+
+  it('are searched, and paged by cursors that only this list takes', async () => {
+    const Ids = z.object({
+      markets: z.object({
+        edges: z.array(z.object({ node: z.object({ id: z.string() }) })),
+        pageInfo: z.object({ endCursor: z.string(), hasNextPage: z.boolean() }),
+      }),
+    })
+    const SELECTED = 'edges { node { id } } pageInfo { endCursor hasNextPage }'
+    const page = await ask(Ids, `{ markets(first: 1) { ${SELECTED} } }`)
+    expect(page.markets.pageInfo.hasNextPage).toBe(true)
+    const { endCursor } = page.markets.pageInfo
+    const next = await ask(Ids, `{ markets(first: 1, after: "${endCursor}") { ${SELECTED} } }`)
+    expect(next.markets).toMatchObject({ edges: [{ node: { id: 'gpt-test' } }], pageInfo: { hasNextPage: false } })
+    expect((await ask(Ids, `{ markets(first: 5, search: "CLAUDE") { ${SELECTED} } }`)).markets.edges).toHaveLength(1)
+    const book = `{ orderBook(model: "gpt-test", first: 1, after: "${endCursor}") { edges { cursor } } }`
+    expect(codeOf(await market.graphql(undefined, book))).toBe('invalid_request')
+  })
+})
+
+describe('an order book', () => {
+  it('is walked page by page, best offer first, and never says who sells', async () => {
+    const seen: string[] = []
+    let after: string | null = null
+    for (let page = 0; page < 3; page++) {
+      const from: string = after === null ? '' : `, after: "${after}"`
+      const { orderBook } = await ask(Book, `{ orderBook(model: "lab/gpt-test", first: 1${from}) { ${BOOK} } }`)
+      seen.push(...orderBook.edges.map(({ node }) => node.id))
+      after = orderBook.pageInfo.endCursor
+      expect(orderBook.pageInfo.hasNextPage).toBe(page < 2)
+    }
+    expect(seen).toEqual([offers[1], offers[2], offers[0]])
+    const all = await market.graphql(undefined, `{ orderBook(model: "gpt-test", first: 9) { ${BOOK} } }`)
+    expect(all.text).not.toContain(ada.seller.account)
+    const unknown = await market.graphql(undefined, '{ orderBook(model: "nothing", first: 1) { edges { cursor } } }')
+    expect(codeOf(unknown)).toBe('not_found')
+  })
+})
+
+describe('figures over time', () => {
+  it('come by bucket, group and filter, with prices and the feed', async () => {
+    const query = `{ marketSeries(from: ${AT}, bucket: hour, groupBy: [model, provider], models: ["gpt-test"])
+        { bucket model provider calls volumeMicro }
+      priceHistory(model: "gpt-test", bucket: hour) { references { source unitPrices { unit pico } } paid { trades } }
+      trades(limit: 2) { model costMicro createdAt } }`
+    const answer = await market.graphql(undefined, query)
+    expect(answer.body).toMatchObject({
+      data: {
+        marketSeries: [{ bucket: AT, model: 'gpt-test', provider: 'test', calls: 6, volumeMicro: '600' }],
+        priceHistory: { references: [{ source: 'test' }], paid: [{ trades: 6 }] },
+        trades: [{ model: 'gpt-test', costMicro: '100' }, {}],
+      },
+    })
+    expect(codeOf(await market.graphql(undefined, '{ marketSeries(from: 0) { calls } }'))).toBe('invalid_request')
+    expect(codeOf(await market.graphql(undefined, '{ trades(limit: -1) { model } }'))).toBe('invalid_request')
+  })
+})

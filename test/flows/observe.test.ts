@@ -17,6 +17,7 @@ const PARENT = '00f067aa0ba902b7'
 const SPANS_WITHIN_MS = 30_000
 const STRANGERS = 1_000
 const AT_ONCE = 16
+const PROCESSES = ['data-plane', 'control-plane', 'worker'] as const
 const byText = (left: string, right: string) => left.localeCompare(right)
 
 let network: Network
@@ -149,9 +150,25 @@ describe('the log of a call', () => {
         ...['inputTokens', 'outputTokens', 'chargeMicro'],
       ].sort(byText),
     )
-    const { buyer_key, seller_key } = network.sandbox
-    for (const secret of ['canary-of-the-prompt', buyer_key, seller_key, COLLECTOR_TOKEN]) {
-      expect(read()).not.toContain(secret)
+  })
+
+  it('holds no secret, nor does that of another process, nor any figure [C324]', async () => {
+    const own = z
+      .record(z.string(), z.string())
+      .parse(JSON.parse(readFileSync(join(network.home, 'secrets.json'), 'utf8')))
+    const { buyer_key, seller_key, management_key } = network.sandbox
+    const secrets = [
+      'canary-of-the-prompt',
+      buyer_key,
+      seller_key,
+      management_key,
+      COLLECTOR_TOKEN,
+      ...Object.values(own),
+    ]
+    const logs = PROCESSES.map((name) => readFileSync(join(network.home, 'logs', `${name}.log`), 'utf8'))
+    for (const [at, text] of [...logs, ...(await bothPages())].entries()) {
+      expect(text.length, PROCESSES[at]).toBeGreaterThan(0)
+      for (const secret of secrets) expect(text.includes(secret), `${PROCESSES[at]}: ${secret.slice(0, 8)}`).toBe(false)
     }
   })
 })

@@ -35,6 +35,11 @@ export type RestRow = {
   readonly path: string
   /** The operation's name. */
   readonly operation: string
+  readonly access: Access
+  /** What the operation takes: the path's variables with the query of a GET or the body of the rest, in camelCase. */
+  readonly input: z.ZodType
+  /** Whether an Idempotency-Key is needed, taken, or nothing to the operation. */
+  readonly idempotency: 'none' | 'required' | 'accepted'
   readonly envelope: Envelope
   /** Status of a good answer; 204 has no body. */
   readonly status: number
@@ -66,6 +71,9 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
     method,
     path,
     operation: operation.name,
+    access: operation.access,
+    input: operation.input,
+    idempotency: operation.idempotency,
     envelope,
     status: spec.status ?? 200,
     isPublic: operation.access === 'public',

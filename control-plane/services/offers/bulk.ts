@@ -20,7 +20,8 @@ const ROWS_AT_ONCE = 4
 /** Models whose offers are on sale by the last line; those of a longer request follow within seconds. */
 const MAX_WAITED_FOR = 8
 
-const BulkRow = z.object({
+/** One row of a bulk listing. */
+export const BulkRow = z.object({
   model: ModelName,
   ...Pricing,
   capDailyUsd: Dollars.nullish(),

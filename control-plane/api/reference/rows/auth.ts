@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import type { Descriptions } from './described.ts'
+import { Millis } from './described.ts'
+import { BuyerKeyCreated, SellerKeyCreated } from './keys.ts'
+
+const tag = 'Sign-in'
+const address = '0x52908400098527886e0f7030069857d2e4169ee7'
+
+const Challenge = z
+  .object({
+    message: z.string().describe('Sign exactly this text with the wallet (EIP-4361).'),
+    nonce: z.string(),
+    expiresAt: Millis,
+  })
+  .meta({ id: 'Challenge' })
+const Session = z
+  .object({ id: z.string(), wallet: z.string(), createdAt: Millis, expiresAt: Millis })
+  .meta({ id: 'Session' })
+const SessionOwner = z.object({ id: z.string(), user: z.string(), wallet: z.string() }).meta({ id: 'SessionOwner' })
+
+const challenge = { tag, summary: 'Get a message for a wallet to sign', answer: Challenge, example: { address } }
+const exchange = 'The signed message proves the wallet; a new wallet gets its accounts. The key is shown once.'
+
+export const AUTH_DESCRIPTIONS: Descriptions = {
+  'GET /v1/seller/auth/challenge': challenge,
+  'GET /v1/buyer/auth/challenge': challenge,
+  'GET /v1/auth/challenge': challenge,
+  'POST /v1/seller/auth/keys': {
+    tag,
+    summary: 'Exchange a signed message for a seller key',
+    description: exchange,
+    answer: SellerKeyCreated,
+    refusals: [403, 409],
+  },
+  'POST /v1/buyer/auth/keys': {
+    tag,
+    summary: 'Exchange a signed message for a buyer key',
+    description: exchange,
+    answer: BuyerKeyCreated,
+    refusals: [403, 409],
+  },
+  'POST /v1/auth/session': {
+    tag,
+    summary: 'Sign a browser in',
+    description: 'Sets a cookie that stands for the wallet on both sides of the market.',
+    answer: Session,
+    refusals: [403],
+  },
+  'GET /v1/auth/session': { tag, summary: 'Say who is signed in', answer: SessionOwner, example: {} },
+  'DELETE /v1/auth/session': { tag, summary: 'Sign a browser out', example: {} },
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+
+/** What the description of the doors says of a REST row beside what the row itself holds. */
+export type Described = {
+  readonly tag: string
+  /** One line in the imperative. */
+  readonly summary: string
+  readonly description?: string
+  /**
+   * A good answer's body with the names that the operation gives its fields: REST writes them in snake_case. A line of it
+   * where `as` says lines. Left out for an answer without a body of ours.
+   */
+  readonly answer?: z.ZodType
+  /** What the operation takes, where its own schema reads a part of it later. */
+  readonly input?: z.ZodType
+  /** How a good answer comes where that is not one JSON body. */
+  readonly as?: 'lines' | 'redirect' | 'csv'
+  /** The query or the body of a call that works on a fresh market, as it is written on the wire. */
+  readonly example?: Readonly<Record<string, unknown>>
+  /** Statuses of refusals beside those that any row of its kind may answer with. */
+  readonly refusals?: readonly number[]
+}
+
+/** Descriptions by method and path: `GET /v1/buyer/me`. */
+export type Descriptions = Readonly<Record<string, Described>>
+
+export const Millis = z.number().int().describe('Unix milliseconds.')
+export const Micro = z.number().int().describe('Micro-USD.')
+export const MicroText = z
+  .string()
+  .regex(/^-?\d+$/)
+  .describe('Micro-USD as decimal digits.')
+
+/** A page of a list, and the token of the next one. */
+export function pageOf<Item extends z.ZodType>(item: Item) {
+  return z.object({
+    items: z.array(item),
+    nextToken: z.string().nullable().describe('Give it back as next_token for the next page; null on the last.'),
+  })
+}

@@ -1,0 +1,19 @@
+import { AUTH_DESCRIPTIONS } from './auth.ts'
+import { BUYER_DESCRIPTIONS } from './buyer.ts'
+import type { Descriptions } from './described.ts'
+import { EARNINGS_DESCRIPTIONS } from './earnings.ts'
+import { KEY_DESCRIPTIONS } from './keys.ts'
+import { ORGANIZATION_DESCRIPTIONS } from './organizations.ts'
+import { OFFER_DESCRIPTIONS } from './seller.ts'
+import { USAGE_DESCRIPTIONS } from './usage.ts'
+
+/** What is to be said of every REST row; a test holds them against the rows. */
+export const DESCRIPTIONS: Descriptions = {
+  ...AUTH_DESCRIPTIONS,
+  ...ORGANIZATION_DESCRIPTIONS,
+  ...OFFER_DESCRIPTIONS,
+  ...EARNINGS_DESCRIPTIONS,
+  ...KEY_DESCRIPTIONS,
+  ...BUYER_DESCRIPTIONS,
+  ...USAGE_DESCRIPTIONS,
+}

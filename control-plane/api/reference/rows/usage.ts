@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import { SETTLEMENT_STATUSES } from '#shared/contract/lookup.ts'
+import { SERVED_BY } from '#shared/contract/usage-event.ts'
+import type { Descriptions } from './described.ts'
+import { Micro, Millis, pageOf } from './described.ts'
+
+const tag = 'Usage'
+
+const Tokens = z.object({
+  inputTokens: z.number().int(),
+  outputTokens: z.number().int(),
+  cacheReadTokens: z.number().int(),
+  cacheWriteTokens: z.number().int(),
+  reasoningTokens: z.number().int(),
+  audioInputTokens: z.number().int(),
+  audioOutputTokens: z.number().int(),
+})
+const UsageItem = Tokens.extend({
+  id: z.string(),
+  requestId: z.string(),
+  createdAt: Millis,
+  model: z.string(),
+  requestedModel: z.string(),
+  provider: z.string().nullable(),
+  servedBy: z.enum(SERVED_BY).nullable(),
+  endpoint: z.string(),
+  keyId: z.string().nullable(),
+  outcome: z.string(),
+  streamed: z.boolean(),
+  settlementStatus: z.enum(SETTLEMENT_STATUSES),
+  settlementError: z.string().nullable(),
+  buyerCostMicro: Micro,
+  listCostMicro: Micro,
+  ttftMs: z.number().nullable(),
+  durationMs: z.number(),
+  txHash: z.string().nullable(),
+}).meta({ id: 'UsageItem' })
+const UsageBucket = Tokens.extend({
+  requests: z.number().int(),
+  failedRequests: z.number().int(),
+  buyerCostMicro: Micro,
+  listCostMicro: Micro,
+  bucket: Millis,
+  group: z.string().nullable(),
+}).meta({ id: 'UsageBucket' })
+const SavingsFigures = z.object({
+  requests: z.number().int(),
+  spentMicro: Micro,
+  listMicro: Micro,
+  savedMicro: Micro,
+  savedPct: z.number(),
+})
+const Savings = SavingsFigures.extend({
+  period: z.enum(['24h', '7d', '30d', '90d', 'lifetime']),
+  since: Millis,
+  byModel: z.array(SavingsFigures.extend({ model: z.string() })),
+}).meta({ id: 'Savings' })
+const StatementLine = z
+  .object({
+    id: z.string(),
+    kind: z.string(),
+    createdAt: Millis,
+    amountMicro: Micro,
+    balanceMicro: Micro.describe('The balance after this line, in micro-USD.'),
+    note: z.string().nullable(),
+    model: z.string().nullable(),
+    provider: z.string().nullable(),
+    keyId: z.string().nullable(),
+    txHash: z.string().nullable(),
+  })
+  .meta({ id: 'StatementLine' })
+
+export const USAGE_DESCRIPTIONS: Descriptions = {
+  'GET /v1/buyer/usage': {
+    tag,
+    summary: 'List calls with their cost',
+    answer: pageOf(UsageItem),
+    example: { period: '24h', max_items: 10 },
+  },
+  'GET /v1/buyer/usage/buckets': {
+    tag,
+    summary: 'Sum usage over time',
+    answer: z.object({ interval: z.enum(['hour', 'day', 'month']), buckets: z.array(UsageBucket) }),
+    example: { period: '7d', interval: 'day', group_by: 'model' },
+  },
+  'GET /v1/buyer/usage/export': {
+    tag,
+    summary: 'Download calls as CSV',
+    as: 'redirect',
+    example: { period: '7d' },
+  },
+  'GET /v1/buyer/savings': {
+    tag,
+    summary: 'Compare what was paid with list prices',
+    answer: Savings,
+    example: { period: '30d' },
+  },
+  'GET /v1/buyer/statements': {
+    tag,
+    summary: 'List ledger lines with the running balance',
+    answer: pageOf(StatementLine),
+    example: { max_items: 10 },
+  },
+  'GET /v1/exports/:token': {
+    tag,
+    summary: 'Download a file behind a signed link',
+    description: 'Where the exports redirect to. The link works without a key, for a while.',
+    as: 'csv',
+    example: {},
+    refusals: [403, 410],
+  },
+}

@@ -1,0 +1,48 @@
+import type { Json } from './json-schema.ts'
+import type { ErrorShape } from './refusals.ts'
+import { codesByStatus, refusalName } from './refusals.ts'
+
+const text = { type: 'string' }
+const count = { type: 'integer', minimum: 0 }
+const header = (description: string, schema: Json): Json => ({ description, schema })
+
+/** Headers of answers, under their names. */
+export const HEADERS: Json = {
+  'x-request-id': header('The id of this request: quote it when something is wrong.', text),
+  'retry-after': header('Seconds to wait.', count),
+  'x-ratelimit-limit': header('Calls that the limit which counted this one lets through.', count),
+  'x-ratelimit-remaining': header('Calls that are left of it.', count),
+  'x-ratelimit-reset': header('When it begins anew, in Unix seconds.', count),
+  'x-generation-id': header('The same as x-request-id.', text),
+  'x-mkt-served-by': header('marketplace, own_key or fallback_key.', text),
+  'x-mkt-provider-family': header('The provider that answered.', text),
+  'x-mkt-marketplace-status': header('served or filtered.', text),
+  'x-mkt-marketplace-attempts': header('Offers that were tried.', text),
+  'x-mkt-routing-decision-ms': header('Milliseconds that the choice took.', text),
+  'x-mkt-overhead-ms': header('Milliseconds that were ours.', text),
+  'x-mkt-adapted-params': header('Parameters that were left out or changed for the seller.', text),
+  'x-mkt-buyer-cost-micro': header('What the call cost, in micro-USD; in the last event of a stream of text.', text),
+  'x-mkt-list-cost-micro': header('The list price of the same usage, in micro-USD.', text),
+  etag: header('Names these bytes: give it back in If-None-Match.', text),
+  'cache-control': header('How long anybody may keep the answer.', text),
+  location: header('Where the file is.', text),
+}
+
+/** References to headers by their names. */
+export function headersNamed(names: readonly string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+export const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset']
+export const PAID_HEADERS = Object.keys(HEADERS).filter(
+  (name) => name.startsWith('x-mkt-') || name.includes('generation'),
+)
+
+/** The responses of an operation that refuses with these statuses. */
+export function refusalsOf(shape: ErrorShape, statuses: readonly number[]): Json {
+  const known = codesByStatus(shape)
+  const wanted = [...new Set(statuses)].filter((status) => known.has(status)).sort((left, right) => left - right)
+  return Object.fromEntries(
+    wanted.map((status) => [String(status), { $ref: `#/components/responses/${refusalName(shape, status)}` }]),
+  )
+}

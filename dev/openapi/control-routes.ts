@@ -1,0 +1,119 @@
+import type { Described } from '#control-plane/api/reference/rows/described.ts'
+import { DESCRIPTIONS } from '#control-plane/api/reference/rows/index.ts'
+import { ROWS } from '#control-plane/api/rest/door.ts'
+import type { RestRow } from '#control-plane/api/rest/route.ts'
+import { headersNamed, LIMIT_HEADERS, refusalsOf } from './answers.ts'
+import type { Components, Json } from './json-schema.ts'
+import { describeSchema, isJson } from './json-schema.ts'
+
+/** An operation of the document with where it stands. */
+export type Route = { readonly path: string; readonly method: string; readonly operation: Json }
+
+const SECURITY: Readonly<Record<RestRow['access'], readonly Json[]>> = {
+  public: [],
+  buyer: [{ buyerKey: [] }, { session: [] }],
+  seller: [{ sellerKey: [] }, { session: [] }],
+  session: [{ session: [] }],
+  org: [{ managementKey: [] }, { session: [] }],
+  operator: [{ managementKey: [] }],
+}
+
+/** The operations of the REST door. Throws for a row that nobody has described. */
+export function controlRoutes(components: Components): Route[] {
+  return ROWS.map((row) => {
+    const described = DESCRIPTIONS[`${row.method} ${row.path}`]
+    if (described === undefined) throw new Error(`${row.method} ${row.path} is not described`)
+    const path = row.path.replace(/:(\w+)/g, '{$1}')
+    return { path, method: row.method.toLowerCase(), operation: operationOf(components, row, described) }
+  })
+}
+
+function operationOf(components: Components, row: RestRow, described: Described): Json {
+  const { tag, summary, description } = described
+  const variables = [...row.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '')
+  const { fields, required } = fieldsOf(components, described.input ?? row.input, variables)
+  const isRead = row.method === 'GET'
+  return {
+    operationId: row.operation,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: SECURITY[row.access],
+    parameters: [
+      ...variables.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+      ...(isRead ? queryOf(fields, required, described.example) : []),
+      ...(row.idempotency === 'none' ? [] : [keyParameter(row.idempotency === 'required')]),
+    ],
+    ...(isRead || Object.keys(fields).length === 0 ? {} : { requestBody: bodyOf(fields, required, described.example) }),
+    responses: { ...goodAnswer(components, row, described), ...refusals(row, described) },
+  }
+}
+
+type Fields = { readonly fields: Json; readonly required: readonly string[] }
+
+function fieldsOf(components: Components, input: RestRow['input'], variables: readonly string[]): Fields {
+  const schema = describeSchema(components, input, { io: 'input', isSnake: true })
+  const fields = isJson(schema['properties']) ? schema['properties'] : {}
+  const required = Array.isArray(schema['required']) ? schema['required'].map(String) : []
+  return {
+    fields: Object.fromEntries(Object.entries(fields).filter(([name]) => !variables.includes(name))),
+    required: required.filter((name) => !variables.includes(name)),
+  }
+}
+
+function queryOf(fields: Json, required: readonly string[], example: Described['example'] = {}): Json[] {
+  return Object.entries(fields).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema,
+    ...(name in example ? { example: example[name] } : {}),
+  }))
+}
+
+function keyParameter(isRequired: boolean): Json {
+  return {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: isRequired,
+    description: 'Repeating a request with its key within 24 hours gives the stored answer.',
+    schema: { type: 'string', minLength: 1, maxLength: 255 },
+    example: 'a-name-of-your-own-for-this-request',
+  }
+}
+
+function bodyOf(properties: Json, required: readonly string[], example: Described['example']): Json {
+  const schema = { type: 'object', properties, ...(required.length === 0 ? {} : { required }) }
+  const examples = example === undefined ? {} : { examples: { whole: { value: example } } }
+  return { required: required.length > 0, content: { 'application/json': { schema, ...examples } } }
+}
+
+function goodAnswer(components: Components, row: RestRow, { answer, as, refusals: more = [] }: Described): Json {
+  if (more.includes(410) && answer === undefined && as === undefined) return {}
+  const names = ['x-request-id', ...(row.isPublic ? [] : LIMIT_HEADERS)]
+  if (as === 'redirect') {
+    return { [row.status]: { description: 'The way to the file.', headers: headersNamed([...names, 'location']) } }
+  }
+  const headers = headersNamed(names)
+  if (as === 'csv') {
+    const schema = { type: 'string' }
+    const content = { 'text/csv': { schema }, 'application/x-ndjson': { schema } }
+    return { [row.status]: { description: 'The file.', headers, content } }
+  }
+  if (answer === undefined) return { [row.status]: { description: 'Done.', headers } }
+  const schema = describeSchema(components, answer, { io: 'output', isSnake: true })
+  const content = as === 'lines' ? { 'application/x-ndjson': { schema } } : { 'application/json': { schema } }
+  return { [row.status]: { description: as === 'lines' ? 'One JSON object a line.' : 'The answer.', headers, content } }
+}
+
+function refusals(row: RestRow, { refusals: more = [] }: Described): Json {
+  const isRead = row.method === 'GET'
+  return refusalsOf(row.envelope, [
+    ...[400, 429, 500, 503],
+    ...(row.access === 'public' ? [401] : [401, 403]),
+    ...(row.path.includes(':') ? [404] : []),
+    ...(isRead ? [] : [413, 415]),
+    ...(row.idempotency === 'none' ? [] : [409]),
+    ...more,
+  ])
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import type { DataRoute } from './route.ts'
+import { Count, READ_REFUSALS } from './route.ts'
+
+const Figure = z.number().nullable().describe('Null means that there is not enough data.')
+const Price = Count.nullable().describe('Micro-USD per million tokens.')
+const Best = { best_input_per_1m: Price, best_output_per_1m: Price }
+const Speed = { ttft_p50_ms: Figure, ttft_samples: Count, tps_p50: Figure, tps_samples: Count }
+
+const MarketRow = z
+  .object({
+    model: z.string(),
+    name: z.string(),
+    ...Best,
+    best_cache_read_per_1m: Price,
+    best_cache_write_per_1m: Price,
+    direct_input_per_1m: Price,
+    direct_output_per_1m: Price,
+    best_discount_pct: z.number().nullable(),
+    best_media_unit_price: z.number().nullable(),
+    media_unit: z.string().nullable(),
+    healthy_seller_count: Count,
+    requests_24h: Count,
+    volume_24h: Count.nullable(),
+    total_cap: Count.nullable(),
+    ...Speed,
+    uptime_pct: Figure,
+    cache_hit_rate_pct: Figure,
+    discount_trend: z
+      .object({
+        direction: z.string(),
+        current_discount_pct: z.number().nullable(),
+        previous_discount_pct: z.number().nullable(),
+        buckets: z.array(z.object({ bucket: Count, discount_pct: z.number().nullable() })),
+      })
+      .nullable(),
+    providers: z.array(
+      z.object({ provider: z.string(), trusted: z.boolean(), healthy_seller_count: Count, ...Best, ...Speed }),
+    ),
+  })
+  .meta({ id: 'MarketRow' })
+const BookOffer = z
+  .object({
+    id: z.string(),
+    seller: z.string().describe('An alias: nothing here tells who the seller is.'),
+    seller_base_url: z.string(),
+    provider: z.string(),
+    rank: Count,
+    price_input_per_1m: Price,
+    price_output_per_1m: Price,
+    effective_input_per_1m: Price,
+    effective_output_per_1m: Price,
+    direct_input_per_1m: Price,
+    direct_output_per_1m: Price,
+    cost_multiplier: z.number(),
+    discount_pct: z.number(),
+    cap_daily: Count.nullable(),
+    cap_remaining: Count.nullable(),
+    available: z.boolean(),
+    healthy: z.boolean(),
+    trusted: z.boolean(),
+    trades_24h: Count,
+    volume_24h: Count.nullable(),
+    media_unit: z.string().nullable(),
+    media_unit_price: z.number().nullable(),
+    direct_media_unit_price: z.number().nullable(),
+  })
+  .meta({ id: 'BookOffer' })
+const OrderBook = z
+  .object({
+    model: z.string(),
+    canonical: z.object({
+      model: z.string(),
+      name: z.string(),
+      direct_input_per_1m: Price,
+      direct_output_per_1m: Price,
+      direct_cache_read_per_1m: Price,
+      direct_cache_write_per_1m: Price,
+      media_unit: z.string().nullable(),
+    }),
+    offers: z.array(BookOffer),
+  })
+  .meta({ id: 'OrderBook' })
+const Performance = z
+  .object({
+    model: z.string(),
+    providers: z.array(z.object({ provider: z.string(), ...Speed, uptime_pct: Figure })),
+  })
+  .meta({ id: 'Performance' })
+const Trade = z
+  .object({
+    model: z.string(),
+    input_tokens: Count,
+    output_tokens: Count,
+    cost_usd: z.number(),
+    created_at: Count,
+  })
+  .meta({ id: 'Trade' })
+
+const json = (schema: z.ZodType) => ({ 'application/json': schema })
+const read = {
+  method: 'get',
+  tag: 'Market',
+  envelope: 'v1',
+  access: 'public',
+  examples: { whole: {} },
+  refusals: READ_REFUSALS,
+} as const
+const variables = { model: 'gpt-5-mini' }
+
+/** What everybody may see of the market. */
+export const FIGURE_READS: readonly DataRoute[] = [
+  {
+    ...read,
+    path: '/api/markets',
+    summary: 'List market rows',
+    description: 'Every model that somebody sells, with live prices, health, caps and the figures of 24 hours.',
+    query: z.object({ model: z.string().optional() }),
+    answers: json(z.object({ markets: z.array(MarketRow) })),
+    examples: { one: { model: 'gpt-5-mini' } },
+  },
+  {
+    ...read,
+    path: '/api/markets/feed',
+    summary: 'List the latest trades',
+    query: z.object({ limit: Count.min(1).max(100).optional() }),
+    answers: json(z.object({ items: z.array(Trade) })),
+    examples: { page: { limit: 5 } },
+  },
+  { ...read, path: '/api/markets/{model}', summary: 'Read an order book', answers: json(OrderBook), variables },
+  {
+    ...read,
+    path: '/api/markets/{model}/performance',
+    summary: 'Read speed and uptime by provider',
+    answers: json(Performance),
+    variables,
+  },
+]

@@ -1,0 +1,149 @@
+import { z } from 'zod'
+import type { DataRoute } from './route.ts'
+import { CALL_REFUSALS, Cost, Count, KEY_REFUSALS, ROUTING, STREAM } from './route.ts'
+
+const Model = z.string().min(1)
+const sold = { method: 'post', envelope: 'v1', access: 'buyer', isPaid: true, refusals: CALL_REFUSALS } as const
+
+const EmbeddingRequest = z
+  .looseObject({
+    model: Model,
+    input: z.union([
+      z.string().min(1),
+      z.array(z.string().min(1)).min(1).max(2_048),
+      z.array(Count.min(0)).min(1),
+      z
+        .array(z.array(Count.min(0)).min(1))
+        .min(1)
+        .max(2_048),
+    ]),
+    dimensions: Count.min(1).max(65_536).nullish(),
+    encoding_format: z.enum(['float', 'base64']).nullish(),
+    user: z.string().max(4_096).nullish(),
+    ...ROUTING,
+  })
+  .meta({ id: 'EmbeddingRequest' })
+const EmbeddingAnswer = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(
+      z.object({
+        object: z.literal('embedding'),
+        index: Count,
+        embedding: z.union([z.array(z.number()), z.string()]),
+      }),
+    ),
+    model: z.string(),
+    usage: Cost.extend({ prompt_tokens: Count, total_tokens: Count }),
+  })
+  .meta({ id: 'EmbeddingAnswer' })
+const SpeechRequest = z
+  .looseObject({
+    model: Model,
+    input: z.string().min(1).max(16_384),
+    voice: z.unknown().describe('The name of a voice.'),
+    response_format: z.enum(['mp3', 'opus', 'aac', 'flac', 'wav', 'pcm']).nullish(),
+    speed: z.number().min(0.25).max(4).nullish(),
+    instructions: z.string().max(16_384).nullish(),
+    stream_format: z.enum(['audio', 'sse']).nullish(),
+    ...ROUTING,
+  })
+  .meta({ id: 'SpeechRequest' })
+const TranscriptionForm = z
+  .looseObject({
+    file: z.string().meta({ format: 'binary', description: 'Audio of at most 25 MB.' }),
+    model: Model,
+    language: z.string().max(35).optional(),
+    prompt: z.string().optional(),
+    response_format: z.enum(['json', 'text', 'srt', 'verbose_json', 'vtt']).optional(),
+    temperature: z.string().optional().describe('A number from 0 to 1.'),
+    stream: z.enum(['true', 'false']).optional(),
+  })
+  .meta({ id: 'TranscriptionForm' })
+const Transcript = z.looseObject({ text: z.string(), usage: z.looseObject(Cost.shape) }).meta({ id: 'Transcript' })
+
+const JobHead = z.object({
+  id: z.string(),
+  object: z.literal('video.generation'),
+  status: z.string(),
+  model: z.string(),
+  created: Count,
+})
+const Job = JobHead.extend({
+  artifacts: z.array(z.object({ index: Count, url: z.string(), content_type: z.string() })),
+  usage: Cost.extend({ seconds: z.number() }).nullable(),
+  error: z.object({ type: z.string(), code: z.string(), message: z.string() }).nullable(),
+}).meta({ id: 'VideoJob' })
+const jobs = { tag: 'Video', envelope: 'v1', access: 'buyer', refusals: [...KEY_REFUSALS, 409, 502, 504] } as const
+
+/** The wires that sell media. */
+export const MEDIA_ROUTES: readonly DataRoute[] = [
+  {
+    ...sold,
+    path: '/v1/embeddings',
+    tag: 'Embeddings',
+    summary: 'Embed texts',
+    body: EmbeddingRequest,
+    answers: { 'application/json': EmbeddingAnswer },
+    examples: { whole: { model: 'text-embedding-3-small', input: ['first text', 'second text'], dimensions: 8 } },
+  },
+  {
+    ...sold,
+    path: '/v1/audio/speech',
+    takesFloor: true,
+    tag: 'Audio',
+    summary: 'Say a text',
+    body: SpeechRequest,
+    answers: { 'audio/*': z.string().meta({ format: 'binary' }), 'text/event-stream': STREAM },
+    examples: { whole: { model: 'tts-1', voice: 'alloy', input: 'Good morning.', response_format: 'wav' } },
+  },
+  {
+    ...sold,
+    path: '/v1/audio/transcriptions',
+    takesFloor: true,
+    tag: 'Audio',
+    summary: 'Write down what is said',
+    isForm: true,
+    body: TranscriptionForm,
+    answers: { 'application/json': Transcript, 'text/plain': z.string(), 'text/event-stream': STREAM },
+    examples: { whole: { model: 'gpt-4o-transcribe', response_format: 'json' } },
+  },
+  {
+    ...jobs,
+    method: 'post',
+    path: '/v1/video/generations',
+    summary: 'Submit a video',
+    description: 'A long job: its quote is set aside, its end settles for what it came to.',
+    body: z
+      .looseObject({
+        model: Model,
+        prompt: z.string().min(1).max(32_768),
+        seconds: Count.min(1).max(60).nullish(),
+        ...ROUTING,
+      })
+      .meta({ id: 'VideoRequest' }),
+    answers: {
+      'application/json': JobHead.extend({
+        job_token: z.string().describe('Opens the job without its key.'),
+      }).meta({ id: 'VideoJobSubmitted' }),
+    },
+    examples: { whole: { model: 'sandbox/job', prompt: 'A boat on a lake.', seconds: 2 } },
+    refusals: [...CALL_REFUSALS, 409],
+  },
+  {
+    ...jobs,
+    method: 'get',
+    path: '/v1/video/generations/{id}',
+    summary: 'Ask for a video',
+    answers: { 'application/json': Job },
+    examples: { whole: {} },
+  },
+  {
+    ...jobs,
+    method: 'delete',
+    path: '/v1/video/generations/{id}',
+    summary: 'Cancel a video',
+    answers: { 'application/json': Job },
+    examples: { whole: {} },
+  },
+]

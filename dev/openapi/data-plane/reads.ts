@@ -1,0 +1,283 @@
+import { z } from 'zod'
+import { LookupRecordSchema } from '#shared/contract/lookup.ts'
+import { FIGURE_READS } from './market-reads.ts'
+import type { DataRoute } from './route.ts'
+import { Count, KEY_REFUSALS, READ_REFUSALS } from './route.ts'
+
+const Dollars = z.number().describe('USD.')
+const Price = z.string().describe('USD a unit, as a decimal.')
+const Names = z.array(z.string())
+
+const CatalogEntry = z
+  .object({
+    id: z.string(),
+    object: z.literal('model'),
+    canonical_slug: z.string(),
+    name: z.string(),
+    description: z.string(),
+    created: Count,
+    owned_by: z.string(),
+    context_length: Count,
+    max_completion_tokens: Count,
+    architecture: z.object({ input_modalities: Names, output_modalities: Names }),
+    pricing: z.object({
+      prompt: Price,
+      completion: Price,
+      input_cache_read: Price.optional(),
+      input_cache_write: Price.optional(),
+      internal_reasoning: Price.optional(),
+      image: Price.optional(),
+      request: Price.optional(),
+      character: Price.optional(),
+      second: Price.optional(),
+    }),
+    top_provider: z.object({ context_length: Count, max_completion_tokens: Count }),
+    supported_features: Names,
+    supported_parameters: Names,
+    endpoints: Names,
+  })
+  .meta({ id: 'CatalogEntry' })
+const CompatModel = z
+  .object({ type: z.literal('model'), id: z.string(), display_name: z.string(), created_at: z.string() })
+  .meta({ id: 'CompatModel' })
+const PriceList = z
+  .object({
+    models: z.array(
+      z.object({
+        model: z.string(),
+        providers: z.array(
+          z.object({
+            provider: z.string(),
+            provider_model_id: z.string(),
+            pricing: z.object({
+              input: Dollars.optional(),
+              output: Dollars.optional(),
+              cache_read: Dollars.optional(),
+              cache_write: Dollars.optional(),
+            }),
+          }),
+        ),
+      }),
+    ),
+  })
+  .meta({ id: 'PriceList' })
+const Provider = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    base_url: z.string(),
+    host: z.string(),
+    trusted: z.boolean(),
+    cost_reference_url: z.string().nullable(),
+  })
+  .meta({ id: 'Provider' })
+const Cap = z.object({
+  cap_usdc: z.string(),
+  used_usdc: z.string().nullable(),
+  left_usdc: z.string().nullable(),
+  resets_at: Count,
+})
+const KeyStanding = z
+  .object({
+    key_id: z.string().nullable(),
+    limit: Dollars.nullable(),
+    limit_remaining: Dollars.nullable(),
+    limit_reset: z.enum(['daily', 'monthly']).nullable(),
+    usage_daily: Dollars.nullable(),
+    usage_monthly: Dollars.nullable(),
+    is_free_tier: z.boolean(),
+    spendable_usdc: z.string().nullable(),
+    daily: Cap.nullable(),
+    monthly: Cap.nullable(),
+    rate_limit: z.object({
+      requests: Count,
+      interval: z.string(),
+      remaining: Count,
+      resets_at: Count,
+      in_flight: Count,
+      max_in_flight: Count,
+    }),
+    min_discount_pct: Count.nullable(),
+    providers_blocked: Names,
+    allow_untrusted: z.boolean(),
+    models_allowed: Names.nullable(),
+  })
+  .meta({ id: 'KeyStanding' })
+const Generation = z
+  .looseObject({
+    id: z.string(),
+    model: z.string(),
+    provider_name: z.string().nullable(),
+    created_at: z.string(),
+    total_cost: z.number(),
+    settlement_status: LookupRecordSchema.shape.settlement_status,
+  })
+  .meta({ id: 'Generation' })
+const ShownOffer = { offer: z.string(), provider: z.string(), trusted: z.boolean(), discount_pct: z.number() }
+const Explanation = z
+  .object({
+    path: z.string(),
+    would_serve: z.boolean(),
+    model: z.string(),
+    requested_model: z.string(),
+    endpoint: z.string(),
+    hold_micro: Count.nullable(),
+    min_discount_pct: Count.nullable(),
+    offers: z.array(z.object({ rank: Count, ...ShownOffer, estimate_micro: Count })),
+    excluded: z.array(z.object({ ...ShownOffer, reason: z.string() })),
+    excluded_total: Count,
+    affinity: z.object({ offer: z.string(), saving_micro: Count }).nullable(),
+    own_providers: z.object({ before: Names, after: Names }),
+    refusal: z.object({ status: Count, error: z.unknown() }).nullable(),
+  })
+  .meta({ id: 'RouteExplanation' })
+
+const json = (schema: z.ZodType) => ({ 'application/json': schema })
+const open = { method: 'get', envelope: 'v1', access: 'public', refusals: READ_REFUSALS } as const
+const keyed = { method: 'get', envelope: 'v1', access: 'buyer', refusals: KEY_REFUSALS } as const
+const once = { examples: { whole: {} } }
+const compat = { ...open, envelope: 'messages', tag: 'Messages' } as const
+const listed = (item: z.ZodType) => json(z.object({ object: z.literal('list'), data: z.array(item) }))
+const Plain = z.object({ id: z.string(), object: z.literal('model'), created: Count, owned_by: z.string() })
+const state = (...words: [string, ...string[]]) => json(z.object({ status: z.enum(words) }))
+
+const CATALOG_READS: readonly DataRoute[] = [
+  { ...open, ...once, path: '/v1/models', tag: 'Catalog', summary: 'List models', answers: listed(CatalogEntry) },
+  {
+    ...open,
+    path: '/v1/models/{id}',
+    tag: 'Catalog',
+    summary: 'Read a model under any of its names',
+    answers: json(CatalogEntry),
+    ...once,
+    variables: { id: 'gpt-5-mini' },
+  },
+  {
+    ...open,
+    ...once,
+    path: '/api/inference/v1/models',
+    tag: 'Catalog',
+    summary: 'List models, plainly',
+    answers: listed(Plain),
+  },
+  {
+    ...compat,
+    path: '/compat/v1/models',
+    summary: 'List models in pages',
+    query: z.object({
+      limit: Count.min(1).max(1_000).optional(),
+      after_id: z.string().optional(),
+      before_id: z.string().optional(),
+    }),
+    answers: json(
+      z.object({
+        data: z.array(CompatModel),
+        has_more: z.boolean(),
+        first_id: z.string().nullable(),
+        last_id: z.string().nullable(),
+      }),
+    ),
+    examples: { page: { limit: 2 } },
+  },
+  {
+    ...compat,
+    ...once,
+    path: '/compat/v1/models/{id}',
+    summary: 'Read a model',
+    answers: json(CompatModel),
+    variables: { id: 'claude-haiku-4.5' },
+  },
+  {
+    ...open,
+    ...once,
+    path: '/v1/providers',
+    tag: 'Catalog',
+    summary: 'List allowed providers',
+    answers: json(z.object({ providers: z.array(Provider) })),
+  },
+  {
+    ...open,
+    ...once,
+    path: '/v1/prices',
+    tag: 'Catalog',
+    summary: 'List the best price of each provider',
+    description: 'USD per million tokens.',
+    answers: json(PriceList),
+  },
+  {
+    ...open,
+    ...once,
+    path: '/api/inference/v1/prices',
+    tag: 'Catalog',
+    summary: 'List the best price of each provider (second path)',
+    answers: json(PriceList),
+  },
+]
+
+const KEY_READS: readonly DataRoute[] = [
+  {
+    ...keyed,
+    ...once,
+    path: '/v1/key',
+    tag: 'Calls',
+    summary: 'Read the limits of the asking key',
+    answers: json(z.object({ data: KeyStanding })),
+  },
+  {
+    ...keyed,
+    path: '/v1/generation',
+    tag: 'Calls',
+    summary: 'Look a call up in OpenRouter’s shape',
+    query: z.object({ id: z.string().describe('The x-request-id of the call.') }),
+    answers: json(z.object({ data: Generation })),
+    examples: { whole: { id: '01M7ZE8A4RNEV4433YRPXKJ69J' } },
+  },
+  {
+    method: 'post',
+    envelope: 'v1',
+    access: 'buyer',
+    path: '/v1/route/explain',
+    tag: 'Calls',
+    summary: 'Explain where a call would go',
+    description: 'Runs a call up to the money and no further: nothing is held, nobody is asked.',
+    body: z.object({ path: z.string(), body: z.looseObject({}) }).meta({ id: 'ExplainRequest' }),
+    answers: json(Explanation),
+    examples: {
+      whole: {
+        path: '/v1/chat/completions',
+        body: { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'Say hello.' }] },
+      },
+    },
+    refusals: KEY_REFUSALS,
+  },
+]
+
+const HEALTH_READS: readonly DataRoute[] = [
+  {
+    ...open,
+    ...once,
+    path: '/health/live',
+    tag: 'Health',
+    summary: 'Say that the process runs',
+    answers: state('live'),
+  },
+  {
+    ...open,
+    ...once,
+    path: '/health/ready',
+    tag: 'Health',
+    summary: 'Say whether calls can be served',
+    answers: state('ready', 'not ready'),
+  },
+  {
+    ...open,
+    ...once,
+    path: '/health/paid',
+    tag: 'Health',
+    summary: 'Say whether paid calls are admitted',
+    answers: state('open', 'closed'),
+  },
+]
+
+/** What the data plane answers without selling anything. */
+export const READ_ROUTES: readonly DataRoute[] = [...CATALOG_READS, ...FIGURE_READS, ...KEY_READS, ...HEALTH_READS]

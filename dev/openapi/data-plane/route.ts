@@ -1,0 +1,63 @@
+import { z } from 'zod'
+
+/** What the description of the doors says of a path of the data plane. Names are the wire's own. */
+export type DataRoute = {
+  readonly method: 'get' | 'post' | 'delete'
+  /** With variables in braces. */
+  readonly path: string
+  readonly tag: string
+  readonly summary: string
+  readonly description?: string
+  readonly envelope: 'v1' | 'messages'
+  readonly access: 'public' | 'buyer'
+  /** True for what is sold: the answer then tells how it was routed and what it cost. */
+  readonly isPaid?: boolean
+  /** True where a whole number of per cent may stand in the path: the floor of the discount. */
+  readonly takesFloor?: boolean
+  readonly query?: z.ZodObject
+  readonly body?: z.ZodType
+  readonly isForm?: boolean
+  /** The bodies of a good answer by media type. */
+  readonly answers: Readonly<Record<string, z.ZodType>>
+  /** Bodies, or the query of a read, that a test sends as they stand, by name. */
+  readonly examples?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  /** The path's variables in the examples, where a test does not have them from an answer before. */
+  readonly variables?: Readonly<Record<string, string>>
+  readonly refusals: readonly number[]
+}
+
+export const READ_REFUSALS = [400, 404, 405, 429, 500, 503]
+export const KEY_REFUSALS = [400, 401, 403, 404, 405, 413, 415, 429, 500, 503]
+export const CALL_REFUSALS = [400, 401, 402, 403, 404, 405, 413, 415, 429, 500, 502, 503, 504]
+
+export const Count = z.number().int()
+const Names = z.array(z.string()).nullish()
+
+export const Cost = z.object({
+  cost: z.number().optional().describe('What the buyer pays, in USD.'),
+  buyer_cost_micro: Count.optional().describe('The same as a whole number of micro-USD: what is booked.'),
+  cost_details: z
+    .object({ upstream_inference_cost: z.number() })
+    .optional()
+    .describe('The list price of the same usage, in USD.'),
+})
+
+/** Where a call may go: members of the body of any sold call beside those of its protocol. */
+export const ROUTING = {
+  provider: z
+    .union([z.string(), z.looseObject({ only: Names, ignore: Names, order: Names })])
+    .nullish()
+    .describe('The only provider, or lists of them by id or host: only, ignore, order.'),
+  providers_blocked: z
+    .union([z.string(), z.array(z.string())])
+    .nullish()
+    .describe('Providers that are not used.'),
+  provider_order: z
+    .union([z.string(), z.array(z.string())])
+    .nullish()
+    .describe('Providers to be tried first.'),
+  allow_untrusted: z.boolean().nullish().describe('True also uses offers of providers that are not trusted.'),
+  min_discount_pct: Count.min(0).max(100).nullish().describe('No offer under this discount is used.'),
+  session_id: z.string().nullish().describe('Calls of one conversation, which may then meet a warm cache.'),
+}
+export const STREAM = z.string().describe('Server-sent events; the last with content carries usage and cost.')

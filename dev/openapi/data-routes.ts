@@ -1,0 +1,111 @@
+import { headersNamed, LIMIT_HEADERS, PAID_HEADERS, refusalsOf } from './answers.ts'
+import type { Route } from './control-routes.ts'
+import { DATA_ROUTES } from './data-plane/index.ts'
+import type { DataRoute } from './data-plane/route.ts'
+import type { Components, Json } from './json-schema.ts'
+import { describeSchema, isJson } from './json-schema.ts'
+
+/** The operations of the data plane; those that take a floor in the path stand there twice. */
+export function dataRoutes(components: Components): Route[] {
+  return DATA_ROUTES.flatMap((route) => {
+    const { method, path } = route
+    const operation = operationOf(components, route)
+    const plain = { path, method, operation }
+    return route.takesFloor === true ? [plain, withFloor(route, operation)] : [plain]
+  })
+}
+
+const FLOOR: Json = {
+  name: 'floor',
+  in: 'path',
+  required: true,
+  description: 'The smallest discount that will do, in whole per cent.',
+  schema: { type: 'integer', minimum: 0, maximum: 100 },
+  example: 10,
+}
+
+function withFloor({ path, method, summary }: DataRoute, operation: Json): Route {
+  const prefix = path.startsWith('/compat') ? '/compat' : ''
+  const parameters = Array.isArray(operation['parameters']) ? operation['parameters'] : []
+  return {
+    path: `${prefix}/min{floor}${path.slice(prefix.length)}`,
+    method,
+    operation: {
+      ...operation,
+      operationId: `${String(operation['operationId'])}.floor`,
+      summary: `${summary}, at a smallest discount`,
+      parameters: [FLOOR, ...parameters],
+    },
+  }
+}
+
+function operationOf(components: Components, route: DataRoute): Json {
+  const { method, path, tag, summary, description, envelope } = route
+  const body = route.body === undefined ? {} : { requestBody: bodyOf(components, route) }
+  return {
+    operationId: [method, ...path.split(/[^A-Za-z0-9]+/).filter((part) => part !== '')].join('.'),
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    security: securityOf(route),
+    parameters: [...variablesOf(route), ...queryOf(components, route)],
+    ...body,
+    responses: { ...goodAnswers(components, route), ...refusalsOf(envelope, route.refusals) },
+  }
+}
+
+function securityOf({ access, envelope, path }: DataRoute): Json[] {
+  if (access === 'public') return []
+  const isEither = envelope === 'messages' || path === '/v1/route/explain'
+  return isEither ? [{ buyerKey: [] }, { messagesKey: [] }] : [{ buyerKey: [] }]
+}
+
+function variablesOf({ path, variables = {} }: DataRoute): Json[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+    ...(name in variables ? { example: variables[name] } : {}),
+  }))
+}
+
+function queryOf(components: Components, { query, examples = {} }: DataRoute): Json[] {
+  if (query === undefined) return []
+  const schema = describeSchema(components, query, { io: 'input', isSnake: false })
+  const fields = isJson(schema['properties']) ? schema['properties'] : {}
+  const required = Array.isArray(schema['required']) ? schema['required'] : []
+  const [example = {}] = Object.values(examples)
+  return Object.entries(fields).map(([name, part]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema: part,
+    ...(name in example ? { example: example[name] } : {}),
+  }))
+}
+
+function bodyOf(components: Components, { body, isForm, examples = {} }: DataRoute): Json {
+  const schema = body === undefined ? {} : describeSchema(components, body, { io: 'input', isSnake: false })
+  const named = Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))
+  // A file is no text that an example could hold.
+  if (isForm === true) return { required: true, content: { 'multipart/form-data': { schema } } }
+  return { required: true, content: { 'application/json': { schema, examples: named } } }
+}
+
+function goodAnswers(components: Components, route: DataRoute): Json {
+  const content = Object.entries(route.answers).map(([type, schema]) => [
+    type,
+    { schema: describeSchema(components, schema, { io: 'output', isSnake: false }) },
+  ])
+  const isCached = route.access === 'public' && !route.path.startsWith('/health')
+  const names = [
+    ...(route.path.startsWith('/health') ? [] : ['x-request-id']),
+    ...(isCached ? ['etag', 'cache-control'] : []),
+    ...(route.isPaid === true ? [...PAID_HEADERS, ...LIMIT_HEADERS] : []),
+  ]
+  const status = route.path === '/v1/video/generations' ? 202 : 200
+  return {
+    [status]: { description: 'The answer.', headers: headersNamed(names), content: Object.fromEntries(content) },
+  }
+}

@@ -1,0 +1,110 @@
+import { HEADERS } from './answers.ts'
+import type { Route } from './control-routes.ts'
+import { controlRoutes } from './control-routes.ts'
+import { dataRoutes } from './data-routes.ts'
+import type { Components, Json } from './json-schema.ts'
+import { PAYMENT_REQUIRED, refusalResponses } from './refusals.ts'
+
+const DESCRIPTION = `An open marketplace for inference: sellers list capacity, buyers call one API, each call goes to the
+cheapest healthy seller.
+
+- **Buyers** call the wires of OpenAI and Anthropic with a key \`inf_…\`. Every answer says what it cost.
+- **Sellers** list offers with a key \`mkt_seller_…\`.
+- **Organizations** are kept by management keys \`mkt_mgmt_…\` or by a signed-in wallet.
+- Amounts are micro-USD, instants Unix milliseconds, unless a name says otherwise (\`_usd\`, seconds in \`created\`).
+- Every refusal has a code of one table and a request id; \`Retry-After\` says when trying again makes sense.
+- Lists go on with \`next_token\`. Writes take an \`Idempotency-Key\`.`
+
+const TAGS: readonly (readonly [name: string, description: string])[] = [
+  ['Chat', 'Conversations in OpenAI’s protocol.'],
+  ['Responses', 'OpenAI’s responses protocol.'],
+  ['Messages', 'Anthropic’s messages protocol, under /compat.'],
+  ['Completions', 'Plain texts.'],
+  ['Embeddings', 'Vectors of texts.'],
+  ['Audio', 'Speech and transcripts.'],
+  ['Video', 'Long jobs.'],
+  ['Catalog', 'Models, providers and prices.'],
+  ['Market', 'What everybody may see of the market.'],
+  ['Calls', 'What became of calls, and what would.'],
+  ['Sign-in', 'Wallets sign in, for a key or in a browser.'],
+  ['Account', 'Balance, preferences and own providers of a buyer.'],
+  ['Buyer keys', 'Keys that call, with their limits.'],
+  ['Usage', 'What was used, paid and saved.'],
+  ['Webhooks', 'Events that are sent to a buyer.'],
+  ['Offers', 'What sellers sell.'],
+  ['Earnings', 'What sellers earned.'],
+  ['Seller keys', 'Keys that list offers.'],
+  ['Organizations', 'People, workspaces and their keys.'],
+  ['Audit', 'Who changed what.'],
+  ['Health', 'For load balancers and watchers.'],
+]
+
+const bearer = (description: string): Json => ({ type: 'http', scheme: 'bearer', description })
+const SECURITY_SCHEMES: Json = {
+  buyerKey: bearer('A buyer key, inf_….'),
+  sellerKey: bearer('A seller key, mkt_seller_….'),
+  managementKey: bearer('A management key of an organization, mkt_mgmt_….'),
+  messagesKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'x-api-key',
+    description: 'A buyer key, as Anthropic’s clients send it.',
+  },
+  session: { type: 'apiKey', in: 'cookie', name: '__Host-mkt_session', description: 'A wallet that is signed in.' },
+}
+
+/** The description of every REST route of the control plane and every wire and read of the data plane. */
+export function buildDocument(version: string): Json {
+  const components: Components = new Map([['PaymentRequired', PAYMENT_REQUIRED]])
+  const routes = named([...dataRoutes(components), ...controlRoutes(components)])
+  const schemas = [...components].sort(([left], [right]) => (left < right ? -1 : 1))
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Inference marketplace',
+      version,
+      description: DESCRIPTION,
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/', description: 'Where this document was read.' }],
+    tags: TAGS.map(([name, description]) => ({ name, description })),
+    paths: pathsOf(routes),
+    components: {
+      schemas: Object.fromEntries(schemas),
+      responses: usedResponses(routes),
+      headers: HEADERS,
+      securitySchemes: SECURITY_SCHEMES,
+    },
+  }
+}
+
+/** Every operation under a name of its own: several paths may stand for one operation. */
+function named(routes: readonly Route[]): Route[] {
+  const taken = new Set<string>()
+  return routes.map((route) => {
+    const words = String(route.operation['operationId'])
+    const bare = camel(words)
+    const id = taken.has(bare) ? camel(`${words}.${route.method}.${route.path}`) : bare
+    if (taken.has(id)) throw new Error(`${id} names two operations`)
+    taken.add(id)
+    return { ...route, operation: { ...route.operation, operationId: id } }
+  })
+}
+
+function camel(words: string): string {
+  const [first = '', ...rest] = words.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
+  return first + rest.map((word) => word[0]?.toUpperCase() + word.slice(1)).join('')
+}
+
+function pathsOf(routes: readonly Route[]): Json {
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const { path, method, operation } of routes) paths[path] = { ...paths[path], [method]: operation }
+  return paths
+}
+
+function usedResponses(routes: readonly Route[]): Json {
+  const text = JSON.stringify(routes)
+  return Object.fromEntries(
+    Object.entries(refusalResponses()).filter(([name]) => text.includes(`"#/components/responses/${name}"`)),
+  )
+}

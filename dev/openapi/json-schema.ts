@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import { toSnakeName } from '#control-plane/api/case.ts'
+
+/** A piece of the document. */
+export type Json = { readonly [name: string]: unknown }
+
+/** Schemas with a name, which stand once under components. */
+export type Components = Map<string, Json>
+
+type How = {
+  /** Whether what is taken or what is given is described. */
+  readonly io: 'input' | 'output'
+  /** True where REST writes the names of our code in snake_case. */
+  readonly isSnake: boolean
+}
+
+/**
+ * A zod schema as JSON Schema of the dialect of OpenAPI 3.1; named parts go to the components. Throws for two different
+ * schemas of one name.
+ */
+export function describeSchema(components: Components, schema: z.ZodType, how: How): Json {
+  const whole = z.toJSONSchema(z.object({ schema }), { io: how.io, unrepresentable: 'any' })
+  const { $defs, properties } = readRoot(whole)
+  for (const [name, part] of Object.entries($defs)) {
+    const described = rewrite(part, how)
+    const known = components.get(name)
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(described)) {
+      throw new Error(`two schemas are called ${name}`)
+    }
+    components.set(name, described)
+  }
+  return rewrite(properties['schema'], how)
+}
+
+const Root = z.object({
+  $defs: z.record(z.string(), z.unknown()).default({}),
+  properties: z.record(z.string(), z.unknown()),
+})
+
+function readRoot(schema: unknown): z.output<typeof Root> {
+  return Root.parse(schema)
+}
+
+/** True for what is an object of JSON. */
+export function isJson(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function rewrite(schema: unknown, how: How): Json {
+  if (!isJson(schema)) return {}
+  const entries = Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
+    if (isNoise(name, value, schema)) return []
+    // What is given may gain members: a client that refuses unknown ones would break.
+    if (name === 'additionalProperties' && value === false && how.io === 'output') return []
+    if (name === '$ref' && typeof value === 'string')
+      return [[name, value.replace('#/$defs/', '#/components/schemas/')]]
+    if (name === 'properties' && isJson(value)) return [[name, rewriteMembers(value, how)]]
+    if (name === 'required' && Array.isArray(value)) return [[name, value.map((member) => nameOf(String(member), how))]]
+    if (name === 'examples' || name === 'default' || name === 'enum' || name === 'const') return [[name, value]]
+    if (Array.isArray(value)) return [[name, value.map((part) => (isJson(part) ? rewrite(part, how) : part))]]
+    return [[name, isJson(value) ? rewrite(value, how) : value]]
+  })
+  return Object.fromEntries(entries)
+}
+
+function rewriteMembers(members: Json, how: How): Json {
+  return Object.fromEntries(Object.entries(members).map(([name, part]) => [nameOf(name, how), rewrite(part, how)]))
+}
+
+function nameOf(name: string, { isSnake }: How): string {
+  return isSnake ? toSnakeName(name) : name
+}
+
+/** What tells a reader nothing: names of schemas inside them, bounds of safe integers, a date's whole grammar. */
+function isNoise(name: string, value: unknown, schema: Json): boolean {
+  if (name === 'id' && typeof value === 'string') return true
+  if (name === '$schema' || name === 'propertyNames') return true
+  if (name === 'minimum' && value === Number.MIN_SAFE_INTEGER) return true
+  if (name === 'maximum' && value === Number.MAX_SAFE_INTEGER) return true
+  return name === 'pattern' && schema['format'] === 'date-time'
+}

@@ -1,0 +1,111 @@
+import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
+import { systemClock } from '#shared/clock.ts'
+import { ERRORS } from '#shared/error-table.ts'
+import type { ErrorCode } from '#shared/errors.ts'
+import { AppError } from '#shared/errors.ts'
+import { createIds } from '#shared/ids.ts'
+import type { Json } from './json-schema.ts'
+
+/** The shapes that errors go out in. */
+export type ErrorShape = 'v1' | 'seller' | 'messages'
+export const ERROR_SHAPES: readonly ErrorShape[] = ['v1', 'seller', 'messages']
+
+const WORDS: Readonly<Record<number, string>> = {
+  400: 'The request is not right.',
+  401: 'Who calls is not known, or not in this way.',
+  402: 'There is no money for it.',
+  403: 'The caller may not.',
+  404: 'There is nothing of that kind.',
+  405: 'Not with this method.',
+  409: 'It conflicts with what stands.',
+  410: 'It was retired, or its time is over.',
+  413: 'The body is too large.',
+  415: 'The body is of another type.',
+  429: 'Too much at once.',
+  500: 'A fault of ours.',
+  502: 'The provider failed.',
+  503: 'Not now: try again after Retry-After.',
+  504: 'The provider did not answer in time.',
+}
+/** What comes back with a refusal beside the request id. */
+const LATER: readonly number[] = [429, 503]
+
+/** The codes of the one error table by the status that a shape gives them. */
+export function codesByStatus(shape: ErrorShape): ReadonlyMap<number, readonly ErrorCode[]> {
+  const rid = createIds(systemClock).requestId()
+  const found = new Map<number, ErrorCode[]>()
+  for (const code of errorCodes()) {
+    const status = shape === 'messages' ? messagesEnvelope(new AppError(code), rid).status : ERRORS[code].status
+    found.set(status, [...(found.get(status) ?? []), code])
+  }
+  return found
+}
+
+function errorCodes(): ErrorCode[] {
+  return Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS)
+}
+
+/** The name of the response of a shape with a status: `v1_404`. */
+export function refusalName(shape: ErrorShape, status: number): string {
+  return `${shape}_${status}`
+}
+
+/** Every refusal, under its name. */
+export function refusalResponses(): Json {
+  const found: [string, Json][] = []
+  for (const shape of ERROR_SHAPES) {
+    for (const [status, codes] of [...codesByStatus(shape)].sort(([left], [right]) => left - right)) {
+      found.push([refusalName(shape, status), responseOf(shape, status, codes)])
+    }
+  }
+  return Object.fromEntries(found)
+}
+
+function responseOf(shape: ErrorShape, status: number, codes: readonly ErrorCode[]): Json {
+  const headers = {
+    'x-request-id': { $ref: '#/components/headers/x-request-id' },
+    ...(LATER.includes(status) ? { 'retry-after': { $ref: '#/components/headers/retry-after' } } : {}),
+  }
+  const list = codes.map((code) => `- \`${code}\`: ${ERRORS[code].message}`).join('\n')
+  const schema = bodyOf(shape, codes)
+  const isChallenge = shape === 'v1' && status === 402
+  return {
+    description: `${WORDS[status] ?? 'Refused.'}\n\n${list}`,
+    headers,
+    content: {
+      'application/json': {
+        schema: isChallenge ? { anyOf: [schema, { $ref: '#/components/schemas/PaymentRequired' }] } : schema,
+      },
+    },
+  }
+}
+
+function bodyOf(shape: ErrorShape, codes: readonly ErrorCode[]): Json {
+  const code = { type: 'string', enum: codes }
+  const text = { type: 'string' }
+  const facts =
+    shape === 'seller' ? { detail: { type: 'object' } } : { param: { type: ['string', 'null'] }, type: text }
+  const error = {
+    type: 'object',
+    required: ['code', 'message', ...(shape === 'seller' ? [] : ['type'])],
+    properties: { code, message: text, ...facts },
+  }
+  return {
+    type: 'object',
+    required: ['error', 'request_id'],
+    properties: { ...(shape === 'messages' ? { type: { const: 'error' } } : {}), error, request_id: text },
+  }
+}
+
+/** What a paid path says to a call without a key (x402, version 2). */
+export const PAYMENT_REQUIRED: Json = {
+  type: 'object',
+  required: ['x402Version', 'error', 'accepts', 'resource', 'request_id'],
+  properties: {
+    x402Version: { const: 2 },
+    error: { const: 'payment_required' },
+    accepts: { type: 'array', items: { type: 'object' } },
+    resource: { type: 'object' },
+    request_id: { type: 'string' },
+  },
+}

@@ -16,7 +16,7 @@ export type GraphQLContext = {
   readonly options: InvokeOptions
 }
 
-/** What a query may cost: an object is 1, and everything below a list counts once for each item that may come. */
+/** What a query may cost: an object is 1, its numbers and texts nothing, and what is below a list once for each item. */
 export const MAX_COST = 1_000
 /** Depth and breadth are bounded before anything runs, by the rules of `limits.ts`. */
 const MAX_BREADTH = 500
@@ -24,7 +24,7 @@ const MAX_BREADTH = 500
 type Types = {
   Context: GraphQLContext
   DefaultFieldNullability: false
-  AuthScopes: { seller: boolean; buyer: boolean }
+  AuthScopes: { seller: boolean; buyer: boolean; operator: boolean }
 }
 
 export const builder = new SchemaBuilder<Types>({
@@ -34,6 +34,7 @@ export const builder = new SchemaBuilder<Types>({
     authScopes: ({ actor: { kind } }) => ({
       seller: kind === 'seller' || kind === 'session',
       buyer: kind === 'buyer' || kind === 'session',
+      operator: kind === 'operator',
     }),
     unauthorizedError: (_parent, { actor }) =>
       new AppError(actor.kind === 'nobody' ? 'authentication_required' : 'wrong_key_type'),

@@ -31,7 +31,7 @@ const Point = builder.objectRef<SeriesPoint>('SeriesPoint').implement({
 })
 
 type Reference = PriceHistory['references'][number]
-const UnitPrice = builder.objectRef<{ readonly unit: string; readonly pico: string }>('UnitPrice').implement({
+export const UnitPrice = builder.objectRef<{ readonly unit: string; readonly pico: string }>('UnitPrice').implement({
   description: 'The price of one unit of a class of usage in pico-USD, as plain digits.',
   fields: (t) => ({ unit: t.exposeString('unit'), pico: t.exposeString('pico') }),
 })

@@ -1,4 +1,5 @@
 import { builder } from './builder.ts'
+import { chargeObjectsOnly } from './object-costs.ts'
 import './buyer-keys.ts'
 import './buyer-reads.ts'
 import './earnings.ts'
@@ -6,6 +7,8 @@ import './keys.ts'
 import './market.ts'
 import './market-figures.ts'
 import './offers.ts'
+import './operator-desk.ts'
+import './operator-market.ts'
 import './organizations.ts'
 import './own-providers.ts'
 import './requests.ts'
@@ -19,4 +22,4 @@ builder.queryType({})
 builder.mutationType({})
 
 /** The GraphQL schema: each part adds its own fields. */
-export const schema = builder.toSchema()
+export const schema = chargeObjectsOnly(builder.toSchema())

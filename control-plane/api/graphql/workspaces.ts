@@ -54,7 +54,7 @@ const CreatedKey = builder.objectRef<CreatedOrganizationKey>('CreatedOrganizatio
 })
 
 const json = (value: unknown) => (value === null ? null : JSON.stringify(value))
-const Entry = builder.objectRef<AuditEntry>('AuditEntry').implement({
+export const Entry = builder.objectRef<AuditEntry>('AuditEntry').implement({
   description: 'One change; `before` and `after` are JSON texts.',
   fields: (t) => ({
     id: t.exposeID('id'),

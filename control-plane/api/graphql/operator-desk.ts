@@ -1,0 +1,208 @@
+import { invoke } from '#control-plane/operation.ts'
+import type { QueueCounts } from '#control-plane/ports/desk.ts'
+import type { MoneyState, ShortfallReport, ShortfallRow } from '#control-plane/services/money-watch.ts'
+import { readInvariants, readShortfall } from '#control-plane/services/money-watch.ts'
+import type { FeatureView, LimitView } from '#control-plane/services/operator-controls.ts'
+import { listFeatures, listRateLimits } from '#control-plane/services/operator-controls.ts'
+import type { HoldView, NodeView } from '#control-plane/services/operator-desk.ts'
+import { listNodes, listOpenHolds, listQueues } from '#control-plane/services/operator-desk.ts'
+import type { SnapshotView } from '#control-plane/services/operator-snapshot.ts'
+import { readSnapshot } from '#control-plane/services/operator-snapshot.ts'
+import type { ConflictView, PoisonView } from '#control-plane/services/usage-review.ts'
+import { listContradictions, listPoisoned } from '#control-plane/services/usage-review.ts'
+import { builder } from './builder.ts'
+import { given } from './given.ts'
+
+const Finding = builder.objectRef<MoneyState['differences'][number]>('MoneyDifference').implement({
+  description: 'Something that two records of the same money do not agree on.',
+  fields: (t) => ({
+    kind: t.exposeString('kind'),
+    subject: t.exposeString('subject'),
+    firstSeenAt: t.exposeFloat('firstSeenAt'),
+    timesSeen: t.exposeFloat('timesSeen'),
+  }),
+})
+const Run = builder.objectRef<MoneyState['runs'][number]>('InvariantRun').implement({
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    startedAt: t.exposeFloat('startedAt'),
+    tookMs: t.exposeFloat('tookMs'),
+    breaches: t.exposeStringList('breaches'),
+    failure: t.exposeString('failure', { nullable: true }),
+  }),
+})
+const HeldPayouts = builder.objectRef<MoneyState['payoutHolds'][number]>('PayoutHoldInForce').implement({
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    reason: t.exposeString('reason'),
+    setAt: t.exposeFloat('setAt'),
+  }),
+})
+const Money = builder.objectRef<MoneyState>('MoneyState').implement({
+  description: 'The last runs of the money checker, what differs now, and what payouts wait for.',
+  authScopes: { operator: true },
+  fields: (t) => ({
+    runs: t.field({ type: [Run], resolve: ({ runs }) => runs }),
+    differences: t.field({ type: [Finding], resolve: ({ differences }) => differences }),
+    payoutHolds: t.field({ type: [HeldPayouts], resolve: ({ payoutHolds }) => payoutHolds }),
+  }),
+})
+
+const ShortfallLine = builder.objectRef<ShortfallRow>('ShortfallLine').implement({
+  fields: (t) => ({
+    tx: t.exposeID('tx'),
+    kind: t.exposeString('kind'),
+    amountMicro: t.exposeString('amountMicro'),
+    at: t.exposeFloat('at'),
+    account: t.exposeID('account', { nullable: true }),
+    reason: t.exposeString('reason', { nullable: true }),
+  }),
+})
+const Shortfall = builder.objectRef<ShortfallReport>('Shortfall').implement({
+  authScopes: { operator: true },
+  fields: (t) => ({
+    owedMicro: t.exposeString('owedMicro'),
+    lines: t.field({ type: [ShortfallLine], resolve: ({ lines }) => lines }),
+  }),
+})
+
+const Queue = builder.objectRef<QueueCounts>('Queue').implement({
+  fields: (t) => ({
+    queue: t.exposeString('queue'),
+    waiting: t.exposeFloat('waiting'),
+    active: t.exposeFloat('active'),
+    delayed: t.exposeFloat('delayed'),
+    failed: t.exposeFloat('failed'),
+  }),
+})
+const NodeType = builder.objectRef<NodeView>('DataPlaneProcess').implement({
+  fields: (t) => ({
+    node: t.exposeString('node'),
+    isAlive: t.exposeBoolean('isAlive'),
+    isMember: t.exposeBoolean('isMember'),
+    lastSeenAt: t.exposeFloat('lastSeenAt', { nullable: true }),
+    version: t.string({ nullable: true, resolve: ({ report }) => report?.version ?? null }),
+    models: t.int({ nullable: true, resolve: ({ report }) => report?.models ?? null }),
+    offers: t.int({ nullable: true, resolve: ({ report }) => report?.offers ?? null }),
+  }),
+})
+const Hold = builder.objectRef<HoldView>('OpenHold').implement({
+  description: 'Credit set aside for a call that runs. Micro-USD as plain digits.',
+  fields: (t) => ({
+    rid: t.exposeID('rid'),
+    account: t.exposeID('account'),
+    node: t.exposeString('node'),
+    amountMicro: t.exposeString('amountMicro'),
+    openedAt: t.exposeFloat('openedAt'),
+    expiresAt: t.exposeFloat('expiresAt'),
+    isOverdue: t.exposeBoolean('isOverdue'),
+  }),
+})
+const Snapshot = builder.objectRef<SnapshotView>('SnapshotState').implement({
+  authScopes: { operator: true },
+  fields: (t) => ({
+    isWhole: t.exposeBoolean('isWhole'),
+    bytes: t.exposeFloat('bytes'),
+    accounts: t.exposeFloat('accounts'),
+    documents: t.int({ resolve: ({ documents }) => documents.length }),
+    behind: t.stringList({
+      description: 'Documents that are not what the tables say.',
+      resolve: ({ documents }) => documents.filter(({ isCurrent }) => !isCurrent).map(({ name }) => name),
+    }),
+  }),
+})
+const Feature = builder.objectRef<FeatureView>('Feature').implement({
+  fields: (t) => ({
+    name: t.exposeString('name'),
+    isOn: t.exposeBoolean('isOn'),
+    meaning: t.exposeString('meaning'),
+    reason: t.exposeString('reason', { nullable: true }),
+    changedAt: t.exposeFloat('changedAt', { nullable: true }),
+    changedBy: t.exposeString('changedBy', { nullable: true }),
+  }),
+})
+const Limit = builder.objectRef<LimitView>('RateLimit').implement({
+  fields: (t) => ({
+    name: t.exposeString('name'),
+    plane: t.exposeString('plane'),
+    perKey: t.exposeInt('perKey'),
+    perWallet: t.exposeInt('perWallet', { nullable: true }),
+    isStandard: t.exposeBoolean('isStandard'),
+    changedAt: t.exposeFloat('changedAt', { nullable: true }),
+  }),
+})
+const Poison = builder.objectRef<PoisonView>('PoisonedEvent').implement({
+  fields: (t) => ({
+    payloadHash: t.exposeID('payloadHash'),
+    rid: t.exposeID('rid', { nullable: true }),
+    reason: t.exposeString('reason'),
+    detail: t.exposeString('detail'),
+    firstSeenAt: t.exposeFloat('firstSeenAt'),
+    timesSeen: t.exposeFloat('timesSeen'),
+    isSettled: t.exposeBoolean('isSettled'),
+  }),
+})
+const Conflict = builder.objectRef<ConflictView>('ConflictingEvent').implement({
+  fields: (t) => ({
+    rid: t.exposeID('rid'),
+    payloadHash: t.exposeID('payloadHash'),
+    source: t.exposeString('source'),
+    seenAt: t.exposeFloat('seenAt'),
+    settledChargeMicro: t.exposeString('settledChargeMicro', { nullable: true }),
+  }),
+})
+
+/** Most rows of a list of operators, as its cost counts them. */
+const COST = { field: 1, multiplier: 50 }
+
+builder.queryFields((t) => ({
+  moneyState: t.field({
+    type: Money,
+    complexity: { field: 1, multiplier: 20 },
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, readInvariants, {}, options),
+  }),
+  shortfall: t.field({
+    type: Shortfall,
+    complexity: { field: 1, multiplier: 20 },
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, readShortfall, {}, options),
+  }),
+  queues: t.field({
+    type: [Queue],
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, listQueues, {}, options),
+  }),
+  dataPlaneProcesses: t.field({
+    type: [NodeType],
+    complexity: COST,
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, listNodes, {}, options),
+  }),
+  openHolds: t.field({
+    type: [Hold],
+    args: { account: t.arg.id(), limit: t.arg.int() },
+    complexity: COST,
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listOpenHolds, given(args), options),
+  }),
+  snapshotState: t.field({
+    type: Snapshot,
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, readSnapshot, {}, options),
+  }),
+  features: t.field({
+    type: [Feature],
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, listFeatures, {}, options),
+  }),
+  rateLimits: t.field({
+    type: [Limit],
+    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, listRateLimits, {}, options),
+  }),
+  poisonedEvents: t.field({
+    type: [Poison],
+    args: { limit: t.arg.int() },
+    complexity: COST,
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listPoisoned, given(args), options),
+  }),
+  conflictingEvents: t.field({
+    type: [Conflict],
+    args: { limit: t.arg.int() },
+    complexity: COST,
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, listContradictions, given(args), options),
+  }),
+}))

@@ -33,10 +33,10 @@ export function newReading(): Reading {
 /** Reads the bytes of an answer, cut anywhere, by the grammar of its protocol. */
 export function answerReader(reading: Reading, grammar: AnswerGrammar, isStreamed: boolean): AnswerReader {
   return {
-    ...(isStreamed ? streamReading(reading, grammar) : wholeReading(reading, grammar)),
     isDone: () => reading.isDone,
     failure: () => reading.failure,
     reported: () => reading.reported,
+    ...(isStreamed ? streamReading(reading, grammar) : wholeReading(reading, grammar)),
   }
 }
 

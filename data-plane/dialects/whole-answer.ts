@@ -37,14 +37,24 @@ export function gatherWhole(read: (bytes: Buffer) => Found): WholeParts {
       found = read(chunks.length === 1 && first !== undefined ? first : Buffer.concat(chunks))
       chunks.length = 0
     },
-    contentPieces: () => (found.contentBytes > 0 ? 1 : 0),
-    contentBytes: () => found.contentBytes,
-    isDone: () => false,
-    failure: () => found.failure,
+    contentPieces() {
+      return found.contentBytes > 0 ? 1 : 0
+    },
+    contentBytes() {
+      return found.contentBytes
+    },
+    isDone() {
+      return false
+    },
+    failure() {
+      return found.failure
+    },
     stop() {
       // A whole answer is taken whole.
     },
-    keepAlive: () => '',
+    keepAlive() {
+      return ''
+    },
   }
 }
 

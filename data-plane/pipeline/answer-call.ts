@@ -148,11 +148,11 @@ function endReply(plane: CallPlane, admission: Admission, { relay, settlement, d
     contentType: last.decoder.contentType?.(),
   }
   if (!isStreamed) {
-    reply.whole(200, replyHeaders({ ...facts, decisionMs, overheadMs, receipt: settlement.receipt }), text)
+    reply.whole(200, replyHeaders({ decisionMs, overheadMs, receipt: settlement.receipt, ...facts }), text)
     return
   }
   const receipt = admitted.demand.hasFixedCharge === true ? settlement.receipt : undefined
-  if (!reply.isStarted()) reply.start(replyHeaders({ ...facts, decisionMs, overheadMs, receipt }))
+  if (!reply.isStarted()) reply.start(replyHeaders({ decisionMs, overheadMs, receipt, ...facts }))
   reply.end(text)
 }
 

@@ -115,10 +115,11 @@ async function admit(plane: CallPlane, caller: Caller, { target, choice }: Cours
   const hold = await reserveFunds(plane, payment, payer, quote)
   crashPoint('after_reserve')
   return {
-    ...answering(caller),
     quote,
     conversation,
-    admitted: { ...admitted(plane, caller, target), payment, hold, ranked },
+    admitted: { payment, hold, ranked, ...admitted(plane, caller, target) },
+    // Last: a literal that begins with a spread and goes on is made some twenty times slower.
+    ...answering(caller),
   }
 }
 
@@ -133,10 +134,10 @@ function admitUnbilled(
   const hold = unbilledHold(raw.requestId, payer)
   const unbilled = { payment: unbilledPayment(payment), hold, ranked: { candidates, excluded: [] } }
   return {
-    ...answering(caller),
     conversation: undefined,
     quote: unbilledQuote(raw.requestId, target, call.demand),
-    admitted: { ...admitted(plane, caller, target), ...unbilled },
+    admitted: { ...unbilled, ...admitted(plane, caller, target) },
+    ...answering(caller),
   }
 }
 

@@ -101,7 +101,8 @@ export function openFunds(options: Options): FundsStore {
     settles.flush()
     reserves.flush()
   })
-  const beside = { seeds: createSeedRequests(connection, clock), fullKeys: createFullKeys(connection, buckets, clock) }
+  const asked = { seeds: createSeedRequests(connection, clock), fullKeys: createFullKeys(connection, buckets, clock) }
+  const reserving = { reserves, openCalls, node, ...asked }
   const heir = createHeir({ connection, member, openCalls, settles, journal, node, buckets, log })
 
   async function advance(): Promise<void> {
@@ -118,10 +119,7 @@ export function openFunds(options: Options): FundsStore {
   return {
     gate: { connection, member },
     isOpen: () => member.open() !== undefined && settles.size() < MAX_UNSETTLED,
-    reserve(request) {
-      if (settles.size() >= MAX_UNSETTLED) return Promise.reject(gateClosed())
-      return reserve({ ...beside, reserves, openCalls, node }, request)
-    },
+    reserve: (request) => (settles.size() < MAX_UNSETTLED ? reserve(reserving, request) : Promise.reject(gateClosed())),
     ...settlements(settles, node),
     find: (account, rid) => find(connection, moneyKeys.hold(moneyBucket(account, buckets), rid), account),
     pending: () => ({ openCalls: openCalls.size(), unsettled: settles.size() }),

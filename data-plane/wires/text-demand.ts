@@ -17,8 +17,8 @@ export type SpokenRequest = Routing & {
   readonly messageCount: number
 }
 
-/** What a request for text wants to buy. */
-export function textDemand(request: SpokenRequest): Demand {
+/** What a request for text wants to buy; `needs` where it needs more of a seller than to see its images. */
+export function textDemand(request: SpokenRequest, needs?: Demand['needs']): Demand {
   const { content } = request
   return {
     endpoint: 'chat',
@@ -26,7 +26,7 @@ export function textDemand(request: SpokenRequest): Demand {
     isStreamed: request.isStreamed,
     hints: request.hints,
     floorPercents: request.floorPercents,
-    needs: { imageInput: content.images > 0 },
+    needs: needs ?? { imageInput: content.images > 0 },
     bounds: {
       inputTokens: request.textBytes + TOKENS_A_MESSAGE * request.messageCount,
       inputImages: content.images,

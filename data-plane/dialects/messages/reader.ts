@@ -47,11 +47,11 @@ const ERROR_STATUS: Readonly<Record<string, number>> = {
 /** Reads an answer in the messages protocol as events. */
 export function messagesReader(isStreamed: boolean): AnswerReader {
   const state: State = {
-    ...newReading(),
     classes: { fresh: 0, cacheRead: 0, cacheWrite: 0 },
     tools: new Map(),
     toolCount: 0,
     finish: undefined,
+    ...newReading(),
   }
   const grammar = {
     takeFrame: (event: JsonObject) => takeEvent(state, event),

@@ -20,7 +20,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
 
 /** Reads the first choice of an answer in the OpenAI protocol as events. */
 export function openAiReader(isStreamed: boolean): AnswerReader {
-  const state: State = { ...newReading(), tools: newToolStates(), finish: null }
+  const state: State = { tools: newToolStates(), finish: null, ...newReading() }
   const grammar = {
     takeFrame: (frame: JsonObject) => takeFrame(state, frame),
     takeDoneMark() {

@@ -42,7 +42,6 @@ export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
     return answer
   })
   return {
-    ...whole,
     ending() {
       const { finishReason } = answer
       return {
@@ -62,6 +61,7 @@ export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
     fail(error) {
       return errorBody(error, plan.rid)
     },
+    ...whole,
   }
 }
 

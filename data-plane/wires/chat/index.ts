@@ -20,13 +20,11 @@ export const chat: AnyWire = defineWire<ChatRequest>({
   envelope: openAiEnvelope,
   failover: 'until-first-content',
   parse: readChatRequest,
-  demand: (request) => ({
-    ...textDemand(request),
-    needs: {
+  demand: (request) =>
+    textDemand(request, {
       imageInput: request.content.images > 0,
       openAiFormat: request.choices > 1 || request.body['logprobs'] === true || isRecord(request.body['audio']),
-    },
-  }),
+    }),
   encode: (request, plan) =>
     speaksChat(plan)
       ? encodeChatRequest(request, ROUTING_FIELDS, plan)

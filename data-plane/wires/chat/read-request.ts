@@ -28,8 +28,8 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
   const messages = body['messages']
   const content = checkMessages(messages)
   const choices = body['n']
+  const routing = readRouting(body, raw)
   return {
-    ...json,
     model,
     isStreamed: body['stream'] === true,
     maxTokens: readMaxTokens(body),
@@ -37,6 +37,9 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
     content,
     textBytes: Math.max(0, raw.body.length - content.inlinedChars),
     messageCount: Array.isArray(messages) ? messages.length : 1,
-    ...readRouting(body, raw),
+    hints: routing.hints,
+    floorPercents: routing.floorPercents,
+    maxCostMicro: routing.maxCostMicro,
+    ...json,
   }
 }

@@ -15,7 +15,6 @@ export function nativeWholeDecoder(plan: AttemptPlan, count: number): Decoder {
   const answer: Answer = { reported: { insaneFields: 0 }, choices: [] }
   const whole = gatherWhole((bytes) => read(answer, bytes, count))
   return {
-    ...whole,
     ending() {
       const reason = answer.choices.find((choice) => choice.reason === 'length')?.reason ?? answer.choices[0]?.reason
       return {
@@ -33,6 +32,7 @@ export function nativeWholeDecoder(plan: AttemptPlan, count: number): Decoder {
       return wholeAnswer(plan, choices.join(','), receipt)
     },
     fail: (error) => openAiErrorBody(error, plan.rid),
+    ...whole,
   }
 }
 

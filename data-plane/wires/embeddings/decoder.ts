@@ -17,7 +17,6 @@ export function embeddingsDecoder(request: EmbeddingsRequest, plan: AttemptPlan)
   const answer: Answer = { reported: { insaneFields: 0 }, data: '[]' }
   const whole = gatherWhole((bytes) => read(answer, bytes, request))
   return {
-    ...whole,
     ending: () => ({
       reported: answer.reported,
       finishReason: null,
@@ -32,6 +31,7 @@ export function embeddingsDecoder(request: EmbeddingsRequest, plan: AttemptPlan)
       )
     },
     fail: (error) => openAiErrorBody(error, plan.rid),
+    ...whole,
   }
 }
 

@@ -42,10 +42,10 @@ export function readMessagesRequest(raw: RawRequest): MessagesRequest {
   const maxTokens = readMaxTokens(body)
   checkThinking(body['thinking'], maxTokens)
   return {
-    ...said,
     isStreamed: body['stream'] === true,
     maxTokens,
     textBytes: Math.max(0, raw.body.length - content.inlinedChars),
+    ...said,
     ...readRouting(body, raw),
   }
 }

@@ -17,8 +17,8 @@ export const responses: AnyWire = defineWire<ResponsesRequest>({
   demand: (request) => {
     const { isStreamed, maxTokens } = request.conversation
     return {
-      ...textDemand({ ...request, isStreamed, maxTokens, messageCount: request.itemCount }),
       inputParam: 'input',
+      ...textDemand({ isStreamed, maxTokens, messageCount: request.itemCount, ...request }),
     }
   },
   encode: ({ conversation }, plan) => dialectOf(plan.offer).encode(conversation, plan),

@@ -29,7 +29,6 @@ export function wholeTranscript({ format }: TranscriptionRequest, plan: AttemptP
   const answer: Answer = { reported: { insaneFields: 0 }, isJson: true, text: '', extra: '' }
   const whole = gatherWhole((bytes) => readTranscript(answer, bytes, format))
   return {
-    ...whole,
     contentType: () => (format === 'json' || format === 'verbose_json' ? 'application/json' : PLAIN_TYPE),
     takesType(given) {
       answer.isJson = given.includes('json')
@@ -43,6 +42,7 @@ export function wholeTranscript({ format }: TranscriptionRequest, plan: AttemptP
     }),
     finish: (receipt) => writeTranscript(answer, format, receipt),
     fail: (error) => openAiErrorBody(error, plan.rid),
+    ...whole,
   }
 }
 

@@ -6,7 +6,7 @@ export function chargeObjectsOnly(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type)) continue
     for (const field of Object.values(type.getFields())) {
-      if (!isLeafType(getNamedType(field.type)) || field.extensions['complexity'] !== undefined) continue
+      if (!isLeafType(getNamedType(field.type))) continue
       field.extensions = { ...field.extensions, complexity: 0 }
     }
   }

@@ -1,0 +1,89 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { performance } from 'node:perf_hooks'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { invoke } from '#control-plane/operation.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import { rollUp } from '#control-plane/services/market-rollup.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { makeHistory } from '#dev/seed/history.ts'
+import { DAY } from '#shared/clock.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+import { eventText } from '#test/support/usage-events.ts'
+import { newWallet, signInForSession } from '#test/support/wallet.ts'
+
+const FOLDER = new URL('../../docs/graphql/', import.meta.url)
+const SCREENS = readdirSync(FOLDER).filter((name) => name.endsWith('.graphql'))
+const CALLS = 300
+/** Far above what a page may take where nothing else runs: it tells a page that has lost its index. */
+const PATIENCE_MS = 5_000
+
+let market: TestMarket
+let ada: Person
+let variables: Record<string, Record<string, unknown>>
+let operatorKey: string
+let session: Record<string, string>
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  const ids: string[] = []
+  for (const [index, model] of ['gpt-test', 'gpt-test', 'claude-test'].entries()) {
+    const input = { model, apiKey: `sk-good-screen-${index}`, sellerBaseUrl: market.provider.url, discount: 20 + index }
+    ids.push((await invoke(market.plane, ada.seller, createOffer, input, { idempotencyKey: `s-${index}` })).offerId)
+  }
+  await makeHistory(market.plane, CALLS)
+  const rid = market.plane.ids.ulid()
+  const call = { rid, account: ada.buyer.account, sellerAccount: ada.seller.account, model: 'gpt-test', charge: 100 }
+  await postBatch(market.plane, { events: [eventText(call)], source: 'test' })
+  await rollUp(market.plane, 0)
+  operatorKey = await market.managementKey('operator')
+  session = await signInForSession(market, newWallet())
+  const model = { model: 'gpt-test', name: 'gpt-test' }
+  const from = market.plane.clock.now() - 7 * DAY
+  variables = {
+    'public-model': model,
+    'public-feed': { from },
+    'public-status': { from },
+    'seller-onboarding': model,
+    'seller-yield': model,
+    'seller-offer': { id: ids[0] },
+    'buyer-log-entry': { id: rid },
+    'operator-catalogue': model,
+    'buyer-activity': { interval: 'day', groupBy: 'model' },
+    'seller-earnings': { range: '30d' },
+  }
+})
+afterAll(() => market?.stop())
+
+/** Who looks at a screen. */
+function headersOf(screen: string): Record<string, string> {
+  if (screen === 'buyer-organizations') return session
+  if (screen.startsWith('buyer-')) return { authorization: `Bearer ${ada.buyerKey}` }
+  if (screen.startsWith('seller-')) return { authorization: `Bearer ${ada.sellerKey}` }
+  return screen.startsWith('operator-') ? { authorization: `Bearer ${operatorKey}` } : {}
+}
+
+const Answer = z.strictObject({ data: z.record(z.string(), z.unknown()) })
+
+describe('every screen is one query', () => {
+  it.each(SCREENS)('%s', async (file) => {
+    const screen = file.replace('.graphql', '')
+    const query = readFileSync(new URL(file, FOLDER), 'utf8')
+    const ask = () =>
+      market.rest('POST', '/graphql', {
+        headers: headersOf(screen),
+        body: { query, variables: variables[screen] ?? {} },
+      })
+    const cold = performance.now()
+    const answer = await ask()
+    const warm = performance.now()
+    await ask()
+    const end = performance.now()
+    const told = `${(warm - cold).toFixed(0)} ms, then ${(end - warm).toFixed(0)} ms, ${answer.text.length} bytes`
+    console.log(`${screen}: ${told}`)
+    expect(Answer.safeParse(answer.body).error, answer.text.slice(0, 500)).toBeUndefined()
+    expect(end - warm).toBeLessThan(PATIENCE_MS)
+  })
+})

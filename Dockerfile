@@ -29,6 +29,7 @@ COPY --from=build /app/dist ./dist
 # Programs say which version they are.
 COPY --from=build /app/package.json ./
 COPY migrations migrations
+COPY docs docs
 USER node
 VOLUME /var/lib/market
 EXPOSE 8402

@@ -5,6 +5,7 @@ import { AppError, toAppError } from '#shared/errors.ts'
 import { codeOfStatus, toRestError } from './api/errors.ts'
 import { GRAPHQL_PATH, mountGraphQL } from './api/graphql/door.ts'
 import { acceptJsonOnly } from './api/json-body.ts'
+import { mountReference } from './api/reference/door.ts'
 import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
 import { mountTrpc } from './api/trpc/door.ts'
 import { mountMetrics } from './http-figures.ts'
@@ -15,6 +16,8 @@ const MAX_PATH_PART = 2_048
 const HEADERS_TIMEOUT_MS = 10 * SECOND
 const REQUEST_TIMEOUT_MS = 30 * SECOND
 const KEEP_ALIVE_MS = 65 * SECOND
+/** Beside this plane's folder, and beside the folder of a bundle. */
+const DOCUMENTATION = new URL('../docs/', import.meta.url)
 
 /** The control plane's server: the doors, health and metrics. `plane` outlives it and is closed by its owner. */
 export async function createServer(plane: ControlPlane): Promise<FastifyInstance> {
@@ -46,6 +49,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   mountHealth(server, plane)
   mountMetrics(server, plane.registry)
   mountRest(server, plane)
+  mountReference(server, DOCUMENTATION, plane.config)
   mountGraphQL(server, plane, plane.config)
   await mountTrpc(server, plane)
   return server

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { DocumentSchema } from './document.ts'
+import { renderPage } from './page.ts'
+
+/** A file as it is served: all of it in memory, under a name for its bytes. */
+export type Served = { readonly contentType: string; readonly text: string; readonly etag: string }
+
+/** Where callers of this market turn to. */
+export type Origins = { readonly baseUrl: string; readonly apiBaseUrl: string }
+
+const MAX_PAGES = 50
+const TYPES: Readonly<Record<string, string>> = {
+  md: 'text/markdown; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+}
+
+function served(contentType: string, text: string): Served {
+  return { contentType, text, etag: `"${createHash('sha1').update(text).digest('base64url')}"` }
+}
+
+/**
+ * What is served by path, read from the folder of the documentation once: the description, the page that shows it, the
+ * note for agents and the texts. Empty where the folder is not there, as in a build without it.
+ */
+export function readDocuments(folder: URL, origins: Origins): ReadonlyMap<string, Served> {
+  const found = new Map<string, Served>()
+  const description = new URL('openapi.json', folder)
+  if (!existsSync(description)) return found
+  const openapi = readFileSync(description, 'utf8')
+  const read = (name: string) => readFileSync(new URL(name, folder), 'utf8')
+  const names = readdirSync(folder).filter((name) => /^[a-z-]+\.(?:md|css|js)$/.test(name))
+  for (const name of names.slice(0, MAX_PAGES)) {
+    const type = TYPES[name.split('.').at(-1) ?? '']
+    if (type !== undefined) found.set(`/docs/${name}`, served(type, read(name)))
+  }
+  const texts = names
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => ({ name, title: /^# (.+)$/m.exec(read(name))?.[1] ?? name }))
+  const agents = read('llms.txt')
+    .replaceAll('{api_base_url}', origins.apiBaseUrl)
+    .replaceAll('{base_url}', origins.baseUrl)
+  found.set('/llms.txt', served('text/plain; charset=utf-8', agents))
+  found.set('/openapi.json', served('application/json; charset=utf-8', openapi))
+  const page = renderPage(DocumentSchema.parse(JSON.parse(openapi)), texts, origins)
+  found.set('/docs', served('text/html; charset=utf-8', page))
+  return found
+}

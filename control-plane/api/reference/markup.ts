@@ -1,0 +1,25 @@
+const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+/** A text inside HTML, also inside the quotes of an attribute. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"]/g, (char) => ESCAPES[char] ?? char)
+}
+
+/** Paragraphs, lists, code and bold words of the little Markdown that descriptions hold. */
+export function renderMarkdown(text: string): string {
+  const blocks = text.split(/\n\n+/).filter((block) => block.trim() !== '')
+  return blocks.map(renderBlock).join('')
+}
+
+function renderBlock(block: string): string {
+  const lines = block.split('\n')
+  if (!lines.every((line) => line.startsWith('- '))) return `<p>${renderInline(lines.join(' '))}</p>`
+  return `<ul>${lines.map((line) => `<li>${renderInline(line.slice(2))}</li>`).join('')}</ul>`
+}
+
+/** Code and bold words of one line. */
+export function renderInline(text: string): string {
+  return escapeHtml(text)
+    .replace(/`([^`]+)`/g, '<code>$1</code>')
+    .replace(/\*\*([^*]+)\*\*/g, '<strong>$1</strong>')
+}

@@ -1,0 +1,103 @@
+import type { DescribedOperation } from './document.ts'
+import type { Origins } from './documents.ts'
+import { escapeHtml, renderInline, renderMarkdown } from './markup.ts'
+import type { Placed } from './page.ts'
+import { renderSchema, typeOf } from './schema-view.ts'
+
+/** One operation: who may call it, what it takes, what it answers, and how it is refused. */
+export function renderOperation(placed: Placed, origins: Origins): string {
+  const { method, path, operation } = placed
+  const { operationId, summary, description } = operation
+  return `<article class="operation" id="${operationId}">
+<h3><a href="#${operationId}"><span class="verb ${method}">${method}</span> <code>${breakable(path)}</code></a></h3>
+<p class="summary">${renderInline(summary)}</p>
+${description === '' ? '' : renderMarkdown(description)}
+<p class="who">${whoCalls(operation)}</p>
+${renderParameters(operation)}
+${renderBody(operation)}
+${renderAnswers(operation)}
+<details><summary>curl</summary><pre tabindex="0"><code>${escapeHtml(curlOf(placed, origins))}</code></pre></details>
+</article>`
+}
+
+/** A path that may be broken at its slashes, on a narrow screen. */
+function breakable(path: string): string {
+  return escapeHtml(path).replaceAll('/', '/<wbr>')
+}
+
+function whoCalls({ security }: DescribedOperation): string {
+  if (security.length === 0) return 'Anybody.'
+  return `With ${security.flatMap((way) => Object.keys(way).map((name) => `<code>${escapeHtml(name)}</code>`)).join(' or ')}.`
+}
+
+function renderParameters({ parameters }: DescribedOperation): string {
+  if (parameters.length === 0) return ''
+  const rows = parameters.map(({ name, in: place, required, description, schema }) => {
+    const must = required ? '' : ' <span class="optional">optional</span>'
+    const said = description === '' ? '' : `<div class="said">${renderInline(description)}</div>`
+    const kind = `<span class="kind">${place}, ${typeOf(schema)}</span>`
+    return `<li><code class="name">${escapeHtml(name)}</code> ${kind}${must}${said}</li>`
+  })
+  return `<h4>Parameters</h4><ul class="members">${rows.join('')}</ul>`
+}
+
+function renderBody({ requestBody }: DescribedOperation): string {
+  if (requestBody === undefined) return ''
+  const parts = Object.entries(requestBody.content).map(
+    ([type, { schema }]) =>
+      `<p><span class="kind">${escapeHtml(type)}</span> ${isNamed(schema) ? typeOf(schema) : ''}</p>${renderSchema(schema)}`,
+  )
+  return `<h4>Body</h4>${parts.join('')}`
+}
+
+function renderAnswers({ responses }: DescribedOperation): string {
+  const good = Object.entries(responses).flatMap(([status, answer]) => {
+    if ('$ref' in answer) return []
+    const parts = Object.entries(answer.content).map(
+      ([type, { schema }]) =>
+        `<p><span class="kind">${escapeHtml(type)}</span> ${isNamed(schema) ? typeOf(schema) : ''}</p>${renderSchema(schema)}`,
+    )
+    return [`<h4>${status}: ${renderInline(answer.description)}</h4>${parts.join('')}`]
+  })
+  const refused = Object.entries(responses).flatMap(([status, answer]) =>
+    '$ref' in answer ? [`<a href="#refusal-${answer.$ref.split('/').at(-1) ?? ''}">${status}</a>`] : [],
+  )
+  return `${good.join('')}<p class="refused">Refused with ${refused.join(', ')}.</p>`
+}
+
+function isNamed(schema: Readonly<Record<string, unknown>>): boolean {
+  return '$ref' in schema || !('properties' in schema)
+}
+
+const KEY_HEADERS: Readonly<Record<string, string>> = {
+  buyerKey: 'Authorization: Bearer $BUYER_KEY',
+  sellerKey: 'Authorization: Bearer $SELLER_KEY',
+  managementKey: 'Authorization: Bearer $MANAGEMENT_KEY',
+  session: 'Cookie: $SESSION',
+}
+
+/** The first example as a command. */
+function curlOf({ method, path, operation }: Placed, { apiBaseUrl }: Origins): string {
+  const { parameters, requestBody, security } = operation
+  const query = parameters
+    .filter((parameter) => parameter.in === 'query' && parameter.example !== undefined)
+    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`)
+  const filled = parameters.reduce(
+    (text, { name, example }) => (example === undefined ? text : text.replace(`{${name}}`, String(example))),
+    path,
+  )
+  const address = `${apiBaseUrl}${filled}${query.length === 0 ? '' : `?${query.join('&')}`}`
+  const [way] = Object.keys(security[0] ?? {})
+  const lines = [`curl -sS${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} '${address}'`]
+  if (way !== undefined) lines.push(`-H "${KEY_HEADERS[way] ?? ''}"`)
+  if (parameters.some(({ name, required }) => name === 'Idempotency-Key' && required)) {
+    lines.push('-H "Idempotency-Key: $(uuidgen)"')
+  }
+  const content = requestBody?.content['application/json']
+  const [example] = Object.values(content?.examples ?? {})
+  if (example !== undefined) {
+    lines.push(`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(example.value).replaceAll("'", "'\\''")}'`)
+  }
+  if (requestBody !== undefined && content === undefined) lines.push('-F model=gpt-4o-transcribe -F file=@speech.wav')
+  return lines.join(' \\\n  ')
+}

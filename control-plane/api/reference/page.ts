@@ -1,0 +1,92 @@
+import type { DescribedOperation, Document } from './document.ts'
+import type { Origins } from './documents.ts'
+import { escapeHtml, renderInline, renderMarkdown } from './markup.ts'
+import { renderOperation } from './operation-view.ts'
+import { renderSchema, typeOf } from './schema-view.ts'
+
+/** A text of the documentation. */
+export type TextPage = { readonly name: string; readonly title: string }
+/** An operation with where it stands. */
+export type Placed = { readonly method: string; readonly path: string; readonly operation: DescribedOperation }
+
+/** The reference as one page: nothing is fetched but its style and its filter, and it reads without either. */
+export function renderPage(document: Document, texts: readonly TextPage[], origins: Origins): string {
+  const placed: Placed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
+  )
+  const chapters = document.tags.map((tag) => ({
+    ...tag,
+    placed: placed.filter(({ operation }) => operation.tags.includes(tag.name)),
+  }))
+  const { title, version, description } = document.info
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)}: reference</title>
+<link rel="stylesheet" href="/docs/reference.css">
+<script src="/docs/reference.js" defer></script>
+</head>
+<body>
+<a class="skip" href="#content">Skip to the content</a>
+<nav aria-label="Operations">
+<p class="brand"><a href="#content">${escapeHtml(title)}</a> <small>${escapeHtml(version)}</small></p>
+<p><input id="filter" type="search" placeholder="Filter" aria-label="Filter the operations" hidden></p>
+${chapters.map((chapter) => renderIndex(chapter)).join('\n')}
+<p><a href="#schemas">Schemas</a> · <a href="#refusals">Refusals</a></p>
+</nav>
+<main id="content">
+<h1>${escapeHtml(title)}</h1>
+${renderMarkdown(description)}
+<p>Calls go to <code>${escapeHtml(origins.apiBaseUrl)}</code>. This page shows <a href="/openapi.json">openapi.json</a>;
+agents read <a href="/llms.txt">llms.txt</a>.</p>
+<p>Texts: ${texts.map(({ name, title: words }) => `<a href="/docs/${name}">${renderInline(words)}</a>`).join(' · ')}</p>
+<h2>Who calls</h2>
+<dl>${Object.entries(document.components.securitySchemes)
+    .map(([name, scheme]) => `<dt><code>${escapeHtml(name)}</code></dt><dd>${renderInline(scheme.description)}</dd>`)
+    .join('')}</dl>
+${chapters.map((chapter) => renderChapter(chapter, origins)).join('\n')}
+${renderSchemas(document)}
+${renderRefusals(document)}
+</main>
+</body>
+</html>
+`
+}
+
+type Chapter = { readonly name: string; readonly description: string; readonly placed: readonly Placed[] }
+
+function renderIndex({ name, placed }: Chapter): string {
+  const items = placed.map(
+    ({ method, path, operation }) =>
+      `<li><a href="#${operation.operationId}" title="${escapeHtml(path)}"><span class="verb ${method}">${method}</span> ` +
+      `${escapeHtml(operation.summary)}</a></li>`,
+  )
+  return `<details open><summary>${escapeHtml(name)}</summary><ul>${items.join('')}</ul></details>`
+}
+
+function renderChapter({ name, description, placed }: Chapter, origins: Origins): string {
+  const slug = name.toLowerCase().replaceAll(' ', '-')
+  const parts = placed.map((one) => renderOperation(one, origins))
+  return `<section><h2 id="${slug}">${escapeHtml(name)}</h2><p>${renderInline(description)}</p>${parts.join('\n')}</section>`
+}
+
+function renderSchemas({ components }: Document): string {
+  const parts = Object.entries(components.schemas).map(
+    ([name, schema]) =>
+      `<article><h3 id="schema-${escapeHtml(name)}">${escapeHtml(name)}</h3>` +
+      `${renderSchema(schema) || `<p>${typeOf(schema)}</p>`}</article>`,
+  )
+  return `<section><h2 id="schemas">Schemas</h2>${parts.join('\n')}</section>`
+}
+
+function renderRefusals({ components }: Document): string {
+  const parts = Object.entries(components.responses).map(([name, { description }]) => {
+    const [shape = '', status = ''] = name.split('_')
+    const words = shape === 'seller' ? 'to sellers' : shape === 'messages' ? 'under /compat' : ''
+    return `<article><h3 id="refusal-${name}">${status} ${words}</h3>${renderMarkdown(description)}</article>`
+  })
+  return `<section><h2 id="refusals">Refusals</h2>${parts.join('\n')}</section>`
+}

@@ -1,0 +1,60 @@
+import type { Schema } from './document.ts'
+import { escapeHtml, renderInline } from './markup.ts'
+
+/** How deep members of members are shown in their place; what has a name is a link. */
+const MAX_DEPTH = 5
+const REF = '#/components/schemas/'
+
+/** A schema as a list of its members, or in a word where it has none. */
+export function renderSchema(schema: Schema, depth = 0): string {
+  const { properties } = schema
+  const inner = depth > MAX_DEPTH ? undefined : properties
+  if (!isSchema(inner) || Object.keys(inner).length === 0) {
+    const items = schema['items']
+    return isSchema(items) && isSchema(items['properties']) && depth <= MAX_DEPTH ? renderSchema(items, depth + 1) : ''
+  }
+  const required = Array.isArray(schema['required']) ? schema['required'] : []
+  const rows = Object.entries(inner).map(([name, part]) =>
+    isSchema(part) ? renderMember(name, part, required.includes(name), depth) : '',
+  )
+  return `<ul class="members">${rows.join('')}</ul>`
+}
+
+function renderMember(name: string, schema: Schema, isRequired: boolean, depth: number): string {
+  const description = typeof schema['description'] === 'string' ? renderInline(schema['description']) : ''
+  const must = isRequired ? '' : ' <span class="optional">optional</span>'
+  const head = `<code class="name">${escapeHtml(name)}</code> <span class="kind">${typeOf(schema)}</span>${must}`
+  const said = description === '' ? '' : `<div class="said">${description}</div>`
+  return `<li>${head}${said}${renderSchema(schema, depth + 1)}</li>`
+}
+
+/** The kind of a value in words, with a link to what has a name of its own. */
+export function typeOf(schema: Schema): string {
+  const { $ref: ref, items, enum: choices, const: only, type } = schema
+  if (typeof ref === 'string') return linkTo(ref)
+  if (only !== undefined) return `<code>${escapeHtml(JSON.stringify(only))}</code>`
+  if (Array.isArray(choices)) return choices.map((choice) => `<code>${escapeHtml(String(choice))}</code>`).join(' | ')
+  const options = schema['anyOf'] ?? schema['oneOf']
+  if (Array.isArray(options)) {
+    const kinds = options.map((option: unknown) => (isSchema(option) ? typeOf(option) : ''))
+    return [...new Set(kinds)].filter((kind) => kind !== '').join(' or ')
+  }
+  if (type === 'array' && isSchema(items)) return `list of ${typeOf(items)}`
+  if (Array.isArray(type)) return type.map(String).join(' or ')
+  return `${typeof type === 'string' ? type : 'anything'}${rangeOf(schema)}`
+}
+
+function rangeOf({ minimum, maximum }: Schema): string {
+  if (typeof minimum === 'number' && typeof maximum === 'number') return ` ${minimum}–${maximum}`
+  if (typeof minimum === 'number') return ` ≥ ${minimum}`
+  return typeof maximum === 'number' ? ` ≤ ${maximum}` : ''
+}
+
+function linkTo(ref: string): string {
+  const name = escapeHtml(ref.slice(REF.length))
+  return `<a href="#schema-${name}">${name}</a>`
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

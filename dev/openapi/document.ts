@@ -41,9 +41,9 @@ const TAGS: readonly (readonly [name: string, description: string])[] = [
 
 const bearer = (description: string): Json => ({ type: 'http', scheme: 'bearer', description })
 const SECURITY_SCHEMES: Json = {
-  buyerKey: bearer('A buyer key, inf_….'),
-  sellerKey: bearer('A seller key, mkt_seller_….'),
-  managementKey: bearer('A management key of an organization, mkt_mgmt_….'),
+  buyerKey: bearer('A buyer key: it begins with inf_.'),
+  sellerKey: bearer('A seller key: it begins with mkt_seller_.'),
+  managementKey: bearer('A management key of an organization: it begins with mkt_mgmt_.'),
   messagesKey: {
     type: 'apiKey',
     in: 'header',

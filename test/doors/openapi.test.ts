@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs'
+import { createConfig, lintFromString } from '@redocly/openapi-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DESCRIPTIONS } from '#control-plane/api/reference/rows/index.ts'
+import { ROWS } from '#control-plane/api/rest/door.ts'
+import { callRows, jobRows, localRows, READ_ROWS } from '#data-plane/routes.ts'
+import { buildDocument } from '#dev/openapi/document.ts'
+import type { TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+import { bodyFaults, DOCUMENT_TEXT, OPERATIONS } from '#test/support/description.ts'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+
+describe('docs/openapi.json', () => {
+  it('is what the rows and schemas of both planes make: `npm run openapi` writes it anew', () => {
+    expect(JSON.parse(DOCUMENT_TEXT)).toEqual(buildDocument(version))
+  })
+
+  it('is clean to the linter', async () => {
+    // A redirect and an endpoint that is retired have no answer of the 200s.
+    const rules = { 'operation-2xx-response': 'off' as const }
+    const config = await createConfig({ extends: ['recommended'], rules })
+    const found = await lintFromString({ source: DOCUMENT_TEXT, absoluteRef: 'openapi.json', config })
+    expect(found.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([])
+  })
+
+  it('holds every row of the doors, and nothing that no row answers', () => {
+    const rest = ROWS.map(({ method, path }) => `${method} ${path}`)
+    expect(new Set(Object.keys(DESCRIPTIONS))).toEqual(new Set(rest))
+    // Wires need no rails to say where they are mounted.
+    const rail = {} as never
+    const rails = { credit: rail, creditByEitherHeader: rail }
+    const sold = callRows(rails).flatMap(({ path, takesFloor }) => {
+      const prefix = path.startsWith('/compat') ? '/compat' : ''
+      return [`POST ${path}`, ...(takesFloor ? [`POST ${prefix}/min{}${path.slice(prefix.length)}`] : [])]
+    })
+    const reads = READ_ROWS.flatMap(({ path }) =>
+      path === '/api/markets/*' ? [`GET ${path}`, `GET ${path}/performance`] : [`GET ${path}`],
+    )
+    const jobs = jobRows(rails).flatMap(({ path }) => [`POST ${path}`, `GET ${path}/{}`, `DELETE ${path}/{}`])
+    const local = localRows(rails).map(({ path }) => `POST ${path}`)
+    const plain = ['/v1/key', '/v1/generation', '/health/live', '/health/ready', '/health/paid'].map(
+      (path) => `GET ${path}`,
+    )
+    const rows = [...rest, ...sold, ...reads, ...jobs, ...local, ...plain]
+    const shaped = (name: string) => name.replace(/:\w+|\{\w*\}|\*/g, '{}')
+    expect(new Set(OPERATIONS.map(({ method, path }) => shaped(`${method} ${path}`)))).toEqual(
+      new Set(rows.map(shaped)),
+    )
+  })
+
+  it('has examples that its own schemas take', () => {
+    const faults = OPERATIONS.flatMap((operation) => {
+      const examples = operation.requestBody?.content['application/json']?.examples ?? {}
+      return Object.values(examples).flatMap(({ value }) =>
+        bodyFaults(operation, value).map((fault) => `${operation.operationId}: ${fault}`),
+      )
+    })
+    expect(faults).toEqual([])
+  })
+})
+
+describe('the reference', () => {
+  let market: TestMarket
+
+  beforeAll(async () => {
+    market = await startMarket()
+  })
+  afterAll(() => market?.stop())
+
+  it('is served with an ETag that saves sending it twice', async () => {
+    for (const path of ['/openapi.json', '/docs', '/llms.txt', '/docs/errors.md', '/docs/reference.css']) {
+      const first = await market.rest('GET', path)
+      expect(first.status, path).toBe(200)
+      const etag = first.headers.get('etag') ?? ''
+      expect(etag).toMatch(/^".+"$/)
+      const again = await market.rest('GET', path, { headers: { 'if-none-match': `W/${etag}` } })
+      expect([again.status, again.text]).toEqual([304, ''])
+    }
+    expect((await market.rest('GET', '/openapi.json')).text).toBe(DOCUMENT_TEXT)
+  })
+
+  it('shows every operation on a page that loads nothing from elsewhere', async () => {
+    const { text, headers } = await market.rest('GET', '/docs')
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8')
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'")
+    for (const { operationId } of OPERATIONS) expect(text).toContain(`<article class="operation" id="${operationId}">`)
+    const loaded = [...text.matchAll(/<(?:link|script|img|iframe)\b[^>]*\b(?:href|src)="([^"]+)"/g)].map(
+      (match) => match[1],
+    )
+    expect(loaded).toEqual(['/docs/reference.css', '/docs/reference.js'])
+    expect(text).not.toMatch(/<style|\sstyle="|<script>|\son\w+="/)
+    const anchors = new Set([...text.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]))
+    const dead = [...text.matchAll(/href="#([^"]+)"/g)].map((match) => match[1]).filter((name) => !anchors.has(name))
+    expect(dead).toEqual([])
+  })
+
+  it('tells agents of paths that are there', async () => {
+    const { text } = await market.rest('GET', '/llms.txt')
+    const described = OPERATIONS.map(({ path }) => path)
+    const paths = [
+      ...text.matchAll(/(?:GET|POST|Paths:|,|\n {2})\s*`?(?:(?:GET|POST) )?(\/(?:v1|api|compat)\/[^\s`?,;]+)/g),
+    ]
+    expect(paths.length).toBeGreaterThan(10)
+    const shaped = (path: string) => path.replace(/\{[^}]+\}/g, '{}')
+    const known = new Set(described.map(shaped))
+    expect(paths.map((match) => shaped(match[1] ?? '')).filter((path) => !known.has(path))).toEqual([])
+    for (const [, link = ''] of text.matchAll(/\]\((http[^)]+)\)/g)) {
+      const { pathname } = new URL(link)
+      expect((await market.rest('GET', pathname)).status, pathname).toBe(200)
+    }
+    expect(text).not.toContain('{base_url}')
+  })
+})

@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { DescribedOperation, LiveAnswer } from '#test/support/description.ts'
+import { OPERATIONS, problemsOf } from '#test/support/description.ts'
+import type { Network } from '#test/support/network.ts'
+import { startNetwork } from '#test/support/network.ts'
+import type { TestWallet } from '#test/support/wallet.ts'
+import { newWallet } from '#test/support/wallet.ts'
+
+/** Every example of docs/openapi.json, sent to a running market, and its answer held against the same document. */
+
+let network: Network
+const [ada, bob] = [newWallet(), newWallet()]
+/** Headers of the sessions of both wallets. */
+let sessions: { readonly ada: Record<string, string>; readonly bob: Record<string, string> }
+/** Ids by the part of the path before them: what earlier answers have named. */
+const ids = new Map<string, string>()
+let providerUrl = ''
+let speech: Blob | undefined
+
+type Sent = { readonly headers?: Record<string, string>; readonly body?: object | FormData | undefined }
+
+async function send(
+  method: string,
+  target: string,
+  { headers = {}, body }: Sent,
+): Promise<LiveAnswer & { blob: Blob }> {
+  const isForm = body instanceof FormData
+  const answer = await fetch(network.sandbox.api_base_url + target, {
+    method,
+    redirect: 'manual',
+    headers: { ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+  })
+  const blob = await answer.blob()
+  return { status: answer.status, headers: answer.headers, text: await blob.text(), blob }
+}
+
+async function signed(wallet: TestWallet): Promise<object> {
+  const { text } = await send('GET', `/v1/auth/challenge?address=${wallet.address}`, {})
+  const { message } = z.object({ message: z.string() }).parse(JSON.parse(text))
+  return { message, signature: await wallet.signMessage({ message }) }
+}
+
+async function signIn(wallet: TestWallet): Promise<Record<string, string>> {
+  const { headers } = await send('POST', '/v1/auth/session', { body: await signed(wallet) })
+  return { cookie: headers.get('set-cookie')?.split(';', 1)[0] ?? '', origin: network.sandbox.base_url }
+}
+
+/** Makes something and answers its id. */
+async function make(path: string, body: object): Promise<string> {
+  const headers = { ...sessions.ada, 'idempotency-key': randomUUID() }
+  const { text } = await send('POST', path, { headers, body })
+  return z.object({ id: z.string() }, text).parse(JSON.parse(text)).id
+}
+
+async function invite(): Promise<string> {
+  const organization = await make('/v1/organizations', { name: 'Inviting' })
+  return make(`/v1/organizations/${organization}/invitations`, { wallet: bob.address, role: 'viewer' })
+}
+
+beforeAll(async () => {
+  network = await startNetwork()
+  const { text } = await send('GET', '/v1/providers', {})
+  const Providers = z.object({ providers: z.array(z.object({ id: z.string(), base_url: z.string() })) })
+  const found = Providers.parse(JSON.parse(text)).providers.find(({ id }) => id === 'sandbox-a')
+  providerUrl = found?.base_url ?? ''
+  sessions = { ada: await signIn(ada), bob: await signIn(bob) }
+  const headers = { authorization: `Bearer ${network.sandbox.buyer_key}` }
+  const said = { model: 'gpt-5-mini', max_tokens: 8, messages: [{ role: 'user', content: 'Hello.' }] }
+  const call = await send('POST', '/v1/chat/completions', { headers, body: said })
+  ids.set('/v1/requests/', call.headers.get('x-request-id') ?? '')
+}, 120_000)
+
+afterAll(async () => {
+  await network?.remove()
+}, 60_000)
+
+/** What must be there first, or comes from elsewhere than an earlier answer. */
+const PREPARE: Readonly<Record<string, (sent: Sent) => Promise<Sent | undefined>>> = {
+  sellerKeySignIn: async (sent) => ({ ...sent, body: await signed(ada) }),
+  buyerKeySignIn: async (sent) => ({ ...sent, body: await signed(ada) }),
+  sessionCreate: async (sent) => ({ ...sent, body: await signed(ada) }),
+  sessionEnd: async (sent) => ({ ...sent, headers: await signIn(ada) }),
+  invitationAccept: async (sent) => {
+    ids.set('/v1/invitations/', await invite())
+    return { ...sent, headers: sessions.bob }
+  },
+  invitationDecline: async (sent) => {
+    ids.set('/v1/invitations/', await invite())
+    return { ...sent, headers: sessions.bob }
+  },
+  memberUpdate: (sent) => withMember(sent),
+  memberRemove: (sent) => withMember(sent),
+  postV1AudioTranscriptions: async (sent) => ({ ...sent, body: form() }),
+  postV1AudioTranscriptionsFloor: async (sent) => ({ ...sent, body: form() }),
+}
+
+/** Bob comes into the organisation that the examples work on. */
+async function withMember(sent: Sent): Promise<Sent> {
+  const organization = `/v1/organizations/${ids.get('/v1/organizations/')}`
+  const invited = await send('POST', `${organization}/invitations`, {
+    headers: sessions.ada,
+    body: { wallet: bob.address, role: 'viewer' },
+  })
+  if (invited.status === 201) {
+    const { id } = z.object({ id: z.string() }).parse(JSON.parse(invited.text))
+    await send('POST', `/v1/invitations/${id}/accept`, { headers: sessions.bob, body: {} })
+  }
+  const { text } = await send('GET', `${organization}/members`, { headers: sessions.ada })
+  const { members } = z
+    .object({ members: z.array(z.object({ id: z.string(), wallet: z.string() })) })
+    .parse(JSON.parse(text))
+  const member = members.find(({ wallet }) => wallet === bob.address.toLowerCase())
+  ids.set('/v1/organizations/{organization}/members/', member?.id ?? '')
+  return sent
+}
+
+function form(): FormData {
+  const data = new FormData()
+  data.set('model', 'gpt-4o-transcribe')
+  data.set('file', speech ?? new Blob(), 'speech.wav')
+  return data
+}
+
+function headersFor({ security, parameters }: DescribedOperation): Record<string, string> {
+  const ways = security.flatMap((way) => Object.keys(way))
+  const { buyer_key: buyer, seller_key: seller } = network.sandbox
+  const key = ways.includes('buyerKey') ? buyer : ways.includes('sellerKey') ? seller : undefined
+  const who = key === undefined ? (ways.length === 0 ? {} : sessions.ada) : { authorization: `Bearer ${key}` }
+  const isKeyed = parameters.some(({ name }) => name === 'Idempotency-Key')
+  return isKeyed ? { ...who, 'idempotency-key': randomUUID() } : who
+}
+
+/** The path with its variables filled: from the document, or from what earlier answers named. */
+function targetOf({ path, parameters }: DescribedOperation): string {
+  const examples = new Map(parameters.map(({ name, example }) => [name, example]))
+  const filled = path.replace(/\{(\w+)\}/g, (_match, name: string, at: number) => {
+    const value = examples.get(name) ?? ids.get(path.slice(0, at))
+    if (value === undefined || value === '') throw new Error(`${path}: nothing is known for ${name}`)
+    return String(value)
+  })
+  const query = parameters.flatMap(({ name, in: place, example }): [string, string][] => {
+    if (place !== 'query' || example === undefined) return []
+    return [[name, path === '/v1/generation' ? (ids.get('/v1/requests/') ?? '') : String(example)]]
+  })
+  return query.length === 0 ? filled : `${filled}?${new URLSearchParams(query).toString()}`
+}
+
+/** Providers of the examples are at example.com; this market's are on this machine. */
+function localized(value: unknown): object {
+  const text = JSON.stringify(value)
+    .replaceAll('https://api.example.com/v1', providerUrl)
+    .replaceAll('https://hooks.example.com/market', `${network.sandbox.provider_url}/hook`)
+  return z.record(z.string(), z.unknown()).parse(JSON.parse(text))
+}
+
+/** Remembers what an answer names, for the paths under the one that was asked. */
+function remember({ path, method }: DescribedOperation, { text, headers, blob }: LiveAnswer & { blob: Blob }): void {
+  if (path === '/v1/audio/speech') speech = blob
+  const file = headers.get('location')?.split('/').at(-1)
+  if (file !== undefined) ids.set('/v1/exports/', file)
+  const named = Named.safeParse(safeJson(text)).data
+  if (named === undefined) return
+  if (named.operation_id !== undefined) ids.set('/v1/seller/operations/', named.operation_id)
+  if (method === 'POST' && named.id !== undefined && !ids.has(`${path}/`)) ids.set(`${path}/`, named.id)
+  const [config] = named.configs ?? []
+  if (config !== undefined) ids.set('/v1/seller/configs/', config.id)
+}
+
+const Named = z.object({
+  id: z.string().optional(),
+  operation_id: z.string().optional(),
+  configs: z.array(z.object({ id: z.string() })).optional(),
+})
+
+function safeJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Cases in an order in which each has what it needs: what takes away comes last, from the leaves to the roots. */
+function cases(): { readonly title: string; readonly operation: DescribedOperation; readonly body: unknown }[] {
+  const lastly = (operation: DescribedOperation) =>
+    operation.operationId === 'exportDownload' ? 1 : operation.method === 'DELETE' ? 2 : 0
+  const inOrder = [...OPERATIONS].sort(
+    (left, right) => lastly(left) - lastly(right) || (lastly(left) === 2 ? right.path.length - left.path.length : 0),
+  )
+  return inOrder.flatMap((operation) => {
+    const content = operation.requestBody?.content['application/json']
+    const examples = Object.entries(content?.examples ?? {})
+    const { operationId } = operation
+    if (examples.length === 0) return [{ title: operationId, operation, body: undefined }]
+    return examples.map(([name, { value }]) => ({ title: `${operationId}: ${name}`, operation, body: value }))
+  })
+}
+
+describe('the examples of docs/openapi.json', () => {
+  it.each(cases())('$title', async ({ operation, body }) => {
+    const { method, responses, operationId } = operation
+    const given: Sent = {
+      headers: headersFor(operation),
+      body: body === undefined ? (method === 'GET' || method === 'DELETE' ? undefined : {}) : localized(body),
+    }
+    const sent = (await PREPARE[operationId]?.(given)) ?? given
+    const target = targetOf(operation)
+    const answer = await send(method, target, sent)
+    const good = Object.keys(responses).filter((status) => /^[23]/.test(status))
+    expect(good.length === 0 ? ['410'] : good, answer.text.slice(0, 400)).toContain(String(answer.status))
+    expect(problemsOf(method, target, answer)).toEqual([])
+    remember(operation, answer)
+  })
+})

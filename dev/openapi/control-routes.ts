@@ -33,6 +33,8 @@ function operationOf(components: Components, row: RestRow, described: Described)
   const variables = [...row.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '')
   const { fields, required } = fieldsOf(components, described.input ?? row.input, variables)
   const isRead = row.method === 'GET'
+  const strange = Object.keys(described.example ?? {}).find((name) => !(name in fields))
+  if (strange !== undefined) throw new Error(`${row.method} ${row.path} takes no ${strange}`)
   return {
     operationId: row.operation,
     tags: [tag],
@@ -92,12 +94,14 @@ function goodAnswer(components: Components, row: RestRow, { answer, as, refusals
   if (more.includes(410) && answer === undefined && as === undefined) return {}
   const names = ['x-request-id', ...(row.isPublic ? [] : LIMIT_HEADERS)]
   if (as === 'redirect') {
-    return { [row.status]: { description: 'The way to the file.', headers: headersNamed([...names, 'location']) } }
+    return { 302: { description: 'The way to the file.', headers: headersNamed([...names, 'location']) } }
   }
   const headers = headersNamed(names)
   if (as === 'csv') {
-    const schema = { type: 'string' }
-    const content = { 'text/csv': { schema }, 'application/x-ndjson': { schema } }
+    const content = {
+      'text/csv': { schema: { type: 'string' } },
+      'application/x-ndjson': { schema: { type: 'object' } },
+    }
     return { [row.status]: { description: 'The file.', headers, content } }
   }
   if (answer === undefined) return { [row.status]: { description: 'Done.', headers } }

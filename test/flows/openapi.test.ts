@@ -183,14 +183,19 @@ function safeJson(text: string): unknown {
   }
 }
 
+/** What needs the link of another answer, or ends what others work on. */
+const LATE: ReadonlySet<string> = new Set(['exportDownload', 'offerBulkCancel', 'operationGet'])
+
+type Case = { readonly title: string; readonly operation: DescribedOperation; readonly body: unknown }
+
 /** Cases in an order in which each has what it needs: what takes away comes last, from the leaves to the roots. */
-function cases(): { readonly title: string; readonly operation: DescribedOperation; readonly body: unknown }[] {
+function cases(): Case[] {
   const lastly = (operation: DescribedOperation) =>
-    operation.operationId === 'exportDownload' ? 1 : operation.method === 'DELETE' ? 2 : 0
+    LATE.has(operation.operationId) ? 1 : operation.method === 'DELETE' ? 2 : 0
   const inOrder = [...OPERATIONS].sort(
     (left, right) => lastly(left) - lastly(right) || (lastly(left) === 2 ? right.path.length - left.path.length : 0),
   )
-  return inOrder.flatMap((operation) => {
+  return inOrder.flatMap((operation): Case[] => {
     const content = operation.requestBody?.content['application/json']
     const examples = Object.entries(content?.examples ?? {})
     const { operationId } = operation

@@ -17,6 +17,7 @@ import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
 import type { Time } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
+import { requireDescribed } from './description.ts'
 import type { GateWorld } from './gate.ts'
 import { startGateWorld } from './gate.ts'
 import { until } from './until.ts'
@@ -142,6 +143,7 @@ function callers(plane: ControlPlane, url: string) {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await answer.text()
+    requireDescribed(method, path, { status: answer.status, headers: answer.headers, text })
     return { status: answer.status, headers: answer.headers, text, body: parse(text) }
   }
   return {

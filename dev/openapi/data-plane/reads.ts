@@ -139,7 +139,8 @@ const once = { examples: { whole: {} } }
 const compat = { ...open, envelope: 'messages', tag: 'Messages' } as const
 const listed = (item: z.ZodType) => json(z.object({ object: z.literal('list'), data: z.array(item) }))
 const Plain = z.object({ id: z.string(), object: z.literal('model'), created: Count, owned_by: z.string() })
-const state = (...words: [string, ...string[]]) => json(z.object({ status: z.enum(words) }))
+/** Each plane tells more of its parts. */
+const state = json(z.looseObject({ status: z.string() }))
 
 const CATALOG_READS: readonly DataRoute[] = [
   { ...open, ...once, path: '/v1/models', tag: 'Catalog', summary: 'List models', answers: listed(CatalogEntry) },
@@ -259,7 +260,7 @@ const HEALTH_READS: readonly DataRoute[] = [
     path: '/health/live',
     tag: 'Health',
     summary: 'Say that the process runs',
-    answers: state('live'),
+    answers: state,
   },
   {
     ...open,
@@ -267,7 +268,7 @@ const HEALTH_READS: readonly DataRoute[] = [
     path: '/health/ready',
     tag: 'Health',
     summary: 'Say whether calls can be served',
-    answers: state('ready', 'not ready'),
+    answers: state,
   },
   {
     ...open,
@@ -275,7 +276,7 @@ const HEALTH_READS: readonly DataRoute[] = [
     path: '/health/paid',
     tag: 'Health',
     summary: 'Say whether paid calls are admitted',
-    answers: state('open', 'closed'),
+    answers: state,
   },
 ]
 

@@ -111,7 +111,7 @@ const PEOPLE: Descriptions = {
   'POST /v1/invitations/:invitation/accept': {
     tag,
     summary: 'Accept an invitation',
-    answer: Organization,
+    answer: Invitation,
     example: {},
     refusals: [409],
   },

@@ -93,10 +93,10 @@ export const OFFER_DESCRIPTIONS: Descriptions = {
   },
   [`POST ${OFFERS}/bulk-cancel`]: {
     tag,
-    summary: 'Take many offers off the market',
+    summary: 'Take every active offer off the market',
     description: 'Runs in the background: ask for the operation with its id.',
     answer: SellerOperation,
-    example: { model: 'gpt-5-nano' },
+    example: {},
   },
   [`GET ${OFFERS}/:id`]: { tag, summary: 'Read an offer', answer: Offer, example: {} },
   [`PATCH ${OFFERS}/:id`]: {

@@ -44,50 +44,60 @@ const ANNOUNCED_FROM_BYTES = 1_048_576
  */
 export function readWholeBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const cut = (cause?: unknown) =>
-      reject(new AppError('invalid_request', { message: 'The request body is cut.', cause }))
-    // Whoever left before is heard no more.
-    if (request.destroyed) {
-      cut()
-      return
-    }
     const declared = declaredLength(request)
-    const refuse = () => {
-      request.off('data', take)
-      request.resume()
-      reject(new AppError('request_too_large'))
-    }
     let whole: Buffer | undefined
     let chunks: Buffer[] = []
     let bytes = 0
-    const take = (chunk: Buffer): void => {
-      if (bytes + chunk.length > limitBytes) {
-        refuse()
-        return
-      }
-      if (whole === undefined) chunks.push(chunk)
-      else chunk.copy(whole, bytes)
-      bytes += chunk.length
-      if (whole === undefined && bytes >= ANNOUNCED_FROM_BYTES && declared !== undefined) {
-        whole = Buffer.allocUnsafe(declared)
-        joinInto(whole, chunks)
-        chunks = []
-      }
+    // Methods, not functions of their own: this is done for every call, and the loader names each function as it is made.
+    const listen = {
+      data(chunk: Buffer) {
+        if (bytes + chunk.length > limitBytes) {
+          request.off('data', listen.data)
+          refuse(request, reject)
+          return
+        }
+        if (whole === undefined) chunks.push(chunk)
+        else chunk.copy(whole, bytes)
+        bytes += chunk.length
+        if (whole === undefined && bytes >= ANNOUNCED_FROM_BYTES && declared !== undefined) {
+          whole = Buffer.allocUnsafe(declared)
+          joinInto(whole, chunks)
+          chunks = []
+        }
+      },
+      end() {
+        const [only] = chunks
+        if (whole !== undefined) resolve(whole.subarray(0, bytes))
+        else resolve(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, bytes))
+      },
+      // After the end this rejects what is settled already, which does nothing.
+      close() {
+        if (!request.readableEnded) reject(cutBody())
+      },
+      error(cause: unknown) {
+        reject(cutBody(cause))
+      },
     }
-    if (declared !== undefined && declared > limitBytes) {
-      refuse()
-      return
+    // Whoever left before is heard no more.
+    if (request.destroyed) reject(cutBody())
+    else if (declared !== undefined && declared > limitBytes) refuse(request, reject)
+    else {
+      request.on('data', listen.data)
+      request.once('end', listen.end)
+      request.once('close', listen.close)
+      request.once('error', listen.error)
     }
-    request.on('data', take)
-    request.once('end', () => {
-      const [only] = chunks
-      if (whole !== undefined) resolve(whole.subarray(0, bytes))
-      else resolve(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, bytes))
-    })
-    // After the end this rejects what is settled already, which does nothing.
-    request.once('close', () => cut())
-    request.once('error', cut)
   })
+}
+
+/** What is still being sent is let come, unread. */
+function refuse(request: IncomingMessage, reject: (error: AppError) => void): void {
+  request.resume()
+  reject(new AppError('request_too_large'))
+}
+
+function cutBody(cause?: unknown): AppError {
+  return new AppError('invalid_request', { message: 'The request body is cut.', cause })
 }
 
 function joinInto(whole: Buffer, chunks: readonly Buffer[]): void {

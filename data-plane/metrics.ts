@@ -1,9 +1,11 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import { SECOND } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import type { CallFacts } from './call.ts'
 import type { FigureSources } from './figures.ts'
 import { mountFigures } from './figures.ts'
+import type { Tallies } from './tallies.ts'
+import { createTallies } from './tallies.ts'
 
 /** Figures of one process, in Prometheus' text form. Labels have few values: never an id, a key or a model. */
 export type Metrics = {
@@ -27,72 +29,76 @@ const OTHER = 'other'
 export function createMetrics(isListed: (provider: string) => boolean): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  const meters = createMeters(registry)
-  const outcomes = remember((wire, outcome, code) => meters.calls.labels({ wire, outcome, code }))
+  const tallies = createTallies()
+  const meters = createMeters(tallies)
+  const outcomes = remember((wire, outcome, code) => meters.calls(wire, outcome, code))
   const durations = remember((wire, streamed) => ({
-    duration: meters.duration.labels({ wire, streamed }),
-    overhead: meters.overhead.labels({ wire }),
-    ttft: meters.ttft.labels({ wire }),
-    failovers: meters.failovers.labels({ wire }),
+    duration: meters.duration(wire, streamed),
+    overhead: meters.overhead(wire),
+    ttft: meters.ttft(wire),
+    failovers: meters.failovers(wire),
   }))
   const labelOf = createProviderLabels(isListed)
-  const attempts = remember((provider, error_class) => ({
-    count: meters.attempts.labels({ provider, error_class }),
-    duration: meters.attemptDuration.labels({ provider }),
-  }))
-  const [input, output] = [meters.tokens.labels({ side: 'input' }), meters.tokens.labels({ side: 'output' })]
-  const [granted, refused] = [
-    meters.reserve.labels({ outcome: 'granted' }),
-    meters.reserve.labels({ outcome: 'refused' }),
-  ]
+  const attempts = remember((provider, errorClass) => meters.attempts(provider, errorClass))
+  const attemptDurations = remember((provider) => meters.attemptDuration(provider))
+  const [input, output, charged] = [meters.tokens('input'), meters.tokens('output'), meters.charged()]
+  const [granted, refused, sync] = [meters.reserve('granted'), meters.reserve('refused'), meters.sync()]
   return {
     observe(facts, tried) {
-      outcomes(facts.wire, facts.outcome, facts.errorCode ?? '').inc()
+      outcomes(facts.wire, facts.outcome, facts.errorCode ?? '').add(1)
       for (const { provider, errorClass, ms } of tried) {
-        const of = attempts(labelOf(provider), errorClass ?? 'none', '')
-        of.count.inc()
-        of.duration.observe(ms / SECOND)
+        const label = labelOf(provider)
+        attempts(label, errorClass ?? 'none', '').add(1)
+        attemptDurations(label, '', '').add(ms / SECOND)
       }
       if (facts.outcome === 'refused') return
       const of = durations(facts.wire, facts.isStreamed ? 'true' : 'false', '')
-      if (tried.length > 1) of.failovers.inc()
-      of.duration.observe(facts.durationMs / SECOND)
-      of.overhead.observe(Math.max(0, facts.overheadMs) / SECOND)
-      if (facts.isStreamed && facts.ttftMs !== null) of.ttft.observe(facts.ttftMs / SECOND)
-      input.inc(facts.inputTokens)
-      output.inc(facts.outputTokens)
-      meters.charged.inc(Number(facts.chargeMicro))
+      if (tried.length > 1) of.failovers.add(1)
+      of.duration.add(facts.durationMs / SECOND)
+      of.overhead.add(Math.max(0, facts.overheadMs) / SECOND)
+      if (facts.isStreamed && facts.ttftMs !== null) of.ttft.add(facts.ttftMs / SECOND)
+      input.add(facts.inputTokens)
+      output.add(facts.outputTokens)
+      charged.add(Number(facts.chargeMicro))
     },
-    reserved: (tookMs, isGranted) => (isGranted ? granted : refused).observe(tookMs / SECOND),
-    synced: (tookMs) => meters.sync.observe(tookMs / SECOND),
+    reserved: (tookMs, isGranted) => (isGranted ? granted : refused).add(tookMs / SECOND),
+    synced: (tookMs) => sync.add(tookMs / SECOND),
     mount: (sources) => mountFigures(registry, sources),
-    text: () => registry.metrics(),
+    text: async () => `${await registry.metrics()}\n${tallies.text()}`,
     contentType: registry.contentType,
   }
 }
 
-function createMeters(registry: Registry) {
-  const registers = [registry]
-  const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Counter({ name, help, labelNames, registers })
-  const histogram = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-    new Histogram({ name, help, labelNames, buckets: SECONDS_BUCKETS, registers })
+function createMeters({ counter, histogram }: Tallies) {
+  const inSeconds = (...labelNames: readonly string[]) => ({ labelNames, bounds: SECONDS_BUCKETS })
   return {
     calls: counter('market_calls_total', 'Calls by protocol, outcome and error code', ['wire', 'outcome', 'code']),
     attempts: counter('market_attempts_total', 'Attempts at providers by how they failed, none if they did not', [
       'provider',
       'error_class',
     ]),
-    attemptDuration: histogram('market_attempt_duration_seconds', 'Time of an attempt at a provider', ['provider']),
+    attemptDuration: histogram(
+      'market_attempt_duration_seconds',
+      'Time of an attempt at a provider',
+      inSeconds('provider'),
+    ),
     failovers: counter('market_failovers_total', 'Calls that needed more than one attempt', ['wire']),
-    duration: histogram('market_call_duration_seconds', 'Time from admission to the last byte', ['wire', 'streamed']),
-    overhead: histogram('market_overhead_seconds', 'Time of a call that no provider took', ['wire']),
-    ttft: histogram('market_time_to_first_content_seconds', 'Time from admission to the first content', ['wire']),
-    reserve: histogram('market_reserve_duration_seconds', 'Time a call waited for its hold', ['outcome']),
+    duration: histogram(
+      'market_call_duration_seconds',
+      'Time from admission to the last byte',
+      inSeconds('wire', 'streamed'),
+    ),
+    overhead: histogram('market_overhead_seconds', 'Time of a call that no provider took', inSeconds('wire')),
+    ttft: histogram(
+      'market_time_to_first_content_seconds',
+      'Time from admission to the first content',
+      inSeconds('wire'),
+    ),
+    reserve: histogram('market_reserve_duration_seconds', 'Time a call waited for its hold', inSeconds('outcome')),
     sync: histogram(
       'market_journal_sync_duration_seconds',
       'Time the disk took to make records of the journal safe',
-      [],
+      inSeconds(),
     ),
     tokens: counter('market_tokens_total', 'Tokens metered', ['side']),
     charged: counter('market_charged_micro_usd_total', 'Charged to buyers, micro-USD', []),
@@ -110,16 +116,16 @@ function createProviderLabels(isListed: (provider: string) => boolean): (provide
   }
 }
 
-/** Remembers what was made for some labels: finding it by its labels again costs more than counting. */
+/** Remembers what was made for some labels. Three looks at known words are cheaper than one at a word put together. */
 function remember<Value>(make: (first: string, second: string, third: string) => Value) {
-  const made = new Map<string, Value>()
+  const made = new Map<string, Map<string, Map<string, Value>>>()
   return (first: string, second: string, third: string): Value => {
-    const key = `${first} ${second} ${third}`
-    let value = made.get(key)
-    if (value === undefined) {
-      value = make(first, second, third)
-      made.set(key, value)
-    }
+    const found = made.get(first)?.get(second)?.get(third)
+    if (found !== undefined) return found
+    const value = make(first, second, third)
+    const seconds = made.get(first) ?? new Map<string, Map<string, Value>>()
+    const thirds = seconds.get(second) ?? new Map<string, Value>()
+    made.set(first, seconds.set(second, thirds.set(third, value)))
     return value
   }
 }

@@ -32,9 +32,17 @@ export function unitPrice(prices: UnitPrices, usageClass: UsageClass): PicoUsd |
 }
 
 /** Classes of a usage that cost something nobody has set a price for: a list to alarm on, empty when all is well. */
-export function unpricedClasses(prices: UnitPrices, usage: Usage): UsageClass[] {
-  return USAGE_CLASSES.filter((name) => (usage[name] ?? 0) > 0 && unitPrice(prices, name) === undefined)
+export function unpricedClasses(prices: UnitPrices, usage: Usage): readonly UsageClass[] {
+  let unpriced: UsageClass[] | undefined
+  for (const name of USAGE_CLASSES) {
+    if ((usage[name] ?? 0) === 0 || unitPrice(prices, name) !== undefined) continue
+    unpriced ??= []
+    unpriced.push(name)
+  }
+  return unpriced ?? NO_CLASSES
 }
+
+const NO_CLASSES: readonly UsageClass[] = []
 
 /**
  * What a usage costs at a kept share of the reference price, rounded up once. Classes without a price cost nothing;

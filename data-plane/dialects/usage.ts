@@ -1,6 +1,6 @@
 import type { Receipt, ReportedUsage } from '#data-plane/call.ts'
+import { decimal } from '#shared/decimal.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import { microUsdToDollars } from '#shared/money.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
 import { isRecord } from './json-members.ts'
 
@@ -55,5 +55,5 @@ export function chatUsageJson({ usage, chargeMicro, listMicro }: Receipt): strin
 
 /** An amount as a JSON number of USD. */
 export function dollars(amount: MicroUsd): string {
-  return JSON.stringify(microUsdToDollars(amount))
+  return decimal(Number(amount), 6)
 }

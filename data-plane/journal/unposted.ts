@@ -9,7 +9,7 @@ export type Captured = Subject & { readonly seq: number }
 /** Captures that one question covers, and questions a turn. */
 const CHECK_SIZE = 1_000
 const CHECKS_A_TURN = 20
-/** After so many turns in vain those behind are asked about too: what is stuck in front must not hold them for ever. */
+/** Every so many turns in vain those behind are asked about too: what is stuck in front must not hold them for ever. */
 const PATIENCE = 10
 /** A call that showed progress and never a capture stops holding on to its segment after this. */
 const MAX_RUNNING_MS = 2 * HOUR
@@ -66,7 +66,7 @@ export function createUnposted(): Unposted {
         for (const [index, { seq }] of stretch.entries()) if (posted[index] === true && captures.delete(seq)) found += 1
         isAnyPosted ||= found > 0
         // Events are posted about in their order: behind a stretch of which none is, few are.
-        if (found === 0 && vainChecks < PATIENCE) break
+        if (found === 0 && vainChecks % PATIENCE !== PATIENCE - 1) break
       }
       vainChecks = isAnyPosted ? 0 : vainChecks + 1
       return isAnyPosted

@@ -1,5 +1,6 @@
 import type { AttemptPlan, Receipt, UpstreamRequest } from '#data-plane/call.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
+import { decimal } from '#shared/decimal.ts'
 
 /** What the head of an answer says of the way the call took. */
 export type ReplyFacts = {
@@ -43,9 +44,10 @@ export function replyHeaders(facts: ReplyFacts): Record<string, string> {
   return headers
 }
 
-/** Milliseconds with at most three decimals. */
+/** Milliseconds with at most three decimals, never below zero. */
 function millis(duration: number): string {
-  return String(Math.round(duration * 1_000) / 1_000)
+  const microseconds = Math.max(0, Math.round(duration * 1_000))
+  return decimal(microseconds, 3)
 }
 
 /** Headers of a refusal: what it cost, which is nothing, and how many offers were tried. */

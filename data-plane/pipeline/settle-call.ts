@@ -5,8 +5,8 @@ import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
-import { chargeShare, KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
-import { chargeUsage, listCost } from '#shared/pricing.ts'
+import { chargeShare, chargeUp, KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
+import { billLines } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { isNothing, outputTokens } from '#shared/usage.ts'
 import type { CallPlane } from './call-plane.ts'
@@ -133,9 +133,10 @@ type Charge = { readonly metered: Metered; readonly chargeMicro: MicroUsd; reado
 function chargeOf({ target, hold }: AdmittedCall, plan: AttemptPlan | undefined, metered: Metered): Charge {
   if (plan === undefined || isNothing(metered.usage)) return { metered, chargeMicro: ZERO, listMicro: ZERO }
   const { unitPrices } = target.price
-  const due = chargeUsage(unitPrices, metered.usage, plan.offer.keptBps)
+  const bill = billLines(unitPrices, metered.usage)
+  const due = chargeUp(bill, plan.offer.keptBps)
   const chargeMicro = min(due, hold.grantedMicro)
-  const listMicro = listCost(unitPrices, metered.usage)
+  const listMicro = chargeUp(bill, KEEP_ALL)
   if (chargeMicro === due) return { metered, chargeMicro, listMicro }
   return {
     metered: { ...metered, anomalies: [...metered.anomalies.slice(0, 9), 'charge_clipped'] },

@@ -143,7 +143,8 @@ function callers(plane: ControlPlane, url: string) {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await answer.text()
-    requireDescribed(method, path, { status: answer.status, headers: answer.headers, text })
+    // What a redirect led to is not the answer of this path.
+    if (!answer.redirected) requireDescribed(method, path, { status: answer.status, headers: answer.headers, text })
     return { status: answer.status, headers: answer.headers, text, body: parse(text) }
   }
   return {

@@ -220,3 +220,41 @@ describe('the examples of docs/openapi.json', () => {
     remember(operation, answer)
   })
 })
+
+describe('the reference', () => {
+  it('is read where calls go, too', async () => {
+    for (const path of ['/openapi.json', '/docs', '/docs/snippets.md', '/llms.txt']) {
+      const { status, headers, text } = await send('GET', path, {})
+      expect([status, headers.get('access-control-allow-origin')], path).toEqual([200, '*'])
+      expect(text.length).toBeGreaterThan(1_000)
+      const again = await send('GET', path, { headers: { 'if-none-match': headers.get('etag') ?? '' } })
+      expect(again.status).toBe(304)
+    }
+  })
+
+  it('describes refusals of calls as they are', async () => {
+    const { buyer_key: key, seller_key: other } = network.sandbox
+    const said = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'Hello.' }] }
+    const message = { ...said, max_tokens: 8 }
+    const refused: [path: string, key: string | undefined, body: object, status: number][] = [
+      ['/v1/chat/completions', undefined, said, 402],
+      ['/v1/chat/completions', 'inf_unknown', said, 401],
+      ['/v1/chat/completions', other, said, 401],
+      ['/v1/chat/completions', key, { ...said, model: 'no-such-model' }, 400],
+      ['/v1/chat/completions', key, { ...said, messages: [] }, 400],
+      ['/min99/v1/chat/completions', key, said, 503],
+      ['/v1/embeddings', key, { model: 'text-embedding-3-small', input: [] }, 400],
+      ['/v1/responses', key, { model: 'gpt-5-mini', input: 'Hello.', previous_response_id: 'x' }, 400],
+      ['/compat/v1/messages', undefined, message, 401],
+      ['/compat/v1/messages', key, { ...message, model: 'no-such-model' }, 404],
+      ['/compat/v1/messages', key, said, 400],
+      ['/compat/min99/v1/messages', key, message, 404],
+      ['/v1/video/generations', key, { model: 'sandbox/job', prompt: '' }, 400],
+    ]
+    for (const [path, given, body, status] of refused) {
+      const headers = given === undefined ? {} : { authorization: `Bearer ${given}` }
+      const answer = await send('POST', path, { headers, body })
+      expect([path, answer.status, problemsOf('POST', path, answer)]).toEqual([path, status, []])
+    }
+  })
+})

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { SampleProvider } from '#dev/provider/server.ts'
 import { createSampleProvider } from '#dev/provider/server.ts'
+import { requireDescribed } from './description.ts'
 import type { Network } from './network.ts'
 import { startNetwork } from './network.ts'
 import { until } from './until.ts'
@@ -71,6 +72,17 @@ export async function startRoutedMarket(): Promise<RoutedMarket> {
   }
 }
 
+/** Fetches, and throws for a JSON answer that is not as the description of the doors says. */
+async function fetchDescribed(url: string, init: RequestInit): Promise<Response> {
+  const answer = await fetch(url, init)
+  const { pathname } = new URL(url)
+  if (answer.headers.get('content-type')?.startsWith('application/json')) {
+    const { status, headers } = answer
+    requireDescribed(init.method ?? 'GET', pathname, { status, headers, text: await answer.clone().text() })
+  }
+  return answer
+}
+
 const User = z.object({
   result: z.object({ data: z.object({ wallet: z.string(), buyerKey: z.string(), sellerKey: z.string() }) }),
 })
@@ -78,7 +90,7 @@ const User = z.object({
 function doorsOf({ sandbox }: Network): Pick<RoutedMarket, 'post' | 'get' | 'operator' | 'user'> {
   let calls = 0
   const post: RoutedMarket['post'] = (path, key, body, headers = {}) =>
-    fetch(path.startsWith('http') ? path : sandbox.api_base_url + path, {
+    fetchDescribed(path.startsWith('http') ? path : sandbox.api_base_url + path, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${key}`,
@@ -97,7 +109,7 @@ function doorsOf({ sandbox }: Network): Pick<RoutedMarket, 'post' | 'get' | 'ope
     post,
     operator,
     get: async (path, key) =>
-      (await fetch(sandbox.api_base_url + path, { headers: { authorization: `Bearer ${key}` } })).json(),
+      (await fetchDescribed(sandbox.api_base_url + path, { headers: { authorization: `Bearer ${key}` } })).json(),
     async user(creditUsd = 0) {
       const wallet = `0x${(0xf0_0000 + ++calls).toString(16).padStart(40, '0')}`
       const made = User.parse(await operator('user.create', { wallet, label: 'routing', keys: ['buyer', 'seller'] }))

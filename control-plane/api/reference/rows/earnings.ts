@@ -87,7 +87,7 @@ export const EARNINGS_DESCRIPTIONS: Descriptions = {
   },
   'GET /v1/seller/usage/export': {
     tag,
-    summary: 'Download sales as CSV',
+    summary: 'Download a file of sales',
     as: 'redirect',
     example: {},
     refusals: [403, 404],

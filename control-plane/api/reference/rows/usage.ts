@@ -85,7 +85,7 @@ export const USAGE_DESCRIPTIONS: Descriptions = {
   },
   'GET /v1/buyer/usage/export': {
     tag,
-    summary: 'Download calls as CSV',
+    summary: 'Download a file of calls',
     as: 'redirect',
     example: { period: '7d' },
   },

@@ -32,9 +32,11 @@ import { createRedisLimiter } from './ports/redis-limiter.ts'
 import { createRedisOfferState } from './ports/redis-offer-state.ts'
 import { createRedisPublisher } from './ports/redis-publisher.ts'
 import { createRedisTradeFeed } from './ports/redis-trade-feed.ts'
+import { createRedisUpdates } from './ports/redis-updates.ts'
 import { createRedisUsageQueue } from './ports/redis-usage-queue.ts'
 import { createRedisWaker } from './ports/redis-waker.ts'
 import { createRpcContractWallets } from './ports/rpc-contract-wallets.ts'
+import type { Updates } from './ports/updates.ts'
 import { createLiveControls } from './services/live-controls.ts'
 import { sweepHolds } from './services/sweep.ts'
 import { createTelemetry } from './telemetry.ts'
@@ -65,6 +67,8 @@ export type ControlPlane = WorkerPlane & {
   readonly config: Config
   /** Figures that belong to the process rather than to one of its servers. */
   readonly registry: Registry
+  /** Announcements of what changes, for whoever watches. */
+  readonly updates: Updates
   /** Spans of requests, where they are traced. */
   readonly traces: Traces | undefined
   /** Nothing is compared before it is started: see main.ts. */
@@ -90,7 +94,7 @@ export type Overrides = Partial<Omit<Ctx, 'settings' | 'db' | 'ledger' | 'clocks
 /** Puts the control plane together. Nothing of it needs Postgres or Redis to be there yet. */
 export function createControlPlane(config: Config, overrides: Overrides = {}): ControlPlane {
   const parts = openParts(config, overrides)
-  const { db, money, cache, registry, traces, clocks } = parts
+  const { db, money, cache, registry, traces, clocks, updates } = parts
   const ctx = createCtx(config, overrides, parts)
   let isDraining = false
   const plane: WorkerPlane = {
@@ -113,6 +117,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     registry,
     traces,
     clocks,
+    updates,
     async readiness() {
       const database = await sql`select 1`.execute(db).then(
         () => true,
@@ -150,6 +155,7 @@ function openParts(config: Config, overrides: Overrides) {
   const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams })
   const waker = createRedisWaker(money, log)
   const webhooks = createWebhookSender({ allowsLoopback: config.allowsLoopbackUpstreams })
+  const updates = createRedisUpdates(cache)
   const desk = createRedisDesk({ money, cache, buckets: config.moneyBuckets })
   const { registry, metrics } = createMoneyMetrics()
   const traces = overrides.tracer && createTraces(overrides.tracer, clock)
@@ -162,9 +168,10 @@ function openParts(config: Config, overrides: Overrides) {
   mountFigures(registry, { db, pool: () => pool(), desk, clocks, clock })
   return {
     ...{ clock, log, db, money, cache, provider, waker, webhooks, desk, registry, metrics },
-    ...{ traces, telemetry, clocks },
+    ...{ traces, telemetry, clocks, updates },
     async close() {
       clocks.close()
+      updates.close()
       await waker.close()
       await desk.close()
       money.disconnect()

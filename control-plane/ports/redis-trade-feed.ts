@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import { FEED_LENGTH } from '#shared/contract/feed.ts'
-import { cacheKeys } from '#shared/contract/redis-keys.ts'
+import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { TradeFeed } from './trade-feed.ts'
 
 /** The feed as a capped list, newest first. */
@@ -12,6 +12,7 @@ export function createRedisTradeFeed(redis: Redis): TradeFeed {
         .multi()
         .lpush(cacheKeys.feed, ...items.slice(-FEED_LENGTH))
         .ltrim(cacheKeys.feed, 0, FEED_LENGTH - 1)
+        .publish(CHANNELS.feed, '[]')
         .exec()
         .catch(() => undefined)
     },

@@ -23,7 +23,10 @@ export type CreditBalance = { readonly creditBalanceUsdc: string; readonly heldU
  * Spendable is posted − held − unposted as the gate has it. While the gate is away or has not been told of the account,
  * the ledger's balance stands in, which does not know of calls in flight.
  */
-async function readCredit(ctx: Pick<Ctx, 'ledger' | 'gate' | 'log'>, account: AccountId): Promise<CreditBalance> {
+export async function readCredit(
+  ctx: Pick<Ctx, 'ledger' | 'gate' | 'log'>,
+  account: AccountId,
+): Promise<CreditBalance> {
   const inGate = await ctx.gate.spendable(account).catch((error: unknown) => {
     ctx.log.debug({ err: error }, 'a balance is answered from the ledger')
     return undefined

@@ -4,7 +4,7 @@ import { keptToPercent } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema, writeUnitPrices } from '#shared/pricing.ts'
-import type { FigureRow } from '../db/market-figures.ts'
+import type { FigureRow, Trade } from '../db/market-figures.ts'
 import { listFigures, listLatestTrades, listPriceVersions } from '../db/market-figures.ts'
 import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
@@ -191,8 +191,14 @@ export const marketTrades = defineOperation({
   input: FeedInput,
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx, _actor, { limit, model }) => {
-    const trades = await listLatestTrades(ctx.db, limit, model)
-    return trades.map(({ at, ...trade }) => ({ ...trade, createdAt: at.getTime() }))
-  },
+  run: (ctx, _actor, { limit, model }) => readTrades(ctx, limit, model),
 })
+
+/** A charged call as everybody may see it; the instant is Unix milliseconds. */
+export type TradeView = Omit<Trade, 'at'> & { readonly createdAt: number }
+
+/** The latest trades, newest first. */
+export async function readTrades(ctx: Pick<Ctx, 'db'>, limit: number, model?: string): Promise<TradeView[]> {
+  const trades = await listLatestTrades(ctx.db, limit, model)
+  return trades.map(({ at, ...trade }) => ({ ...trade, createdAt: at.getTime() }))
+}

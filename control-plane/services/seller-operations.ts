@@ -62,7 +62,8 @@ export const OperationViewSchema = z.object({
   failedCount: z.number(),
 })
 
-function viewOf({ id, status, processed, total, failedCount }: SellerOperation): OperationView {
+/** An operation as its seller sees it. */
+export function viewOperation({ id, status, processed, total, failedCount }: SellerOperation): OperationView {
   return { operationId: id, status, processed, total, failedCount }
 }
 
@@ -83,7 +84,7 @@ export const bulkCancelOffers = defineOperation({
     if (found === undefined) throw new AppError('internal_error')
     ctx.note({ subject: id, before: null, after: { kind: 'bulk_cancel', total: found.total } })
     if (found.total > 0) await ctx.wake('seller-operations')
-    return viewOf(found)
+    return viewOperation(found)
   },
 })
 
@@ -97,7 +98,7 @@ export const getSellerOperation = defineOperation({
   run: async (ctx, actor, { id }): Promise<OperationView> => {
     const found = isId('opn', id) ? await findSellerOperation(ctx.db, actor.account, id) : undefined
     if (found === undefined) throw new AppError('not_found')
-    return viewOf(found)
+    return viewOperation(found)
   },
 })
 

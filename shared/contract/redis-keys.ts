@@ -77,6 +77,8 @@ export const CHANNELS = {
   keys: 'keys:changed',
   /** `offer` ids whose health changed on some node. */
   health: 'health:changed',
+  /** The feed of trades has grown. */
+  feed: 'feed:changed',
   /** The state of the money epoch. */
   money: 'money:epoch',
 } as const

@@ -7,6 +7,7 @@ import { GraphQLError } from 'graphql'
 import type { Actor } from '#control-plane/actor.ts'
 import type { Ctx, InvokeOptions } from '#control-plane/operation.ts'
 import { AppError } from '#shared/errors.ts'
+import type { Live } from './subscriptions.ts'
 
 /** What resolvers have of their request. */
 export type GraphQLContext = {
@@ -14,6 +15,8 @@ export type GraphQLContext = {
   readonly actor: Actor
   readonly requestId: string
   readonly options: InvokeOptions
+  /** What can be watched in this process. */
+  readonly live: Live
 }
 
 /** What a query may cost: an object is 1, its numbers and texts nothing, and what is below a list once for each item. */

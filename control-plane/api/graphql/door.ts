@@ -1,8 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GraphQLError, NoSchemaIntrospectionCustomRule, parse } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
-import { createYoga } from 'graphql-yoga'
+import { createYoga, useExecutionCancellation } from 'graphql-yoga'
 import type { Ctx } from '#control-plane/operation.ts'
+import type { Updates } from '#control-plane/ports/updates.ts'
+import { SECOND } from '#shared/clock.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import { idempotencyKeyOf, openActorOf } from '../caller.ts'
 import { toGraphQLExtensions } from '../errors.ts'
@@ -10,49 +12,119 @@ import { sendLimit } from '../limit-headers.ts'
 import type { GraphQLContext } from './builder.ts'
 import { countDocuments } from './counting.ts'
 import { DOCUMENT_LIMITS, limitDocument, refuseDocument } from './limits.ts'
+import { READY_QUERIES } from './ready-queries.ts'
 import { schema } from './schema.ts'
+import { createStreams } from './streams.ts'
+import { answerEvents, wantsEvents } from './subscribe.ts'
+import { createLive } from './subscriptions.ts'
 
 export const GRAPHQL_PATH = '/graphql'
+const GRAPHQL_JSON = 'application/graphql-response+json'
+/** How long one document may take, unless told. */
+const MAX_QUERY_MS = 10 * SECOND
 
-/** Mounts the GraphQL door: JSON over POST, one operation a request, every document within its limits. */
-export function mountGraphQL(server: FastifyInstance, ctx: Ctx, options: { allowsIntrospection: boolean }): void {
+type Yoga = ReturnType<typeof createYoga<GraphQLContext>>
+
+type Options = {
+  /** True serves the schema, and a page to try queries on. */
+  readonly allowsIntrospection: boolean
+  /** How long one document may take. */
+  readonly maxQueryMs?: number
+}
+
+/**
+ * Mounts the GraphQL door: JSON over POST, one operation a request, every document within its limits; subscriptions as
+ * server-sent events.
+ */
+export function mountGraphQL(
+  server: FastifyInstance,
+  ctx: Ctx & { readonly updates: Updates },
+  options: Options,
+): void {
+  const { allowsIntrospection, maxQueryMs = MAX_QUERY_MS } = options
   const yoga = createYoga<GraphQLContext>({
     schema,
     graphqlEndpoint: GRAPHQL_PATH,
     batching: false,
-    graphiql: false,
+    graphiql: allowsIntrospection ? { title: 'Inference market', defaultQuery: READY_QUERIES } : false,
     landingPage: false,
     multipart: false,
     cors: false,
     logging: false,
     maskedErrors: { maskError: (error) => maskError(ctx, error) },
-    plugins: [documentLimits(options.allowsIntrospection), countDocuments(ctx.telemetry)],
+    plugins: [documentLimits(allowsIntrospection), countDocuments(ctx.telemetry), useExecutionCancellation()],
   })
+  const live = createLive(ctx)
+  const streams = createStreams(() => performance.now())
+  const endRechecks = ctx.updates.listen('keys', () => streams.recheck())
+  server.addHook('preClose', async () => {
+    endRechecks()
+    streams.close()
+  })
+  if (allowsIntrospection) mountGraphiQL(server, yoga)
 
   server.post(GRAPHQL_PATH, async (request, reply) => {
     let context: GraphQLContext
     try {
       requireOneDocument(request.body)
-      context = await contextOf(ctx, request, reply)
+      context = { ...(await contextOf(ctx, request, reply)), live }
+      if (wantsEvents(request) && (await answerEvents(yoga, streams, { request, reply, context }))) return reply
     } catch (thrown) {
       const error = toAppError(thrown)
       if (error.code === 'internal_error') throw error
       return reply.status(error.status).send({ errors: [describe(error)] })
     }
-    const answer = await yoga.fetch(
-      new URL(GRAPHQL_PATH, 'http://control-plane'),
-      {
-        method: 'POST',
-        // The newer media type is the one whose refused documents have a status of their own.
-        headers: { 'content-type': 'application/json', accept: 'application/graphql-response+json' },
-        body: JSON.stringify(request.body),
-      },
-      context,
-    )
-    const text = await answer.text()
-    reply.status(answer.status === 200 && isRefusal(text) ? 400 : answer.status)
-    reply.header('content-type', 'application/json; charset=utf-8')
+    return answer(yoga, { request, reply, context, maxQueryMs })
+  })
+}
+
+type Exchange = {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly context: GraphQLContext
+  readonly maxQueryMs: number
+}
+
+async function answer(yoga: Yoga, { request, reply, context, maxQueryMs }: Exchange): Promise<FastifyReply> {
+  const end = new AbortController()
+  const timer = setTimeout(() => end.abort(), maxQueryMs)
+  const late = new Promise<undefined>((resolve) => {
+    end.signal.addEventListener('abort', () => resolve(undefined))
+  })
+  const init = {
+    method: 'POST',
+    // The newer media type is the one whose refused documents have a status of their own.
+    headers: { 'content-type': 'application/json', accept: GRAPHQL_JSON },
+    body: JSON.stringify(request.body),
+    signal: end.signal,
+  }
+  const asked = Promise.resolve(yoga.fetch(new URL(GRAPHQL_PATH, 'http://control-plane'), init, context))
+  try {
+    const found = await Promise.race([asked, late])
+    if (found === undefined) {
+      asked.catch(() => undefined)
+      const error = new AppError('service_unavailable', { message: `A query takes at most ${maxQueryMs} ms.` })
+      return reply.status(error.status).send({ errors: [describe(error)] })
+    }
+    const text = await found.text()
+    reply.status(found.status === 200 && isRefusal(text) ? 400 : found.status)
+    const type = request.headers.accept?.includes(GRAPHQL_JSON) ? GRAPHQL_JSON : 'application/json'
+    reply.header('content-type', `${type}; charset=utf-8`)
     return reply.send(text)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** The page to try queries on, with one ready-made query for each kind of reader. */
+function mountGraphiQL(server: FastifyInstance, yoga: Yoga): void {
+  server.get(GRAPHQL_PATH, async (request, reply) => {
+    if (!request.headers.accept?.includes('text/html')) {
+      reply.header('allow', 'POST')
+      throw new AppError('method_not_allowed')
+    }
+    const page = await yoga.fetch(new URL(GRAPHQL_PATH, 'http://control-plane'), { headers: { accept: 'text/html' } })
+    return reply.type('text/html; charset=utf-8').send(await page.text())
   })
 }
 
@@ -76,7 +148,11 @@ function requireOneDocument(body: unknown): void {
 
 const SCRIPT_HEADER = 'graphql-require-preflight'
 
-async function contextOf(ctx: Ctx, request: FastifyRequest, reply: FastifyReply): Promise<GraphQLContext> {
+async function contextOf(
+  ctx: Ctx,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Omit<GraphQLContext, 'live'>> {
   const actor = await openActorOf(ctx, request)
   // A form of another site's page cannot send this header, nor can its script without asking first.
   if (actor.kind === 'session' && request.headers[SCRIPT_HEADER] === undefined) {

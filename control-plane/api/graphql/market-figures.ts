@@ -1,5 +1,5 @@
 import { invoke } from '#control-plane/operation.ts'
-import type { PriceHistory, SeriesPoint } from '#control-plane/services/market-series.ts'
+import type { PriceHistory, SeriesPoint, TradeView } from '#control-plane/services/market-series.ts'
 import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market-series.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
@@ -72,13 +72,6 @@ const History = builder.objectRef<PriceHistory>('PriceHistory').implement({
   }),
 })
 
-export type TradeView = {
-  readonly model: string
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly chargeMicro: bigint
-  readonly createdAt: number
-}
 export const TradeType = builder.objectRef<TradeView>('Trade').implement({
   description: 'A charged call, without anybody’s name.',
   fields: (t) => ({

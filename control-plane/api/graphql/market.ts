@@ -52,7 +52,11 @@ const DiscountTrend = builder.objectRef<Trend>('DiscountTrend').implement({
     direction: t.exposeString('direction'),
     currentDiscountPct: t.exposeFloat('currentDiscountPct'),
     previousDiscountPct: t.exposeFloat('previousDiscountPct'),
-    buckets: t.field({ type: [TrendBucket], complexity: { field: 1 }, resolve: ({ buckets }) => buckets }),
+    buckets: t.field({
+      type: [TrendBucket],
+      complexity: { field: 1, multiplier: 24 },
+      resolve: ({ buckets }) => buckets,
+    }),
   }),
 })
 
@@ -91,7 +95,7 @@ const Market = builder.objectRef<MarketView>('Market').implement({
     discountTrend: t.field({ type: DiscountTrend, nullable: true, resolve: ({ figures }) => figures.discountTrend }),
     providers: t.field({
       type: [ProviderFigures],
-      complexity: { field: 1 },
+      complexity: { field: 1, multiplier: 5 },
       resolve: ({ summary, figures }) => {
         const speeds = new Map(figures.providers.map((provider) => [provider.provider, provider]))
         return summary.providers.map((provider) => ({ ...provider, figures: speeds.get(provider.provider) }))

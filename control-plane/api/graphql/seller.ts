@@ -20,7 +20,7 @@ import { given } from './given.ts'
 import { ApiFormat, Offer, OfferStatus, withKey } from './offers.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
-const Operation = builder.objectRef<OperationView>('SellerOperation').implement({
+export const Operation = builder.objectRef<OperationView>('SellerOperation').implement({
   description: 'Work that goes on after its answer.',
   authScopes: { seller: true },
   fields: (t) => ({

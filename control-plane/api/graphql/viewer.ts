@@ -14,7 +14,7 @@ const Viewer = builder.objectRef<Actor>('Viewer').implement({
   }),
 })
 
-const Credit = builder.objectRef<CreditBalance>('Credit').implement({
+export const Credit = builder.objectRef<CreditBalance>('Credit').implement({
   description: 'Prepaid credit in micro-USD, as plain digits.',
   authScopes: { buyer: true },
   fields: (t) => ({

@@ -1,0 +1,171 @@
+import type { ServerResponse } from 'node:http'
+import { MINUTE, SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** What one process and one credential (or address, for nobody) may have open. */
+export const STREAM_LIMITS = { perProcess: 5_000, perCaller: 50, perAddress: 200 } as const
+const HEARTBEAT_MS = 15 * SECOND
+/** How long a reader that takes nothing is waited for, and how often a credential is looked at again in any case. */
+const STUCK_MS = MINUTE
+const RECHECK_MS = 30 * SECOND
+/** Keys are looked at again at most this often, however many of them change. */
+const RECHECK_AFTER_CHANGE_MS = SECOND / 4
+
+const BEAT = ':\n\n'
+const COMPLETE = 'event: complete\ndata:\n\n'
+
+/** Who has a stream open. */
+export type Caller = {
+  /** The credential, or the address of who has none. */
+  readonly name: string
+  readonly most: number
+  /** False once the credential no longer holds; undefined where there is none. */
+  readonly isStillGood: (() => Promise<boolean>) | undefined
+}
+
+/** Results in the order they come; `return` ends them. */
+export type Results = AsyncIterator<unknown>
+
+/** Open streams of server-sent events of one process. */
+export type Streams = {
+  /** Throws `too_many_in_flight` or `overloaded` when no further stream may be opened. */
+  admit(caller: Caller): void
+  /** Sends results to a response until either ends. Of one `key` there is one source, opened by the first. */
+  serve(
+    response: ServerResponse,
+    source: { readonly caller: Caller; readonly key: string; open(): Promise<Results> },
+  ): void
+  /** Looks at every credential again, soon. */
+  recheck(): void
+  count(): number
+  close(): void
+}
+
+type Reader = {
+  readonly response: ServerResponse
+  readonly caller: Caller
+  readonly group: Group
+  /** The newest result that a slow reader has not been sent. */
+  waiting: string | undefined
+  stuckSince: number | undefined
+}
+type Group = {
+  readonly key: string
+  readonly readers: Set<Reader>
+  last: string | undefined
+  results: Results | undefined
+}
+
+/** Streams over node's responses. `now` is in milliseconds of any clock. */
+export function createStreams(now: () => number): Streams {
+  const groups = new Map<string, Group>()
+  const readers = new Set<Reader>()
+  const perCaller = new Map<string, number>()
+  let soon: NodeJS.Timeout | undefined
+  const beat = setInterval(() => keepAlive(readers, now()), HEARTBEAT_MS)
+  const check = setInterval(recheck, RECHECK_MS)
+  beat.unref()
+  check.unref()
+
+  function leave(reader: Reader): void {
+    if (!readers.delete(reader)) return
+    const left = (perCaller.get(reader.caller.name) ?? 1) - 1
+    if (left === 0) perCaller.delete(reader.caller.name)
+    else perCaller.set(reader.caller.name, left)
+    const { group } = reader
+    group.readers.delete(reader)
+    if (group.readers.size > 0) return
+    groups.delete(group.key)
+    void group.results?.return?.()
+  }
+
+  function recheck(): void {
+    soon ??= setTimeout(() => {
+      soon = undefined
+      void dropRevoked(readers)
+    }, RECHECK_AFTER_CHANGE_MS)
+  }
+
+  return {
+    recheck,
+    count: () => readers.size,
+    admit({ name, most }) {
+      if (readers.size >= STREAM_LIMITS.perProcess) throw new AppError('overloaded', { retryAfterSeconds: 5 })
+      if ((perCaller.get(name) ?? 0) >= most) {
+        throw new AppError('too_many_in_flight', {
+          message: `At most ${most} streams may be open.`,
+          detail: { limit: most },
+        })
+      }
+    },
+    serve(response, { caller, key, open }) {
+      const known = groups.get(key)
+      const group: Group = known ?? { key, readers: new Set(), last: undefined, results: undefined }
+      const reader: Reader = { response, caller, group, waiting: undefined, stuckSince: undefined }
+      groups.set(key, group)
+      group.readers.add(reader)
+      readers.add(reader)
+      perCaller.set(caller.name, (perCaller.get(caller.name) ?? 0) + 1)
+      response.on('close', () => leave(reader))
+      response.on('drain', () => flush(reader))
+      response.write(BEAT)
+      if (group.last !== undefined) send(reader, group.last, now())
+      if (known === undefined) void pump(group, open, now)
+    },
+    close() {
+      clearInterval(beat)
+      clearInterval(check)
+      clearTimeout(soon)
+      for (const { response } of [...readers]) response.end(COMPLETE)
+    },
+  }
+}
+
+/** Hands every result of a group to all of its readers, as one text. */
+async function pump(group: Group, open: () => Promise<Results>, now: () => number): Promise<void> {
+  try {
+    const results = await open()
+    group.results = results
+    if (group.readers.size === 0) void results.return?.()
+    for (let next = await results.next(); next.done !== true; next = await results.next()) {
+      group.last = `event: next\ndata: ${JSON.stringify(next.value)}\n\n`
+      for (const reader of group.readers) send(reader, group.last, now())
+    }
+  } finally {
+    for (const { response } of [...group.readers]) response.end(COMPLETE)
+  }
+}
+
+/** A reader whose buffer is full gets the newest result once it has taken what is there, and none of those between. */
+function send(reader: Reader, text: string, at: number): void {
+  if (reader.stuckSince !== undefined) {
+    reader.waiting = text
+    return
+  }
+  if (!reader.response.write(text)) reader.stuckSince = at
+}
+
+function flush(reader: Reader): void {
+  reader.stuckSince = undefined
+  const { waiting } = reader
+  reader.waiting = undefined
+  if (waiting !== undefined) reader.response.write(waiting)
+}
+
+function keepAlive(readers: ReadonlySet<Reader>, at: number): void {
+  for (const { response, stuckSince } of readers) {
+    if (stuckSince === undefined) response.write(BEAT)
+    else if (at - stuckSince > STUCK_MS) response.destroy()
+  }
+}
+
+/** Ends the streams of credentials that no longer hold; each is asked after once, however many streams it has. */
+async function dropRevoked(readers: ReadonlySet<Reader>): Promise<void> {
+  const asked = new Map<string, Promise<boolean>>()
+  for (const { caller, response } of [...readers]) {
+    if (caller.isStillGood === undefined) continue
+    const answer = asked.get(caller.name) ?? caller.isStillGood()
+    asked.set(caller.name, answer)
+    if (!(await answer)) response.end(COMPLETE)
+  }
+}

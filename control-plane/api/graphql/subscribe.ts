@@ -1,0 +1,130 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { DocumentNode, ExecutionResult } from 'graphql'
+import { GraphQLError, getOperationAST, Kind } from 'graphql'
+import type { createYoga } from 'graphql-yoga'
+import { z } from 'zod'
+import { credentialOf } from '#control-plane/actor.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+import { openActorOf } from '../caller.ts'
+import type { GraphQLContext } from './builder.ts'
+import type { Caller, Results, Streams } from './streams.ts'
+import { STREAM_LIMITS } from './streams.ts'
+import { PUBLIC_SUBSCRIPTIONS } from './subscriptions.ts'
+
+const EVENT_STREAM = 'text/event-stream'
+
+export function wantsEvents(request: FastifyRequest): boolean {
+  return request.headers.accept?.includes(EVENT_STREAM) ?? false
+}
+
+const Params = z.object({
+  query: z.string(),
+  operationName: z.string().nullish(),
+  variables: z.record(z.string(), z.unknown()).nullish(),
+})
+type Asked = z.output<typeof Params>
+type Yoga = ReturnType<typeof createYoga<GraphQLContext>>
+type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly context: GraphQLContext }
+
+/**
+ * Answers a subscription as server-sent events (the distinct connections of GraphQL over SSE). False for a document that
+ * is no subscription: it is answered as any other. Throws for one that may not be opened.
+ */
+export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Exchange): Promise<boolean> {
+  const { request, reply, context } = exchange
+  const asked = Params.safeParse(request.body)
+  if (!asked.success) return false
+  const document = subscriptionIn(yoga, context, asked.data)
+  if (document === undefined) return false
+  const caller = callerOf(context.ctx, exchange)
+  streams.admit(caller)
+  // It is opened before anything is sent: what is refused is refused with a status.
+  const results = await open(yoga, context, { ...asked.data, document })
+  reply.hijack()
+  reply.raw.writeHead(200, {
+    'content-type': EVENT_STREAM,
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    'x-request-id': request.id,
+    // A stream that we end ends its connection: a server that stops waits for none.
+    connection: 'close',
+  })
+  const isPublic = isPublicSubscription(document, asked.data.operationName)
+  const key = isPublic ? JSON.stringify(asked.data) : request.id
+  let isUsed = false
+  streams.serve(reply.raw, {
+    caller,
+    key,
+    open: async () => {
+      isUsed = true
+      return results
+    },
+  })
+  // Somebody else has asked the same before: the one source serves both.
+  if (!isUsed) void results.return?.()
+  return true
+}
+
+/** The document when it parses and holds a subscription; whatever else is wrong with it is told by the usual way. */
+function subscriptionIn(yoga: Yoga, context: GraphQLContext, asked: Asked): DocumentNode | undefined {
+  const { parse, validate, schema } = yoga.getEnveloped(context)
+  try {
+    const document: DocumentNode = parse(asked.query)
+    if (getOperationAST(document, asked.operationName)?.operation !== 'subscription') return undefined
+    return validate(schema, document).length === 0 ? document : undefined
+  } catch (error) {
+    if (error instanceof GraphQLError) return undefined
+    throw error
+  }
+}
+
+async function open(yoga: Yoga, context: GraphQLContext, asked: Asked & { document: DocumentNode }): Promise<Results> {
+  const { schema, contextFactory, subscribe } = yoga.getEnveloped(context)
+  const result: AsyncIterable<ExecutionResult> | ExecutionResult = await subscribe({
+    schema,
+    document: asked.document,
+    contextValue: await contextFactory(),
+    variableValues: asked.variables ?? {},
+    operationName: asked.operationName ?? undefined,
+  })
+  if (Symbol.asyncIterator in result) return result[Symbol.asyncIterator]()
+  const [error] = result.errors ?? []
+  if (error?.originalError instanceof AppError) throw error.originalError
+  throw refusalOf(error)
+}
+
+/** What was refused before anything was sent, as the door's own error. */
+function refusalOf(error: GraphQLError | undefined): AppError {
+  const code = Code.safeParse(error?.extensions['code']).data ?? 'invalid_request'
+  return new AppError(code, error === undefined ? {} : { message: error.message })
+}
+const Code = z.enum([
+  'authentication_required',
+  'forbidden',
+  'internal_error',
+  'invalid_request',
+  'not_found',
+  'rate_limited',
+  'service_unavailable',
+  'wrong_key_type',
+])
+
+function isPublicSubscription(document: DocumentNode, operationName: string | null | undefined): boolean {
+  const selections = getOperationAST(document, operationName)?.selectionSet.selections ?? []
+  return selections.every((part) => part.kind === Kind.FIELD && PUBLIC_SUBSCRIPTIONS.has(part.name.value))
+}
+
+function callerOf(ctx: Ctx, { request, context: { actor } }: Exchange): Caller {
+  if (actor.kind === 'nobody') {
+    return { name: `address:${request.ip}`, most: STREAM_LIMITS.perAddress, isStillGood: undefined }
+  }
+  const name = credentialOf(actor)
+  const isStillGood = () =>
+    openActorOf(ctx, request).then(
+      (now) => now.kind !== 'nobody' && credentialOf(now) === name,
+      // Only what is known to be gone ends a stream: nobody can say while the database is away.
+      (error: unknown) => error instanceof AppError && error.code === 'service_unavailable',
+    )
+  return { name, most: STREAM_LIMITS.perCaller, isStillGood }
+}

@@ -1,0 +1,181 @@
+import { sideOf } from '#control-plane/actor.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation.ts'
+import type { Updates } from '#control-plane/ports/updates.ts'
+import type { CreditBalance } from '#control-plane/services/buyers.ts'
+import { getBalance, readCredit } from '#control-plane/services/buyers.ts'
+import type { BookState, OfferHealth } from '#control-plane/services/live-reads.ts'
+import {
+  MAX_WATCHED_OFFERS,
+  readBookState,
+  readOfferHealth,
+  readSellerOperation,
+} from '#control-plane/services/live-reads.ts'
+import { readOrderBook } from '#control-plane/services/market-book.ts'
+import type { TradeView } from '#control-plane/services/market-series.ts'
+import { marketTrades, readTrades } from '#control-plane/services/market-series.ts'
+import { listOffers } from '#control-plane/services/offers/read.ts'
+import type { OperationView } from '#control-plane/services/seller-operations.ts'
+import { getSellerOperation } from '#control-plane/services/seller-operations.ts'
+import { SECOND } from '#shared/clock.ts'
+import { offersDocumentName } from '#shared/contract/snapshot.ts'
+import { AppError } from '#shared/errors.ts'
+import type { GraphQLContext } from './builder.ts'
+import { builder } from './builder.ts'
+import { BookOffer } from './market.ts'
+import { TradeType } from './market-figures.ts'
+import { Operation } from './seller.ts'
+import type { Topics } from './topics.ts'
+import { createTopics } from './topics.ts'
+import { Credit } from './viewer.ts'
+
+/** What can be watched in one process. */
+export type Live = {
+  readonly book: Topics<BookState>
+  readonly feed: Topics<readonly TradeView[]>
+  readonly health: Topics<readonly OfferHealth[]>
+  readonly credit: Topics<CreditBalance>
+  readonly operation: Topics<OperationView>
+}
+
+export function createLive(ctx: Ctx & { readonly updates: Updates }): Live {
+  return {
+    book: createTopics(ctx),
+    feed: createTopics(ctx),
+    health: createTopics(ctx),
+    credit: createTopics(ctx),
+    operation: createTopics(ctx),
+  }
+}
+
+/** Subscriptions that show everybody the same: who asks the same question shares the answer. */
+export const PUBLIC_SUBSCRIPTIONS: ReadonlySet<string> = new Set(['bookUpdates', 'tradeUpdates'])
+
+/** How often what has no announcement of its own is looked at. */
+const POLL_MS = { book: SECOND, feed: 2 * SECOND, health: 5 * SECOND, credit: SECOND, operation: SECOND / 2 } as const
+const MAX_TRADES = 100
+
+const BookType = builder.objectRef<BookState>('BookState').implement({
+  description: 'The best offers of a model, best first, as they stand after a change.',
+  fields: (t) => ({
+    model: t.exposeID('model'),
+    offers: t.field({
+      type: [BookOffer],
+      args: { first: t.arg.int({ required: true, defaultValue: 20 }) },
+      complexity: ({ first }) => ({ field: 1, multiplier: Math.max(first ?? MAX_WATCHED_OFFERS, 1) }),
+      resolve: ({ offers }, { first }) => offers.slice(0, requireCount(first)),
+    }),
+  }),
+})
+
+function requireCount(first: number): number {
+  if (first >= 1 && first <= MAX_WATCHED_OFFERS) return first
+  throw new AppError('invalid_request', { message: `first is 1 to ${MAX_WATCHED_OFFERS}.`, param: 'first' })
+}
+
+const HealthType = builder.objectRef<OfferHealth>('OfferHealth').implement({
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    model: t.exposeString('model'),
+    status: t.exposeString('status'),
+    healthy: t.exposeBoolean('healthy'),
+    consecutiveFailures: t.exposeInt('consecutiveFailures'),
+    backedOffUntil: t.exposeFloat('backedOffUntil', { nullable: true }),
+    delistedReason: t.exposeString('delistedReason', { nullable: true }),
+    capDailyRemainingUsd: t.exposeFloat('capDailyRemainingUsd', { nullable: true }),
+  }),
+})
+
+/** The account of a side that a subscription is for: it has been let in before. */
+function accountOf({ actor }: GraphQLContext, side: 'buyer' | 'seller') {
+  if (actor.kind === 'session') return sideOf(actor, side).account
+  if (actor.kind !== side) throw new AppError('wrong_key_type')
+  return actor.account
+}
+
+builder.subscriptionType({})
+
+// Each is opened by the operation that reads the same once: it lets in, counts and checks.
+builder.subscriptionFields((t) => ({
+  bookUpdates: t.field({
+    type: BookType,
+    description: 'The order book of a model, now and after each change.',
+    args: { model: t.arg.id({ required: true }) },
+    subscribe: async (_root, { model }, { ctx, actor, options, live }) => {
+      const { model: found } = await invoke(ctx, actor, readOrderBook, { model, maxItems: 1 }, options)
+      const documents = new Set([offersDocumentName(found.id), 'prices'])
+      return live.book.watch({
+        key: `book:${found.id}`,
+        pollMs: POLL_MS.book,
+        hints: [
+          { channel: 'snapshot', isAbout: (names) => names.some((name) => documents.has(name)) },
+          { channel: 'health', isAbout: () => true },
+        ],
+        read: () => readBookState(ctx, found.id),
+      })
+    },
+    resolve: (state) => state,
+  }),
+  tradeUpdates: t.field({
+    type: [TradeType],
+    description: 'The latest trades, newest first, now and after each new one.',
+    complexity: { field: 1, multiplier: 20 },
+    args: { model: t.arg.string(), limit: t.arg.int({ required: true, defaultValue: 20 }) },
+    subscribe: async (_root, { model, limit }, { ctx, actor, options, live }) => {
+      const wish = { limit, model: model ?? undefined }
+      await invoke(ctx, actor, marketTrades, wish, options)
+      return live.feed.watch({
+        key: `feed:${model ?? ''}:${Math.min(limit, MAX_TRADES)}`,
+        pollMs: POLL_MS.feed,
+        hints: [{ channel: 'feed', isAbout: () => true }],
+        read: () => readTrades(ctx, limit, wish.model),
+      })
+    },
+    resolve: (trades) => [...trades],
+  }),
+}))
+
+builder.subscriptionFields((t) => ({
+  offerHealthUpdates: t.field({
+    type: [HealthType],
+    description: 'The health of the caller’s newest offers.',
+    complexity: { field: 1, multiplier: MAX_WATCHED_OFFERS },
+    subscribe: async (_root, _args, context) => {
+      const { ctx, actor, options, live } = context
+      await invoke(ctx, actor, listOffers, { maxItems: 1 }, options)
+      const account = accountOf(context, 'seller')
+      return live.health.watch({
+        key: `health:${account}`,
+        pollMs: POLL_MS.health,
+        hints: [{ channel: 'health', isAbout: () => true }],
+        read: () => readOfferHealth(ctx, account),
+      })
+    },
+    resolve: (offers) => [...offers],
+  }),
+  creditUpdates: t.field({
+    type: Credit,
+    description: 'The spendable balance of the caller.',
+    subscribe: async (_root, _args, context) => {
+      const { ctx, actor, options, live } = context
+      await invoke(ctx, actor, getBalance, {}, options)
+      const account = accountOf(context, 'buyer')
+      const read = () => readCredit(ctx, account)
+      return live.credit.watch({ key: `credit:${account}`, pollMs: POLL_MS.credit, hints: [], read })
+    },
+    resolve: (credit) => credit,
+  }),
+  sellerOperationUpdates: t.field({
+    type: Operation,
+    description: 'How far an operation of the caller is.',
+    args: { id: t.arg.id({ required: true }) },
+    subscribe: async (_root, { id }, context) => {
+      const { ctx, actor, options, live } = context
+      await invoke(ctx, actor, getSellerOperation, { id }, options)
+      const account = accountOf(context, 'seller')
+      const read = () => readSellerOperation(ctx, account, id)
+      return live.operation.watch({ key: `operation:${account}:${id}`, pollMs: POLL_MS.operation, hints: [], read })
+    },
+    resolve: (state) => state,
+  }),
+}))

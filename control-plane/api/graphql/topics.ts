@@ -1,0 +1,134 @@
+import type { UpdateChannel, Updates } from '#control-plane/ports/updates.ts'
+
+/** Changes that come together are told together: a topic is read at most this often. */
+const COALESCE_MS = 100
+
+/** One thing that can be watched. */
+export type Topic<Value> = {
+  readonly key: string
+  /** Announcements after which it may look different. */
+  readonly hints: readonly { readonly channel: UpdateChannel; isAbout(names: readonly string[]): boolean }[]
+  /** How often it is looked at in any case. */
+  readonly pollMs: number
+  readonly read: () => Promise<Value>
+}
+
+/** Topics of one kind. */
+export type Topics<Value> = {
+  /**
+   * The topic's state now and after each change. It is read once for all who watch it in this process, and who is slow
+   * sees the newest state, not all of them.
+   */
+  watch(topic: Topic<Value>): AsyncIterableIterator<Value>
+  /** Topics that somebody watches now. */
+  count(): number
+}
+
+type Running<Value> = {
+  readonly watchers: Set<() => void>
+  latest: { readonly value: Value; readonly text: string; readonly version: number } | undefined
+  stop(): void
+}
+
+type Parts = { readonly updates: Updates; readonly log: { warn(facts: object, text: string): void } }
+
+/** Topics over the announcements of a process. */
+export function createTopics<Value>(parts: Parts): Topics<Value> {
+  const running = new Map<string, Running<Value>>()
+  return {
+    count: () => running.size,
+    watch(topic) {
+      const known = running.get(topic.key)
+      const topicNow = known ?? start(parts, topic)
+      if (known === undefined) running.set(topic.key, topicNow)
+      return iterate(topicNow, () => {
+        if (topicNow.watchers.size > 0) return
+        topicNow.stop()
+        running.delete(topic.key)
+      })
+    },
+  }
+}
+
+function start<Value>({ updates, log }: Parts, topic: Topic<Value>): Running<Value> {
+  const watchers = new Set<() => void>()
+  const state: Running<Value> = { watchers, latest: undefined, stop }
+  let isStopped = false
+  let isDirty = false
+  let timer: NodeJS.Timeout | undefined
+  const poll = setInterval(touch, topic.pollMs)
+  const ends = topic.hints.map(({ channel, isAbout }) =>
+    updates.listen(channel, (names) => {
+      if (isAbout(names)) touch()
+    }),
+  )
+  void look()
+  return state
+
+  function stop() {
+    isStopped = true
+    clearInterval(poll)
+    clearTimeout(timer)
+    for (const end of ends) end()
+  }
+
+  function touch() {
+    isDirty = true
+    timer ??= setTimeout(look, COALESCE_MS)
+  }
+
+  async function look() {
+    isDirty = false
+    try {
+      const value = await topic.read()
+      const text = JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part))
+      if (text !== state.latest?.text) {
+        state.latest = { value, text, version: (state.latest?.version ?? 0) + 1 }
+        for (const wake of watchers) wake()
+      }
+    } catch (error) {
+      log.warn({ err: error, topic: topic.key.split(':', 1)[0] }, 'what is watched could not be read')
+    }
+    timer = undefined
+    if (isDirty && !isStopped) touch()
+  }
+}
+
+function iterate<Value>(topic: Running<Value>, onEnd: () => void): AsyncIterableIterator<Value> {
+  let seen = 0
+  let isOver = false
+  let resolve: ((result: IteratorResult<Value>) => void) | undefined
+  const wake = () => {
+    const { latest } = topic
+    if (resolve === undefined || latest === undefined || latest.version <= seen) return
+    seen = latest.version
+    const tell = resolve
+    resolve = undefined
+    tell({ done: false, value: latest.value })
+  }
+  topic.watchers.add(wake)
+  const end = () => {
+    if (!isOver) {
+      isOver = true
+      topic.watchers.delete(wake)
+      onEnd()
+    }
+    resolve?.({ done: true, value: undefined })
+    resolve = undefined
+  }
+  return {
+    next: () =>
+      new Promise((told) => {
+        if (isOver) return told({ done: true, value: undefined })
+        resolve = told
+        wake()
+      }),
+    return: async () => {
+      end()
+      return { done: true, value: undefined }
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}

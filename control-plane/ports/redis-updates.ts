@@ -1,0 +1,55 @@
+import type { Redis } from 'ioredis'
+import { CHANNELS } from '#shared/contract/redis-keys.ts'
+import type { UpdateChannel, Updates } from './updates.ts'
+
+type Listener = (names: readonly string[]) => void
+
+/** Most names that are read out of one announcement. */
+const MAX_NAMES = 100_000
+
+/** Announcements over a connection of their own, made like the one given, and only once somebody listens. */
+export function createRedisUpdates(redis: Redis): Updates & { close(): void } {
+  const listeners = new Map<string, Set<Listener>>()
+  let connection: Redis | undefined
+
+  function connected(): Redis {
+    if (connection !== undefined) return connection
+    // Subscribing waits for Redis to be there, and is done again after every reconnect.
+    const opened = redis.duplicate({ enableOfflineQueue: true, maxRetriesPerRequest: null })
+    opened.on('error', () => undefined)
+    opened.on('message', (channel: string, message: string) => {
+      const names = readNames(message)
+      for (const listener of listeners.get(channel) ?? []) listener(names)
+    })
+    connection = opened
+    return opened
+  }
+
+  return {
+    listen(name: UpdateChannel, listener) {
+      const channel = CHANNELS[name]
+      const known = listeners.get(channel) ?? new Set()
+      known.add(listener)
+      if (!listeners.has(channel)) {
+        listeners.set(channel, known)
+        connected()
+          .subscribe(channel)
+          .catch(() => undefined)
+      }
+      return () => {
+        known.delete(listener)
+      }
+    },
+    close: () => connection?.disconnect(),
+  }
+}
+
+function readNames(message: string): readonly string[] {
+  try {
+    const names: unknown = JSON.parse(message)
+    if (!Array.isArray(names)) return []
+    return names.slice(0, MAX_NAMES).filter((name): name is string => typeof name === 'string')
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,99 @@
+import { fastify } from 'fastify'
+import { auditServer } from 'graphql-http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mountGraphQL } from '#control-plane/api/graphql/door.ts'
+import { createServer } from '#control-plane/server.ts'
+import type { TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+
+let market: TestMarket
+beforeAll(async () => {
+  market = await startMarket()
+})
+afterAll(() => market?.stop())
+
+const HTML = { headers: { accept: 'text/html' } }
+
+describe('GraphQL over HTTP', () => {
+  it('passes the audit without an error', async () => {
+    const results = await auditServer({ url: `${market.url}/graphql`, fetchFn: fetch })
+    expect(results.length).toBeGreaterThan(50)
+    const errors = results.flatMap((result) => (result.status === 'error' ? [`${result.name}: ${result.reason}`] : []))
+    expect(errors).toEqual([])
+  })
+
+  it('answers in the media type that was asked for', async () => {
+    const body = { query: '{ viewer { kind } }' }
+    for (const accept of ['application/graphql-response+json', 'application/json', '*/*']) {
+      const answer = await market.rest('POST', '/graphql', { body, headers: { accept } })
+      const wanted = accept === '*/*' ? 'application/json' : accept
+      expect(answer.headers.get('content-type')).toBe(`${wanted}; charset=utf-8`)
+    }
+  })
+
+  it('shows a page to try queries on in development only', async () => {
+    const page = await fetch(`${market.url}/graphql`, HTML)
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(await page.text()).toContain('query Markets')
+    const server = await createServer({
+      ...market.plane,
+      config: { ...market.plane.config, allowsIntrospection: false },
+    })
+    const url = await server.listen({ host: '127.0.0.1', port: 0 })
+    try {
+      expect((await fetch(`${url}/graphql`, HTML)).status).toBe(405)
+    } finally {
+      await server.close()
+    }
+  })
+
+  it('ends a document that takes too long', async () => {
+    const stuck = { ...market.plane, limiter: () => new Promise<never>(() => undefined) }
+    const server = fastify()
+    mountGraphQL(server, stuck, { allowsIntrospection: false, maxQueryMs: 50 })
+    try {
+      const headers = { 'content-type': 'application/json' }
+      const payload = JSON.stringify({ query: '{ trades(limit: 1) { model } }' })
+      const answer = await server.inject({ method: 'POST', url: '/graphql', headers, payload })
+      expect([answer.statusCode, answer.json().errors[0].extensions.code]).toEqual([503, 'service_unavailable'])
+    } finally {
+      await server.close()
+    }
+  })
+})
+
+describe('[C306] documents that cost too much', () => {
+  const nested = `{ markets(first: 100) { edges { node { providers { best { inputPer1m } } } } } }`
+  it.each([
+    [
+      'a page of a hundred objects within objects',
+      nested.replaceAll('providers {', 'discountTrend { buckets { bucket } } providers {'),
+    ],
+    [
+      'ten pages of a hundred',
+      `{ ${[1, 2, 3, 4, 5, 6].map((n) => `a${n}: markets(first: 100) { edges { node { id } } }`).join(' ')} }`,
+    ],
+    ['a page of two billion', '{ trades(limit: 2000000000) { model } }'],
+    [
+      'lists of operators',
+      '{ catalogHistory(first: 100) { edges { node { id } } } anyOffers(first: 100) { edges { node { id } } } audit(first: 100) { edges { node { id } } } a: audit(first: 100) { edges { node { id } } } b: audit(first: 100) { edges { node { id } } } }',
+    ],
+  ])('refuses %s before anything is read', async (_what, query) => {
+    let reads = 0
+    const limiter: TestMarket['plane']['limiter'] = (...args) => {
+      reads++
+      return market.plane.limiter(...args)
+    }
+    const server = fastify()
+    mountGraphQL(server, { ...market.plane, limiter }, { allowsIntrospection: true })
+    try {
+      const headers = { 'content-type': 'application/json' }
+      const payload = JSON.stringify({ query })
+      const answer = await server.inject({ method: 'POST', url: '/graphql', headers, payload })
+      expect([answer.statusCode, reads]).toEqual([400, 0])
+      expect(answer.body).toContain('costs more than')
+    } finally {
+      await server.close()
+    }
+  })
+})

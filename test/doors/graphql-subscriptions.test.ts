@@ -1,0 +1,172 @@
+import http from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { STREAM_LIMITS } from '#control-plane/api/graphql/streams.ts'
+import { invoke } from '#control-plane/operation.ts'
+import { postBatch } from '#control-plane/services/ingest.ts'
+import { createBuyerKey, revokeBuyerKey } from '#control-plane/services/keys.ts'
+import { updateOffer } from '#control-plane/services/offers/change.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { bulkCancelOffers, runSellerOperations } from '#control-plane/services/seller-operations.ts'
+import { HOUR } from '#shared/clock.ts'
+import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+import { grant } from '#test/support/ledger.ts'
+import { until } from '#test/support/until.ts'
+import { eventText } from '#test/support/usage-events.ts'
+
+const WAIT_MS = 10_000
+let market: TestMarket
+let ada: Person
+let keys = 0
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+})
+afterAll(() => market?.stop())
+
+const sell = (discount: number) => {
+  const wish = { model: 'gpt-test', apiKey: `sk-good-sub-${++keys}`, sellerBaseUrl: market.provider.url, discount }
+  return invoke(market.plane, ada.seller, createOffer, wish, { idempotencyKey: `sub-${keys}` })
+}
+
+type Stream = {
+  readonly status: number
+  readonly text: () => string
+  /** Data of every `next` event so far. */
+  readonly results: () => unknown[]
+  readonly isOver: () => boolean
+  close(): void
+}
+
+/** Opens a subscription over a connection of its own. */
+async function subscribe(query: string, key?: string): Promise<Stream> {
+  const request = http.request(`${market.url}/graphql`, {
+    method: 'POST',
+    agent: false,
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+    },
+  })
+  request.end(JSON.stringify({ query }))
+  const answer = await new Promise<http.IncomingMessage>((resolve, reject) => {
+    request.on('response', resolve).on('error', reject)
+  })
+  let text = ''
+  let isOver = false
+  answer.setEncoding('utf8')
+  answer.on('data', (part: string) => {
+    text += part
+  })
+  answer.on('close', () => {
+    isOver = true
+  })
+  answer.on('error', () => undefined)
+  return {
+    status: answer.statusCode ?? 0,
+    text: () => text,
+    isOver: () => isOver,
+    results: () =>
+      [...text.matchAll(/^event: next\ndata: (.*)$/gm)].map(
+        ([, data = '']) => z.object({ data: z.unknown() }).parse(JSON.parse(data)).data,
+      ),
+    close: () => request.destroy(),
+  }
+}
+
+const seen = (stream: Stream, what: string, matches: (result: unknown) => boolean) =>
+  until(what, WAIT_MS, () => stream.results().some(matches))
+const holds = (part: string) => (result: unknown) => JSON.stringify(result).includes(part)
+
+describe('subscriptions', () => {
+  it('show a book now and after each change, for everybody who asks the same out of one source', async () => {
+    const { offerId } = await sell(10)
+    const query =
+      'subscription { bookUpdates(model: "gpt-test") { model offers(first: 5) { id discountPct healthy } } }'
+    const first = await subscribe(query)
+    await seen(first, 'the book as it is', holds('"discountPct":10'))
+    const second = await subscribe(query)
+    await seen(second, 'the book for who comes later', holds('"discountPct":10'))
+    await invoke(market.plane, ada.seller, updateOffer, { id: offerId, discount: 35 })
+    for (const stream of [first, second]) await seen(stream, 'the new price', holds('"discountPct":35'))
+    const backedOff = { consecutiveFailures: 3, ejections: 1, backedOffUntil: Date.now() + HOUR, errorClass: 'timeout' }
+    await market.world.redis.hset(cacheKeys.health, offerId, JSON.stringify(backedOff))
+    await market.world.redis.publish(CHANNELS.health, JSON.stringify([offerId]))
+    for (const stream of [first, second]) await seen(stream, 'its health', holds('"healthy":false'))
+    expect(first.text()).not.toContain(ada.seller.account)
+    first.close()
+    second.close()
+  })
+
+  it('show trades as they are booked', async () => {
+    const feed = await subscribe('subscription { tradeUpdates(limit: 5) { model costMicro } }')
+    await seen(feed, 'no trade yet', holds('"tradeUpdates":[]'))
+    const call = { account: ada.buyer.account, sellerAccount: ada.seller.account, model: 'gpt-test', charge: 4_321 }
+    await postBatch(market.plane, { events: [eventText(call)], source: 'test' })
+    await seen(feed, 'the trade', holds('"4321"'))
+    feed.close()
+  })
+
+  it('show sellers the health of their own offers and their operations, buyers their balance', async () => {
+    const { offerId } = await sell(12)
+    const bob = await market.person()
+    const health = await subscribe('subscription { offerHealthUpdates { id status } }', ada.sellerKey)
+    const foreign = await subscribe('subscription { offerHealthUpdates { id } }', bob.sellerKey)
+    const credit = await subscribe('subscription { creditUpdates { creditBalanceUsdc } }', bob.buyerKey)
+    await seen(health, 'the offer', holds(offerId))
+    await seen(foreign, 'nothing', holds('"offerHealthUpdates":[]'))
+    await seen(credit, 'no credit', holds('"creditBalanceUsdc":"0"'))
+    await grant(market.plane.db, bob.buyer.account, 5_000)
+    await seen(credit, 'the credit', holds('"5000"'))
+    const options = { idempotencyKey: 'cancel-all' }
+    const { operationId } = await invoke(market.plane, ada.seller, bulkCancelOffers, {}, options)
+    const query = `subscription { sellerOperationUpdates(id: "${operationId}") { status processed } }`
+    const progress = await subscribe(query, ada.sellerKey)
+    await seen(progress, 'the operation', holds('"processed":0'))
+    await runSellerOperations(market.plane)
+    await seen(progress, 'its end', holds('"succeeded"'))
+    expect((await subscribe(query, bob.sellerKey)).status).toBe(404)
+    for (const stream of [health, foreign, credit, progress]) stream.close()
+  })
+
+  it('[C246] are refused with a status before anything is sent', async () => {
+    const health = 'subscription { offerHealthUpdates { id } }'
+    expect((await subscribe(health)).status).toBe(401)
+    expect((await subscribe(health, ada.buyerKey)).status).toBe(401)
+    expect((await subscribe('subscription { bookUpdates(model: "nothing") { model } }')).status).toBe(404)
+    expect((await subscribe('subscription { nothing }')).status).toBe(400)
+    expect((await subscribe('subscription { tradeUpdates(limit: 5000) { model } }')).status).toBe(400)
+  })
+
+  it('end when their key is revoked, and only then', async () => {
+    const wish = { label: 'short-lived', providersBlocked: [] }
+    const made = await invoke(market.plane, ada.buyer, createBuyerKey, wish, { idempotencyKey: 'short' })
+    const query = 'subscription { creditUpdates { heldUsdc } }'
+    const [doomed, other] = [await subscribe(query, made.secret?.reveal()), await subscribe(query, ada.buyerKey)]
+    await seen(doomed, 'a balance', holds('heldUsdc'))
+    await invoke(market.plane, ada.buyer, revokeBuyerKey, { id: made.id })
+    await until('the end', WAIT_MS, () => doomed.isOver())
+    expect(doomed.text()).toContain('event: complete')
+    expect(other.isOver()).toBe(false)
+    other.close()
+  })
+
+  it('are no more than a key may have', async () => {
+    const query = 'subscription { creditUpdates { heldUsdc } }'
+    const open = await Promise.all(
+      Array.from({ length: STREAM_LIMITS.perCaller }, () => subscribe(query, ada.buyerKey)),
+    )
+    expect(new Set(open.map(({ status }) => status))).toEqual(new Set([200]))
+    expect((await subscribe(query, ada.buyerKey)).status).toBe(429)
+    for (const stream of open) stream.close()
+    await until('a place is free', WAIT_MS, async () => {
+      const again = await subscribe(query, ada.buyerKey)
+      again.close()
+      return again.status === 200
+    })
+  })
+})

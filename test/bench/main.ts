@@ -5,13 +5,14 @@
  * it would take the load generator's.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
  * `-- --only whole,streamed,open,selection,translation,posting,routed,body,streams` picks rows;
- * `figures`, `sellers` and `buyers`, of a market of 100,000 offers and a million calls, only where they are picked;
+ * `figures`, `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, only where they are picked;
  * `-- --streams 2000 --stream-seconds 60` says how many streams are open how long.
  */
 import { parseArgs } from 'node:util'
 import { freePort } from '#test/support/network.ts'
 import { measureBuyers } from './buyers.ts'
 import { measureDisk } from './disk.ts'
+import { measureGraphQL } from './graphql.ts'
 import type { Load } from './load.ts'
 import { drive, driveOpenLoop } from './load.ts'
 import type { BenchMarket } from './market.ts'
@@ -172,6 +173,7 @@ if (wanted.has('posting')) for (const row of await measurePosting()) say(row)
 if (wanted.has('figures')) for (const row of await measureMarketFigures()) say(row)
 if (wanted.has('sellers')) for (const row of await measureSellers()) say(row)
 if (wanted.has('buyers')) for (const row of await measureBuyers()) say(row)
+if (wanted.has('graphql')) for (const row of await measureGraphQL()) say(row)
 if (['whole', 'streamed', 'open', 'routed'].some((name) => wanted.has(name))) await measureMarket()
 if (['body', 'streams'].some((name) => wanted.has(name))) {
   const patience = { streams: Number(values.streams), seconds: Number(values['stream-seconds']), parts: wanted }

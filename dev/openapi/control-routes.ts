@@ -45,10 +45,19 @@ function operationOf(components: Components, row: RestRow, described: Described)
       ...variables.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
       ...(isRead ? queryOf(fields, required, described.example) : []),
       ...(row.idempotency === 'none' ? [] : [keyParameter(row.idempotency === 'required')]),
+      ...(row.access === 'buyer' || row.access === 'seller' ? [WORKSPACE] : []),
     ],
     ...(isRead || Object.keys(fields).length === 0 ? {} : { requestBody: bodyOf(fields, required, described.example) }),
     responses: { ...goodAnswer(components, row, described), ...refusals(row, described) },
   }
+}
+
+const WORKSPACE: Json = {
+  name: 'X-Mkt-Workspace',
+  in: 'header',
+  required: false,
+  description: 'With a session: the workspace to act in, in place of the accounts of the wallet.',
+  schema: { type: 'string' },
 }
 
 type Fields = { readonly fields: Json; readonly required: readonly string[] }
@@ -115,7 +124,8 @@ function refusals(row: RestRow, { refusals: more = [] }: Described): Json {
   return refusalsOf(row.envelope, [
     ...[400, 429, 500, 503],
     ...(row.access === 'public' ? [401] : [401, 403]),
-    ...(row.path.includes(':') ? [404] : []),
+    // A session may name a workspace that is not there.
+    ...(row.path.includes(':') || row.access !== 'public' ? [404] : []),
     ...(isRead ? [] : [413, 415]),
     ...(row.idempotency === 'none' ? [] : [409]),
     ...more,

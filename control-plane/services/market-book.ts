@@ -4,8 +4,9 @@ import { ModelSchema } from '#shared/catalog/model.ts'
 import { KeptBpsNumber } from '#shared/contract/amount.ts'
 import type { MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
-import type { BookEntry, MarketSummary } from '#shared/market-view.ts'
+import type { BookEntry, LiveState, MarketParts, MarketSummary } from '#shared/market-view.ts'
 import { buildBook, summarizeMarket } from '#shared/market-view.ts'
+import { writeUnitPrices } from '#shared/pricing.ts'
 import { findModelByName, listBodiesOf } from '../db/catalog.ts'
 import { listMarketModels } from '../db/market-book.ts'
 import type { Ctx } from '../operation.ts'
@@ -13,8 +14,7 @@ import { defineOperation } from '../operation.ts'
 import { readCursor, signCursor } from './cursor.ts'
 import { ModelName, PageSize } from './fields.ts'
 import type { RankedOffer } from './market-parts.ts'
-import { byRank, readLive, readOffers, readTrades, readUnitPrices } from './market-parts.ts'
-import { readMarketRows } from './market-rows.ts'
+import { byRank, readFigures, readLive, readOffers, readTrades, readUnitPrices } from './market-parts.ts'
 
 /** One model on the market: what it is, what it costs at best now, and the figures of the last day. */
 export type MarketView = {
@@ -79,12 +79,11 @@ export const readMarketOfModel = defineOperation({
 
 async function viewMarkets(ctx: Ctx, models: readonly Model[]): Promise<MarketView[]> {
   const ids = models.map(({ id }) => id)
-  const [offers, prices, rows] = await Promise.all([
+  const [offers, prices, figures] = await Promise.all([
     readOffers(ctx, ids),
     readUnitPrices(ctx, ids),
-    readMarketRows(ctx.db, ids),
+    readFigures(ctx, ids),
   ])
-  const figures = new Map(rows.map((row) => [row.model, row]))
   return Promise.all(
     models.flatMap((model) => {
       const row = figures.get(model.id)
@@ -102,7 +101,20 @@ type Found = {
 async function viewMarket(ctx: Ctx, model: Model, { row, offers, prices }: Found): Promise<MarketView> {
   const live = await readLive(ctx, model.id, offers)
   const parts = { model, unitPrices: prices.get(model.id) ?? {}, row, offers, trades: new Map() }
-  return { id: model.id, model, summary: summarizeMarket(parts, live), figures: row, offerCount: offers.length }
+  return { id: model.id, model, summary: summaryOf(parts, live), figures: row, offerCount: offers.length }
+}
+
+type Summed = { readonly offers: MarketParts['offers']; readonly prices: string; readonly summary: MarketSummary }
+const summaries = new WeakMap<LiveState, Summed>()
+
+/** The summary of a model, the one that was made before while its offers, their state and the prices are the same. */
+function summaryOf(parts: MarketParts, live: LiveState): MarketSummary {
+  const prices = JSON.stringify(writeUnitPrices(parts.unitPrices))
+  const known = summaries.get(live)
+  if (known !== undefined && known.offers === parts.offers && known.prices === prices) return known.summary
+  const summary = summarizeMarket(parts, live)
+  summaries.set(live, { offers: parts.offers, prices, summary })
+  return summary
 }
 
 /** The order book of a model, best offer first. */

@@ -1,5 +1,5 @@
 import { SECOND } from '#shared/clock.ts'
-import type { OfferRow } from '#shared/contract/snapshot.ts'
+import type { MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import { OffersDocumentSchema, offersDocumentName } from '#shared/contract/snapshot.ts'
 import type { LiveState, OfferTrades } from '#shared/market-view.ts'
 import { microUsd } from '#shared/money.ts'
@@ -11,7 +11,7 @@ import { transact } from '../db/database.ts'
 import { listDocumentVersions } from '../db/market-book.ts'
 import { listOfferTrades } from '../db/market-figures.ts'
 import type { Ctx } from '../operation.ts'
-import { dayBefore } from './market-rows.ts'
+import { dayBefore, readMarketRows } from './market-rows.ts'
 import { buildDocument } from './snapshot-documents.ts'
 
 /** Offers that one process remembers over all models; the models asked for longest ago are forgotten first. */
@@ -19,6 +19,8 @@ const MAX_REMEMBERED = 200_000
 /** How long health, caps and trades of a model are taken to be what they were. */
 const LIVE_MS = SECOND
 const TRADES_MS = 10 * SECOND
+/** Rows are rolled up once a minute: this much later nobody notices. */
+const FIGURES_MS = 5 * SECOND
 /** How many caps are asked after for a model, best offers first. */
 const MAX_CAPS = 1_000
 
@@ -29,6 +31,7 @@ type Memory = {
   readonly offers: Map<string, Shelf>
   readonly live: Map<string, Aged<LiveState>>
   readonly trades: Map<string, Aged<ReadonlyMap<string, OfferTrades>>>
+  readonly figures: Map<string, { readonly at: number; readonly row: MarketRow }>
   count: number
 }
 const memories = new WeakMap<Database, Memory>()
@@ -36,7 +39,7 @@ const memories = new WeakMap<Database, Memory>()
 function memoryOf({ db }: Sources): Memory {
   const known = memories.get(db)
   if (known !== undefined) return known
-  const memory: Memory = { offers: new Map(), live: new Map(), trades: new Map(), count: 0 }
+  const memory: Memory = { offers: new Map(), live: new Map(), trades: new Map(), figures: new Map(), count: 0 }
   memories.set(db, memory)
   return memory
 }
@@ -107,6 +110,21 @@ export function readTrades(ctx: Sources, model: string): Promise<ReadonlyMap<str
       trades.map((row) => [row.offer, { count: row.trades, volumeMicro: microUsd(row.volumeMicro) }] as const),
     )
   })
+}
+
+/** The figures of models, at most some seconds old: those that are older are read again together. */
+export async function readFigures(ctx: Sources, models: readonly string[]): Promise<ReadonlyMap<string, MarketRow>> {
+  const { figures } = memoryOf(ctx)
+  const now = ctx.clock.now()
+  const isFresh = (at: number | undefined) => at !== undefined && now >= at && now - at < FIGURES_MS
+  const stale = models.filter((model) => !isFresh(figures.get(model)?.at))
+  for (const row of await readMarketRows(ctx.db, stale)) figures.set(row.model, { at: now, row })
+  return new Map(
+    models.flatMap((model) => {
+      const found = figures.get(model)
+      return found === undefined ? [] : [[model, found.row] as const]
+    }),
+  )
 }
 
 type Age = { readonly key: string; readonly now: number; readonly maxAgeMs: number }

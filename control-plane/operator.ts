@@ -12,17 +12,23 @@ import { invoke } from './operation.ts'
 import type { ControlPlane } from './plane.ts'
 import { createControlPlane } from './plane.ts'
 import { openRedisGateKeeper } from './ports/redis-gate-keeper.ts'
-import type { GateStatus } from './services/gate-status.ts'
-import { readGateStatus } from './services/gate-status.ts'
-import { grantCredit } from './services/ledger.ts'
+import type { GateStatus } from './services/money/gate-status.ts'
+import { readGateStatus } from './services/money/gate-status.ts'
+import { grantCredit } from './services/money/ledger.ts'
 import {
   adjustLedger,
   readTransaction,
   recordFiatDeposit,
   refundFiat,
   reverseTransaction,
-} from './services/ledger-operations.ts'
-import { clearHold, explainShortfall, readInvariants, readShortfall, runInvariantsNow } from './services/money-watch.ts'
+} from './services/money/ledger-operations.ts'
+import {
+  clearHold,
+  explainShortfall,
+  readInvariants,
+  readShortfall,
+  runInvariantsNow,
+} from './services/money/money-watch.ts'
 import {
   discardPoisoned,
   listContradictions,
@@ -30,7 +36,7 @@ import {
   readPoisoned,
   resolveContradiction,
   retryPoisoned,
-} from './services/usage-review.ts'
+} from './services/money/usage-review.ts'
 import { createManagementKey, createUser } from './services/users.ts'
 
 const CONNECT_WAIT_MS = 3 * SECOND

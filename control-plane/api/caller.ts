@@ -3,7 +3,7 @@ import type { Actor } from '#control-plane/actor.ts'
 import { NOBODY } from '#control-plane/actor.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { authenticate, authenticateSession } from '#control-plane/services/authenticate.ts'
-import { enterWorkspace } from '#control-plane/services/workspaces.ts'
+import { enterWorkspace } from '#control-plane/services/organizations/workspaces.ts'
 import { AppError } from '#shared/errors.ts'
 import { readSessionCookie, requireOwnOrigin } from './session-cookie.ts'
 

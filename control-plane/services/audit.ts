@@ -7,8 +7,8 @@ import { listAuditEntries } from '../db/audit.ts'
 import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
 import { Millis, PageSize } from './fields.ts'
-import { requireRight } from './organization-access.ts'
-import { RecordId } from './organizations.ts'
+import { requireRight } from './organizations/organization-access.ts'
+import { RecordId } from './organizations/organizations.ts'
 
 /** What was done: by whom, to what, how it looked before and after. `at` is Unix milliseconds. */
 export type AuditEntry = {

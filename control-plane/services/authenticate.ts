@@ -8,7 +8,7 @@ import { findKeyByHash, updateKeyUsed } from '../db/keys.ts'
 import { findSessionByHash, updateSessionUsed } from '../db/sessions.ts'
 import type { Ctx } from '../operation.ts'
 import { orUnavailable } from '../operation.ts'
-import { hashSessionToken, isWellFormedToken, SESSION_IDLE_MS } from './session-token.ts'
+import { hashSessionToken, isWellFormedToken, SESSION_IDLE_MS } from './sign-in/session-token.ts'
 
 /** How exact the last use of a key or session is remembered. */
 const USE_RESOLUTION_MS = MINUTE

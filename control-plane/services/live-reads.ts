@@ -5,11 +5,11 @@ import type { BookEntry } from '#shared/market-view.ts'
 import { listOffers } from '../db/offers.ts'
 import { findSellerOperation } from '../db/seller-operations.ts'
 import type { Ctx } from '../operation.ts'
-import { readBook, requireModel } from './market-book.ts'
-import { forgetLive } from './market-parts.ts'
+import { readBook, requireModel } from './market/market-book.ts'
+import { forgetLive } from './market/market-parts.ts'
 import { viewOffers } from './offers/view.ts'
-import type { OperationView } from './seller-operations.ts'
-import { viewOperation } from './seller-operations.ts'
+import type { OperationView } from './sellers/seller-operations.ts'
+import { viewOperation } from './sellers/seller-operations.ts'
 
 /** Most offers of one book and of one seller that are watched: the best ones, and the newest ones. */
 export const MAX_WATCHED_OFFERS = 100

@@ -19,9 +19,9 @@ import { listOfferTrades } from '../db/market-figures.ts'
 import type { ListedOffer } from '../db/offers.ts'
 import { listActiveOffers } from '../db/offers.ts'
 import type { Ctx } from '../operation.ts'
-import { buildAccountPolicy } from './account-policy.ts'
-import { dayBefore, readRowBodies, readSpeedClasses } from './market-rows.ts'
-import { readDataPlaneControls } from './operator-controls.ts'
+import { buildAccountPolicy } from './buyers/account-policy.ts'
+import { dayBefore, readRowBodies, readSpeedClasses } from './market/market-rows.ts'
+import { readDataPlaneControls } from './operators/operator-controls.ts'
 
 /** Documents that always exist. */
 export const FIXED_DOCUMENTS = Object.keys(DOCUMENT_SCHEMAS)

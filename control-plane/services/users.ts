@@ -12,10 +12,10 @@ import { findUserByWallet, insertUser } from '../db/users.ts'
 import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
 import { Instant, Label, Wallet } from './fields.ts'
-import { publishKeysSoon } from './key-store.ts'
-import { NO_TERMS } from './key-terms.ts'
-import { issueKey } from './keys.ts'
-import { issueManagementKey } from './organization-keys.ts'
+import { publishKeysSoon } from './keys/key-store.ts'
+import { NO_TERMS } from './keys/key-terms.ts'
+import { issueKey } from './keys/keys.ts'
+import { issueManagementKey } from './organizations/organization-keys.ts'
 
 const CreateUserInput = z.object({
   wallet: Wallet,

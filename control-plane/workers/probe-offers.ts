@@ -1,5 +1,5 @@
 import { SECOND } from '#shared/clock.ts'
-import { probeOffers } from '../services/probe-offers.ts'
+import { probeOffers } from '../services/sellers/probe-offers.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

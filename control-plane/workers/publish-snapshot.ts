@@ -1,5 +1,5 @@
 import { SECOND } from '#shared/clock.ts'
-import { drainKeyChanges, restoreKeyStore } from '../services/key-store.ts'
+import { drainKeyChanges, restoreKeyStore } from '../services/keys/key-store.ts'
 import { isSnapshotWhole, reconcileSnapshot } from '../services/snapshot.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'

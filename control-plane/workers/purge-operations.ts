@@ -1,7 +1,7 @@
 import { HOUR } from '#shared/clock.ts'
-import { purgeHealthLog } from '../services/health-log.ts'
 import { purgeIdempotencyKeys, purgeSignIns } from '../services/retention.ts'
-import { purgeSellerOperations } from '../services/seller-operations.ts'
+import { purgeHealthLog } from '../services/sellers/health-log.ts'
+import { purgeSellerOperations } from '../services/sellers/seller-operations.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

@@ -1,6 +1,6 @@
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
-import { publishFigures, publishSpeeds } from '../services/market-publish.ts'
-import { rollUp } from '../services/market-rollup.ts'
+import { publishFigures, publishSpeeds } from '../services/market/market-publish.ts'
+import { rollUp } from '../services/market/market-rollup.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

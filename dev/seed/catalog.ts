@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { CatalogItem, modelOf } from '#control-plane/services/catalog-items.ts'
+import { CatalogItem, modelOf } from '#control-plane/services/catalog/catalog-items.ts'
 import { SANDBOX_BEHAVIOUR_ENTRIES } from '#dev/provider/behaviours.ts'
 import { SANDBOX_JOB_ENTRIES } from '#dev/provider/jobs.ts'
 import type { Model } from '#shared/catalog/model.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { unitPricesOf } from '#control-plane/services/catalog-items.ts'
+import { unitPricesOf } from '#control-plane/services/catalog/catalog-items.ts'
 import { modelsOf, readCatalog } from '#dev/seed/catalog.ts'
 import { readProviders, readSandboxProviders, readSellers } from '#dev/seed/sellers.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'

@@ -2,9 +2,8 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { invoke } from '#control-plane/operation.ts'
 import { authenticate } from '#control-plane/services/authenticate.ts'
-import { postBatch } from '#control-plane/services/ingest.ts'
-import { noteKeyUses } from '#control-plane/services/key-seen.ts'
-import { drainKeyChanges, restoreKeyStore } from '#control-plane/services/key-store.ts'
+import { noteKeyUses } from '#control-plane/services/keys/key-seen.ts'
+import { drainKeyChanges, restoreKeyStore } from '#control-plane/services/keys/key-store.ts'
 import {
   createBuyerKey,
   createSellerKey,
@@ -12,7 +11,8 @@ import {
   listSellerKeys,
   revokeBuyerKey,
   revokeSellerKey,
-} from '#control-plane/services/keys.ts'
+} from '#control-plane/services/keys/keys.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { createManagementKey } from '#control-plane/services/users.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { HOUR } from '#shared/clock.ts'

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { machineOperator } from '#control-plane/actor.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { createServer } from '#control-plane/server.ts'
-import { postBatch } from '#control-plane/services/ingest.ts'
-import { drainAccountChanges } from '#control-plane/services/ledger.ts'
-import { watchBalances, watchCounters } from '#control-plane/services/money-compare.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
+import { watchBalances, watchCounters } from '#control-plane/services/money/money-compare.ts'
 import {
   clearHold,
   explainShortfall,
@@ -13,7 +13,7 @@ import {
   readShortfall,
   runInvariants,
   runInvariantsNow,
-} from '#control-plane/services/money-watch.ts'
+} from '#control-plane/services/money/money-watch.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'

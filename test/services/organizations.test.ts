@@ -4,6 +4,10 @@ import type { Actor, SessionActor } from '#control-plane/actor.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { listOrganizationAudit } from '#control-plane/services/audit.ts'
 import { authenticate } from '#control-plane/services/authenticate.ts'
+import { createBuyerKey, createSellerKey, listSellerKeys, revokeSellerKey } from '#control-plane/services/keys/keys.ts'
+import { deleteOffer } from '#control-plane/services/offers/change.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import { listOffers } from '#control-plane/services/offers/read.ts'
 import {
   acceptInvitation,
   createInvitation,
@@ -11,22 +15,30 @@ import {
   listOrganizationInvitations,
   listOwnInvitations,
   withdrawInvitation,
-} from '#control-plane/services/invitations.ts'
-import { createBuyerKey, createSellerKey, listSellerKeys, revokeSellerKey } from '#control-plane/services/keys.ts'
-import { listOrganizationMembers, removeMember, updateMember } from '#control-plane/services/members.ts'
-import { deleteOffer } from '#control-plane/services/offers/change.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
-import { listOffers } from '#control-plane/services/offers/read.ts'
-import type { Right } from '#control-plane/services/organization-access.ts'
-import { RIGHTS } from '#control-plane/services/organization-access.ts'
+} from '#control-plane/services/organizations/invitations.ts'
+import { listOrganizationMembers, removeMember, updateMember } from '#control-plane/services/organizations/members.ts'
+import type { Right } from '#control-plane/services/organizations/organization-access.ts'
+import { RIGHTS } from '#control-plane/services/organizations/organization-access.ts'
 import {
   createOrganizationKey,
   listManagementKeys,
   revokeOrganizationKey,
-} from '#control-plane/services/organization-keys.ts'
-import { createOrganization, listOrganizations, updateOrganization } from '#control-plane/services/organizations.ts'
-import { createWorkspaceKey, listWorkspaceKeys, revokeWorkspaceKey } from '#control-plane/services/workspace-keys.ts'
-import { createWorkspace, enterWorkspace, listOrganizationWorkspaces } from '#control-plane/services/workspaces.ts'
+} from '#control-plane/services/organizations/organization-keys.ts'
+import {
+  createOrganization,
+  listOrganizations,
+  updateOrganization,
+} from '#control-plane/services/organizations/organizations.ts'
+import {
+  createWorkspaceKey,
+  listWorkspaceKeys,
+  revokeWorkspaceKey,
+} from '#control-plane/services/organizations/workspace-keys.ts'
+import {
+  createWorkspace,
+  enterWorkspace,
+  listOrganizationWorkspaces,
+} from '#control-plane/services/organizations/workspaces.ts'
 import { hashApiKey } from '#shared/api-key.ts'
 import { DAY } from '#shared/clock.ts'
 import { KeyRecordSchema } from '#shared/contract/key-record.ts'

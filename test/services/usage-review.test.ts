@@ -4,8 +4,8 @@ import { machineOperator, NOBODY } from '#control-plane/actor.ts'
 import { openAccount } from '#control-plane/db/accounts.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { invoke } from '#control-plane/operation.ts'
-import { postBatch } from '#control-plane/services/ingest.ts'
-import { drainAccountChanges } from '#control-plane/services/ledger.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
 import {
   discardPoisoned,
   listContradictions,
@@ -13,7 +13,7 @@ import {
   readPoisoned,
   resolveContradiction,
   retryPoisoned,
-} from '#control-plane/services/usage-review.ts'
+} from '#control-plane/services/money/usage-review.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'

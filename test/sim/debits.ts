@@ -1,6 +1,6 @@
 import type { DebitGate } from '#control-plane/ports/debit-gate.ts'
-import type { IngestCtx } from '#control-plane/services/ingest.ts'
-import { postTransaction } from '#control-plane/services/ledger.ts'
+import type { IngestCtx } from '#control-plane/services/money/ingest.ts'
+import { postTransaction } from '#control-plane/services/money/ledger.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { microUsd } from '#shared/money.ts'

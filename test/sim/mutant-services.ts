@@ -1,5 +1,5 @@
 import type { PostedChange } from '#control-plane/ports/gate.ts'
-import type { IngestCtx } from '#control-plane/services/ingest.ts'
+import type { IngestCtx } from '#control-plane/services/money/ingest.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 

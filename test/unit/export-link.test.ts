@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { csvLine } from '#control-plane/services/csv.ts'
-import { EXPORT_LIFETIME_MS, EXPORT_PATH, openExportLink, signExportLink } from '#control-plane/services/export-link.ts'
+import { csvLine } from '#control-plane/services/exports/csv.ts'
+import {
+  EXPORT_LIFETIME_MS,
+  EXPORT_PATH,
+  openExportLink,
+  signExportLink,
+} from '#control-plane/services/exports/export-link.ts'
 import { systemClock } from '#shared/clock.ts'
 import { Secret } from '#shared/secret.ts'
 

@@ -5,14 +5,14 @@ import type {
   EarningsModel,
   EarningsShare,
   PayoutHoldView,
-} from '#control-plane/services/earnings.ts'
-import { getEarnings } from '#control-plane/services/earnings.ts'
-import type { PayoutPosition } from '#control-plane/services/payout-position.ts'
-import { getPayoutPosition } from '#control-plane/services/payout-position.ts'
-import type { SaleView } from '#control-plane/services/sales.ts'
-import { listSalesHistory } from '#control-plane/services/sales.ts'
-import type { SellerExportLink } from '#control-plane/services/seller-usage-export.ts'
-import { exportSellerUsage } from '#control-plane/services/seller-usage-export.ts'
+} from '#control-plane/services/sellers/earnings.ts'
+import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
+import type { PayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
+import { getPayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
+import type { SaleView } from '#control-plane/services/sellers/sales.ts'
+import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
+import type { SellerExportLink } from '#control-plane/services/sellers/seller-usage-export.ts'
+import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'

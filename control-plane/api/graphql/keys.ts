@@ -1,5 +1,5 @@
 import { invoke } from '#control-plane/operation.ts'
-import type { CreatedKey, KeyView } from '#control-plane/services/key-views.ts'
+import type { CreatedKey, KeyView } from '#control-plane/services/keys/key-views.ts'
 import {
   createBuyerKey,
   createSellerKey,
@@ -7,7 +7,7 @@ import {
   listSellerKeys,
   revokeBuyerKey,
   revokeSellerKey,
-} from '#control-plane/services/keys.ts'
+} from '#control-plane/services/keys/keys.ts'
 import { builder } from './builder.ts'
 import { withKey } from './offers.ts'
 

@@ -1,6 +1,6 @@
 import { invoke } from '#control-plane/operation.ts'
-import type { PriceHistory, SeriesPoint, TradeView } from '#control-plane/services/market-series.ts'
-import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market-series.ts'
+import type { PriceHistory, SeriesPoint, TradeView } from '#control-plane/services/market/market-series.ts'
+import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market/market-series.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 

@@ -1,6 +1,6 @@
 import { invoke } from '#control-plane/operation.ts'
-import type { MarketView } from '#control-plane/services/market-book.ts'
-import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market-book.ts'
+import type { MarketView } from '#control-plane/services/market/market-book.ts'
+import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
 import type { BookEntry, MarketSummary, TokenPrices } from '#shared/market-view.ts'
 import { costMultiplier } from '#shared/market-view.ts'

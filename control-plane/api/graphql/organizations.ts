@@ -1,5 +1,5 @@
 import { invoke } from '#control-plane/operation.ts'
-import type { InvitationView } from '#control-plane/services/invitations.ts'
+import type { InvitationView } from '#control-plane/services/organizations/invitations.ts'
 import {
   acceptInvitation,
   createInvitation,
@@ -7,16 +7,16 @@ import {
   listOrganizationInvitations,
   listOwnInvitations,
   withdrawInvitation,
-} from '#control-plane/services/invitations.ts'
-import type { MemberView } from '#control-plane/services/members.ts'
-import { listOrganizationMembers, removeMember, updateMember } from '#control-plane/services/members.ts'
-import type { OrganizationView } from '#control-plane/services/organizations.ts'
+} from '#control-plane/services/organizations/invitations.ts'
+import type { MemberView } from '#control-plane/services/organizations/members.ts'
+import { listOrganizationMembers, removeMember, updateMember } from '#control-plane/services/organizations/members.ts'
+import type { OrganizationView } from '#control-plane/services/organizations/organizations.ts'
 import {
   createOrganization,
   getOrganization,
   listOrganizations,
   updateOrganization,
-} from '#control-plane/services/organizations.ts'
+} from '#control-plane/services/organizations/organizations.ts'
 import { builder } from './builder.ts'
 
 const Organization = builder.objectRef<OrganizationView>('Organization').implement({

@@ -1,8 +1,12 @@
 import { invoke } from '#control-plane/operation.ts'
-import type { PreferencesView } from '#control-plane/services/buyer-policy.ts'
-import { getPreferences, putPreferences } from '#control-plane/services/buyer-policy.ts'
-import type { OwnProviderView } from '#control-plane/services/own-providers.ts'
-import { createOwnProvider, listBuyerProviders, removeOwnProvider } from '#control-plane/services/own-providers.ts'
+import type { PreferencesView } from '#control-plane/services/buyers/buyer-policy.ts'
+import { getPreferences, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
+import type { OwnProviderView } from '#control-plane/services/buyers/own-providers.ts'
+import {
+  createOwnProvider,
+  listBuyerProviders,
+  removeOwnProvider,
+} from '#control-plane/services/buyers/own-providers.ts'
 import { builder } from './builder.ts'
 import { withKey } from './offers.ts'
 

@@ -1,7 +1,12 @@
 import type { SessionActor } from '#control-plane/actor.ts'
 import { invoke } from '#control-plane/operation.ts'
-import { readChallenge, readSession, signInForBuyerKey, signInForSellerKey } from '#control-plane/services/sign-in.ts'
-import type { Challenge } from '#control-plane/services/siwe.ts'
+import {
+  readChallenge,
+  readSession,
+  signInForBuyerKey,
+  signInForSellerKey,
+} from '#control-plane/services/sign-in/sign-in.ts'
+import type { Challenge } from '#control-plane/services/sign-in/siwe.ts'
 import { builder } from './builder.ts'
 import { CreatedApiKey } from './keys.ts'
 

@@ -2,8 +2,8 @@ import { sideOf } from '#control-plane/actor.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { invoke } from '#control-plane/operation.ts'
 import type { Updates } from '#control-plane/ports/updates.ts'
-import type { CreditBalance } from '#control-plane/services/buyers.ts'
-import { getBalance, readCredit } from '#control-plane/services/buyers.ts'
+import type { CreditBalance } from '#control-plane/services/buyers/buyers.ts'
+import { getBalance, readCredit } from '#control-plane/services/buyers/buyers.ts'
 import type { BookState, OfferHealth } from '#control-plane/services/live-reads.ts'
 import {
   MAX_WATCHED_OFFERS,
@@ -11,12 +11,12 @@ import {
   readOfferHealth,
   readSellerOperation,
 } from '#control-plane/services/live-reads.ts'
-import { readOrderBook } from '#control-plane/services/market-book.ts'
-import type { TradeView } from '#control-plane/services/market-series.ts'
-import { marketTrades, readTrades } from '#control-plane/services/market-series.ts'
+import { readOrderBook } from '#control-plane/services/market/market-book.ts'
+import type { TradeView } from '#control-plane/services/market/market-series.ts'
+import { marketTrades, readTrades } from '#control-plane/services/market/market-series.ts'
 import { listOffers } from '#control-plane/services/offers/read.ts'
-import type { OperationView } from '#control-plane/services/seller-operations.ts'
-import { getSellerOperation } from '#control-plane/services/seller-operations.ts'
+import type { OperationView } from '#control-plane/services/sellers/seller-operations.ts'
+import { getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
 import { SECOND } from '#shared/clock.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'

@@ -1,7 +1,7 @@
 import type { Actor } from '#control-plane/actor.ts'
 import { invoke } from '#control-plane/operation.ts'
-import type { BuyerMe, CreditBalance, CreditEntry, UsageStats } from '#control-plane/services/buyers.ts'
-import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers.ts'
+import type { BuyerMe, CreditBalance, CreditEntry, UsageStats } from '#control-plane/services/buyers/buyers.ts'
+import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers/buyers.ts'
 import { builder } from './builder.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 

@@ -1,7 +1,7 @@
 import { invoke } from '#control-plane/operation.ts'
-import type { DeliveryView } from '#control-plane/services/webhook-deliveries.ts'
-import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhook-deliveries.ts'
-import type { WebhookView, WebhookWithSecret } from '#control-plane/services/webhooks.ts'
+import type { DeliveryView } from '#control-plane/services/webhooks/webhook-deliveries.ts'
+import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhooks/webhook-deliveries.ts'
+import type { WebhookView, WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
 import {
   changeWebhook,
   createWebhook,
@@ -9,7 +9,7 @@ import {
   listBuyerWebhooks,
   removeWebhook,
   rotateWebhookSecret,
-} from '#control-plane/services/webhooks.ts'
+} from '#control-plane/services/webhooks/webhooks.ts'
 import { builder } from './builder.ts'
 import { withKey } from './offers.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'

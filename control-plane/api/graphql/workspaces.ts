@@ -3,15 +3,26 @@ import type { AuditEntry } from '#control-plane/services/audit.ts'
 import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
 import type { AuditLink } from '#control-plane/services/audit-export.ts'
 import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'
-import type { CreatedOrganizationKey, OrganizationKeyView } from '#control-plane/services/organization-keys.ts'
+import type {
+  CreatedOrganizationKey,
+  OrganizationKeyView,
+} from '#control-plane/services/organizations/organization-keys.ts'
 import {
   createOrganizationKey,
   listManagementKeys,
   revokeOrganizationKey,
-} from '#control-plane/services/organization-keys.ts'
-import { createWorkspaceKey, listWorkspaceKeys, revokeWorkspaceKey } from '#control-plane/services/workspace-keys.ts'
-import type { WorkspaceView } from '#control-plane/services/workspaces.ts'
-import { createWorkspace, listOrganizationWorkspaces, updateWorkspace } from '#control-plane/services/workspaces.ts'
+} from '#control-plane/services/organizations/organization-keys.ts'
+import {
+  createWorkspaceKey,
+  listWorkspaceKeys,
+  revokeWorkspaceKey,
+} from '#control-plane/services/organizations/workspace-keys.ts'
+import type { WorkspaceView } from '#control-plane/services/organizations/workspaces.ts'
+import {
+  createWorkspace,
+  listOrganizationWorkspaces,
+  updateWorkspace,
+} from '#control-plane/services/organizations/workspaces.ts'
 import { builder } from './builder.ts'
 import { withKey } from './offers.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'

@@ -1,4 +1,4 @@
-import type { CreatedSession } from '#control-plane/services/sign-in.ts'
+import type { CreatedSession } from '#control-plane/services/sign-in/sign-in.ts'
 import {
   createSession,
   endSession,
@@ -6,8 +6,8 @@ import {
   readSession,
   signInForBuyerKey,
   signInForSellerKey,
-} from '#control-plane/services/sign-in.ts'
-import type { Challenge } from '#control-plane/services/siwe.ts'
+} from '#control-plane/services/sign-in/sign-in.ts'
+import type { Challenge } from '#control-plane/services/sign-in/siwe.ts'
 import { writeCreatedKey } from './keys.ts'
 import type { RestAnswer, RestRow } from './route.ts'
 import { restRow } from './route.ts'

@@ -1,7 +1,7 @@
-import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyer-usage.ts'
-import { exportBuyerUsage } from '#control-plane/services/buyer-usage-export.ts'
-import { getSavings } from '#control-plane/services/savings.ts'
-import { listStatements } from '#control-plane/services/statements.ts'
+import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
+import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
+import { getSavings } from '#control-plane/services/buyers/savings.ts'
+import { listStatements } from '#control-plane/services/buyers/statements.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
 

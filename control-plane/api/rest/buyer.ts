@@ -1,15 +1,15 @@
-import { getPreferences, putPreferences } from '#control-plane/services/buyer-policy.ts'
-import { getBalance, getMe } from '#control-plane/services/buyers.ts'
-import { updateBuyerKey } from '#control-plane/services/key-limits.ts'
-import { rotateBuyerKey } from '#control-plane/services/key-rotation.ts'
-import { createBuyerKey, listBuyerKeys, revokeBuyerKey } from '#control-plane/services/keys.ts'
-import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
+import { getPreferences, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
+import { getBalance, getMe } from '#control-plane/services/buyers/buyers.ts'
 import {
   createOwnProvider,
   listBuyerProviders,
   removeOwnProvider,
   retiredFallbackKey,
-} from '#control-plane/services/own-providers.ts'
+} from '#control-plane/services/buyers/own-providers.ts'
+import { updateBuyerKey } from '#control-plane/services/keys/key-limits.ts'
+import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'
+import { createBuyerKey, listBuyerKeys, revokeBuyerKey } from '#control-plane/services/keys/keys.ts'
+import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
 import { writeCreatedKey, writeKey, writeRotatedKey } from './keys.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'

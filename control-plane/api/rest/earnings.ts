@@ -1,7 +1,7 @@
-import { getEarnings } from '#control-plane/services/earnings.ts'
-import { getPayoutPosition } from '#control-plane/services/payout-position.ts'
-import { listSalesHistory } from '#control-plane/services/sales.ts'
-import { exportSellerUsage } from '#control-plane/services/seller-usage-export.ts'
+import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
+import { getPayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
+import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
+import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
 

@@ -1,5 +1,5 @@
-import { EXPORT_PATH } from '#control-plane/services/export-link.ts'
-import { downloadExport } from '#control-plane/services/exports.ts'
+import { EXPORT_PATH } from '#control-plane/services/exports/export-link.ts'
+import { downloadExport } from '#control-plane/services/exports/exports.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
 

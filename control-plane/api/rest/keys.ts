@@ -1,5 +1,5 @@
-import type { RotatedKey } from '#control-plane/services/key-rotation.ts'
-import type { CreatedKey, KeyView } from '#control-plane/services/key-views.ts'
+import type { RotatedKey } from '#control-plane/services/keys/key-rotation.ts'
+import type { CreatedKey, KeyView } from '#control-plane/services/keys/key-views.ts'
 import { toSnakeBody } from '../case.ts'
 
 /** A key in a list: `expires_at` only where one was set, the terms of a buyer key beside the rest. */

@@ -7,22 +7,30 @@ import {
   listOrganizationInvitations,
   listOwnInvitations,
   withdrawInvitation,
-} from '#control-plane/services/invitations.ts'
-import { listOrganizationMembers, removeMember, updateMember } from '#control-plane/services/members.ts'
-import type { CreatedOrganizationKey } from '#control-plane/services/organization-keys.ts'
+} from '#control-plane/services/organizations/invitations.ts'
+import { listOrganizationMembers, removeMember, updateMember } from '#control-plane/services/organizations/members.ts'
+import type { CreatedOrganizationKey } from '#control-plane/services/organizations/organization-keys.ts'
 import {
   createOrganizationKey,
   listManagementKeys,
   revokeOrganizationKey,
-} from '#control-plane/services/organization-keys.ts'
+} from '#control-plane/services/organizations/organization-keys.ts'
 import {
   createOrganization,
   getOrganization,
   listOrganizations,
   updateOrganization,
-} from '#control-plane/services/organizations.ts'
-import { createWorkspaceKey, listWorkspaceKeys, revokeWorkspaceKey } from '#control-plane/services/workspace-keys.ts'
-import { createWorkspace, listOrganizationWorkspaces, updateWorkspace } from '#control-plane/services/workspaces.ts'
+} from '#control-plane/services/organizations/organizations.ts'
+import {
+  createWorkspaceKey,
+  listWorkspaceKeys,
+  revokeWorkspaceKey,
+} from '#control-plane/services/organizations/workspace-keys.ts'
+import {
+  createWorkspace,
+  listOrganizationWorkspaces,
+  updateWorkspace,
+} from '#control-plane/services/organizations/workspaces.ts'
 import { toSnakeBody } from '../case.ts'
 import type { RestAnswer, RestRow } from './route.ts'
 import { restRow } from './route.ts'

@@ -3,7 +3,7 @@ import type { Actor } from '#control-plane/actor.ts'
 import type { Access, Ctx, Operation } from '#control-plane/operation.ts'
 import { invoke } from '#control-plane/operation.ts'
 import type { LimitState } from '#control-plane/ports/limiter.ts'
-import type { ExportFile } from '#control-plane/services/exports.ts'
+import type { ExportFile } from '#control-plane/services/exports/exports.ts'
 import { toCamelFields, toSnakeBody } from '../case.ts'
 import type { Envelope } from '../errors.ts'
 

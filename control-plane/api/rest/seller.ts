@@ -1,4 +1,4 @@
-import { createSellerKey, listSellerKeys, revokeSellerKey } from '#control-plane/services/keys.ts'
+import { createSellerKey, listSellerKeys, revokeSellerKey } from '#control-plane/services/keys/keys.ts'
 import { EARNINGS_ROWS } from './earnings.ts'
 import { writeCreatedKey, writeKey } from './keys.ts'
 import { OFFER_ROWS } from './offers.ts'

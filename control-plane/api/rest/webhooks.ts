@@ -1,5 +1,5 @@
-import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhook-deliveries.ts'
-import type { WebhookWithSecret } from '#control-plane/services/webhooks.ts'
+import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhooks/webhook-deliveries.ts'
+import type { WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
 import {
   changeWebhook,
   createWebhook,
@@ -7,7 +7,7 @@ import {
   listBuyerWebhooks,
   removeWebhook,
   rotateWebhookSecret,
-} from '#control-plane/services/webhooks.ts'
+} from '#control-plane/services/webhooks/webhooks.ts'
 import { toSnakeBody } from '../case.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'

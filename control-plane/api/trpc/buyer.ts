@@ -1,10 +1,10 @@
 import { invoke } from '#control-plane/operation.ts'
-import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyer-usage.ts'
-import { exportBuyerUsage } from '#control-plane/services/buyer-usage-export.ts'
-import { getSavings } from '#control-plane/services/savings.ts'
-import { listStatements } from '#control-plane/services/statements.ts'
-import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhook-deliveries.ts'
-import type { WebhookWithSecret } from '#control-plane/services/webhooks.ts'
+import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
+import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
+import { getSavings } from '#control-plane/services/buyers/savings.ts'
+import { listStatements } from '#control-plane/services/buyers/statements.ts'
+import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhooks/webhook-deliveries.ts'
+import type { WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
 import {
   changeWebhook,
   createWebhook,
@@ -12,7 +12,7 @@ import {
   listBuyerWebhooks,
   removeWebhook,
   rotateWebhookSecret,
-} from '#control-plane/services/webhooks.ts'
+} from '#control-plane/services/webhooks/webhooks.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
 /** What a buyer used, paid and saved. */

@@ -1,5 +1,5 @@
 import { invoke } from '#control-plane/operation.ts'
-import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market-series.ts'
+import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market/market-series.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
 /** Figures of the market over time, for everybody. Amounts are decimal strings of micro-USD. */

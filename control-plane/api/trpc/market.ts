@@ -1,9 +1,16 @@
 import { invoke } from '#control-plane/operation.ts'
-import { listAliases, putAlias, removeAlias } from '#control-plane/services/aliases.ts'
-import { diffCatalog, importCatalog, putProvider } from '#control-plane/services/catalog.ts'
-import { listCatalogHistory } from '#control-plane/services/catalog-history.ts'
-import { searchAudit } from '#control-plane/services/operator-audit.ts'
-import { listFeatures, listRateLimits, putFeature, putRateLimit } from '#control-plane/services/operator-controls.ts'
+import { listAliases, putAlias, removeAlias } from '#control-plane/services/catalog/aliases.ts'
+import { diffCatalog, importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
+import { listCatalogHistory } from '#control-plane/services/catalog/catalog-history.ts'
+import { listProviders, removeProvider, trustProvider } from '#control-plane/services/catalog/provider-list.ts'
+import { listPrices, putPrices } from '#control-plane/services/catalog/reference-prices.ts'
+import { searchAudit } from '#control-plane/services/operators/operator-audit.ts'
+import {
+  listFeatures,
+  listRateLimits,
+  putFeature,
+  putRateLimit,
+} from '#control-plane/services/operators/operator-controls.ts'
 import {
   listFailedJobs,
   listNodes,
@@ -11,11 +18,9 @@ import {
   listQueues,
   releaseOpenHold,
   retryFailedJobs,
-} from '#control-plane/services/operator-desk.ts'
-import { delistOffer, restoreOffer, searchOffers } from '#control-plane/services/operator-offers.ts'
-import { readSnapshot, republishSnapshot } from '#control-plane/services/operator-snapshot.ts'
-import { listProviders, removeProvider, trustProvider } from '#control-plane/services/provider-list.ts'
-import { listPrices, putPrices } from '#control-plane/services/reference-prices.ts'
+} from '#control-plane/services/operators/operator-desk.ts'
+import { delistOffer, restoreOffer, searchOffers } from '#control-plane/services/operators/operator-offers.ts'
+import { readSnapshot, republishSnapshot } from '#control-plane/services/operators/operator-snapshot.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
 /** Operators' operations on the market and the running system. Nobody else's key opens any of them. */

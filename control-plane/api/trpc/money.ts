@@ -5,14 +5,14 @@ import {
   recordFiatDeposit,
   refundFiat,
   reverseTransaction,
-} from '#control-plane/services/ledger-operations.ts'
+} from '#control-plane/services/money/ledger-operations.ts'
 import {
   clearHold,
   explainShortfall,
   readInvariants,
   readShortfall,
   runInvariantsNow,
-} from '#control-plane/services/money-watch.ts'
+} from '#control-plane/services/money/money-watch.ts'
 import {
   discardPoisoned,
   listContradictions,
@@ -20,7 +20,7 @@ import {
   readPoisoned,
   resolveContradiction,
   retryPoisoned,
-} from '#control-plane/services/usage-review.ts'
+} from '#control-plane/services/money/usage-review.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
 /** Operators' operations on money: what goes in and out, what waits for a person, what the checker says. */

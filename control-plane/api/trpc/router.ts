@@ -1,9 +1,14 @@
 import { invoke } from '#control-plane/operation.ts'
-import { getPreferences, putPreferences } from '#control-plane/services/buyer-policy.ts'
-import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers.ts'
-import { updateBuyerKey } from '#control-plane/services/key-limits.ts'
-import { rotateBuyerKey } from '#control-plane/services/key-rotation.ts'
-import type { CreatedKey } from '#control-plane/services/key-views.ts'
+import { getPreferences, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
+import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers/buyers.ts'
+import {
+  createOwnProvider,
+  listBuyerProviders,
+  removeOwnProvider,
+} from '#control-plane/services/buyers/own-providers.ts'
+import { updateBuyerKey } from '#control-plane/services/keys/key-limits.ts'
+import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'
+import type { CreatedKey } from '#control-plane/services/keys/key-views.ts'
 import {
   createBuyerKey,
   createSellerKey,
@@ -11,9 +16,8 @@ import {
   listSellerKeys,
   revokeBuyerKey,
   revokeSellerKey,
-} from '#control-plane/services/keys.ts'
-import { grantCredit } from '#control-plane/services/ledger.ts'
-import { createOwnProvider, listBuyerProviders, removeOwnProvider } from '#control-plane/services/own-providers.ts'
+} from '#control-plane/services/keys/keys.ts'
+import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { createUser } from '#control-plane/services/users.ts'
 import { savings, statement, usage, webhook } from './buyer.ts'
 import {

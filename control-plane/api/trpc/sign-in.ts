@@ -1,6 +1,11 @@
 import { invoke } from '#control-plane/operation.ts'
-import type { CreatedKey } from '#control-plane/services/key-views.ts'
-import { readChallenge, readSession, signInForBuyerKey, signInForSellerKey } from '#control-plane/services/sign-in.ts'
+import type { CreatedKey } from '#control-plane/services/keys/key-views.ts'
+import {
+  readChallenge,
+  readSession,
+  signInForBuyerKey,
+  signInForSellerKey,
+} from '#control-plane/services/sign-in/sign-in.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
 function shown({ secret, ...key }: CreatedKey) {

@@ -4,7 +4,7 @@ import { findAnyOffer, lockAnyOffer, updateOffer } from '#control-plane/db/offer
 import type { RunCtx } from '#control-plane/operation.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
-import { logHealth } from '../health-log.ts'
+import { logHealth } from '../sellers/health-log.ts'
 import { publishOffers } from '../snapshot.ts'
 import { changeByEvent } from './state.ts'
 import type { OfferView } from './view.ts'

@@ -8,7 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId, OfferId } from '#shared/ids.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import { sealCredential } from '#shared/seal.ts'
-import { requireFeature } from '../features.ts'
+import { requireFeature } from '../operators/features.ts'
 import type { CheckedBaseUrl } from './base-url.ts'
 import type { ChosenKey } from './provider-key.ts'
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { sweepHolds } from '#control-plane/services/sweep.ts'
+import { sweepHolds } from '#control-plane/services/money/sweep.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { CallSeen } from './client.ts'

@@ -4,7 +4,7 @@ import type { Mutant } from '../harness/build.ts'
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'ack-without-commit',
-    file: 'control-plane/services/ingest.ts',
+    file: 'control-plane/services/money/ingest.ts',
     find: 'ctx.ledger.transact((trx) => book(trx, events, batch.source))',
     replace: `(async () => {
       let booked

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { postTransaction } from '#control-plane/services/ledger.ts'
+import { postTransaction } from '#control-plane/services/money/ledger.ts'
 import { until } from '#test/support/until.ts'
 import { createClient } from '../harness/client.ts'
 import { countServed, outageMs, WHOLE } from '../harness/load.ts'

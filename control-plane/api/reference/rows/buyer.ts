@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { OwnProviderViewSchema } from '#control-plane/services/own-providers.ts'
-import { WebhookViewSchema } from '#control-plane/services/webhooks.ts'
+import { OwnProviderViewSchema } from '#control-plane/services/buyers/own-providers.ts'
+import { WebhookViewSchema } from '#control-plane/services/webhooks/webhooks.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import type { Descriptions } from './described.ts'
 import { Micro, MicroText, Millis, pageOf } from './described.ts'

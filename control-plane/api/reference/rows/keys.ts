@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { KeyViewSchema } from '#control-plane/services/key-views.ts'
+import { KeyViewSchema } from '#control-plane/services/keys/key-views.ts'
 import type { Descriptions } from './described.ts'
 import { Millis } from './described.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { BulkLineSchema, BulkRow, bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
-import { OperationViewSchema } from '#control-plane/services/seller-operations.ts'
+import { OperationViewSchema } from '#control-plane/services/sellers/seller-operations.ts'
 import { ERROR_CLASSES } from '#shared/contract/health-event.ts'
 import type { Descriptions } from './described.ts'
 import { Millis, pageOf } from './described.ts'

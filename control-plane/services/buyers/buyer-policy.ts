@@ -1,0 +1,66 @@
+import { z } from 'zod'
+import { transact } from '#control-plane/db/database.ts'
+import type { Preferences } from '#control-plane/db/own-providers.ts'
+import { findPreferences, lockPolicy, upsertPreferences } from '#control-plane/db/own-providers.ts'
+import { markUnpublished } from '#control-plane/db/snapshot.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import type { PublishCtx } from '#control-plane/services/snapshot.ts'
+import { publishSoon } from '#control-plane/services/snapshot.ts'
+import { accountDocumentName } from '#shared/contract/snapshot.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { NO_PREFERENCES } from './account-policy.ts'
+
+/** Publishes an account's policy. Never throws: the reconciler finds what did not go out. */
+export function publishPolicy(ctx: PublishCtx, account: AccountId): Promise<void> {
+  return publishSoon(ctx, [accountDocumentName(account)])
+}
+
+const PreferencesInput = z.strictObject({
+  allowUntrusted: z.boolean().default(false),
+  providersBlocked: z.array(z.string().min(1).max(300)).max(100).default([]),
+  minDiscountPct: z.number().int().min(0).max(100).nullable().default(null),
+})
+
+/** Preferences as their buyer sees them. */
+export type PreferencesView = z.output<typeof PreferencesInput>
+
+function viewOf({ allowsUntrusted, providersBlocked, minDiscountPct }: Preferences): PreferencesView {
+  return { allowUntrusted: allowsUntrusted, providersBlocked, minDiscountPct }
+}
+
+/** What the account wants of every call; without any set, what counts then. */
+export const getPreferences = defineOperation({
+  name: 'preferences.get',
+  access: 'buyer',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor): Promise<PreferencesView> =>
+    viewOf((await findPreferences(ctx.db, actor.account)) ?? NO_PREFERENCES),
+})
+
+/** Replaces the account's preferences: what is left out is as if never set. */
+export const putPreferences = defineOperation({
+  name: 'preferences.put',
+  access: 'buyer',
+  input: PreferencesInput,
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<PreferencesView> => {
+    const wanted: Preferences = {
+      allowsUntrusted: input.allowUntrusted,
+      providersBlocked: input.providersBlocked,
+      minDiscountPct: input.minDiscountPct,
+    }
+    const before = await transact(ctx.db, async (trx) => {
+      await lockPolicy(trx, actor.account)
+      const found = await findPreferences(trx, actor.account)
+      await upsertPreferences(trx, actor.account, wanted, ctx.clock.now())
+      await markUnpublished(trx, accountDocumentName(actor.account), ctx.clock.now())
+      return found
+    })
+    ctx.note({ subject: actor.account, before: before === undefined ? null : viewOf(before), after: viewOf(wanted) })
+    await publishPolicy(ctx, actor.account)
+    return viewOf(wanted)
+  },
+})

@@ -1,0 +1,144 @@
+import { z } from 'zod'
+import { listEntries } from '#control-plane/db/entries.ts'
+import { listSettledCalls } from '#control-plane/db/settlements.ts'
+import type { UsageTotals } from '#control-plane/db/usage-totals.ts'
+import { sumBuyerUsage } from '#control-plane/db/usage-totals.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { PageSize } from '#control-plane/services/fields.ts'
+import { lookupOfCall } from '#control-plane/services/lookup.ts'
+import { findBalance } from '#control-plane/services/money/ledger.ts'
+import type { LookupRecord } from '#shared/contract/lookup.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { add, formatMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
+
+const RECENT_CALLS = 20
+const BREAKDOWN_MODELS = 50
+
+/** What a buyer has, in micro-USD as plain digits: the whole spendable credit, and what running calls hold. */
+export type CreditBalance = { readonly creditBalanceUsdc: string; readonly heldUsdc: string }
+
+/**
+ * Spendable is posted − held − unposted as the gate has it. While the gate is away or has not been told of the account,
+ * the ledger's balance stands in, which does not know of calls in flight.
+ */
+export async function readCredit(
+  ctx: Pick<Ctx, 'ledger' | 'gate' | 'log'>,
+  account: AccountId,
+): Promise<CreditBalance> {
+  const inGate = await ctx.gate.spendable(account).catch((error: unknown) => {
+    ctx.log.debug({ err: error }, 'a balance is answered from the ledger')
+    return undefined
+  })
+  if (inGate === undefined) return written(await findBalance(ctx.ledger, account), ZERO)
+  const taken = add(inGate.heldMicro, inGate.unpostedMicro)
+  return written(subtractToZero(inGate.postedMicro, taken), inGate.heldMicro)
+}
+
+function written(spendable: MicroUsd, held: MicroUsd): CreditBalance {
+  return { creditBalanceUsdc: formatMicroUsd(spendable), heldUsdc: formatMicroUsd(held) }
+}
+
+/** The spendable balance of the caller. */
+export const getBalance = defineOperation({
+  name: 'credit.balance',
+  access: 'buyer',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: (ctx, actor): Promise<CreditBalance> => readCredit(ctx, actor.account),
+})
+
+/** Totals of calls: spent in whole micro-USD. */
+export type UsageStats = {
+  readonly totalSpent: number
+  readonly totalInputTokens: number
+  readonly totalOutputTokens: number
+  readonly totalRequests: number
+}
+
+export type BuyerMe = CreditBalance & {
+  readonly wallet: string
+  /** On-chain figures: null before the chain rails exist. */
+  readonly balanceUsdc: string | null
+  readonly allowanceUsdc: string | null
+  readonly settlementContract: string | null
+  readonly stats: UsageStats
+  readonly modelBreakdown: readonly (UsageStats & { readonly model: string })[]
+  /** In the wire's own spelling, as `GET /v1/requests/{id}` answers them. */
+  readonly recentUsage: readonly LookupRecord[]
+}
+
+/** The caller's account at a glance; also the free check of a key. */
+export const getMe = defineOperation({
+  name: 'buyer.me',
+  access: 'buyer',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor): Promise<BuyerMe> => {
+    const { account, wallet } = actor
+    const [credit, { total, byModel }, recent] = await Promise.all([
+      readCredit(ctx, account),
+      sumBuyerUsage(ctx.db, account, BREAKDOWN_MODELS),
+      listSettledCalls(ctx.db, account, { before: undefined, limit: RECENT_CALLS }),
+    ])
+    return {
+      wallet,
+      ...credit,
+      balanceUsdc: null,
+      allowanceUsdc: null,
+      settlementContract: null,
+      stats: statsOf(total),
+      modelBreakdown: byModel.map((row) => ({ model: row.model, ...statsOf(row) })),
+      recentUsage: recent.map(lookupOfCall),
+    }
+  },
+})
+
+function statsOf(totals: UsageTotals): UsageStats {
+  return {
+    totalSpent: Number(totals.spent),
+    totalInputTokens: Number(totals.inputTokens),
+    totalOutputTokens: Number(totals.outputTokens),
+    totalRequests: Number(totals.requests),
+  }
+}
+
+/** One line of the caller's ledger: signed micro-USD in plain digits. */
+export type CreditEntry = {
+  readonly id: string
+  readonly kind: string
+  readonly amountMicro: string
+  readonly note: string | null
+  readonly createdAt: number
+}
+export type CreditEntryPage = { readonly items: readonly CreditEntry[]; readonly nextToken: string | null }
+
+/** The caller's ledger lines, newest first. */
+export const listCreditEntries = defineOperation({
+  name: 'credit.entries',
+  access: 'buyer',
+  input: z.object({
+    maxItems: PageSize,
+    nextToken: z
+      .string()
+      .regex(/^[0-9A-Z]{26}$/, 'not a token of this list')
+      .optional(),
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<CreditEntryPage> => {
+    const query = { before: input.nextToken, limit: input.maxItems + 1 }
+    const found = await listEntries(ctx.db, actor.account, query)
+    const items = found.slice(0, input.maxItems).map((entry) => ({
+      id: entry.id,
+      kind: entry.kind,
+      amountMicro: entry.amount.toString(),
+      note: entry.note,
+      createdAt: entry.at.getTime(),
+    }))
+    return { items, nextToken: found.length > input.maxItems ? (items.at(-1)?.id ?? null) : null }
+  },
+})

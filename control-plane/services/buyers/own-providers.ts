@@ -1,0 +1,175 @@
+import { z } from 'zod'
+import type { BuyerActor } from '#control-plane/actor.ts'
+import { findModelByName } from '#control-plane/db/catalog.ts'
+import { upsertCredential } from '#control-plane/db/credentials.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import type { OwnProviderRow } from '#control-plane/db/own-providers.ts'
+import { deleteOwnProvider, insertOwnProvider, listOwnProviders, lockPolicy } from '#control-plane/db/own-providers.ts'
+import { markUnpublished } from '#control-plane/db/snapshot.ts'
+import type { RunCtx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Label, ModelName } from '#control-plane/services/fields.ts'
+import type { CheckedBaseUrl } from '#control-plane/services/offers/base-url.ts'
+import { checkBaseUrl } from '#control-plane/services/offers/base-url.ts'
+import { ProviderKey } from '#control-plane/services/offers/input.ts'
+import { accountDocumentName } from '#shared/contract/snapshot.ts'
+import { AppError } from '#shared/errors.ts'
+import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
+import { publishPolicy } from './buyer-policy.ts'
+
+/** Own providers that an account may have. */
+const MAX_OWN_PROVIDERS = 50
+/** Characters of the fingerprint that tell one key from another on a card. */
+const SHOWN_FINGERPRINT_CHARS = 8
+
+/** A buyer's own provider without its key. `createdAt` is Unix milliseconds. */
+export const OwnProviderViewSchema = z.object({
+  id: z.string(),
+  /** Null serves every model, after the marketplace. */
+  model: z.string().nullable(),
+  provider: z.string(),
+  baseUrl: z.string(),
+  apiFormat: z.enum(['openai', 'messages']),
+  providerModel: z.string().nullable(),
+  priority: z.number(),
+  label: z.string().nullable(),
+  keyFingerprint: z.string(),
+  createdAt: z.number(),
+})
+export type OwnProviderView = z.infer<typeof OwnProviderViewSchema>
+
+function viewOf(row: OwnProviderRow): OwnProviderView {
+  const { id, model, provider, baseUrl, apiFormat, providerModel, priority, label, fingerprint, createdAt } = row
+  const keyFingerprint = fingerprint.slice(0, SHOWN_FINGERPRINT_CHARS)
+  const facts = { id, model, provider, baseUrl, apiFormat, providerModel, priority, label }
+  return { ...facts, keyFingerprint, createdAt: createdAt.getTime() }
+}
+
+const CreateInput = z.strictObject({
+  model: ModelName.nullable(),
+  baseUrl: z.string().min(1).max(2_048),
+  apiKey: ProviderKey,
+  priority: z.number().int().min(0).max(1_000).default(0),
+  apiFormat: z.enum(['openai', 'messages']).default('openai'),
+  /** The model's name at the provider; the name as given when left out. */
+  providerModel: ModelName.nullish(),
+  label: Label.nullish(),
+})
+
+/**
+ * Adds a provider key of the buyer's own. The provider is asked first. Throws `invalid_base_url`, `unknown_model`,
+ * `provider_probe_failed`, and `conflict` past the most that an account may have.
+ */
+export const createOwnProvider = defineOperation({
+  name: 'own-provider.create',
+  access: 'buyer',
+  input: CreateInput,
+  limit: 'probe',
+  idempotency: 'accepted',
+  output: OwnProviderViewSchema,
+  run: async (ctx, actor, input): Promise<OwnProviderView> => {
+    const model = input.model === null ? null : await findModelByName(ctx.db, input.model)
+    if (model === undefined) throw new AppError('unknown_model', { param: 'model' })
+    if (model === null && input.providerModel != null) {
+      const message = 'A row for every model names none at the provider.'
+      throw new AppError('invalid_request', { message, param: 'providerModel' })
+    }
+    const base = await checkBaseUrl(ctx, input.baseUrl)
+    const providerModel = model === null ? null : (input.providerModel ?? input.model)
+    await requireAnswer(ctx, base, { ...input, providerModel })
+    const id = ctx.ids.make('prv')
+    const at = ctx.clock.now()
+    const { account } = actor
+    const added = await transact(ctx.db, async (trx) => {
+      await lockPolicy(trx, account)
+      if ((await listOwnProviders(trx, account)).length >= MAX_OWN_PROVIDERS) {
+        const message = `An account has at most ${MAX_OWN_PROVIDERS} providers of its own.`
+        throw new AppError('conflict', { message, detail: { limit: MAX_OWN_PROVIDERS } })
+      }
+      const newId = ctx.ids.make('crd')
+      const binding = { id: newId, tenant: account, host: base.provider.host, purpose: 'own-provider' } as const
+      const credentialId = await upsertCredential(trx, {
+        id: newId,
+        tenant: account,
+        sealed: sealCredential(ctx.settings.keyRing, binding, input.apiKey),
+        baseUrl: base.text,
+        fingerprint: fingerprintCredential(ctx.settings.fingerprintPepper, base.provider.host, input.apiKey),
+        label: input.label ?? null,
+        createdAt: at,
+      })
+      const facts = { apiFormat: input.apiFormat, priority: input.priority, label: input.label ?? null }
+      const place = { provider: base.provider.id, baseUrl: base.text, model, providerModel }
+      await markUnpublished(trx, accountDocumentName(account), at)
+      await insertOwnProvider(trx, { id, account, credentialId, at, ...place, ...facts })
+      return (await listOwnProviders(trx, account)).find((row) => row.id === id)
+    })
+    if (added === undefined) throw new AppError('internal_error')
+    ctx.note({ subject: id, before: null, after: viewOf(added) })
+    await publishPolicy(ctx, account)
+    return viewOf(added)
+  },
+})
+
+type Asked = Pick<z.output<typeof CreateInput>, 'apiFormat' | 'apiKey'> & { readonly providerModel: string | null }
+
+async function requireAnswer(ctx: RunCtx, base: CheckedBaseUrl, { apiFormat, apiKey, providerModel }: Asked) {
+  const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel })
+  if (result.isAccepted) return
+  throw new AppError('provider_probe_failed', {
+    message: `The provider did not accept the probe: ${result.reason}.`,
+    detail: { provider: base.provider.id, provider_status: result.status, reason: result.reason },
+  })
+}
+
+/** The buyer's own providers in the order they are tried. */
+export type OwnProviderList = { readonly providers: readonly OwnProviderView[] }
+
+export const listBuyerProviders = defineOperation({
+  name: 'own-provider.list',
+  access: 'buyer',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor): Promise<OwnProviderList> => ({
+    providers: (await listOwnProviders(ctx.db, actor.account)).map(viewOf),
+  }),
+})
+
+/** Removes an own provider; its key goes with the last row that has it. Throws `not_found`, for another's too. */
+export const removeOwnProvider = defineOperation({
+  name: 'own-provider.remove',
+  access: 'buyer',
+  input: z.strictObject({ id: z.string().max(100) }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, { id }): Promise<OwnProviderView> => {
+    const removed = await transact(ctx.db, (trx) => remove(trx, actor, { id, at: ctx.clock.now() }))
+    ctx.note({ subject: id, before: removed, after: null })
+    await publishPolicy(ctx, actor.account)
+    return removed
+  },
+})
+
+async function remove(trx: Trx, { account }: BuyerActor, { id, at }: { readonly id: string; readonly at: number }) {
+  await lockPolicy(trx, account)
+  const found = (await listOwnProviders(trx, account)).find((row) => row.id === id)
+  if (found === undefined || !(await deleteOwnProvider(trx, account, id))) throw new AppError('not_found')
+  await markUnpublished(trx, accountDocumentName(account), at)
+  return viewOf(found)
+}
+
+/** Where fallback keys used to be kept. Throws `gone` with the way to go. */
+export const retiredFallbackKey = defineOperation({
+  name: 'fallback-key.retired',
+  access: 'public',
+  input: z.unknown(),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (): Promise<never> => {
+    throw new AppError('gone', {
+      message: 'Fallback keys are own providers now: POST /v1/buyer/providers with model null.',
+      detail: { use: { method: 'POST', path: '/v1/buyer/providers', body: { model: null } } },
+    })
+  },
+})

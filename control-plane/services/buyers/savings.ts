@@ -1,0 +1,60 @@
+import { z } from 'zod'
+import { sumUsage } from '#control-plane/db/buyer-usage.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import type { Period } from './usage-window.ts'
+import { PERIOD_NAMES, readWindow } from './usage-window.ts'
+
+const MODELS_SHOWN = 100
+
+/** Spending beside the reference price, in whole micro-USD; `savedPct` has two decimals. */
+export type SavingsFigures = {
+  readonly requests: number
+  readonly spentMicro: number
+  readonly listMicro: number
+  readonly savedMicro: number
+  readonly savedPct: number
+}
+export type Savings = SavingsFigures & {
+  readonly period: Period
+  /** Unix milliseconds; 0 for a lifetime. */
+  readonly since: number
+  readonly byModel: readonly (SavingsFigures & { readonly model: string })[]
+}
+
+/**
+ * What the caller saved against the reference prices. Only what the marketplace served counts: a call on a key of the
+ * buyer's own costs nothing here, and saves nothing here.
+ */
+export const getSavings = defineOperation({
+  name: 'savings.get',
+  access: 'buyer',
+  input: z.strictObject({ period: z.enum(PERIOD_NAMES).default('30d') }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, { period }): Promise<Savings> => {
+    const window = readWindow({ period }, ctx.clock.now(), period)
+    const filter = { account: actor.account, servedBy: 'marketplace' as const, ...window }
+    const { total, byModel } = await sumUsage(ctx.db, filter, MODELS_SHOWN)
+    return {
+      period,
+      since: window.from,
+      ...savingsOf(total ?? NOTHING),
+      byModel: byModel.map((row) => ({ model: row.model, ...savingsOf(row) })),
+    }
+  },
+})
+
+const NOTHING = { requests: 0n, charge: 0n, listCost: 0n }
+type Sums = { readonly requests: bigint; readonly charge: bigint; readonly listCost: bigint }
+
+function savingsOf({ requests, charge, listCost }: Sums): SavingsFigures {
+  // A price that changed between two versions could leave a call above its list price; that is no negative saving.
+  const saved = listCost > charge ? listCost - charge : 0n
+  return {
+    requests: Number(requests),
+    spentMicro: Number(charge),
+    listMicro: Number(listCost),
+    savedMicro: Number(saved),
+    savedPct: listCost === 0n ? 0 : Number((saved * 10_000n) / listCost) / 100,
+  }
+}

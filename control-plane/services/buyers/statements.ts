@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { listStatementLines } from '#control-plane/db/statements.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { PageSize } from '#control-plane/services/fields.ts'
+import { RequestToken } from './buyer-usage.ts'
+import { readWindow, WindowFields } from './usage-window.ts'
+
+/** One ledger line: whole micro-USD, what came in above zero, what went out below it, and the balance after it. */
+export type StatementLine = {
+  readonly id: string
+  readonly kind: string
+  readonly createdAt: number
+  readonly amountMicro: number
+  readonly balanceMicro: number
+  readonly note: string | null
+  /** Of the call that was paid; null on other lines. */
+  readonly model: string | null
+  readonly provider: string | null
+  readonly keyId: string | null
+  readonly txHash: string | null
+}
+export type StatementPage = { readonly items: readonly StatementLine[]; readonly nextToken: string | null }
+
+/** The caller's ledger lines with the running balance, newest first. Calls in flight are not on it yet. */
+export const listStatements = defineOperation({
+  name: 'statement.list',
+  access: 'buyer',
+  input: z.strictObject({ ...WindowFields, maxItems: PageSize, nextToken: RequestToken.optional() }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, { maxItems, nextToken, ...input }): Promise<StatementPage> => {
+    const window = readWindow(input, ctx.clock.now(), 'lifetime')
+    const query = { account: actor.account, ...window, before: nextToken, limit: maxItems + 1 }
+    const found = await listStatementLines(ctx.db, query)
+    const items = found.slice(0, maxItems).map(({ at, amount, balance, ...line }) => ({
+      ...line,
+      createdAt: at.getTime(),
+      amountMicro: Number(amount),
+      balanceMicro: Number(balance),
+      txHash: null,
+    }))
+    return { items, nextToken: found.length > maxItems ? (items.at(-1)?.id ?? null) : null }
+  },
+})

@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import { tenantOf } from '#control-plane/actor.ts'
+import {
+  deleteAlias,
+  findModelByName,
+  insertManualAlias,
+  listBodiesOf,
+  listAliases as listNames,
+  upsertModels,
+} from '#control-plane/db/catalog.ts'
+import { lockCatalog } from '#control-plane/db/catalog-history.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { ModelName } from '#control-plane/services/fields.ts'
+import { publishSoon } from '#control-plane/services/snapshot.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import { ModelSchema } from '#shared/catalog/model.ts'
+import { AppError } from '#shared/errors.ts'
+import { recordChanges } from './catalog-history.ts'
+
+const MAX_LISTED = 5_000
+const SOURCE = 'operator'
+
+/** A name of a model; one given by hand outlives imports. */
+export type AliasView = { readonly alias: string; readonly model: string; readonly isManual: boolean }
+
+/** Exact names of one model or of all. */
+export const listAliases = defineOperation({
+  name: 'alias.list',
+  access: 'operator',
+  input: z.strictObject({ model: ModelName.optional() }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { model }): Promise<readonly AliasView[]> => {
+    const id = model === undefined ? undefined : await findModelByName(ctx.db, model)
+    if (model !== undefined && id === undefined) throw new AppError('not_found')
+    return listNames(ctx.db, { model: id, limit: MAX_LISTED })
+  },
+})
+
+/** Gives a model a further exact name. Throws `conflict` for a name that another model has. */
+export const putAlias = defineOperation({
+  name: 'alias.put',
+  access: 'operator',
+  input: z.strictObject({ alias: ModelName, model: ModelName }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<AliasView> => {
+    const alias = input.alias.toLowerCase()
+    const model = await transact(ctx.db, async (trx) => {
+      await lockCatalog(trx)
+      const before = await requireModel(trx, input.model)
+      const holder = await findModelByName(trx, alias)
+      if (holder === before.id) return before.id
+      if (holder !== undefined) {
+        throw new AppError('conflict', { message: `The name is that of ${holder}.`, detail: { model: holder } })
+      }
+      await insertManualAlias(trx, { alias, model: before.id })
+      await storeAliases(ctx, trx, { before, aliases: [...before.aliases, alias], actor: tenantOf(actor) })
+      return before.id
+    })
+    ctx.note({ subject: model, before: null, after: { alias } })
+    await publishSoon(ctx, ['models'])
+    return { alias, model, isManual: true }
+  },
+})
+
+/** Takes a name away. The canonical id and the `lab/model` form stay; a name that an import gives may come back. */
+export const removeAlias = defineOperation({
+  name: 'alias.remove',
+  access: 'operator',
+  input: z.strictObject({ alias: ModelName }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<{ readonly alias: string; readonly model: string }> => {
+    const alias = input.alias.toLowerCase()
+    const model = await transact(ctx.db, async (trx) => {
+      await lockCatalog(trx)
+      const before = await requireModel(trx, alias)
+      if (!before.aliases.some((name) => name.toLowerCase() === alias)) {
+        throw new AppError('conflict', { message: 'A model keeps its own name.' })
+      }
+      await deleteAlias(trx, alias)
+      const aliases = before.aliases.filter((name) => name.toLowerCase() !== alias)
+      await storeAliases(ctx, trx, { before, aliases, actor: tenantOf(actor) })
+      return before.id
+    })
+    ctx.note({ subject: model, before: { alias }, after: null })
+    await publishSoon(ctx, ['models'])
+    return { alias, model }
+  },
+})
+
+/** The model that a name means exactly. Throws `not_found`. */
+export async function requireModel(trx: Trx, name: string): Promise<Model> {
+  const id = await findModelByName(trx, name)
+  const [body] = id === undefined ? [] : await listBodiesOf(trx, [id])
+  if (body === undefined) throw new AppError('not_found', { message: `No model is called ${name}.` })
+  return ModelSchema.parse(body)
+}
+
+type Renaming = { readonly before: Model; readonly aliases: readonly string[]; readonly actor: string }
+
+async function storeAliases(ctx: Ctx, trx: Trx, { before, aliases, actor }: Renaming): Promise<void> {
+  const after = readModel({ ...before, aliases })
+  await upsertModels(trx, [after], ctx.clock.now())
+  const change = { field: 'aliases', before: before.aliases, after: after.aliases }
+  const by = { source: SOURCE, actor, at: ctx.clock.now() }
+  await recordChanges(ctx, trx, [{ model: before.id, kind: 'changed', fields: [change] }], by)
+}
+
+function readModel(body: unknown): Model {
+  const parsed = ModelSchema.safeParse(body)
+  if (!parsed.success) throw new AppError('conflict', { message: 'The model has as many names as it may have.' })
+  return parsed.data
+}

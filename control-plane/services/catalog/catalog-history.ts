@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import type { CatalogChange } from '#control-plane/db/catalog-history.ts'
+import { insertCatalogChanges, listCatalogChanges } from '#control-plane/db/catalog-history.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import type { ModelChange } from './catalog-diff.ts'
+
+/** Who changes the catalogue, where the values come from, and from when (Unix milliseconds) its prices count. */
+export type ChangedBy = { readonly source: string; readonly actor: string; readonly at: number }
+
+/** Writes one row for each field that changed. Prices count from `by.at`, everything else at once. */
+export async function recordChanges(
+  ctx: Pick<Ctx, 'ids' | 'clock'>,
+  trx: Trx,
+  changes: readonly ModelChange[],
+  by: ChangedBy,
+): Promise<void> {
+  const now = new Date(ctx.clock.now())
+  const rows = changes.flatMap(({ model, fields }) =>
+    fields.map((change) => ({
+      ...change,
+      id: ctx.ids.ulid(),
+      at: now,
+      effectiveAt: change.field.startsWith('price.') ? new Date(by.at) : now,
+      model,
+      source: by.source,
+      actor: by.actor,
+    })),
+  )
+  await insertCatalogChanges(trx, rows)
+}
+
+/** A change as it is shown; times are Unix milliseconds. Prices are pico-USD of one unit. */
+export type ChangeView = Omit<CatalogChange, 'at' | 'effectiveAt'> & {
+  readonly at: number
+  readonly effectiveAt: number
+}
+
+/** The history of the catalogue, newest first: every field of every model with its source. */
+export const listCatalogHistory = defineOperation({
+  name: 'catalog.history',
+  access: 'operator',
+  input: z.strictObject({
+    model: ModelName.optional(),
+    limit: PageSize,
+    /** The `nextToken` of the page before. */
+    nextToken: z
+      .string()
+      .regex(/^[0-9A-Z]{26}$/, 'not a token of this list')
+      .optional(),
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { model, limit, nextToken }) => {
+    const rows = await listCatalogChanges(ctx.db, { model, below: nextToken, limit: limit + 1 })
+    const items = rows
+      .slice(0, limit)
+      .map((row): ChangeView => ({ ...row, at: row.at.getTime(), effectiveAt: row.effectiveAt.getTime() }))
+    return { items, nextToken: rows.length > limit ? (items.at(-1)?.id ?? null) : null }
+  },
+})

@@ -1,0 +1,132 @@
+import { z } from 'zod'
+import { listBodiesOf, listManualAliases, listModelsByName, listPricesAt } from '#control-plane/db/catalog.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import { ModelSchema } from '#shared/catalog/model.ts'
+import type { ModelChange, StoredPrices } from './catalog-diff.ts'
+import { changeOf } from './catalog-diff.ts'
+import { modelOf, unitPricesOf } from './catalog-items.ts'
+import { CatalogRow, canonicalOf, completeRow } from './catalog-rows.ts'
+
+/** A row that is not taken, by its place in the list from 0. */
+export type RejectedRow = {
+  readonly index: number
+  readonly id: string | null
+  readonly field: string | null
+  readonly message: string
+}
+
+/** A model as an import would leave it. */
+export type PlannedModel = {
+  readonly model: Model
+  readonly prices: StoredPrices
+  /** Undefined when nothing of it differs from what stands. */
+  readonly change: ModelChange | undefined
+}
+
+export type CatalogPlan = { readonly models: readonly PlannedModel[]; readonly rejected: readonly RejectedRow[] }
+
+type NamedRow = { readonly index: number; readonly row: CatalogRow; readonly name: string }
+
+/** What a list of rows would change, with prices as they count at `at` (Unix milliseconds). Writes nothing. */
+export async function planImport(db: Database | Trx, rows: readonly unknown[], at: number): Promise<CatalogPlan> {
+  const rejected: RejectedRow[] = []
+  const named = await nameRows(db, readRows(rows, rejected), rejected)
+  const ids = named.map(({ name }) => name)
+  const [bodies, prices, manual] = await Promise.all([
+    listBodiesOf(db, ids),
+    listPricesAt(db, at, ids),
+    listManualAliases(db, ids),
+  ])
+  const models = new Map(bodies.map((body) => ModelSchema.parse(body)).map((model) => [model.id, model]))
+  const pricesOf = new Map(prices.map((price) => [price.model, readPrices(price.unitPrices)]))
+  const planned: PlannedModel[] = []
+  for (const entry of named) {
+    try {
+      const known = models.get(entry.name)
+      const aliases = manual.filter(({ model }) => model === entry.name).map(({ alias }) => alias)
+      planned.push(planModel(entry, { known, current: pricesOf.get(entry.name) ?? {}, aliases }))
+    } catch (error) {
+      rejected.push({ index: entry.index, id: entry.row.id, ...problemOf(error) })
+    }
+  }
+  return { models: planned, rejected: rejected.sort((left, right) => left.index - right.index) }
+}
+
+export function readPrices(stored: unknown): StoredPrices {
+  return z.record(z.string(), z.string()).parse(stored)
+}
+
+function readRows(rows: readonly unknown[], rejected: RejectedRow[]): { index: number; row: CatalogRow }[] {
+  return rows.flatMap((raw, index) => {
+    const parsed = CatalogRow.safeParse(raw)
+    if (parsed.success) return [{ index, row: parsed.data }]
+    const id = z.object({ id: z.string().max(200) }).safeParse(raw)
+    rejected.push({ index, id: id.success ? id.data.id : null, ...problemOf(parsed.error) })
+    return []
+  })
+}
+
+/** Finds out which model each row means; of two rows of one model the first counts. */
+async function nameRows(
+  db: Database | Trx,
+  rows: readonly { index: number; row: CatalogRow }[],
+  rejected: RejectedRow[],
+): Promise<NamedRow[]> {
+  const asked = rows.flatMap(({ row }) => [row.id, canonicalOf(row) ?? row.id])
+  const known = new Map((await listModelsByName(db, asked)).map(({ alias, model }) => [alias, model]))
+  const seen = new Set<string>()
+  const named: NamedRow[] = []
+  for (const { index, row } of rows) {
+    const own = canonicalOf(row)
+    const byId = known.get(row.id.toLowerCase())
+    const name = row.canonical ?? byId ?? own
+    const refuse = (message: string) => rejected.push({ index, id: row.id, field: 'id', message })
+    if (name === undefined) refuse('a variant of a model is no model of its own')
+    else if (row.canonical === undefined && byId === undefined && known.has(name.toLowerCase())) {
+      refuse(`another model is called ${name}: name this one's canonical id`)
+    } else if (seen.has(name)) refuse(`the model ${name} stands twice in the list`)
+    else {
+      seen.add(name)
+      named.push({ index, row, name })
+    }
+  }
+  return named
+}
+
+type Standing = {
+  readonly known: Model | undefined
+  readonly current: StoredPrices
+  /** Names given by hand. */
+  readonly aliases: readonly string[]
+}
+
+/** Usage classes that a list without prices of media says nothing about. */
+const MEDIA_CLASSES = ['images', 'pixels', 'characters', 'milliseconds'] as const
+
+function planModel({ row, name }: NamedRow, { known, current, aliases }: Standing): PlannedModel {
+  const item = completeRow(row, name, known)
+  const described = modelOf(item)
+  const names = [...new Set([...described.aliases, ...aliases])]
+  const keepsMedia = row.unit_pricing === undefined && known !== undefined
+  const model = ModelSchema.parse({
+    ...described,
+    // Its maker is part of its name: a list that files it elsewhere does not move it.
+    lab: row.canonical === undefined ? (known?.lab ?? described.lab) : described.lab,
+    aliases: names,
+    mediaUnit: keepsMedia ? known.mediaUnit : described.mediaUnit,
+  })
+  const kept = MEDIA_CLASSES.flatMap((media) => (current[media] === undefined ? [] : [[media, current[media]]]))
+  const prices: StoredPrices = { ...unitPricesOf(item), ...(keepsMedia ? Object.fromEntries(kept) : {}) }
+  const before = known === undefined ? undefined : { model: known, prices: current }
+  return { model, prices, change: changeOf(before, { model, prices }) }
+}
+
+function problemOf(error: unknown): { field: string | null; message: string } {
+  if (error instanceof z.ZodError) {
+    const issue = error.issues[0]
+    return { field: issue?.path.map(String).join('.') || null, message: issue?.message ?? 'not valid' }
+  }
+  if (error instanceof RangeError) return { field: 'pricing', message: error.message }
+  throw error
+}

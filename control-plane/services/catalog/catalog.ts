@@ -1,0 +1,180 @@
+import { z } from 'zod'
+import { tenantOf } from '#control-plane/actor.ts'
+import {
+  deleteAliases,
+  findProvider,
+  insertAliases,
+  insertPrices,
+  upsertModels,
+  upsertProvider,
+} from '#control-plane/db/catalog.ts'
+import { lockCatalog } from '#control-plane/db/catalog-history.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import { refusalOf, transact } from '#control-plane/db/database.ts'
+import { listModelsOfProvider } from '#control-plane/db/offers.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Label } from '#control-plane/services/fields.ts'
+import { publishSoon } from '#control-plane/services/snapshot.ts'
+import type { Provider } from '#shared/catalog/providers.ts'
+import { hostOf, ProviderSchema } from '#shared/catalog/providers.ts'
+import { MINUTE } from '#shared/clock.ts'
+import { offersDocumentName } from '#shared/contract/snapshot.ts'
+import { AppError } from '#shared/errors.ts'
+import { checkOutboundUrl } from '#shared/outbound-guard.ts'
+import type { ModelChange } from './catalog-diff.ts'
+import { recordChanges } from './catalog-history.ts'
+import { namesOf } from './catalog-items.ts'
+import type { CatalogPlan, RejectedRow } from './catalog-plan.ts'
+import { planImport } from './catalog-plan.ts'
+
+const MAX_ROWS = 5_000
+/** A price of the past would change what calls were said to cost. */
+const MAX_LATE_MS = MINUTE
+
+const Rows = z.array(z.unknown()).min(1).max(MAX_ROWS)
+const EffectiveAt = z.number().int().positive().optional()
+
+const ImportInput = z.object({
+  /** Where the values come from; stands beside every version of a price and every change. */
+  source: z.string().min(1).max(500),
+  /** Models in the shape of OpenRouter's list; see {@link planImport}. */
+  models: Rows,
+  /** Unix milliseconds from which new prices count; now when left out. Everything else counts at once. */
+  effectiveAt: EffectiveAt,
+})
+
+/** What an import did. */
+export type ImportReport = {
+  /** Models in the list that were taken, changed or not. */
+  readonly models: number
+  readonly added: number
+  readonly changed: number
+  /** Models that got a new version of their prices. */
+  readonly repriced: number
+  /** Names that another model holds already. */
+  readonly takenNames: readonly string[]
+  readonly rejected: readonly RejectedRow[]
+}
+
+/** What an import would do. */
+export type ImportDiff = {
+  readonly models: number
+  readonly changes: readonly ModelChange[]
+  readonly rejected: readonly RejectedRow[]
+}
+
+/** Says what an import of the same list would change, and which rows it would not take. */
+export const diffCatalog = defineOperation({
+  name: 'catalog.diff',
+  access: 'operator',
+  input: z.object({ models: Rows, effectiveAt: EffectiveAt }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, input): Promise<ImportDiff> => {
+    const { models, rejected } = await planImport(ctx.db, input.models, priceTime(ctx, input.effectiveAt))
+    const changes = models.flatMap(({ change }) => (change === undefined ? [] : [change]))
+    return { models: models.length, changes, rejected }
+  },
+})
+
+/**
+ * Adds or replaces models by their canonical id. A model whose prices differ from those that count gets a new version;
+ * old versions stay. Models that are not named are left alone; a row that cannot be read is reported, the others count.
+ */
+export const importCatalog = defineOperation({
+  name: 'catalog.import',
+  access: 'operator',
+  input: ImportInput,
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<ImportReport> => {
+    const at = priceTime(ctx, input.effectiveAt)
+    const by = { source: input.source, actor: tenantOf(actor), at }
+    const report = await transact(ctx.db, async (trx) => {
+      await lockCatalog(trx)
+      const plan = await planImport(trx, input.models, at)
+      return { ...(await storePlan(ctx, trx, plan, by)), rejected: plan.rejected }
+    })
+    const { rejected, takenNames, ...counts } = report
+    const after = { ...counts, takenNames, rejected: rejected.length, source: input.source }
+    ctx.note({ subject: 'catalog', before: null, after })
+    await publishSoon(ctx, ['models', 'prices', 'markets'])
+    return report
+  },
+})
+
+function priceTime(ctx: Pick<Ctx, 'clock'>, effectiveAt: number | undefined): number {
+  const now = ctx.clock.now()
+  if (effectiveAt !== undefined && effectiveAt < now - MAX_LATE_MS) {
+    throw new AppError('invalid_request', { message: 'Prices cannot begin in the past.', param: 'effectiveAt' })
+  }
+  return effectiveAt ?? now
+}
+
+/** Who imports from where, and from when (Unix milliseconds) the prices count. */
+type By = { readonly source: string; readonly actor: string; readonly at: number }
+
+async function storePlan(ctx: Ctx, trx: Trx, { models }: CatalogPlan, by: By) {
+  const now = ctx.clock.now()
+  const bodies = models.map(({ model }) => model)
+  await upsertModels(trx, bodies, now)
+  await deleteAliases(
+    trx,
+    bodies.map(({ id }) => id),
+  )
+  const names = bodies.flatMap((model) => namesOf(model).map((alias) => ({ alias, model: model.id })))
+  const takenNames = await insertAliases(trx, names)
+  const changes = models.flatMap(({ change }) => (change === undefined ? [] : [change]))
+  const repriced = models.filter(({ change }) => change?.fields.some(({ field }) => field.startsWith('price.')))
+  await insertPrices(
+    trx,
+    repriced.map(({ model, prices }) => ({
+      model: model.id,
+      unitPrices: prices,
+      version: ctx.ids.ulid(),
+      effectiveAt: new Date(by.at),
+      source: by.source,
+    })),
+  )
+  await recordChanges(ctx, trx, changes, by)
+  const added = changes.filter(({ kind }) => kind === 'added').length
+  return { models: models.length, added, changed: changes.length - added, repriced: repriced.length, takenNames }
+}
+
+const PutProviderInput = z.object({
+  id: ProviderSchema.shape.id,
+  name: Label,
+  baseUrl: z.string().max(2_048),
+  isTrusted: z.boolean(),
+  costReferenceUrl: z.url().max(2_048).nullable().default(null),
+})
+
+/** Adds or replaces an entry of the allow-list. The host of one with active offers stays: their keys are bound to it. */
+export const putProvider = defineOperation({
+  name: 'provider.put',
+  access: 'operator',
+  input: PutProviderInput,
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, input): Promise<Provider> => {
+    const host = hostOf(input.baseUrl)
+    const url = host === undefined ? undefined : checkOutboundUrl(input.baseUrl, new Set([host]), ctx.settings.outbound)
+    if (host === undefined || url === undefined) throw new AppError('invalid_base_url', { param: 'baseUrl' })
+    const provider: Provider = { ...input, host, baseUrl: url.href.replace(/\/+$/, '') }
+    const before = await findProvider(ctx.db, provider.id)
+    const models = await listModelsOfProvider(ctx.db, provider.id)
+    if (before !== undefined && before.host !== host && models.length > 0) {
+      throw new AppError('conflict', { message: 'Active offers are bound to the host of this provider.' })
+    }
+    try {
+      await upsertProvider(ctx.db, provider, ctx.clock.now())
+    } catch (error) {
+      if (refusalOf(error)?.constraint !== 'provider_one_host') throw error
+      throw new AppError('conflict', { message: 'Another provider has this host.', cause: error })
+    }
+    ctx.note({ subject: provider.id, before: before ?? null, after: provider })
+    await publishSoon(ctx, ['providers', ...models.map(offersDocumentName)])
+    return provider
+  },
+})

@@ -1,0 +1,77 @@
+import { z } from 'zod'
+import { deleteProvider, findProvider, listProviders as listAll, upsertProvider } from '#control-plane/db/catalog.ts'
+import { refusalOf, transact } from '#control-plane/db/database.ts'
+import { listModelsOfProvider } from '#control-plane/db/offers.ts'
+import { countOffersByProvider } from '#control-plane/db/operator-offers.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { publishSoon } from '#control-plane/services/snapshot.ts'
+import type { Provider } from '#shared/catalog/providers.ts'
+import { ProviderSchema } from '#shared/catalog/providers.ts'
+import { offersDocumentName } from '#shared/contract/snapshot.ts'
+import { AppError } from '#shared/errors.ts'
+
+const Id = ProviderSchema.shape.id
+const Reason = z.string().trim().min(1).max(500)
+
+/** An entry of the allow-list with how many offers stand on it. */
+export type ProviderView = Provider & { readonly activeOffers: number }
+
+/** The allow-list, in order of id. */
+export const listProviders = defineOperation({
+  name: 'provider.list',
+  access: 'operator',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx): Promise<readonly ProviderView[]> => {
+    const [providers, counts] = await Promise.all([listAll(ctx.db), countOffersByProvider(ctx.db)])
+    const active = new Map(counts.map(({ provider, count }) => [provider, count]))
+    return providers.map((provider) => ({ ...provider, activeOffers: active.get(provider.id) ?? 0 }))
+  },
+})
+
+/** Says whether default routing may use a provider; its offers follow at once. */
+export const trustProvider = defineOperation({
+  name: 'provider.trust',
+  access: 'operator',
+  input: z.strictObject({ id: Id, isTrusted: z.boolean(), reason: Reason }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, { id, isTrusted, reason }): Promise<Provider> => {
+    const before = await requireProvider(ctx, id)
+    const after = { ...before, isTrusted }
+    await upsertProvider(ctx.db, after, ctx.clock.now())
+    ctx.note({ subject: id, before: { isTrusted: before.isTrusted }, after: { isTrusted, reason } })
+    const models = await listModelsOfProvider(ctx.db, id)
+    await publishSoon(ctx, ['providers', ...models.map(offersDocumentName)])
+    return after
+  },
+})
+
+/** Takes a provider off the allow-list. One with offers, active or not, stays: they are its history. */
+export const removeProvider = defineOperation({
+  name: 'provider.remove',
+  access: 'operator',
+  input: z.strictObject({ id: Id, reason: Reason }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, { id, reason }): Promise<{ readonly id: string }> => {
+    const before = await requireProvider(ctx, id)
+    try {
+      await transact(ctx.db, (trx) => deleteProvider(trx, id))
+    } catch (error) {
+      if (refusalOf(error) === undefined) throw error
+      throw new AppError('conflict', { message: 'Offers or keys stand on this provider.', cause: error })
+    }
+    ctx.note({ subject: id, before, after: { removed: true, reason } })
+    await publishSoon(ctx, ['providers'])
+    return { id }
+  },
+})
+
+async function requireProvider(ctx: Pick<Ctx, 'db'>, id: string): Promise<Provider> {
+  const found = await findProvider(ctx.db, id)
+  if (found === undefined) throw new AppError('not_found', { message: `No provider is called ${id}.` })
+  return found
+}

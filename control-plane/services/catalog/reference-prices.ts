@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { tenantOf } from '#control-plane/actor.ts'
+import { findModelByName, insertPrices, listPricesAt, listPriceVersions } from '#control-plane/db/catalog.ts'
+import { lockCatalog } from '#control-plane/db/catalog-history.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Instant, ModelName } from '#control-plane/services/fields.ts'
+import { publishSoon } from '#control-plane/services/snapshot.ts'
+import { MINUTE } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import { requireModel } from './aliases.ts'
+import { changedPrices } from './catalog-diff.ts'
+import { recordChanges } from './catalog-history.ts'
+import { CatalogItem, unitPricesOf } from './catalog-items.ts'
+import { readPrices } from './catalog-plan.ts'
+
+const MAX_VERSIONS = 200
+
+/** A version of a model's reference prices: pico-USD of one unit by usage class. Times are Unix milliseconds. */
+export type PriceVersion = {
+  readonly version: string
+  readonly effectiveAt: number
+  readonly source: string
+  readonly unitPrices: Readonly<Record<string, string>>
+  /** `current` counts now, `scheduled` will, `past` did. */
+  readonly state: 'scheduled' | 'current' | 'past'
+}
+
+/** The versions of one model's prices, newest first, those that wait among them. */
+export const listPrices = defineOperation({
+  name: 'price.list',
+  access: 'operator',
+  input: z.strictObject({ model: ModelName }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, input): Promise<{ readonly model: string; readonly versions: readonly PriceVersion[] }> => {
+    const model = await findModelByName(ctx.db, input.model)
+    if (model === undefined) throw new AppError('not_found')
+    const rows = await listPriceVersions(ctx.db, model, MAX_VERSIONS)
+    const now = ctx.clock.now()
+    const current = rows.find((row) => row.effectiveAt.getTime() <= now)?.version
+    const versions = rows.map((row): PriceVersion => {
+      const waits = row.effectiveAt.getTime() > now
+      return {
+        version: row.version,
+        effectiveAt: row.effectiveAt.getTime(),
+        source: row.source,
+        unitPrices: readPrices(row.unitPrices),
+        state: waits ? 'scheduled' : row.version === current ? 'current' : 'past',
+      }
+    })
+    return { model, versions }
+  },
+})
+
+const PutPricesInput = z.strictObject({
+  model: ModelName,
+  /** US dollars of one unit as decimal strings, named as in a catalogue; all classes that the model is sold by. */
+  pricing: CatalogItem.shape.pricing,
+  unitPricing: CatalogItem.shape.unit_pricing,
+  source: z.string().trim().min(1).max(500),
+  /** From when they count; now when left out. */
+  effectiveAt: Instant.optional(),
+})
+
+/** Adds a version of a model's prices, now or for a time to come. What equals the version before adds none. */
+export const putPrices = defineOperation({
+  name: 'price.put',
+  access: 'operator',
+  input: PutPricesInput,
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<{ readonly model: string; readonly version: string | null }> => {
+    const now = ctx.clock.now()
+    const at = input.effectiveAt ?? now
+    if (at < now - MINUTE) {
+      throw new AppError('invalid_request', { message: 'Prices cannot begin in the past.', param: 'effectiveAt' })
+    }
+    const unitPrices = readUnitPrices(input)
+    const stored = await transact(ctx.db, async (trx) => {
+      await lockCatalog(trx)
+      const { id } = await requireModel(trx, input.model)
+      const [current] = await listPricesAt(trx, at, [id])
+      const before = current === undefined ? {} : readPrices(current.unitPrices)
+      const fields = changedPrices(before, unitPrices)
+      if (fields.length === 0) return { model: id, version: null, before }
+      const version = ctx.ids.ulid()
+      await insertPrices(trx, [{ version, model: id, effectiveAt: new Date(at), source: input.source, unitPrices }])
+      const by = { source: input.source, actor: tenantOf(actor), at }
+      await recordChanges(ctx, trx, [{ model: id, kind: 'changed', fields }], by)
+      return { model: id, version, before }
+    })
+    const { model, version, before } = stored
+    ctx.note({ subject: model, before, after: { ...unitPrices, effectiveAt: at, source: input.source } })
+    await publishSoon(ctx, ['prices'])
+    return { model, version }
+  },
+})
+
+function readUnitPrices({ pricing, unitPricing }: z.output<typeof PutPricesInput>): Record<string, string> {
+  try {
+    return unitPricesOf({ pricing, unit_pricing: unitPricing })
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new AppError('invalid_request', { message: error.message, param: 'unitPricing', cause: error })
+  }
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { AUDIT_EXPORT, writeAudit } from '#control-plane/services/audit-export.ts'
+import { BUYER_USAGE_EXPORT, writeBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
+import { SELLER_USAGE_EXPORT, writeSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
+import { MINUTE, SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import { openExportLink } from './export-link.ts'
+
+/** A file on its way: its text comes piece by piece and is never whole in memory. */
+export type ExportFile = {
+  readonly fileName: string
+  readonly contentType: string
+  readonly chunks: AsyncIterable<string>
+}
+
+/** Makes the file of one kind of export out of the query that its link was signed for. */
+export type Exporter = (ctx: Ctx, query: unknown) => ExportFile
+
+/** Every kind of export that a link can open. A new kind adds its line. */
+const EXPORTERS: Readonly<Record<string, Exporter>> = {
+  [AUDIT_EXPORT]: writeAudit,
+  [BUYER_USAGE_EXPORT]: writeBuyerUsage,
+  [SELLER_USAGE_EXPORT]: writeSellerUsage,
+}
+
+/** How often one link may be opened a minute: a download may break off and be begun again. */
+const DOWNLOADS_PER_MINUTE = 10
+/** Enough of a signed token to tell it from all others. */
+const TAIL_CHARS = 40
+
+/** Opens a signed link. It needs no key: the link is the permission. Throws `not_found`, `rate_limited`. */
+export const downloadExport = defineOperation({
+  name: 'export.download',
+  access: 'public',
+  input: z.object({ token: z.string().max(2_048) }),
+  // Counted below by the link: strangers have one limit together, and one of them must not close the door to all.
+  limit: 'none',
+  isAudited: false,
+  idempotency: 'none',
+  run: async (ctx, _actor, { token }): Promise<ExportFile> => {
+    const { kind, query } = openExportLink(ctx, token)
+    const exporter = EXPORTERS[kind]
+    if (exporter === undefined) throw new AppError('not_found')
+    const { isExceeded, resetsAt } = await ctx.limiter(`export:${token.slice(-TAIL_CHARS)}`, DOWNLOADS_PER_MINUTE)
+    if (isExceeded) {
+      const waitMs = Math.min(Math.max(resetsAt - ctx.clock.now(), SECOND), MINUTE)
+      throw new AppError('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / SECOND) })
+    }
+    return exporter(ctx, query)
+  },
+})

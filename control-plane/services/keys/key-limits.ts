@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import type { BuyerActor } from '#control-plane/actor.ts'
+import { keyOwnerOf } from '#control-plane/actor.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { updateKey } from '#control-plane/db/key-changes.ts'
+import { insertKeyChange } from '#control-plane/db/key-store.ts'
+import type { KeyRow } from '#control-plane/db/keys.ts'
+import { countActiveKeys, findKey } from '#control-plane/db/keys.ts'
+import { lockUser } from '#control-plane/db/users.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Instant, Label } from '#control-plane/services/fields.ts'
+import { AppError } from '#shared/errors.ts'
+import type { KeyId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import { requireUnbounded } from './key-bounds.ts'
+import { publishKeysSoon } from './key-store.ts'
+import { changeTerms, hasCap, KeyTermFields, termsOf } from './key-terms.ts'
+import { seedKeyUse } from './key-use.ts'
+import type { KeyView } from './key-views.ts'
+import { viewOfKey } from './key-views.ts'
+import { MAX_ACTIVE_KEYS, requireFuture } from './keys.ts'
+
+/** The buyer key of the caller with this id. Throws `not_found`, for another's too, and `conflict` for a revoked one. */
+export async function findLivingKey(db: Database | Trx, actor: BuyerActor, id: string): Promise<KeyRow> {
+  const found = await findKey(db, keyOwnerOf(actor), id)
+  if (found === undefined) throw new AppError('not_found')
+  if (found.revokedAt !== null) throw new AppError('conflict', { message: 'A revoked key stays as it is.' })
+  return found
+}
+
+const KeyPatch = z.strictObject({
+  id: z.string().max(100),
+  label: Label.optional(),
+  expiresAt: Instant.nullish(),
+  ...KeyTermFields,
+})
+
+/**
+ * Changes limits, end and label of a buyer key: what is left out stays, null takes away. A cap that is given later counts
+ * what the key has used before. The data plane goes by the new limits within a second. Throws `not_found`, `conflict` for
+ * a revoked key, `forbidden` for a caller that is bounded itself, `key_limit_reached` where an expired key would come back
+ * past the most a wallet may have, and `service_unavailable` while the gate cannot count for a new cap.
+ */
+export const updateBuyerKey = defineOperation({
+  name: 'buyer-key.update',
+  access: 'buyer',
+  input: KeyPatch,
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<KeyView> => {
+    const { id } = input
+    if (!isId('key', id)) throw new AppError('not_found')
+    const seed = () => seedKeyUse(ctx, { keyId: id, account: actor.account })
+    if (input.capDailyUsd != null || input.capMonthlyUsd != null) {
+      await findLivingKey(ctx.db, actor, id)
+      // Before the cap counts, so that it never lets through what the key has used already.
+      await seed()
+    }
+    const change = await transact(ctx.db, (trx) => changeKey(ctx, trx, actor, { ...input, id }))
+    ctx.note({ subject: id, before: change.before, after: change.after })
+    await publishKeysSoon(ctx)
+    // A gate that was rebuilt in between began without the cap; for any other this changes nothing.
+    if (change.isCapped) {
+      await seed().catch((error: unknown) => ctx.log.warn({ err: error, key: id }, 'a cap counts from its rebuild on'))
+    }
+    return change.after
+  },
+})
+
+type Patch = z.output<typeof KeyPatch> & { readonly id: KeyId }
+type Change = { readonly before: KeyView; readonly after: KeyView; readonly isCapped: boolean }
+
+async function changeKey(ctx: Ctx, trx: Trx, actor: BuyerActor, patch: Patch): Promise<Change> {
+  const now = ctx.clock.now()
+  await lockUser(trx, actor.user)
+  await requireUnbounded(trx, actor)
+  const row = await findLivingKey(trx, actor, patch.id)
+  if (patch.expiresAt !== undefined) {
+    requireFuture(patch.expiresAt, now)
+    const wasOver = row.expiresAt !== null && row.expiresAt.getTime() <= now
+    if (wasOver && (await countActiveKeys(trx, actor.user, 'buyer', now)) >= MAX_ACTIVE_KEYS) {
+      throw new AppError('key_limit_reached', { detail: { limit: MAX_ACTIVE_KEYS } })
+    }
+  }
+  const terms = changeTerms(termsOf(row), patch)
+  const before = row.expiresAt?.getTime() ?? null
+  const expiresAt = patch.expiresAt === undefined ? before : patch.expiresAt
+  await updateKey(trx, patch.id, { label: patch.label ?? row.label, expiresAt, terms })
+  await insertKeyChange(trx, patch.id)
+  const after = await findLivingKey(trx, actor, patch.id)
+  return { before: viewOfKey(row, 'buyer'), after: viewOfKey(after, 'buyer'), isCapped: hasCap(terms) }
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import { transact } from '#control-plane/db/database.ts'
+import { countLiveFormerSecrets, replaceSecret } from '#control-plane/db/key-changes.ts'
+import { insertKeyChange } from '#control-plane/db/key-store.ts'
+import { lockUser } from '#control-plane/db/users.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { hashApiKey, newApiKey } from '#shared/api-key.ts'
+import { DAY, SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import { isId } from '#shared/ids.ts'
+import { requireUnbounded } from './key-bounds.ts'
+import { findLivingKey } from './key-limits.ts'
+import { publishKeysSoon } from './key-store.ts'
+import { CreatedKeySchema, viewOfKey } from './key-views.ts'
+
+/** Longest window in which the secret that was replaced goes on, and the window when none is chosen. */
+const MAX_WINDOW_SECONDS = (7 * DAY) / SECOND
+const WINDOW_SECONDS = DAY / SECOND
+/** Secrets of one key that may live beside its present one. */
+const MAX_FORMER_SECRETS = 5
+
+export const RotatedKeySchema = CreatedKeySchema.extend({
+  /** Unix milliseconds until which the secret that was replaced goes on. */
+  formerExpiresAt: z.number(),
+})
+export type RotatedKey = z.infer<typeof RotatedKeySchema>
+
+/**
+ * Gives a buyer key a new secret, shown once, while the present one goes on for a window: 0 ends it at once. Both are the
+ * same key: one id, one set of limits, one count of what is spent, and revoking it ends both. A key may rotate itself.
+ * Throws `not_found`, `conflict` for a revoked key or too many secrets at once, `forbidden` where a bounded key would
+ * get the secret of another.
+ */
+export const rotateBuyerKey = defineOperation({
+  name: 'buyer-key.rotate',
+  access: 'buyer',
+  input: z.strictObject({
+    id: z.string().max(100),
+    windowSeconds: z.number().int().min(0).max(MAX_WINDOW_SECONDS).default(WINDOW_SECONDS),
+  }),
+  limit: 'write',
+  idempotency: 'required',
+  output: RotatedKeySchema,
+  forReplay: (rotated: RotatedKey): RotatedKey => ({ ...rotated, secret: null }),
+  run: async (ctx, actor, { id, windowSeconds }): Promise<RotatedKey> => {
+    if (!isId('key', id)) throw new AppError('not_found')
+    const at = ctx.clock.now()
+    const { secret, keyPrefix } = newApiKey('buyer')
+    const hash = hashApiKey(secret.reveal(), ctx.settings.keyPepper)
+    const formerUntil = at + windowSeconds * SECOND
+    const change = await transact(ctx.db, async (trx) => {
+      await lockUser(trx, actor.user)
+      if (id !== actor.keyId) await requireUnbounded(trx, actor)
+      const before = await findLivingKey(trx, actor, id)
+      if (before.expiresAt !== null && before.expiresAt.getTime() <= at) {
+        throw new AppError('conflict', { message: 'The key is past its end: change its end first.' })
+      }
+      if ((await countLiveFormerSecrets(trx, id, at)) >= MAX_FORMER_SECRETS) {
+        const message = `A key has at most ${MAX_FORMER_SECRETS} former secrets at once.`
+        throw new AppError('conflict', { message, detail: { limit: MAX_FORMER_SECRETS } })
+      }
+      await replaceSecret(trx, id, { hash, keyPrefix, at, formerUntil })
+      await insertKeyChange(trx, id)
+      return { before: viewOfKey(before, 'buyer'), after: viewOfKey(await findLivingKey(trx, actor, id), 'buyer') }
+    })
+    ctx.note({ subject: id, before: change.before, after: { ...change.after, formerExpiresAt: formerUntil } })
+    await publishKeysSoon(ctx)
+    return { ...change.after, wallet: actor.wallet, secret, formerExpiresAt: formerUntil }
+  },
+})

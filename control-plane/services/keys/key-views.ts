@@ -1,0 +1,65 @@
+import { z } from 'zod'
+import type { KeyRow } from '#control-plane/db/keys.ts'
+import { microUsd, microUsdToDollars } from '#shared/money.ts'
+import { Secret } from '#shared/secret.ts'
+
+/** A key as its owner sees it, without the key. Instants are Unix milliseconds, caps US dollars. */
+export const KeyViewSchema = z.object({
+  id: z.string(),
+  keyType: z.enum(['buyer', 'seller']),
+  keyPrefix: z.string(),
+  label: z.string(),
+  createdAt: z.number(),
+  lastUsedAt: z.number().nullable(),
+  expiresAt: z.number().nullable(),
+  revokedAt: z.number().nullable(),
+  /** What a buyer key may do; null for a seller key. */
+  terms: z
+    .object({
+      minDiscountPct: z.number().nullable(),
+      providersBlocked: z.array(z.string()),
+      allowUntrusted: z.boolean().nullable(),
+      capDailyUsd: z.number().nullable(),
+      capMonthlyUsd: z.number().nullable(),
+      rateLimitRpm: z.number().nullable(),
+      modelsAllowed: z.array(z.string()).nullable(),
+    })
+    .nullable(),
+})
+export type KeyView = z.infer<typeof KeyViewSchema>
+
+/** A new key. `secret` is the key itself, there only in the first answer: a replay has null. */
+export const CreatedKeySchema = KeyViewSchema.extend({
+  wallet: z.string(),
+  secret: z.union([z.instanceof(Secret), z.null()]),
+})
+export type CreatedKey = z.infer<typeof CreatedKeySchema>
+
+export function viewOfKey(row: KeyRow, keyType: 'buyer' | 'seller'): KeyView {
+  return {
+    id: row.id,
+    keyType,
+    keyPrefix: row.keyPrefix,
+    label: row.label,
+    createdAt: row.createdAt.getTime(),
+    lastUsedAt: row.lastUsedAt?.getTime() ?? null,
+    expiresAt: row.expiresAt?.getTime() ?? null,
+    revokedAt: row.revokedAt?.getTime() ?? null,
+    terms:
+      keyType === 'seller'
+        ? null
+        : {
+            minDiscountPct: row.minDiscountPct,
+            providersBlocked: row.providersBlocked,
+            allowUntrusted: row.allowsUntrusted,
+            capDailyUsd: dollars(row.capDailyMicro),
+            capMonthlyUsd: dollars(row.capMonthlyMicro),
+            rateLimitRpm: row.ratePerMinute,
+            modelsAllowed: row.modelsAllowed,
+          },
+  }
+}
+
+function dollars(micro: bigint | null): number | null {
+  return micro === null ? null : microUsdToDollars(microUsd(micro))
+}

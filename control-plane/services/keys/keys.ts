@@ -1,0 +1,183 @@
+import { z } from 'zod'
+import type { BuyerActor, SellerActor } from '#control-plane/actor.ts'
+import { keyOwnerOf } from '#control-plane/actor.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { insertKeyChange } from '#control-plane/db/key-store.ts'
+import type { KeyTerms } from '#control-plane/db/keys.ts'
+import { countActiveKeys, findKey, insertKey, listKeys, updateKeyRevoked } from '#control-plane/db/keys.ts'
+import { lockUser } from '#control-plane/db/users.ts'
+import type { Ctx, RunCtx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Instant, Label } from '#control-plane/services/fields.ts'
+import { hashApiKey, newApiKey } from '#shared/api-key.ts'
+import { AppError } from '#shared/errors.ts'
+import type { KeyId, UserId, WorkspaceId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import type { Secret } from '#shared/secret.ts'
+import { requireUnbounded } from './key-bounds.ts'
+import { publishKeysSoon } from './key-store.ts'
+import { changeTerms, KeyTermFields, NO_TERMS } from './key-terms.ts'
+import type { CreatedKey, KeyView } from './key-views.ts'
+import { CreatedKeySchema, viewOfKey } from './key-views.ts'
+
+/** Active keys that one wallet may have on one side. */
+export const MAX_ACTIVE_KEYS = 25
+/** Keys a list shows, revoked ones included: the newest. */
+const MAX_LISTED_KEYS = 500
+
+type Issue = {
+  readonly type: 'buyer' | 'seller'
+  readonly user: UserId
+  readonly label: string
+  readonly expiresAt: number | null
+  readonly terms: KeyTerms
+  readonly workspace: WorkspaceId | null
+}
+
+/**
+ * Makes a key inside the caller's transaction and answers it with its secret; what stays is the HMAC. Throws
+ * `key_limit_reached` at the 26th active key, `invalid_request` for an end that is past.
+ */
+export async function issueKey(ctx: Ctx, trx: Trx, issue: Issue): Promise<{ id: KeyId; secret: Secret }> {
+  const now = ctx.clock.now()
+  requireFuture(issue.expiresAt, now)
+  await lockUser(trx, issue.user)
+  if ((await countActiveKeys(trx, issue.user, issue.type, now)) >= MAX_ACTIVE_KEYS) {
+    throw new AppError('key_limit_reached', { detail: { limit: MAX_ACTIVE_KEYS } })
+  }
+  const id = ctx.ids.make('key')
+  const { secret, keyPrefix } = newApiKey(issue.type)
+  const hash = hashApiKey(secret.reveal(), ctx.settings.keyPepper)
+  await insertKey(trx, { ...issue, id, scope: null, hash, keyPrefix, createdAt: now })
+  await insertKeyChange(trx, id)
+  return { id, secret }
+}
+
+/** Throws `invalid_request` for an end of a key that is past. */
+export function requireFuture(expiresAt: number | null, now: number): void {
+  if (expiresAt !== null && expiresAt <= now) {
+    throw new AppError('invalid_request', { message: 'The end of a key lies in the future.', param: 'expiresAt' })
+  }
+}
+
+const SellerKeyInput = z.object({ label: Label, expiresAt: Instant.nullish() })
+
+const BuyerKeyInput = SellerKeyInput.extend(KeyTermFields)
+
+async function createKey(
+  ctx: RunCtx,
+  actor: BuyerActor | SellerActor,
+  issue: Omit<Issue, 'user' | 'workspace'>,
+): Promise<CreatedKey> {
+  const owner = keyOwnerOf(actor)
+  const { row, secret } = await transact(ctx.db, async (trx) => {
+    if (actor.kind === 'buyer') await requireUnbounded(trx, actor)
+    const issued = await issueKey(ctx, trx, { ...issue, user: owner.user, workspace: owner.workspace })
+    return { row: await findKey(trx, owner, issued.id), secret: issued.secret }
+  })
+  if (row === undefined) throw new AppError('internal_error')
+  const view = viewOfKey(row, actor.kind)
+  ctx.note({ subject: row.id, before: null, after: view })
+  await publishKeysSoon(ctx)
+  return { ...view, wallet: actor.wallet, secret }
+}
+
+const withoutSecret = (created: CreatedKey): CreatedKey => ({ ...created, secret: null })
+
+/** Makes a seller key. The secret is in the first answer only. */
+export const createSellerKey = defineOperation({
+  name: 'seller-key.create',
+  access: 'seller',
+  input: SellerKeyInput,
+  limit: 'write',
+  idempotency: 'required',
+  output: CreatedKeySchema,
+  forReplay: withoutSecret,
+  run: (ctx, actor, input) =>
+    createKey(ctx, actor, { type: 'seller', label: input.label, expiresAt: input.expiresAt ?? null, terms: NO_TERMS }),
+})
+
+/** Makes a buyer key with terms of its own. The secret is in the first answer only. */
+export const createBuyerKey = defineOperation({
+  name: 'buyer-key.create',
+  access: 'buyer',
+  input: BuyerKeyInput,
+  limit: 'write',
+  idempotency: 'required',
+  output: CreatedKeySchema,
+  forReplay: withoutSecret,
+  run: (ctx, actor, input) =>
+    createKey(ctx, actor, {
+      type: 'buyer',
+      label: input.label,
+      expiresAt: input.expiresAt ?? null,
+      terms: changeTerms(NO_TERMS, input),
+    }),
+})
+
+/** The keys of one side of a wallet, newest first. */
+export type KeyList = { readonly keys: readonly KeyView[] }
+
+async function listOwnKeys(ctx: Ctx, actor: BuyerActor | SellerActor): Promise<KeyList> {
+  const rows = await listKeys(ctx.db, keyOwnerOf(actor), MAX_LISTED_KEYS)
+  return { keys: rows.map((row) => viewOfKey(row, actor.kind)) }
+}
+
+export const listSellerKeys = defineOperation({
+  name: 'seller-key.list',
+  access: 'seller',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: (ctx, actor) => listOwnKeys(ctx, actor),
+})
+
+export const listBuyerKeys = defineOperation({
+  name: 'buyer-key.list',
+  access: 'buyer',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: (ctx, actor) => listOwnKeys(ctx, actor),
+})
+
+const KeyInput = z.object({ id: z.string().max(100) })
+
+async function revokeKey(ctx: RunCtx, actor: BuyerActor | SellerActor, id: string) {
+  const owner = keyOwnerOf(actor)
+  if (!isId('key', id)) throw new AppError('not_found')
+  const change = await transact(ctx.db, async (trx) => {
+    const before = await findKey(trx, owner, id)
+    if (before === undefined) throw new AppError('not_found')
+    if (actor.kind === 'buyer' && id !== actor.keyId) await requireUnbounded(trx, actor)
+    await updateKeyRevoked(trx, id, ctx.clock.now())
+    await insertKeyChange(trx, id)
+    return { before, after: await findKey(trx, owner, id) }
+  })
+  if (change.after === undefined) throw new AppError('internal_error')
+  const after = viewOfKey(change.after, actor.kind)
+  ctx.note({ subject: id, before: viewOfKey(change.before, actor.kind), after })
+  await publishKeysSoon(ctx)
+  return after
+}
+
+/** Revokes a key for good; doing so again changes nothing. Answers the key. */
+export const revokeSellerKey = defineOperation({
+  name: 'seller-key.revoke',
+  access: 'seller',
+  input: KeyInput,
+  limit: 'write',
+  idempotency: 'none',
+  run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, actor, input.id),
+})
+
+/** Revokes a key for good; doing so again changes nothing. Answers the key. */
+export const revokeBuyerKey = defineOperation({
+  name: 'buyer-key.revoke',
+  access: 'buyer',
+  input: KeyInput,
+  limit: 'write',
+  idempotency: 'none',
+  run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, actor, input.id),
+})

@@ -1,0 +1,185 @@
+import { z } from 'zod'
+import { findModelByName, listBodiesOf } from '#control-plane/db/catalog.ts'
+import { listMarketModels } from '#control-plane/db/market-book.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
+import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import { ModelSchema } from '#shared/catalog/model.ts'
+import { KeptBpsNumber } from '#shared/contract/amount.ts'
+import type { MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
+import { AppError } from '#shared/errors.ts'
+import type { BookEntry, LiveState, MarketParts, MarketSummary } from '#shared/market-view.ts'
+import { buildBook, summarizeMarket } from '#shared/market-view.ts'
+import { writeUnitPrices } from '#shared/pricing.ts'
+import type { RankedOffer } from './market-parts.ts'
+import { byRank, readFigures, readLive, readOffers, readTrades, readUnitPrices } from './market-parts.ts'
+
+/** One model on the market: what it is, what it costs at best now, and the figures of the last day. */
+export type MarketView = {
+  /** The canonical id of the model. */
+  readonly id: string
+  readonly model: Model
+  readonly summary: MarketSummary
+  readonly figures: MarketRow
+  /** Offers on sale, whether they can serve now or not. */
+  readonly offerCount: number
+}
+/** A page of a list with a cursor for each of its items. */
+export type MarketPage = {
+  readonly items: readonly MarketView[]
+  readonly nextToken: string | null
+  readonly cursorOf: (item: MarketView) => string
+}
+
+const Word = z.string().min(1).max(100)
+const Token = z.string().max(400)
+
+/** Models on the market with their prices and figures, in order of id; for everybody. */
+export const listMarketRowsPage = defineOperation({
+  name: 'market.list',
+  access: 'public',
+  input: z.strictObject({
+    maxItems: PageSize,
+    nextToken: Token.optional(),
+    search: Word.optional(),
+    modality: Word.optional(),
+    feature: Word.optional(),
+    minContext: z.number().int().positive().optional(),
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { maxItems, nextToken, ...by }): Promise<MarketPage> => {
+    const { search, modality, feature, minContext } = by
+    const scope = { list: 'markets', tenant: 'public' }
+    const after = nextToken === undefined ? undefined : textOf(readCursor(ctx, scope, nextToken))
+    const choice = { after, search, modality, feature, minContext, limit: maxItems + 1 }
+    const models = (await listMarketModels(ctx.db, choice)).map((body) => ModelSchema.parse(body))
+    const items = await viewMarkets(ctx, models.slice(0, maxItems))
+    const cursorOf = (item: MarketView) => signCursor(ctx, scope, tokenOf(item.id))
+    const last = models.length > maxItems ? items.at(-1) : undefined
+    return { items, nextToken: last === undefined ? null : cursorOf(last), cursorOf }
+  },
+})
+
+/** One model by any of its names. Throws `not_found`. */
+export const readMarketOfModel = defineOperation({
+  name: 'market.get',
+  access: 'public',
+  input: z.strictObject({ model: ModelName }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { model }): Promise<MarketView> => {
+    const [market] = await viewMarkets(ctx, [await requireModel(ctx, model)])
+    if (market === undefined) throw new AppError('not_found')
+    return market
+  },
+})
+
+async function viewMarkets(ctx: Ctx, models: readonly Model[]): Promise<MarketView[]> {
+  const ids = models.map(({ id }) => id)
+  const [offers, prices, figures] = await Promise.all([
+    readOffers(ctx, ids),
+    readUnitPrices(ctx, ids),
+    readFigures(ctx, ids),
+  ])
+  return Promise.all(
+    models.flatMap((model) => {
+      const row = figures.get(model.id)
+      return row === undefined ? [] : [viewMarket(ctx, model, { row, offers: offers.get(model.id) ?? [], prices })]
+    }),
+  )
+}
+
+type Found = {
+  readonly row: MarketRow
+  readonly offers: readonly OfferRow[]
+  readonly prices: Awaited<ReturnType<typeof readUnitPrices>>
+}
+
+async function viewMarket(ctx: Ctx, model: Model, { row, offers, prices }: Found): Promise<MarketView> {
+  const live = await readLive(ctx, model.id, offers)
+  const parts = { model, unitPrices: prices.get(model.id) ?? {}, row, offers, trades: new Map() }
+  return { id: model.id, model, summary: summaryOf(parts, live), figures: row, offerCount: offers.length }
+}
+
+type Summed = { readonly offers: MarketParts['offers']; readonly prices: string; readonly summary: MarketSummary }
+const summaries = new WeakMap<LiveState, Summed>()
+
+/** The summary of a model, the one that was made before while its offers, their state and the prices are the same. */
+function summaryOf(parts: MarketParts, live: LiveState): MarketSummary {
+  const prices = JSON.stringify(writeUnitPrices(parts.unitPrices))
+  const known = summaries.get(live)
+  if (known !== undefined && known.offers === parts.offers && known.prices === prices) return known.summary
+  const summary = summarizeMarket(parts, live)
+  summaries.set(live, { offers: parts.offers, prices, summary })
+  return summary
+}
+
+/** The order book of a model, best offer first. */
+export type BookPage = {
+  readonly model: Model
+  readonly items: readonly BookEntry[]
+  readonly nextToken: string | null
+  readonly cursorOf: (item: BookEntry) => string
+}
+
+/** The public order book of one model by any of its names. Throws `not_found`. */
+export const readOrderBook = defineOperation({
+  name: 'market.book',
+  access: 'public',
+  input: z.strictObject({ model: ModelName, maxItems: PageSize, nextToken: Token.optional() }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { model: name, maxItems, nextToken }): Promise<BookPage> => {
+    const model = await requireModel(ctx, name)
+    const scope = { list: 'book', tenant: 'public', filters: [model.id] }
+    const after = nextToken === undefined ? undefined : rankOf(readCursor(ctx, scope, nextToken))
+    const book = await readBook(ctx, model)
+    const from = after === undefined ? 0 : book.findIndex(({ offer }) => byRank(offer, after) > 0)
+    const items = from < 0 ? [] : book.slice(from, from + maxItems)
+    const cursorOf = ({ offer }: BookEntry) => signCursor(ctx, scope, placeOf(offer))
+    const last = from >= 0 && book.length > from + maxItems ? items.at(-1) : undefined
+    return { model, items, nextToken: last === undefined ? null : cursorOf(last), cursorOf }
+  },
+})
+
+/** All entries of a model's book. */
+export async function readBook(ctx: Ctx, model: Model): Promise<BookEntry[]> {
+  const [offers, prices, trades] = await Promise.all([
+    readOffers(ctx, [model.id]),
+    readUnitPrices(ctx, [model.id]),
+    readTrades(ctx, model.id),
+  ])
+  const ofModel = offers.get(model.id) ?? []
+  const live = await readLive(ctx, model.id, ofModel)
+  const parts = { model, unitPrices: prices.get(model.id) ?? {}, row: undefined, offers: ofModel, trades }
+  return buildBook(parts, live)
+}
+
+/** A model by any of its names. Throws `not_found`. */
+export async function requireModel(ctx: Pick<Ctx, 'db'>, name: string): Promise<Model> {
+  const id = await findModelByName(ctx.db, name)
+  const [body] = id === undefined ? [] : await listBodiesOf(ctx.db, [id])
+  if (body === undefined) throw new AppError('not_found', { message: 'The model does not exist.' })
+  return ModelSchema.parse(body)
+}
+
+/** Ids of models hold characters that a token does not. */
+function tokenOf(id: string): string {
+  return Buffer.from(id).toString('hex')
+}
+
+function textOf(position: string): string {
+  return Buffer.from(position, 'hex').toString()
+}
+
+function placeOf({ keptBps, ttftMs, id }: OfferRow): string {
+  return `${keptBps}.${ttftMs ?? ''}.${id}`
+}
+
+function rankOf(position: string): RankedOffer {
+  const [kept = '', ttft = '', id = ''] = position.split('.')
+  return { keptBps: KeptBpsNumber.parse(Number(kept)), ttftMs: ttft === '' ? null : Number(ttft), id }
+}

@@ -1,0 +1,135 @@
+import { z } from 'zod'
+import type { Database, Trx } from '#control-plane/db/database.ts'
+import type { FigureRow } from '#control-plane/db/market-figures.ts'
+import { listFigures, listMarketRows, listOfferSpeeds } from '#control-plane/db/market-figures.ts'
+import { DAY, HOUR } from '#shared/clock.ts'
+import type { MarketRow } from '#shared/contract/snapshot.ts'
+import { MarketRowSchema } from '#shared/contract/snapshot.ts'
+import { readSketch, sketchQuantile } from '#shared/sketch.ts'
+import { answeredPct, cacheHitPct, combine, discountPct, MIN_SAMPLES, speedOf, uptimePct } from './market-sums.ts'
+
+type NewMarketRow = z.input<typeof MarketRowSchema>
+
+/** A change of the discount below this many points is none. */
+const FLAT_POINTS = 0.1
+/** Offers whose speeds differ by less than this factor are equally fast, and share the calls among them. */
+const SPEED_CLASS = 1.25
+
+/** The beginning of the window of 24 hour buckets that ends with the running hour. */
+export function dayBefore(now: number): number {
+  return Math.floor(now / HOUR) * HOUR - 23 * HOUR
+}
+
+/** The stored rows of models, in the order given; one that has none sold nothing. */
+export async function readMarketRows(db: Database | Trx, models: readonly string[]): Promise<MarketRow[]> {
+  return (await readRowBodies(db, models)).map((body) => MarketRowSchema.parse(body))
+}
+
+/** The same in the form of the published document. */
+export async function readRowBodies(db: Database | Trx, models: readonly string[]): Promise<NewMarketRow[]> {
+  const stored = new Map((await listMarketRows(db, models)).map((row) => [row.model, NewRowSchema.parse(row.body)]))
+  return models.map((model) => stored.get(model) ?? marketRow(model, [], { from: 0, now: 0 }))
+}
+
+/** Rows are stored as they are published: what reads them is the contract's own schema. */
+const NewRowSchema = z.custom<NewMarketRow>((body) => MarketRowSchema.safeParse(body).success)
+
+/**
+ * The figures of models over the 24 hour buckets that end with the running hour, one row for each model. A figure that
+ * too few calls stand behind is null; counts are zero.
+ */
+export async function computeMarketRows(
+  db: Database | Trx,
+  now: number,
+  models: readonly string[],
+): Promise<NewMarketRow[]> {
+  const from = dayBefore(now)
+  const level = { model: 'each', provider: 'each' } as const
+  // The day before is only there for what it paid.
+  const before = listFigures(db, 'hour', { from: from - DAY, to: from, models, level, isBare: true })
+  const rows = [...(await before), ...(await listFigures(db, 'hour', { from, to: now + HOUR, models, level }))]
+  const byModel = groupBy(rows, (row) => row.model)
+  return models.map((model) => marketRow(model, byModel.get(model) ?? [], { from, now }))
+}
+
+type Window = { readonly from: number; readonly now: number }
+
+function marketRow(model: string, rows: readonly FigureRow[], window: Window): NewMarketRow {
+  const isToday = (row: FigureRow) => row.startsAt.getTime() >= window.from
+  const today = rows.filter(isToday)
+  const all = combine(today)
+  const providers = groupBy(
+    today.filter((row) => row.provider !== ''),
+    (row) => row.provider,
+  )
+  return {
+    model,
+    ...speedOf(all),
+    uptimePct: answeredPct(all),
+    cacheHitRatePct: cacheHitPct(all),
+    requests24h: all.calls,
+    volume24hMicro: all.volumeMicro.toString(),
+    discountTrend: trendOf(rows, window),
+    providers: [...providers].sort(byName).map(([provider, hours]) => {
+      const sums = combine(hours)
+      return { provider, ...speedOf(sums), uptimePct: uptimePct(sums, window.now - window.from) }
+    }),
+  }
+}
+
+/** What was paid below the reference price, hour by hour, and against the day before. */
+function trendOf(rows: readonly FigureRow[], { from }: Window): NewMarketRow['discountTrend'] {
+  const paid = (some: readonly FigureRow[]) =>
+    discountPct({
+      volumeMicro: some.reduce((total, row) => total + row.volumeMicro, 0n),
+      listMicro: some.reduce((total, row) => total + row.listMicro, 0n),
+    })
+  const current = paid(rows.filter((row) => row.startsAt.getTime() >= from))
+  if (current === null) return null
+  const previous = paid(rows.filter((row) => row.startsAt.getTime() < from)) ?? current
+  const change = current - previous
+  const hours = groupBy(rows, (row) => row.startsAt.getTime())
+  return {
+    direction: Math.abs(change) < FLAT_POINTS ? 'flat' : change > 0 ? 'up' : 'down',
+    currentDiscountPct: current,
+    previousDiscountPct: previous,
+    buckets: Array.from({ length: 24 }, (_, index) => {
+      const bucket = from + index * HOUR
+      return { bucket, discountPct: paid(hours.get(bucket) ?? []) }
+    }),
+  }
+}
+
+/**
+ * The speed class of each offer of a model that has been measured over the last day, in milliseconds to the first token:
+ * rounded up so coarsely that it changes seldom.
+ */
+export async function readSpeedClasses(
+  db: Database | Trx,
+  model: string,
+  now: number,
+): Promise<ReadonlyMap<string, number>> {
+  const classes = new Map<string, number>()
+  const window = { from: dayBefore(now), minSamples: MIN_SAMPLES }
+  for (const { offer, sketch } of await listOfferSpeeds(db, model, window)) {
+    const median = Math.max(1, sketchQuantile(readSketch(sketch), 0.5) ?? 1)
+    classes.set(offer, Math.round(SPEED_CLASS ** Math.ceil(Math.log(median) / Math.log(SPEED_CLASS))))
+  }
+  return classes
+}
+
+function byName([left]: readonly [string, unknown], [right]: readonly [string, unknown]): number {
+  return left < right ? -1 : 1
+}
+
+/** Rows by what `keyOf` says of each, in the order of their first one. */
+export function groupBy<Row, Key>(rows: readonly Row[], keyOf: (row: Row) => Key): Map<Key, Row[]> {
+  const groups = new Map<Key, Row[]>()
+  for (const row of rows) {
+    const key = keyOf(row)
+    const group = groups.get(key)
+    if (group) group.push(row)
+    else groups.set(key, [row])
+  }
+  return groups
+}

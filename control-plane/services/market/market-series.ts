@@ -1,0 +1,204 @@
+import { z } from 'zod'
+import type { FigureRow, Trade } from '#control-plane/db/market-figures.ts'
+import { listFigures, listLatestTrades, listPriceVersions } from '#control-plane/db/market-figures.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { DAY, HOUR } from '#shared/clock.ts'
+import { keptToPercent } from '#shared/discount.ts'
+import { AppError } from '#shared/errors.ts'
+import { keptBps } from '#shared/money.ts'
+import { UnitPricesSchema, writeUnitPrices } from '#shared/pricing.ts'
+import { groupBy } from './market-rows.ts'
+import type { Speed } from './market-sums.ts'
+import { answeredPct, cacheHitPct, combine, discountPct, shownSpeed, speedOf, uptimePct } from './market-sums.ts'
+
+/** Most buckets of one series, and most points over all its groups. */
+const MAX_BUCKETS = 1_000
+const MAX_POINTS = 20_000
+const MAX_NAMED = 100
+const MAX_TRADES = 100
+
+const Instant = z.number().int().nonnegative()
+const Names = z.array(z.string().min(1).max(128)).min(1).max(MAX_NAMED)
+const LENGTH_MS = { hour: HOUR, day: DAY } as const
+
+const SeriesInput = z.object({
+  /** Unix milliseconds: from the bucket that holds `from` to before `to`. The last day, and now, when left out. */
+  from: Instant.optional(),
+  to: Instant.optional(),
+  bucket: z.enum(['hour', 'day']).default('hour'),
+  /** One line for each of these; one line of everything when empty. */
+  groupBy: z
+    .array(z.enum(['model', 'provider']))
+    .max(2)
+    .default([]),
+  models: Names.optional(),
+  providers: Names.optional(),
+})
+type SeriesWish = z.input<typeof SeriesInput>
+
+/** The figures of one bucket, which begins at `bucket` (Unix milliseconds, UTC). Null means too few calls to measure. */
+export type SeriesPoint = Speed & {
+  readonly bucket: number
+  /** Null unless the series is grouped by it. */
+  readonly model: string | null
+  readonly provider: string | null
+  readonly calls: number
+  readonly trades: number
+  readonly volumeMicro: bigint
+  readonly inputTokens: number
+  readonly cacheReadTokens: number
+  readonly outputTokens: number
+  readonly uptimePct: number | null
+  readonly cacheHitRatePct: number | null
+  /** What was paid below the reference price, weighted by volume, and the best that anybody got. */
+  readonly discountPct: number | null
+  readonly bestDiscountPct: number | null
+}
+
+/** Figures of the market over time, for everybody. */
+export const marketSeries = defineOperation({
+  name: 'market.series',
+  access: 'public',
+  input: SeriesInput,
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, input): Promise<readonly SeriesPoint[]> => readSeries(ctx, input),
+})
+
+/** The points of a series in the order of time; a bucket without a call has none. Throws `invalid_request`. */
+export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWish): Promise<SeriesPoint[]> {
+  const { bucket = 'hour', groupBy: by = [], models, providers } = wish
+  const lengthMs = LENGTH_MS[bucket]
+  const span = spanOf(ctx.clock.now(), lengthMs, wish)
+  const level = {
+    model: by.includes('model') || models !== undefined ? 'each' : 'all',
+    provider: by.includes('provider') || providers !== undefined ? 'each' : 'all',
+  } as const
+  // Where each point is one row, its medians stand there already.
+  const isBare =
+    (level.model === 'all') !== by.includes('model') && (level.provider === 'all') !== by.includes('provider')
+  const rows = await listFigures(ctx.db, bucket, { ...span, models, providers, level, isBare })
+  // Calls that nobody answered belong to no provider.
+  const counted = level.provider === 'each' ? rows.filter((row) => row.provider !== '') : rows
+  const groups = groupBy(counted, (row) => `${row.startsAt.getTime()}\n${nameOf(row, by).join('\n')}`)
+  if (groups.size > MAX_POINTS) {
+    throw new AppError('invalid_request', { message: `A series has at most ${MAX_POINTS} points.`, param: 'from' })
+  }
+  return [...groups.values()].map((group) => pointOf(group, by, lengthMs))
+}
+
+function spanOf(now: number, lengthMs: number, wish: Pick<SeriesWish, 'from' | 'to'>): { from: number; to: number } {
+  const { to = now, from = to - DAY } = wish
+  const first = Math.floor(from / lengthMs) * lengthMs
+  if (first > to) throw new AppError('invalid_request', { message: 'A series ends after it begins.', param: 'to' })
+  if ((to - first) / lengthMs > MAX_BUCKETS) {
+    throw new AppError('invalid_request', { message: `A series has at most ${MAX_BUCKETS} buckets.`, param: 'from' })
+  }
+  return { from: first, to }
+}
+
+type GroupBy = readonly ('model' | 'provider')[]
+
+function nameOf(row: FigureRow, by: GroupBy): string[] {
+  return [by.includes('model') ? row.model : '', by.includes('provider') ? row.provider : '']
+}
+
+function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): SeriesPoint {
+  const [first] = rows
+  const sums = combine(rows)
+  const { calls, trades, volumeMicro, inputTokens, cacheReadTokens, outputTokens, minKeptBps } = sums
+  return {
+    bucket: first?.startsAt.getTime() ?? 0,
+    model: by.includes('model') ? (first?.model ?? null) : null,
+    provider: by.includes('provider') ? (first?.provider ?? null) : null,
+    calls,
+    trades,
+    volumeMicro,
+    inputTokens,
+    cacheReadTokens,
+    outputTokens,
+    ...(first !== undefined && rows.length === 1 ? shownSpeed(first) : speedOf(sums)),
+    uptimePct: by.includes('provider') ? uptimePct(sums, lengthMs) : answeredPct(sums),
+    cacheHitRatePct: cacheHitPct(sums),
+    discountPct: discountPct(sums),
+    bestDiscountPct: minKeptBps === null ? null : keptToPercent(keptBps(minKeptBps)),
+  }
+}
+
+const PriceHistoryInput = z.object({
+  model: z.string().min(1).max(128),
+  from: Instant.optional(),
+  to: Instant.optional(),
+  bucket: z.enum(['hour', 'day']).default('day'),
+})
+
+/** The prices of a model over time: the reference, version by version, and what buyers paid of it. */
+export type PriceHistory = {
+  readonly model: string
+  readonly references: readonly {
+    readonly version: string
+    /** Unix milliseconds. */
+    readonly effectiveAt: number
+    readonly source: string
+    /** Pico-USD by usage class, as decimal strings. */
+    readonly unitPrices: Readonly<Record<string, string>>
+  }[]
+  readonly paid: readonly Pick<SeriesPoint, 'bucket' | 'trades' | 'volumeMicro' | 'discountPct' | 'bestDiscountPct'>[]
+}
+
+/** The price history of one model by its canonical id, for everybody; of the last 30 days unless said. */
+export const marketPriceHistory = defineOperation({
+  name: 'market.prices',
+  access: 'public',
+  input: PriceHistoryInput,
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { model, bucket, to = ctx.clock.now(), from = to - 30 * DAY }): Promise<PriceHistory> => {
+    const [references, points] = await Promise.all([
+      listPriceVersions(ctx.db, model, { from, to }),
+      readSeries(ctx, { from, to, bucket, models: [model] }),
+    ])
+    return {
+      model,
+      references: references.map(({ effectiveAt, unitPrices, ...version }) => ({
+        ...version,
+        effectiveAt: effectiveAt.getTime(),
+        unitPrices: writeUnitPrices(UnitPricesSchema.parse(unitPrices)),
+      })),
+      paid: points
+        .filter((point) => point.trades > 0)
+        .map((point) => ({
+          bucket: point.bucket,
+          trades: point.trades,
+          volumeMicro: point.volumeMicro,
+          discountPct: point.discountPct,
+          bestDiscountPct: point.bestDiscountPct,
+        })),
+    }
+  },
+})
+
+const FeedInput = z.object({
+  limit: z.number().int().min(1).max(MAX_TRADES).default(50),
+  model: z.string().min(1).max(128).optional(),
+})
+
+/** The latest trades out of the ledger's own rows, newest first and without anybody's name. */
+export const marketTrades = defineOperation({
+  name: 'market.trades',
+  access: 'public',
+  input: FeedInput,
+  limit: 'read',
+  idempotency: 'none',
+  run: (ctx, _actor, { limit, model }) => readTrades(ctx, limit, model),
+})
+
+/** A charged call as everybody may see it; the instant is Unix milliseconds. */
+export type TradeView = Omit<Trade, 'at'> & { readonly createdAt: number }
+
+/** The latest trades, newest first. */
+export async function readTrades(ctx: Pick<Ctx, 'db'>, limit: number, model?: string): Promise<TradeView[]> {
+  const trades = await listLatestTrades(ctx.db, limit, model)
+  return trades.map(({ at, ...trade }) => ({ ...trade, createdAt: at.getTime() }))
+}

@@ -1,0 +1,113 @@
+import type { Counted } from '#control-plane/db/market-figures.ts'
+import { HOUR } from '#shared/clock.ts'
+import type { Sketch } from '#shared/sketch.ts'
+import { mergeStored, sketchQuantile, writeSketch } from '#shared/sketch.ts'
+
+/** Fewer calls than this measure nothing: the figure is null then, and its count of samples says why. */
+export const MIN_SAMPLES = 5
+
+/** Several rows as one: sums added up, sketches merged. */
+export type Combined = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 'tpsP50'> & {
+  readonly ttft: Sketch
+  readonly tps: Sketch
+}
+
+type Sums = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 'tpsP50'>
+
+/** Adds rows up. Offers are as many as the busiest row had: the same ones stand in row after row. */
+export function combine(rows: readonly Omit<Counted, 'ttftP50Ms' | 'tpsP50'>[]): Combined {
+  const sum = (read: (row: Sums) => number) => rows.reduce((total, row) => total + read(row), 0)
+  const total = (read: (row: Sums) => bigint) => rows.reduce((amount, row) => amount + read(row), 0n)
+  const kept = rows.flatMap((row) => (row.minKeptBps === null ? [] : [row.minKeptBps]))
+  return {
+    calls: sum((row) => row.calls),
+    answered: sum((row) => row.answered),
+    unanswered: sum((row) => row.unanswered),
+    trades: sum((row) => row.trades),
+    volumeMicro: total((row) => row.volumeMicro),
+    listMicro: total((row) => row.listMicro),
+    minKeptBps: kept.length === 0 ? null : Math.min(...kept),
+    inputTokens: sum((row) => row.inputTokens),
+    cacheReadTokens: sum((row) => row.cacheReadTokens),
+    outputTokens: sum((row) => row.outputTokens),
+    attemptsGood: sum((row) => row.attemptsGood),
+    attemptsBad: sum((row) => row.attemptsBad),
+    downMs: sum((row) => row.downMs),
+    offers: rows.reduce((most, row) => Math.max(most, row.offers), 0),
+    ttftSamples: sum((row) => row.ttftSamples),
+    tpsSamples: sum((row) => row.tpsSamples),
+    ttft: mergeStored(rows.map((row) => row.ttftSketch)),
+    tps: mergeStored(rows.map((row) => row.tpsSketch)),
+  }
+}
+
+/** The form in which combined rows are stored. */
+export function storedOf({ ttft, tps, ...sums }: Combined): Counted {
+  return {
+    ...sums,
+    ttftSketch: writeSketch(ttft),
+    tpsSketch: writeSketch(tps),
+    ttftP50Ms: sketchQuantile(ttft, 0.5) ?? null,
+    tpsP50: sketchQuantile(tps, 0.5) ?? null,
+  }
+}
+
+/** Speed as it is shown: medians in milliseconds and in tokens a second, null below {@link MIN_SAMPLES}. */
+export type Speed = {
+  readonly ttftP50Ms: number | null
+  readonly ttftSamples: number
+  readonly tpsP50: number | null
+  readonly tpsSamples: number
+}
+
+/** The speed of combined rows, by their sketches. */
+export function speedOf({ ttft, tps, ttftSamples, tpsSamples }: Combined): Speed {
+  const [ttftP50Ms, tpsP50] = [sketchQuantile(ttft, 0.5) ?? null, sketchQuantile(tps, 0.5) ?? null]
+  return shownSpeed({ ttftP50Ms, tpsP50, ttftSamples, tpsSamples })
+}
+
+/** Medians as they are shown: whole milliseconds and tenths of a token, and null below {@link MIN_SAMPLES}. */
+export function shownSpeed({ ttftP50Ms, ttftSamples, tpsP50, tpsSamples }: Speed): Speed {
+  return {
+    ttftP50Ms: ttftP50Ms === null || ttftSamples < MIN_SAMPLES ? null : Math.round(ttftP50Ms),
+    ttftSamples,
+    tpsP50: tpsP50 === null || tpsSamples < MIN_SAMPLES ? null : Math.round(tpsP50 * 10) / 10,
+    tpsSamples,
+  }
+}
+
+/** The share of calls that were answered, of those that a provider could have answered; in per cent. */
+export function answeredPct({ answered, unanswered }: Sums): number | null {
+  return percent(answered, answered + unanswered, answered + unanswered)
+}
+
+/**
+ * The uptime of a provider: the share of tries that it answered, times the share of the time that its offers were not
+ * backed off. `windowMs` is the time that the row covers.
+ */
+export function uptimePct({ attemptsGood, attemptsBad, downMs, offers }: Sums, windowMs: number): number | null {
+  const tries = attemptsGood + attemptsBad
+  if (tries < MIN_SAMPLES) return null
+  const up = offers === 0 ? 1 : Math.max(0, 1 - downMs / (offers * Math.max(windowMs, HOUR)))
+  return round((100 * attemptsGood * up) / tries)
+}
+
+/** The share of input tokens that came out of a prompt cache, in per cent. */
+export function cacheHitPct({ cacheReadTokens, inputTokens, calls }: Sums): number | null {
+  return percent(cacheReadTokens, inputTokens, calls)
+}
+
+/** What buyers paid below the reference price, in per cent of it, weighted by volume; null without a trade. */
+export function discountPct({ volumeMicro, listMicro }: Pick<Sums, 'volumeMicro' | 'listMicro'>): number | null {
+  if (listMicro <= 0n) return null
+  return Math.max(0, Number(((listMicro - volumeMicro) * 10_000n) / listMicro) / 100)
+}
+
+function percent(part: number, whole: number, samples: number): number | null {
+  return whole === 0 || samples < MIN_SAMPLES ? null : round((100 * part) / whole)
+}
+
+/** Two decimals. */
+function round(value: number): number {
+  return Math.round(value * 100) / 100
+}

@@ -1,0 +1,49 @@
+import type { Balance } from '#control-plane/db/accounts.ts'
+import { PLATFORM_ACCOUNTS } from '#control-plane/db/accounts.ts'
+import type { Entry, Movement } from '#control-plane/db/ledger.ts'
+import type { UsageEvent } from '#shared/contract/usage-event.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+
+/** What a charge needs to be split: amounts in micro-USD with sellerNet + fee = charge. */
+export type ChargedEvent = Pick<
+  UsageEvent,
+  'rid' | 'account' | 'sellerAccount' | 'chargeMicro' | 'sellerNetMicro' | 'feeMicro'
+>
+
+/**
+ * The entries of charges that were not yet posted, in the order given, and what they move each balance by. The buyer
+ * pays out of the locked balance; what that does not cover stands against the platform's shortfall, and the seller is
+ * paid all the same. The entries of each charge sum to zero.
+ */
+export function splitCharges(
+  events: readonly ChargedEvent[],
+  locked: ReadonlyMap<string, Pick<Balance, 'balance'>>,
+): { readonly entries: Entry[]; readonly movements: Movement[] } {
+  const entries: Entry[] = []
+  const moved = new Map<AccountId, { amount: bigint; entries: number }>()
+  for (const event of events) {
+    const buyer = accountOf(event.account)
+    const seller = accountOf(event.sellerAccount ?? '')
+    const left = (locked.get(buyer)?.balance ?? 0n) + (moved.get(buyer)?.amount ?? 0n)
+    const paid = left < event.chargeMicro ? left : event.chargeMicro
+    const lines: [AccountId, bigint][] = [
+      [buyer, -paid],
+      [PLATFORM_ACCOUNTS.shortfall, paid - event.chargeMicro],
+      [seller, event.sellerNetMicro],
+      [PLATFORM_ACCOUNTS.fee, event.feeMicro],
+    ]
+    for (const [account, amount] of lines) {
+      if (amount === 0n) continue
+      entries.push({ tx: event.rid, account, amount })
+      const sum = moved.get(account) ?? { amount: 0n, entries: 0 }
+      moved.set(account, { amount: sum.amount + amount, entries: sum.entries + 1 })
+    }
+  }
+  return { entries, movements: [...moved].map(([account, sum]) => ({ account, ...sum })) }
+}
+
+function accountOf(text: string): AccountId {
+  if (!isId('acc', text)) throw new RangeError('not an account id')
+  return text
+}

@@ -1,0 +1,183 @@
+import type { Balance } from '#control-plane/db/accounts.ts'
+import type { MoneySnapshot, UseTotal } from '#control-plane/db/money-epoch.ts'
+import type { PostedChange } from '#control-plane/ports/gate.ts'
+import type { GateKeeper, GateView } from '#control-plane/ports/gate-keeper.ts'
+import type { MoneyLedger } from '#control-plane/ports/money-ledger.ts'
+import type { Time } from '#shared/clock.ts'
+import { SECOND, utcDay, utcMonth } from '#shared/clock.ts'
+import type { UseSeed } from '#shared/contract/money-scripts/uses.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Logger } from '#shared/logger.ts'
+import { microUsd, ZERO } from '#shared/money.ts'
+
+export type RebuildCtx = {
+  readonly ledger: MoneyLedger
+  readonly keeper: GateKeeper
+  readonly clock: Time
+  readonly log: Logger
+  /** Things to do at once when the gate opened: confirm changes, sweep. What it throws is only logged. */
+  readonly afterOpen?: () => Promise<void>
+  /** Told how long a rebuild took, in milliseconds. */
+  readonly onRebuilt?: (tookMs: number) => void
+}
+
+/** Accounts seeded before the gate opens; the others follow behind it, or when a call asks for one. */
+export const ACCOUNTS_BEFORE_OPENING = 20_000
+const SEED_PAGE = 2_000
+/** How long the gate stays shut for members that do not report. */
+const READY_WAIT_MS = 10 * SECOND
+const READY_LOOK_MS = 20
+/** Older epochs whose captures are looked for at most: each is a rebuild that did not come that far. */
+const MAX_OLDER_EPOCHS = 1_000
+
+/**
+ * Why the gate must be rebuilt, or undefined while it may be trusted. `knownRunId` is the run of the server that was
+ * trusted last, if any.
+ */
+export function reasonToRebuild(
+  view: GateView,
+  newestEpoch: number,
+  knownRunId: string | undefined,
+): string | undefined {
+  if (view.epoch === undefined) return 'there is no epoch'
+  if (view.epoch.epoch !== newestEpoch) return 'the epoch is not the newest one'
+  if (view.epoch.phase !== 'open') return 'a rebuild was left unfinished'
+  if (!view.hasScripts) return 'the server does not know the scripts'
+  if (knownRunId !== undefined && view.runId !== knownRunId) return 'the server is another run'
+  if (view.doubted === view.epoch.epoch) return 'a node is in doubt'
+  return undefined
+}
+
+/**
+ * Rebuilds the gate under a new epoch from Postgres, from what Redis still holds, and from what the members bring in;
+ * paid calls are refused from its first step to its last. The caller must be the only one that rebuilds. Throws when
+ * Redis or Postgres fails or a newer epoch appears; then it is to be called again, and begins anew.
+ */
+export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<number> {
+  const { ledger, keeper, clock, log } = ctx
+  const startedAt = clock.monotonic()
+  const epoch = await ledger.raiseEpoch(view.epoch?.epoch ?? 0)
+  await keeper.raise(epoch, view.epoch)
+  await keeper.load(epoch)
+  await ledger.insertNewNodes(nodesHere(view))
+  const snapshot = await ledger.readSnapshot(view.now, ACCOUNTS_BEFORE_OPENING)
+  await seedSnapshot(keeper, epoch, snapshot)
+  const harvested = await harvest(ctx, epoch)
+  await keeper.startRegistering(epoch)
+  const missing = await waitForMembers(ctx, epoch, view.runId)
+  await seedOffers(ctx, epoch, view.now)
+  await keeper.admit(await ledger.listMembers())
+  await keeper.open(epoch)
+  const tookMs = Math.round(clock.monotonic() - startedAt)
+  ctx.onRebuilt?.(tookMs)
+  log.info({ epoch, accounts: snapshot.balances.length, harvested, missing, tookMs }, 'the gate is open')
+  return epoch
+}
+
+/** Nodes that announced themselves and did not leave. */
+export function nodesHere(view: GateView): string[] {
+  return [...view.nodes].filter(([, at]) => at >= 0).map(([node]) => node)
+}
+
+async function seedSnapshot(keeper: GateKeeper, epoch: number, snapshot: MoneySnapshot): Promise<void> {
+  const { day, month, keyUses, postedBefore } = snapshot
+  const toSeed = (use: UseTotal, counter: string): UseSeed => ({
+    counter,
+    postedBefore,
+    day,
+    dayMicro: microUsd(use.day),
+    month,
+    monthMicro: microUsd(use.month),
+  })
+  await keeper.seed(epoch, snapshot.balances.map(toChange))
+  crashPoint('seed_mid')
+  await keeper.seedUses(
+    epoch,
+    keyUses.map((use) => toSeed(use, keeper.keyCounter(use.id, use.account))),
+  )
+}
+
+/**
+ * Counts to the caps of offers what the ledger has and what is captured and not posted. The captures are read first:
+ * what is posted between the two readings is counted by the ledger alone, and what is captured after them is counted
+ * by its node, which brings its takes with it.
+ */
+async function seedOffers({ ledger, keeper }: RebuildCtx, epoch: number, now: number): Promise<void> {
+  const today = utcDay(now)
+  const unposted = (await keeper.unpostedTakes(epoch)).filter((take) => utcDay(take.takenAt) === today)
+  const asked = {
+    rids: unposted.map((take) => take.rid),
+    offers: [...new Set(unposted.map((take) => take.offer))],
+  }
+  const { day, totals, posted, capped } = await ledger.readOfferUses(now, asked)
+  await keeper.seedUses(
+    epoch,
+    [...totals].map(([offer, dayMicro]) => ({
+      counter: keeper.offerCounter(offer),
+      postedBefore: now,
+      day,
+      dayMicro: microUsd(dayMicro),
+      month: utcMonth(now),
+      monthMicro: ZERO,
+    })),
+  )
+  await keeper.takeCaps(
+    epoch,
+    unposted.filter((take) => capped.has(take.offer) && !posted.has(take.rid)),
+  )
+}
+
+/** A ledger balance as the gate takes it. A negative one, which the ledger forbids, would count as nothing. */
+export function toChange({ account, balance, version }: Balance): PostedChange {
+  return { account, balanceMicro: balance < 0n ? ZERO : microUsd(balance), version }
+}
+
+async function harvest({ ledger, keeper }: RebuildCtx, epoch: number): Promise<number> {
+  const { harvested } = await ledger.readEpoch()
+  let count = 0
+  for (let older = Math.max(harvested + 1, epoch - MAX_OLDER_EPOCHS); older < epoch; older++) {
+    count += await keeper.harvest(epoch, older)
+  }
+  return count
+}
+
+/**
+ * Waits until every member has brought in what it has, but only so long; answers those that did not. Throws when the
+ * server lost its memory again meanwhile.
+ */
+async function waitForMembers({ ledger, keeper, clock }: RebuildCtx, epoch: number, runId: string): Promise<string[]> {
+  const deadline = clock.monotonic() + READY_WAIT_MS
+  const members = await ledger.listMembers()
+  for (;;) {
+    const [ready, view] = await Promise.all([keeper.ready(epoch), keeper.view()])
+    if (view.doubted === epoch || view.runId !== runId) {
+      throw new AppError('conflict', { message: 'the gate was lost again' })
+    }
+    // One that signed off meanwhile is gone, and whoever inherited its calls has brought them in.
+    const missing = members.filter((member) => !ready.has(member) && (view.nodes.get(member) ?? 0) >= 0)
+    if (missing.length === 0 || clock.monotonic() >= deadline) return missing
+    await clock.sleep(READY_LOOK_MS)
+  }
+}
+
+/** What follows an opening at once: the older epochs are done with, and the caller sweeps and confirms. */
+export async function finishRebuild({ ledger, log, afterOpen }: RebuildCtx, epoch: number): Promise<void> {
+  // The epoch's own captures are still to be posted: only what lies before it is done with.
+  await ledger.markHarvested(epoch - 1)
+  await afterOpen?.().catch((error: unknown) => log.warn({ err: error }, 'what follows a rebuild failed'))
+}
+
+/**
+ * Seeds one page of funded accounts with ids after `after` and answers the last of them, undefined at the end. All are
+ * seeded in the end, so that a later outage of the control plane finds none missing.
+ */
+export async function seedPage(
+  { ledger, keeper }: RebuildCtx,
+  epoch: number,
+  after: string,
+): Promise<string | undefined> {
+  const page = await ledger.listFundedAccounts(after, SEED_PAGE)
+  await keeper.seed(epoch, page.map(toChange))
+  return page.at(-1)?.account
+}

@@ -1,0 +1,301 @@
+import type { Balance } from '#control-plane/db/accounts.ts'
+import type { Poison } from '#control-plane/db/settlements.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import type { PostedChange } from '#control-plane/ports/gate.ts'
+import type { MoneyTransaction } from '#control-plane/ports/money-ledger.ts'
+import type { PostReport } from '#control-plane/ports/post-report.ts'
+import type { TradeFeed } from '#control-plane/ports/trade-feed.ts'
+import { feedItemOf } from '#shared/contract/feed.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { microUsd } from '#shared/money.ts'
+import { splitCharges } from './charge-entries.ts'
+import type { JobOutcome } from './finish-job.ts'
+import { bookJobEvent } from './finish-job.ts'
+import type { ReadEvent } from './usage-reading.ts'
+import { brokenAccount, claimedCall, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
+
+export type IngestCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'> & {
+  /** Told of new trades; nobody is without it. */
+  readonly feed?: TradeFeed
+}
+
+/** Events to post, as the bytes that were captured, and where they came from, for what is set aside. */
+export type Batch = { readonly events: readonly string[]; readonly source: string }
+
+/** Most times one transaction is tried, and the first wait between two tries, doubled each time. */
+const MAX_TRIES = 6
+const FIRST_WAIT_MS = 20
+
+/**
+ * Posts usage events: settlement rows, ledger entries and balances in one transaction, then tells the gate. Any batch
+ * may be given again, in any order, in part, or twice at once. Events that cannot be posted are set aside without
+ * holding up the others. Throws when Postgres or the gate is away; then the same batch is to be given again.
+ */
+export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostReport> {
+  const poison: Poison[] = []
+  const readable: ReadEvent[] = []
+  for (const text of batch.events) {
+    const read = readEvent(text, batch.source)
+    if (isPoison(read)) poison.push(read)
+    else readable.push(read)
+  }
+  // In the order of request ids everywhere, so that two posters of the same events meet in the same order.
+  readable.sort((left, right) => (left.event.rid < right.event.rid ? -1 : 1))
+  const events = await withoutStrangers(ctx, batch, readable, poison)
+  const booked = await bookApart(ctx, batch, events.filter(isCall), poison)
+  const jobs = await bookJobs(
+    ctx,
+    batch,
+    events.filter((read) => !isCall(read)),
+    poison,
+  )
+  if (poison.length > 0) await keepPoison(ctx, batch, poison)
+  const all =
+    jobs.events.length === 0
+      ? booked
+      : { events: [...booked.events, ...jobs.events], balances: [...booked.balances, ...jobs.balances] }
+  await acknowledge(ctx, all)
+  tellFeed(ctx, all)
+  return report(all, poison)
+}
+
+/** Trades go to the feed in the order in which they ended. */
+function tellFeed({ feed }: IngestCtx, { events }: Booked): void {
+  if (feed === undefined) return
+  const trades = events.filter(({ fate }) => fate === 'new').map(({ read }) => read.event)
+  trades.sort((left, right) => left.endedAt - right.endedAt)
+  feed.push(trades.map(feedItemOf).filter((item) => item !== undefined))
+}
+
+function isCall({ event }: ReadEvent): boolean {
+  return event.kind === undefined || event.kind === 'call'
+}
+
+async function keepPoison(ctx: IngestCtx, { source }: Batch, poison: readonly Poison[]): Promise<void> {
+  const discarded = await withRetries(ctx, () => ctx.ledger.insertPoison(poison))
+  const reasons = poison
+    .filter((row) => !discarded.has(row.payloadHash))
+    .map((row) => ({ rid: row.rid, reason: row.reason, detail: row.detail }))
+  if (reasons.length > 0) ctx.log.error({ source, reasons }, 'usage events were set aside')
+  const given = poison.filter((row) => discarded.has(row.payloadHash)).map((row) => claimedCall(row.event))
+  await freeDiscarded(
+    ctx,
+    given.filter((call) => call !== undefined),
+  )
+}
+
+/** Gives back what the gate keeps for events that a person discarded. */
+export async function freeDiscarded(
+  ctx: Pick<IngestCtx, 'ledger' | 'gate'>,
+  calls: readonly { readonly rid: string; readonly account: AccountId }[],
+): Promise<void> {
+  if (calls.length === 0) return
+  const rows = await ctx.ledger.findBalances([...new Set(calls.map((call) => call.account))])
+  const balances = new Map(rows.map((row) => [row.account, row]))
+  await ctx.gate.ack(
+    calls.map(({ rid, account }) => ({
+      ...changeOf(balances.get(account) ?? { account, balance: 0n, version: 0n }),
+      rid,
+    })),
+  )
+}
+
+/** Keeps events of a batch for a person, whatever they hold, and does nothing else with them. */
+export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Promise<void> {
+  const poison = batch.events.map((text) => {
+    const read = readEvent(text, batch.source)
+    const rid = isPoison(read) ? read.rid : read.event.rid
+    return poisonOf({ text, payloadHash: read.payloadHash }, { rid, reason, detail: '', source: batch.source })
+  })
+  await withRetries(ctx, () => ctx.ledger.insertPoison(poison))
+  ctx.log.error({ source: batch.source, reason, events: poison.length }, 'usage events were set aside')
+}
+
+/**
+ * What became of an event: `new` and `repeat` have their row, a `conflict` stands against the row of another, a `parked`
+ * end of a job waits for its submit.
+ */
+type Fate = JobOutcome['fate']
+type BookedEvent = { readonly read: ReadEvent; readonly fate: Fate; readonly postedAt: Date }
+type Booked = { readonly events: readonly BookedEvent[]; readonly balances: readonly Balance[] }
+
+/** The events whose accounts exist and are of the right kind; the others go to `poison`. */
+async function withoutStrangers(
+  ctx: IngestCtx,
+  batch: Batch,
+  events: readonly ReadEvent[],
+  poison: Poison[],
+): Promise<ReadEvent[]> {
+  const named = new Set(events.flatMap(({ event }) => [event.account, event.sellerAccount ?? event.account]))
+  const kinds = await withRetries(ctx, () => ctx.ledger.findKinds([...named]))
+  return events.filter((read) => {
+    const broken = brokenAccount(read.event, kinds)
+    if (broken !== undefined) poison.push(poisonOf(read, { rid: read.event.rid, source: batch.source, ...broken }))
+    return broken === undefined
+  })
+}
+
+/** Books all events together; when the database refuses that for good, in halves, down to the one it refuses. */
+async function bookApart(
+  ctx: IngestCtx,
+  batch: Batch,
+  events: readonly ReadEvent[],
+  poison: Poison[],
+): Promise<Booked> {
+  if (events.length === 0) return { events: [], balances: [] }
+  try {
+    crashPoint('worker_before_tx')
+    const booked = await withRetries(ctx, () => ctx.ledger.transact((trx) => book(trx, events, batch.source)))
+    crashPoint('worker_after_commit')
+    return booked
+  } catch (error) {
+    const refusal = ctx.ledger.refusalOf(error)
+    if (refusal === undefined || ctx.ledger.isTransient(error)) throw error
+    const [only] = events
+    if (events.length === 1 && only !== undefined) {
+      const detail = `${refusal.code} ${refusal.constraint ?? ''}`.trim()
+      poison.push(poisonOf(only, { rid: only.event.rid, reason: 'refused', detail, source: batch.source }))
+      return { events: [], balances: [] }
+    }
+    const middle = Math.ceil(events.length / 2)
+    const first = await bookApart(ctx, batch, events.slice(0, middle), poison)
+    const second = await bookApart(ctx, batch, events.slice(middle), poison)
+    return { events: [...first.events, ...second.events], balances: [...first.balances, ...second.balances] }
+  }
+}
+
+/** Books the events of long jobs, each in a transaction of its own: they are few, and one may make another possible. */
+async function bookJobs(ctx: IngestCtx, batch: Batch, events: readonly ReadEvent[], poison: Poison[]): Promise<Booked> {
+  const fates: BookedEvent[] = []
+  const balances: Balance[] = []
+  for (const read of events) {
+    try {
+      crashPoint('worker_before_tx')
+      const run = () => ctx.ledger.transact((trx) => bookJobEvent(trx, read, batch.source))
+      const outcome = await withRetries(ctx, run)
+      crashPoint('worker_after_commit')
+      fates.push({ read, fate: outcome.fate, postedAt: outcome.postedAt })
+      balances.push(...outcome.balances)
+    } catch (error) {
+      const refusal = ctx.ledger.refusalOf(error)
+      const isMisfit = error instanceof AppError && error.code === 'conflict'
+      if (!isMisfit && (refusal === undefined || ctx.ledger.isTransient(error))) throw error
+      const detail = isMisfit ? error.message : `${refusal?.code} ${refusal?.constraint ?? ''}`.trim()
+      const reason = isMisfit ? 'job_mismatch' : 'refused'
+      poison.push(poisonOf(read, { rid: read.event.rid, reason, detail, source: batch.source }))
+    }
+  }
+  return { events: fates, balances }
+}
+
+/** The one transaction: rows by request id, then accounts in the order of their ids, so that posters never deadlock. */
+async function book(trx: MoneyTransaction, events: readonly ReadEvent[], source: string): Promise<Booked> {
+  const byRid = new Map<string, ReadEvent>()
+  for (const read of events) if (!byRid.has(read.event.rid)) byRid.set(read.event.rid, read)
+  const inserted = await trx.insertSettlements([...byRid.values()].map(settlementOf))
+  const fresh = [...byRid.values()].filter((read) => inserted.has(read.event.rid))
+  const others = events.filter((read) => byRid.get(read.event.rid) !== read || !inserted.has(read.event.rid))
+  const fates: BookedEvent[] = fresh.map((read) => ({
+    read,
+    fate: 'new',
+    postedAt: inserted.get(read.event.rid) ?? new Date(0),
+  }))
+  if (others.length > 0) fates.push(...(await compareWithSettled(trx, others, source)))
+  const balances = await moveMoney(trx, fresh)
+  crashPoint('worker_in_tx')
+  return { events: fates, balances }
+}
+
+async function compareWithSettled(
+  trx: MoneyTransaction,
+  events: readonly ReadEvent[],
+  source: string,
+): Promise<BookedEvent[]> {
+  const settled = await trx.findSettled(events.map((read) => read.event.rid))
+  const fates: BookedEvent[] = []
+  for (const read of events) {
+    const row = settled.get(read.event.rid)
+    if (row === undefined) continue
+    const fate = row.payloadHash === read.payloadHash ? 'repeat' : 'conflict'
+    fates.push({ read, fate, postedAt: row.postedAt })
+  }
+  const conflicts = fates.filter(({ fate }) => fate === 'conflict').map(({ read }) => read)
+  await trx.insertConflicts(
+    conflicts.map(({ event, text, payloadHash }) => ({ rid: event.rid, payloadHash, event: text, source })),
+  )
+  return fates
+}
+
+async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): Promise<Balance[]> {
+  const charged = events.map(({ event }) => event).filter((event) => event.chargeMicro > 0n)
+  if (charged.length === 0) return []
+  // Whatever needs no locked account comes first: other posters wait for these accounts until the commit.
+  await trx.insertTransactions(charged.map((event) => ({ id: event.rid, kind: 'settle', note: null })))
+  const parties = new Set(charged.flatMap((event) => [event.account, event.sellerAccount ?? event.account]))
+  const { entries, movements } = splitCharges(charged, await trx.lockAccounts([...parties]))
+  await trx.insertEntries(entries)
+  return trx.moveBalances(movements)
+}
+
+/** Tells the gate of every request id that has a row now, whoever wrote it, with a balance that contains it. */
+async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
+  const newest = new Map<string, Balance>()
+  for (const row of booked.balances) {
+    const known = newest.get(row.account)
+    if (known === undefined || row.version > known.version) newest.set(row.account, row)
+  }
+  const others = new Set(booked.events.map(({ read }) => read.event.account).filter((account) => !newest.has(account)))
+  if (others.size > 0) {
+    for (const row of await withRetries(ctx, () => ctx.ledger.findBalances([...others]))) newest.set(row.account, row)
+  }
+  const changes: PostedChange[] = []
+  for (const { read, fate, postedAt } of booked.events) {
+    const balance = newest.get(read.event.account)
+    const { rid } = read.event
+    if (balance === undefined) continue
+    // What the gate keeps of a contradicting event is not what was booked.
+    const posting = fate === 'conflict' ? {} : { postedAt: postedAt.getTime() }
+    changes.push({ ...changeOf(balance), rid, keyId: read.event.keyId, ...posting })
+  }
+  if (changes.length === 0) return
+  crashPoint('before_ack')
+  await ctx.gate.ack(changes)
+  crashPoint('after_ack')
+  const told = new Set(changes.map((change) => change.account))
+  await ctx.ledger.deleteAccountChanges(booked.balances.filter((row) => told.has(row.account)))
+}
+
+function changeOf({ account, balance, version }: Balance): {
+  account: AccountId
+  balanceMicro: ReturnType<typeof microUsd>
+  version: bigint
+} {
+  return { account, balanceMicro: microUsd(balance), version }
+}
+
+function report(booked: Booked, poison: readonly Poison[]): PostReport {
+  const count = (...fates: Fate[]) => booked.events.filter((event) => fates.includes(event.fate)).length
+  return {
+    posted: count('new', 'parked'),
+    repeats: count('repeat'),
+    conflicts: count('conflict'),
+    poisoned: poison.length,
+  }
+}
+
+/** Runs work that may be repeated, again and again while Postgres says that trying again may help. */
+async function withRetries<Result>(
+  { ledger, clock }: Pick<IngestCtx, 'ledger' | 'clock'>,
+  run: () => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await run()
+    } catch (error) {
+      if (attempt >= MAX_TRIES || !ledger.isTransient(error)) throw error
+      await clock.sleep(FIRST_WAIT_MS * 2 ** (attempt - 1))
+    }
+  }
+}

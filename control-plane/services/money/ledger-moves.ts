@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import type { AccountKind } from '#control-plane/db/accounts.ts'
+import { findUserByWallet } from '#control-plane/db/users.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { Wallet } from '#control-plane/services/fields.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import type { LedgerLine } from './ledger.ts'
+import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
+import { bookDebit } from './ledger-debits.ts'
+
+/** A transaction that an operator wants, under the key that makes it happen once. */
+export type Move = {
+  readonly key: string
+  readonly kind: string
+  readonly note: string | undefined
+  readonly entries: readonly LedgerLine[]
+}
+
+/** The fields that name an account: a wallet means its buyer account. */
+export const PartyFields = {
+  wallet: Wallet.optional(),
+  account: z
+    .string()
+    .refine((text): text is AccountId => isId('acc', text), 'not an account id')
+    .optional(),
+}
+
+/** What makes an operation on the ledger happen once: a ticket, an invoice, an event of a payment provider. */
+export const Ticket = z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket is 1 to 100 letters, digits or . : - _')
+export const Note = z.string().max(500)
+
+type Party = { readonly wallet?: string | undefined; readonly account?: AccountId | undefined }
+
+/** True when exactly one of the two is given. */
+export function namesOneParty(input: Party): boolean {
+  return (input.wallet === undefined) !== (input.account === undefined)
+}
+export const ONE_PARTY = 'name a wallet or an account'
+
+/** The account that was named. Throws `not_found` when it is not there or of none of the kinds. */
+export async function findParty(
+  ctx: Pick<Ctx, 'db' | 'ledger'>,
+  party: Party,
+  kinds: readonly AccountKind[],
+): Promise<{ account: AccountId; kind: AccountKind }> {
+  const account = party.account ?? (await findUserByWallet(ctx.db, party.wallet ?? ''))?.buyerAccount
+  if (account === undefined) throw new AppError('not_found', { message: 'No such wallet.' })
+  const kind = (await ctx.ledger.findKinds([account])).get(account)
+  if (kind === undefined || !kinds.includes(kind)) {
+    throw new AppError('not_found', { message: 'No such account of that kind.' })
+  }
+  return { account, kind }
+}
+
+/**
+ * Books a transaction once and answers whether it had been booked before. What takes money from a buyer is first set
+ * aside in the gate, so that no call can spend it meanwhile. Throws `conflict` when the key was booked with other
+ * entries, `insufficient_balance`, `not_found`, and `service_unavailable` while the gate is shut for a debit.
+ */
+export async function bookMove(ctx: Ctx, move: Move): Promise<{ isRepeat: boolean }> {
+  const lines = mergeLines(move.entries)
+  const kinds = await ctx.ledger.findKinds(lines.map((line) => line.account))
+  const payers = lines.filter((line) => line.amount < 0n && kinds.get(line.account) === 'buyer_credit')
+  if (payers.length > 1) throw new AppError('conflict', { message: 'A transaction takes money from one buyer.' })
+  const [payer] = payers
+  if (payer !== undefined) return bookDebit(ctx, { ...move, entries: lines }, payer)
+  const posted = await ctx.ledger.transact(async (trx) => {
+    const changed = await postTransaction(trx, { ...move, id: ctx.ids.ulid(), entries: lines })
+    if (changed === undefined) await requireSameEntries(trx, move.key, lines)
+    return changed
+  })
+  if (posted === undefined) return { isRepeat: true }
+  // The outbox row stays when this fails, so the gate hears of it as soon as it is back.
+  await confirmBuyers(ctx, posted).catch((error: unknown) =>
+    ctx.log.warn({ err: error, key: move.key }, 'the gate will hear of a transaction later'),
+  )
+  return { isRepeat: false }
+}

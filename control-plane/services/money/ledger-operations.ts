@@ -1,0 +1,158 @@
+import { z } from 'zod'
+import type { AccountKind } from '#control-plane/db/accounts.ts'
+import { PLATFORM_ACCOUNTS } from '#control-plane/db/accounts.ts'
+import { listBookedEntries } from '#control-plane/db/ledger-archive.ts'
+import type { RunCtx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { LedgerLine } from './ledger.ts'
+import { Dollars } from './ledger.ts'
+import type { Move } from './ledger-moves.ts'
+import { bookMove, findParty, Note, namesOneParty, ONE_PARTY, PartyFields, Ticket } from './ledger-moves.ts'
+
+/** A transaction as it was booked; lines are signed micro-USD in plain digits. */
+export type BookedMove = {
+  readonly key: string
+  readonly kind: string
+  readonly lines: readonly { readonly account: AccountId; readonly amountMicro: string }[]
+  /** True when this key had been booked before with the same lines. */
+  readonly isRepeat: boolean
+}
+
+async function book(ctx: RunCtx, subject: string, move: Move): Promise<BookedMove> {
+  const { isRepeat } = await bookMove(ctx, move)
+  const lines = move.entries.map(({ account, amount }) => ({ account, amountMicro: amount.toString() }))
+  if (!isRepeat) ctx.note({ subject, before: null, after: { key: move.key, kind: move.kind, lines } })
+  return { key: move.key, kind: move.kind, lines, isRepeat }
+}
+
+/** `amount` micro-USD from one account to another. */
+function transfer(from: AccountId, to: AccountId, amount: bigint): LedgerLine[] {
+  return [
+    { account: from, amount: -amount },
+    { account: to, amount },
+  ]
+}
+
+/** Books money that a payment provider received for a buyer, once for each event of that provider. */
+export const recordFiatDeposit = defineOperation({
+  name: 'deposit.recordFiat',
+  access: 'operator',
+  input: z
+    .strictObject({
+      ...PartyFields,
+      amountUsd: Dollars,
+      /** The provider's own id of the event: what makes the deposit happen once. */
+      eventId: Ticket,
+      note: Note.optional(),
+    })
+    .refine(namesOneParty, ONE_PARTY),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, input): Promise<BookedMove> => {
+    const { account } = await findParty(ctx, input, ['buyer_credit'])
+    const entries = transfer(PLATFORM_ACCOUNTS.externalFiat, account, input.amountUsd)
+    return book(ctx, account, { key: `deposit:fiat:${input.eventId}`, kind: 'deposit', note: input.note, entries })
+  },
+})
+
+/**
+ * Books money that goes back to a buyer outside, once a ticket: a refund of a fiat payment, or a withdrawal. What calls
+ * hold or have used cannot be refunded: `insufficient_balance` says what could.
+ */
+export const refundFiat = defineOperation({
+  name: 'refund.fiat',
+  access: 'operator',
+  input: z
+    .strictObject({
+      ...PartyFields,
+      amountUsd: Dollars,
+      ticket: Ticket,
+      kind: z.enum(['refund', 'withdrawal']).default('refund'),
+      note: Note.optional(),
+    })
+    .refine(namesOneParty, ONE_PARTY),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, input): Promise<BookedMove> => {
+    const { account } = await findParty(ctx, input, ['buyer_credit'])
+    const entries = transfer(account, PLATFORM_ACCOUNTS.externalFiat, input.amountUsd)
+    const { kind, ticket, note } = input
+    return book(ctx, account, { key: `${kind}:fiat:${ticket}`, kind, note, entries })
+  },
+})
+
+const ADJUSTABLE: readonly AccountKind[] = ['buyer_credit', 'seller_pending', 'seller_available', 'platform_shortfall']
+const COUNTERS = { promo: PLATFORM_ACCOUNTS.promo, shortfall: PLATFORM_ACCOUNTS.shortfall } as const
+
+/**
+ * Moves money by hand, once a ticket: to an account (`credit`) or from it (`debit`), against what we give away or against
+ * what we could not collect. The shortfall itself is paid off by a credit to it out of promotion.
+ */
+export const adjustLedger = defineOperation({
+  name: 'ledger.adjust',
+  access: 'operator',
+  input: z
+    .strictObject({
+      ...PartyFields,
+      direction: z.enum(['credit', 'debit']),
+      amountUsd: Dollars,
+      counter: z.enum(['promo', 'shortfall']).default('promo'),
+      ticket: Ticket,
+      reason: z.string().trim().min(1).max(500),
+    })
+    .refine(namesOneParty, ONE_PARTY),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, input): Promise<BookedMove> => {
+    const { account } = await findParty(ctx, input, ADJUSTABLE)
+    const counter = COUNTERS[input.counter]
+    if (counter === account) throw new AppError('conflict', { message: 'An account is not its own counter.' })
+    const entries =
+      input.direction === 'credit'
+        ? transfer(counter, account, input.amountUsd)
+        : transfer(account, counter, input.amountUsd)
+    return book(ctx, account, { key: `adjust:${input.ticket}`, kind: 'adjust', note: input.reason, entries })
+  },
+})
+
+/**
+ * Books the opposite of a transaction, once: found by its ledger key, or by the request id of a call. What it takes back
+ * from a buyer is set aside like any debit.
+ */
+export const reverseTransaction = defineOperation({
+  name: 'ledger.reverse',
+  access: 'operator',
+  input: z.strictObject({ key: z.string().min(3).max(170), reason: z.string().trim().min(1).max(500) }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, input): Promise<BookedMove> => {
+    const found = await listBookedEntries(ctx.db, input.key)
+    if (found.length === 0) throw new AppError('not_found', { message: 'Nothing is booked under this key.' })
+    if (input.key.startsWith('reverse:')) throw new AppError('conflict', { message: 'A reversal is not reversed.' })
+    const entries = found.map(({ account, amount }) => ({ account, amount: -amount }))
+    return book(ctx, input.key, { key: `reverse:${input.key}`, kind: 'reverse', note: input.reason, entries })
+  },
+})
+
+export const ReadKeyInput = z.strictObject({ key: z.string().min(3).max(180) })
+
+/** The lines under a ledger key or request id. */
+export const readTransaction = defineOperation({
+  name: 'ledger.read',
+  access: 'operator',
+  input: ReadKeyInput,
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { key }): Promise<Omit<BookedMove, 'isRepeat'>> => {
+    const found = await listBookedEntries(ctx.db, key)
+    const [first] = found
+    if (first === undefined) throw new AppError('not_found')
+    return {
+      key,
+      kind: first.kind,
+      lines: found.map((line) => ({ account: line.account, amountMicro: line.amount.toString() })),
+    }
+  },
+})

@@ -1,0 +1,214 @@
+import { z } from 'zod'
+import type { Balance } from '#control-plane/db/accounts.ts'
+import { PLATFORM_ACCOUNTS } from '#control-plane/db/accounts.ts'
+import type { Movement } from '#control-plane/db/ledger.ts'
+import { findUserByWallet } from '#control-plane/db/users.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import type { MoneyReads, MoneyTransaction } from '#control-plane/ports/money-ledger.ts'
+import { Wallet } from '#control-plane/services/fields.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { dollarsToMicroUsd, formatMicroUsd, MAX_MICRO_USD, microUsd, ZERO } from '#shared/money.ts'
+
+/** A line of a transaction: signed micro-USD, positive into the account. */
+export type LedgerLine = { readonly account: AccountId; readonly amount: bigint }
+
+export type NewTransaction = {
+  /** A ULID. */
+  readonly id: string
+  /** What makes it happen once: `deposit:{chain}:{hash}:{index}`, `grant:{ticket}`. */
+  readonly key: string
+  readonly kind: string
+  readonly note?: string | undefined
+  readonly entries: readonly LedgerLine[]
+}
+
+/** `lines` as one line an account, without the accounts that come out at zero, in the order of account ids. */
+export function mergeLines(lines: readonly LedgerLine[]): LedgerLine[] {
+  const amounts = new Map<AccountId, bigint>()
+  for (const { account, amount } of lines) amounts.set(account, (amounts.get(account) ?? 0n) + amount)
+  return [...amounts]
+    .filter(([, amount]) => amount !== 0n)
+    .map(([account, amount]) => ({ account, amount }))
+    .sort((left, right) => (left.account < right.account ? -1 : 1))
+}
+
+/**
+ * Books a transaction once, in the caller's database transaction, and answers the balances it changed; undefined when
+ * its key was booked before, and then nothing has changed. Throws AppErrors: `not_found` for an unknown account,
+ * `insufficient_balance` when an account that may not be overdrawn would be, `conflict` past the limit of a balance, `internal_error`
+ * for lines that do not sum to zero.
+ */
+export async function postTransaction(
+  trx: MoneyTransaction,
+  transaction: NewTransaction,
+): Promise<Balance[] | undefined> {
+  const { id, key, kind, note = null } = transaction
+  const lines = mergeLines(transaction.entries)
+  if (lines.length < 2 || lines.reduce((sum, line) => sum + line.amount, 0n) !== 0n) {
+    throw new AppError('internal_error', { cause: new Error(`the entries of ${key} do not sum to zero`) })
+  }
+  if (!(await trx.claimLedgerKey(key, id))) return undefined
+  const accounts = lines.map((line) => line.account)
+  const kinds = await trx.findKinds(accounts)
+  const unknown = accounts.find((account) => !kinds.has(account))
+  if (unknown !== undefined) throw new AppError('not_found', { detail: { account: unknown } })
+  const locked = await trx.lockAccounts(accounts)
+  for (const { account, amount } of lines) {
+    const row = locked.get(account)
+    const isBounded = /^(buyer_credit|job_escrow|seller_|payout_in_flight)/.test(kinds.get(account) ?? '')
+    const balance = (row?.balance ?? 0n) + amount
+    if (isBounded && balance < 0n) throw new AppError('insufficient_balance', { detail: { account } })
+    if (isBounded && balance >= MAX_MICRO_USD)
+      throw new AppError('conflict', { message: 'The balance would pass its limit.' })
+    if (kinds.get(account) === 'platform_shortfall' && balance > 0n)
+      throw new AppError('conflict', { message: 'The shortfall is less than that.' })
+  }
+  await trx.insertTransactions([{ id, kind, note }])
+  await trx.insertEntries(lines.map((line) => ({ tx: id, ...line })))
+  const movements: Movement[] = lines.map((line) => ({ ...line, entries: 1 }))
+  return trx.moveBalances(movements)
+}
+
+/** Most changes told to the gate at once, and most rounds of one drain. */
+const DRAIN_BATCH = 500
+const DRAIN_ROUNDS = 200
+
+/**
+ * Tells the spending gate of every balance it has not confirmed and answers how many that were. Throws
+ * `service_unavailable` while the gate is away: the rows wait for the next drain.
+ */
+export async function drainAccountChanges(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<number> {
+  let told = 0
+  for (let round = 0; round < DRAIN_ROUNDS; round++) {
+    const changes = await ctx.ledger.listAccountChanges(DRAIN_BATCH)
+    if (changes.length > 0) await confirmBalances(ctx, changes)
+    told += changes.length
+    if (changes.length < DRAIN_BATCH) break
+  }
+  return told
+}
+
+/** Tells the gate of the buyers' among changed balances; the others are none of its business. */
+export async function confirmBuyers(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: readonly Balance[]): Promise<void> {
+  const kinds = await ctx.ledger.findKinds(balances.map((row) => row.account))
+  const buyers = balances.filter((row) => kinds.get(row.account) === 'buyer_credit')
+  if (buyers.length > 0) await confirmBalances(ctx, buyers)
+}
+
+/** Seeds the gate with balances of buyers and forgets their outbox rows. */
+async function confirmBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: readonly Balance[]): Promise<void> {
+  await ctx.gate.seed(
+    balances.map(({ account, balance, version }) => ({ account, balanceMicro: microUsd(balance), version })),
+  )
+  await ctx.ledger.deleteAccountChanges(balances)
+}
+
+/** The balance of an account in micro-USD as the ledger has it. Throws `not_found`. */
+export async function findBalance(ledger: Pick<MoneyReads, 'findBalances'>, account: AccountId): Promise<MicroUsd> {
+  const [row] = await ledger.findBalances([account])
+  if (row === undefined) throw new AppError('not_found')
+  return microUsd(row.balance)
+}
+
+const Account = z.string().refine((text): text is AccountId => isId('acc', text), 'not an account id')
+/** An amount above zero in US dollars, as a number or as digits with at most six decimals; read as micro-USD. */
+export const Dollars = z.union([z.number(), z.string()]).transform((dollars, context): MicroUsd => {
+  try {
+    const amount = dollarsToMicroUsd(dollars)
+    if (amount > ZERO) return amount
+  } catch {
+    // Told below, like an amount of zero.
+  }
+  context.addIssue({ code: 'custom', message: 'an amount is above zero with at most six decimals' })
+  return z.NEVER
+})
+
+const GrantInput = z
+  .strictObject({
+    wallet: Wallet.optional(),
+    account: Account.optional(),
+    amountUsd: Dollars,
+    /** What makes it happen once: a ticket or an invoice number. */
+    ticket: z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket is 1 to 100 letters, digits or . : - _'),
+    /** Whose money it is: ours, or received by fiat. */
+    source: z.enum(['promo', 'fiat']).default('promo'),
+    note: z.string().max(500).optional(),
+  })
+  .refine((input) => (input.wallet === undefined) !== (input.account === undefined), 'name a wallet or an account')
+
+/** A grant as it was booked; amounts are micro-USD in plain digits. */
+export type Grant = {
+  readonly account: AccountId
+  readonly amountMicro: string
+  readonly balanceMicro: string
+  /** True when this ticket had been booked before with the same account and amount. */
+  readonly isRepeat: boolean
+}
+
+/**
+ * Puts credit on a buyer's account, once a ticket. The same ticket with another account, amount or source throws
+ * `conflict`; a wallet or account that does not exist, or is no buyer's, `not_found`.
+ */
+export const grantCredit = defineOperation({
+  name: 'credit.grant',
+  access: 'operator',
+  input: GrantInput,
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, input): Promise<Grant> => {
+    const account = input.account ?? (await findUserByWallet(ctx.db, input.wallet ?? ''))?.buyerAccount
+    if (account === undefined) throw new AppError('not_found', { message: 'No such wallet.' })
+    const payer = input.source === 'fiat' ? PLATFORM_ACCOUNTS.externalFiat : PLATFORM_ACCOUNTS.promo
+    const entries = [
+      { account: payer, amount: -input.amountUsd },
+      { account, amount: BigInt(input.amountUsd) },
+    ]
+    const key = `grant:${input.ticket}`
+    const note = input.note === undefined ? {} : { note: input.note }
+    const posted = await ctx.ledger.transact(async (trx) => {
+      const kinds = await trx.findKinds([account])
+      if (kinds.get(account) !== 'buyer_credit') throw new AppError('not_found', { message: 'No such buyer account.' })
+      const changed = await postTransaction(trx, { id: ctx.ids.ulid(), key, kind: 'grant', entries, ...note })
+      if (changed === undefined) await requireSameEntries(trx, key, entries)
+      return changed
+    })
+    if (posted !== undefined) {
+      ctx.note({
+        subject: account,
+        before: null,
+        after: { granted: formatMicroUsd(input.amountUsd), ticket: input.ticket },
+      })
+      // The outbox row stays when this fails, so the gate hears of it as soon as it is back.
+      await confirmBalances(ctx, posted).catch((error: unknown) =>
+        ctx.log.warn({ err: error, account }, 'the gate will hear of a grant later'),
+      )
+    }
+    return {
+      account,
+      amountMicro: formatMicroUsd(input.amountUsd),
+      balanceMicro: formatMicroUsd(await findBalance(ctx.ledger, account)),
+      isRepeat: posted === undefined,
+    }
+  },
+})
+
+/** Throws `conflict` unless the transaction under a key has these lines. */
+export async function requireSameEntries(
+  trx: MoneyTransaction,
+  key: string,
+  lines: readonly LedgerLine[],
+): Promise<void> {
+  const tx = await trx.findLedgerKey(key)
+  const booked = tx === undefined ? [] : await trx.findEntries(tx)
+  const asText = (entries: readonly LedgerLine[]) =>
+    mergeLines(entries)
+      .map((line) => `${line.account}=${line.amount}`)
+      .join()
+  if (asText(booked) !== asText(lines)) {
+    throw new AppError('conflict', { message: 'This ticket was booked with another account, amount or source.' })
+  }
+}

@@ -1,0 +1,52 @@
+import type { Difference } from '#control-plane/db/money-watch.ts'
+import { replaceFindings } from '#control-plane/db/money-watch.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import type { CounterGap, GateAudit } from '#control-plane/ports/gate-audit.ts'
+import { SECOND } from '#shared/clock.ts'
+import { compareBalances } from './sweep.ts'
+
+/** Looks at the counters before a difference is believed, and the time between two. */
+const LOOKS = 3
+const LOOK_EVERY_MS = SECOND
+
+type CompareCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'clock' | 'log' | 'metrics'>
+
+/** Compares posted balances and versions of the gate with the ledger; what differs is written down and shown. */
+export async function watchBalances(ctx: CompareCtx): Promise<readonly Difference[]> {
+  return keep(ctx, 'balance', await compareBalances(ctx))
+}
+
+/**
+ * Compares what each account holds and has unposted in the gate with its calls. A call that begins or ends between two
+ * reads looks like a difference, so only one that stays the same over several looks counts.
+ */
+export async function watchCounters(
+  ctx: CompareCtx & { readonly gateAudit: GateAudit },
+): Promise<readonly Difference[]> {
+  let lasting = gapsByText(await ctx.gateAudit.counterGaps())
+  for (let look = 1; look < LOOKS && lasting.size > 0; look++) {
+    await ctx.clock.sleep(LOOK_EVERY_MS)
+    const now = gapsByText(await ctx.gateAudit.counterGaps())
+    lasting = new Map([...lasting].filter(([text]) => now.has(text)))
+  }
+  return keep(ctx, 'counter', [...lasting.values()])
+}
+
+async function keep(ctx: CompareCtx, kind: string, found: readonly Difference[]): Promise<readonly Difference[]> {
+  await replaceFindings(ctx.db, kind, found)
+  ctx.metrics.findings(kind, found.length)
+  if (found.length > 0) ctx.log.error({ kind, found: found.slice(0, 20), count: found.length }, 'the gate differs')
+  return found
+}
+
+/** By what stays the same while other calls of the account come and go: how far the counters are off. */
+function gapsByText(gaps: readonly CounterGap[]): Map<string, Difference> {
+  return new Map(
+    gaps.map((gap) => {
+      const held = gap.heldMicro - gap.heldByCallsMicro
+      const unposted = gap.unpostedMicro - gap.unpostedByCallsMicro
+      const detail = `held off by ${held}, unposted off by ${unposted}`
+      return [`${gap.account} ${detail}`, { subject: gap.account, detail }]
+    }),
+  )
+}

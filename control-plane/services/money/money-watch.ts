@@ -1,0 +1,152 @@
+import { z } from 'zod'
+import { tenantOf } from '#control-plane/actor.ts'
+import type { Finding, InvariantRun, PayoutHold, ShortfallLine } from '#control-plane/db/money-watch.ts'
+import {
+  clearPayoutHold,
+  countBacklog,
+  insertInvariantRun,
+  listFindings,
+  listInvariantRuns,
+  listPayoutHolds,
+  listShortfall,
+  noteShortfall,
+  setPayoutHold,
+  trimInvariantRuns,
+} from '#control-plane/db/money-watch.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import type { MoneyReport } from '#control-plane/ports/money-check.ts'
+import { AppError } from '#shared/errors.ts'
+
+type WatchCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'checkMoney' | 'metrics'>
+
+/** Runs of the checker that are kept although they found nothing. */
+const KEPT_RUNS = 500
+const SHOWN_RUNS = 20
+const SHOWN_ROWS = 100
+
+/**
+ * Runs the checker, keeps what it found, shows it as metrics, and makes payouts wait for each invariant that is broken:
+ * until a person clears that, even when the next run finds it whole. Nothing else stops. A checker that cannot read one
+ * of its sources is a run with a failure, which says nothing about money. With `confirmAfterMs`, a breach counts that is
+ * still there so much later.
+ */
+export async function runInvariants(ctx: WatchCtx, confirmAfterMs = 0): Promise<InvariantRun> {
+  const startedAt = ctx.clock.now()
+  const begun = ctx.clock.monotonic()
+  let report = await check(ctx)
+  if (confirmAfterMs > 0 && report?.findings.some(({ state }) => state === 'breach')) {
+    await ctx.clock.sleep(confirmAfterMs)
+    report = await check(ctx)
+  }
+  const findings = report?.findings ?? []
+  const breaches = findings.filter(({ state }) => state === 'breach').map(({ id }) => id)
+  const run: InvariantRun = {
+    id: ctx.ids.ulid(),
+    startedAt,
+    tookMs: Math.round(ctx.clock.monotonic() - begun),
+    findings,
+    breaches,
+    failure: report === undefined ? 'one of ledger, gate and journals could not be read' : null,
+  }
+  await insertInvariantRun(ctx.db, run)
+  for (const { id, state, detail } of findings) {
+    if (state !== 'breach') continue
+    ctx.log.error({ invariant: id, detail }, 'an invariant of money is broken')
+    await setPayoutHold(ctx.db, ctx.ids.ulid(), `invariant:${id}`)
+  }
+  await trimInvariantRuns(ctx.db, KEPT_RUNS)
+  if (report !== undefined) ctx.metrics.invariants(findings, startedAt)
+  ctx.metrics.backlog(await countBacklog(ctx.db))
+  return run
+}
+
+async function check(ctx: WatchCtx): Promise<MoneyReport | undefined> {
+  return ctx.checkMoney().catch((error: unknown) => {
+    ctx.log.error({ err: error }, 'the money could not be checked')
+    return undefined
+  })
+}
+
+export type MoneyState = {
+  readonly runs: readonly InvariantRun[]
+  /** What comparisons found to differ and still do. */
+  readonly differences: readonly Finding[]
+  readonly payoutHolds: readonly PayoutHold[]
+}
+
+/** The last runs of the checker, what differs now, and what payouts wait for. */
+export const readInvariants = defineOperation({
+  name: 'invariants.read',
+  access: 'operator',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx): Promise<MoneyState> => ({
+    runs: await listInvariantRuns(ctx.db, SHOWN_RUNS),
+    differences: await listFindings(ctx.db, SHOWN_ROWS),
+    payoutHolds: await listPayoutHolds(ctx.db, true, SHOWN_ROWS),
+  }),
+})
+
+/** Runs the checker now. */
+export const runInvariantsNow = defineOperation({
+  name: 'invariants.run',
+  access: 'operator',
+  input: z.strictObject({}),
+  limit: 'none',
+  idempotency: 'none',
+  run: (ctx): Promise<InvariantRun> => runInvariants(ctx),
+})
+
+/** Lets payouts go on as far as one hold goes. A reason is needed: it is what the next person reads. */
+export const clearHold = defineOperation({
+  name: 'payoutHold.clear',
+  access: 'operator',
+  input: z.strictObject({ id: z.string().length(26), reason: z.string().trim().min(1).max(500) }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, { id, reason }): Promise<{ readonly id: string }> => {
+    if (!(await clearPayoutHold(ctx.db, { id, by: tenantOf(actor), reason }))) {
+      throw new AppError('not_found', { message: 'No such hold is in force.' })
+    }
+    ctx.note({ subject: id, before: { cleared: false }, after: { cleared: true, reason } })
+    return { id }
+  },
+})
+
+/** A posting that took from the shortfall or paid it off, in micro-USD. */
+export type ShortfallRow = Omit<ShortfallLine, 'amount' | 'at'> & { readonly amountMicro: string; readonly at: number }
+export type ShortfallReport = { readonly owedMicro: string; readonly lines: readonly ShortfallRow[] }
+
+/** What the platform could not collect: posting by posting, with the fault each was traced to. */
+export const readShortfall = defineOperation({
+  name: 'shortfall.read',
+  access: 'operator',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx): Promise<ShortfallReport> => {
+    const [{ shortfallMicro }, lines] = await Promise.all([countBacklog(ctx.db), listShortfall(ctx.db, SHOWN_ROWS)])
+    return {
+      owedMicro: shortfallMicro.toString(),
+      lines: lines.map(({ amount, at, ...rest }) => ({ ...rest, amountMicro: amount.toString(), at: at.getTime() })),
+    }
+  },
+})
+
+/** Names the fault that a posting's shortfall was traced to. */
+export const explainShortfall = defineOperation({
+  name: 'shortfall.explain',
+  access: 'operator',
+  input: z.strictObject({ tx: z.string().length(26), reason: z.string().trim().min(1).max(500) }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, { tx, reason }): Promise<{ readonly tx: string }> => {
+    if (!(await noteShortfall(ctx.db, { tx, reason, by: tenantOf(actor) }))) {
+      throw new AppError('not_found', { message: 'No such posting took from the shortfall.' })
+    }
+    ctx.note({ subject: tx, before: null, after: { reason } })
+    return { tx }
+  },
+})

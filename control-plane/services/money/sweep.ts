@@ -1,0 +1,101 @@
+import type { Balance } from '#control-plane/db/accounts.ts'
+import type { Difference } from '#control-plane/db/money-watch.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { MINUTE } from '#shared/clock.ts'
+import { crashPoint } from '#shared/crash-point.ts'
+import { microUsd } from '#shared/money.ts'
+import { postBatch } from './ingest.ts'
+import { drainAccountChanges } from './ledger.ts'
+
+type SweepCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'>
+
+/** How long a capture may wait for its event to come by the queue. */
+const UNPOSTED_AFTER_MS = MINUTE
+/** Most captures one sweep looks at, and how many are posted together. */
+const MAX_UNPOSTED = 20_000
+const POST_BATCH = 250
+const EXPIRE_BATCH = 500
+const MAX_EXPIRE_ROUNDS = 100
+
+export type SweepReport = { readonly expired: number; readonly posted: number; readonly told: number }
+
+/**
+ * Finishes what was left lying: gives back holds whose owner died, posts captures whose event never came (never by way
+ * of the queue, which would flood after an outage), and tells the gate of balances it has not confirmed. Throws when
+ * Postgres or the gate is away.
+ */
+export async function sweepHolds(ctx: SweepCtx, unpostedAfterMs = UNPOSTED_AFTER_MS): Promise<SweepReport> {
+  const expired = await expireHolds(ctx)
+  crashPoint('sweeper_mid')
+  const posted = await postLeftBehind(ctx, unpostedAfterMs)
+  const told = await drainAccountChanges(ctx)
+  if (expired + posted > 0) ctx.log.warn({ expired, posted }, 'the sweeper finished calls that nobody else did')
+  return { expired, posted, told }
+}
+
+async function expireHolds(ctx: SweepCtx): Promise<number> {
+  let expired = 0
+  for (let round = 0; round < MAX_EXPIRE_ROUNDS; round++) {
+    const count = await ctx.gate.expireHolds(EXPIRE_BATCH)
+    expired += count
+    if (count < EXPIRE_BATCH) break
+  }
+  return expired
+}
+
+/** Posts captures older than the queue's patience; those that are booked already are only acknowledged. */
+async function postLeftBehind(ctx: SweepCtx, olderThanMs: number): Promise<number> {
+  const events = await ctx.gate.unposted(olderThanMs, MAX_UNPOSTED)
+  let settled = 0
+  for (let start = 0; start < events.length; start += POST_BATCH) {
+    const batch = { events: events.slice(start, start + POST_BATCH), source: 'sweeper' }
+    const { posted, repeats, conflicts } = await postBatch(ctx, batch)
+    settled += posted + repeats + conflicts
+  }
+  return settled
+}
+
+/** Accounts of one page of the comparison. */
+const COMPARE_PAGE = 500
+
+/**
+ * Compares posted balance and version of every funded account in the gate with the ledger, after telling the gate the
+ * newest. Answers the accounts that still differ: there should be none. An account that the gate has not been asked for
+ * yet becomes known to it.
+ */
+export async function compareBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<Difference[]> {
+  const different: Difference[] = []
+  let after = ''
+  for (;;) {
+    const page = await ctx.ledger.listFundedAccounts(after, COMPARE_PAGE)
+    if (page.length === 0) return different
+    await ctx.gate.seed(
+      page.map(({ account, balance, version }) => ({ account, balanceMicro: microUsd(balance), version })),
+    )
+    const inGate = await Promise.all(page.map((row) => ctx.gate.spendable(row.account)))
+    const suspects = page.filter(({ balance, version }, index) => {
+      const seen = inGate[index]
+      return seen?.postedMicro !== balance || seen.version !== version
+    })
+    if (suspects.length > 0) different.push(...(await lookAgain(ctx, suspects)))
+    after = page.at(-1)?.account ?? ''
+  }
+}
+
+/** A posting between two readings looks like a difference. Read gate first, the ledger cannot be behind it. */
+async function lookAgain(ctx: Pick<Ctx, 'ledger' | 'gate'>, told: readonly Balance[]): Promise<Difference[]> {
+  const inGate = await Promise.all(told.map((row) => ctx.gate.spendable(row.account)))
+  const ledger = new Map(
+    (await ctx.ledger.findBalances(told.map((row) => row.account))).map((row) => [row.account, row]),
+  )
+  return told.flatMap(({ account, version }, index) => {
+    const seen = inGate[index]
+    const now = ledger.get(account)
+    if (seen !== undefined && now !== undefined) {
+      const isBetween = seen.version >= version && seen.version < now.version
+      if (isBetween || (seen.version === now.version && seen.postedMicro === now.balance)) return []
+    }
+    const inRedis = seen === undefined ? 'nothing' : `${seen.postedMicro} at ${seen.version}`
+    return [{ subject: account, detail: `gate ${inRedis}, ledger ${now?.balance} at ${now?.version}` }]
+  })
+}

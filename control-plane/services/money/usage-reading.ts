@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import type { AccountKind } from '#control-plane/db/accounts.ts'
+import type { NewSettlement, Poison } from '#control-plane/db/settlements.ts'
+import type { UsageEvent } from '#shared/contract/usage-event.ts'
+import { jobOfEnd, UsageEventSchema } from '#shared/contract/usage-event.ts'
+import type { AccountId, RequestId } from '#shared/ids.ts'
+import { isId, parseRequestId } from '#shared/ids.ts'
+import { splitCharge, ZERO } from '#shared/money.ts'
+
+/** An event that may be posted, with its bytes and their SHA-256. */
+export type ReadEvent = { readonly event: UsageEvent; readonly text: string; readonly payloadHash: string }
+
+/** Longest piece of an event that is kept when it cannot be posted. */
+export const MAX_POISON_CHARS = 1_000_000
+
+/** Reads the bytes of an event; what breaks a rule of its own comes back as poison, with the rule. */
+export function readEvent(text: string, source: string): ReadEvent | Poison {
+  const payloadHash = createHash('sha256').update(text).digest('hex')
+  const refuse = (rid: string | null, reason: string, detail: string) =>
+    poisonOf({ text, payloadHash }, { rid, reason, detail, source })
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    return refuse(null, 'schema', 'not JSON')
+  }
+  const parsed = UsageEventSchema.safeParse(json)
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    const detail = `${issue?.path.map(String).join('.') ?? ''}: ${issue?.code ?? 'invalid'}`
+    return refuse(claimedCall(text)?.rid ?? null, 'schema', detail)
+  }
+  const event = parsed.data
+  if (callOf(event) === undefined) return refuse(null, 'schema', 'rid: not a ULID')
+  const broken = brokenRule(event)
+  return broken === undefined ? { event, text, payloadHash } : refuse(event.rid, broken.reason, broken.detail)
+}
+
+export function isPoison(read: ReadEvent | Poison): read is Poison {
+  return 'reason' in read
+}
+
+/** The request id that an event tells of: its own, or that of the job whose end it is. Undefined for nonsense. */
+export function callOf({ kind, rid }: Pick<UsageEvent, 'kind' | 'rid'>): RequestId | undefined {
+  return parseRequestId(kind === 'end' ? (jobOfEnd(rid) ?? '') : rid)
+}
+
+const ClaimedCall = z.object({ rid: z.string().min(26).max(30), account: z.string().max(80) })
+
+/** The ids in the bytes of an event that cannot be read otherwise: whose money the gate keeps for it. */
+export function claimedCall(text: string): { readonly rid: string; readonly account: AccountId } | undefined {
+  try {
+    const { rid, account } = ClaimedCall.parse(JSON.parse(text))
+    return isId('acc', account) ? { rid, account } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** An event as a row of the poison table. */
+export function poisonOf(
+  bytes: { readonly text: string; readonly payloadHash: string },
+  why: Pick<Poison, 'rid' | 'reason' | 'detail' | 'source'>,
+): Poison {
+  // Postgres text holds no NUL.
+  const event = bytes.text.slice(0, MAX_POISON_CHARS).replaceAll('\0', '\\0')
+  return { payloadHash: bytes.payloadHash, event, ...why }
+}
+
+type Broken = { readonly reason: string; readonly detail: string }
+
+/** The money rules that one event must keep by itself. */
+function brokenRule(event: UsageEvent): Broken | undefined {
+  if (!isInstant(event.startedAt) || !isInstant(event.endedAt))
+    return { reason: 'schema', detail: 'startedAt, endedAt' }
+  if (event.chargeMicro > event.holdMicro) return { reason: 'over_hold', detail: 'chargeMicro: above holdMicro' }
+  const isSubmit = event.kind === 'submit'
+  if (isSubmit !== (event.job !== undefined)) return { reason: 'schema', detail: 'job: only and always in a submit' }
+  if (isSubmit && event.chargeMicro !== event.holdMicro) {
+    return { reason: 'sum_mismatch', detail: 'chargeMicro: not the whole quote' }
+  }
+  // A submit pays nobody yet.
+  const { sellerNet, fee } = splitCharge(isSubmit ? ZERO : event.chargeMicro, event.feeBps)
+  if (event.sellerNetMicro !== sellerNet || event.feeMicro !== fee) {
+    return { reason: 'sum_mismatch', detail: `sellerNetMicro, feeMicro: expected ${sellerNet} and ${fee}` }
+  }
+  if (event.chargeMicro === ZERO) return undefined
+  if (event.sellerAccount === null) return { reason: 'no_seller', detail: 'sellerAccount: null with a charge' }
+  if (event.rail !== 'credit') return { reason: 'rail', detail: `rail: ${event.rail} is not posted from events` }
+  return undefined
+}
+
+/** The year 10000: later instants have no ISO 8601 form of four digits. */
+const END_OF_TIME = 253_402_300_800_000
+
+function isInstant(at: number): boolean {
+  return at > 0 && at < END_OF_TIME
+}
+
+/** The rule that an event breaks together with the accounts that exist. */
+export function brokenAccount(event: UsageEvent, kinds: ReadonlyMap<string, AccountKind>): Broken | undefined {
+  const buyer = kinds.get(event.account)
+  if (buyer !== 'buyer_credit') {
+    return { reason: 'unknown_account', detail: `account: ${buyer ?? 'none'} instead of buyer_credit` }
+  }
+  if (event.chargeMicro === ZERO || event.sellerAccount === null) return undefined
+  const seller = kinds.get(event.sellerAccount)
+  if (seller !== 'seller_available' && seller !== 'seller_pending') {
+    return { reason: 'unknown_seller', detail: `sellerAccount: ${seller ?? 'none'} instead of a seller account` }
+  }
+  return undefined
+}
+
+/** The settlement row of an event. */
+export function settlementOf({ event, payloadHash }: ReadEvent): NewSettlement {
+  const { usage } = event
+  return {
+    rid: callOf(event) ?? event.rid,
+    account: event.account,
+    key_id: event.keyId,
+    seller_account: event.sellerAccount,
+    offer: event.offer,
+    provider: event.provider,
+    model: event.model,
+    requested_model: event.requestedModel,
+    wire: event.wire,
+    endpoint: event.endpoint,
+    rail: event.rail,
+    served_by: event.servedBy,
+    node: event.node,
+    is_streamed: event.isStreamed,
+    outcome: event.outcome,
+    error_code: event.errorCode,
+    finish_reason: event.finishReason,
+    hold_amount: event.holdMicro.toString(),
+    charge: event.chargeMicro.toString(),
+    list_cost: event.listMicro.toString(),
+    seller_net: event.sellerNetMicro.toString(),
+    fee: event.feeMicro.toString(),
+    fee_bps: Number(event.feeBps),
+    kept_bps: Number(event.keptBps),
+    price_version: event.priceVersion,
+    usage_source: event.usageSource,
+    input_tokens: usage.input ?? 0,
+    cache_read_tokens: usage.cacheRead ?? 0,
+    cache_write_tokens: usage.cacheWrite ?? 0,
+    output_tokens: usage.output ?? 0,
+    reasoning_tokens: usage.reasoning ?? 0,
+    audio_input_tokens: usage.audioInput ?? 0,
+    audio_output_tokens: usage.audioOutput ?? 0,
+    characters: usage.characters ?? 0,
+    images: usage.images ?? 0,
+    pixels: usage.pixels ?? 0,
+    milliseconds: usage.milliseconds ?? 0,
+    calls: usage.calls ?? 0,
+    ttft_ms: event.ttftMs,
+    stream_ms: event.streamMs,
+    duration_ms: Math.max(0, event.endedAt - event.startedAt),
+    overhead_ms: event.overheadMs,
+    attempts: event.attempts,
+    explanation: event.explanation === null ? null : writeExplanation(event.explanation),
+    anomalies: event.anomalies,
+    payload_hash: payloadHash,
+    started_at: new Date(event.startedAt).toISOString(),
+    captured_at: new Date(event.endedAt).toISOString(),
+  }
+}
+
+function writeExplanation(explanation: NonNullable<UsageEvent['explanation']>): object {
+  const ranked = explanation.ranked.map((row) => ({ ...row, estimateMicro: row.estimateMicro.toString() }))
+  const { excluded, affinity } = explanation
+  if (affinity === undefined) return { ranked, excluded }
+  return { ranked, excluded, affinity: { ...affinity, savingMicro: affinity.savingMicro.toString() } }
+}

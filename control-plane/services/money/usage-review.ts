@@ -1,0 +1,154 @@
+import { z } from 'zod'
+import { tenantOf } from '#control-plane/actor.ts'
+import type { ConflictRow, PoisonRow } from '#control-plane/db/usage-review.ts'
+import {
+  findPoison,
+  listConflicts,
+  listPoison,
+  resolveConflict,
+  resolvePoison,
+} from '#control-plane/db/usage-review.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+import { freeDiscarded, postBatch } from './ingest.ts'
+import { claimedCall, MAX_POISON_CHARS } from './usage-reading.ts'
+
+/** Times as Unix milliseconds. */
+type Written<Row> = { readonly [Name in keyof Row]: Row[Name] extends Date ? number : Row[Name] }
+export type PoisonView = Written<PoisonRow>
+export type ConflictView = Omit<Written<ConflictRow>, 'settledCharge'> & { readonly settledChargeMicro: string | null }
+
+const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'a payload hash is 64 hex digits')
+const Reason = z.string().trim().min(1).max(500)
+const ListInput = z.strictObject({
+  /** `waiting` leaves out what a person has decided. */
+  show: z.enum(['waiting', 'all']).default('waiting'),
+  limit: z.coerce.number().int().min(1).max(500).default(100),
+})
+
+function viewOf({ firstSeenAt, lastSeenAt, ...row }: PoisonRow): PoisonView {
+  return { ...row, firstSeenAt: firstSeenAt.getTime(), lastSeenAt: lastSeenAt.getTime() }
+}
+
+async function requirePoison(ctx: Pick<Ctx, 'db'>, payloadHash: string) {
+  const row = await findPoison(ctx.db, payloadHash)
+  if (row === undefined) throw new AppError('not_found')
+  return row
+}
+
+/** Events that could not be posted, oldest first. */
+export const listPoisoned = defineOperation({
+  name: 'poison.list',
+  access: 'operator',
+  input: ListInput,
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { show, limit }): Promise<readonly PoisonView[]> =>
+    (await listPoison(ctx.db, { isWaiting: show === 'waiting', limit })).map(viewOf),
+})
+
+/** One of them with its bytes. */
+export const readPoisoned = defineOperation({
+  name: 'poison.read',
+  access: 'operator',
+  input: z.strictObject({ payloadHash: Hash }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { payloadHash }): Promise<PoisonView & { readonly event: string }> => {
+    const { event, ...row } = await requirePoison(ctx, payloadHash)
+    return { ...viewOf(row), event }
+  },
+})
+
+/** Posts an event again, once what was wrong is mended. Throws `conflict` with what is still wrong. */
+export const retryPoisoned = defineOperation({
+  name: 'poison.retry',
+  access: 'operator',
+  input: z.strictObject({ payloadHash: Hash, reason: Reason }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, { payloadHash, reason }): Promise<{ readonly payloadHash: string }> => {
+    const row = await requirePoison(ctx, payloadHash)
+    if (row.resolution !== null) throw new AppError('conflict', { message: `It was ${row.resolution} before.` })
+    if (row.event.length >= MAX_POISON_CHARS)
+      throw new AppError('conflict', { message: 'It was too long to keep whole.' })
+    const { poisoned } = await postBatch(ctx, { events: [row.event], source: 'operator' })
+    if (poisoned > 0) {
+      const now = await requirePoison(ctx, payloadHash)
+      throw new AppError('conflict', {
+        message: 'It still cannot be posted.',
+        detail: { reason: now.reason, detail: now.detail },
+      })
+    }
+    await resolvePoison(ctx.db, { payloadHash, reason, by: tenantOf(actor), resolution: 'retried' })
+    ctx.note({
+      subject: row.rid ?? payloadHash,
+      before: { reason: row.reason },
+      after: { resolution: 'retried', reason },
+    })
+    return { payloadHash }
+  },
+})
+
+/** Gives an event up: nobody is charged for its call, and what the gate still keeps for it is given back. */
+export const discardPoisoned = defineOperation({
+  name: 'poison.discard',
+  access: 'operator',
+  input: z.strictObject({ payloadHash: Hash, reason: Reason }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, { payloadHash, reason }): Promise<{ readonly payloadHash: string }> => {
+    const row = await requirePoison(ctx, payloadHash)
+    const decision = { payloadHash, reason, by: tenantOf(actor), resolution: 'discarded' } as const
+    if (!(await resolvePoison(ctx.db, decision))) {
+      if (row.resolution === 'retried') throw new AppError('conflict', { message: 'It was posted before.' })
+    } else {
+      ctx.note({
+        subject: row.rid ?? payloadHash,
+        before: { reason: row.reason },
+        after: { resolution: 'discarded', reason },
+      })
+    }
+    const call = claimedCall(row.event)
+    // Should this fail, the next delivery of the event, or the sweeper, gives it back.
+    if (call !== undefined && !row.isSettled) await freeDiscarded(ctx, [call])
+    return { payloadHash }
+  },
+})
+
+/** Events that contradict a settlement, oldest first, with what stands. */
+export const listContradictions = defineOperation({
+  name: 'conflict.list',
+  access: 'operator',
+  input: ListInput,
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { show, limit }): Promise<readonly ConflictView[]> =>
+    (await listConflicts(ctx.db, { isWaiting: show === 'waiting', limit })).map(
+      ({ seenAt, settledCharge, ...row }) => ({
+        ...row,
+        seenAt: seenAt.getTime(),
+        settledChargeMicro: settledCharge?.toString() ?? null,
+      }),
+    ),
+})
+
+/**
+ * Notes what a person found out about a contradiction. The settlement stands; where it should not, `ledger.adjust` or
+ * `ledger.reverse` says so in the ledger, under a ticket that the reason can name.
+ */
+export const resolveContradiction = defineOperation({
+  name: 'conflict.resolve',
+  access: 'operator',
+  input: z.strictObject({ rid: z.string().min(26).max(30), payloadHash: Hash, reason: Reason }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, { rid, payloadHash, reason }): Promise<{ readonly rid: string }> => {
+    if (!(await resolveConflict(ctx.db, { rid, payloadHash, reason, by: tenantOf(actor) }))) {
+      throw new AppError('not_found', { message: 'No such contradiction waits.' })
+    }
+    ctx.note({ subject: rid, before: null, after: { resolved: true, reason } })
+    return { rid }
+  },
+})

@@ -1,0 +1,35 @@
+import { z } from 'zod'
+import { listAuditEntries } from '#control-plane/db/audit.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import type { AuditPage } from '#control-plane/services/audit.ts'
+import { entryOf } from '#control-plane/services/audit.ts'
+import { Instant, PageSize } from '#control-plane/services/fields.ts'
+
+const Text = z.string().min(1).max(200).optional()
+
+/** What anybody did, newest first: operators read the whole log, and nobody else does. */
+export const searchAudit = defineOperation({
+  name: 'audit.search',
+  access: 'operator',
+  input: z.strictObject({
+    operation: Text,
+    subject: Text,
+    actor: Text,
+    since: Instant.optional(),
+    until: Instant.optional(),
+    limit: PageSize,
+    /** The `nextToken` of the page before. */
+    nextToken: z
+      .string()
+      .regex(/^aud_[\w-]{1,64}$/, 'not a token of this list')
+      .optional(),
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { limit, nextToken, ...wanted }): Promise<AuditPage> => {
+    const filter = { owner: { everybody: true }, ...wanted } as const
+    const rows = await listAuditEntries(ctx.db, filter, { beyond: nextToken, order: 'newest', limit: limit + 1 })
+    const items = rows.slice(0, limit).map(entryOf)
+    return { items, nextToken: rows.length > limit ? (items.at(-1)?.id ?? null) : null }
+  },
+})

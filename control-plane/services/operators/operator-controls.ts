@@ -1,0 +1,159 @@
+import { z } from 'zod'
+import { tenantOf } from '#control-plane/actor.ts'
+import { deleteLimit, listLimits, listSwitches, upsertLimit, upsertSwitch } from '#control-plane/db/controls.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
+import type { Ctx, Settings } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import type { CallLimit } from '#control-plane/ports/controls.ts'
+import { publishSoon } from '#control-plane/services/snapshot.ts'
+import type { FeatureName } from '#shared/contract/features.ts'
+import { FEATURE_NAMES, FEATURES } from '#shared/contract/features.ts'
+import { AppError } from '#shared/errors.ts'
+
+const Reason = z.string().trim().min(1).max(500)
+
+/** A switch as it stands; `changedAt` is Unix milliseconds, null for one that nobody has touched. */
+export type FeatureView = {
+  readonly name: FeatureName
+  readonly isOn: boolean
+  /** What goes on while it is on. */
+  readonly meaning: string
+  readonly reason: string | null
+  readonly changedAt: number | null
+  readonly changedBy: string | null
+}
+
+async function viewFeatures(ctx: Pick<Ctx, 'db'>): Promise<FeatureView[]> {
+  const rows = new Map((await listSwitches(ctx.db)).map((row) => [row.name, row]))
+  return FEATURE_NAMES.map((name) => {
+    const row = rows.get(name)
+    return {
+      name,
+      isOn: row?.isOn ?? true,
+      meaning: FEATURES[name],
+      reason: row?.reason ?? null,
+      changedAt: row?.changedAt.getTime() ?? null,
+      changedBy: row?.changedBy ?? null,
+    }
+  })
+}
+
+/** Every switch there is. */
+export const listFeatures = defineOperation({
+  name: 'feature.list',
+  access: 'operator',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx): Promise<readonly FeatureView[]> => viewFeatures(ctx),
+})
+
+/** Turns a switch; both planes go by it within a second or two. */
+export const putFeature = defineOperation({
+  name: 'feature.put',
+  access: 'operator',
+  input: z.strictObject({ name: z.enum(FEATURE_NAMES), isOn: z.boolean(), reason: Reason }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, { name, isOn, reason }): Promise<FeatureView> => {
+    const before = (await viewFeatures(ctx)).find((feature) => feature.name === name)
+    const changed = { changedAt: new Date(ctx.clock.now()), changedBy: tenantOf(actor) }
+    await upsertSwitch(ctx.db, { name, isOn, reason, ...changed })
+    ctx.note({ subject: `feature ${name}`, before: { isOn: before?.isOn ?? true }, after: { isOn, reason } })
+    await publishSoon(ctx, ['limits'])
+    const meaning = FEATURES[name]
+    return { name, isOn, meaning, reason, changedAt: changed.changedAt.getTime(), changedBy: changed.changedBy }
+  },
+})
+
+/** Limits of the data plane: of any key whose record sets none. */
+const KEY_LIMITS = ['key_rate', 'key_in_flight'] as const
+
+/** A limit as it counts. `perKey` is calls a minute, for `key_in_flight` calls at once. */
+export type LimitView = CallLimit & {
+  readonly name: string
+  /** Where it is enforced. */
+  readonly plane: 'control' | 'data'
+  readonly isStandard: boolean
+  readonly changedAt: number | null
+  readonly changedBy: string | null
+}
+
+function standards(settings: Settings): { name: string; plane: 'control' | 'data'; limit: CallLimit }[] {
+  const kinds = Object.entries(settings.rateLimits)
+  return [
+    ...kinds.map(([name, limit]) => ({ name, plane: 'control' as const, limit })),
+    { name: 'key_rate', plane: 'data', limit: { perKey: settings.keyRatePerMinute, perWallet: null } },
+    { name: 'key_in_flight', plane: 'data', limit: { perKey: settings.keyInFlight, perWallet: null } },
+  ]
+}
+
+async function viewLimits({ db, settings }: Pick<Ctx, 'db' | 'settings'>): Promise<LimitView[]> {
+  const rows = new Map((await listLimits(db)).map((row) => [row.name, row]))
+  return standards(settings).map(({ name, plane, limit }) => {
+    const row = rows.get(name)
+    return {
+      name,
+      plane,
+      perKey: row?.perKey ?? limit.perKey,
+      perWallet: row === undefined ? limit.perWallet : row.perWallet,
+      isStandard: row === undefined,
+      changedAt: row?.changedAt.getTime() ?? null,
+      changedBy: row?.changedBy ?? null,
+    }
+  })
+}
+
+/** Every limit of calls, with what counts now. */
+export const listRateLimits = defineOperation({
+  name: 'rate-limit.list',
+  access: 'operator',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx): Promise<readonly LimitView[]> => viewLimits(ctx),
+})
+
+const Calls = z.number().int().min(1).max(1_000_000)
+
+/** Sets a limit, or gives it back its standard by `perKey: null`. It counts within a second or two. */
+export const putRateLimit = defineOperation({
+  name: 'rate-limit.put',
+  access: 'operator',
+  input: z.strictObject({ name: z.string().max(64), perKey: Calls.nullable(), perWallet: Calls.nullish() }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, actor, { name, perKey, perWallet }): Promise<LimitView> => {
+    const before = await requireLimit(ctx, name)
+    if (perWallet != null && before.plane === 'data') {
+      throw new AppError('invalid_request', { message: 'This limit is that of a key alone.', param: 'perWallet' })
+    }
+    if (perKey === null) await deleteLimit(ctx.db, name)
+    else {
+      const kept = perWallet === undefined ? before.perWallet : perWallet
+      const changed = { changedAt: new Date(ctx.clock.now()), changedBy: tenantOf(actor) }
+      await upsertLimit(ctx.db, { name, perKey, perWallet: kept, ...changed })
+    }
+    const after = await requireLimit(ctx, name)
+    ctx.note({ subject: `limit ${name}`, before, after })
+    await publishSoon(ctx, ['limits'])
+    return after
+  },
+})
+
+async function requireLimit(ctx: Pick<Ctx, 'db' | 'settings'>, name: string): Promise<LimitView> {
+  const found = (await viewLimits(ctx)).find((limit) => limit.name === name)
+  if (found === undefined) throw new AppError('not_found', { message: `No limit is called ${name}.` })
+  return found
+}
+
+/** What of all this the data plane is told: its limits, and the names of the switches that are off. */
+export async function readDataPlaneControls(db: Database | Trx, settings: Settings) {
+  const [limits, switches] = await Promise.all([listLimits(db), listSwitches(db)])
+  const set = (name: (typeof KEY_LIMITS)[number]) => limits.find((row) => row.name === name)?.perKey
+  return {
+    keyRatePerMinute: set('key_rate') ?? settings.keyRatePerMinute,
+    keyInFlight: set('key_in_flight') ?? settings.keyInFlight,
+    switchedOff: switches.filter(({ isOn }) => !isOn).map(({ name }) => name),
+  }
+}

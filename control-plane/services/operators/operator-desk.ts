@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { defineOperation } from '#control-plane/operation.ts'
+import type { FailedJob, KnownNode, OpenHold, QueueCounts } from '#control-plane/ports/desk.ts'
+import { QUEUES } from '#shared/contract/redis-keys.ts'
+import { AppError } from '#shared/errors.ts'
+import { parseRequestId } from '#shared/ids.ts'
+
+const Reason = z.string().trim().min(1).max(500)
+const Limit = z.coerce.number().int().min(1).max(500).default(100)
+const QueueName = z.enum(Object.values(QUEUES))
+
+/** A hold as it is shown: the amount as micro-USD in plain digits. */
+export type HoldView = Omit<OpenHold, 'amountMicro'> & { readonly amountMicro: string; readonly isOverdue: boolean }
+
+/** Open holds, those that end first before the others. */
+export const listOpenHolds = defineOperation({
+  name: 'hold.list',
+  access: 'operator',
+  input: z.strictObject({ account: z.string().startsWith('acc_').max(100).optional(), limit: Limit }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { account, limit }): Promise<readonly HoldView[]> => {
+    const now = ctx.clock.now()
+    return (await ctx.desk.listHolds({ account, limit })).map(({ amountMicro, ...hold }) => ({
+      ...hold,
+      amountMicro: amountMicro.toString(),
+      isOverdue: hold.expiresAt <= now,
+    }))
+  },
+})
+
+/**
+ * Gives the money of a hold back before its deadline. Should the call still end well, its charge is booked late and the
+ * buyer pays it: this is for calls whose process is gone.
+ */
+export const releaseOpenHold = defineOperation({
+  name: 'hold.release',
+  access: 'operator',
+  input: z.strictObject({ rid: z.string().max(64), reason: Reason }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, { rid, reason }): Promise<{ readonly rid: string }> => {
+    if (parseRequestId(rid) === undefined || !(await ctx.desk.releaseHold(rid))) {
+      throw new AppError('not_found', { message: 'No open hold has this request id.' })
+    }
+    ctx.note({ subject: rid, before: { state: 'open' }, after: { state: 'released', reason } })
+    return { rid }
+  },
+})
+
+/** The queues with how many jobs are in which state. */
+export const listQueues = defineOperation({
+  name: 'queue.list',
+  access: 'operator',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx): Promise<readonly QueueCounts[]> => ctx.desk.countJobs(),
+})
+
+/** Jobs that gave up, newest first, without what they carry. */
+export const listFailedJobs = defineOperation({
+  name: 'queue.failed',
+  access: 'operator',
+  input: z.strictObject({ queue: QueueName, limit: Limit }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { queue, limit }): Promise<readonly FailedJob[]> => ctx.desk.listFailed(queue, limit),
+})
+
+/** Puts failed jobs back in their queue: the named one, or the newest. Jobs may run again without harm. */
+export const retryFailedJobs = defineOperation({
+  name: 'queue.retry',
+  access: 'operator',
+  input: z.strictObject({ queue: QueueName, id: z.string().max(200).optional(), limit: Limit }),
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, { queue, id, limit }): Promise<{ readonly retried: number }> => {
+    const retried = await ctx.desk.retryJobs(queue, id === undefined ? { limit } : { id })
+    if (id !== undefined && retried === 0) throw new AppError('not_found', { message: 'No such job has failed.' })
+    ctx.note({ subject: `queue ${queue}`, before: null, after: { retried, id: id ?? null } })
+    return { retried }
+  },
+})
+
+/** A data-plane process. `isAlive` says that it spoke within the last seconds. */
+export type NodeView = KnownNode & { readonly isAlive: boolean }
+
+/** A process looks at the gate every second. */
+const SILENT_AFTER_MS = 10_000
+
+/** The data-plane processes that the gate knows. */
+export const listNodes = defineOperation({
+  name: 'node.list',
+  access: 'operator',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx): Promise<readonly NodeView[]> => {
+    const now = ctx.clock.now()
+    return (await ctx.desk.listNodes()).map((node) => ({
+      ...node,
+      isAlive: now - Math.max(node.lastSeenAt ?? 0, node.report?.reportedAt ?? 0) < SILENT_AFTER_MS,
+    }))
+  },
+})

@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { findModelByName } from '#control-plane/db/catalog.ts'
+import type { MarketOffer } from '#control-plane/db/operator-offers.ts'
+import { listMarketOffers } from '#control-plane/db/operator-offers.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
+import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
+import type { OfferView } from '#control-plane/services/offers/view.ts'
+import { AppError } from '#shared/errors.ts'
+
+const KEPT_BPS_PER_PERCENT = 100
+
+/** An offer among those of all sellers. `discountPct` is percent off the reference; times are Unix milliseconds. */
+export type MarketOfferView = Omit<MarketOffer, 'keptBps' | 'capDailyMicro' | 'createdAt'> & {
+  readonly discountPct: number
+  readonly capDailyMicro: string | null
+  readonly createdAt: number
+}
+
+function viewOf({ keptBps, capDailyMicro, createdAt, ...offer }: MarketOffer): MarketOfferView {
+  return {
+    ...offer,
+    discountPct: 100 - keptBps / KEPT_BPS_PER_PERCENT,
+    capDailyMicro: capDailyMicro?.toString() ?? null,
+    createdAt: createdAt.getTime(),
+  }
+}
+
+/** Offers of all sellers, in order of id. */
+export const searchOffers = defineOperation({
+  name: 'offer.search',
+  access: 'operator',
+  input: z.strictObject({
+    model: ModelName.optional(),
+    provider: z.string().max(64).optional(),
+    status: z.enum(['active', 'paused', 'inactive']).optional(),
+    isDelisted: z.boolean().optional(),
+    wallet: Wallet.optional(),
+    limit: PageSize,
+    /** The `nextToken` of the page before. */
+    nextToken: z
+      .string()
+      .regex(/^ofr_[\w-]{1,64}$/, 'not a token of this list')
+      .optional(),
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { model: name, limit, nextToken, provider, status, isDelisted, wallet }) => {
+    const model = name === undefined ? undefined : await findModelByName(ctx.db, name)
+    if (name !== undefined && model === undefined) throw new AppError('not_found')
+    const search = { model, provider, status, isDelisted, wallet, after: nextToken, limit: limit + 1 }
+    const rows = await listMarketOffers(ctx.db, search)
+    const items = rows.slice(0, limit).map(viewOf)
+    return { items, nextToken: rows.length > limit ? (items.at(-1)?.id ?? null) : null }
+  },
+})
+
+const Move = z.strictObject({ id: z.string().max(100), reason: z.string().trim().min(1).max(500) })
+
+/** Takes an offer off the market, whoever owns it. Its seller reads the reason. */
+export const delistOffer = defineOperation({
+  name: 'offer.delist',
+  access: 'operator',
+  input: Move,
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, { id, reason }): Promise<OfferView> => moveAsOperator(ctx, { id, event: 'delist', reason }),
+})
+
+/** Lets the seller of a delisted offer put it on sale again; it comes back paused. The reason is for the audit. */
+export const restoreOffer = defineOperation({
+  name: 'offer.restore',
+  access: 'operator',
+  input: Move,
+  limit: 'none',
+  idempotency: 'none',
+  run: async (ctx, _actor, { id, reason }): Promise<OfferView> => {
+    const restored = await moveAsOperator(ctx, { id, event: 'restore', reason: null })
+    ctx.note({ subject: id, before: null, after: { restored: true, reason } })
+    return restored
+  },
+})

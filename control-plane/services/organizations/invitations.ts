@@ -1,0 +1,184 @@
+import { z } from 'zod'
+import type { SessionActor } from '#control-plane/actor.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import type { InvitationRow } from '#control-plane/db/invitations.ts'
+import { insertInvitation, listInvitations, updateInvitationAnswered } from '#control-plane/db/invitations.ts'
+import type { Role } from '#control-plane/db/organizations.ts'
+import {
+  countMembers,
+  listMembers,
+  listOrganizationsOf,
+  lockOrganization,
+  upsertMember,
+} from '#control-plane/db/organizations.ts'
+import type { RunCtx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Wallet } from '#control-plane/services/fields.ts'
+import { DAY } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import { MAX_MEMBERS, RoleField } from './members.ts'
+import { lockWithRight, requireOver, requireRight } from './organization-access.ts'
+import { MAX_ORGANIZATIONS, RecordId, tooMany } from './organizations.ts'
+
+/** How long an invitation waits for its answer, and how many may wait at once. */
+const INVITATION_MS = 7 * DAY
+const MAX_OPEN = 100
+
+/** An open invitation. Times are Unix milliseconds. */
+export type InvitationView = {
+  readonly id: string
+  readonly organization: string
+  readonly organizationName: string
+  readonly wallet: string
+  readonly role: Role
+  readonly invitedBy: string
+  readonly createdAt: number
+  readonly expiresAt: number
+}
+
+function viewOf({ createdAt, expiresAt, ...facts }: InvitationRow): InvitationView {
+  return { ...facts, createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime() }
+}
+
+/** Invitations that wait, newest first. */
+export type InvitationList = { readonly invitations: readonly InvitationView[] }
+
+/** Invites a wallet; an open invitation of the same wallet gives way. Throws `conflict` for a member. */
+export const createInvitation = defineOperation({
+  name: 'invitation.create',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId, wallet: Wallet, role: RoleField }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, { wallet, role, ...input }): Promise<InvitationView> => {
+    const createdAt = ctx.clock.now()
+    const id = ctx.ids.make('inv')
+    const made = await transact(ctx.db, async (trx) => {
+      const place = await lockWithRight(trx, actor, input.organization, 'people.change')
+      const { organization } = place
+      requireOver(place, role)
+      const members = await listMembers(trx, organization, MAX_MEMBERS)
+      if (members.some((member) => member.wallet === wallet)) throw tooMany('This wallet is a member already.')
+      await updateInvitationAnswered(trx, { organization, wallet }, { answer: 'withdrawn', at: createdAt })
+      const open = await listInvitations(trx, { organization }, { now: createdAt, limit: MAX_OPEN })
+      if (open.length === MAX_OPEN) throw tooMany(`At most ${MAX_OPEN} invitations wait at once.`)
+      const expiresAt = createdAt + INVITATION_MS
+      await insertInvitation(trx, { id, organization, wallet, role, invitedBy: place.by, createdAt, expiresAt })
+      const all = await listInvitations(trx, { organization }, { now: createdAt, limit: MAX_OPEN })
+      return all.find((row) => row.id === id)
+    })
+    if (made === undefined) throw new AppError('internal_error')
+    ctx.note({ subject: id, before: null, after: viewOf(made), organization: made.organization })
+    return viewOf(made)
+  },
+})
+
+export const listOrganizationInvitations = defineOperation({
+  name: 'invitation.list',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<InvitationList> => {
+    const { organization } = await requireRight(ctx.db, actor, input.organization, 'people.change')
+    const rows = await listInvitations(ctx.db, { organization }, { now: ctx.clock.now(), limit: MAX_OPEN })
+    return { invitations: rows.map(viewOf) }
+  },
+})
+
+/** Takes an open invitation back. Throws `not_found`. */
+export const withdrawInvitation = defineOperation({
+  name: 'invitation.withdraw',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId, invitation: RecordId }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<InvitationView> => {
+    const at = ctx.clock.now()
+    const gone = await transact(ctx.db, async (trx) => {
+      const place = await lockWithRight(trx, actor, input.organization, 'people.change')
+      const open = await listInvitations(trx, { organization: place.organization }, { now: at, limit: MAX_OPEN })
+      const row = requireInvitation(open, input.invitation)
+      requireOver(place, row.role)
+      await updateInvitationAnswered(trx, { id: row.id }, { answer: 'withdrawn', at })
+      return row
+    })
+    ctx.note({ subject: gone.id, before: viewOf(gone), after: null, organization: gone.organization })
+    return viewOf(gone)
+  },
+})
+
+/** The invitations that wait for the caller's wallet. */
+export const listOwnInvitations = defineOperation({
+  name: 'invitation.list-own',
+  access: 'session',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, { wallet }): Promise<InvitationList> => {
+    const rows = await listInvitations(ctx.db, { wallet }, { now: ctx.clock.now(), limit: MAX_OPEN })
+    return { invitations: rows.map(viewOf) }
+  },
+})
+
+const AnswerInput = z.strictObject({ invitation: RecordId })
+
+/** Makes the caller a member with the role of his invitation. Throws `not_found`, `conflict` when it is full. */
+export const acceptInvitation = defineOperation({
+  name: 'invitation.accept',
+  access: 'session',
+  input: AnswerInput,
+  limit: 'write',
+  idempotency: 'none',
+  run: (ctx, actor, { invitation }) =>
+    answer(ctx, { actor, invitation, answer: 'accepted' }, async (trx, { organization, role }) => {
+      if ((await countMembers(trx, organization)) >= MAX_MEMBERS) throw tooMany('The organisation is full.')
+      const own = await listOrganizationsOf(trx, actor.user, MAX_ORGANIZATIONS)
+      if (own.length === MAX_ORGANIZATIONS) throw tooMany(`A wallet belongs to at most ${MAX_ORGANIZATIONS} of them.`)
+      await upsertMember(trx, { organization, user: actor.user, role, at: ctx.clock.now() })
+    }),
+})
+
+/** Says no to an invitation. Throws `not_found`. */
+export const declineInvitation = defineOperation({
+  name: 'invitation.decline',
+  access: 'session',
+  input: AnswerInput,
+  limit: 'write',
+  idempotency: 'none',
+  run: (ctx, actor, { invitation }) => answer(ctx, { actor, invitation, answer: 'declined' }, async () => undefined),
+})
+
+type Answering = {
+  readonly actor: SessionActor
+  readonly invitation: string
+  readonly answer: 'accepted' | 'declined'
+}
+
+async function answer(
+  ctx: RunCtx,
+  { actor: { wallet, user }, invitation, answer: given }: Answering,
+  run: (trx: Trx, row: InvitationRow) => Promise<void>,
+): Promise<InvitationView> {
+  const at = ctx.clock.now()
+  const row = await transact(ctx.db, async (trx) => {
+    const find = async () =>
+      requireInvitation(await listInvitations(trx, { wallet }, { now: at, limit: MAX_OPEN }), invitation)
+    // Whoever withdraws it, or changes people, comes before or after.
+    await lockOrganization(trx, (await find()).organization)
+    const found = await find()
+    await updateInvitationAnswered(trx, { id: found.id }, { answer: given, at })
+    await run(trx, found)
+    return found
+  })
+  const after = { answer: given, user, role: row.role }
+  ctx.note({ subject: row.id, before: viewOf(row), after, organization: row.organization })
+  return viewOf(row)
+}
+
+function requireInvitation(open: readonly InvitationRow[], id: string): InvitationRow {
+  const found = open.find((row) => row.id === id)
+  if (found === undefined) throw new AppError('not_found')
+  return found
+}

@@ -1,0 +1,133 @@
+import { z } from 'zod'
+import type { Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { insertKeyChange } from '#control-plane/db/key-store.ts'
+import { updateMadeKeysRevoked } from '#control-plane/db/organization-keys.ts'
+import type { MemberRow, Role } from '#control-plane/db/organizations.ts'
+import {
+  countMembers,
+  deleteMember,
+  findMember,
+  listMembers,
+  ROLES,
+  upsertMember,
+} from '#control-plane/db/organizations.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Place } from './organization-access.ts'
+import { lockWithRight, RIGHTS, requireOver, requireRight } from './organization-access.ts'
+import { RecordId } from './organizations.ts'
+
+/** Members that an organisation may have. */
+export const MAX_MEMBERS = 200
+
+/** A member of an organisation. `createdAt` is Unix milliseconds. */
+export type MemberView = {
+  readonly id: string
+  readonly wallet: string
+  readonly role: Role
+  readonly createdAt: number
+}
+
+function viewOf({ user, wallet, role, createdAt }: MemberRow): MemberView {
+  return { id: user, wallet, role, createdAt: createdAt.getTime() }
+}
+
+export const RoleField = z.enum(ROLES)
+
+/** The members of an organisation, those who came first first. */
+export type MemberList = { readonly members: readonly MemberView[] }
+
+export const listOrganizationMembers = defineOperation({
+  name: 'member.list',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<MemberList> => {
+    const { organization } = await requireRight(ctx.db, actor, input.organization, 'organization.read')
+    return { members: (await listMembers(ctx.db, organization, MAX_MEMBERS)).map(viewOf) }
+  },
+})
+
+/**
+ * Gives a member another role. Keys that he made and could not make in it are revoked. Throws `conflict` for the last
+ * owner, `forbidden` where an owner is needed, `not_found`.
+ */
+export const updateMember = defineOperation({
+  name: 'member.update',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId, member: RecordId, role: RoleField }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, { role, ...input }): Promise<MemberView> => {
+    const at = ctx.clock.now()
+    const change = await transact(ctx.db, async (trx) => {
+      const place = await lockWithRight(trx, actor, input.organization, 'people.change')
+      const before = await requireMember(trx, place, input.member)
+      requireOver(place, before.role, role)
+      if (role !== 'owner') await requireAnotherOwner(trx, place, before)
+      await upsertMember(trx, { organization: place.organization, user: before.user, role, at })
+      await revokeBeyond(trx, place, { user: before.user, role, at })
+      return { before, place }
+    })
+    const before = viewOf(change.before)
+    ctx.note({ subject: before.id, before, after: { ...before, role }, organization: change.place.organization })
+    await publishKeysSoon(ctx)
+    return { ...before, role }
+  },
+})
+
+/**
+ * Takes a member out, himself if he likes; all keys that he made here are revoked. Throws `conflict` for the last owner,
+ * `forbidden` where an owner is needed, `not_found`.
+ */
+export const removeMember = defineOperation({
+  name: 'member.remove',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId, member: RecordId }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<MemberView> => {
+    const isSelf = actor.kind === 'session' && actor.user === input.member
+    const change = await transact(ctx.db, async (trx) => {
+      const right = isSelf ? 'organization.read' : 'people.change'
+      const place = await lockWithRight(trx, actor, input.organization, right)
+      const before = await requireMember(trx, place, input.member)
+      requireOver(place, before.role)
+      await requireAnotherOwner(trx, place, before)
+      await deleteMember(trx, place.organization, before.user)
+      await revokeBeyond(trx, place, { user: before.user, role: null, at: ctx.clock.now() })
+      return { before, place }
+    })
+    const before = viewOf(change.before)
+    ctx.note({ subject: before.id, before, after: null, organization: change.place.organization })
+    await publishKeysSoon(ctx)
+    return before
+  },
+})
+
+async function requireMember(trx: Trx, { organization }: Place, user: string): Promise<MemberRow> {
+  const member = await findMember(trx, organization, user)
+  if (member === undefined) throw new AppError('not_found')
+  return member
+}
+
+async function requireAnotherOwner(trx: Trx, { organization }: Place, member: MemberRow): Promise<void> {
+  if (member.role !== 'owner' || (await countMembers(trx, organization, 'owner')) > 1) return
+  throw new AppError('conflict', { message: 'An organisation keeps at least one owner.' })
+}
+
+type Changed = { readonly user: MemberRow['user']; readonly role: Role | null; readonly at: number }
+
+/** Revokes the keys that a member made and that his role, or none, does not let him make. */
+async function revokeBeyond(trx: Trx, { organization }: Place, { user, role, at }: Changed): Promise<void> {
+  const may = (right: 'management-key.change' | 'workspace.use') => role !== null && RIGHTS[right].includes(role)
+  const kinds = [
+    ...(may('management-key.change') ? [] : (['management'] as const)),
+    ...(may('workspace.use') ? [] : (['workspace'] as const)),
+  ]
+  if (kinds.length === 0) return
+  for (const id of await updateMadeKeysRevoked(trx, { organization, user, kinds, at })) await insertKeyChange(trx, id)
+}

@@ -1,0 +1,81 @@
+import type { OrgActor, SessionActor } from '#control-plane/actor.ts'
+import { tenantOf } from '#control-plane/actor.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
+import type { Role } from '#control-plane/db/organizations.ts'
+import { findMember, lockOrganization } from '#control-plane/db/organizations.ts'
+import { AppError } from '#shared/errors.ts'
+import type { OrganizationId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+
+/** What can be done in an organisation. */
+export type Right =
+  | 'organization.read'
+  | 'organization.change'
+  | 'people.change'
+  | 'workspace.change'
+  | 'workspace.use'
+  | 'management-key.change'
+  | 'audit.read'
+
+const EVERYBODY = ['owner', 'admin', 'developer', 'billing', 'viewer'] as const
+
+/** Who may do what. */
+export const RIGHTS: { readonly [Key in Right]: readonly Role[] } = {
+  'organization.read': EVERYBODY,
+  'organization.change': ['owner', 'admin'],
+  'people.change': ['owner', 'admin'],
+  'workspace.change': ['owner', 'admin'],
+  // Keys of workspaces, and whatever a seller or a buyer changes in one; to look is everybody's.
+  'workspace.use': ['owner', 'admin', 'developer'],
+  'management-key.change': ['owner', 'admin'],
+  'audit.read': ['owner', 'admin', 'billing'],
+}
+
+/** An actor in an organisation. */
+export type Place = {
+  readonly organization: OrganizationId
+  readonly role: Role
+  /** The user, or the id of the management key. */
+  readonly by: string
+}
+
+/**
+ * The actor's place in an organisation. Throws `not_found` for an organisation that is not his, as for one that is not
+ * there, and `forbidden` when his role has not the right.
+ */
+export async function requireRight(
+  db: Database | Trx,
+  actor: SessionActor | OrgActor,
+  id: string,
+  right: Right,
+): Promise<Place> {
+  if (!isId('org', id)) throw new AppError('not_found')
+  const role = actor.kind === 'org' ? roleOfKey(actor, id) : (await findMember(db, id, actor.user))?.role
+  if (role === undefined) throw new AppError('not_found')
+  if (!RIGHTS[right].includes(role)) {
+    throw new AppError('forbidden', { message: 'Your role in this organisation may not do that.', detail: { role } })
+  }
+  return { organization: id, role, by: tenantOf(actor) }
+}
+
+/** The same inside a change: whoever takes the right away in the meantime waits, or is heard. */
+export async function lockWithRight(
+  trx: Trx,
+  actor: SessionActor | OrgActor,
+  id: string,
+  right: Right,
+): Promise<Place> {
+  if (isId('org', id)) await lockOrganization(trx, id)
+  return requireRight(trx, actor, id, right)
+}
+
+function roleOfKey(actor: OrgActor, id: OrganizationId): Role | undefined {
+  return actor.organization === id ? actor.role : undefined
+}
+
+/** Throws `forbidden` when somebody would give or touch a role above his own: only owners make and unmake owners. */
+export function requireOver(place: Place, ...roles: readonly Role[]): void {
+  if (place.role !== 'owner' && roles.includes('owner')) {
+    throw new AppError('forbidden', { message: 'Only an owner decides about owners.', detail: { role: place.role } })
+  }
+}

@@ -1,0 +1,190 @@
+import { z } from 'zod'
+import type { Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { insertKeyChange } from '#control-plane/db/key-store.ts'
+import type { NewKey } from '#control-plane/db/keys.ts'
+import { insertKey, updateKeyRevoked } from '#control-plane/db/keys.ts'
+import type { OrganizationKeyRow } from '#control-plane/db/organization-keys.ts'
+import { countManagementKeys, findOrganizationKey, listOrganizationKeys } from '#control-plane/db/organization-keys.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Instant, Label } from '#control-plane/services/fields.ts'
+import { NO_TERMS } from '#control-plane/services/keys/key-terms.ts'
+import { MAX_ACTIVE_KEYS, requireFuture } from '#control-plane/services/keys/keys.ts'
+import { hashApiKey, newApiKey } from '#shared/api-key.ts'
+import { AppError } from '#shared/errors.ts'
+import type { KeyId, OrganizationId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import { Secret } from '#shared/secret.ts'
+import { lockWithRight, requireRight } from './organization-access.ts'
+import { RecordId } from './organizations.ts'
+
+/** Keys a list shows, revoked ones included: the newest. */
+export const MAX_LISTED_KEYS = 500
+
+/** A key of an organisation without the key itself. Times are Unix milliseconds. */
+export const OrganizationKeySchema = z.object({
+  id: z.string(),
+  keyType: z.enum(['management', 'buyer', 'seller']),
+  keyPrefix: z.string(),
+  label: z.string(),
+  /** Of a management key. */
+  role: z.enum(['admin', 'developer', 'billing', 'viewer']).nullable(),
+  workspace: z.string().nullable(),
+  /** The member who made it; null for an operator. */
+  madeBy: z.string().nullable(),
+  createdAt: z.number(),
+  lastUsedAt: z.number().nullable(),
+  expiresAt: z.number().nullable(),
+  revokedAt: z.number().nullable(),
+})
+export type OrganizationKeyView = z.infer<typeof OrganizationKeySchema>
+
+export const CreatedOrganizationKeySchema = OrganizationKeySchema.extend({
+  secret: z.union([z.instanceof(Secret), z.null()]),
+})
+/** A new key. `secret` is there in the first answer only. */
+export type CreatedOrganizationKey = z.infer<typeof CreatedOrganizationKeySchema>
+
+export function viewOfOrganizationKey({ type, ...row }: OrganizationKeyRow): OrganizationKeyView {
+  return {
+    ...row,
+    keyType: type,
+    createdAt: row.createdAt.getTime(),
+    lastUsedAt: row.lastUsedAt?.getTime() ?? null,
+    expiresAt: row.expiresAt?.getTime() ?? null,
+    revokedAt: row.revokedAt?.getTime() ?? null,
+  }
+}
+
+/** Keys of an organisation or a workspace, newest first. */
+export type OrganizationKeyList = { readonly keys: readonly OrganizationKeyView[] }
+
+type IssuedKey = { readonly id: KeyId; readonly secret: Secret; readonly keyPrefix: string }
+
+type ManagementKey = {
+  readonly label: string
+  readonly expiresAt: number | null
+  /** Whose it is and what it may do there; null makes a key of an operator. */
+  readonly management: NonNullable<NewKey['management']> | null
+}
+
+/**
+ * Makes a management key inside the caller's transaction. Throws `key_limit_reached` at the 26th of an organisation,
+ * `invalid_request` for an end that is past.
+ */
+export async function issueManagementKey(
+  ctx: Pick<Ctx, 'ids' | 'clock' | 'settings'>,
+  trx: Trx,
+  { label, expiresAt, management }: ManagementKey,
+): Promise<IssuedKey> {
+  const createdAt = ctx.clock.now()
+  requireFuture(expiresAt, createdAt)
+  if (management !== null) await requireRoom(trx, management.organization, createdAt)
+  const id = ctx.ids.make('key')
+  const { secret, keyPrefix } = newApiKey('management')
+  await insertKey(trx, {
+    id,
+    type: 'management',
+    scope: management === null ? 'operator' : 'org',
+    user: null,
+    hash: hashApiKey(secret.reveal(), ctx.settings.keyPepper),
+    keyPrefix,
+    label,
+    createdAt,
+    expiresAt,
+    terms: NO_TERMS,
+    ...(management === null ? {} : { management }),
+  })
+  return { id, secret, keyPrefix }
+}
+
+async function requireRoom(trx: Trx, organization: OrganizationId, now: number): Promise<void> {
+  if ((await countManagementKeys(trx, organization, now)) < MAX_ACTIVE_KEYS) return
+  throw new AppError('key_limit_reached', {
+    message: `The organisation has its ${MAX_ACTIVE_KEYS} management keys: revoke one first.`,
+    detail: { limit: MAX_ACTIVE_KEYS },
+  })
+}
+
+/** Makes a management key of an organisation; it never has the rights of an owner. */
+export const createOrganizationKey = defineOperation({
+  name: 'organization-key.create',
+  access: 'org',
+  input: z.strictObject({
+    organization: RecordId,
+    label: Label,
+    role: z.enum(['admin', 'developer', 'billing', 'viewer']),
+    expiresAt: Instant.nullish(),
+  }),
+  limit: 'write',
+  idempotency: 'required',
+  output: CreatedOrganizationKeySchema,
+  forReplay: (created) => ({ ...created, secret: null }),
+  run: async (ctx, actor, input): Promise<CreatedOrganizationKey> => {
+    const { row, secret, organization } = await transact(ctx.db, async (trx) => {
+      const place = await lockWithRight(trx, actor, input.organization, 'management-key.change')
+      const issued = await issueManagementKey(ctx, trx, {
+        label: input.label,
+        expiresAt: input.expiresAt ?? null,
+        management: {
+          organization: place.organization,
+          role: input.role,
+          madeBy: actor.kind === 'session' ? actor.user : null,
+        },
+      })
+      const made = await findOrganizationKey(trx, place, issued.id)
+      return { row: made, secret: issued.secret, organization: place.organization }
+    })
+    if (row === undefined) throw new AppError('internal_error')
+    const view = viewOfOrganizationKey(row)
+    ctx.note({ subject: row.id, before: null, after: view, organization })
+    return { ...view, secret }
+  },
+})
+
+export const listManagementKeys = defineOperation({
+  name: 'organization-key.list',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<OrganizationKeyList> => {
+    const { organization } = await requireRight(ctx.db, actor, input.organization, 'management-key.change')
+    const rows = await listOrganizationKeys(ctx.db, { organization }, MAX_LISTED_KEYS)
+    return { keys: rows.map(viewOfOrganizationKey) }
+  },
+})
+
+/** Revokes a management key for good; doing so again changes nothing. Throws `not_found`. */
+export const revokeOrganizationKey = defineOperation({
+  name: 'organization-key.revoke',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId, key: RecordId }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<OrganizationKeyView> => {
+    const change = await transact(ctx.db, async (trx) => {
+      const { organization } = await lockWithRight(trx, actor, input.organization, 'management-key.change')
+      return { ...(await revokeHeld(trx, { organization }, { id: input.key, at: ctx.clock.now() })), organization }
+    })
+    ctx.note({ subject: change.after.id, ...change })
+    return change.after
+  },
+})
+
+type Revoked = { readonly before: OrganizationKeyView; readonly after: OrganizationKeyView }
+
+/** Revokes a key of a holder inside the caller's transaction. Throws `not_found`. */
+export async function revokeHeld(
+  trx: Trx,
+  holder: Parameters<typeof findOrganizationKey>[1],
+  { id, at }: { readonly id: string; readonly at: number },
+): Promise<Revoked> {
+  const before = isId('key', id) ? await findOrganizationKey(trx, holder, id) : undefined
+  if (before === undefined) throw new AppError('not_found')
+  await updateKeyRevoked(trx, before.id, at)
+  if (before.type !== 'management') await insertKeyChange(trx, before.id)
+  const after = await findOrganizationKey(trx, holder, id)
+  return { before: viewOfOrganizationKey(before), after: viewOfOrganizationKey(after ?? before) }
+}

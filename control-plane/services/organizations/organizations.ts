@@ -1,0 +1,114 @@
+import { z } from 'zod'
+import { transact } from '#control-plane/db/database.ts'
+import type { OrganizationRow, Role } from '#control-plane/db/organizations.ts'
+import {
+  findOrganization,
+  insertOrganization,
+  listOrganizationsOf,
+  updateOrganizationName,
+  upsertMember,
+} from '#control-plane/db/organizations.ts'
+import { lockUser } from '#control-plane/db/users.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Label } from '#control-plane/services/fields.ts'
+import { AppError } from '#shared/errors.ts'
+import { lockWithRight, requireRight } from './organization-access.ts'
+
+/** Organisations that one wallet may belong to. */
+export const MAX_ORGANIZATIONS = 50
+
+/** The id of a record in a path or argument; what is not there is told by whoever looks. */
+export const RecordId = z.string().max(100)
+
+/** An organisation with the caller's role in it. `createdAt` is Unix milliseconds. */
+export type OrganizationView = {
+  readonly id: string
+  readonly name: string
+  readonly role: Role
+  readonly createdAt: number
+}
+
+function viewOf({ id, name, createdAt }: OrganizationRow, role: Role): OrganizationView {
+  return { id, name, role, createdAt: createdAt.getTime() }
+}
+
+/** Makes an organisation with the caller as its owner. Throws `conflict` past the most that a wallet may belong to. */
+export const createOrganization = defineOperation({
+  name: 'organization.create',
+  access: 'session',
+  input: z.strictObject({ name: Label }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, { user }, { name }): Promise<OrganizationView> => {
+    const id = ctx.ids.make('org')
+    const at = ctx.clock.now()
+    await transact(ctx.db, async (trx) => {
+      await lockUser(trx, user)
+      const own = await listOrganizationsOf(trx, user, MAX_ORGANIZATIONS)
+      if (own.length === MAX_ORGANIZATIONS) throw tooMany(`A wallet belongs to at most ${MAX_ORGANIZATIONS} of them.`)
+      await insertOrganization(trx, { id, name, at })
+      await upsertMember(trx, { organization: id, user, role: 'owner', at })
+    })
+    const view: OrganizationView = { id, name, role: 'owner', createdAt: at }
+    ctx.note({ subject: id, before: null, after: { name, owner: user }, organization: id })
+    return view
+  },
+})
+
+export function tooMany(message: string): AppError {
+  return new AppError('conflict', { message })
+}
+
+/** The organisations of the caller. */
+export type OrganizationList = { readonly organizations: readonly OrganizationView[] }
+
+export const listOrganizations = defineOperation({
+  name: 'organization.list',
+  access: 'org',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor): Promise<OrganizationList> => {
+    if (actor.kind === 'session') {
+      const rows = await listOrganizationsOf(ctx.db, actor.user, MAX_ORGANIZATIONS)
+      return { organizations: rows.map((row) => viewOf(row, row.role)) }
+    }
+    const row = await findOrganization(ctx.db, actor.organization)
+    return { organizations: row === undefined ? [] : [viewOf(row, actor.role)] }
+  },
+})
+
+export const getOrganization = defineOperation({
+  name: 'organization.get',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<OrganizationView> => {
+    const { organization, role } = await requireRight(ctx.db, actor, input.organization, 'organization.read')
+    const row = await findOrganization(ctx.db, organization)
+    if (row === undefined) throw new AppError('not_found')
+    return viewOf(row, role)
+  },
+})
+
+/** Gives an organisation another name. */
+export const updateOrganization = defineOperation({
+  name: 'organization.update',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId, name: Label }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<OrganizationView> => {
+    const change = await transact(ctx.db, async (trx) => {
+      const { organization, role } = await lockWithRight(trx, actor, input.organization, 'organization.change')
+      const before = await findOrganization(trx, organization)
+      if (before === undefined) throw new AppError('not_found')
+      await updateOrganizationName(trx, organization, input.name)
+      return { before, role }
+    })
+    const { id } = change.before
+    ctx.note({ subject: id, before: { name: change.before.name }, after: { name: input.name }, organization: id })
+    return viewOf({ ...change.before, name: input.name }, change.role)
+  },
+})

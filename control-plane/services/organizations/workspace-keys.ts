@@ -1,0 +1,112 @@
+import { z } from 'zod'
+import type { OrgActor, SessionActor } from '#control-plane/actor.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { findOrganizationKey, listOrganizationKeys } from '#control-plane/db/organization-keys.ts'
+import type { WorkspaceRow } from '#control-plane/db/workspaces.ts'
+import { findWorkspace } from '#control-plane/db/workspaces.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Instant, Label } from '#control-plane/services/fields.ts'
+import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
+import { NO_TERMS } from '#control-plane/services/keys/key-terms.ts'
+import { issueKey } from '#control-plane/services/keys/keys.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Right } from './organization-access.ts'
+import { lockWithRight, requireRight } from './organization-access.ts'
+import type { CreatedOrganizationKey, OrganizationKeyList, OrganizationKeyView } from './organization-keys.ts'
+import {
+  CreatedOrganizationKeySchema,
+  MAX_LISTED_KEYS,
+  revokeHeld,
+  viewOfOrganizationKey,
+} from './organization-keys.ts'
+import { RecordId } from './organizations.ts'
+
+const WorkspaceInput = z.strictObject({ organization: RecordId, workspace: RecordId })
+
+type Named = z.output<typeof WorkspaceInput>
+
+async function requireWorkspace(
+  db: Database | Trx,
+  actor: SessionActor | OrgActor,
+  { organization, workspace }: Named,
+  right: Right,
+): Promise<WorkspaceRow> {
+  const place = await requireRight(db, actor, organization, right)
+  const found = await findWorkspace(db, place.organization, workspace)
+  if (found === undefined) throw new AppError('not_found')
+  return found
+}
+
+/**
+ * Makes a member's key of either side that uses the accounts of a workspace. It counts among the member's 25, and ends
+ * with his membership.
+ */
+export const createWorkspaceKey = defineOperation({
+  name: 'workspace-key.create',
+  access: 'session',
+  input: WorkspaceInput.extend({
+    keyType: z.enum(['buyer', 'seller']),
+    label: Label,
+    expiresAt: Instant.nullish(),
+  }),
+  limit: 'write',
+  idempotency: 'required',
+  output: CreatedOrganizationKeySchema,
+  forReplay: (created) => ({ ...created, secret: null }),
+  run: async (ctx, actor, { keyType: type, label, expiresAt = null, ...input }): Promise<CreatedOrganizationKey> => {
+    const { row, secret, organization } = await transact(ctx.db, async (trx) => {
+      await lockWithRight(trx, actor, input.organization, 'workspace.use')
+      const workspace = await requireWorkspace(trx, actor, input, 'workspace.use')
+      const key = { type, user: actor.user, label, expiresAt, terms: NO_TERMS, workspace: workspace.id }
+      const issued = await issueKey(ctx, trx, key)
+      const made = await findOrganizationKey(trx, { workspace: workspace.id }, issued.id)
+      return { row: made, secret: issued.secret, organization: workspace.organization }
+    })
+    if (row === undefined) throw new AppError('internal_error')
+    const view = viewOfOrganizationKey(row)
+    ctx.note({ subject: row.id, before: null, after: view, organization })
+    await publishKeysSoon(ctx)
+    return { ...view, secret }
+  },
+})
+
+/** All members' keys for a workspace, newest first. */
+export const listWorkspaceKeys = defineOperation({
+  name: 'workspace-key.list',
+  access: 'org',
+  input: WorkspaceInput,
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<OrganizationKeyList> => {
+    const { id: workspace } = await requireWorkspace(ctx.db, actor, input, 'organization.read')
+    const rows = await listOrganizationKeys(ctx.db, { workspace }, MAX_LISTED_KEYS)
+    return { keys: rows.map(viewOfOrganizationKey) }
+  },
+})
+
+/**
+ * Revokes a key of a workspace for good: a member his own, who may change workspaces anybody's. Throws `not_found`,
+ * `forbidden`.
+ */
+export const revokeWorkspaceKey = defineOperation({
+  name: 'workspace-key.revoke',
+  access: 'org',
+  input: WorkspaceInput.extend({ key: RecordId }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<OrganizationKeyView> => {
+    const change = await transact(ctx.db, async (trx) => {
+      await lockWithRight(trx, actor, input.organization, 'organization.read')
+      const { id: workspace, organization } = await requireWorkspace(trx, actor, input, 'organization.read')
+      const found = await findOrganizationKey(trx, { workspace }, input.key)
+      const isOwn = actor.kind === 'session' && found?.madeBy === actor.user
+      if (found !== undefined && !isOwn) await requireRight(trx, actor, organization, 'workspace.change')
+      const revoked = await revokeHeld(trx, { workspace }, { id: input.key, at: ctx.clock.now() })
+      return { ...revoked, organization }
+    })
+    ctx.note({ subject: change.after.id, ...change })
+    await publishKeysSoon(ctx)
+    return change.after
+  },
+})

@@ -1,0 +1,143 @@
+import { z } from 'zod'
+import type { ActorWorkspace, BuyerActor, SellerActor, SessionActor } from '#control-plane/actor.ts'
+import { openAccount } from '#control-plane/db/accounts.ts'
+import { refusalOf, transact } from '#control-plane/db/database.ts'
+import type { WorkspaceRow } from '#control-plane/db/workspaces.ts'
+import {
+  countWorkspaces,
+  findWorkspace,
+  findWorkspaceOf,
+  insertWorkspace,
+  listWorkspaces,
+  updateWorkspaceName,
+} from '#control-plane/db/workspaces.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Label } from '#control-plane/services/fields.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { lockWithRight, RIGHTS, requireRight } from './organization-access.ts'
+import { RecordId, tooMany } from './organizations.ts'
+
+/** Workspaces that an organisation may have. */
+const MAX_WORKSPACES = 100
+
+/** A workspace: accounts of its own on both sides of the market. `createdAt` is Unix milliseconds. */
+export type WorkspaceView = {
+  readonly id: string
+  readonly organization: string
+  readonly name: string
+  readonly buyerAccount: string
+  readonly sellerAccount: string
+  readonly createdAt: number
+}
+
+function viewOf({ createdAt, ...facts }: WorkspaceRow): WorkspaceView {
+  return { ...facts, createdAt: createdAt.getTime() }
+}
+
+/** The workspaces of an organisation, the oldest first. */
+export type WorkspaceList = { readonly workspaces: readonly WorkspaceView[] }
+
+export const listOrganizationWorkspaces = defineOperation({
+  name: 'workspace.list',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<WorkspaceList> => {
+    const { organization } = await requireRight(ctx.db, actor, input.organization, 'organization.read')
+    return { workspaces: (await listWorkspaces(ctx.db, organization, MAX_WORKSPACES)).map(viewOf) }
+  },
+})
+
+/** Opens a workspace with its accounts. Throws `conflict` for a name that is taken, and past the most of them. */
+export const createWorkspace = defineOperation({
+  name: 'workspace.create',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId, name: Label }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, { name, ...input }): Promise<WorkspaceView> => {
+    const made = await nameOnce(() =>
+      transact(ctx.db, async (trx) => {
+        const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
+        if ((await countWorkspaces(trx, organization)) >= MAX_WORKSPACES) {
+          throw tooMany(`An organisation has at most ${MAX_WORKSPACES} workspaces.`)
+        }
+        const accounts = { buyerAccount: ctx.ids.make('acc'), sellerAccount: ctx.ids.make('acc') }
+        await openAccount(trx, { id: accounts.buyerAccount, kind: 'buyer_credit', owner: organization })
+        await openAccount(trx, { id: accounts.sellerAccount, kind: 'seller_available', owner: organization })
+        const id = ctx.ids.make('wsp')
+        const workspace = { id, organization, name, ...accounts, createdAt: new Date(ctx.clock.now()) }
+        await insertWorkspace(trx, workspace)
+        return workspace
+      }),
+    )
+    ctx.note({ subject: made.id, before: null, after: viewOf(made), organization: made.organization })
+    return viewOf(made)
+  },
+})
+
+/** Gives a workspace another name. Throws `conflict` for one that is taken, `not_found`. */
+export const updateWorkspace = defineOperation({
+  name: 'workspace.update',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId, workspace: RecordId, name: Label }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, { name, ...input }): Promise<WorkspaceView> => {
+    const before = await nameOnce(() =>
+      transact(ctx.db, async (trx) => {
+        const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
+        const found = await findWorkspace(trx, organization, input.workspace)
+        if (found === undefined) throw new AppError('not_found')
+        await updateWorkspaceName(trx, found.id, name)
+        return found
+      }),
+    )
+    ctx.note({ subject: before.id, before: { name: before.name }, after: { name }, organization: before.organization })
+    return viewOf({ ...before, name })
+  },
+})
+
+async function nameOnce<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run()
+  } catch (error) {
+    if (refusalOf(error)?.constraint !== 'workspace_one_name') throw error
+    throw new AppError('conflict', { message: 'A workspace of this name exists.', param: 'name', cause: error })
+  }
+}
+
+/** A field that names a workspace whose figures are asked for in place of the caller's own. */
+export const WorkspaceField = RecordId.nullish()
+
+/**
+ * The account that a reading call of one side is about: the caller's own, or that of a workspace of an organisation that
+ * his wallet belongs to. A key that was made for one workspace sees no other. Throws `not_found`.
+ */
+export async function accountOf(
+  ctx: Pick<Ctx, 'db'>,
+  actor: BuyerActor | SellerActor,
+  workspaceId: string | null | undefined,
+): Promise<AccountId> {
+  if (workspaceId == null || workspaceId === actor.workspace?.id) return actor.account
+  const isBound = actor.keyId !== null && actor.workspace !== undefined
+  const found = isBound ? undefined : await findWorkspaceOf(ctx.db, actor.user, workspaceId)
+  if (found === undefined) throw new AppError('not_found', { message: 'There is no such workspace.' })
+  return actor.kind === 'buyer' ? found.buyerAccount : found.sellerAccount
+}
+
+/** A session that acts in a workspace, as far as its wallet's role goes. Throws `not_found`. */
+export async function enterWorkspace(
+  ctx: Pick<Ctx, 'db'>,
+  session: SessionActor,
+  workspaceId: string,
+): Promise<SessionActor> {
+  const found = await findWorkspaceOf(ctx.db, session.user, workspaceId)
+  if (found === undefined) throw new AppError('not_found', { message: 'There is no such workspace.' })
+  const { id, organization, buyerAccount, sellerAccount, role } = found
+  const workspace: ActorWorkspace = { id, organization, isReadOnly: !RIGHTS['workspace.use'].includes(role) }
+  return { ...session, buyerAccount, sellerAccount, workspace }
+}

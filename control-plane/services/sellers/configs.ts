@@ -1,0 +1,56 @@
+import { z } from 'zod'
+import type { SavedKey } from '#control-plane/db/credentials.ts'
+import { forgetCredential, listSavedKeys } from '#control-plane/db/credentials.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+import { isId } from '#shared/ids.ts'
+
+/** Saved keys that a list shows. */
+const MAX_CONFIGS = 500
+
+/** A saved provider key as a card: nothing on it is any part of the key. `createdAt` is Unix milliseconds. */
+export type ConfigCard = {
+  readonly id: string
+  readonly label: string | null
+  readonly baseUrl: string
+  /** Names the key in `reuse_key_fingerprint`: an HMAC, of which the key cannot be told. */
+  readonly keyFingerprint: string
+  /** Tells one key from another by where and when it was saved. */
+  readonly hint: string
+  readonly createdAt: number
+}
+
+function cardOf(saved: SavedKey): ConfigCard {
+  const { id, label, baseUrl, fingerprint, provider, createdAt, offers } = saved
+  const used = offers === 1n ? '1 offer' : `${offers} offers`
+  const hint = `${provider}, saved ${createdAt.toISOString().slice(0, 10)}, ${used}`
+  return { id, label, baseUrl, keyFingerprint: fingerprint, hint, createdAt: createdAt.getTime() }
+}
+
+/** The caller's saved provider keys, newest first. */
+export const listConfigs = defineOperation({
+  name: 'config.list',
+  access: 'seller',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor): Promise<{ readonly configs: readonly ConfigCard[] }> => ({
+    configs: (await listSavedKeys(ctx.db, actor.account, MAX_CONFIGS)).map(cardOf),
+  }),
+})
+
+/** Forgets a saved key: it can be reused no more. Offers that stand on it go on. Throws `not_found`. */
+export const deleteConfig = defineOperation({
+  name: 'config.delete',
+  access: 'seller',
+  input: z.object({ id: z.string().max(100) }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, { id }): Promise<{ readonly id: string }> => {
+    if (!isId('crd', id) || !(await forgetCredential(ctx.db, actor.account, id, ctx.clock.now()))) {
+      throw new AppError('not_found')
+    }
+    ctx.note({ subject: id, before: { saved: true }, after: { saved: false } })
+    return { id }
+  },
+})

@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import { listModelBodies, listPricesAt } from '#control-plane/db/catalog.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/offers/provider-key.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import { ModelSchema } from '#shared/catalog/model.ts'
+import { createResolver } from '#shared/catalog/resolve.ts'
+import { mediaUnitPrice, tokenPrices } from '#shared/market-view.ts'
+import { KEEP_ALL } from '#shared/money.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
+import { UnitPricesSchema } from '#shared/pricing.ts'
+
+/** Models of a provider that are told of; a list may be longer than anybody reads. */
+const MAX_TOLD = 5_000
+
+/** One model of a provider. Reference prices are whole micro-USD; null means there is none. */
+export type DiscoveredModel = {
+  /** The canonical id where the market knows the model, the provider's name otherwise. */
+  readonly model: string
+  /** True when it can be listed for sale here. */
+  readonly supported: boolean
+  readonly pricing: {
+    readonly inputPer1m: number | null
+    readonly outputPer1m: number | null
+    /** `per 1M tokens`, or what media are sold by. */
+    readonly priceUnit: string | null
+    /** Price of one unit of media; null for tokens. */
+    readonly unitPrice: number | null
+    /** True when the price depends on more than one figure, as of input and output. */
+    readonly priceVariable: boolean
+  }
+  readonly metadata: {
+    readonly providerModelId: string
+    readonly modelType: string | null
+    readonly availabilityStatus: 'available' | 'unknown_model' | 'no_reference_price'
+  }
+}
+
+/**
+ * What a provider serves under a key, as far as it lists it, with what this market knows of each model. The key is stored
+ * nowhere. Throws `provider_probe_failed` where there is no list, or not for this key.
+ */
+export const discoverModels = defineOperation({
+  name: 'provider.discover',
+  access: 'seller',
+  input: z.object(PlaceInput),
+  limit: 'probe',
+  isAudited: false,
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<AsyncIterable<DiscoveredModel>> => {
+    const { base, key } = await choosePlace(ctx, actor.account, input)
+    const listed = await ctx.listModels({ baseUrl: base.url, apiFormat: input.apiFormat, apiKey: key.secret })
+    if (!listed.isAccepted) throw probeFailed(base, listed)
+    return tellModels(await readCatalog(ctx), listed.models)
+  },
+})
+
+type Catalog = {
+  readonly resolve: (name: string) => Model | undefined
+  readonly prices: ReadonlyMap<string, UnitPrices>
+}
+
+async function readCatalog(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<Catalog> {
+  const [bodies, prices] = await Promise.all([listModelBodies(ctx.db), listPricesAt(ctx.db, ctx.clock.now())])
+  const models = bodies.map((body) => ModelSchema.parse(body))
+  return {
+    resolve: createResolver(models),
+    prices: new Map(prices.map(({ model, unitPrices }) => [model, UnitPricesSchema.parse(unitPrices)])),
+  }
+}
+
+async function* tellModels(catalog: Catalog, listed: ReadonlySet<string>): AsyncGenerator<DiscoveredModel> {
+  let told = 0
+  for (const name of listed) {
+    if (++told > MAX_TOLD) return
+    yield describe(catalog, name)
+  }
+}
+
+function describe({ resolve, prices }: Catalog, name: string): DiscoveredModel {
+  const model = resolve(name)
+  const unitPrices = model === undefined ? undefined : prices.get(model.id)
+  const tokens = tokenPrices(unitPrices ?? {}, KEEP_ALL)
+  const media = unitPrices === undefined || tokens.input !== null ? null : mediaUnitPrice(unitPrices, KEEP_ALL)
+  const unknown = model === undefined ? 'unknown_model' : 'no_reference_price'
+  return {
+    model: model?.id ?? name,
+    supported: unitPrices !== undefined,
+    pricing: {
+      inputPer1m: shown(tokens.input),
+      outputPer1m: shown(tokens.output),
+      priceUnit: unitPrices === undefined ? null : (model?.mediaUnit ?? 'per 1M tokens'),
+      unitPrice: shown(media),
+      priceVariable: Object.keys(unitPrices ?? {}).length > 1,
+    },
+    metadata: {
+      providerModelId: name,
+      modelType: model?.endpoints[0] ?? null,
+      availabilityStatus: unitPrices === undefined ? unknown : 'available',
+    },
+  }
+}
+
+function shown(price: bigint | null): number | null {
+  return price === null ? null : Number(price)
+}

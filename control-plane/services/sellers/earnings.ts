@@ -1,0 +1,181 @@
+import { z } from 'zod'
+import { findBalances } from '#control-plane/db/accounts.ts'
+import type { DayOfModel } from '#control-plane/db/earnings.ts'
+import { listSales, sumEarnings } from '#control-plane/db/earnings.ts'
+import { listPayoutHolds } from '#control-plane/db/money-watch.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
+import { DAY, utcDay } from '#shared/clock.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { ulidTime } from '#shared/ids.ts'
+import { microUsd, microUsdToDollars } from '#shared/money.ts'
+import type { SaleView } from './sales.ts'
+import { viewSale } from './sales.ts'
+
+/** Days of each range, today among them; null is all there is. */
+const RANGES = { '7d': 7, '30d': 30, '90d': 90, lifetime: null } as const
+const RANGE_NAMES = ['7d', '30d', '90d', 'lifetime'] as const
+const RECENT_SALES = 20
+
+/** What was earned on one UTC day. `micro` figures are whole micro-USD. */
+export type EarningsDay = {
+  readonly day: string
+  readonly earnedMicro: number
+  readonly earnedUsd: number
+  readonly requests: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly totalTokens: number
+}
+
+export type EarningsModel = {
+  readonly model: string
+  readonly earnedMicro: number
+  readonly earnedUsd: number
+  readonly requests: number
+  readonly totalTokens: number
+  /** Unix milliseconds. */
+  readonly lastSaleAt: number
+}
+
+/** The range in one line. */
+export type EarningsShare = {
+  readonly earnedUsd: number
+  readonly requests: number
+  readonly tokens: number
+  /** The model that earned most, null when nothing was sold, and its part of all that was earned. */
+  readonly topModel: string | null
+  readonly shareBps: number
+}
+
+/** Why payouts wait, and since when in Unix milliseconds. */
+export type PayoutHoldView = { readonly reason: string; readonly since: number }
+
+/** What a seller earned. `usdc` figures are micro-USD as plain digits. */
+export type Earnings = {
+  readonly range: (typeof RANGE_NAMES)[number]
+  /** Earned in the range. */
+  readonly totalEarnedUsdc: string
+  /** On the seller's account now, whatever the range: not yet paid out. */
+  readonly pendingUsdc: string
+  readonly inFlightUsdc: string
+  readonly paidUsdc: string
+  /** One for each day of the range; of a lifetime those with sales. */
+  readonly daily: readonly EarningsDay[]
+  readonly byModel: readonly EarningsModel[]
+  readonly share: EarningsShare
+  readonly recentSales: readonly SaleView[]
+  readonly payoutHold?: PayoutHoldView
+}
+
+/** All figures of the caller's earnings, summed from the booked calls and its account at the moment of asking. */
+export const getEarnings = defineOperation({
+  name: 'earnings.get',
+  access: 'seller',
+  input: z.object({ range: z.enum(RANGE_NAMES).default('7d'), workspaceId: WorkspaceField }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, { range, workspaceId }): Promise<Earnings> => {
+    const seller = await accountOf(ctx, actor, workspaceId)
+    const days = RANGES[range]
+    const today = Math.floor(ctx.clock.now() / DAY) * DAY
+    const since = days === null ? 0 : today - (days - 1) * DAY
+    const [sums, sales, balance, hold] = await Promise.all([
+      sumEarnings(ctx.db, seller, since),
+      listSales(ctx.db, seller, { before: undefined, limit: RECENT_SALES }),
+      readBalance(ctx, seller),
+      findPayoutHold(ctx),
+    ])
+    const byModel = sumModels(sums)
+    const total = sums.reduce((sum, row) => sum + row.earned, 0n)
+    return {
+      range,
+      totalEarnedUsdc: total.toString(),
+      pendingUsdc: balance.toString(),
+      inFlightUsdc: '0',
+      paidUsdc: '0',
+      daily: sumDays(sums, days === null ? [] : Array.from({ length: days }, (_, at) => utcDay(since + at * DAY))),
+      byModel,
+      share: shareOf(byModel, total),
+      recentSales: sales.map(viewSale),
+      ...(hold === undefined ? {} : { payoutHold: hold }),
+    }
+  },
+})
+
+/** What stands on a seller's account, in micro-USD. */
+export async function readBalance(ctx: Pick<Ctx, 'db'>, seller: AccountId): Promise<bigint> {
+  const [found] = await findBalances(ctx.db, [seller])
+  return found?.balance ?? 0n
+}
+
+/** The oldest reason for which all payouts wait; undefined when none does. Which check it was is not for sellers. */
+export async function findPayoutHold(ctx: Pick<Ctx, 'db'>): Promise<PayoutHoldView | undefined> {
+  const held = await listPayoutHolds(ctx.db, true, RECENT_SALES)
+  const oldest = held.at(-1)
+  return oldest === undefined ? undefined : { reason: 'The books are being checked.', since: oldest.setAt }
+}
+
+type Sum = { earned: bigint; requests: number; input: number; output: number }
+
+function sumDays(rows: readonly DayOfModel[], days: readonly string[]): EarningsDay[] {
+  const sums = new Map<string, Sum>(days.map((day) => [day, { earned: 0n, requests: 0, input: 0, output: 0 }]))
+  for (const row of rows) {
+    const sum = sums.get(row.day) ?? { earned: 0n, requests: 0, input: 0, output: 0 }
+    sums.set(row.day, {
+      earned: sum.earned + row.earned,
+      requests: sum.requests + Number(row.requests),
+      input: sum.input + Number(row.inputTokens),
+      output: sum.output + Number(row.outputTokens),
+    })
+  }
+  const inOrder = [...sums].sort(([left], [right]) => (left < right ? -1 : 1))
+  return inOrder.map(([day, { earned, requests, input, output }]) => ({
+    day,
+    ...amountsOf(earned),
+    requests,
+    inputTokens: input,
+    outputTokens: output,
+    totalTokens: input + output,
+  }))
+}
+
+/** By model, the one that earned most first. */
+function sumModels(rows: readonly DayOfModel[]): EarningsModel[] {
+  const sums = new Map<string, { earned: bigint; requests: number; tokens: number; last: string }>()
+  for (const row of rows) {
+    const sum = sums.get(row.model) ?? { earned: 0n, requests: 0, tokens: 0, last: '' }
+    sums.set(row.model, {
+      earned: sum.earned + row.earned,
+      requests: sum.requests + Number(row.requests),
+      tokens: sum.tokens + Number(row.inputTokens + row.outputTokens),
+      last: row.lastSale > sum.last ? row.lastSale : sum.last,
+    })
+  }
+  const dearest = [...sums].sort(
+    ([a, left], [b, right]) => Number(right.earned - left.earned) || right.requests - left.requests || (a < b ? -1 : 1),
+  )
+  return dearest.map(([model, { earned, requests, tokens, last }]) => ({
+    model,
+    ...amountsOf(earned),
+    requests,
+    totalTokens: tokens,
+    lastSaleAt: ulidTime(last),
+  }))
+}
+
+function shareOf(byModel: readonly EarningsModel[], total: bigint): EarningsShare {
+  const [top] = byModel
+  return {
+    earnedUsd: microUsdToDollars(microUsd(total)),
+    requests: byModel.reduce((sum, row) => sum + row.requests, 0),
+    tokens: byModel.reduce((sum, row) => sum + row.totalTokens, 0),
+    topModel: top?.model ?? null,
+    shareBps: top === undefined || total === 0n ? 0 : Number((BigInt(top.earnedMicro) * 10_000n) / total),
+  }
+}
+
+function amountsOf(earned: bigint): { earnedMicro: number; earnedUsd: number } {
+  return { earnedMicro: Number(earned), earnedUsd: microUsdToDollars(microUsd(earned)) }
+}

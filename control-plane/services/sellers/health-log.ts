@@ -1,0 +1,154 @@
+import { z } from 'zod'
+import type { HealthAction, HealthLogRow } from '#control-plane/db/health-log.ts'
+import { deleteOldHealthEvents, insertHealthEvents, listHealthEvents } from '#control-plane/db/health-log.ts'
+import { findOffer } from '#control-plane/db/offers.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
+import { Millis, PageSize } from '#control-plane/services/fields.ts'
+import { DAY } from '#shared/clock.ts'
+import type { ErrorClass, HealthEvent } from '#shared/contract/health-event.ts'
+import { HealthEventSchema } from '#shared/contract/health-event.ts'
+import { AppError, redact } from '#shared/errors.ts'
+import { isId } from '#shared/ids.ts'
+
+const Batch = z.object({ v: z.literal(1), events: z.array(z.unknown()).max(10_000) })
+
+/** Stores a batch of health events; those that are not of the contract are counted in the log and dropped. */
+export async function storeHealthEvents(ctx: Pick<Ctx, 'db' | 'log'>, data: unknown): Promise<void> {
+  const batch = Batch.safeParse(data)
+  if (!batch.success) {
+    ctx.log.warn('a batch of health events was not readable')
+    return
+  }
+  const events: HealthEvent[] = []
+  for (const raw of batch.data.events) {
+    const event = HealthEventSchema.safeParse(raw)
+    if (event.success) events.push({ ...event.data, detail: redact(event.data.detail) })
+  }
+  const dropped = batch.data.events.length - events.length
+  if (dropped > 0) ctx.log.warn({ dropped }, 'health events were not readable')
+  if (events.length > 0) await insertHealthEvents(ctx.db, events)
+}
+
+/** What the control plane itself did to the health of an offer, and why. */
+export type HealthEntry = {
+  readonly offer: string
+  readonly model: string
+  readonly action: HealthAction
+  readonly detail: string
+  readonly errorClass?: ErrorClass
+  readonly statusCode?: number | null
+  /** Unix milliseconds. */
+  readonly backedOffUntil?: number
+}
+
+const NODE = 'control-plane'
+
+/** Writes into the health log of offers. What was done stands when the log cannot take it. */
+export async function logHealth(
+  ctx: Pick<Ctx, 'db' | 'ids' | 'clock' | 'log'>,
+  entries: readonly HealthEntry[],
+): Promise<void> {
+  const at = ctx.clock.now()
+  const events = entries.map((entry) => ({
+    id: ctx.ids.make('hlt'),
+    at,
+    node: NODE,
+    rid: null,
+    errorClass: null,
+    statusCode: null,
+    backedOffUntil: null,
+    ...entry,
+  }))
+  if (events.length === 0) return
+  await insertHealthEvents(ctx.db, events).catch((error: unknown) =>
+    ctx.log.warn({ err: error, events: events.length }, 'health events were not stored'),
+  )
+}
+
+/** One line of the log. `timestamp` is Unix milliseconds; a category names the cause, an action what was done about it. */
+export type HealthLine = {
+  readonly id: string
+  readonly timestamp: number
+  readonly offerId: string
+  readonly model: string
+  readonly errorCategory: string | null
+  readonly errorDetail: string
+  readonly statusCode: number | null
+  readonly actionTaken: HealthAction
+  readonly backedOffUntil: number | null
+}
+export type HealthPage = {
+  readonly items: readonly HealthLine[]
+  readonly nextToken: string | null
+  /** The token of the page that begins after a line; nothing that a body carries. */
+  readonly cursorOf: (line: HealthLine) => string
+}
+
+/** The caller's health log, newest first unless asked otherwise. Throws `not_found` for an offer that is not its own. */
+export const listHealthLog = defineOperation({
+  name: 'health-log.list',
+  access: 'seller',
+  input: z
+    .object({
+      offerId: z.string().max(100).optional(),
+      since: Millis.optional(),
+      until: Millis.optional(),
+      sortOrder: z.enum(['ASC', 'DESC']).default('DESC'),
+      maxItems: PageSize,
+      nextToken: z.string().max(200).optional(),
+    })
+    .refine(({ since, until }) => since === undefined || until === undefined || since <= until, {
+      message: 'since is not after until',
+      path: ['since'],
+    }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<HealthPage> => {
+    const { offerId, since, until, sortOrder, maxItems, nextToken } = input
+    if (offerId !== undefined) await requireOwn(ctx, actor.account, offerId)
+    const filters = [offerId ?? null, since ?? null, until ?? null, sortOrder]
+    const scope = { list: 'health-log', tenant: actor.account, filters }
+    const after = nextToken === undefined ? undefined : readPosition(readCursor(ctx, scope, nextToken))
+    const filter = { seller: actor.account, offer: offerId, since, until, after, isRising: sortOrder === 'ASC' }
+    const rows = await listHealthEvents(ctx.db, filter, maxItems + 1)
+    const items = rows.slice(0, maxItems).map(lineOf)
+    const last = rows.length > maxItems ? items.at(-1) : undefined
+    const cursorOf = ({ timestamp, id }: HealthLine) => signCursor(ctx, scope, `${timestamp}.${id}`)
+    return { items, nextToken: last === undefined ? null : cursorOf(last), cursorOf }
+  },
+})
+
+async function requireOwn(ctx: Ctx, seller: `acc_${string}`, offerId: string): Promise<void> {
+  const offer = isId('ofr', offerId) ? await findOffer(ctx.db, seller, offerId) : undefined
+  if (offer === undefined) throw new AppError('not_found')
+}
+
+function readPosition(position: string): { at: Date; id: string } {
+  const [at = '', id = ''] = position.split('.')
+  return { at: new Date(Number(at)), id }
+}
+
+function lineOf(row: HealthLogRow): HealthLine {
+  return {
+    id: row.id,
+    timestamp: row.at.getTime(),
+    offerId: row.offer,
+    model: row.model,
+    errorCategory: row.errorClass,
+    errorDetail: row.detail,
+    statusCode: row.statusCode,
+    actionTaken: row.action,
+    backedOffUntil: row.backedOffUntil?.getTime() ?? null,
+  }
+}
+
+/** How long the log goes back, and how many lines one purge removes. */
+const KEPT_MS = 90 * DAY
+const PURGE_BATCH = 20_000
+
+/** Removes lines past their time; answers how many. */
+export function purgeHealthLog(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
+  return deleteOldHealthEvents(ctx.db, ctx.clock.now() - KEPT_MS, PURGE_BATCH)
+}

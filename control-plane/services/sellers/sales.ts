@@ -1,0 +1,81 @@
+import { z } from 'zod'
+import type { Sale } from '#control-plane/db/earnings.ts'
+import { listSales } from '#control-plane/db/earnings.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
+import { PageSize } from '#control-plane/services/fields.ts'
+import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
+import { standingOf } from '#shared/lookup-record.ts'
+import { tokenPrices } from '#shared/market-view.ts'
+import { keptBps } from '#shared/money.ts'
+import { UnitPricesSchema } from '#shared/pricing.ts'
+
+/** One sale: the call's id, what the seller earned by it, and the price it was sold at. */
+export type SaleView = {
+  readonly id: string
+  readonly model: string
+  readonly offerId: string | null
+  readonly settlementStatus: string
+  /** Unix milliseconds. */
+  readonly createdAt: number
+  /** What the seller earned, in micro-USD as plain digits. */
+  readonly sellerCostUsdc: string
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cacheReadTokens: number
+  /** Whole micro-USD per million tokens as sold; null for what is not sold by tokens. */
+  readonly effectiveInputPer1m: number | null
+  readonly effectiveOutputPer1m: number | null
+  readonly txHash: string | null
+}
+
+/** A sale as its seller sees it. */
+export function viewSale(sale: Sale): SaleView {
+  const prices = UnitPricesSchema.safeParse(sale.unitPrices).data ?? {}
+  const { input, output } = tokenPrices(prices, keptBps(sale.keptBps))
+  const { charge, outcome } = sale
+  return {
+    id: sale.rid,
+    model: sale.model,
+    offerId: sale.offer,
+    settlementStatus: standingOf({ charge, outcome, errorCode: null }, sale.postedAt.getTime()).settlement_status,
+    createdAt: sale.startedAt.getTime(),
+    sellerCostUsdc: sale.sellerNet.toString(),
+    inputTokens: Number(sale.inputTokens),
+    outputTokens: Number(sale.outputTokens),
+    cacheReadTokens: Number(sale.cacheReadTokens),
+    effectiveInputPer1m: input === null ? null : Number(input),
+    effectiveOutputPer1m: output === null ? null : Number(output),
+    txHash: null,
+  }
+}
+
+export type SalesPage = {
+  readonly recentSales: readonly SaleView[]
+  readonly nextToken: string | null
+  /** The token of the page that begins after a sale; nothing that a body carries. */
+  readonly cursorOf: (sale: Pick<SaleView, 'id'>) => string
+}
+
+/** The caller's sales from the newest down. The cursor is signed: no other seller's, and no edited one, is taken. */
+export const listSalesHistory = defineOperation({
+  name: 'earnings.history',
+  access: 'seller',
+  input: z.object({ limit: PageSize, cursor: z.string().max(200).optional(), workspaceId: WorkspaceField }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, { limit, cursor, workspaceId }): Promise<SalesPage> => {
+    const seller = await accountOf(ctx, actor, workspaceId)
+    const scope = { list: 'sales', tenant: seller }
+    const before = cursor === undefined ? undefined : readCursor(ctx, scope, cursor)
+    const sales = await listSales(ctx.db, seller, { before, limit: limit + 1 })
+    const shown = sales.slice(0, limit)
+    const last = sales.length > limit ? shown.at(-1) : undefined
+    const cursorOf = ({ id }: Pick<SaleView, 'id'>) => signCursor(ctx, scope, id)
+    return {
+      recentSales: shown.map(viewSale),
+      nextToken: last === undefined ? null : cursorOf({ id: last.rid }),
+      cursorOf,
+    }
+  },
+})

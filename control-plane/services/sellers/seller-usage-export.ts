@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import type { SoldFilter } from '#control-plane/db/earnings.ts'
+import { listSoldAfter } from '#control-plane/db/earnings.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { readWindow, WindowFields } from '#control-plane/services/buyers/usage-window.ts'
+import { csvLine, LINE_END } from '#control-plane/services/exports/csv.ts'
+import { EXPORT_LIFETIME_MS, signExportLink } from '#control-plane/services/exports/export-link.ts'
+import type { ExportFile } from '#control-plane/services/exports/exports.ts'
+import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
+import { AppError } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+
+/** The kind of export that a link of this file opens. */
+export const SELLER_USAGE_EXPORT = 'seller-usage'
+
+/** Rows of a file at the most, and rows read at once: their text is what a download holds in memory. */
+const MAX_ROWS = 5_000_000
+const BATCH = 5_000
+
+const COLUMNS = [
+  'request_id',
+  'created_at',
+  'model',
+  'offer_id',
+  'provider',
+  'input_tokens',
+  'output_tokens',
+  'cache_read_tokens',
+  'reasoning_tokens',
+  'seller_earned_micro',
+  'buyer_cost_micro',
+  'settlement_status',
+  'tx_hash',
+] as const
+
+/** Where a file of the caller's sales can be had, and until when in Unix milliseconds. The link needs no key. */
+export type SellerExportLink = { readonly url: string; readonly expiresAt: number }
+
+/** Makes a link to a CSV file of the caller's sales, oldest first: of the last 30 days unless said otherwise. */
+export const exportSellerUsage = defineOperation({
+  name: 'earnings.export',
+  access: 'seller',
+  input: z.object({
+    from: WindowFields.from,
+    to: WindowFields.to,
+    limit: z.coerce.number().int().min(1).max(MAX_ROWS).default(MAX_ROWS),
+    format: z.literal('csv').default('csv'),
+    workspaceId: WorkspaceField,
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, { from, to, limit, workspaceId }): Promise<SellerExportLink> => {
+    const window = readWindow({ from, to }, ctx.clock.now(), '30d')
+    const query = { seller: await accountOf(ctx, actor, workspaceId), ...window, limit }
+    const expiresAt = ctx.clock.now() + EXPORT_LIFETIME_MS
+    return { url: signExportLink(ctx, { kind: SELLER_USAGE_EXPORT, query }), expiresAt }
+  },
+})
+
+const Query = z.object({
+  seller: z.string().refine((text): text is AccountId => isId('acc', text)),
+  from: z.number(),
+  to: z.number(),
+  limit: z.number().int(),
+})
+
+/** The file behind such a link. */
+export function writeSellerUsage(ctx: Ctx, query: unknown): ExportFile {
+  const filter = Query.safeParse(query).data
+  if (filter === undefined) throw new AppError('not_found')
+  return { fileName: 'sales.csv', contentType: 'text/csv; charset=utf-8', chunks: chunksOf(ctx, filter, filter.limit) }
+}
+
+async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: SoldFilter, limit: number): AsyncGenerator<string> {
+  yield csvLine(COLUMNS)
+  let after = ''
+  for (let left = limit; left > 0; ) {
+    const rows = await listSoldAfter(ctx.db, filter, { after, limit: Math.min(BATCH, left) })
+    let text = ''
+    for (const { rid, createdAt, model, offer, provider, figures, isPaid } of rows) {
+      // The figures are digits and commas as the database wrote them; only names can need quoting.
+      const names = csvLine([rid, createdAt, model, offer, provider]).slice(0, -LINE_END.length)
+      text += `${names},${figures},${isPaid ? 'settled' : 'free'},${LINE_END}`
+    }
+    if (text !== '') yield text
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < BATCH) return
+    after = last.rid
+    left -= rows.length
+  }
+}

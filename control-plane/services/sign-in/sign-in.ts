@@ -1,0 +1,176 @@
+import { z } from 'zod'
+import type { Actor } from '#control-plane/actor.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { findKey } from '#control-plane/db/keys.ts'
+import { deleteOldSessions, deleteSession, insertSession } from '#control-plane/db/sessions.ts'
+import type { User } from '#control-plane/db/users.ts'
+import { findUserByWallet } from '#control-plane/db/users.ts'
+import type { RunCtx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Instant, Label, Wallet } from '#control-plane/services/fields.ts'
+import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
+import { NO_TERMS } from '#control-plane/services/keys/key-terms.ts'
+import type { CreatedKey } from '#control-plane/services/keys/key-views.ts'
+import { viewOfKey } from '#control-plane/services/keys/key-views.ts'
+import { issueKey } from '#control-plane/services/keys/keys.ts'
+import { requireFeature } from '#control-plane/services/operators/features.ts'
+import { ensureUser } from '#control-plane/services/users.ts'
+import type { Secret } from '#shared/secret.ts'
+import { hashSessionToken, newSessionToken, SESSION_MS } from './session-token.ts'
+import type { Challenge } from './siwe.ts'
+import { claimedWallet, makeChallenge, proveWallet } from './siwe.ts'
+
+/** Sessions that one wallet may have; the oldest give way. */
+const MAX_SESSIONS = 20
+const MAX_MESSAGE_CHARS = 4_000
+/** Signatures of contract wallets that are not deployed yet carry how to deploy them. */
+const MAX_SIGNATURE_CHARS = 20_000
+
+/** The message that proves a wallet when it comes back signed, within 5 minutes. */
+export const readChallenge = defineOperation({
+  name: 'auth.challenge',
+  access: 'public',
+  input: z.object({ address: Wallet }),
+  limit: 'challenge',
+  isAudited: false,
+  countBy: ({ address }) => address,
+  idempotency: 'none',
+  run: async (ctx, _actor, { address }): Promise<Challenge> => makeChallenge(ctx, address),
+})
+
+const SignedInput = z.object({
+  message: z.string().max(MAX_MESSAGE_CHARS),
+  signature: z.string().max(MAX_SIGNATURE_CHARS),
+})
+const SignInInput = SignedInput.extend({
+  label: Label.nullish().transform((label) => label ?? 'Wallet sign-in'),
+  expiresAt: Instant.nullish(),
+})
+
+/** Attempts count for the wallet that a message names. */
+const countBy = ({ message }: { message: string }) => claimedWallet(message) ?? 'none'
+
+function signInOperation(type: 'buyer' | 'seller') {
+  return defineOperation({
+    name: `${type}-key.sign-in`,
+    access: 'public',
+    input: SignInInput,
+    limit: 'write',
+    countBy,
+    idempotency: 'none',
+    run: (ctx, _actor, input): Promise<CreatedKey> => issueBySignature(ctx, type, input),
+  })
+}
+
+/** Exchanges a signed challenge for a seller key, which is shown once; a new wallet gets its accounts. */
+export const signInForSellerKey = signInOperation('seller')
+/** Exchanges a signed challenge for a buyer key, which is shown once; a new wallet gets its accounts. */
+export const signInForBuyerKey = signInOperation('buyer')
+
+async function issueBySignature(
+  ctx: RunCtx,
+  type: 'buyer' | 'seller',
+  input: z.output<typeof SignInInput>,
+): Promise<CreatedKey> {
+  const { label, expiresAt = null } = input
+  const wallet = await proveWallet(ctx, input)
+  const { user, row, secret } = await asUser(ctx, wallet, async (trx, known) => {
+    const issued = await issueKey(ctx, trx, {
+      type,
+      user: known.id,
+      label,
+      expiresAt,
+      terms: NO_TERMS,
+      workspace: null,
+    })
+    const made = await findKey(trx, { user: known.id, type, workspace: null }, issued.id)
+    if (made === undefined) throw new Error('a new key was not found')
+    return { user: known, row: made, secret: issued.secret }
+  })
+  const view = viewOfKey(row, type)
+  ctx.note({ subject: row.id, before: null, after: { ...view, wallet }, by: user.id })
+  await publishKeysSoon(ctx)
+  return { ...view, wallet, secret }
+}
+
+/** Runs in one transaction for the user of a wallet, made when there is none. */
+async function asUser<Result>(
+  ctx: RunCtx,
+  wallet: string,
+  run: (trx: Trx, user: User) => Promise<Result>,
+): Promise<Result> {
+  const user = (await findUserByWallet(ctx.db, wallet)) ?? (await makeUser(ctx, wallet))
+  return transact(ctx.db, (trx) => run(trx, user))
+}
+
+async function makeUser(ctx: RunCtx, wallet: string): Promise<User> {
+  await requireFeature(ctx, 'sign_ups')
+  try {
+    return await transact(ctx.db, (trx) => ensureUser(ctx, trx, wallet))
+  } catch (error) {
+    // A rival sign-in of the same wallet made it first.
+    const known = await findUserByWallet(ctx.db, wallet)
+    if (known === undefined) throw error
+    return known
+  }
+}
+
+/** A new session. `token` is what the cookie holds; times are Unix milliseconds. */
+export type CreatedSession = {
+  readonly id: string
+  readonly wallet: string
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly token: Secret
+}
+
+/** Signs a browser in. The session that came with the call ends, so a cookie is never older than its sign-in. */
+export const createSession = defineOperation({
+  name: 'session.create',
+  access: 'public',
+  input: SignedInput,
+  limit: 'write',
+  countBy,
+  idempotency: 'none',
+  run: async (ctx, actor: Actor, input): Promise<CreatedSession> => {
+    const wallet = await proveWallet(ctx, input)
+    const token = newSessionToken()
+    const createdAt = ctx.clock.now()
+    const expiresAt = createdAt + SESSION_MS
+    const id = ctx.ids.make('ses')
+    const hash = hashSessionToken(token.reveal(), ctx.settings.sessionSecret)
+    const user = await asUser(ctx, wallet, async (trx, known) => {
+      if (actor.kind === 'session') await deleteSession(trx, actor.user, actor.sessionId)
+      await insertSession(trx, { id, hash, user: known.id, createdAt, expiresAt })
+      await deleteOldSessions(trx, known.id, MAX_SESSIONS)
+      return known
+    })
+    ctx.note({ subject: id, before: null, after: { wallet, expiresAt }, by: user.id })
+    return { id, wallet, createdAt, expiresAt, token }
+  },
+})
+
+/** Who is signed in. */
+export const readSession = defineOperation({
+  name: 'session.read',
+  access: 'session',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (_ctx, { sessionId: id, user, wallet }) => ({ id, user, wallet }),
+})
+
+/** Signs a browser out: the session is gone. */
+export const endSession = defineOperation({
+  name: 'session.end',
+  access: 'session',
+  input: z.object({}),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, { sessionId, user, wallet }) => {
+    await deleteSession(ctx.db, user, sessionId)
+    ctx.note({ subject: sessionId, before: { wallet }, after: null })
+    return {}
+  },
+})

@@ -1,0 +1,187 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createSiweMessage, parseSiweMessage } from 'viem/siwe'
+import { getAddress } from 'viem/utils'
+import { z } from 'zod'
+import { insertUsedNonce } from '#control-plane/db/sessions.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { MINUTE } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Secret } from '#shared/secret.ts'
+import { requireSignature } from './wallet-signature.ts'
+
+/** Base (eip155:8453). */
+const CHAIN_ID = 8_453
+/** How long a challenge may be answered, and how far the clock of who signs may be off. */
+const CHALLENGE_MS = 5 * MINUTE
+const MAX_SKEW_MS = 5 * MINUTE
+/** Longest time between `Issued At` and `Expiration Time`. */
+const MAX_LIFETIME_MS = 10 * MINUTE
+
+const STATEMENT = 'Sign in to the inference marketplace.'
+
+/** A message to sign. `expiresAt` is Unix milliseconds. */
+export type Challenge = { readonly message: string; readonly nonce: string; readonly expiresAt: number }
+
+/** A signed message as it came back. */
+export type SignedMessage = { readonly message: string; readonly signature: string }
+
+/**
+ * Makes the message (EIP-4361) that a wallet signs to prove itself. Nothing is stored: the nonce proves its origin. Throws
+ * `service_unavailable` while this server's clock is wrong.
+ */
+export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'clocks' | 'settings'>, wallet: string): Challenge {
+  ctx.clocks.requireTrusted()
+  const now = ctx.clock.now()
+  const { origins, sessionSecret } = ctx.settings
+  const uri = origins[0]
+  if (uri === undefined) throw new AppError('internal_error')
+  const nonce = makeNonce(sessionSecret, wallet, now)
+  const expiresAt = now + CHALLENGE_MS
+  const message = createSiweMessage({
+    address: getAddress(wallet),
+    chainId: CHAIN_ID,
+    domain: new URL(uri).host,
+    issuedAt: new Date(now),
+    expirationTime: new Date(expiresAt),
+    nonce,
+    statement: STATEMENT,
+    uri,
+    version: '1',
+  })
+  return { message, nonce, expiresAt }
+}
+
+/**
+ * The wallet, in lower case, that a signed message proves. Its nonce is used up first, whatever comes of the rest, so one
+ * message proves a wallet once. Throws `invalid_signature` with the rule that was broken, `service_unavailable` while a
+ * contract wallet's chain does not answer or this server's clock is wrong.
+ */
+export async function proveWallet(
+  ctx: Pick<Ctx, 'db' | 'clock' | 'clocks' | 'settings' | 'contractWallets'>,
+  { message, signature }: SignedMessage,
+): Promise<string> {
+  ctx.clocks.requireTrusted()
+  const fields = readMessage(message)
+  const wallet = fields.address.toLowerCase()
+  const { nonce } = fields
+  const nonceEnd = endOfNonce(ctx.settings.sessionSecret, wallet, nonce)
+  if (nonceEnd === undefined) throw refused('The nonce was not issued to this address.')
+  const now = ctx.clock.now()
+  if (now > nonceEnd) throw refused('The challenge is older than 5 minutes.')
+  if (!(await insertUsedNonce(ctx.db, nonce, nonceEnd))) throw refused('The nonce has been used.')
+  requireOurs(ctx.settings.origins, fields)
+  requireTimely(fields, now)
+  await requireSignature(ctx.contractWallets, { wallet, message, signature })
+  return wallet
+}
+
+/** The wallet that a message names, for counting attempts; undefined for a text that is no message. */
+export function claimedWallet(message: string): string | undefined {
+  return parseSiweMessage(message).address?.toLowerCase()
+}
+
+type MessageFields = {
+  readonly address: string
+  readonly domain: string
+  readonly uri: string
+  readonly scheme: string | undefined
+  readonly chainId: number
+  readonly nonce: string
+  readonly issuedAt: number
+  readonly expiresAt: number
+  readonly notBefore: number | undefined
+}
+
+const DATE_LINES = { 'Issued At': 'issuedAt', 'Expiration Time': 'expirationTime', 'Not Before': 'notBefore' } as const
+const DATE_LINE = new RegExp(`^(${Object.keys(DATE_LINES).join('|')}): (.*)$`)
+const Instant = z.iso.datetime({ offset: true })
+
+/**
+ * Reads a message strictly: said again from what was read, it has to be the same text, but for how its dates are written.
+ * So there is one reading of it, and nothing in it that the wallet's owner saw and we did not.
+ */
+function readMessage(message: string): MessageFields {
+  const parsed = parseSiweMessage(message)
+  const { address, domain, uri, version, chainId, nonce, issuedAt, expirationTime } = parsed
+  if (!address || !domain || !uri || !chainId || !nonce || !issuedAt) throw refused('This is no sign-in message.')
+  if (version !== '1') throw refused('The version is 1.')
+  if (!expirationTime) throw refused('An expiration time is required.')
+  const again = rebuild({ ...parsed, address, domain, uri, version, chainId, nonce, issuedAt })
+  const lines = message.split('\n')
+  const sameLines = again.split('\n')
+  if (lines.length !== sameLines.length) throw refused('This is no sign-in message.')
+  lines.forEach((line, at) => {
+    const isSame = line === sameLines[at] || isSameDate(line, sameLines[at] ?? '')
+    if (!isSame) throw refused('This is no sign-in message.')
+  })
+  return {
+    ...{ address, domain, uri, chainId, nonce, scheme: parsed.scheme },
+    issuedAt: issuedAt.getTime(),
+    expiresAt: expirationTime.getTime(),
+    notBefore: parsed.notBefore?.getTime(),
+  }
+}
+
+function rebuild(fields: Parameters<typeof createSiweMessage>[0]): string {
+  try {
+    return createSiweMessage(fields)
+  } catch (cause) {
+    throw new AppError('invalid_signature', { message: 'This is no sign-in message.', cause })
+  }
+}
+
+/** True for two lines of one date, each a day of the calendar, written in different ways. */
+function isSameDate(line: string, other: string): boolean {
+  const [, name, text = ''] = DATE_LINE.exec(line) ?? []
+  const [, otherName, otherText = ''] = DATE_LINE.exec(other) ?? []
+  if (name === undefined || name !== otherName || !Instant.safeParse(text).success) return false
+  return Date.parse(text) === Date.parse(otherText)
+}
+
+function requireOurs(origins: readonly string[], { domain, uri, scheme, chainId }: MessageFields): void {
+  const ours = origins.map((origin) => new URL(origin)).filter(({ host }) => host === domain)
+  if (ours.length === 0) throw refused('The domain is not that of this service.')
+  const isOurUri = URL.canParse(uri) && ours.some(({ origin }) => new URL(uri).origin === origin)
+  if (!isOurUri) throw refused('The URI is not one of this service.')
+  if (scheme !== undefined && !ours.some(({ protocol }) => protocol === `${scheme}:`)) {
+    throw refused('The scheme is not that of this service.')
+  }
+  if (chainId !== CHAIN_ID) throw refused(`The chain id is ${CHAIN_ID}.`)
+}
+
+function requireTimely({ issuedAt, expiresAt, notBefore }: MessageFields, now: number): void {
+  if (Math.abs(now - issuedAt) > MAX_SKEW_MS) throw refused('The message was issued within 5 minutes of now.')
+  if (expiresAt <= issuedAt || expiresAt - issuedAt > MAX_LIFETIME_MS) {
+    throw refused('The expiration time is at most 10 minutes after the time of issue.')
+  }
+  if (expiresAt <= now) throw refused('The message has expired.')
+  if (notBefore !== undefined && notBefore > now) throw refused('The message is not valid yet.')
+}
+
+const TIME_HEX = 12
+const RANDOM_BYTES = 10
+const NONCE_HEAD = TIME_HEX + RANDOM_BYTES * 2
+const NONCE = /^[0-9a-f]{64}$/
+
+/** When it was made, random digits, and our HMAC over both and the wallet: 64 hex digits. */
+function makeNonce(secret: Secret, wallet: string, now: number): string {
+  const head = now.toString(16).padStart(TIME_HEX, '0') + randomBytes(RANDOM_BYTES).toString('hex')
+  return head + sealOf(secret, wallet, head)
+}
+
+/** Until when a nonce holds, in Unix milliseconds; undefined for one that was not issued to this wallet. */
+function endOfNonce(secret: Secret, wallet: string, nonce: string): number | undefined {
+  if (!NONCE.test(nonce)) return undefined
+  const head = nonce.slice(0, NONCE_HEAD)
+  const isOurs = timingSafeEqual(Buffer.from(sealOf(secret, wallet, head)), Buffer.from(nonce.slice(NONCE_HEAD)))
+  return isOurs ? Number.parseInt(head.slice(0, TIME_HEX), 16) + CHALLENGE_MS : undefined
+}
+
+function sealOf(secret: Secret, wallet: string, head: string): string {
+  const mac = createHmac('sha256', secret.reveal()).update(`sign-in nonce:${wallet}:${head}`)
+  return mac.digest('hex').slice(0, 64 - NONCE_HEAD)
+}
+
+function refused(message: string): AppError {
+  return new AppError('invalid_signature', { message })
+}

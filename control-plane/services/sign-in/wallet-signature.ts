@@ -1,0 +1,58 @@
+import { recoverMessageAddress } from 'viem/utils'
+import type { ContractWallets } from '#control-plane/ports/contract-wallets.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** Half the order of secp256k1: of two signatures that say the same, EIP-2 takes the one with the lower s. */
+const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
+const PLAIN_CHARS = 2 + 65 * 2
+const HEX = /^0x(?:[0-9a-fA-F]{2})+$/
+
+type Signed = { readonly wallet: string; readonly message: string; readonly signature: string }
+
+/**
+ * Requires that a wallet signed a message (EIP-191): with its own key in 65 bytes, v being 27, 28, 0 or 1 and s low; or,
+ * where a chain can be asked, as a contract wallet. Throws `invalid_signature`, `service_unavailable`.
+ */
+export async function requireSignature(contractWallets: ContractWallets, signed: Signed): Promise<void> {
+  const { signature } = signed
+  if (!isHex(signature)) throw new AppError('invalid_signature', { message: 'A signature is hex digits after 0x.' })
+  const isPlain = signature.length === PLAIN_CHARS
+  if (isPlain) {
+    const s = BigInt(`0x${signature.slice(66, 130)}`)
+    if (s > HALF_ORDER) throw new AppError('invalid_signature', { message: 'The s of the signature is too high.' })
+    if ((await recover(signed.message, signature)) === signed.wallet) return
+  }
+  if (contractWallets === null) {
+    const message = isPlain
+      ? 'The message was not signed by its address. (Contract wallets cannot sign in here.)'
+      : 'A signature has 65 bytes: contract wallets cannot sign in here, for no chain can be asked.'
+    throw new AppError('invalid_signature', { message })
+  }
+  if (!(await ask(contractWallets, { ...signed, signature }))) {
+    throw new AppError('invalid_signature', { message: 'The message was not signed by its address.' })
+  }
+}
+
+function isHex(text: string): text is `0x${string}` {
+  return HEX.test(text)
+}
+
+/** The address that signed, in lower case; undefined when the bytes are no signature. */
+async function recover(message: string, signature: `0x${string}`): Promise<string | undefined> {
+  try {
+    return (await recoverMessageAddress({ message, signature })).toLowerCase()
+  } catch {
+    return undefined
+  }
+}
+
+async function ask(
+  contractWallets: NonNullable<ContractWallets>,
+  signed: Signed & { readonly signature: `0x${string}` },
+): Promise<boolean> {
+  try {
+    return await contractWallets(signed)
+  } catch (cause) {
+    throw new AppError('service_unavailable', { cause, retryAfterSeconds: 2 })
+  }
+}

@@ -1,0 +1,166 @@
+import { z } from 'zod'
+import type { Database, Trx } from '#control-plane/db/database.ts'
+import type { AttemptResult, DeliveryRow, SendableDelivery } from '#control-plane/db/webhook-deliveries.ts'
+import {
+  findDelivery,
+  findSendable,
+  insertDelivery,
+  listDeliveries,
+  listStrayDeliveries,
+  noteAttempt,
+  purgeDeliveries,
+} from '#control-plane/db/webhook-deliveries.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { PageSize } from '#control-plane/services/fields.ts'
+import { DAY } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import type { DeliveryId, WebhookId } from '#shared/ids.ts'
+import { isId } from '#shared/ids.ts'
+import { openWebhookSecret } from './webhook-secrets.ts'
+import { SIGNATURE_HEADER, signDelivery } from './webhook-signature.ts'
+import { requireWebhook, WebhookInput } from './webhooks.ts'
+
+/** How long deliveries and what was told are kept: longer than the longest period that something is told once in. */
+const KEPT_MS = 40 * DAY
+const PURGE_BATCH = 5_000
+
+/** What somebody is told, before it is a body. */
+export type Announcement = { readonly event: string; readonly data: object }
+
+/** Writes a delivery down; it is sent by whoever has the id. */
+export async function addDelivery(
+  ctx: Pick<Ctx, 'ids' | 'clock'>,
+  db: Database | Trx,
+  webhook: WebhookId,
+  { event, data }: Announcement,
+): Promise<DeliveryId> {
+  const id = ctx.ids.make('whd')
+  const at = ctx.clock.now()
+  const body = JSON.stringify({ id, type: event, created_at: at, data })
+  await insertDelivery(db, { id, webhook, event, body, at })
+  return id
+}
+
+type SendCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'sendWebhook' | 'log'>
+
+/**
+ * Tries a delivery once and writes down how it went: `retry` asks for another try, which the last one must not. A body
+ * is signed anew for each try, so that its time is that of the sending.
+ */
+export async function attemptDelivery(
+  ctx: SendCtx,
+  id: DeliveryId,
+  { isLast }: { readonly isLast: boolean },
+): Promise<'delivered' | 'retry' | 'failed' | 'gone'> {
+  const found = await findSendable(ctx.db, id)
+  if (found === undefined || found.status !== 'pending') return 'gone'
+  if (!found.isEnabled) {
+    await noteAttempt(ctx.db, id, { status: 'failed', statusCode: null, error: 'switched off', at: ctx.clock.now() })
+    return 'failed'
+  }
+  const result = await send(ctx, id, found)
+  const status = result.status === 'failed' && !isLast ? 'pending' : result.status
+  await noteAttempt(ctx.db, id, { ...result, status })
+  if (result.status === 'delivered') return 'delivered'
+  return isLast ? 'failed' : 'retry'
+}
+
+async function send(ctx: SendCtx, id: DeliveryId, found: SendableDelivery): Promise<AttemptResult> {
+  const at = ctx.clock.now()
+  const owner = { id: found.webhook, account: found.account }
+  const secrets = [openWebhookSecret(ctx, owner, found.secret)]
+  if (found.formerSecret !== null && found.formerUntil !== null && found.formerUntil.getTime() > at) {
+    secrets.push(openWebhookSecret(ctx, owner, found.formerSecret))
+  }
+  const answer = await ctx.sendWebhook({
+    url: found.url,
+    headers: {
+      'content-type': 'application/json; charset=utf-8',
+      'user-agent': 'market-webhook',
+      'x-mkt-event': found.event,
+      'x-mkt-delivery': id,
+      [SIGNATURE_HEADER]: signDelivery(found.body, at, secrets),
+    },
+    body: found.body,
+  })
+  if (answer.kind === 'unreachable') return { status: 'failed', statusCode: null, error: answer.reason, at }
+  const isTaken = answer.status >= 200 && answer.status < 300
+  const error = isTaken ? null : `answered ${answer.status}`
+  return { status: isTaken ? 'delivered' : 'failed', statusCode: answer.status, error, at }
+}
+
+/** One delivery as its owner sees it. Instants are Unix milliseconds; `body` is what was signed and sent. */
+export type DeliveryView = {
+  readonly id: string
+  readonly event: string
+  readonly status: DeliveryRow['status']
+  readonly attempts: number
+  /** HTTP status and fault of the last attempt. */
+  readonly statusCode: number | null
+  readonly error: string | null
+  readonly body: string
+  readonly createdAt: number
+  readonly attemptedAt: number | null
+  readonly deliveredAt: number | null
+}
+export type DeliveryPage = { readonly items: readonly DeliveryView[]; readonly nextToken: string | null }
+
+function viewOf({ createdAt, attemptedAt, deliveredAt, ...row }: DeliveryRow): DeliveryView {
+  return {
+    ...row,
+    createdAt: createdAt.getTime(),
+    attemptedAt: attemptedAt?.getTime() ?? null,
+    deliveredAt: deliveredAt?.getTime() ?? null,
+  }
+}
+
+/** What a webhook of the caller was told, newest first. Throws `not_found`. */
+export const listWebhookDeliveries = defineOperation({
+  name: 'webhook.deliveries',
+  access: 'buyer',
+  input: WebhookInput.extend({
+    maxItems: PageSize,
+    nextToken: z
+      .string()
+      .refine((text) => isId('whd', text), 'not a token of this list')
+      .optional(),
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, { id, maxItems, nextToken }): Promise<DeliveryPage> => {
+    const hook = await requireWebhook(ctx.db, actor, id)
+    const found = await listDeliveries(ctx.db, hook.id, { before: nextToken, limit: maxItems + 1 })
+    const items = found.slice(0, maxItems).map(viewOf)
+    return { items, nextToken: found.length > maxItems ? (items.at(-1)?.id ?? null) : null }
+  },
+})
+
+/** Sends a webhook of the caller a message of no meaning, once and now, and answers how that went. Throws `not_found`. */
+export const testWebhook = defineOperation({
+  name: 'webhook.test',
+  access: 'buyer',
+  input: WebhookInput,
+  limit: 'probe',
+  idempotency: 'none',
+  run: async (ctx, actor, { id }): Promise<DeliveryView> => {
+    const hook = await requireWebhook(ctx.db, actor, id)
+    const data = { webhook_id: hook.id, message: 'This is a test.' }
+    const delivery = await addDelivery(ctx, ctx.db, hook.id, { event: 'webhook.test', data })
+    await attemptDelivery(ctx, delivery, { isLast: true })
+    const sent = await findDelivery(ctx.db, delivery)
+    if (sent === undefined) throw new AppError('not_found')
+    ctx.note({ subject: id, before: null, after: { delivery, status: sent.status } })
+    return viewOf(sent)
+  },
+})
+
+/** Removes old deliveries, a batch at a time; answers how many rows went. */
+export function purgeWebhookLog(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
+  return purgeDeliveries(ctx.db, ctx.clock.now() - KEPT_MS, PURGE_BATCH)
+}
+
+/** Deliveries that wait although nobody has tried them for so long; at most `limit`. */
+export function listStrays(ctx: Pick<Ctx, 'db' | 'clock'>, afterMs: number, limit: number): Promise<string[]> {
+  return listStrayDeliveries(ctx.db, ctx.clock.now() - afterMs, limit)
+}

@@ -1,0 +1,227 @@
+import { z } from 'zod'
+import type { BuyerActor } from '#control-plane/actor.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { lockPolicy } from '#control-plane/db/own-providers.ts'
+import type { WebhookRow, WebhookSettings } from '#control-plane/db/webhooks.ts'
+import {
+  deleteWebhook,
+  findWebhook,
+  insertWebhook,
+  listWebhooks,
+  replaceWebhookSecret,
+  updateWebhook,
+  WEBHOOK_EVENTS,
+} from '#control-plane/db/webhooks.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { Dollars, Label } from '#control-plane/services/fields.ts'
+import { DAY, SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import { isId } from '#shared/ids.ts'
+import { microUsd, microUsdToDollars } from '#shared/money.ts'
+import { checkPublicUrl } from '#shared/outbound-guard.ts'
+import { Secret } from '#shared/secret.ts'
+import { sealWebhookSecret } from './webhook-secrets.ts'
+import { newWebhookSecret } from './webhook-signature.ts'
+
+/** Webhooks that an account may have. */
+const MAX_WEBHOOKS = 10
+/** Longest and usual time that a replaced secret signs on, beside the new one. */
+const MAX_WINDOW_SECONDS = (7 * DAY) / SECOND
+const WINDOW_SECONDS = DAY / SECOND
+
+/** A webhook as its owner sees it; the secret is shown once. Instants are Unix milliseconds, amounts US dollars. */
+export const WebhookViewSchema = z.object({
+  id: z.string(),
+  url: z.string(),
+  label: z.string().nullable(),
+  events: z.array(z.enum(WEBHOOK_EVENTS)),
+  /** Below this balance `balance.low` is told; null for never. */
+  lowBalanceUsd: z.number().nullable(),
+  enabled: z.boolean(),
+  /** Until when the secret before the last rotation signs on; null when none does. */
+  formerSecretUntil: z.number().nullable(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+})
+export type WebhookView = z.infer<typeof WebhookViewSchema>
+
+/** A webhook with its signing secret, there only in the first answer: a replay has null. */
+export const WebhookWithSecretSchema = WebhookViewSchema.extend({ secret: z.union([z.instanceof(Secret), z.null()]) })
+export type WebhookWithSecret = z.infer<typeof WebhookWithSecretSchema>
+const withoutSecret = (shown: WebhookWithSecret): WebhookWithSecret => ({ ...shown, secret: null })
+
+function viewOf(row: WebhookRow): WebhookView {
+  const { id, url, label, events, lowBalanceMicro, isEnabled, formerUntil, createdAt, updatedAt } = row
+  return {
+    ...{ id, url, label, events },
+    lowBalanceUsd: lowBalanceMicro === null ? null : microUsdToDollars(microUsd(lowBalanceMicro)),
+    enabled: isEnabled,
+    formerSecretUntil: formerUntil?.getTime() ?? null,
+    createdAt: createdAt.getTime(),
+    updatedAt: updatedAt.getTime(),
+  }
+}
+
+/** The caller's webhook with this id. Throws `not_found`, for another's too. */
+export async function requireWebhook(db: Database | Trx, actor: BuyerActor, id: string): Promise<WebhookRow> {
+  const found = isId('whk', id) ? await findWebhook(db, actor.account, id) : undefined
+  if (found === undefined) throw new AppError('not_found')
+  return found
+}
+
+function requirePublicUrl(ctx: Pick<Ctx, 'settings'>, url: string): void {
+  if (checkPublicUrl(url, ctx.settings.outbound) !== undefined) return
+  const message = 'A webhook has an https URL of a public host, without user, port or fragment.'
+  throw new AppError('invalid_request', { message, param: 'url' })
+}
+
+const Url = z.string().min(1).max(2_048)
+const Events = z
+  .array(z.enum(WEBHOOK_EVENTS))
+  .min(1)
+  .max(WEBHOOK_EVENTS.length)
+  .refine((events) => new Set(events).size === events.length, 'an event is named once')
+
+/** Adds a webhook. Its signing secret is in the first answer only. Throws `invalid_request`, `conflict` past the most. */
+export const createWebhook = defineOperation({
+  name: 'webhook.create',
+  access: 'buyer',
+  input: z.strictObject({
+    url: Url,
+    events: Events.default([...WEBHOOK_EVENTS]),
+    label: Label.nullish(),
+    lowBalanceUsd: Dollars.nullish(),
+    enabled: z.boolean().default(true),
+  }),
+  limit: 'write',
+  idempotency: 'accepted',
+  output: WebhookWithSecretSchema,
+  forReplay: withoutSecret,
+  run: async (ctx, actor, input): Promise<WebhookWithSecret> => {
+    requirePublicUrl(ctx, input.url)
+    const { account } = actor
+    const owner = { id: ctx.ids.make('whk'), account }
+    const secret = newWebhookSecret()
+    const { url, events, label = null, lowBalanceUsd: lowBalanceMicro = null, enabled: isEnabled } = input
+    const settings: WebhookSettings = { url, events, label, lowBalanceMicro, isEnabled }
+    const row = await transact(ctx.db, async (trx) => {
+      await lockPolicy(trx, account)
+      if ((await listWebhooks(trx, account)).length >= MAX_WEBHOOKS) {
+        const message = `An account has at most ${MAX_WEBHOOKS} webhooks.`
+        throw new AppError('conflict', { message, detail: { limit: MAX_WEBHOOKS } })
+      }
+      const sealed = sealWebhookSecret(ctx, owner, secret)
+      await insertWebhook(trx, { ...owner, ...settings, secret: sealed, at: ctx.clock.now() })
+      return requireWebhook(trx, actor, owner.id)
+    })
+    ctx.note({ subject: owner.id, before: null, after: viewOf(row) })
+    return { ...viewOf(row), secret }
+  },
+})
+
+/** The caller's webhooks, oldest first. */
+export type WebhookList = { readonly webhooks: readonly WebhookView[] }
+
+export const listBuyerWebhooks = defineOperation({
+  name: 'webhook.list',
+  access: 'buyer',
+  input: z.strictObject({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor): Promise<WebhookList> => ({
+    webhooks: (await listWebhooks(ctx.db, actor.account)).map(viewOf),
+  }),
+})
+
+export const WebhookInput = z.strictObject({ id: z.string().max(100) })
+
+export const getWebhook = defineOperation({
+  name: 'webhook.get',
+  access: 'buyer',
+  input: WebhookInput,
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor, { id }): Promise<WebhookView> => viewOf(await requireWebhook(ctx.db, actor, id)),
+})
+
+/** Changes a webhook: what is left out stays, null takes away. Throws `not_found`, `invalid_request`. */
+export const changeWebhook = defineOperation({
+  name: 'webhook.update',
+  access: 'buyer',
+  input: WebhookInput.extend({
+    url: Url.optional(),
+    events: Events.optional(),
+    label: Label.nullish(),
+    lowBalanceUsd: Dollars.nullish(),
+    enabled: z.boolean().optional(),
+  }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<WebhookView> => {
+    if (input.url !== undefined) requirePublicUrl(ctx, input.url)
+    const change = await transact(ctx.db, async (trx) => {
+      await lockPolicy(trx, actor.account)
+      const before = await requireWebhook(trx, actor, input.id)
+      const settings: WebhookSettings = {
+        url: input.url ?? before.url,
+        events: input.events ?? before.events,
+        label: input.label === undefined ? before.label : input.label,
+        lowBalanceMicro: input.lowBalanceUsd === undefined ? before.lowBalanceMicro : input.lowBalanceUsd,
+        isEnabled: input.enabled ?? before.isEnabled,
+      }
+      await updateWebhook(trx, before.id, settings, ctx.clock.now())
+      return { before: viewOf(before), after: viewOf(await requireWebhook(trx, actor, input.id)) }
+    })
+    ctx.note({ subject: input.id, ...change })
+    return change.after
+  },
+})
+
+/** Removes a webhook with its secrets and its log; what waits to be delivered is not. Throws `not_found`. */
+export const removeWebhook = defineOperation({
+  name: 'webhook.remove',
+  access: 'buyer',
+  input: WebhookInput,
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, { id }): Promise<WebhookView> => {
+    const removed = await transact(ctx.db, async (trx) => {
+      const found = await requireWebhook(trx, actor, id)
+      await deleteWebhook(trx, found.id)
+      return viewOf(found)
+    })
+    ctx.note({ subject: id, before: removed, after: null })
+    return removed
+  },
+})
+
+/**
+ * Gives a webhook a new signing secret, shown once. The one before it signs on for a window, so that a receiver can be
+ * moved without a gap; 0 ends it at once. Throws `not_found`.
+ */
+export const rotateWebhookSecret = defineOperation({
+  name: 'webhook.rotate-secret',
+  access: 'buyer',
+  input: WebhookInput.extend({
+    windowSeconds: z.number().int().min(0).max(MAX_WINDOW_SECONDS).default(WINDOW_SECONDS),
+  }),
+  limit: 'write',
+  idempotency: 'accepted',
+  output: WebhookWithSecretSchema,
+  forReplay: withoutSecret,
+  run: async (ctx, actor, { id, windowSeconds }): Promise<WebhookWithSecret> => {
+    const at = ctx.clock.now()
+    const secret = newWebhookSecret()
+    const change = await transact(ctx.db, async (trx) => {
+      await lockPolicy(trx, actor.account)
+      const before = await requireWebhook(trx, actor, id)
+      const sealed = sealWebhookSecret(ctx, { id: before.id, account: actor.account }, secret)
+      await replaceWebhookSecret(trx, before.id, { secret: sealed, formerUntil: at + windowSeconds * SECOND, at })
+      return { before: viewOf(before), after: viewOf(await requireWebhook(trx, actor, id)) }
+    })
+    ctx.note({ subject: id, ...change })
+    return { ...change.after, secret }
+  },
+})

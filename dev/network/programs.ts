@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { startHeld } from '#dev/services/held-process.ts'
 import { AppError } from '#shared/errors.ts'
+import { bundleOf } from './bundles.ts'
 import type { Running } from './crew.ts'
 
 /** Longer than a data plane's own limit for draining. */
@@ -26,7 +27,7 @@ export type Program = {
 export async function startProgram(program: Program): Promise<Running> {
   const held = await startHeld({
     command: process.execPath,
-    args: ['--import', TSX, ...program.args],
+    args: await argumentsOf(program.args),
     cwd: REPOSITORY,
     env: program.env,
     logFile: program.logFile,
@@ -42,6 +43,13 @@ export async function startProgram(program: Program): Promise<Running> {
       ])
     },
   }
+}
+
+/** Node's arguments for a program: its bundle where it has one, else its sources. */
+async function argumentsOf(args: readonly string[]): Promise<readonly string[]> {
+  const at = args.findIndex((argument) => argument.endsWith('.ts'))
+  const bundle = await bundleOf(REPOSITORY, args[at] ?? '')
+  return bundle === undefined ? ['--import', TSX, ...args] : args.with(at, bundle)
 }
 
 /** Runs a program to its end. Throws an AppError with the last lines of its log when it fails. */

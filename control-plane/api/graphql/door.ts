@@ -47,6 +47,8 @@ export function mountGraphQL(
     graphqlEndpoint: GRAPHQL_PATH,
     batching: false,
     graphiql: allowsIntrospection ? { title: 'Inference market', defaultQuery: READY_QUERIES } : false,
+    // The page from our own origin, and only once somebody opens it.
+    renderGraphiQL: async (page) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(page),
     landingPage: false,
     multipart: false,
     cors: false,

@@ -11,8 +11,8 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     globalSetup: isTidyOnly ? [] : ['test/support/services.ts'],
     reporters: ['default', './test/support/summary-reporter.ts'],
-    // Most of a test's time is waiting for processes: two files at once, whatever the machine has.
-    maxWorkers: 2,
+    // Most of a test's time is waiting for processes: three files at once, whatever the machine has.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

@@ -7,7 +7,8 @@ import { defineOperation } from '../operation.ts'
 import type { AuditEntry } from './audit.ts'
 import { AuditFilterFields, entryOf, filterOf, organizationLog } from './audit.ts'
 import { csvLine } from './exports/csv.ts'
-import { EXPORT_LIFETIME_MS, signExportLink } from './exports/export-link.ts'
+import type { ExportLink } from './exports/export-link.ts'
+import { makeExportLink } from './exports/export-link.ts'
 import type { ExportFile } from './exports/exports.ts'
 import { RecordId } from './organizations/organizations.ts'
 
@@ -21,12 +22,8 @@ const MAX_BATCHES = 1_000_000
 
 const FormatField = z.enum(['csv', 'ndjson']).default('csv')
 
-/** Where a log can be had as a file, and until when in Unix milliseconds. The link needs no key. */
-export type AuditLink = { readonly url: string; readonly expiresAt: number }
-
-function linkTo(ctx: Pick<Ctx, 'settings' | 'clock'>, filter: AuditFilter, format: 'csv' | 'ndjson'): AuditLink {
-  const url = signExportLink(ctx, { kind: AUDIT_EXPORT, query: { ...filter, format } })
-  return { url, expiresAt: ctx.clock.now() + EXPORT_LIFETIME_MS }
+function linkTo(ctx: Pick<Ctx, 'settings' | 'clock'>, filter: AuditFilter, format: 'csv' | 'ndjson'): ExportLink {
+  return makeExportLink(ctx, { kind: AUDIT_EXPORT, query: { ...filter, format } })
 }
 
 /** Makes a link to an organisation's log, oldest first. */
@@ -36,7 +33,7 @@ export const exportOrganizationAudit = defineOperation({
   input: z.strictObject({ organization: RecordId, format: FormatField, ...AuditFilterFields }),
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx, actor, { organization, format, ...input }): Promise<AuditLink> =>
+  run: async (ctx, actor, { organization, format, ...input }): Promise<ExportLink> =>
     linkTo(ctx, filterOf(await organizationLog(ctx, actor, organization), input), format),
 })
 
@@ -47,7 +44,7 @@ export const exportOwnAudit = defineOperation({
   input: z.strictObject({ format: FormatField, ...AuditFilterFields }),
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx, { user }, { format, ...input }): Promise<AuditLink> =>
+  run: async (ctx, { user }, { format, ...input }): Promise<ExportLink> =>
     linkTo(ctx, filterOf({ user }, input), format),
 })
 

@@ -9,6 +9,8 @@ import { defineOperation } from '../operation.ts'
 import { Millis, PageSize } from './fields.ts'
 import { requireRight } from './organizations/organization-access.ts'
 import { RecordId } from './organizations/organizations.ts'
+import type { Page } from './page.ts'
+import { pageOf } from './page.ts'
 
 /** What was done: by whom, to what, how it looked before and after. `at` is Unix milliseconds. */
 export type AuditEntry = {
@@ -61,7 +63,7 @@ export async function organizationLog(
 }
 
 /** A page of a log, newest first. */
-export type AuditPage = { readonly items: readonly AuditEntry[]; readonly nextToken: string | null }
+export type AuditPage = Page<AuditEntry>
 
 const PageFields = { maxItems: PageSize, nextToken: z.string().max(200).nullish() }
 
@@ -75,8 +77,7 @@ async function readPage(
   }
   const page = { beyond: nextToken ?? undefined, order: 'newest', limit: maxItems + 1 } as const
   const rows = await listAuditEntries(ctx.db, filter, page)
-  const items = rows.slice(0, maxItems).map(entryOf)
-  return { items, nextToken: rows.length > maxItems ? (items.at(-1)?.id ?? null) : null }
+  return pageOf(rows, maxItems, entryOf)
 }
 
 /** What was changed in an organisation and its workspaces, newest first. */

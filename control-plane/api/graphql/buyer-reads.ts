@@ -1,12 +1,12 @@
 import { invoke } from '#control-plane/operation.ts'
 import type { UsageBucket, UsageFigures, UsageItem } from '#control-plane/services/buyers/buyer-usage.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
-import type { ExportLink } from '#control-plane/services/buyers/buyer-usage-export.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
 import type { Savings, SavingsFigures } from '#control-plane/services/buyers/savings.ts'
 import { getSavings } from '#control-plane/services/buyers/savings.ts'
 import type { StatementLine } from '#control-plane/services/buyers/statements.ts'
 import { listStatements } from '#control-plane/services/buyers/statements.ts'
+import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { builder } from './builder.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 

@@ -1,4 +1,5 @@
 import { invoke } from '#control-plane/operation.ts'
+import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import type {
   Earnings,
   EarningsDay,
@@ -11,7 +12,6 @@ import type { PayoutPosition } from '#control-plane/services/sellers/payout-posi
 import { getPayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
 import type { SaleView } from '#control-plane/services/sellers/sales.ts'
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
-import type { SellerExportLink } from '#control-plane/services/sellers/seller-usage-export.ts'
 import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
@@ -94,7 +94,7 @@ const EarningsType = builder.objectRef<Earnings>('Earnings').implement({
   }),
 })
 
-const Link = builder.objectRef<SellerExportLink>('SalesExport').implement({
+const Link = builder.objectRef<ExportLink>('SalesExport').implement({
   description: 'A path that opens without a key, and until when in Unix milliseconds.',
   fields: (t) => ({ url: t.exposeString('url'), expiresAt: t.exposeFloat('expiresAt') }),
 })

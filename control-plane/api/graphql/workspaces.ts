@@ -1,8 +1,8 @@
 import { invoke } from '#control-plane/operation.ts'
 import type { AuditEntry } from '#control-plane/services/audit.ts'
 import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
-import type { AuditLink } from '#control-plane/services/audit-export.ts'
 import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'
+import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import type {
   CreatedOrganizationKey,
   OrganizationKeyView,
@@ -81,7 +81,7 @@ export const Entry = builder.objectRef<AuditEntry>('AuditEntry').implement({
   }),
 })
 
-const Link = builder.objectRef<AuditLink>('AuditLink').implement({
+const Link = builder.objectRef<ExportLink>('AuditLink').implement({
   description: 'Where a log can be had as a file, without a key, until `expiresAt`.',
   fields: (t) => ({ url: t.exposeString('url'), expiresAt: t.exposeFloat('expiresAt') }),
 })

@@ -4,7 +4,8 @@ import { listUsageAfter } from '#control-plane/db/buyer-usage.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { csvLine } from '#control-plane/services/exports/csv.ts'
-import { EXPORT_LIFETIME_MS, signExportLink } from '#control-plane/services/exports/export-link.ts'
+import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
+import { makeExportLink } from '#control-plane/services/exports/export-link.ts'
 import type { ExportFile } from '#control-plane/services/exports/exports.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -33,9 +34,6 @@ const COLUMNS = [
   'tx_hash',
 ] as const
 
-/** Where a file of the caller's calls can be had, and until when in Unix milliseconds. The link needs no key. */
-export type ExportLink = { readonly url: string; readonly expiresAt: number }
-
 /** Makes a link to a CSV file of the caller's calls, oldest first, filtered like the list. */
 export const exportBuyerUsage = defineOperation({
   name: 'usage.export',
@@ -45,8 +43,7 @@ export const exportBuyerUsage = defineOperation({
   idempotency: 'none',
   run: async (ctx, actor, { format: _format, ...input }): Promise<ExportLink> => {
     const query = await readUsageFilter(ctx, actor.account, input)
-    const expiresAt = ctx.clock.now() + EXPORT_LIFETIME_MS
-    return { url: signExportLink(ctx, { kind: BUYER_USAGE_EXPORT, query }), expiresAt }
+    return makeExportLink(ctx, { kind: BUYER_USAGE_EXPORT, query })
   },
 })
 

@@ -5,6 +5,9 @@ import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import type { Page } from '#control-plane/services/page.ts'
+import { pageOf } from '#control-plane/services/page.ts'
+import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
 import { DAY } from '#shared/clock.ts'
 import type { SettlementStatus } from '#shared/contract/lookup.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
@@ -13,7 +16,6 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
-import { readWindow, WindowFields } from './usage-window.ts'
 
 const Name = z.string().min(1).max(200)
 
@@ -105,7 +107,7 @@ export function usageItemOf(row: UsageRow): UsageItem {
   }
 }
 
-export type UsagePage = { readonly items: readonly UsageItem[]; readonly nextToken: string | null }
+export type UsagePage = Page<UsageItem>
 
 /** A token of a list is the request id that its page ended with. */
 export const RequestToken = z.string().refine((text) => parseRequestId(text) !== undefined, 'not a token of this list')
@@ -120,8 +122,7 @@ export const listBuyerUsage = defineOperation({
   run: async (ctx, actor, { maxItems, nextToken, ...input }): Promise<UsagePage> => {
     const filter = await readUsageFilter(ctx, actor.account, input)
     const found = await listUsage(ctx.db, filter, { before: nextToken, limit: maxItems + 1 })
-    const items = found.slice(0, maxItems).map(usageItemOf)
-    return { items, nextToken: found.length > maxItems ? (items.at(-1)?.id ?? null) : null }
+    return pageOf(found, maxItems, usageItemOf)
   },
 })
 

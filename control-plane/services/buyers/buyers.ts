@@ -8,6 +8,8 @@ import { defineOperation } from '#control-plane/operation.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
 import { lookupOfCall } from '#control-plane/services/lookup.ts'
 import { findBalance } from '#control-plane/services/money/ledger.ts'
+import type { Page } from '#control-plane/services/page.ts'
+import { pageOf } from '#control-plane/services/page.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
@@ -114,7 +116,7 @@ export type CreditEntry = {
   readonly note: string | null
   readonly createdAt: number
 }
-export type CreditEntryPage = { readonly items: readonly CreditEntry[]; readonly nextToken: string | null }
+export type CreditEntryPage = Page<CreditEntry>
 
 /** The caller's ledger lines, newest first. */
 export const listCreditEntries = defineOperation({
@@ -132,13 +134,12 @@ export const listCreditEntries = defineOperation({
   run: async (ctx, actor, input): Promise<CreditEntryPage> => {
     const query = { before: input.nextToken, limit: input.maxItems + 1 }
     const found = await listEntries(ctx.db, actor.account, query)
-    const items = found.slice(0, input.maxItems).map((entry) => ({
+    return pageOf(found, input.maxItems, (entry) => ({
       id: entry.id,
       kind: entry.kind,
       amountMicro: entry.amount.toString(),
       note: entry.note,
       createdAt: entry.at.getTime(),
     }))
-    return { items, nextToken: found.length > input.maxItems ? (items.at(-1)?.id ?? null) : null }
   },
 })

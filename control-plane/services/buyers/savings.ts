@@ -1,8 +1,8 @@
 import { z } from 'zod'
 import { sumUsage } from '#control-plane/db/buyer-usage.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import type { Period } from './usage-window.ts'
-import { PERIOD_NAMES, readWindow } from './usage-window.ts'
+import type { Period } from '#control-plane/services/usage-window.ts'
+import { PERIOD_NAMES, readWindow } from '#control-plane/services/usage-window.ts'
 
 const MODELS_SHOWN = 100
 

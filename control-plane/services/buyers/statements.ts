@@ -2,8 +2,10 @@ import { z } from 'zod'
 import { listStatementLines } from '#control-plane/db/statements.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
+import type { Page } from '#control-plane/services/page.ts'
+import { pageOf } from '#control-plane/services/page.ts'
+import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
 import { RequestToken } from './buyer-usage.ts'
-import { readWindow, WindowFields } from './usage-window.ts'
 
 /** One ledger line: whole micro-USD, what came in above zero, what went out below it, and the balance after it. */
 export type StatementLine = {
@@ -19,7 +21,7 @@ export type StatementLine = {
   readonly keyId: string | null
   readonly txHash: string | null
 }
-export type StatementPage = { readonly items: readonly StatementLine[]; readonly nextToken: string | null }
+export type StatementPage = Page<StatementLine>
 
 /** The caller's ledger lines with the running balance, newest first. Calls in flight are not on it yet. */
 export const listStatements = defineOperation({
@@ -32,13 +34,12 @@ export const listStatements = defineOperation({
     const window = readWindow(input, ctx.clock.now(), 'lifetime')
     const query = { account: actor.account, ...window, before: nextToken, limit: maxItems + 1 }
     const found = await listStatementLines(ctx.db, query)
-    const items = found.slice(0, maxItems).map(({ at, amount, balance, ...line }) => ({
+    return pageOf(found, maxItems, ({ at, amount, balance, ...line }) => ({
       ...line,
       createdAt: at.getTime(),
       amountMicro: Number(amount),
       balanceMicro: Number(balance),
       txHash: null,
     }))
-    return { items, nextToken: found.length > maxItems ? (items.at(-1)?.id ?? null) : null }
   },
 })

@@ -5,6 +5,7 @@ import type { Trx } from '#control-plane/db/database.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import { pageOf } from '#control-plane/services/page.ts'
 import type { ModelChange } from './catalog-diff.ts'
 
 /** Who changes the catalogue, where the values come from, and from when (Unix milliseconds) its prices count. */
@@ -55,9 +56,11 @@ export const listCatalogHistory = defineOperation({
   idempotency: 'none',
   run: async (ctx, _actor, { model, limit, nextToken }) => {
     const rows = await listCatalogChanges(ctx.db, { model, below: nextToken, limit: limit + 1 })
-    const items = rows
-      .slice(0, limit)
-      .map((row): ChangeView => ({ ...row, at: row.at.getTime(), effectiveAt: row.effectiveAt.getTime() }))
-    return { items, nextToken: rows.length > limit ? (items.at(-1)?.id ?? null) : null }
+    const view = (row: CatalogChange): ChangeView => ({
+      ...row,
+      at: row.at.getTime(),
+      effectiveAt: row.effectiveAt.getTime(),
+    })
+    return pageOf(rows, limit, view)
   },
 })

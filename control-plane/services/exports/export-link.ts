@@ -15,14 +15,18 @@ export type ExportGrant = { readonly kind: string; readonly query: unknown }
 
 const Payload = z.object({ k: z.string(), q: z.unknown(), e: z.number().int() })
 
+/** Where a file can be had without a key, and until when in Unix milliseconds. */
+export type ExportLink = { readonly url: string; readonly expiresAt: number }
+
 /**
  * A path that anybody may open for the next five minutes, without a key: it says what is exported and for whom, and is
  * signed, so that nothing in it can be changed. The query is plain JSON without secrets.
  */
-export function signExportLink(ctx: Pick<Ctx, 'settings' | 'clock'>, grant: ExportGrant): string {
-  const payload = { k: grant.kind, q: grant.query, e: ctx.clock.now() + EXPORT_LIFETIME_MS }
+export function makeExportLink(ctx: Pick<Ctx, 'settings' | 'clock'>, grant: ExportGrant): ExportLink {
+  const expiresAt = ctx.clock.now() + EXPORT_LIFETIME_MS
+  const payload = { k: grant.kind, q: grant.query, e: expiresAt }
   const body = Buffer.from(JSON.stringify(payload)).toString('base64url')
-  return `${EXPORT_PATH}/${body}.${sign(ctx, body).toString('base64url')}`
+  return { url: `${EXPORT_PATH}/${body}.${sign(ctx, body).toString('base64url')}`, expiresAt }
 }
 
 /** What the token of a link opens. Throws `not_found` for one that was not made here, or whose time is over. */

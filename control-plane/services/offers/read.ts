@@ -2,6 +2,8 @@ import { z } from 'zod'
 import { findModelByName } from '#control-plane/db/catalog.ts'
 import { listOffers as findOffers, listOffersById } from '#control-plane/db/offers.ts'
 import { defineOperation } from '#control-plane/operation.ts'
+import type { Page } from '#control-plane/services/page.ts'
+import { pageOf } from '#control-plane/services/page.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 import { readOffer } from './create.ts'
@@ -10,7 +12,7 @@ import type { OfferView } from './view.ts'
 import { viewOffers } from './view.ts'
 
 /** A page of offers, newest first. `nextToken` is null on the last. */
-export type OfferPage = { readonly items: readonly OfferView[]; readonly nextToken: string | null }
+export type OfferPage = Page<OfferView>
 
 /** The caller's offers. The token of a page is the id of its last offer, so pages stay right while offers come and go. */
 export const listOffers = defineOperation({
@@ -27,8 +29,8 @@ export const listOffers = defineOperation({
     const model = input.model === undefined ? undefined : ((await findModelByName(ctx.db, input.model)) ?? input.model)
     const filter = { status, model, before: nextToken }
     const found = await findOffers(ctx.db, actor.account, filter, maxItems + 1)
-    const items = await viewOffers(ctx, found.slice(0, maxItems))
-    return { items, nextToken: found.length > maxItems ? (items.at(-1)?.id ?? null) : null }
+    const { items, nextToken: next } = pageOf(found, maxItems, (row) => row)
+    return { items: await viewOffers(ctx, items), nextToken: next }
   },
 })
 

@@ -4,6 +4,7 @@ import { defineOperation } from '#control-plane/operation.ts'
 import type { AuditPage } from '#control-plane/services/audit.ts'
 import { entryOf } from '#control-plane/services/audit.ts'
 import { Instant, PageSize } from '#control-plane/services/fields.ts'
+import { pageOf } from '#control-plane/services/page.ts'
 
 const Text = z.string().min(1).max(200).optional()
 
@@ -29,7 +30,6 @@ export const searchAudit = defineOperation({
   run: async (ctx, _actor, { limit, nextToken, ...wanted }): Promise<AuditPage> => {
     const filter = { owner: { everybody: true }, ...wanted } as const
     const rows = await listAuditEntries(ctx.db, filter, { beyond: nextToken, order: 'newest', limit: limit + 1 })
-    const items = rows.slice(0, limit).map(entryOf)
-    return { items, nextToken: rows.length > limit ? (items.at(-1)?.id ?? null) : null }
+    return pageOf(rows, limit, entryOf)
   },
 })

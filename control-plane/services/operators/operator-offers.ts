@@ -6,6 +6,7 @@ import { defineOperation } from '#control-plane/operation.ts'
 import { ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
 import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
 import type { OfferView } from '#control-plane/services/offers/view.ts'
+import { pageOf } from '#control-plane/services/page.ts'
 import { AppError } from '#shared/errors.ts'
 
 const KEPT_BPS_PER_PERCENT = 100
@@ -50,8 +51,7 @@ export const searchOffers = defineOperation({
     if (name !== undefined && model === undefined) throw new AppError('not_found')
     const search = { model, provider, status, isDelisted, wallet, after: nextToken, limit: limit + 1 }
     const rows = await listMarketOffers(ctx.db, search)
-    const items = rows.slice(0, limit).map(viewOf)
-    return { items, nextToken: rows.length > limit ? (items.at(-1)?.id ?? null) : null }
+    return pageOf(rows, limit, viewOf)
   },
 })
 

@@ -3,11 +3,12 @@ import type { SoldFilter } from '#control-plane/db/earnings.ts'
 import { listSoldAfter } from '#control-plane/db/earnings.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import { readWindow, WindowFields } from '#control-plane/services/buyers/usage-window.ts'
 import { csvLine, LINE_END } from '#control-plane/services/exports/csv.ts'
-import { EXPORT_LIFETIME_MS, signExportLink } from '#control-plane/services/exports/export-link.ts'
+import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
+import { makeExportLink } from '#control-plane/services/exports/export-link.ts'
 import type { ExportFile } from '#control-plane/services/exports/exports.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
+import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -35,9 +36,6 @@ const COLUMNS = [
   'tx_hash',
 ] as const
 
-/** Where a file of the caller's sales can be had, and until when in Unix milliseconds. The link needs no key. */
-export type SellerExportLink = { readonly url: string; readonly expiresAt: number }
-
 /** Makes a link to a CSV file of the caller's sales, oldest first: of the last 30 days unless said otherwise. */
 export const exportSellerUsage = defineOperation({
   name: 'earnings.export',
@@ -51,11 +49,10 @@ export const exportSellerUsage = defineOperation({
   }),
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx, actor, { from, to, limit, workspaceId }): Promise<SellerExportLink> => {
+  run: async (ctx, actor, { from, to, limit, workspaceId }): Promise<ExportLink> => {
     const window = readWindow({ from, to }, ctx.clock.now(), '30d')
     const query = { seller: await accountOf(ctx, actor, workspaceId), ...window, limit }
-    const expiresAt = ctx.clock.now() + EXPORT_LIFETIME_MS
-    return { url: signExportLink(ctx, { kind: SELLER_USAGE_EXPORT, query }), expiresAt }
+    return makeExportLink(ctx, { kind: SELLER_USAGE_EXPORT, query })
   },
 })
 

@@ -13,6 +13,8 @@ import {
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
+import type { Page } from '#control-plane/services/page.ts'
+import { pageOf } from '#control-plane/services/page.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { DeliveryId, WebhookId } from '#shared/ids.ts'
@@ -104,7 +106,7 @@ export type DeliveryView = {
   readonly attemptedAt: number | null
   readonly deliveredAt: number | null
 }
-export type DeliveryPage = { readonly items: readonly DeliveryView[]; readonly nextToken: string | null }
+export type DeliveryPage = Page<DeliveryView>
 
 function viewOf({ createdAt, attemptedAt, deliveredAt, ...row }: DeliveryRow): DeliveryView {
   return {
@@ -131,8 +133,7 @@ export const listWebhookDeliveries = defineOperation({
   run: async (ctx, actor, { id, maxItems, nextToken }): Promise<DeliveryPage> => {
     const hook = await requireWebhook(ctx.db, actor, id)
     const found = await listDeliveries(ctx.db, hook.id, { before: nextToken, limit: maxItems + 1 })
-    const items = found.slice(0, maxItems).map(viewOf)
-    return { items, nextToken: found.length > maxItems ? (items.at(-1)?.id ?? null) : null }
+    return pageOf(found, maxItems, viewOf)
   },
 })
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import { Instant } from '#control-plane/services/fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
+import { Instant } from './fields.ts'
 
 /** Spans of time that end now, in milliseconds; all of it is null. */
 const PERIODS = { '24h': DAY, '7d': 7 * DAY, '30d': 30 * DAY, '90d': 90 * DAY, lifetime: null } as const

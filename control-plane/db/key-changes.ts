@@ -1,6 +1,7 @@
 import type { KeyId } from '#shared/ids.ts'
 import type { Trx } from './database.ts'
-import type { KeyTerms } from './keys.ts'
+import type { KeyTerms } from './key-terms.ts'
+import { termColumns } from './key-terms.ts'
 
 export type KeyChangesTables = {
   /** Earlier secrets of a key that live beside its present one. */
@@ -28,13 +29,7 @@ export async function updateKey(trx: Trx, id: KeyId, changed: ChangedKey): Promi
     .set({
       label,
       expires_at: expiresAt === null ? null : new Date(expiresAt),
-      min_discount_pct: terms.minDiscountPct,
-      providers_blocked: [...terms.providersBlocked],
-      allows_untrusted: terms.allowsUntrusted,
-      cap_daily_micro: terms.capDailyMicro,
-      cap_monthly_micro: terms.capMonthlyMicro,
-      rate_per_minute: terms.ratePerMinute,
-      models_allowed: terms.modelsAllowed === null ? null : [...terms.modelsAllowed],
+      ...termColumns(terms),
     })
     .where('id', '=', id)
     .execute()

@@ -2,9 +2,11 @@ import { sql } from 'kysely'
 import type { KeyType } from '#shared/api-key.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import type { Trx } from './database.ts'
+import type { StoredTerms } from './key-terms.ts'
+import { SELECT_TERMS } from './key-terms.ts'
 
 /** All that a key record in the key store is made of. */
-export type StoredKey = {
+export type StoredKey = StoredTerms & {
   readonly id: KeyId
   readonly type: KeyType
   readonly hash: string
@@ -12,22 +14,12 @@ export type StoredKey = {
   readonly wallet: string
   readonly isRevoked: boolean
   readonly expiresAt: Date | null
-  readonly minDiscountPct: number | null
-  readonly providersBlocked: string[]
-  readonly allowsUntrusted: boolean | null
-  readonly capDailyMicro: bigint | null
-  readonly capMonthlyMicro: bigint | null
-  readonly ratePerMinute: number | null
-  readonly modelsAllowed: string[] | null
 }
 
 const STORED = sql`k.id, k.type, s.hash,
   case k.type when 'buyer' then coalesce(w.buyer_account, u.buyer_account)
     else coalesce(w.seller_account, u.seller_account) end as account, u.wallet,
-  k.revoked_at is not null as "isRevoked", least(k.expires_at, s.expires_at) as "expiresAt", k.min_discount_pct as "minDiscountPct",
-  k.providers_blocked as "providersBlocked", k.allows_untrusted as "allowsUntrusted",
-  k.cap_daily_micro as "capDailyMicro", k.cap_monthly_micro as "capMonthlyMicro",
-  k.rate_per_minute as "ratePerMinute", k.models_allowed as "modelsAllowed"`
+  k.revoked_at is not null as "isRevoked", least(k.expires_at, s.expires_at) as "expiresAt", ${SELECT_TERMS}`
 
 /** Whose a key is; one of a workspace uses its accounts. */
 const OWNERS = sql`join app_user u on u.id = k.user_id left join workspace w on w.id = k.workspace_id`

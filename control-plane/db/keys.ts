@@ -2,8 +2,9 @@ import type { Generated } from 'kysely'
 import { sql } from 'kysely'
 import type { KeyType } from '#shared/api-key.ts'
 import type { AccountId, KeyId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
-import type { MicroUsd } from '#shared/money.ts'
 import type { Database, Trx } from './database.ts'
+import type { KeyTerms, StoredTerms } from './key-terms.ts'
+import { SELECT_TERMS, termColumns } from './key-terms.ts'
 
 export type KeysTables = {
   api_key: {
@@ -36,19 +37,8 @@ export type KeysTables = {
 /** What a management key may do in its organisation. */
 export type ManagementRole = 'admin' | 'developer' | 'billing' | 'viewer'
 
-/** What a key may do and spend; amounts are micro-USD. */
-export type KeyTerms = {
-  readonly minDiscountPct: number | null
-  readonly providersBlocked: readonly string[]
-  readonly allowsUntrusted: boolean | null
-  readonly capDailyMicro: MicroUsd | null
-  readonly capMonthlyMicro: MicroUsd | null
-  readonly ratePerMinute: number | null
-  readonly modelsAllowed: readonly string[] | null
-}
-
 /** A key as its owner sees it. */
-export type KeyRow = {
+export type KeyRow = StoredTerms & {
   readonly id: KeyId
   readonly keyPrefix: string
   readonly label: string
@@ -56,31 +46,10 @@ export type KeyRow = {
   readonly lastUsedAt: Date | null
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
-  readonly minDiscountPct: number | null
-  readonly providersBlocked: string[]
-  readonly allowsUntrusted: boolean | null
-  readonly capDailyMicro: bigint | null
-  readonly capMonthlyMicro: bigint | null
-  readonly ratePerMinute: number | null
-  readonly modelsAllowed: string[] | null
 }
 
-const OWNER_COLUMNS = [
-  'api_key.id',
-  'key_prefix as keyPrefix',
-  'label',
-  'api_key.created_at as createdAt',
-  'last_used_at as lastUsedAt',
-  'expires_at as expiresAt',
-  'revoked_at as revokedAt',
-  'min_discount_pct as minDiscountPct',
-  'providers_blocked as providersBlocked',
-  'allows_untrusted as allowsUntrusted',
-  'cap_daily_micro as capDailyMicro',
-  'cap_monthly_micro as capMonthlyMicro',
-  'rate_per_minute as ratePerMinute',
-  'models_allowed as modelsAllowed',
-] as const
+const OWNER_COLUMNS = sql`id, key_prefix as "keyPrefix", label, created_at as "createdAt",
+  last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt", ${SELECT_TERMS}`
 
 export type NewKey = {
   readonly id: KeyId
@@ -104,7 +73,6 @@ export type NewKey = {
 }
 
 export async function insertKey(db: Database | Trx, key: NewKey): Promise<void> {
-  const { terms } = key
   await db
     .insertInto('api_key')
     .values({
@@ -115,13 +83,7 @@ export async function insertKey(db: Database | Trx, key: NewKey): Promise<void> 
       hash: key.hash,
       key_prefix: key.keyPrefix,
       label: key.label,
-      min_discount_pct: terms.minDiscountPct,
-      providers_blocked: [...terms.providersBlocked],
-      allows_untrusted: terms.allowsUntrusted,
-      cap_daily_micro: terms.capDailyMicro,
-      cap_monthly_micro: terms.capMonthlyMicro,
-      rate_per_minute: terms.ratePerMinute,
-      models_allowed: terms.modelsAllowed === null ? null : [...terms.modelsAllowed],
+      ...termColumns(key.terms),
       created_at: new Date(key.createdAt),
       last_used_at: null,
       expires_at: key.expiresAt === null ? null : new Date(key.expiresAt),
@@ -141,33 +103,22 @@ export type KeyOwner = {
   readonly workspace: WorkspaceId | null
 }
 
+function heldBy({ user, type, workspace }: KeyOwner) {
+  return sql`user_id = ${user} and type = ${type} and workspace_id is not distinct from ${workspace}`
+}
+
 /** Keys of an owner, newest first. */
 export async function listKeys(db: Database | Trx, owner: KeyOwner, limit: number): Promise<KeyRow[]> {
-  return db
-    .selectFrom('api_key')
-    .select(OWNER_COLUMNS)
-    .where('user_id', '=', owner.user)
-    .where('type', '=', owner.type)
-    .where(inWorkspace(owner))
-    .orderBy('id', 'desc')
-    .limit(limit)
-    .execute()
+  const { rows } = await sql<KeyRow>`select ${OWNER_COLUMNS} from api_key where ${heldBy(owner)}
+    order by id desc limit ${limit}`.execute(db)
+  return rows
 }
 
-/** One key of a user and side. */
+/** One key of an owner. */
 export async function findKey(db: Database | Trx, owner: KeyOwner, id: string): Promise<KeyRow | undefined> {
-  return db
-    .selectFrom('api_key')
-    .select(OWNER_COLUMNS)
-    .where('user_id', '=', owner.user)
-    .where('type', '=', owner.type)
-    .where(inWorkspace(owner))
-    .where(sql<string>`api_key.id`, '=', id)
-    .executeTakeFirst()
-}
-
-function inWorkspace({ workspace }: KeyOwner) {
-  return sql<boolean>`api_key.workspace_id is not distinct from ${workspace}`
+  const { rows } = await sql<KeyRow>`select ${OWNER_COLUMNS} from api_key
+    where ${heldBy(owner)} and id = ${id}`.execute(db)
+  return rows[0]
 }
 
 /** Keys of one side of a user that are neither revoked nor past their end. `now` is Unix milliseconds. */

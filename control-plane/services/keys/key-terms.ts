@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { KeyRow, KeyTerms } from '#control-plane/db/keys.ts'
+import type { KeyTerms, StoredTerms } from '#control-plane/db/key-terms.ts'
 import { Dollars, ModelName } from '#control-plane/services/fields.ts'
 import { microUsd } from '#shared/money.ts'
 
@@ -43,15 +43,16 @@ function orBefore<Value>(given: Value | undefined, before: Value): Value {
   return given === undefined ? before : given
 }
 
-/** The terms of a key on record. */
-export function termsOf(row: KeyRow): KeyTerms {
-  const { minDiscountPct, providersBlocked, allowsUntrusted, ratePerMinute, modelsAllowed } = row
+/** The terms of a key on record. Throws a RangeError for a cap that is no amount. */
+export function termsOf(stored: StoredTerms): KeyTerms {
+  const { minDiscountPct, providersBlocked, allowsUntrusted, capDailyMicro, capMonthlyMicro } = stored
+  const { ratePerMinute, modelsAllowed } = stored
   return {
     minDiscountPct,
     providersBlocked,
     allowsUntrusted,
-    capDailyMicro: row.capDailyMicro === null ? null : microUsd(row.capDailyMicro),
-    capMonthlyMicro: row.capMonthlyMicro === null ? null : microUsd(row.capMonthlyMicro),
+    capDailyMicro: capDailyMicro === null ? null : microUsd(capDailyMicro),
+    capMonthlyMicro: capMonthlyMicro === null ? null : microUsd(capMonthlyMicro),
     ratePerMinute,
     modelsAllowed,
   }

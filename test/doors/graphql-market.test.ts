@@ -8,7 +8,7 @@ import { HOUR } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 const AT = Math.floor(Date.now() / HOUR) * HOUR - HOUR
@@ -106,6 +106,27 @@ describe('an order book', () => {
     expect(all.text).not.toContain(ada.seller.account)
     const unknown = await market.graphql(undefined, '{ orderBook(model: "nothing", first: 1) { edges { cursor } } }')
     expect(codeOf(unknown)).toBe('not_found')
+  })
+})
+
+describe('the tRPC door', () => {
+  it('has the same rows and books, under the same names', async () => {
+    const client = market.trpc(undefined)
+    const { items, nextToken } = await client.market.list.query({ maxItems: 1 })
+    expect([items[0]?.id, typeof nextToken]).toEqual(['claude-test', 'string'])
+    const row = await client.market.get.query({ model: 'lab/gpt-test' })
+    const query = `{ market(model: "gpt-test") { id name offerCount volume24hMicro ttftSamples best { inputPer1m }
+      providers { provider trusted ttftSamples best { outputPer1m } } } }`
+    const { market: same } = await ask(z.object({ market: z.looseObject({}) }), query)
+    expect(row).toMatchObject(same)
+    const book = await client.market.book.query({ model: 'gpt-test', maxItems: 2 })
+    const { orderBook } = await ask(Book, `{ orderBook(model: "gpt-test", first: 2) { ${BOOK} } }`)
+    expect(book).toMatchObject({ model: 'gpt-test', items: orderBook.edges.map(({ node }) => node) })
+    const more = await client.market.book.query({ model: 'gpt-test', maxItems: 2, nextToken: book.nextToken ?? '' })
+    expect(more.items.map(({ id }) => id)).toEqual([offers[0]])
+    expect(JSON.stringify(book)).not.toContain(ada.seller.account)
+    expect(await trpcCodeOf(client.market.get.query({ model: 'nothing' }))).toBe('not_found')
+    expect(await trpcCodeOf(client.market.list.query({ maxItems: 101 }))).toBe('invalid_request')
   })
 })
 

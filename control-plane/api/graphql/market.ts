@@ -1,45 +1,37 @@
 import { invoke } from '#control-plane/operation.ts'
-import type { MarketView } from '#control-plane/services/market/market-book.ts'
 import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
-import type { MarketRow } from '#shared/contract/snapshot.ts'
-import type { BookEntry, MarketSummary, TokenPrices } from '#shared/market-view.ts'
-import { costMultiplier } from '#shared/market-view.ts'
+import type { BookOfferFields, MarketFields, PriceFields } from '../market-fields.ts'
+import { bookOfferFields, marketFields } from '../market-fields.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
-import { costOfPage, readPage, toConnection, toEdges } from './page.ts'
+import { costOfPage, readPage, toEdges } from './page.ts'
 
-/** Bigints of these sizes are exact as JSON numbers. */
-const shown = (value: bigint | null) => (value === null ? null : Number(value))
-
-const Prices = builder.objectRef<TokenPrices>('TokenPrices').implement({
+const Prices = builder.objectRef<PriceFields>('TokenPrices').implement({
   description: 'Whole micro-USD per million tokens; null where there is none.',
   fields: (t) => ({
-    inputPer1m: t.float({ nullable: true, resolve: ({ input }) => shown(input) }),
-    outputPer1m: t.float({ nullable: true, resolve: ({ output }) => shown(output) }),
-    cacheReadPer1m: t.float({ nullable: true, resolve: ({ cacheRead }) => shown(cacheRead) }),
-    cacheWritePer1m: t.float({ nullable: true, resolve: ({ cacheWrite }) => shown(cacheWrite) }),
+    inputPer1m: t.exposeFloat('inputPer1m', { nullable: true }),
+    outputPer1m: t.exposeFloat('outputPer1m', { nullable: true }),
+    cacheReadPer1m: t.exposeFloat('cacheReadPer1m', { nullable: true }),
+    cacheWritePer1m: t.exposeFloat('cacheWritePer1m', { nullable: true }),
   }),
 })
 
-type ProviderOfMarket = MarketSummary['providers'][number] & {
-  readonly figures: MarketRow['providers'][number] | undefined
-}
-const ProviderFigures = builder.objectRef<ProviderOfMarket>('MarketProvider').implement({
+const ProviderFigures = builder.objectRef<MarketFields['providers'][number]>('MarketProvider').implement({
   description: 'A provider of a model: its best prices now, and its speed over the last day. Null: too few calls.',
   fields: (t) => ({
     provider: t.exposeString('provider'),
-    trusted: t.exposeBoolean('isTrusted'),
+    trusted: t.exposeBoolean('trusted'),
     healthySellerCount: t.exposeInt('healthySellerCount'),
     best: t.expose('best', { type: Prices }),
-    ttftP50Ms: t.float({ nullable: true, resolve: ({ figures }) => figures?.ttftP50Ms ?? null }),
-    ttftSamples: t.float({ resolve: ({ figures }) => figures?.ttftSamples ?? 0 }),
-    tpsP50: t.float({ nullable: true, resolve: ({ figures }) => figures?.tpsP50 ?? null }),
-    tpsSamples: t.float({ resolve: ({ figures }) => figures?.tpsSamples ?? 0 }),
-    uptimePct: t.float({ nullable: true, resolve: ({ figures }) => figures?.uptimePct ?? null }),
+    ttftP50Ms: t.exposeFloat('ttftP50Ms', { nullable: true }),
+    ttftSamples: t.exposeFloat('ttftSamples'),
+    tpsP50: t.exposeFloat('tpsP50', { nullable: true }),
+    tpsSamples: t.exposeFloat('tpsSamples'),
+    uptimePct: t.exposeFloat('uptimePct', { nullable: true }),
   }),
 })
 
-type Trend = NonNullable<MarketRow['discountTrend']>
+type Trend = NonNullable<MarketFields['discountTrend']>
 const TrendBucket = builder.objectRef<Trend['buckets'][number]>('DiscountBucket').implement({
   fields: (t) => ({
     bucket: t.exposeFloat('bucket'),
@@ -60,71 +52,68 @@ const DiscountTrend = builder.objectRef<Trend>('DiscountTrend').implement({
   }),
 })
 
-const Market = builder.objectRef<MarketView>('Market').implement({
+const Market = builder.objectRef<MarketFields>('Market').implement({
   description: 'A model on the market. Figures are of the last 24 hours; null means not enough data, never zero.',
   fields: (t) => ({
     id: t.exposeID('id'),
-    name: t.string({ resolve: ({ model }) => model.name }),
-    lab: t.string({ resolve: ({ model }) => model.lab }),
-    description: t.string({ resolve: ({ model }) => model.description }),
-    createdAt: t.float({ resolve: ({ model }) => model.created * 1_000 }),
-    aliases: t.stringList({ resolve: ({ model }) => model.aliases }),
-    contextLength: t.int({ resolve: ({ model }) => model.contextLength }),
-    maxCompletionTokens: t.int({ resolve: ({ model }) => model.maxCompletionTokens }),
-    inputModalities: t.stringList({ resolve: ({ model }) => model.inputModalities }),
-    outputModalities: t.stringList({ resolve: ({ model }) => model.outputModalities }),
-    features: t.stringList({ resolve: ({ model }) => model.features }),
-    parameters: t.stringList({ resolve: ({ model }) => model.parameters }),
-    endpoints: t.stringList({ resolve: ({ model }) => model.endpoints }),
-    mediaUnit: t.string({ nullable: true, resolve: ({ model }) => model.mediaUnit }),
+    name: t.exposeString('name'),
+    lab: t.exposeString('lab'),
+    description: t.exposeString('description'),
+    createdAt: t.exposeFloat('createdAt'),
+    aliases: t.exposeStringList('aliases'),
+    contextLength: t.exposeInt('contextLength'),
+    maxCompletionTokens: t.exposeInt('maxCompletionTokens'),
+    inputModalities: t.exposeStringList('inputModalities'),
+    outputModalities: t.exposeStringList('outputModalities'),
+    features: t.exposeStringList('features'),
+    parameters: t.exposeStringList('parameters'),
+    endpoints: t.exposeStringList('endpoints'),
+    mediaUnit: t.exposeString('mediaUnit', { nullable: true }),
     offerCount: t.exposeInt('offerCount'),
-    best: t.field({ type: Prices, resolve: ({ summary }) => summary.best }),
-    direct: t.field({ type: Prices, resolve: ({ summary }) => summary.direct }),
-    bestDiscountPct: t.float({ nullable: true, resolve: ({ summary }) => summary.bestDiscountPct }),
-    bestMediaUnitPrice: t.float({ nullable: true, resolve: ({ summary }) => shown(summary.bestMediaUnitPrice) }),
-    healthySellerCount: t.int({ resolve: ({ summary }) => summary.healthySellerCount }),
-    totalCapMicro: t.float({ nullable: true, resolve: ({ summary }) => shown(summary.totalCap) }),
-    requests24h: t.float({ resolve: ({ figures }) => figures.requests24h }),
-    volume24hMicro: t.string({ resolve: ({ figures }) => figures.volume24hMicro.toString() }),
-    ttftP50Ms: t.float({ nullable: true, resolve: ({ figures }) => figures.ttftP50Ms }),
-    ttftSamples: t.float({ resolve: ({ figures }) => figures.ttftSamples }),
-    tpsP50: t.float({ nullable: true, resolve: ({ figures }) => figures.tpsP50 }),
-    tpsSamples: t.float({ resolve: ({ figures }) => figures.tpsSamples }),
-    uptimePct: t.float({ nullable: true, resolve: ({ figures }) => figures.uptimePct }),
-    cacheHitRatePct: t.float({ nullable: true, resolve: ({ figures }) => figures.cacheHitRatePct }),
-    discountTrend: t.field({ type: DiscountTrend, nullable: true, resolve: ({ figures }) => figures.discountTrend }),
+    best: t.expose('best', { type: Prices }),
+    direct: t.expose('direct', { type: Prices }),
+    bestDiscountPct: t.exposeFloat('bestDiscountPct', { nullable: true }),
+    bestMediaUnitPrice: t.exposeFloat('bestMediaUnitPrice', { nullable: true }),
+    healthySellerCount: t.exposeInt('healthySellerCount'),
+    totalCapMicro: t.exposeFloat('totalCapMicro', { nullable: true }),
+    requests24h: t.exposeFloat('requests24h'),
+    volume24hMicro: t.exposeString('volume24hMicro'),
+    ttftP50Ms: t.exposeFloat('ttftP50Ms', { nullable: true }),
+    ttftSamples: t.exposeFloat('ttftSamples'),
+    tpsP50: t.exposeFloat('tpsP50', { nullable: true }),
+    tpsSamples: t.exposeFloat('tpsSamples'),
+    uptimePct: t.exposeFloat('uptimePct', { nullable: true }),
+    cacheHitRatePct: t.exposeFloat('cacheHitRatePct', { nullable: true }),
+    discountTrend: t.expose('discountTrend', { type: DiscountTrend, nullable: true }),
     providers: t.field({
       type: [ProviderFigures],
       complexity: { field: 1, multiplier: 5 },
-      resolve: ({ summary, figures }) => {
-        const speeds = new Map(figures.providers.map((provider) => [provider.provider, provider]))
-        return summary.providers.map((provider) => ({ ...provider, figures: speeds.get(provider.provider) }))
-      },
+      resolve: ({ providers }) => providers,
     }),
   }),
 })
 
-export const BookOffer = builder.objectRef<BookEntry>('BookOffer').implement({
+export const BookOffer = builder.objectRef<BookOfferFields>('BookOffer').implement({
   description: 'An offer in the public order book. Amounts are micro-USD; nothing tells who the seller is.',
   fields: (t) => ({
-    id: t.id({ resolve: ({ offer }) => offer.id }),
+    id: t.exposeID('id'),
     rank: t.exposeInt('rank'),
-    seller: t.string({ resolve: ({ offer }) => offer.sellerAlias }),
-    sellerBaseUrl: t.string({ resolve: ({ offer }) => offer.baseUrl }),
-    provider: t.string({ resolve: ({ offer }) => offer.provider }),
-    trusted: t.boolean({ resolve: ({ offer }) => offer.isTrusted }),
+    seller: t.exposeString('seller'),
+    sellerBaseUrl: t.exposeString('sellerBaseUrl'),
+    provider: t.exposeString('provider'),
+    trusted: t.exposeBoolean('trusted'),
     effective: t.expose('effective', { type: Prices }),
     direct: t.expose('direct', { type: Prices }),
     discountPct: t.exposeFloat('discountPct'),
-    costMultiplier: t.float({ resolve: ({ offer }) => costMultiplier(offer.keptBps) }),
-    capDailyMicro: t.float({ nullable: true, resolve: ({ offer }) => shown(offer.capDailyMicro) }),
-    capRemainingMicro: t.float({ nullable: true, resolve: ({ capRemaining }) => shown(capRemaining) }),
-    available: t.exposeBoolean('isAvailable'),
-    healthy: t.exposeBoolean('isHealthy'),
-    trades24h: t.float({ resolve: ({ trades }) => trades.count }),
-    volume24hMicro: t.string({ resolve: ({ trades }) => trades.volumeMicro.toString() }),
-    mediaUnitPrice: t.float({ nullable: true, resolve: ({ mediaUnitPrice }) => shown(mediaUnitPrice) }),
-    directMediaUnitPrice: t.float({ nullable: true, resolve: (entry) => shown(entry.directMediaUnitPrice) }),
+    costMultiplier: t.exposeFloat('costMultiplier'),
+    capDailyMicro: t.exposeFloat('capDailyMicro', { nullable: true }),
+    capRemainingMicro: t.exposeFloat('capRemainingMicro', { nullable: true }),
+    available: t.exposeBoolean('available'),
+    healthy: t.exposeBoolean('healthy'),
+    trades24h: t.exposeFloat('trades24h'),
+    volume24hMicro: t.exposeString('volume24hMicro'),
+    mediaUnitPrice: t.exposeFloat('mediaUnitPrice', { nullable: true }),
+    directMediaUnitPrice: t.exposeFloat('directMediaUnitPrice', { nullable: true }),
   }),
 })
 
@@ -140,19 +129,21 @@ builder.queryFields((t) => ({
     complexity: costOfPage,
     resolve: async (_root, { search, modality, feature, minContext, ...args }, { ctx, actor, options }) => {
       const input = { ...given({ search, modality, feature, minContext }), ...readPage(args) }
-      return toConnection(await invoke(ctx, actor, listMarketRowsPage, input, options), args)
+      const { items, nextToken, cursorOf } = await invoke(ctx, actor, listMarketRowsPage, input, options)
+      return toEdges({ items, nextToken, cursorOf }, args, marketFields)
     },
   }),
   market: t.field({
     type: Market,
     args: { model: t.arg.id({ required: true }) },
-    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, readMarketOfModel, args, options),
+    resolve: async (_root, args, { ctx, actor, options }) =>
+      marketFields(await invoke(ctx, actor, readMarketOfModel, args, options)),
   }),
   orderBook: t.connection({
     type: BookOffer,
     args: { model: t.arg.id({ required: true }) },
     complexity: costOfPage,
     resolve: async (_root, { model, ...args }, { ctx, actor, options }) =>
-      toEdges(await invoke(ctx, actor, readOrderBook, { model, ...readPage(args) }, options), args),
+      toEdges(await invoke(ctx, actor, readOrderBook, { model, ...readPage(args) }, options), args, bookOfferFields),
   }),
 }))

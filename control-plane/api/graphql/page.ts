@@ -34,12 +34,12 @@ type Page<Item> = {
 
 /** A page as a connection: the cursor of an item is its id, unless the list says otherwise. */
 export function toConnection<Item extends { readonly id: string }>(page: Page<Item>, args: ConnectionArgs) {
-  return toEdges({ ...page, cursorOf: page.cursorOf ?? (({ id }) => id) }, args)
+  return toEdges({ ...page, cursorOf: page.cursorOf ?? (({ id }) => id) }, args, (item) => item)
 }
 
-/** The same of a list that makes the cursors of its items itself. */
-export function toEdges<Item>(page: Required<Page<Item>>, args: ConnectionArgs) {
-  const edges = page.items.map((node) => ({ cursor: page.cursorOf(node), node }))
+/** The same of a list that makes the cursors of its items itself, each shown as `show` says. */
+export function toEdges<Item, Node>(page: Required<Page<Item>>, args: ConnectionArgs, show: (item: Item) => Node) {
+  const edges = page.items.map((item) => ({ cursor: page.cursorOf(item), node: show(item) }))
   return {
     edges,
     pageInfo: {

@@ -82,7 +82,8 @@ builder.queryFields((t) => ({
     resolve: async (_root, args, { ctx, actor, options }) => {
       const { maxItems, nextToken } = readPage(args)
       const { requests, next } = await invoke(ctx, actor, listRequests, { limit: maxItems, before: nextToken }, options)
-      return toEdges({ items: requests, nextToken: next, cursorOf: ({ request_id: id }) => id }, args)
+      const page = { items: requests, nextToken: next, cursorOf: ({ request_id: id }: LookupRecord) => id }
+      return toEdges(page, args, (record) => record)
     },
   }),
 }))

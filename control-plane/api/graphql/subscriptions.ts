@@ -20,6 +20,7 @@ import { getSellerOperation } from '#control-plane/services/sellers/seller-opera
 import { SECOND } from '#shared/clock.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
+import { bookOfferFields } from '../market-fields.ts'
 import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
 import { BookOffer } from './market.ts'
@@ -63,7 +64,7 @@ const BookType = builder.objectRef<BookState>('BookState').implement({
       type: [BookOffer],
       args: { first: t.arg.int({ required: true, defaultValue: 20 }) },
       complexity: ({ first }) => ({ field: 1, multiplier: Math.max(first ?? MAX_WATCHED_OFFERS, 1) }),
-      resolve: ({ offers }, { first }) => offers.slice(0, requireCount(first)),
+      resolve: ({ offers }, { first }) => offers.slice(0, requireCount(first)).map(bookOfferFields),
     }),
   }),
 })

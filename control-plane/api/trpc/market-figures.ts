@@ -1,9 +1,24 @@
 import { invoke } from '#control-plane/operation.ts'
+import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
 import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market/market-series.ts'
+import { bookOfferFields, marketFields } from '../market-fields.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
-/** Figures of the market over time, for everybody. Amounts are decimal strings of micro-USD. */
+/** The market as it stands and over time, for everybody. Sums of money are decimal strings of micro-USD. */
 export const market = router({
+  list: procedure.input(inputOf(listMarketRowsPage)).query(async ({ ctx, input }) => {
+    const page = await invoke(ctx.ctx, await ctx.actor(), listMarketRowsPage, input, ctx.options())
+    return { items: page.items.map(marketFields), nextToken: page.nextToken }
+  }),
+  get: procedure
+    .input(inputOf(readMarketOfModel))
+    .query(async ({ ctx, input }) =>
+      marketFields(await invoke(ctx.ctx, await ctx.actor(), readMarketOfModel, input, ctx.options())),
+    ),
+  book: procedure.input(inputOf(readOrderBook)).query(async ({ ctx, input }) => {
+    const page = await invoke(ctx.ctx, await ctx.actor(), readOrderBook, input, ctx.options())
+    return { model: page.model.id, items: page.items.map(bookOfferFields), nextToken: page.nextToken }
+  }),
   series: procedure
     .input(inputOf(marketSeries))
     .query(async ({ ctx, input }) =>

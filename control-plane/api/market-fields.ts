@@ -1,0 +1,89 @@
+import type { MarketView } from '#control-plane/services/market/market-book.ts'
+import type { BookEntry, TokenPrices } from '#shared/market-view.ts'
+import { costMultiplier } from '#shared/market-view.ts'
+
+/**
+ * A model on the market as GraphQL and tRPC show it. Prices are whole micro-USD, small enough to be exact as numbers;
+ * sums of money are plain digits. Figures are of the last 24 hours; null means not enough data, never zero.
+ */
+export function marketFields({ id, model, summary, figures, offerCount }: MarketView) {
+  const { name, lab, description, aliases, contextLength, maxCompletionTokens, mediaUnit } = model
+  const { inputModalities, outputModalities, features, parameters, endpoints } = model
+  const { ttftP50Ms, ttftSamples, tpsP50, tpsSamples, uptimePct, cacheHitRatePct, discountTrend } = figures
+  return {
+    ...{ id, name, lab, description, aliases, contextLength, maxCompletionTokens, mediaUnit },
+    ...{ inputModalities, outputModalities, features, parameters, endpoints },
+    createdAt: model.created * 1_000,
+    offerCount,
+    best: priceFields(summary.best),
+    direct: priceFields(summary.direct),
+    bestDiscountPct: summary.bestDiscountPct,
+    bestMediaUnitPrice: exact(summary.bestMediaUnitPrice),
+    healthySellerCount: summary.healthySellerCount,
+    totalCapMicro: exact(summary.totalCap),
+    requests24h: figures.requests24h,
+    volume24hMicro: figures.volume24hMicro.toString(),
+    ...{ ttftP50Ms, ttftSamples, tpsP50, tpsSamples, uptimePct, cacheHitRatePct, discountTrend },
+    providers: providersOf({ summary, figures }),
+  }
+}
+export type MarketFields = ReturnType<typeof marketFields>
+
+function providersOf({ summary, figures }: Pick<MarketView, 'summary' | 'figures'>) {
+  const speeds = new Map(figures.providers.map((provider) => [provider.provider, provider]))
+  return summary.providers.map(({ provider, isTrusted, healthySellerCount, best }) => {
+    const speed = speeds.get(provider)
+    return {
+      provider,
+      trusted: isTrusted,
+      healthySellerCount,
+      best: priceFields(best),
+      ttftP50Ms: speed?.ttftP50Ms ?? null,
+      ttftSamples: speed?.ttftSamples ?? 0,
+      tpsP50: speed?.tpsP50 ?? null,
+      tpsSamples: speed?.tpsSamples ?? 0,
+      uptimePct: speed?.uptimePct ?? null,
+    }
+  })
+}
+
+/** An offer in the public order book. Amounts are micro-USD; nothing tells who the seller is. */
+export function bookOfferFields(entry: BookEntry) {
+  const { offer, rank, discountPct, trades } = entry
+  return {
+    id: offer.id,
+    rank,
+    seller: offer.sellerAlias,
+    sellerBaseUrl: offer.baseUrl,
+    provider: offer.provider,
+    trusted: offer.isTrusted,
+    effective: priceFields(entry.effective),
+    direct: priceFields(entry.direct),
+    discountPct,
+    costMultiplier: costMultiplier(offer.keptBps),
+    capDailyMicro: exact(offer.capDailyMicro),
+    capRemainingMicro: exact(entry.capRemaining),
+    available: entry.isAvailable,
+    healthy: entry.isHealthy,
+    trades24h: trades.count,
+    volume24hMicro: trades.volumeMicro.toString(),
+    mediaUnitPrice: exact(entry.mediaUnitPrice),
+    directMediaUnitPrice: exact(entry.directMediaUnitPrice),
+  }
+}
+export type BookOfferFields = ReturnType<typeof bookOfferFields>
+
+function priceFields({ input, output, cacheRead, cacheWrite }: TokenPrices) {
+  return {
+    inputPer1m: exact(input),
+    outputPer1m: exact(output),
+    cacheReadPer1m: exact(cacheRead),
+    cacheWritePer1m: exact(cacheWrite),
+  }
+}
+export type PriceFields = ReturnType<typeof priceFields>
+
+/** Prices and caps are far below 2^53. */
+function exact(value: bigint | null): number | null {
+  return value === null ? null : Number(value)
+}

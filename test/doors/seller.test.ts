@@ -140,7 +140,7 @@ describe('what a seller asks', () => {
     expect({ ...Object(await graph('payouts', `{ payouts { ${shown} } }`)(ada.sellerKey)), payouts: [] }).toEqual(
       position,
     )
-    expect(await resultOf(market.trpc(ada.sellerKey).earnings.payouts.query())).toEqual(position)
+    expect(await resultOf(market.trpc(ada.sellerKey).earnings.payouts.query({}))).toEqual(position)
     const configs = (await get('configs')(ada.sellerKey)).body
     const card = `{ savedConfigs { id label baseUrl keyFingerprint hint createdAt } }`
     expect({ configs: await graph('savedConfigs', card)(ada.sellerKey) }).toEqual(configs)

@@ -196,6 +196,12 @@ function expectNoTrace(answer: Answer, what: string): void {
   for (const trace of traces) expect(answer.text.includes(trace), `${what} tells ${trace}`).toBe(false)
 }
 
+/** Reads that take `workspace_id`. */
+const WORKSPACE_READS = [
+  ...['/v1/seller/earnings', '/v1/seller/earnings/history', '/v1/seller/usage/export'],
+  ...['/v1/seller/payouts', '/v1/seller/health-log'],
+]
+
 describe('a stranger', () => {
   it('[C246] [C247] [C251] finds nothing under the ids of another, at any row, and changes nothing', async () => {
     expect(NAMED.length).toBeGreaterThan(30)
@@ -238,7 +244,7 @@ describe('a stranger', () => {
 
   it('[C249] reads no figures of a workspace that is not his', async () => {
     const workspace = ids['/v1/organizations']?.['workspace'] ?? ''
-    for (const path of ['/v1/seller/earnings', '/v1/seller/earnings/history', '/v1/seller/usage/export']) {
+    for (const path of WORKSPACE_READS) {
       for (const how of Object.values(comings(stranger, path))) {
         const answer = await market.rest('GET', `${path}?workspace_id=${workspace}`, how)
         expect([path, answer.status, codeOf(answer)]).toEqual([path, 404, 'not_found'])

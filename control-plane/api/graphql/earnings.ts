@@ -139,6 +139,7 @@ builder.queryFields((t) => ({
   }),
   payouts: t.field({
     type: Position,
-    resolve: (_root, _args, { ctx, actor, options }) => invoke(ctx, actor, getPayoutPosition, {}, options),
+    args: { workspaceId: t.arg.id() },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getPayoutPosition, given(args), options),
   }),
 }))

@@ -150,10 +150,16 @@ builder.queryFields((t) => ({
   }),
   healthLog: t.connection({
     type: Line,
-    args: { offerId: t.arg.id(), since: t.arg.float(), until: t.arg.float(), sortOrder: t.arg.string() },
+    args: {
+      offerId: t.arg.id(),
+      since: t.arg.float(),
+      until: t.arg.float(),
+      sortOrder: t.arg.string(),
+      workspaceId: t.arg.id(),
+    },
     complexity: costOfPage,
-    resolve: async (_root, { offerId, since, until, sortOrder, ...args }, { ctx, actor, options }) => {
-      const input = { ...given({ offerId, since, until, sortOrder }), ...readPage(args) }
+    resolve: async (_root, { offerId, since, until, sortOrder, workspaceId, ...args }, { ctx, actor, options }) => {
+      const input = { ...given({ offerId, since, until, sortOrder, workspaceId }), ...readPage(args) }
       return toConnection(await invoke(ctx, actor, listHealthLog, input, options), args)
     },
   }),

@@ -93,5 +93,7 @@ export const earnings = router({
   export: procedure
     .input(inputOf(exportSellerUsage))
     .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), exportSellerUsage, input ?? {}, ctx.options())),
-  payouts: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), getPayoutPosition, {}, ctx.options())),
+  payouts: procedure
+    .input(inputOf(getPayoutPosition))
+    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), getPayoutPosition, input ?? {}, ctx.options())),
 })

@@ -6,6 +6,7 @@ import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Millis, PageSize } from '#control-plane/services/fields.ts'
+import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { DAY } from '#shared/clock.ts'
 import type { ErrorClass, HealthEvent } from '#shared/contract/health-event.ts'
 import { HealthEventSchema } from '#shared/contract/health-event.ts'
@@ -86,7 +87,10 @@ export type HealthPage = {
   readonly cursorOf: (line: HealthLine) => string
 }
 
-/** The caller's health log, newest first unless asked otherwise. Throws `not_found` for an offer that is not its own. */
+/**
+ * The health log of the caller, or of a workspace, newest first unless asked otherwise. Throws `not_found` for an offer that
+ * stands in another, and for a workspace that the caller does not reach.
+ */
 export const listHealthLog = defineOperation({
   name: 'health-log.list',
   access: 'seller',
@@ -98,6 +102,7 @@ export const listHealthLog = defineOperation({
       sortOrder: z.enum(['ASC', 'DESC']).default('DESC'),
       maxItems: PageSize,
       nextToken: z.string().max(200).optional(),
+      workspaceId: WorkspaceField,
     })
     .refine(({ since, until }) => since === undefined || until === undefined || since <= until, {
       message: 'since is not after until',
@@ -107,11 +112,12 @@ export const listHealthLog = defineOperation({
   idempotency: 'none',
   run: async (ctx, actor, input): Promise<HealthPage> => {
     const { offerId, since, until, sortOrder, maxItems, nextToken } = input
-    if (offerId !== undefined) await requireOwn(ctx, actor.account, offerId)
+    const seller = await accountOf(ctx, actor, input.workspaceId)
+    if (offerId !== undefined) await requireOwn(ctx, seller, offerId)
     const filters = [offerId ?? null, since ?? null, until ?? null, sortOrder]
-    const scope = { list: 'health-log', tenant: actor.account, filters }
+    const scope = { list: 'health-log', tenant: seller, filters }
     const after = nextToken === undefined ? undefined : readPosition(readCursor(ctx, scope, nextToken))
-    const filter = { seller: actor.account, offer: offerId, since, until, after, isRising: sortOrder === 'ASC' }
+    const filter = { seller, offer: offerId, since, until, after, isRising: sortOrder === 'ASC' }
     const rows = await listHealthEvents(ctx.db, filter, maxItems + 1)
     const items = rows.slice(0, maxItems).map(lineOf)
     const last = rows.length > maxItems ? items.at(-1) : undefined

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { sumByRecipient } from '#control-plane/db/earnings.ts'
 import { defineOperation } from '#control-plane/operation.ts'
+import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import type { PayoutHoldView } from './earnings.ts'
 import { findPayoutHold, readBalance } from './earnings.ts'
 
@@ -21,17 +22,18 @@ export type PayoutPosition = {
   readonly payoutHold?: PayoutHoldView
 }
 
-/** The caller's payout position. There are no payouts yet: what was earned stands on the account. */
+/** The payout position of the caller, or of a workspace. There are no payouts yet: what was earned stands on the account. */
 export const getPayoutPosition = defineOperation({
   name: 'payout.position',
   access: 'seller',
-  input: z.object({}),
+  input: z.object({ workspaceId: WorkspaceField }),
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx, actor): Promise<PayoutPosition> => {
+  run: async (ctx, actor, { workspaceId }): Promise<PayoutPosition> => {
+    const seller = await accountOf(ctx, actor, workspaceId)
     const [balance, sums, hold] = await Promise.all([
-      readBalance(ctx, actor.account),
-      sumByRecipient(ctx.db, actor.account),
+      readBalance(ctx, seller),
+      sumByRecipient(ctx.db, seller),
       findPayoutHold(ctx),
     ])
     const earned = new Map<string, bigint>()

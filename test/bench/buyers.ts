@@ -1,21 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { BuyerActor } from '#control-plane/actor.ts'
-import { readConfig } from '#control-plane/config.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { invoke } from '#control-plane/operation.ts'
-import type { ControlPlane } from '#control-plane/plane.ts'
-import { createControlPlane } from '#control-plane/plane.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
 import { writeBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
 import { getMe } from '#control-plane/services/buyers/buyers.ts'
 import { getSavings } from '#control-plane/services/buyers/savings.ts'
 import { listStatements } from '#control-plane/services/buyers/statements.ts'
-import { startPostgres } from '#dev/services/postgres.ts'
-import { startRedis } from '#dev/services/redis.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import type { Figure, FilledPlane } from './filled-plane.ts'
+import { onFilledPlane, timeExport, timeRuns } from './filled-plane.ts'
 
 const BUYERS = 1_000
 const CALLS = Number(process.env['BENCH_CALLS'] ?? 1_000_000)
@@ -23,54 +16,10 @@ const CALLS = Number(process.env['BENCH_CALLS'] ?? 1_000_000)
 const CALLS_OF_FIRST = CALLS / 10
 const ROWS_AT_ONCE = 50_000
 const DAYS = 90
-const TIMES = 20
-const SECRET = 'for benches only, 32 characters long'
 
-type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
-
-/** What a buyer waits for in a market of a million calls, on a PostgreSQL with its durability on. */
-export async function measureBuyers(): Promise<Figure[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'market-buyers-'))
-  const [postgres, redis] = await Promise.all([
-    startPostgres({ dataDir: join(folder, 'postgres') }),
-    startRedis({ dataDir: join(folder, 'redis') }),
-  ])
-  const { db, url, drop } = await createTestDatabase(postgres.url)
-  const plane = planeOn(url, redis.url)
-  try {
-    await plane.connected(5_000)
-    // What stands already is written without the limits of a service.
-    await db.connection().execute(async (connection) => {
-      await sql`select set_config('statement_timeout', '0', false), set_config('synchronous_commit', 'off', false)`.execute(
-        connection,
-      )
-      await fill(connection)
-    })
-    return [...(await measureReads(plane)), await measureExport(plane)]
-  } finally {
-    await plane.close()
-    await drop()
-    await Promise.all([postgres.stop(), redis.stop()])
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
-
-function planeOn(databaseUrl: string, redisUrl: string): ControlPlane {
-  const config = readConfig({
-    NODE_ENV: 'test',
-    PORT: '0',
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl,
-    KEY_PEPPER: SECRET,
-    FINGERPRINT_PEPPER: SECRET,
-    SESSION_SECRET: SECRET,
-    CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
-    LOG_LEVEL: 'fatal',
-  })
-  const wide = { perKey: 1_000_000_000, perWallet: null }
-  return createControlPlane(config, {
-    settings: { rateLimits: { read: wide, write: wide, probe: wide, challenge: wide } },
-  })
+/** What a buyer waits for in a market of a million calls. */
+export function measureBuyers(): Promise<Figure[]> {
+  return onFilledPlane({ fill }, async (filled) => [...(await measureReads(filled)), await measureExport(filled)])
 }
 
 const buyerOf = (at: number): BuyerActor => ({
@@ -110,20 +59,12 @@ async function insertCalls(db: Database, from: number): Promise<void> {
       from generate_series(${from}::int, ${from + ROWS_AT_ONCE - 1}::int) n) calls order by 1`.execute(db)
 }
 
-async function measureReads(plane: ControlPlane): Promise<Figure[]> {
+async function measureReads(filled: FilledPlane): Promise<Figure[]> {
+  const { plane } = filled
   const [first, other] = [buyerOf(0), buyerOf(500)]
   const many = `of ${CALLS_OF_FIRST} calls`
-  const timed = async (what: string, goal: string, run: () => Promise<unknown>): Promise<Figure> => {
-    const took: number[] = []
-    for (let time = 0; time < TIMES; time++) {
-      const startedAt = performance.now()
-      await run()
-      took.push(performance.now() - startedAt)
-    }
-    const sorted = took.sort((left, right) => left - right)
-    const beside = `slowest of ${TIMES}: ${(sorted.at(-1) ?? 0).toFixed(1)} ms (goal ${goal})`
-    return { what: `buyers: ${what}`, figure: `${(sorted[TIMES / 2] ?? 0).toFixed(1)} ms`, beside }
-  }
+  const timed = (what: string, goal: string, run: () => Promise<unknown>) =>
+    timeRuns(filled, { what: `buyers: ${what}`, goal, run })
   let usage: string | undefined
   let lines: string | undefined
   const after = (nextToken: string | undefined) => ({
@@ -148,17 +89,7 @@ async function measureReads(plane: ControlPlane): Promise<Figure[]> {
   ]
 }
 
-async function measureExport(plane: ControlPlane): Promise<Figure> {
-  const query = { account: buyerOf(0).account, from: 0, to: Date.now() + 1 }
-  let rows = 0
-  let most = 0
-  const before = process.memoryUsage.rss()
-  const startedAt = performance.now()
-  for await (const chunk of writeBuyerUsage(plane, query).chunks) {
-    for (const char of chunk) if (char === '\n') rows++
-    most = Math.max(most, process.memoryUsage.rss() - before)
-  }
-  const seconds = (performance.now() - startedAt) / 1_000
-  const beside = `${rows - 1} rows, memory grew by at most ${Math.round(most / 1_048_576)} MB (goal 50,000)`
-  return { what: 'buyers: CSV of calls', figure: `${Math.round((rows - 1) / seconds)} rows/s`, beside }
+function measureExport(filled: FilledPlane): Promise<Figure> {
+  const { chunks } = writeBuyerUsage(filled.plane, { account: buyerOf(0).account, from: 0, to: Date.now() + 1 })
+  return timeExport(filled, { what: 'buyers: CSV of calls', goal: '50,000', chunks })
 }

@@ -1,14 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { sql } from 'kysely'
 import type { SellerActor } from '#control-plane/actor.ts'
 import { machineOperator } from '#control-plane/actor.ts'
-import { readConfig } from '#control-plane/config.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { invoke } from '#control-plane/operation.ts'
 import type { ControlPlane } from '#control-plane/plane.ts'
-import { createControlPlane } from '#control-plane/plane.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
@@ -16,9 +11,8 @@ import { listOffers } from '#control-plane/services/offers/read.ts'
 import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
 import { writeSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
-import { startPostgres } from '#dev/services/postgres.ts'
-import { startRedis } from '#dev/services/redis.ts'
-import { createTestDatabase } from '#test/support/database.ts'
+import type { Figure, FilledPlane } from './filled-plane.ts'
+import { median, onFilledPlane, timeExport, timeRuns } from './filled-plane.ts'
 
 const SELLERS = 1_000
 const OFFERS_EACH = 100
@@ -30,66 +24,23 @@ const ROWS_AT_ONCE = 50_000
 const DAYS = 90
 const CREATED = 1_500
 const CREATED_AT_ONCE = 32
-const TIMES = 20
 const BASE_URL = 'https://provider.example/v1'
-const SECRET = 'for benches only, 32 characters long'
-
-type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
 
 /**
- * What a seller waits for in a market of 100,000 offers and a million sales, on a PostgreSQL with its durability on. The
- * provider answers at once, so that only our own work is measured.
+ * What a seller waits for in a market of 100,000 offers and a million sales. The provider answers at once, so that only
+ * our own work is measured.
  */
-export async function measureSellers(): Promise<Figure[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'market-sellers-'))
-  const [postgres, redis] = await Promise.all([
-    startPostgres({ dataDir: join(folder, 'postgres') }),
-    startRedis({ dataDir: join(folder, 'redis') }),
-  ])
-  const { db, url, drop } = await createTestDatabase(postgres.url)
-  const plane = planeOn(url, redis.url)
-  try {
-    await plane.connected(5_000)
-    await addCatalog(plane)
-    // What stands already is written without the limits of a service.
-    await db.connection().execute(async (connection) => {
-      await sql`select set_config('statement_timeout', '0', false), set_config('synchronous_commit', 'off', false)`.execute(
-        connection,
-      )
-      await fill(connection)
-    })
-    return [
-      ...(await measureCreation(plane)),
-      await measureBulk(plane),
-      ...(await measureReads(plane)),
-      await measureExport(plane),
-    ]
-  } finally {
-    await plane.close()
-    await drop()
-    await Promise.all([postgres.stop(), redis.stop()])
-    rmSync(folder, { recursive: true, force: true })
+export function measureSellers(): Promise<Figure[]> {
+  const overrides = {
+    probe: async () => ({ isAccepted: true, latencyMs: 0 }) as const,
+    listModels: async () => ({ isAccepted: true, latencyMs: 0, models: new Set(modelNames()) }) as const,
   }
-}
-
-function planeOn(databaseUrl: string, redisUrl: string): ControlPlane {
-  const config = readConfig({
-    NODE_ENV: 'test',
-    PORT: '0',
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl,
-    KEY_PEPPER: SECRET,
-    FINGERPRINT_PEPPER: SECRET,
-    SESSION_SECRET: SECRET,
-    CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
-    LOG_LEVEL: 'error',
-  })
-  const wide = { perKey: 1_000_000_000, perWallet: null }
-  return createControlPlane(config, {
-    probe: async () => ({ isAccepted: true, latencyMs: 0 }),
-    listModels: async () => ({ isAccepted: true, latencyMs: 0, models: new Set(modelNames()) }),
-    settings: { rateLimits: { read: wide, write: wide, probe: wide, challenge: wide } },
-  })
+  return onFilledPlane({ overrides, prepare: addCatalog, fill }, async (filled) => [
+    await measureCreation(filled),
+    await measureBulk(filled.plane),
+    ...(await measureReads(filled)),
+    await measureExport(filled),
+  ])
 }
 
 const modelNames = () => Array.from({ length: MODELS }, (_, at) => `model-${at}`)
@@ -150,7 +101,7 @@ async function insertSales(db: Database, from: number): Promise<void> {
       from generate_series(${from}::int, ${from + ROWS_AT_ONCE - 1}::int) n) sales order by 1`.execute(db)
 }
 
-async function measureCreation(plane: ControlPlane): Promise<Figure[]> {
+async function measureCreation({ plane, usedMs }: FilledPlane): Promise<Figure> {
   const models = modelNames()
   const create = async (at: number) => {
     const wish = { model: models[at % MODELS], apiKey: `sk-bench-${at}-abcdef`, sellerBaseUrl: BASE_URL, discount: 10 }
@@ -164,17 +115,17 @@ async function measureCreation(plane: ControlPlane): Promise<Figure[]> {
   const run = async (count: number) => {
     const end = next + count
     const startedAt = performance.now()
-    const before = process.cpuUsage()
+    const [before, usedBefore] = [process.cpuUsage(), usedMs()]
     await Promise.all(Array.from({ length: CREATED_AT_ONCE }, () => lane(end)))
     const { user, system } = process.cpuUsage(before)
-    return { seconds: (performance.now() - startedAt) / 1_000, cpuMs: (user + system) / 1_000 / count }
+    const used = (usedMs() - usedBefore) / count
+    return { seconds: (performance.now() - startedAt) / 1_000, ownMs: (user + system) / 1_000 / count, used }
   }
   await run(CREATED / 5)
-  const { seconds, cpuMs } = await run(CREATED)
-  const perSecond = Math.round(CREATED / seconds)
-  const own = `${cpuMs.toFixed(1)} ms of our own processor each`
-  const beside = `${CREATED} at ${CREATED_AT_ONCE} at once among ${SELLERS * OFFERS_EACH} (goal 300), ${own}`
-  return [{ what: 'sellers: offers created without a probe', figure: `${perSecond}/s`, beside }]
+  const { seconds, ownMs, used } = await run(CREATED)
+  const processor = `${used.toFixed(1)} ms of processor each, ${ownMs.toFixed(1)} of them our own`
+  const beside = `${CREATED} at ${CREATED_AT_ONCE} at once among ${SELLERS * OFFERS_EACH}, ${processor} (goal 300)`
+  return { what: 'sellers: offers created without a probe', figure: `${Math.round(CREATED / seconds)}/s`, beside }
 }
 
 async function measureBulk(plane: ControlPlane): Promise<Figure> {
@@ -194,20 +145,12 @@ async function measureBulk(plane: ControlPlane): Promise<Figure> {
   return { what: 'sellers: bulk of 200 with an instant provider', figure, beside: 'median of 3 (goal 2 s)' }
 }
 
-async function measureReads(plane: ControlPlane): Promise<Figure[]> {
+async function measureReads(filled: FilledPlane): Promise<Figure[]> {
+  const { plane } = filled
   const first = sellerOf(0)
   const other = sellerOf(500)
-  const timed = async (what: string, goal: string, run: () => Promise<unknown>): Promise<Figure> => {
-    const took: number[] = []
-    for (let time = 0; time < TIMES; time++) {
-      const startedAt = performance.now()
-      await run()
-      took.push(performance.now() - startedAt)
-    }
-    const worst = Math.max(...took).toFixed(1)
-    const beside = `slowest of ${TIMES}: ${worst} ms (goal ${goal})`
-    return { what: `sellers: ${what}`, figure: `${median(took).toFixed(1)} ms`, beside }
-  }
+  const timed = (what: string, goal: string, run: () => Promise<unknown>) =>
+    timeRuns(filled, { what: `sellers: ${what}`, goal, run })
   const figures: Figure[] = []
   let offers: string | undefined
   figures.push(
@@ -234,24 +177,10 @@ async function measureReads(plane: ControlPlane): Promise<Figure[]> {
   return figures
 }
 
-async function measureExport(plane: ControlPlane): Promise<Figure> {
+function measureExport(filled: FilledPlane): Promise<Figure> {
   const query = { seller: sellerOf(0).account, from: 0, to: Date.now() + 1, limit: SALES }
-  let rows = 0
-  let most = 0
-  const before = process.memoryUsage.rss()
-  const startedAt = performance.now()
-  for await (const chunk of writeSellerUsage(plane, query).chunks) {
-    for (const char of chunk) if (char === '\n') rows++
-    most = Math.max(most, process.memoryUsage.rss() - before)
-  }
-  const seconds = (performance.now() - startedAt) / 1_000
-  const beside = `${rows - 1} rows, memory grew by at most ${Math.round(most / 1_048_576)} MB (goal 50,000)`
-  return { what: 'sellers: CSV of sales', figure: `${Math.round((rows - 1) / seconds)} rows/s`, beside }
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((left, right) => left - right)
-  return sorted[Math.floor(sorted.length / 2)] ?? 0
+  const { chunks } = writeSellerUsage(filled.plane, query)
+  return timeExport(filled, { what: 'sellers: CSV of sales', goal: '50,000', chunks })
 }
 
 function catalogItem(id: string): object {

@@ -1,0 +1,126 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sql } from 'kysely'
+import { readConfig } from '#control-plane/config.ts'
+import type { Database } from '#control-plane/db/database.ts'
+import type { ControlPlane, Overrides } from '#control-plane/plane.ts'
+import { createControlPlane } from '#control-plane/plane.ts'
+import { startPostgres } from '#dev/services/postgres.ts'
+import { startRedis } from '#dev/services/redis.ts'
+import { SECOND } from '#shared/clock.ts'
+import { createTestDatabase } from '#test/support/database.ts'
+import { processorSeconds } from './processor-time.ts'
+
+const TIMES = 20
+const SECRET = 'for benches only, 32 characters long'
+const WIDE = { perKey: 1_000_000_000, perWallet: null }
+
+export type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
+
+/** A control plane without limits, on a filled PostgreSQL with its durability on and a Redis of its own. */
+export type FilledPlane = {
+  readonly plane: ControlPlane
+  /** Milliseconds of processor time that this process and its two servers have used: what others do is not in it. */
+  usedMs(): number
+}
+
+type Filling = {
+  readonly overrides?: Overrides
+  /** What goes through operations, before the rest. */
+  readonly prepare?: (plane: ControlPlane) => Promise<void>
+  /** Rows made by SQL, without the limits of a service. */
+  readonly fill: (db: Database) => Promise<void>
+}
+
+/** Starts both servers and the plane, fills them, measures, and removes everything. */
+export async function onFilledPlane<Result>(
+  { overrides = {}, prepare, fill }: Filling,
+  measure: (filled: FilledPlane) => Promise<Result>,
+): Promise<Result> {
+  const folder = mkdtempSync(join(tmpdir(), 'market-bench-'))
+  const [postgres, redis] = await Promise.all([
+    startPostgres({ dataDir: join(folder, 'postgres') }),
+    startRedis({ dataDir: join(folder, 'redis') }),
+  ])
+  const { db, url, drop } = await createTestDatabase(postgres.url)
+  const rateLimits = { read: WIDE, write: WIDE, probe: WIDE, challenge: WIDE }
+  const plane = createControlPlane(configOf(url, redis.url), { ...overrides, settings: { rateLimits } })
+  try {
+    await plane.connected(5 * SECOND)
+    await prepare?.(plane)
+    await db.connection().execute(async (connection) => {
+      await sql`select set_config('statement_timeout', '0', false), set_config('synchronous_commit', 'off', false)`.execute(
+        connection,
+      )
+      await fill(connection)
+      // What the filling left to write would otherwise be written while something is measured.
+      await sql`checkpoint`.execute(connection)
+    })
+    return await measure({ plane, usedMs: () => 1_000 * processorSeconds(process.pid) })
+  } finally {
+    await plane.close()
+    await drop()
+    await Promise.all([postgres.stop(), redis.stop()])
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function configOf(databaseUrl: string, redisUrl: string) {
+  return readConfig({
+    NODE_ENV: 'test',
+    PORT: '0',
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    KEY_PEPPER: SECRET,
+    FINGERPRINT_PEPPER: SECRET,
+    SESSION_SECRET: SECRET,
+    CREDENTIAL_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
+    LOG_LEVEL: 'error',
+  })
+}
+
+export type Timed = { readonly what: string; readonly goal: string; readonly run: () => Promise<unknown> }
+
+/** The median of twenty runs after a first one, the slowest, and the processor time of a run. */
+export async function timeRuns({ usedMs }: FilledPlane, { what, goal, run }: Timed): Promise<Figure> {
+  const firstAt = performance.now()
+  await run()
+  const first = performance.now() - firstAt
+  const took: number[] = []
+  const before = usedMs()
+  for (let time = 0; time < TIMES; time++) {
+    const startedAt = performance.now()
+    await run()
+    took.push(performance.now() - startedAt)
+  }
+  const used = ((usedMs() - before) / TIMES).toFixed(1)
+  const times = `first ${first.toFixed(1)} ms, slowest of ${TIMES} more ${Math.max(...took).toFixed(1)} ms`
+  return { what, figure: `${median(took).toFixed(1)} ms`, beside: `${times}, ${used} ms of processor (goal ${goal})` }
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((left, right) => left - right)
+  return sorted[Math.floor(sorted.length / 2)] ?? 0
+}
+
+/** Rows a second of a file as it is written, and by how much memory grew. Its first line is no row. */
+export async function timeExport(
+  { usedMs }: FilledPlane,
+  { what, goal, chunks }: { readonly what: string; readonly goal: string; readonly chunks: AsyncIterable<string> },
+): Promise<Figure> {
+  let rows = -1
+  let most = 0
+  const rss = process.memoryUsage.rss()
+  const startedAt = performance.now()
+  const before = usedMs()
+  for await (const chunk of chunks) {
+    for (let at = chunk.indexOf('\n'); at !== -1; at = chunk.indexOf('\n', at + 1)) rows++
+    most = Math.max(most, process.memoryUsage.rss() - rss)
+  }
+  const seconds = (performance.now() - startedAt) / 1_000
+  const used = (((usedMs() - before) / rows) * 1_000).toFixed(1)
+  const grown = `memory grew by at most ${Math.round(most / 1_048_576)} MB`
+  const beside = `${rows} rows, ${grown}, ${used} µs of processor each (goal ${goal})`
+  return { what, figure: `${Math.round(rows / seconds)} rows/s`, beside }
+}

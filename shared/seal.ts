@@ -59,8 +59,23 @@ export function sealCredential(ring: KeyRing, binding: CredentialBinding, creden
   }
 }
 
-/** Decrypts a provider key. A missing ring key, an edited field or a row of another tenant throws an Error. */
+/** Code of the Error that {@link openCredential} throws. */
+export const UNREADABLE_CREDENTIAL = 'UNREADABLE_CREDENTIAL'
+
+/**
+ * Decrypts a provider key. A missing ring key, an edited field or a row of another tenant throws an Error with the code
+ * {@link UNREADABLE_CREDENTIAL}.
+ */
 export function openCredential(ring: KeyRing, sealed: SealedCredential): Secret {
+  try {
+    return open(ring, sealed)
+  } catch (cause) {
+    const message = 'the sealed credential does not open'
+    throw Object.assign(new Error(message, { cause }), { code: UNREADABLE_CREDENTIAL })
+  }
+}
+
+function open(ring: KeyRing, sealed: SealedCredential): Secret {
   const wrapper = ring.keys.get(sealed.ringKeyId)
   if (!wrapper) throw new Error('the key that wraps this credential is not in the ring')
   const aad = boundFacts(sealed)

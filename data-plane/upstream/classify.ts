@@ -1,6 +1,7 @@
 import type { BadAnswer } from '#data-plane/call.ts'
 import type { ErrorClass } from '#shared/contract/health-event.ts'
 import { AppError, redact } from '#shared/errors.ts'
+import { UNREADABLE_CREDENTIAL } from '#shared/seal.ts'
 
 /** A failed attempt, as every step after it sees it: whose fault it is, what comes next, and what the buyer reads. */
 export type UpstreamFailure = {
@@ -47,13 +48,16 @@ export function classifyBadAnswer(bad: BadAnswer): UpstreamFailure {
   return classifyStatus(bad.status, bad.text)
 }
 
-/** A connection that failed: refused, reset, timed out, or an address that may not be dialled. */
+/** A call that did not get through: refused, reset, timed out, an address that may not be dialled, a key that does not open. */
 export function classifyError(thrown: Error, hasHead: boolean): UpstreamFailure {
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : thrown.name
   const at = { status: hasHead ? 200 : 0, detail: line(code), retryAfterMs: undefined }
   if (hasHead && /SOCKET|ECONNRESET|UND_ERR_REQ_CONTENT|ABORT/.test(code)) return offerFault('cut', at)
   if (/TIMEOUT|ETIMEDOUT/.test(code)) return offerFault('timeout', at)
   if (/PARSER|HPE_|RESPONSE_EXCEEDED|HEADERS_OVERFLOW/.test(code)) return offerFault('bad_response', at)
+  if (code === UNREADABLE_CREDENTIAL) {
+    return offerFault('credential_rejected', { ...at, detail: 'the sealed key of the offer does not open' })
+  }
   return offerFault('unreachable', at)
 }
 

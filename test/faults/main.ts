@@ -28,10 +28,7 @@ let shared: World | undefined
 async function runIn(row: Row, mutant: Mutant | undefined): Promise<Result> {
   if (row.world !== undefined || mutant !== undefined) {
     const own = await startWorld({ ...row.world, ...(mutant === undefined ? {} : { mutant }) })
-    const result = await runRow(own, row, options)
-    if (result.wrong.length > 0 && mutant === undefined) await keep(own)
-    else await own.remove()
-    return result
+    return runAlone(own, row, mutant)
   }
   shared ??= await startWorld()
   const result = await runRow(shared, row, options)
@@ -40,6 +37,27 @@ async function runIn(row: Row, mutant: Mutant | undefined): Promise<Result> {
     shared = undefined
   }
   return result
+}
+
+/** Runs a row in a world that nobody else needs. */
+async function runAlone(world: World, row: Row, mutant: Mutant | undefined): Promise<Result> {
+  const result = await runRow(world, row, options)
+  if (result.wrong.length > 0 && mutant === undefined) await keep(world)
+  else await world.remove()
+  return result
+}
+
+/** Rows that wait most of their time wait together; their worlds start one after the other. */
+async function runTogether(rows: readonly Row[]): Promise<Result[]> {
+  const worlds: { readonly row: Row; readonly world: World }[] = []
+  for (const row of rows) worlds.push({ row, world: await startWorld(row.world) })
+  return Promise.all(
+    worlds.map(async ({ row, world }) => {
+      const result = await runAlone(world, row, undefined)
+      print(result)
+      return result
+    }),
+  )
 }
 
 async function keep(world: World): Promise<void> {
@@ -81,12 +99,14 @@ async function runRows(mutant: Mutant | undefined): Promise<number> {
       (!values.quick || row.isQuick === true),
   )
   let broken = 0
-  for (const row of chosen) {
+  const isLong = (row: Row) => row.isLong === true && !values.quick && mutant === undefined
+  for (const row of chosen.filter((row) => !isLong(row))) {
     const result = await runIn(row, mutant)
     print(result)
     if (result.wrong.length > 0) broken += 1
   }
   await shared?.remove()
+  for (const { wrong } of await runTogether(chosen.filter(isLong))) if (wrong.length > 0) broken += 1
   console.log(`${chosen.length - broken} of ${chosen.length} rows held, ${seconds(performance.now() - began)} s`)
   return broken
 }

@@ -53,6 +53,10 @@ describe('the classifier of upstream failures', () => {
     expect(failed('UND_ERR_SOCKET', true).errorClass).toBe('cut')
     expect(failed('HPE_INVALID_CONSTANT').errorClass).toBe('bad_response')
     expect(failed('ECONNREFUSED').detail).toBe('ECONNREFUSED')
+    expect(failed('UNREADABLE_CREDENTIAL')).toMatchObject({
+      errorClass: 'credential_rejected',
+      detail: 'the sealed key of the offer does not open',
+    })
   })
 
   it('reads Retry-After as seconds or a date, capped', () => {

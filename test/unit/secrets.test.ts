@@ -70,7 +70,7 @@ describe('sealed credentials', () => {
       { ciphertext: `A${sealed.ciphertext.slice(1)}`.replace(sealed.ciphertext, 'AAAA') },
       { ringKeyId: 'k9' },
     ]) {
-      expect(() => openCredential(ring, { ...sealed, ...edit })).toThrow()
+      expect(() => openCredential(ring, { ...sealed, ...edit })).toThrow('the sealed credential does not open')
     }
     expect(() => openCredential(oldRing, sealed)).toThrow()
   })

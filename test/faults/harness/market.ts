@@ -14,6 +14,7 @@ import { createBuyerKey, revokeBuyerKey } from '#control-plane/services/keys/key
 import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
+import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
 import { createUser } from '#control-plane/services/users.ts'
 import { createLogger } from '#shared/logger.ts'
 import type { Environment } from './process.ts'
@@ -46,6 +47,8 @@ export type Market = {
   seller(name: SellerName): SellerActor
   /** New prices of a model, in dollars a token. */
   price(name: string, prompt: string, completion: string): Promise<void>
+  /** Puts another key of the seller's provider under an offer, and answers the key. */
+  rotate(name: SellerName, offer: string): Promise<string>
   /** Takes an offer off the market. */
   withdraw(name: SellerName, offer: string): Promise<void>
   /** Revokes the key of a buyer. */
@@ -87,7 +90,7 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
     const actor = await authenticate(plane, made.sellerKey?.reveal())
     if (actor.kind !== 'seller') throw new Error('a seller has no key of its own')
     actors.set(name, actor)
-    providerKeys.set(name, `sk-seller-${name}-${randomBytes(12).toString('hex')}`)
+    providerKeys.set(name, newProviderKey(name))
     secrets.set(`the provider key of ${name}`, providerKeys.get(name) ?? '')
     secrets.set(`the key of seller ${name}`, made.sellerKey?.reveal() ?? '')
     const provider = { id: `provider-${name}`, name, baseUrl: sellers[name], isTrusted: true }
@@ -127,6 +130,12 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
       const models = [catalogItem(name, { prompt, completion })]
       await invoke(plane, OPERATOR, importCatalog, { source: 'fault run', models })
     },
+    async rotate(name, offer) {
+      const apiKey = newProviderKey(name)
+      secrets.set(`a later provider key of ${name}`, apiKey)
+      await invoke(plane, seller(name), rotateCredential, { id: offer, apiKey })
+      return apiKey
+    },
     async withdraw(name, offer) {
       await invoke(plane, seller(name), deleteOffer, { id: offer })
     },
@@ -146,6 +155,10 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
     },
     close: () => plane.close(),
   }
+}
+
+function newProviderKey(name: SellerName): string {
+  return `sk-seller-${name}-${randomBytes(12).toString('hex')}`
 }
 
 function catalogItem(id: string, pricing = PRICES) {

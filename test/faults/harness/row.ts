@@ -29,6 +29,8 @@ export type Row = {
   readonly title: string
   /** True for those that the tests of every change run. */
   readonly isQuick?: boolean
+  /** True for one that waits for minutes: it has a world of its own, beside the others of its kind. */
+  readonly isLong?: boolean
   /** What a world of its own is made of; a row without shares one with the others. */
   readonly world?: WorldOptions
   run(stage: Stage): Promise<void>

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
 import { sweepHolds } from '#control-plane/services/money/sweep.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
@@ -52,6 +53,20 @@ export async function askProviders(world: World): Promise<Witness> {
     asked += Number(/"count":(\d+)/.exec(await answer.text())?.[1])
   }
   return { asked, charges: await countCharges(world) }
+}
+
+const Requests = z.object({
+  requests: z.array(z.object({ headers: z.object({ authorization: z.string().default('') }), body: z.unknown() })),
+})
+
+/** The last requests that a provider has seen: with which key, and what they asked for. */
+export async function readRequests(world: World, provider: number) {
+  const answer = await fetch(`${world.providerOrigin(provider)}/__sandbox/requests`)
+  const { requests } = Requests.parse(await answer.json())
+  return requests.map(({ headers, body }) => ({
+    authorization: headers.authorization,
+    text: JSON.stringify(body ?? ''),
+  }))
 }
 
 async function countCharges({ sql }: World): Promise<number> {

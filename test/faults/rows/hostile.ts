@@ -6,6 +6,7 @@ import { until } from '#test/support/until.ts'
 import { createClient } from '../harness/client.ts'
 import { WHOLE } from '../harness/load.ts'
 import type { Row, Stage } from '../harness/row.ts'
+import { readRequests } from '../harness/verify.ts'
 import type { World } from '../harness/world.ts'
 
 const IDLE_CONNECTIONS = 2_000
@@ -92,48 +93,96 @@ async function confuseKeys(stage: Stage): Promise<void> {
   await node.start()
   await restart(`${fresh},${good}`)
   stage.require((await ask()).isComplete, 'the old key behind a new one opens nothing')
+  const beforeWrong = await databaseTime(world)
   await restart(fresh)
   const closed = await ask()
   stage.require(!closed.isComplete && closed.status >= 500, `without the right key a call saw ${closed.status}`)
-  await requireHealthEntry(stage, 'after a wrong key')
-  await world.money().ping()
+  await requireHealthEntry(stage, beforeWrong, 'a wrong key')
   await restart(good)
   await world.cache.kill()
   await world.cache.start()
   await until('both sellers are whole again', 20_000, async () => (await ask()).isComplete)
-  await swapCredentials(stage)
-  const swapped = await ask()
-  stage.require(!swapped.isComplete, 'a credential of another tenant was used')
+  for (const [what, damage] of [
+    ['swapped ciphertexts', swapCiphertexts],
+    ['an edited tenant', exchangeTenants],
+  ] as const) {
+    const since = await databaseTime(world)
+    const repair = await damage(world)
+    await publishAnew(world)
+    stage.require(!(await ask()).isComplete, `${what}: a credential of another tenant was used`)
+    await requireHealthEntry(stage, since, what)
+    await repair()
+  }
+  await publishAnew(world)
+  await until('both sellers are whole again', 20_000, async () => (await ask()).isComplete)
   client.close()
+  for (const [provider, name] of ['a', 'b'].entries()) {
+    const strange = (await readRequests(world, provider)).filter(
+      ({ authorization }) => !authorization.includes(`-${name}-`),
+    )
+    stage.require(strange.length === 0, `provider ${name} saw a key that is not its seller's`)
+  }
 }
 
-async function requireHealthEntry({ world, require }: Stage, when: string): Promise<void> {
-  const count = async () => Number((await world.sql.query('select count(*) from health_log')).rows[0]?.count)
-  await until('a health entry tells', 10_000, async () => (await count()) > 0).catch(() =>
-    require(false, `no health entry ${when}`),
-  )
-  const { rows } = await world.sql.query<{ error_class: string; detail: string }>(
-    'select distinct error_class, detail from health_log order by 1 limit 3',
-  )
-  require(rows.every(({ error_class }) => error_class !== null), 'a health entry has no cause')
+async function databaseTime({ sql }: World): Promise<Date> {
+  return (await sql.query<{ now: Date }>('select now()')).rows[0]?.now ?? new Date()
 }
 
-/** Exchanges the ciphertexts of two tenants, so that each row carries the other's secret under its own name. */
-async function swapCredentials({ world }: Stage): Promise<void> {
-  const parts = ['wrapIv', 'wrappedKey', 'iv', 'ciphertext']
-  const { rows } = await world.sql.query<{ id: string; sealed: Record<string, string> }>(
-    'select distinct on (tenant) id, sealed from credential order by tenant',
+/** The log of the offers says what is wrong, in words for their seller. */
+async function requireHealthEntry({ world, require }: Stage, since: Date, when: string): Promise<void> {
+  const find = async () => {
+    const found = 'select detail from health_log where at >= $1 and error_class = $2'
+    const { rows } = await world.sql.query<{ detail: string }>(found, [since, 'credential_rejected'])
+    return rows.some(({ detail }) => detail.includes('does not open'))
+  }
+  await until('a health entry tells', 10_000, find).catch(() => require(false, `no health entry after ${when}`))
+}
+
+type Repair = () => Promise<void>
+type Stored = { readonly id: string; readonly tenant: string; readonly sealed: Readonly<Record<string, string>> }
+
+/** A credential of each of two tenants, and how to put them back as they were. */
+async function findCredentials({ sql }: World) {
+  const { rows } = await sql.query<Stored>(
+    'select distinct on (tenant) id, tenant, sealed from credential order by tenant',
   )
   const [first, second] = rows
   if (first === undefined || second === undefined) throw new Error('there are not two tenants')
-  for (const [to, from] of [
-    [first, second],
-    [second, first],
-  ] as const) {
-    const sealed = { ...to.sealed, ...Object.fromEntries(parts.map((part) => [part, from.sealed[part]])) }
-    await world.sql.query('update credential set sealed = $2 where id = $1', [to.id, JSON.stringify(sealed)])
+  const store = async ({ id, tenant, sealed }: Stored) => {
+    await sql.query('update credential set tenant = $2, sealed = $3 where id = $1', [
+      id,
+      tenant,
+      JSON.stringify(sealed),
+    ])
   }
-  // The snapshot follows within half a minute by itself; an empty cache is filled anew at once.
+  const repair: Repair = async () => {
+    await store(first)
+    await store(second)
+  }
+  return { first, second, store, repair }
+}
+
+/** Each row carries the other's secret under its own name. */
+async function swapCiphertexts(world: World): Promise<Repair> {
+  const { first, second, store, repair } = await findCredentials(world)
+  const secretOf = ({ sealed: { wrapIv = '', wrappedKey = '', iv = '', ciphertext = '' } }: Stored) => {
+    return { wrapIv, wrappedKey, iv, ciphertext }
+  }
+  await store({ ...first, sealed: { ...first.sealed, ...secretOf(second) } })
+  await store({ ...second, sealed: { ...second.sealed, ...secretOf(first) } })
+  return repair
+}
+
+/** Each row says that it belongs to the other, in all that its seal is bound to. */
+async function exchangeTenants(world: World): Promise<Repair> {
+  const { first, second, store, repair } = await findCredentials(world)
+  await store({ ...first, tenant: second.tenant, sealed: { ...first.sealed, tenant: second.tenant } })
+  await store({ ...second, tenant: first.tenant, sealed: { ...second.sealed, tenant: first.tenant } })
+  return repair
+}
+
+/** The snapshot follows within half a minute by itself; an empty cache is filled anew at once. */
+async function publishAnew(world: World): Promise<void> {
   await world.cache.kill()
   await world.cache.start()
   for (const program of world.dataPlanes) await program.end()
@@ -144,5 +193,10 @@ async function swapCredentials({ world }: Stage): Promise<void> {
 
 export const HOSTILE_ROWS: readonly Row[] = [
   { number: 'F45', title: 'idle, slow and dripping connections by the thousand', world: {}, run: crowd },
-  { number: 'F47', title: 'keys of keys missing, old and wrong; credentials swapped', world: {}, run: confuseKeys },
+  {
+    number: 'F47',
+    title: 'keys of keys missing, old and wrong; credentials swapped and edited',
+    world: {},
+    run: confuseKeys,
+  },
 ]

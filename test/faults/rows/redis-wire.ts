@@ -8,6 +8,7 @@ import type { World } from '../harness/world.ts'
 
 const REFUSED_WITHIN_MS = 300
 const OPEN_STREAMS = 20
+const AWAY_MS = 300_000
 const READS = ['/v1/models', '/v1/providers', '/api/markets', '/v1/prices', '/health/ready']
 /** Longest that a look at a free path may take while money is stuck. */
 const FREE_LOOP_MS = 500
@@ -21,7 +22,7 @@ async function loseRedis(stage: Stage, downMs: number): Promise<void> {
   )
   await pause(1_500)
   await world.redis().kill()
-  const load = stage.load({ clients: 4, pauseMs: 50 })
+  const load = stage.load({ clients: 4, pauseMs: 250 })
   const wrong = new Set<string>()
   const until = performance.now() + downMs
   while (performance.now() < until) {
@@ -116,8 +117,9 @@ async function loseReplies(stage: Stage, times: number): Promise<void> {
 export const REDIS_WIRE_ROWS: readonly Row[] = [
   {
     number: 'F14',
-    title: 'money Redis away while streams run',
-    run: (stage) => loseRedis(stage, 45_000),
+    title: 'money Redis away for five minutes while streams run',
+    isLong: true,
+    run: (stage) => loseRedis(stage, AWAY_MS),
   },
   {
     number: 'F15',

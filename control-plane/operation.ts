@@ -11,7 +11,8 @@ import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import type { Secret } from '#shared/secret.ts'
 import type { Actor, BuyerActor, OperatorActor, OrgActor, SellerActor, SessionActor } from './actor.ts'
-import { credentialOf, scopeOf, sideOf, tenantOf } from './actor.ts'
+import { scopeOf, sideOf, tenantOf } from './actor.ts'
+import { countCall, countStranger, countWallet } from './call-limits.ts'
 import { insertAuditEntries } from './db/audit.ts'
 import type { Database } from './db/database.ts'
 import { isTransient } from './db/database.ts'
@@ -29,6 +30,7 @@ import type { OfferState } from './ports/offer-state.ts'
 import type { ListModels, Probe } from './ports/probe.ts'
 import type { Publisher } from './ports/publisher.ts'
 import type { Telemetry } from './ports/telemetry.ts'
+import type { Announce } from './ports/updates.ts'
 import type { Waker } from './ports/waker.ts'
 import type { WebhookSender } from './ports/webhook-sender.ts'
 
@@ -75,6 +77,7 @@ export type Ctx = {
   readonly probe: Probe
   readonly listModels: ListModels
   readonly wake: Waker
+  readonly announce: Announce
   readonly sendWebhook: WebhookSender
   readonly contractWallets: ContractWallets
   readonly limiter: Limiter
@@ -100,6 +103,8 @@ export type Change = {
 export type RunCtx = Ctx & {
   /** Says what is being changed; the audit row holds it when the operation ends well. */
   note(change: Change): void
+  /** Counts a call that counts when its run says so, for a wallet or, without one, for the caller's network address. */
+  count(wallet?: string): Promise<void>
 }
 
 /** Which actor an operation with this access is given. */
@@ -137,8 +142,13 @@ export type Operation<A extends Access, Input extends z.ZodType, Output> = {
   readonly input: Input
   /** Which limit counts it. `none` is for operations of operators. Whatever is not a `read` is audited. */
   readonly limit: LimitKind | 'none'
-  /** For callers without a credential: the wallet that a call is about, which then has the limit to itself. */
+  /**
+   * For callers without a credential: what a call is about. Each network address has the limit for each of them to itself,
+   * so that nobody can use up what another needs.
+   */
   readonly countBy?: (input: z.output<Input>) => string
+  /** True where the run finds out for whom a call counts, and says so with `count`. */
+  readonly isCountedByRun?: true
   /** False for what changes nothing, although it is not counted as a `read`. */
   readonly isAudited?: false
   readonly run: (ctx: RunCtx, actor: ActorsByAccess[A], input: z.output<Input>) => Promise<Output>
@@ -153,6 +163,8 @@ export function defineOperation<A extends Access, Input extends z.ZodType, Outpu
 
 export type InvokeOptions = {
   readonly idempotencyKey?: string | undefined
+  /** The network address that the call came from, as limits count it; left out inside the process. */
+  readonly peer?: string
   /** Told where the caller stands in the limit that counted the call. */
   readonly onLimit?: (state: LimitState) => void
 }
@@ -171,13 +183,19 @@ export async function invoke<A extends Access, Input extends z.ZodType, Output>(
   const workspace = 'workspace' in actor ? actor.workspace : undefined
   if (workspace?.isReadOnly && operation.limit !== 'read') throw new AppError('forbidden')
   const work = async () => {
-    const { limit, countBy } = operation
-    if (countBy === undefined) await countCall(ctx, { actor, limit }, options)
+    const { limit, countBy, isCountedByRun } = operation
+    const counting = { ctx, kind: limit, options }
+    if (countBy === undefined && !isCountedByRun) await countCall(counting, actor)
     const input = parseInput(operation.input, rawInput)
-    if (countBy !== undefined) await countCall(ctx, { actor, limit, wallet: countBy(input) }, options)
+    if (countBy !== undefined) await countStranger(counting, countBy(input))
     const changes: Change[] = []
     const run = async () => {
-      const output = await operation.run({ ...ctx, note: (change) => changes.push(change) }, admitted, input)
+      const runCtx: RunCtx = {
+        ...ctx,
+        note: (change) => changes.push(change),
+        count: (wallet) => (wallet === undefined ? countStranger(counting) : countWallet(counting, wallet)),
+      }
+      const output = await operation.run(runCtx, admitted, input)
       const write = () => audit(ctx, actor, operation.name, changes)
       if (operation.limit === 'read' || operation.isAudited === false) return output
       if (operation.idempotency === 'none' || operation.whenDone === undefined) await write()
@@ -230,29 +248,6 @@ export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown)
   if (issue === undefined) throw new AppError('invalid_request')
   const param = issue.path.map(String).join('.')
   throw new AppError('invalid_request', { message: issue.message, ...(param === '' ? {} : { param }) })
-}
-
-/** What one call counts against: the credential it came with, or the wallet that it is about. */
-type Counted = { readonly actor: Actor; readonly limit: LimitKind | 'none'; readonly wallet?: string }
-
-async function countCall(ctx: Ctx, { actor, limit: kind, wallet }: Counted, options: InvokeOptions): Promise<void> {
-  if (kind === 'none' || actor.kind === 'operator') return
-  const { perKey, perWallet } = await ctx.controls.limitOf(kind, ctx.settings.rateLimits[kind])
-  const source = wallet === undefined ? 'key' : 'wallet'
-  const states = [{ source, state: await ctx.limiter(`${kind}:key:${wallet ?? credentialOf(actor)}`, perKey) }]
-  if (wallet === undefined && perWallet !== null && 'wallet' in actor) {
-    states.push({ source: 'wallet', state: await ctx.limiter(`${kind}:wallet:${actor.wallet}`, perWallet) })
-  }
-  const exceeded = states.find(({ state }) => state.isExceeded)
-  const tightest = exceeded ?? states.reduce((a, b) => (b.state.remaining < a.state.remaining ? b : a))
-  options.onLimit?.(tightest.state)
-  if (exceeded) {
-    const { limit, resetsAt } = exceeded.state
-    throw new AppError('rate_limited', {
-      retryAfterSeconds: Math.max(1, Math.ceil((resetsAt - ctx.clock.now()) / SECOND)),
-      detail: { limit_source: exceeded.source, limit, resets_at: resetsAt },
-    })
-  }
 }
 
 /** How long a stored answer is replayed, and after how long a run that never ended may be tried again. */

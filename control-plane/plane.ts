@@ -32,7 +32,7 @@ import { createRedisLimiter } from './ports/redis-limiter.ts'
 import { createRedisOfferState } from './ports/redis-offer-state.ts'
 import { createRedisPublisher } from './ports/redis-publisher.ts'
 import { createRedisTradeFeed } from './ports/redis-trade-feed.ts'
-import { createRedisUpdates } from './ports/redis-updates.ts'
+import { createRedisAnnounce, createRedisUpdates } from './ports/redis-updates.ts'
 import { createRedisUsageQueue } from './ports/redis-usage-queue.ts'
 import { createRedisWaker } from './ports/redis-waker.ts'
 import { createRpcContractWallets } from './ports/rpc-contract-wallets.ts'
@@ -185,13 +185,14 @@ function openParts(config: Config, overrides: Overrides) {
 function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeof openParts>): Ctx {
   const { clock, log, db, money, cache, provider, waker, webhooks, desk, metrics, telemetry, clocks } = parts
   const where = { databaseUrl: config.databaseUrl.reveal(), redisUrl: config.redisUrl.reveal() }
+  const announce = overrides.announce ?? createRedisAnnounce(cache)
   return {
     db,
     ledger: createMoneyLedger(db),
     clock,
     log,
     ids: overrides.ids ?? createIds(clock),
-    gate: overrides.gate ?? createRedisGate({ redis: money, buckets: config.moneyBuckets }),
+    gate: overrides.gate ?? createRedisGate({ redis: money, buckets: config.moneyBuckets, announce }),
     debits: overrides.debits ?? createRedisDebitGate({ redis: money, buckets: config.moneyBuckets }),
     checkMoney:
       overrides.checkMoney ?? (() => checkMoney({ ...where, journalDir: config.journalDir }, { isQuiesced: false })),
@@ -202,6 +203,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     probe: overrides.probe ?? provider.probe,
     listModels: overrides.listModels ?? provider.listModels,
     wake: overrides.wake ?? waker.wake,
+    announce,
     sendWebhook: overrides.sendWebhook ?? webhooks.send,
     contractWallets:
       overrides.contractWallets ??

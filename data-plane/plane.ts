@@ -34,6 +34,7 @@ import type { Surface } from './server.ts'
 import { createServer } from './server.ts'
 import { createBuyerKeys } from './store/buyer-keys.ts'
 import { createEventQueues } from './store/events.ts'
+import { createFundNews } from './store/fund-news.ts'
 import type { FundsStore } from './store/funds.ts'
 import { openFunds } from './store/funds.ts'
 import { createHealth } from './store/health.ts'
@@ -177,10 +178,9 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     snapshot,
     events,
     health,
-    buyerKeys,
-    rates,
-    clocks,
+    ...{ buyerKeys, rates, clocks },
     tradeFeed: createTradeFeed(cache),
+    fundNews: createFundNews(cache),
     async close() {
       clocks.close()
       nodeReports.close()
@@ -230,7 +230,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
           traces.ended(facts)
         }
   const calls = createCallPlane(basics, stores, { limits, drains, observe, tracing: traces?.tracing })
-  const funds = watchFunds(stores.funds, { clock, metrics, traces })
+  const funds = watchFunds(stores.funds, { clock, metrics, traces, news: stores.fundNews })
   const rails: Rails = {
     credit: creditRail({ funds, buyerKeys }),
     creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),

@@ -3,25 +3,39 @@ import { toAppError } from '#shared/errors.ts'
 import type { Funds } from './call.ts'
 import type { CallTraces } from './call-traces.ts'
 import type { Metrics } from './metrics.ts'
+import type { FundNews } from './store/fund-news.ts'
 
 type Watchers = {
   readonly clock: Clock
   readonly metrics: Pick<Metrics, 'reserved'>
   readonly traces: CallTraces | undefined
+  readonly news: FundNews
 }
 
 /** The gate as calls reach it, with a watch beside it: nobody waits for the watching. */
-export function watchFunds(funds: Funds, { clock, metrics, traces }: Watchers): Funds {
+export function watchFunds(funds: Funds, { clock, metrics, traces, news }: Watchers): Funds {
   const timed: Funds = {
     ...funds,
     reserve(request) {
       const startedAt = clock.monotonic()
       const holding = funds.reserve(request)
       holding.then(
-        () => metrics.reserved(clock.monotonic() - startedAt, true),
+        () => {
+          metrics.reserved(clock.monotonic() - startedAt, true)
+          news.changed(request.account)
+        },
         () => metrics.reserved(clock.monotonic() - startedAt, false),
       )
       return holding
+    },
+    async capture(hold, usedMicro, event) {
+      const captured = await funds.capture(hold, usedMicro, event)
+      news.changed(hold.account)
+      return captured
+    },
+    async release(hold, reason, event) {
+      await funds.release(hold, reason, event)
+      news.changed(hold.account)
     },
   }
   return traces === undefined ? timed : traced(timed, traces)

@@ -13,6 +13,7 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { CountedKey, Gate, GateBalance, PostedChange } from './gate.ts'
 import { bucketNames, gateClosed, runBatches } from './redis-money.ts'
+import type { Announce } from './updates.ts'
 
 type Options = {
   /** Should fail fast rather than queue while Redis is away. */
@@ -20,12 +21,14 @@ type Options = {
   readonly buckets: number
   /** How long a posted call can be looked up in Redis; older ones come from Postgres. */
   readonly tombstoneMs?: number
+  /** Told of the accounts whose balance changed; nobody is without it. */
+  readonly announce?: Announce
 }
 
 type Epoch = { readonly epoch: number; readonly scripts: MoneyScripts }
 
 /** The gate in Redis, as the control plane uses it. */
-export function createRedisGate({ redis, buckets, tombstoneMs }: Options): Gate {
+export function createRedisGate({ redis, buckets, tombstoneMs, announce }: Options): Gate {
   let known: Epoch | undefined
 
   /** Runs something in the present epoch; a rebuild meanwhile makes it try once in the next one. */
@@ -46,8 +49,8 @@ export function createRedisGate({ redis, buckets, tombstoneMs }: Options): Gate 
     }
   }
 
-  const ack = (changes: readonly PostedChange[]): Promise<void> =>
-    inEpoch(({ epoch, scripts }) =>
+  const ack = async (changes: readonly PostedChange[]): Promise<void> => {
+    await inEpoch(({ epoch, scripts }) =>
       runBatches(
         redis,
         { epoch, buckets },
@@ -55,6 +58,8 @@ export function createRedisGate({ redis, buckets, tombstoneMs }: Options): Gate 
         changes.map((change) => ({ ...change, rid: change.rid ?? null, postedAt: change.postedAt ?? null })),
       ),
     )
+    announce?.('funds', [...new Set(changes.map(({ account }) => account))])
+  }
 
   /** The same, where an old epoch would not be refused but answer from records that count for nothing. */
   const inFreshEpoch = async <Result>(run: (epoch: Epoch) => Promise<Result>): Promise<Result> => {

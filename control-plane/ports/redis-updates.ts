@@ -1,11 +1,12 @@
 import type { Redis } from 'ioredis'
 import { CHANNELS } from '#shared/contract/redis-keys.ts'
-import type { UpdateChannel, Updates } from './updates.ts'
+import type { Announce, UpdateChannel, Updates } from './updates.ts'
 
 type Listener = (names: readonly string[]) => void
 
-/** Most names that are read out of one announcement. */
+/** Most names that are read out of one announcement, and that are put into one. */
 const MAX_NAMES = 100_000
+const MAX_ANNOUNCED = 1_000
 
 /** Announcements over a connection of their own, made like the one given, and only once somebody listens. */
 export function createRedisUpdates(redis: Redis): Updates & { close(): void } {
@@ -41,6 +42,16 @@ export function createRedisUpdates(redis: Redis): Updates & { close(): void } {
       }
     },
     close: () => connection?.disconnect(),
+  }
+}
+
+/** Announcements to every process. The connection should fail fast rather than queue commands while Redis is away. */
+export function createRedisAnnounce(redis: Redis): Announce {
+  return (channel, names) => {
+    for (let start = 0; start < names.length; start += MAX_ANNOUNCED) {
+      const some = JSON.stringify(names.slice(start, start + MAX_ANNOUNCED))
+      redis.publish(CHANNELS[channel], some).catch(() => undefined)
+    }
   }
 }
 

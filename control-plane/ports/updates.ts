@@ -1,5 +1,10 @@
 /** What is announced when it changes. */
-export type UpdateChannel = 'snapshot' | 'keys' | 'health' | 'feed'
+export type UpdateChannel = AnnouncedChannel | 'snapshot' | 'keys' | 'health' | 'feed'
+/** What the control plane announces apart from the change itself. */
+export type AnnouncedChannel = 'funds' | 'operations' | 'sessions'
+
+/** Tells whoever watches that something has changed. Never throws: what is lost is found at the next look. */
+export type Announce = (channel: AnnouncedChannel, names: readonly string[]) => void
 
 /** Hears that something has changed, from whichever process changed it. What was missed is never told later. */
 export type Updates = {

@@ -79,6 +79,12 @@ export const CHANNELS = {
   health: 'health:changed',
   /** The feed of trades has grown. */
   feed: 'feed:changed',
+  /** Accounts of buyers whose balance changed, or what calls hold of it. */
+  funds: 'funds:changed',
+  /** Ids of sellers' operations that went on. */
+  operations: 'operations:changed',
+  /** Users who were signed out somewhere, or may do less than before. */
+  sessions: 'sessions:changed',
   /** The state of the money epoch. */
   money: 'money:epoch',
 } as const

@@ -5,21 +5,22 @@ import { STREAM_LIMITS } from '#control-plane/api/graphql/streams.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { createBuyerKey, revokeBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { updateOffer } from '#control-plane/services/offers/change.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { bulkCancelOffers, runSellerOperations } from '#control-plane/services/sellers/seller-operations.ts'
 import { HOUR } from '#shared/clock.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
-import { grant } from '#test/support/ledger.ts'
+import { operator, startMarket } from '#test/support/control-plane.ts'
+import { listOffer } from '#test/support/offers.ts'
 import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
+import { newWallet, signInForSession } from '#test/support/wallet.ts'
 
+/** Shorter than what has to be looked at without an announcement waits: what comes in time was told. */
 const WAIT_MS = 10_000
 let market: TestMarket
 let ada: Person
-let keys = 0
 
 beforeAll(async () => {
   market = await startMarket()
@@ -27,10 +28,7 @@ beforeAll(async () => {
 })
 afterAll(() => market?.stop())
 
-const sell = (discount: number) => {
-  const wish = { model: 'gpt-test', apiKey: `sk-good-sub-${++keys}`, sellerBaseUrl: market.provider.url, discount }
-  return invoke(market.plane, ada.seller, createOffer, wish, { idempotencyKey: `sub-${keys}` })
-}
+const sell = (discount: number) => listOffer(market, ada.seller, { discount })
 
 type Stream = {
   readonly status: number
@@ -42,14 +40,15 @@ type Stream = {
 }
 
 /** Opens a subscription over a connection of its own. */
-async function subscribe(query: string, key?: string): Promise<Stream> {
+async function subscribe(query: string, key?: string | Record<string, string>): Promise<Stream> {
+  const credential = typeof key === 'string' ? { authorization: `Bearer ${key}` } : key
   const request = http.request(`${market.url}/graphql`, {
     method: 'POST',
     agent: false,
     headers: {
       'content-type': 'application/json',
       accept: 'text/event-stream',
-      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...credential,
     },
   })
   request.end(JSON.stringify({ query }))
@@ -120,7 +119,8 @@ describe('subscriptions', () => {
     await seen(health, 'the offer', holds(offerId))
     await seen(foreign, 'nothing', holds('"offerHealthUpdates":[]'))
     await seen(credit, 'no credit', holds('"creditBalanceUsdc":"0"'))
-    await grant(market.plane.db, bob.buyer.account, 5_000)
+    const gift = { account: bob.buyer.account, amountUsd: 0.005, source: 'promo', ticket: 'told-at-once' }
+    await invoke(market.plane, operator, grantCredit, gift)
     await seen(credit, 'the credit', holds('"5000"'))
     const options = { idempotencyKey: 'cancel-all' }
     const { operationId } = await invoke(market.plane, ada.seller, bulkCancelOffers, {}, options)
@@ -153,6 +153,15 @@ describe('subscriptions', () => {
     expect(doomed.text()).toContain('event: complete')
     expect(other.isOver()).toBe(false)
     other.close()
+  })
+
+  it('end with the session that they were opened in', async () => {
+    const session = await signInForSession(market, newWallet())
+    const stream = await subscribe('subscription { creditUpdates { heldUsdc } }', session)
+    await seen(stream, 'a balance', holds('heldUsdc'))
+    expect((await market.rest('DELETE', '/v1/auth/session', { headers: session })).status).toBe(204)
+    await until('the end', WAIT_MS, () => stream.isOver())
+    expect(stream.text()).toContain('event: complete')
   })
 
   it('are no more than a key may have', async () => {

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import type { BuyerKeyStore } from '#data-plane/store/buyer-keys.ts'
 import { createBuyerKeys } from '#data-plane/store/buyer-keys.ts'
+import { createFundNews } from '#data-plane/store/fund-news.ts'
 import { createHealth } from '#data-plane/store/health.ts'
 import { createRateLimits } from '#data-plane/store/rate-limits.ts'
 import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
@@ -331,5 +332,19 @@ describe('rate limits', () => {
     await until('the second has heard', 2_000, async () => (await redis.get(cacheKeys.rate('k', 1))) === '6')
     second.enter('k', 100, 100)
     await until('both counts are one', 2_000, () => second.enter('k', 1_000, 100).remaining < 993)
+  })
+})
+
+describe('news of balances', () => {
+  it('tells of many calls at once, each account one time', async () => {
+    const heard: string[] = []
+    const listener = connect()
+    await listener.subscribe(CHANNELS.funds)
+    listener.on('message', (_channel, message) => heard.push(message))
+    const news = createFundNews(redis)
+    for (let call = 0; call < 50; call++) news.changed(call % 2 === 0 ? 'acc_news_a' : 'acc_news_b')
+    const told = ['acc_news_a', 'acc_news_b']
+    await until('the news', 5_000, () => heard.some((message) => message === JSON.stringify(told)))
+    expect(heard.filter((message) => message.includes('acc_news'))).toHaveLength(1)
   })
 })

@@ -9,6 +9,7 @@ import { AppError, toAppError } from '#shared/errors.ts'
 import { idempotencyKeyOf, openActorOf } from '../caller.ts'
 import { toGraphQLExtensions } from '../errors.ts'
 import { sendLimit } from '../limit-headers.ts'
+import { peerOf } from '../peer.ts'
 import type { GraphQLContext } from './builder.ts'
 import { countDocuments } from './counting.ts'
 import { DOCUMENT_LIMITS, limitDocument, refuseDocument } from './limits.ts'
@@ -58,9 +59,12 @@ export function mountGraphQL(
   })
   const live = createLive(ctx)
   const streams = createStreams(() => performance.now())
-  const endRechecks = ctx.updates.listen('keys', () => streams.recheck())
+  const endRechecks = [
+    ctx.updates.listen('keys', () => streams.recheck()),
+    ctx.updates.listen('sessions', () => streams.recheck()),
+  ]
   server.addHook('preClose', async () => {
-    endRechecks()
+    for (const end of endRechecks) end()
     streams.close()
   })
   if (allowsIntrospection) mountGraphiQL(server, yoga)
@@ -164,7 +168,11 @@ async function contextOf(
     ctx,
     requestId: request.id,
     actor,
-    options: { idempotencyKey: idempotencyKeyOf(request), onLimit: (state) => sendLimit(reply, state) },
+    options: {
+      idempotencyKey: idempotencyKeyOf(request),
+      peer: peerOf(request),
+      onLimit: (state) => sendLimit(reply, state),
+    },
   }
 }
 

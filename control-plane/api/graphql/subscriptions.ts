@@ -52,8 +52,14 @@ export function createLive(ctx: Ctx & { readonly updates: Updates }): Live {
 /** Subscriptions that show everybody the same: who asks the same question shares the answer. */
 export const PUBLIC_SUBSCRIPTIONS: ReadonlySet<string> = new Set(['bookUpdates', 'tradeUpdates'])
 
-/** How often what has no announcement of its own is looked at. */
-const POLL_MS = { book: SECOND, feed: 2 * SECOND, health: 5 * SECOND, credit: SECOND, operation: SECOND / 2 } as const
+/** How often a topic is looked at in any case: a book's caps are used without a word, an announcement may get lost. */
+const POLL_MS = {
+  book: SECOND,
+  feed: 2 * SECOND,
+  health: 5 * SECOND,
+  credit: 15 * SECOND,
+  operation: 15 * SECOND,
+} as const
 const MAX_TRADES = 100
 
 const BookType = builder.objectRef<BookState>('BookState').implement({
@@ -162,7 +168,8 @@ builder.subscriptionFields((t) => ({
       await invoke(ctx, actor, getBalance, {}, options)
       const account = accountOf(context, 'buyer')
       const read = () => readCredit(ctx, account)
-      return live.credit.watch({ key: `credit:${account}`, pollMs: POLL_MS.credit, hints: [], read })
+      const hints = [{ channel: 'funds', isAbout: (names: readonly string[]) => names.includes(account) } as const]
+      return live.credit.watch({ key: `credit:${account}`, pollMs: POLL_MS.credit, hints, read })
     },
     resolve: (credit) => credit,
   }),
@@ -175,7 +182,8 @@ builder.subscriptionFields((t) => ({
       await invoke(ctx, actor, getSellerOperation, { id }, options)
       const account = accountOf(context, 'seller')
       const read = () => readSellerOperation(ctx, account, id)
-      return live.operation.watch({ key: `operation:${account}:${id}`, pollMs: POLL_MS.operation, hints: [], read })
+      const hints = [{ channel: 'operations', isAbout: (names: readonly string[]) => names.includes(id) } as const]
+      return live.operation.watch({ key: `operation:${account}:${id}`, pollMs: POLL_MS.operation, hints, read })
     },
     resolve: (state) => state,
   }),

@@ -74,6 +74,7 @@ export const updateMember = defineOperation({
     })
     const before = viewOf(change.before)
     ctx.note({ subject: before.id, before, after: { ...before, role }, organization: change.place.organization })
+    ctx.announce('sessions', [change.before.user])
     await publishKeysSoon(ctx)
     return { ...before, role }
   },
@@ -103,6 +104,7 @@ export const removeMember = defineOperation({
     })
     const before = viewOf(change.before)
     ctx.note({ subject: before.id, before, after: null, organization: change.place.organization })
+    ctx.announce('sessions', [change.before.user])
     await publishKeysSoon(ctx)
     return before
   },

@@ -102,7 +102,7 @@ export const getSellerOperation = defineOperation({
   },
 })
 
-type WorkCtx = Pick<Ctx, 'db' | 'clock' | 'publisher' | 'settings' | 'log'>
+type WorkCtx = Pick<Ctx, 'db' | 'clock' | 'publisher' | 'announce' | 'settings' | 'log'>
 
 /** Works on every open operation to its end; a process that dies leaves the rest to the next look. Answers the steps. */
 export async function runSellerOperations(ctx: WorkCtx): Promise<number> {
@@ -116,6 +116,7 @@ export async function runSellerOperations(ctx: WorkCtx): Promise<number> {
       if (isTransient(error)) throw error
       ctx.log.error({ err: error, operation: id }, 'an operation of a seller failed')
       await transact(ctx.db, (trx) => failSellerOperation(trx, id, ctx.clock.now()))
+      ctx.announce('operations', [id])
     }
   }
   return steps
@@ -135,6 +136,7 @@ async function takeStep(ctx: WorkCtx, id: OperationId): Promise<boolean> {
     return done.models
   })
   if (models === undefined) return false
+  ctx.announce('operations', [id])
   await publishOffers(ctx, models)
   return true
 }

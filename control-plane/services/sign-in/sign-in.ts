@@ -18,8 +18,8 @@ import { requireFeature } from '#control-plane/services/operators/features.ts'
 import { ensureUser } from '#control-plane/services/users.ts'
 import type { Secret } from '#shared/secret.ts'
 import { hashSessionToken, newSessionToken, SESSION_MS } from './session-token.ts'
-import type { Challenge } from './siwe.ts'
-import { claimedWallet, makeChallenge, proveWallet } from './siwe.ts'
+import type { Challenge, SignedMessage } from './siwe.ts'
+import { makeChallenge, proveWallet } from './siwe.ts'
 
 /** Sessions that one wallet may have; the oldest give way. */
 const MAX_SESSIONS = 20
@@ -48,16 +48,13 @@ const SignInInput = SignedInput.extend({
   expiresAt: Instant.nullish(),
 })
 
-/** Attempts count for the wallet that a message names. */
-const countBy = ({ message }: { message: string }) => claimedWallet(message) ?? 'none'
-
 function signInOperation(type: 'buyer' | 'seller') {
   return defineOperation({
     name: `${type}-key.sign-in`,
     access: 'public',
     input: SignInInput,
     limit: 'write',
-    countBy,
+    isCountedByRun: true,
     idempotency: 'none',
     run: (ctx, _actor, input): Promise<CreatedKey> => issueBySignature(ctx, type, input),
   })
@@ -74,7 +71,7 @@ async function issueBySignature(
   input: z.output<typeof SignInInput>,
 ): Promise<CreatedKey> {
   const { label, expiresAt = null } = input
-  const wallet = await proveWallet(ctx, input)
+  const wallet = await prove(ctx, input)
   const { user, row, secret } = await asUser(ctx, wallet, async (trx, known) => {
     const issued = await issueKey(ctx, trx, {
       type,
@@ -92,6 +89,19 @@ async function issueBySignature(
   ctx.note({ subject: row.id, before: null, after: { ...view, wallet }, by: user.id })
   await publishKeysSoon(ctx)
   return { ...view, wallet, secret }
+}
+
+/**
+ * The wallet that a caller proves. A proof counts for the wallet, whatever proves nothing for the network address that it
+ * came from: naming a wallet takes nothing from its owner.
+ */
+async function prove(ctx: RunCtx, signed: SignedMessage): Promise<string> {
+  const wallet = await proveWallet(ctx, signed).catch(async (error: unknown) => {
+    await ctx.count()
+    throw error
+  })
+  await ctx.count(wallet)
+  return wallet
 }
 
 /** Runs in one transaction for the user of a wallet, made when there is none. */
@@ -131,10 +141,10 @@ export const createSession = defineOperation({
   access: 'public',
   input: SignedInput,
   limit: 'write',
-  countBy,
+  isCountedByRun: true,
   idempotency: 'none',
   run: async (ctx, actor: Actor, input): Promise<CreatedSession> => {
-    const wallet = await proveWallet(ctx, input)
+    const wallet = await prove(ctx, input)
     const token = newSessionToken()
     const createdAt = ctx.clock.now()
     const expiresAt = createdAt + SESSION_MS
@@ -147,6 +157,7 @@ export const createSession = defineOperation({
       return known
     })
     ctx.note({ subject: id, before: null, after: { wallet, expiresAt }, by: user.id })
+    ctx.announce('sessions', [user.id])
     return { id, wallet, createdAt, expiresAt, token }
   },
 })
@@ -170,6 +181,7 @@ export const endSession = defineOperation({
   idempotency: 'none',
   run: async (ctx, { sessionId, user, wallet }) => {
     await deleteSession(ctx.db, user, sessionId)
+    ctx.announce('sessions', [user])
     ctx.note({ subject: sessionId, before: { wallet }, after: null })
     return {}
   },

@@ -1,0 +1,30 @@
+import type { Redis } from 'ioredis'
+import { SECOND } from '#shared/clock.ts'
+import { CHANNELS } from '#shared/contract/redis-keys.ts'
+import type { AccountId } from '#shared/ids.ts'
+
+/** How long accounts gather before they are told together, and most that gather: whoever is left out is looked at later. */
+const GATHER_MS = SECOND / 4
+const MAX_ACCOUNTS = 1_000
+
+/** Tells whoever watches balances which of them calls have changed. Nothing depends on it. */
+export type FundNews = { changed(account: AccountId): void }
+
+/** News over a connection that fails fast while Redis is away. */
+export function createFundNews(redis: Redis): FundNews {
+  const accounts = new Set<AccountId>()
+  let timer: NodeJS.Timeout | undefined
+
+  function tell(): void {
+    timer = undefined
+    redis.publish(CHANNELS.funds, JSON.stringify([...accounts])).catch(() => undefined)
+    accounts.clear()
+  }
+
+  return {
+    changed(account) {
+      if (accounts.size < MAX_ACCOUNTS) accounts.add(account)
+      timer ??= setTimeout(tell, GATHER_MS).unref()
+    },
+  }
+}

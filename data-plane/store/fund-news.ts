@@ -13,18 +13,16 @@ export type FundNews = { changed(account: AccountId): void }
 /** News over a connection that fails fast while Redis is away. */
 export function createFundNews(redis: Redis): FundNews {
   const accounts = new Set<AccountId>()
-  let timer: NodeJS.Timeout | undefined
 
   function tell(): void {
-    timer = undefined
     redis.publish(CHANNELS.funds, JSON.stringify([...accounts])).catch(() => undefined)
     accounts.clear()
   }
 
   return {
     changed(account) {
+      if (accounts.size === 0) setTimeout(tell, GATHER_MS).unref()
       if (accounts.size < MAX_ACCOUNTS) accounts.add(account)
-      timer ??= setTimeout(tell, GATHER_MS).unref()
     },
   }
 }

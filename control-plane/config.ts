@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 import { DAY, HOUR, MINUTE, SECOND } from '#shared/clock.ts'
 import type { CrashAt } from '#shared/crash-point.ts'
@@ -32,6 +33,8 @@ export type Config = {
   readonly fingerprintPepper: Secret
   readonly sessionSecret: Secret
   /** JSON-RPC endpoint of Base, for contract wallets that sign in; undefined lets none in. */
+  /** Whose `X-Forwarded-For` is believed: the data planes and load balancers in front. */
+  readonly trustedProxies: readonly string[]
   readonly chainRpcUrl: string | undefined
   readonly platformFeeBps: KeptBps
   readonly allowsLoopbackUpstreams: boolean
@@ -55,6 +58,7 @@ const Variables = z.object({
   DATABASE_POOL: wholeNumber(10, 2, 200),
   FINGERPRINT_PEPPER: secretOf('FINGERPRINT_PEPPER'),
   SESSION_SECRET: secretOf('SESSION_SECRET'),
+  TRUSTED_PROXIES: z.string().default('loopback').transform(readNetworks),
   CHAIN_RPC_URL: optionalText.pipe(z.url('CHAIN_RPC_URL is a URL').optional()),
   PLATFORM_FEE_BPS: wholeNumber(500, 0, 10_000).transform(keptBps),
   ALLOW_INTROSPECTION: flag,
@@ -65,6 +69,22 @@ const Variables = z.object({
   RETENTION_MONTHS: wholeNumber(24, 0, 1_200),
   JOURNAL_DIR: optionalText,
 })
+
+const NAMED_NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal'])
+
+/** Addresses and networks in a list with commas; reports one that is neither. */
+function readNetworks(text: string, context: z.RefinementCtx<string>): readonly string[] {
+  const networks = text.split(',').map((part) => part.trim())
+  const known = networks.filter((network) => network !== '')
+  const isNetwork = (network: string) => NAMED_NETWORKS.has(network) || isIP(network.replace(/\/\d{1,3}$/, '')) !== 0
+  if (!known.every(isNetwork)) {
+    context.addIssue({
+      code: 'custom',
+      message: 'TRUSTED_PROXIES is a list of addresses, networks and names of networks',
+    })
+  }
+  return known
+}
 
 /** Reads the environment. Throws an Error as {@link readEnvironment} says. */
 export function readConfig(environment: Environment = process.env): Config {
@@ -85,6 +105,7 @@ export function readConfig(environment: Environment = process.env): Config {
     keyPepper: found.KEY_PEPPER,
     fingerprintPepper: found.FINGERPRINT_PEPPER,
     sessionSecret: found.SESSION_SECRET,
+    trustedProxies: found.TRUSTED_PROXIES,
     chainRpcUrl: found.CHAIN_RPC_URL,
     platformFeeBps: found.PLATFORM_FEE_BPS,
     allowsLoopbackUpstreams: found.ALLOW_LOOPBACK_UPSTREAMS,

@@ -25,6 +25,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
     bodyLimit: BODY_LIMIT,
     genReqId: () => plane.ids.requestId(),
     requestIdHeader: false,
+    trustProxy: [...plane.config.trustedProxies],
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS },

@@ -25,9 +25,13 @@ export async function mountControlPaths(app: FastifyInstance, upstream: string, 
       websocket: false,
       ...(prefix === '/v1/requests' ? { preHandler: lookUp } : {}),
       replyOptions: {
-        rewriteRequestHeaders: (_request, headers) => {
+        rewriteRequestHeaders: (request, headers) => {
           const passed = { ...headers }
           for (const name of NOT_PASSED) delete passed[name]
+          // The control plane believes what the hops that it trusts have added, and this is one of them.
+          const before = headers['x-forwarded-for']
+          const hops = before === undefined ? [] : [before].flat()
+          passed['x-forwarded-for'] = [...hops, request.socket.remoteAddress ?? 'unknown'].join(', ')
           return passed
         },
         rewriteHeaders: (headers) => ({ ...CORS_HEADERS, ...headers }),

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import type { RateLimits } from '#control-plane/operation.ts'
+import type { Limiter } from '#control-plane/ports/limiter.ts'
+import { createRedisLimiter } from '#control-plane/ports/redis-limiter.ts'
 import { purgeSignIns } from '#control-plane/services/retention.ts'
-import { DAY, HOUR } from '#shared/clock.ts'
+import { DAY, HOUR, systemClock } from '#shared/clock.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import {
@@ -147,6 +150,21 @@ describe('a session', () => {
   })
 })
 
+const wide = { perKey: 1_000, perWallet: null }
+
+/** A market whose limits count all calls into one minute, which is yet to come, however long a test takes. */
+async function startInOneMinute(rateLimits: RateLimits): Promise<TestMarket> {
+  const now = systemClock.now() + HOUR
+  let count: Limiter | undefined
+  const limiter: Limiter = (scope, limit) => {
+    if (count === undefined) throw new Error('nothing is counted before the start')
+    return count(scope, limit)
+  }
+  const started = await startMarket({ overrides: { limiter, settings: { rateLimits } } })
+  count = createRedisLimiter(started.world.redis, { now: () => now, monotonic: () => 0 })
+  return started
+}
+
 describe('signing in', () => {
   it('is the same at every door', async () => {
     const query = `query ($address: String!) { signInChallenge(address: $address) { message expiresAt } }`
@@ -169,32 +187,69 @@ describe('signing in', () => {
     })
   })
 
-  it('is counted for each wallet by itself, and says when it may go on', async () => {
-    const limits = { perKey: 3, perWallet: null }
-    const wide = { perKey: 1_000, perWallet: null }
-    const settings = { rateLimits: { read: wide, write: wide, probe: wide, challenge: limits } }
-    const strict = await startMarket({ overrides: { settings } })
-    const ask = (address: string) => strict.rest('GET', `/v1/seller/auth/challenge?address=${address}`)
+  it('is counted for each wallet at each address, and says when it may go on', async () => {
+    const strict = await startInOneMinute({
+      read: wide,
+      write: wide,
+      probe: wide,
+      challenge: { perKey: 3, perWallet: null },
+    })
+    const ask = (address: string, from = '203.0.113.1') =>
+      strict.rest('GET', `/v1/seller/auth/challenge?address=${address}`, { headers: { 'x-forwarded-for': from } })
     const answers = []
     for (let count = 0; count < 4; count++) answers.push(await ask(wallet.address))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429])
     expect(answers[0]?.headers.get('x-ratelimit-remaining')).toBe('2')
     const last = answers[3]
+    expect(last?.body).toMatchObject({ error: { code: 'rate_limited', detail: { limit_source: 'address', limit: 3 } } })
     expect([last?.headers.get('x-ratelimit-limit'), Number(last?.headers.get('retry-after'))]).toEqual([
       '3',
       expect.any(Number),
     ])
     expect(Number(last?.headers.get('x-ratelimit-reset'))).toBeGreaterThan(strict.plane.clock.now() / 1_000)
+    // Another wallet from there, and the same wallet from elsewhere, are not what was used up.
     expect((await ask(newWallet().address)).status).toBe(200)
+    expect((await ask(wallet.address, '203.0.113.2')).status).toBe(200)
+    // Who claims to come from elsewhere is known by what the last hop that is trusted saw of him.
+    expect((await ask(wallet.address, '203.0.113.9, 203.0.113.1')).status).toBe(429)
+    // One address cannot go on with ever new wallets.
+    const others = []
+    for (let count = 0; count < 60; count++) others.push((await ask(newWallet().address, '2001:db8::1')).status)
+    expect((await ask(newWallet().address, '2001:db8::2')).status).toBe(429)
+    expect(new Set(others)).toEqual(new Set([200]))
+    await strict.stop()
+  })
+
+  it('gets through with a good signature, whatever strangers have tried in the name of its wallet', async () => {
+    const strict = await startInOneMinute({
+      read: wide,
+      write: { perKey: 2, perWallet: null },
+      probe: wide,
+      challenge: wide,
+    })
+    const submit = (body: object) => strict.rest('POST', '/v1/seller/auth/keys', { body })
+    const forged = async () => ({ ...(await signedChallenge(strict, wallet)), signature: `0x${'11'.repeat(65)}` })
+    const codes = []
+    for (let count = 0; count < 4; count++) codes.push(codeOf(await submit(await forged())))
+    expect(codes).toEqual(['invalid_signature', 'invalid_signature', 'rate_limited', 'rate_limited'])
+    // From the very same address.
+    expect((await submit(await signedChallenge(strict, wallet))).status).toBe(201)
+    expect((await submit(await signedChallenge(strict, wallet))).status).toBe(201)
+    const third = await submit(await signedChallenge(strict, wallet))
+    expect(third.body).toMatchObject({ error: { code: 'rate_limited', detail: { limit_source: 'wallet' } } })
+    expect((await submit(await signedChallenge(strict, newWallet()))).status).toBe(201)
     await strict.stop()
   })
 })
 
 describe('the limits of an account', () => {
   it('count each key, and all keys and sessions of a wallet together, and say which it was', async () => {
-    const wide = { perKey: 1_000, perWallet: null }
-    const rateLimits = { read: wide, write: { perKey: 2, perWallet: 3 }, probe: wide, challenge: wide }
-    const strict = await startMarket({ overrides: { settings: { rateLimits } } })
+    const strict = await startInOneMinute({
+      read: wide,
+      write: { perKey: 2, perWallet: 3 },
+      probe: wide,
+      challenge: wide,
+    })
     const { buyerKey, sellerKey } = await strict.person()
     const revoke = (key: string, side: string) => strict.rest('DELETE', `/v1/${side}/keys/key_none`, { key })
     const answers = [

@@ -7,6 +7,7 @@ import { credentialOf } from '#control-plane/actor.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { AppError } from '#shared/errors.ts'
 import { openActorOf } from '../caller.ts'
+import { peerOf } from '../peer.ts'
 import type { GraphQLContext } from './builder.ts'
 import type { Caller, Results, Streams } from './streams.ts'
 import { STREAM_LIMITS } from './streams.ts'
@@ -117,7 +118,7 @@ function isPublicSubscription(document: DocumentNode, operationName: string | nu
 
 function callerOf(ctx: Ctx, { request, context: { actor } }: Exchange): Caller {
   if (actor.kind === 'nobody') {
-    return { name: `address:${request.ip}`, most: STREAM_LIMITS.perAddress, isStillGood: undefined }
+    return { name: `address:${peerOf(request)}`, most: STREAM_LIMITS.perAddress, isStillGood: undefined }
   }
   const name = credentialOf(actor)
   const isStillGood = () =>

@@ -4,6 +4,7 @@ import { AppError } from '#shared/errors.ts'
 import { actorOf, idempotencyKeyOf, openActorOf } from '../caller.ts'
 import type { Envelope } from '../errors.ts'
 import { sendLimit } from '../limit-headers.ts'
+import { peerOf } from '../peer.ts'
 import { requireOwnOrigin, sendSessionCookie } from '../session-cookie.ts'
 import { AUTH_ROWS, SESSION_PATH } from './auth.ts'
 import { BUYER_ROWS } from './buyer.ts'
@@ -41,6 +42,7 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
           query: readQuery(request),
           body: request.body,
           idempotencyKey: idempotencyKeyOf(request),
+          peer: peerOf(request),
           onLimit: (state) => sendLimit(reply, state),
         })
         reply.status(row.status)

@@ -14,6 +14,8 @@ export type RestRequest = {
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
   readonly idempotencyKey: string | undefined
+  /** The network address that it came from, as limits count it. */
+  readonly peer: string
   onLimit(state: LimitState): void
 }
 
@@ -82,8 +84,8 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
       const fields = toCamelFields(given)
       const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields)
       const input = isObject ? { ...fields, ...readList(fields, spec.list), ...request.params } : fields
-      const { idempotencyKey, onLimit } = request
-      const output = await invoke(ctx, request.actor, operation, input, { idempotencyKey, onLimit })
+      const { idempotencyKey, peer, onLimit } = request
+      const output = await invoke(ctx, request.actor, operation, input, { idempotencyKey, peer, onLimit })
       return spec.answer?.(output) ?? { kind: 'json', body: write(output) }
     },
   }

@@ -7,6 +7,7 @@ import { AppError, toAppError } from '#shared/errors.ts'
 import { idempotencyKeyOf, openActorOf } from '../caller.ts'
 import { toTrpcCode } from '../errors.ts'
 import { sendLimit } from '../limit-headers.ts'
+import { peerOf } from '../peer.ts'
 
 /** What a tRPC call has of its request. */
 export type TrpcContext = {
@@ -26,7 +27,11 @@ export function createTrpcContext(ctx: Ctx, request: FastifyRequest, reply: Fast
       known ??= openActorOf(ctx, request)
       return known
     },
-    options: () => ({ idempotencyKey: idempotencyKeyOf(request), onLimit: (state) => sendLimit(reply, state) }),
+    options: () => ({
+      idempotencyKey: idempotencyKeyOf(request),
+      peer: peerOf(request),
+      onLimit: (state) => sendLimit(reply, state),
+    }),
   }
 }
 

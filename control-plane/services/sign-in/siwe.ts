@@ -57,7 +57,7 @@ export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'clocks' | 'settings'>, w
  * contract wallet's chain does not answer or this server's clock is wrong.
  */
 export async function proveWallet(
-  ctx: Pick<Ctx, 'db' | 'clock' | 'clocks' | 'settings' | 'contractWallets'>,
+  ctx: Pick<Ctx, 'db' | 'clock' | 'clocks' | 'settings' | 'contractWallets' | 'limiter'>,
   { message, signature }: SignedMessage,
 ): Promise<string> {
   ctx.clocks.requireTrusted()
@@ -71,13 +71,8 @@ export async function proveWallet(
   if (!(await insertUsedNonce(ctx.db, nonce, nonceEnd))) throw refused('The nonce has been used.')
   requireOurs(ctx.settings.origins, fields)
   requireTimely(fields, now)
-  await requireSignature(ctx.contractWallets, { wallet, message, signature })
+  await requireSignature(ctx, { wallet, message, signature })
   return wallet
-}
-
-/** The wallet that a message names, for counting attempts; undefined for a text that is no message. */
-export function claimedWallet(message: string): string | undefined {
-  return parseSiweMessage(message).address?.toLowerCase()
 }
 
 type MessageFields = {

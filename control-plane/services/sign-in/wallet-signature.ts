@@ -1,4 +1,5 @@
 import { recoverMessageAddress } from 'viem/utils'
+import type { Ctx } from '#control-plane/operation.ts'
 import type { ContractWallets } from '#control-plane/ports/contract-wallets.ts'
 import { AppError } from '#shared/errors.ts'
 
@@ -7,13 +8,19 @@ const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681
 const PLAIN_CHARS = 2 + 65 * 2
 const HEX = /^0x(?:[0-9a-fA-F]{2})+$/
 
+/** Questions put to the chain a minute, over everybody: what a stranger can make us ask is bounded. */
+const CHAIN_QUESTIONS_PER_MINUTE = 1_200
+
 type Signed = { readonly wallet: string; readonly message: string; readonly signature: string }
 
 /**
  * Requires that a wallet signed a message (EIP-191): with its own key in 65 bytes, v being 27, 28, 0 or 1 and s low; or,
  * where a chain can be asked, as a contract wallet. Throws `invalid_signature`, `service_unavailable`.
  */
-export async function requireSignature(contractWallets: ContractWallets, signed: Signed): Promise<void> {
+export async function requireSignature(
+  { contractWallets, limiter }: Pick<Ctx, 'contractWallets' | 'limiter'>,
+  signed: Signed,
+): Promise<void> {
   const { signature } = signed
   if (!isHex(signature)) throw new AppError('invalid_signature', { message: 'A signature is hex digits after 0x.' })
   const isPlain = signature.length === PLAIN_CHARS
@@ -28,6 +35,8 @@ export async function requireSignature(contractWallets: ContractWallets, signed:
       : 'A signature has 65 bytes: contract wallets cannot sign in here, for no chain can be asked.'
     throw new AppError('invalid_signature', { message })
   }
+  const { isExceeded } = await limiter('chain-question', CHAIN_QUESTIONS_PER_MINUTE)
+  if (isExceeded) throw new AppError('service_unavailable', { retryAfterSeconds: 10 })
   if (!(await ask(contractWallets, { ...signed, signature }))) {
     throw new AppError('invalid_signature', { message: 'The message was not signed by its address.' })
   }

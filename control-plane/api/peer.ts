@@ -1,0 +1,20 @@
+import { isIPv6 } from 'node:net'
+import type { FastifyRequest } from 'fastify'
+
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
+const GROUPS = 8
+/** Groups of an IPv6 address that name a network (a /64): whoever has one address of it has them all. */
+const NETWORK_GROUPS = 4
+
+/** The network address that a request came from, as limits count it: an IPv4 address, or the network of an IPv6 one. */
+export function peerOf({ ip }: Pick<FastifyRequest, 'ip'>): string {
+  const [address = ''] = ip.split('%', 1)
+  const mapped = MAPPED.exec(address)?.[1]
+  if (mapped !== undefined || !isIPv6(address)) return mapped ?? address
+  // As a host of a URL it has its shortest form, with no dots and one double colon at most.
+  const [left = '', right] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
+  const head = left.split(':').filter((group) => group !== '')
+  const tail = (right ?? '').split(':').filter((group) => group !== '')
+  const gap = Array<string>(GROUPS - head.length - tail.length).fill('0')
+  return [...head, ...gap, ...tail].slice(0, NETWORK_GROUPS).join(':')
+}

@@ -1,0 +1,66 @@
+import { SECOND } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Actor } from './actor.ts'
+import { credentialOf } from './actor.ts'
+import type { Ctx, InvokeOptions, LimitKind } from './operation.ts'
+import type { CallLimit } from './ports/controls.ts'
+import type { LimitState } from './ports/limiter.ts'
+
+/** A call that is being counted. */
+type Counting = { readonly ctx: Ctx; readonly kind: LimitKind | 'none'; readonly options: InvokeOptions }
+/** One count that a call belongs to: of a key, a wallet, or a network address. */
+type Counter = { readonly source: 'key' | 'wallet' | 'address'; readonly who: string; readonly most: number }
+
+/** Things that one network address may ask about as often as the limit lets it ask about one. */
+const SUBJECTS_PER_ADDRESS = 20
+
+/** Counts a call for its credential and its wallet, or for the address of a caller who has none. Throws `rate_limited`. */
+export async function countCall(counting: Counting, actor: Actor): Promise<void> {
+  if (actor.kind === 'nobody') return countStranger(counting)
+  if (actor.kind === 'operator') return
+  await countOn(counting, ({ perKey, perWallet }) => [
+    { source: 'key', who: credentialOf(actor), most: perKey },
+    ...(perWallet === null || !('wallet' in actor)
+      ? []
+      : [{ source: 'wallet' as const, who: actor.wallet, most: perWallet }]),
+  ])
+}
+
+/** Counts a call for the address that it came from, and there for what it is about. Throws `rate_limited`. */
+export async function countStranger(counting: Counting, subject?: string): Promise<void> {
+  const peer = counting.options.peer ?? 'nowhere'
+  await countOn(counting, ({ perKey }) => {
+    if (subject === undefined) return [{ source: 'address', who: peer, most: perKey }]
+    return [
+      { source: 'address', who: `${peer}:${subject}`, most: perKey },
+      { source: 'address', who: peer, most: perKey * SUBJECTS_PER_ADDRESS },
+    ]
+  })
+}
+
+/** Counts a call for the wallet that it proved. Throws `rate_limited`. */
+export async function countWallet(counting: Counting, wallet: string): Promise<void> {
+  await countOn(counting, ({ perKey }) => [{ source: 'wallet', who: wallet, most: perKey }])
+}
+
+/** Counts a call on every counter; tells the tightest. Throws `rate_limited` for the first that is over. */
+async function countOn(
+  { ctx, kind, options }: Counting,
+  countersOf: (limit: CallLimit) => readonly Counter[],
+): Promise<void> {
+  if (kind === 'none') return
+  const states: { readonly source: Counter['source']; readonly state: LimitState }[] = []
+  for (const { source, who, most } of countersOf(await ctx.controls.limitOf(kind, ctx.settings.rateLimits[kind]))) {
+    states.push({ source, state: await ctx.limiter(`${kind}:${source}:${who}`, most) })
+  }
+  const exceeded = states.find(({ state }) => state.isExceeded)
+  const [tightest] = exceeded ? [exceeded] : states.sort((a, b) => a.state.remaining - b.state.remaining)
+  if (tightest !== undefined) options.onLimit?.(tightest.state)
+  if (exceeded) {
+    const { limit, resetsAt } = exceeded.state
+    throw new AppError('rate_limited', {
+      retryAfterSeconds: Math.max(1, Math.ceil((resetsAt - ctx.clock.now()) / SECOND)),
+      detail: { limit_source: exceeded.source, limit, resets_at: resetsAt },
+    })
+  }
+}

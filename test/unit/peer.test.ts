@@ -1,0 +1,15 @@
+import { describe, expect, it } from 'vitest'
+import { peerOf } from '#control-plane/api/peer.ts'
+
+describe('the address that limits count', () => {
+  it.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['2001:0db8:0001:0002::1', '2001:db8:1:2'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['::1', '0:0:0:0'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+    ['64:ff9b::203.0.113.7', '64:ff9b:0:0'],
+  ])('of %s is %s', (ip, peer) => expect(peerOf({ ip })).toBe(peer))
+})

@@ -1,14 +1,13 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkMoney } from '#control-plane/check-ledger/check.ts'
-import { invoke } from '#control-plane/operation.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { readMarketRows } from '#control-plane/services/market/market-rows.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { makeHistory } from '#dev/seed/history.ts'
 import { DAY, HOUR, MINUTE } from '#shared/clock.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
+import { listOffer } from '#test/support/offers.ts'
 
 const CALLS = 600
 let market: TestMarket
@@ -17,8 +16,7 @@ beforeAll(async () => {
   market = await startMarket()
   const seller = (await market.person()).seller
   for (const [index, model] of ['gpt-test', 'gpt-test', 'claude-test'].entries()) {
-    const input = { model, apiKey: `sk-good-past-${index}`, sellerBaseUrl: market.provider.url, discount: 20 + index }
-    await invoke(market.plane, seller, createOffer, input, { idempotencyKey: `past-${index}` })
+    await listOffer(market, seller, { model, discount: 20 + index })
   }
 })
 afterAll(() => market.stop())

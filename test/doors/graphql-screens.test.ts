@@ -2,14 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { invoke } from '#control-plane/operation.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { makeHistory } from '#dev/seed/history.ts'
 import { DAY } from '#shared/clock.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
+import { listOffer } from '#test/support/offers.ts'
 import { eventText } from '#test/support/usage-events.ts'
 import { newWallet, signInForSession } from '#test/support/wallet.ts'
 
@@ -30,8 +29,7 @@ beforeAll(async () => {
   ada = await market.person()
   const ids: string[] = []
   for (const [index, model] of ['gpt-test', 'gpt-test', 'claude-test'].entries()) {
-    const input = { model, apiKey: `sk-good-screen-${index}`, sellerBaseUrl: market.provider.url, discount: 20 + index }
-    ids.push((await invoke(market.plane, ada.seller, createOffer, input, { idempotencyKey: `s-${index}` })).offerId)
+    ids.push((await listOffer(market, ada.seller, { model, discount: 20 + index })).offerId)
   }
   await makeHistory(market.plane, CALLS)
   const rid = market.plane.ids.ulid()

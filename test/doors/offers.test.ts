@@ -4,11 +4,11 @@ import { toSnakeBody } from '#control-plane/api/case.ts'
 import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
 import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, detailOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { offerWish } from '#test/support/offers.ts'
 
 let market: TestMarket
 let ada: Person
 let bob: Person
-let keys = 0
 
 beforeAll(async () => {
   market = await startMarket()
@@ -18,13 +18,7 @@ beforeAll(async () => {
 afterAll(() => market.stop())
 
 const FIELDS = Object.keys(OfferViewSchema.shape).join(' ')
-const wish = (changes: object = {}) => ({
-  model: 'gpt-test',
-  apiKey: `sk-good-canary-${++keys}`,
-  sellerBaseUrl: market.provider.url,
-  discount: 25,
-  ...changes,
-})
+const wish = (changes: object = {}) => offerWish(market, { discount: 25, ...changes })
 const idem = () => ({ 'idempotency-key': market.plane.ids.ulid() })
 
 /** The data of a GraphQL answer under a field. */

@@ -1,20 +1,18 @@
 import { Queue, Worker } from 'bullmq'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { appRouter } from '#control-plane/api/trpc/router.ts'
-import { invoke } from '#control-plane/operation.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { HOUR } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { OffersDocumentSchema } from '#shared/contract/snapshot.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { catalogItem, codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import { reserveRequest, untilOpen } from '#test/support/gate.ts'
+import { listOffer } from '#test/support/offers.ts'
 import { until } from '#test/support/until.ts'
 
 let market: TestMarket
 let ada: Person
 let staff: ReturnType<TestMarket['trpc']>
-let offers = 0
 
 beforeAll(async () => {
   market = await startMarket()
@@ -47,14 +45,7 @@ const row = (id: string, changes: object = {}) => ({
   ...changes,
 })
 
-const list = (model = 'gpt-test') =>
-  invoke(
-    market.plane,
-    ada.seller,
-    createOffer,
-    { model, apiKey: `sk-good-staff-${++offers}`, sellerBaseUrl: market.provider.url, discount: 10 },
-    { idempotencyKey: market.plane.ids.ulid() },
-  )
+const list = (model = 'gpt-test') => listOffer(market, ada.seller, { model, discount: 10 })
 
 async function routed(model: string): Promise<string[]> {
   const text = await market.world.redis.get(`snap:doc:offers:${model}`)

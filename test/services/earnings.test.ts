@@ -4,7 +4,6 @@ import { clearPayoutHold, setPayoutHold } from '#control-plane/db/money-watch.ts
 import { invoke } from '#control-plane/operation.ts'
 import { EXPORT_LIFETIME_MS } from '#control-plane/services/exports/export-link.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
 import { listHealthLog, logHealth } from '#control-plane/services/sellers/health-log.ts'
 import { getPayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
@@ -13,6 +12,7 @@ import { DAY, utcDay } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import { listOffer } from '#test/support/offers.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 let market: TestMarket
@@ -24,21 +24,7 @@ beforeAll(async () => {
   market = await startMarket()
   ada = await market.person()
   bob = await market.person()
-  offer = (
-    await invoke(
-      market.plane,
-      ada.seller,
-      createOffer,
-      {
-        model: 'gpt-test',
-        apiKey: 'sk-good-canary-1',
-        sellerBaseUrl: market.provider.url,
-        discount: 40,
-        payoutAddress: bob.wallet,
-      },
-      { idempotencyKey: 'one' },
-    )
-  ).id
+  offer = (await listOffer(market, ada.seller, { payoutAddress: bob.wallet })).id
   // Today two sales of one model and one of another, some last week, one a month and one half a year ago; one for nothing,
   // and one call that failed.
   await sell([

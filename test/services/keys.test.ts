@@ -18,10 +18,10 @@ import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { HOUR } from '#shared/clock.ts'
 import { KeyRecordSchema } from '#shared/contract/key-record.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
-import type { AppError } from '#shared/errors.ts'
 import { ulidTime } from '#shared/ids.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { operator, startMarket } from '#test/support/control-plane.ts'
+import { refusalOf } from '#test/support/refusal.ts'
 import { until } from '#test/support/until.ts'
 import { usageEvent } from '#test/support/usage-events.ts'
 
@@ -35,11 +35,6 @@ beforeAll(async () => {
 afterAll(() => market.stop())
 
 const idem = () => ({ idempotencyKey: market.plane.ids.ulid() })
-const refusal = (call: Promise<unknown>): Promise<AppError> =>
-  call.then(
-    () => expect.fail('it was accepted'),
-    (error: AppError) => error,
-  )
 
 /** The record of a key as the data plane would read it. */
 async function published(key: string) {
@@ -78,7 +73,7 @@ describe('a new key', () => {
   })
 
   it('[C238] [C239] needs an idempotency key; a repeat has the record without the key, another body is refused', async () => {
-    expect((await refusal(invoke(market.plane, ada.seller, createSellerKey, { label: 'x' }))).code).toBe(
+    expect((await refusalOf(invoke(market.plane, ada.seller, createSellerKey, { label: 'x' }))).code).toBe(
       'idempotency_key_required',
     )
     const once = idem()
@@ -86,7 +81,7 @@ describe('a new key', () => {
     const again = await invoke(market.plane, ada.seller, createSellerKey, { label: 'x' }, once)
     expect(first.secret).not.toBeNull()
     expect(again).toEqual({ ...first, secret: null })
-    expect((await refusal(invoke(market.plane, ada.seller, createSellerKey, { label: 'y' }, once))).code).toBe(
+    expect((await refusalOf(invoke(market.plane, ada.seller, createSellerKey, { label: 'y' }, once))).code).toBe(
       'idempotency_key_reused',
     )
   })
@@ -96,7 +91,7 @@ describe('a new key', () => {
     const make = () => invoke(market.plane, eve.seller, createSellerKey, { label: 'many' }, idem())
     const outcomes = await Promise.allSettled(Array.from({ length: 30 }, make))
     expect(outcomes.filter((outcome) => outcome.status === 'fulfilled')).toHaveLength(24)
-    const error = await refusal(make())
+    const error = await refusalOf(make())
     expect([error.code, error.status]).toEqual(['key_limit_reached', 409])
     const { keys } = await invoke(market.plane, eve.seller, listSellerKeys, {})
     await invoke(market.plane, eve.seller, revokeSellerKey, { id: keys[0]?.id ?? '' })
@@ -111,9 +106,9 @@ describe('a new key', () => {
     const key = made.secret?.reveal()
     expect((await authenticate(market.plane, key)).kind).toBe('seller')
     market.advance(HOUR)
-    expect((await refusal(authenticate(market.plane, key))).code).toBe('invalid_api_key')
+    expect((await refusalOf(authenticate(market.plane, key))).code).toBe('invalid_api_key')
     const past = { label: 'past', expiresAt: new Date(now).toISOString() }
-    expect((await refusal(invoke(market.plane, ada.seller, createSellerKey, past, idem()))).code).toBe(
+    expect((await refusalOf(invoke(market.plane, ada.seller, createSellerKey, past, idem()))).code).toBe(
       'invalid_request',
     )
   })
@@ -131,7 +126,7 @@ describe('revoking', () => {
     expect(revoked.revokedAt).not.toBeNull()
     const again = await invoke(market.plane, ada.buyer, revokeBuyerKey, { id: made.id })
     expect(again.revokedAt).toBe(revoked.revokedAt)
-    expect((await refusal(authenticate(market.plane, key))).code).toBe('invalid_api_key')
+    expect((await refusalOf(authenticate(market.plane, key))).code).toBe('invalid_api_key')
     expect((await published(key))?.isRevoked).toBe(true)
     await until('the hash was announced', 2_000, () =>
       heard.some((message) => message.includes(hashApiKey(key, market.plane.settings.keyPepper))),
@@ -145,9 +140,9 @@ describe('revoking', () => {
     const bob = await market.person()
     const { keys } = await invoke(market.plane, ada.seller, listSellerKeys, {})
     const id = keys[0]?.id ?? ''
-    expect((await refusal(invoke(market.plane, bob.seller, revokeSellerKey, { id }))).code).toBe('not_found')
-    expect((await refusal(invoke(market.plane, ada.buyer, revokeBuyerKey, { id }))).code).toBe('not_found')
-    expect((await refusal(invoke(market.plane, ada.seller, revokeSellerKey, { id: 'key_x' }))).code).toBe('not_found')
+    expect((await refusalOf(invoke(market.plane, bob.seller, revokeSellerKey, { id }))).code).toBe('not_found')
+    expect((await refusalOf(invoke(market.plane, ada.buyer, revokeBuyerKey, { id }))).code).toBe('not_found')
+    expect((await refusalOf(invoke(market.plane, ada.seller, revokeSellerKey, { id: 'key_x' }))).code).toBe('not_found')
   })
 
   it('survives Redis being away: the row waits, and the store hears of it afterwards', async () => {
@@ -220,7 +215,7 @@ describe('a key that is shown', () => {
       '',
       'inf_',
     ]) {
-      expect((await refusal(authenticate(market.plane, wrong))).code).toBe('invalid_api_key')
+      expect((await refusalOf(authenticate(market.plane, wrong))).code).toBe('invalid_api_key')
     }
     expect((await authenticate(market.plane, undefined)).kind).toBe('nobody')
   })
@@ -231,9 +226,9 @@ describe('a key that is shown', () => {
     expect([org.kind, top.kind]).toEqual(['org', 'operator'])
     const make = (actor: typeof top, scope: string) =>
       invoke(market.plane, actor, createManagementKey, { label: 'x', scope })
-    expect((await refusal(make(top, 'operator'))).code).toBe('forbidden')
-    expect((await refusal(make(org, 'org'))).code).toBe('forbidden')
-    expect((await refusal(make(ada.seller, 'org'))).code).toBe('wrong_key_type')
+    expect((await refusalOf(make(top, 'operator'))).code).toBe('forbidden')
+    expect((await refusalOf(make(org, 'org'))).code).toBe('forbidden')
+    expect((await refusalOf(make(ada.seller, 'org'))).code).toBe('wrong_key_type')
     expect((await make(operator, 'operator')).key.reveal()).toMatch(/^mkt_mgmt_/)
   })
 })

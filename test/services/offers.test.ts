@@ -4,16 +4,15 @@ import type { SellerActor } from '#control-plane/actor.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
-import type { AppError } from '#shared/errors.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { operator, startMarket } from '#test/support/control-plane.ts'
+import { listOffer, offerWish } from '#test/support/offers.ts'
+import { refusalOf } from '#test/support/refusal.ts'
 
 let market: TestMarket
 let ada: Person
 let bob: Person
-let keys = 0
 
 beforeAll(async () => {
   market = await startMarket()
@@ -22,21 +21,8 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-const newKey = () => `sk-good-canary-${++keys}-abcdefgh`
-const wish = (changes: object = {}) => ({
-  model: 'gpt-test',
-  apiKey: newKey(),
-  sellerBaseUrl: market.provider.url,
-  discount: 40,
-  ...changes,
-})
-const create = (actor: SellerActor, input: object) =>
-  invoke(market.plane, actor, createOffer, input, { idempotencyKey: market.plane.ids.ulid() })
-const refusal = (call: Promise<unknown>): Promise<AppError> =>
-  call.then(
-    () => expect.fail('it was accepted'),
-    (error: AppError) => error,
-  )
+const wish = (changes: object = {}) => offerWish(market, changes)
+const create = (actor: SellerActor, input: object) => listOffer(market, actor, input)
 
 describe('creating an offer', () => {
   it('answers the offer with its exact price, and asks the provider with the key alone', async () => {
@@ -110,20 +96,20 @@ describe('creating an offer', () => {
     ['a format that is none', { apiFormat: 'grpc' }],
   ])('refuses %s before anybody is asked', async (_case, change) => {
     market.provider.requests.reset()
-    const error = await refusal(create(ada.seller, wish(change)))
+    const error = await refusalOf(create(ada.seller, wish(change)))
     expect([error.code, error.status]).toEqual(['invalid_request', 400])
     expect(market.provider.requests.count()).toBe(0)
   })
 
   it('refuses an unknown model, and a base URL that is no allow-listed host', async () => {
-    expect((await refusal(create(ada.seller, wish({ model: 'nope' })))).code).toBe('unknown_model')
-    expect((await refusal(create(ada.seller, wish({ sellerBaseUrl: 'https://elsewhere.example/v1' })))).code).toBe(
+    expect((await refusalOf(create(ada.seller, wish({ model: 'nope' })))).code).toBe('unknown_model')
+    expect((await refusalOf(create(ada.seller, wish({ sellerBaseUrl: 'https://elsewhere.example/v1' })))).code).toBe(
       'invalid_base_url',
     )
   })
 
   it('is refused with the status the provider gave when that refuses the key or the model', async () => {
-    const rejected = await refusal(create(ada.seller, wish({ apiKey: 'sk-bad-canary-key' })))
+    const rejected = await refusalOf(create(ada.seller, wish({ apiKey: 'sk-bad-canary-key' })))
     expect([rejected.code, rejected.status, rejected.detail['provider_status']]).toEqual([
       'provider_probe_failed',
       502,
@@ -133,12 +119,12 @@ describe('creating an offer', () => {
       method: 'POST',
       body: JSON.stringify({ model: 'not-listed', behaviour: 'server-error' }),
     })
-    const unserved = await refusal(create(ada.seller, wish({ providerModel: 'not-listed' })))
+    const unserved = await refusalOf(create(ada.seller, wish({ providerModel: 'not-listed' })))
     expect([unserved.code, unserved.detail['provider_status']]).toEqual(['provider_probe_failed', 500])
     // Nobody listens on port 1.
     const closed = { id: 'closed', name: 'Closed', baseUrl: 'http://127.0.0.1:1/v1', isTrusted: false }
     await invoke(market.plane, operator, putProvider, closed)
-    const away = await refusal(create(ada.seller, wish({ sellerBaseUrl: closed.baseUrl })))
+    const away = await refusalOf(create(ada.seller, wish({ sellerBaseUrl: closed.baseUrl })))
     expect([away.code, away.detail['provider_status']]).toEqual(['provider_probe_failed', null])
     expect(JSON.stringify([rejected, away])).not.toContain('canary')
   })
@@ -149,13 +135,13 @@ describe('one active offer per credential, address and model', () => {
     const input = wish()
     const first = await create(ada.seller, input)
     for (const sellerBaseUrl of [input.sellerBaseUrl, `${input.sellerBaseUrl}/`, `${input.sellerBaseUrl}//`]) {
-      const own = await refusal(create(ada.seller, { ...input, sellerBaseUrl, discount: 50 }))
+      const own = await refusalOf(create(ada.seller, { ...input, sellerBaseUrl, discount: 50 }))
       expect([own.code, own.detail]).toEqual([
         'duplicate_offer_for_credential',
         { existing_offer_id: first.id, offer_id: first.id },
       ])
     }
-    const foreign = await refusal(create(bob.seller, input))
+    const foreign = await refusalOf(create(bob.seller, input))
     expect([foreign.code, foreign.detail]).toEqual(['duplicate_offer_for_credential', {}])
     expect((await create(ada.seller, { ...input, model: 'claude-test' })).model).toBe('claude-test')
   })
@@ -172,7 +158,7 @@ describe('one active offer per credential, address and model', () => {
     const gone = await invoke(market.plane, ada.seller, deleteOffer, { id: first.id })
     expect([gone.status, gone.active]).toEqual(['inactive', false])
     const second = await create(ada.seller, input)
-    const error = await refusal(invoke(market.plane, ada.seller, updateOffer, { id: first.id, status: 'active' }))
+    const error = await refusalOf(invoke(market.plane, ada.seller, updateOffer, { id: first.id, status: 'active' }))
     expect([error.code, error.detail['existing_offer_id']]).toEqual(['duplicate_offer_for_credential', second.id])
     await invoke(market.plane, ada.seller, deleteOffer, { id: second.id })
     const back = await invoke(market.plane, ada.seller, updateOffer, { id: first.id, status: 'active' })
@@ -183,9 +169,9 @@ describe('one active offer per credential, address and model', () => {
     const first = await create(ada.seller, wish())
     const reuse = { apiKey: undefined, reuseKeyFingerprint: first.keyFingerprint, model: 'claude-test' }
     expect((await create(ada.seller, wish(reuse))).keyFingerprint).toBe(first.keyFingerprint)
-    expect((await refusal(create(bob.seller, wish({ ...reuse, model: 'gpt-test' })))).code).toBe('not_found')
+    expect((await refusalOf(create(bob.seller, wish({ ...reuse, model: 'gpt-test' })))).code).toBe('not_found')
     const elsewhere = wish({ ...reuse, sellerBaseUrl: 'https://allowed.example/v1' })
-    expect((await refusal(create(ada.seller, elsewhere))).code).toBe('invalid_base_url')
+    expect((await refusalOf(create(ada.seller, elsewhere))).code).toBe('invalid_base_url')
   })
 })
 
@@ -224,7 +210,7 @@ describe('changing an offer', () => {
     await sql`update offer set status = 'inactive', delisted_reason = 'cannot serve' where id = ${offer.id}`.execute(
       market.plane.db,
     )
-    const error = await refusal(invoke(market.plane, ada.seller, updateOffer, { id: offer.id, status: 'active' }))
+    const error = await refusalOf(invoke(market.plane, ada.seller, updateOffer, { id: offer.id, status: 'active' }))
     expect([error.code, error.status]).toEqual(['offer_delisted_by_operator', 400])
     const edited = await invoke(market.plane, ada.seller, updateOffer, { id: offer.id, discount: 1 })
     expect(edited).toMatchObject({ discount: 1, delistedReason: 'cannot serve', status: 'inactive' })
@@ -236,10 +222,10 @@ describe('changing an offer', () => {
     const offer = await create(ada.seller, wish())
     for (const id of [offer.id, 'ofr_unknown', 'nonsense', `${offer.id}'`]) {
       for (const operation of [getOffer, deleteOffer]) {
-        expect((await refusal(invoke(market.plane, bob.seller, operation, { id }))).code).toBe('not_found')
+        expect((await refusalOf(invoke(market.plane, bob.seller, operation, { id }))).code).toBe('not_found')
       }
       const change = invoke(market.plane, bob.seller, updateOffer, { id, discount: 99 })
-      expect((await refusal(change)).code).toBe('not_found')
+      expect((await refusalOf(change)).code).toBe('not_found')
     }
     expect(await invoke(market.plane, ada.seller, getOffer, { id: offer.id })).toEqual(offer)
   })
@@ -280,7 +266,7 @@ describe('listing offers', () => {
       { nextToken: 'x' },
       { status: 'gone' },
     ]) {
-      expect((await refusal(invoke(market.plane, eve.seller, listOffers, input))).code).toBe('invalid_request')
+      expect((await refusalOf(invoke(market.plane, eve.seller, listOffers, input))).code).toBe('invalid_request')
     }
   })
 })

@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { invoke } from '#control-plane/operation.ts'
 import type { ListedModels, ProviderPlace } from '#control-plane/ports/probe.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getOffer } from '#control-plane/services/offers/read.ts'
 import { listHealthLog } from '#control-plane/services/sellers/health-log.ts'
 import { probeOffers } from '#control-plane/services/sellers/probe-offers.ts'
 import { MINUTE } from '#shared/clock.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
+import { listOffer, newProviderKey } from '#test/support/offers.ts'
 
 let market: TestMarket
 let ada: Person
@@ -37,20 +37,7 @@ const turn = () => {
     even,
   )
 }
-const create = (changes: object = {}) =>
-  invoke(
-    market.plane,
-    ada.seller,
-    createOffer,
-    {
-      model: 'gpt-test',
-      apiKey: `sk-good-${market.plane.ids.ulid()}`,
-      sellerBaseUrl: market.provider.url,
-      discount: 40,
-      ...changes,
-    },
-    { idempotencyKey: market.plane.ids.ulid() },
-  )
+const create = (changes: object = {}) => listOffer(market, ada.seller, changes)
 const healthOf = async (id: string) => {
   const { healthy, consecutiveFailures, capDailyRemainingUsd } = await invoke(market.plane, ada.seller, getOffer, {
     id,
@@ -65,7 +52,7 @@ const actionsOf = async (offerId: string) =>
   ])
 
 it('a key is tried once for all its offers, half an hour later and then every half hour', async () => {
-  const apiKey = `sk-good-${market.plane.ids.ulid()}`
+  const apiKey = newProviderKey()
   const offers = [await create({ apiKey, capDailyUsd: 2 }), await create({ apiKey, model: 'claude-test' })]
   expect(await turn()).toBe(0)
   market.advance(31 * MINUTE)

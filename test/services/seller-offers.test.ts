@@ -4,7 +4,6 @@ import type { SellerActor } from '#control-plane/actor.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { resetHealth } from '#control-plane/services/offers/reset-health.ts'
@@ -18,14 +17,14 @@ import {
   getSellerOperation,
   runSellerOperations,
 } from '#control-plane/services/sellers/seller-operations.ts'
-import type { AppError } from '#shared/errors.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
+import { listOffer, newProviderKey, offerWish } from '#test/support/offers.ts'
+import { refusalOf } from '#test/support/refusal.ts'
 
 let market: TestMarket
 let ada: Person
 let bob: Person
-let keys = 0
 
 beforeAll(async () => {
   market = await startMarket()
@@ -34,21 +33,8 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-const newKey = () => `sk-good-canary-${++keys}-abcdefgh`
-const wish = (changes: object = {}) => ({
-  model: 'gpt-test',
-  apiKey: newKey(),
-  sellerBaseUrl: market.provider.url,
-  discount: 40,
-  ...changes,
-})
-const create = (actor: SellerActor, input: object) =>
-  invoke(market.plane, actor, createOffer, input, { idempotencyKey: market.plane.ids.ulid() })
-const refusal = (call: Promise<unknown>): Promise<AppError> =>
-  call.then(
-    () => expect.fail('it was accepted'),
-    (error: AppError) => error,
-  )
+const wish = (changes: object = {}) => offerWish(market, changes)
+const create = (actor: SellerActor, input: object) => listOffer(market, actor, input)
 const behave = (model: string, behaviour: string | null) =>
   fetch(new URL('/__sandbox/behave', market.provider.url), {
     method: 'POST',
@@ -60,7 +46,7 @@ async function linesOf<Line>(lines: AsyncIterable<Line>): Promise<Line[]> {
   return found
 }
 const asOperator = (move: Parameters<typeof moveAsOperator>[1]) =>
-  moveAsOperator({ ...market.plane, note: () => undefined }, move)
+  moveAsOperator({ ...market.plane, note: () => undefined, count: async () => undefined }, move)
 
 describe('[C217] bulk creation', () => {
   const bulk = async (actor: SellerActor, input: object, idempotencyKey?: string) => {
@@ -68,7 +54,7 @@ describe('[C217] bulk creation', () => {
     return linesOf(run.lines)
   }
   const request = (offers: unknown[], changes: object = {}) => ({
-    apiKey: newKey(),
+    apiKey: newProviderKey(),
     baseUrl: market.provider.url,
     offers,
     ...changes,
@@ -107,7 +93,7 @@ describe('[C217] bulk creation', () => {
   it('takes 1 to 200 rows, and the same row twice once', async () => {
     const rows = (count: number) => Array.from({ length: count }, () => ({ model: 'gpt-test', discount: 10 }))
     for (const count of [0, 201]) {
-      expect((await refusal(bulk(ada.seller, request(rows(count))))).code).toBe('invalid_request')
+      expect((await refusalOf(bulk(ada.seller, request(rows(count))))).code).toBe('invalid_request')
     }
     const lines = await bulk(ada.seller, request(rows(2)))
     const created = lines.filter((line) => line.status === 'created')
@@ -118,9 +104,9 @@ describe('[C217] bulk creation', () => {
 
   it('is refused as a whole for a key that its provider refuses, and for an address that is nobody’s', async () => {
     const rows = [{ model: 'gpt-test', discount: 10 }]
-    const badKey = await refusal(bulk(ada.seller, request(rows, { apiKey: 'sk-bad-canary-1' })))
+    const badKey = await refusalOf(bulk(ada.seller, request(rows, { apiKey: 'sk-bad-canary-1' })))
     expect([badKey.code, badKey.detail['provider_status']]).toEqual(['provider_probe_failed', 401])
-    const badUrl = await refusal(bulk(ada.seller, request(rows, { baseUrl: 'https://elsewhere.example/v1' })))
+    const badUrl = await refusalOf(bulk(ada.seller, request(rows, { baseUrl: 'https://elsewhere.example/v1' })))
     expect(badUrl.code).toBe('invalid_base_url')
   })
 
@@ -133,7 +119,7 @@ describe('[C217] bulk creation', () => {
     const first = await bulk(eve.seller, input, 'bulk-once')
     expect(await bulk(eve.seller, input, 'bulk-once')).toEqual(first)
     expect((await invoke(market.plane, eve.seller, listOffers, {})).items).toHaveLength(1)
-    const other = await refusal(bulk(eve.seller, { ...input, label: 'x' }, 'bulk-once'))
+    const other = await refusalOf(bulk(eve.seller, { ...input, label: 'x' }, 'bulk-once'))
     expect(other.code).toBe('idempotency_key_reused')
   })
 
@@ -165,7 +151,7 @@ describe('[C230] bulk cancel', () => {
     const waiting = one.total === 2 ? one : two
     expect(waiting.status).toBe('pending')
     expect(
-      (await refusal(invoke(market.plane, bob.seller, getSellerOperation, { id: waiting.operationId }))).code,
+      (await refusalOf(invoke(market.plane, bob.seller, getSellerOperation, { id: waiting.operationId }))).code,
     ).toBe('not_found')
     await runSellerOperations(market.plane)
     expect(await invoke(market.plane, eve.seller, getSellerOperation, { id: waiting.operationId })).toMatchObject({
@@ -192,11 +178,11 @@ describe('rotating a credential', () => {
     const record = { consecutiveFailures: 5, ejections: 1, backedOffUntil: until, errorClass: 'server_error' } as const
     await market.plane.offerState.setHealth(new Map([[offer.id, record]]))
     expect((await invoke(market.plane, ada.seller, getOffer, { id: offer.id })).healthy).toBe(false)
-    const refused = await refusal(
+    const refused = await refusalOf(
       invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: 'sk-bad-canary-1' }),
     )
     expect(refused.code).toBe('provider_probe_failed')
-    const after = await invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: newKey() })
+    const after = await invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: newProviderKey() })
     expect(after).toMatchObject({ id: offer.id, status: 'active', healthy: true, consecutiveFailures: 0 })
     expect(after.keyFingerprint).not.toBe(offer.keyFingerprint)
     const log = await invoke(market.plane, ada.seller, listHealthLog, { offerId: offer.id })
@@ -204,17 +190,19 @@ describe('rotating a credential', () => {
   })
 
   it('is refused while the new key already serves the model there: for a paused offer too, and across sellers', async () => {
-    const shared = newKey()
+    const shared = newProviderKey()
     const standing = await create(ada.seller, wish({ apiKey: shared }))
     const active = await create(ada.seller, wish())
     const paused = await create(ada.seller, wish())
     await invoke(market.plane, ada.seller, updateOffer, { id: paused.id, status: 'paused' })
     for (const { id } of [active, paused]) {
-      const own = await refusal(invoke(market.plane, ada.seller, rotateCredential, { id, apiKey: shared }))
+      const own = await refusalOf(invoke(market.plane, ada.seller, rotateCredential, { id, apiKey: shared }))
       expect([own.code, own.detail['existing_offer_id']]).toEqual(['duplicate_offer_for_credential', standing.id])
     }
     const foreign = await create(bob.seller, wish())
-    const other = await refusal(invoke(market.plane, bob.seller, rotateCredential, { id: foreign.id, apiKey: shared }))
+    const other = await refusalOf(
+      invoke(market.plane, bob.seller, rotateCredential, { id: foreign.id, apiKey: shared }),
+    )
     expect([other.code, other.detail]).toEqual(['duplicate_offer_for_credential', {}])
     // The same key again changes nothing and harms nothing.
     const same = await invoke(market.plane, ada.seller, rotateCredential, { id: standing.id, apiKey: shared })
@@ -223,11 +211,11 @@ describe('rotating a credential', () => {
 
   it('is refused for an inactive offer and for a stranger [C247]', async () => {
     const offer = await create(ada.seller, wish())
-    const stranger = invoke(market.plane, bob.seller, rotateCredential, { id: offer.id, apiKey: newKey() })
-    expect((await refusal(stranger)).code).toBe('not_found')
+    const stranger = invoke(market.plane, bob.seller, rotateCredential, { id: offer.id, apiKey: newProviderKey() })
+    expect((await refusalOf(stranger)).code).toBe('not_found')
     await invoke(market.plane, ada.seller, deleteOffer, { id: offer.id })
-    const gone = invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: newKey() })
-    expect((await refusal(gone)).code).toBe('conflict')
+    const gone = invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: newProviderKey() })
+    expect((await refusalOf(gone)).code).toBe('conflict')
   })
 })
 
@@ -241,7 +229,7 @@ describe('health', () => {
       errorClass: 'overloaded',
     } as const
     await market.plane.offerState.setHealth(new Map([[offer.id, record]]))
-    expect((await refusal(invoke(market.plane, bob.seller, resetHealth, { id: offer.id }))).code).toBe('not_found')
+    expect((await refusalOf(invoke(market.plane, bob.seller, resetHealth, { id: offer.id }))).code).toBe('not_found')
     expect(await invoke(market.plane, ada.seller, resetHealth, { id: offer.id })).toEqual({
       healthy: true,
       status: 'active',
@@ -251,7 +239,7 @@ describe('health', () => {
       backedOffUntil: null,
     })
     await invoke(market.plane, ada.seller, deleteOffer, { id: offer.id })
-    expect((await refusal(invoke(market.plane, ada.seller, resetHealth, { id: offer.id }))).code).toBe('conflict')
+    expect((await refusalOf(invoke(market.plane, ada.seller, resetHealth, { id: offer.id }))).code).toBe('conflict')
   })
 })
 
@@ -266,12 +254,12 @@ describe('[C218] the operator', () => {
       delistedReason: 'the endpoint cannot serve the model',
     })
     expect((await invoke(market.plane, ada.seller, updateOffer, { id: offer.id, discount: 3 })).discount).toBe(3)
-    await invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: newKey() })
-    const forced = await refusal(invoke(market.plane, ada.seller, updateOffer, { id: offer.id, status: 'active' }))
+    await invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: newProviderKey() })
+    const forced = await refusalOf(invoke(market.plane, ada.seller, updateOffer, { id: offer.id, status: 'active' }))
     expect([forced.code, forced.status]).toEqual(['offer_delisted_by_operator', 400])
-    expect((await refusal(asOperator({ id: 'ofr_unknown', event: 'restore', reason: null }))).code).toBe('not_found')
+    expect((await refusalOf(asOperator({ id: 'ofr_unknown', event: 'restore', reason: null }))).code).toBe('not_found')
     await asOperator({ id: offer.id, event: 'restore', reason: null })
-    expect((await refusal(asOperator({ id: offer.id, event: 'restore', reason: null }))).code).toBe('conflict')
+    expect((await refusalOf(asOperator({ id: offer.id, event: 'restore', reason: null }))).code).toBe('conflict')
     const back = await invoke(market.plane, ada.seller, updateOffer, { id: offer.id, status: 'active' })
     expect(back).toMatchObject({ status: 'active', delistedReason: null })
     const log = await invoke(market.plane, ada.seller, listHealthLog, { offerId: offer.id, sortOrder: 'ASC' })
@@ -294,12 +282,12 @@ describe('saved keys', () => {
       false,
     )
     const id = card?.id ?? ''
-    expect((await refusal(invoke(market.plane, bob.seller, deleteConfig, { id }))).code).toBe('not_found')
+    expect((await refusalOf(invoke(market.plane, bob.seller, deleteConfig, { id }))).code).toBe('not_found')
     await invoke(market.plane, eve.seller, deleteConfig, { id })
     expect((await invoke(market.plane, eve.seller, listConfigs, {})).configs).toEqual([])
     const reuse = wish({ apiKey: undefined, reuseKeyFingerprint: offer.keyFingerprint, model: 'claude-test' })
-    expect((await refusal(create(eve.seller, reuse))).code).toBe('not_found')
-    expect((await refusal(invoke(market.plane, eve.seller, deleteConfig, { id }))).code).toBe('not_found')
+    expect((await refusalOf(create(eve.seller, reuse))).code).toBe('not_found')
+    expect((await refusalOf(invoke(market.plane, eve.seller, deleteConfig, { id }))).code).toBe('not_found')
     // The offer goes on, and the same key given again is a saved key again.
     expect((await invoke(market.plane, eve.seller, getOffer, { id: offer.id })).status).toBe('active')
     await create(eve.seller, wish({ apiKey, model: 'claude-test' }))
@@ -308,7 +296,7 @@ describe('saved keys', () => {
 })
 
 describe('asking providers', () => {
-  const place = () => ({ apiKey: newKey(), baseUrl: market.provider.url })
+  const place = () => ({ apiKey: newProviderKey(), baseUrl: market.provider.url })
 
   it('discovers what a provider lists, with what the market knows of it', async () => {
     const found = await linesOf(await invoke(market.plane, ada.seller, discoverModels, place()))
@@ -328,7 +316,7 @@ describe('asking providers', () => {
     expect(unknown.length).toBeGreaterThan(0)
     expect(unknown.every(({ metadata }) => metadata.availabilityStatus === 'unknown_model')).toBe(true)
     const refused = invoke(market.plane, ada.seller, discoverModels, { ...place(), apiKey: 'sk-bad-canary-9' })
-    expect((await refusal(refused)).code).toBe('provider_probe_failed')
+    expect((await refusalOf(refused)).code).toBe('provider_probe_failed')
   })
 
   it('[C223] tests a connection: a bad key is an answer, and stored nowhere', async () => {
@@ -344,7 +332,7 @@ describe('asking providers', () => {
     })
     expect((await invoke(market.plane, eve.seller, listConfigs, {})).configs).toEqual([])
     const elsewhere = { ...place(), baseUrl: 'https://elsewhere.example/v1' }
-    expect((await refusal(invoke(market.plane, eve.seller, testConnection, elsewhere))).code).toBe('invalid_base_url')
+    expect((await refusalOf(invoke(market.plane, eve.seller, testConnection, elsewhere))).code).toBe('invalid_base_url')
   })
 
   it('tests the health of models one by one, each with a token of its own', async () => {
@@ -363,7 +351,7 @@ describe('asking providers', () => {
     expect(asked).toEqual(['/v1/chat/completions', '/v1/chat/completions'])
     for (const bad of [[], Array.from({ length: 51 }, (_, at) => `m${at}`)]) {
       const call = invoke(market.plane, ada.seller, testHealth, { ...place(), models: bad })
-      expect((await refusal(call)).code).toBe('invalid_request')
+      expect((await refusalOf(call)).code).toBe('invalid_request')
     }
   })
 })
@@ -372,7 +360,7 @@ describe('over REST', () => {
   it('bulk, discovery and health tests come as NDJSON, whole to the last line', async () => {
     const eve = await market.person()
     const key = eve.sellerKey
-    const place = { api_key: newKey(), base_url: market.provider.url }
+    const place = { api_key: newProviderKey(), base_url: market.provider.url }
     const answers = [
       await market.rest('POST', '/v1/seller/offers/bulk', {
         key,

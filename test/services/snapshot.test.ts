@@ -4,7 +4,6 @@ import { listOfferSources } from '#control-plane/db/offers.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getOffer } from '#control-plane/services/offers/read.ts'
 import { isSnapshotWhole, publishChanged, reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { HOUR } from '#shared/clock.ts'
@@ -14,11 +13,11 @@ import { keptToPercent } from '#shared/discount.ts'
 import { openCredential } from '#shared/seal.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { catalogItem, operator, startMarket } from '#test/support/control-plane.ts'
+import { listOffer } from '#test/support/offers.ts'
 import { until } from '#test/support/until.ts'
 
 let market: TestMarket
 let ada: Person
-let keys = 0
 
 beforeAll(async () => {
   market = await startMarket()
@@ -27,20 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-const create = (changes: object = {}) =>
-  invoke(
-    market.plane,
-    ada.seller,
-    createOffer,
-    {
-      model: 'gpt-test',
-      apiKey: `sk-good-snap-${++keys}`,
-      sellerBaseUrl: market.provider.url,
-      discount: 10,
-      ...changes,
-    },
-    { idempotencyKey: market.plane.ids.ulid() },
-  )
+const create = (changes: object = {}) => listOffer(market, ada.seller, { discount: 10, ...changes })
 
 async function documentOf(name: string) {
   const text = await market.world.redis.get(`snap:doc:${name}`)

@@ -1,0 +1,22 @@
+import type { SellerActor } from '#control-plane/actor.ts'
+import { invoke } from '#control-plane/operation.ts'
+import { createOffer } from '#control-plane/services/offers/create.ts'
+import type { TestMarket } from './control-plane.ts'
+
+let keys = 0
+
+/** A provider key that the sample provider takes and that no offer has. */
+export const newProviderKey = (): string => `sk-good-canary-${++keys}-abcdefgh`
+
+/** What a seller sends to sell the market's sample provider, with a key of its own. */
+export const offerWish = (market: TestMarket, changes: object = {}) => ({
+  model: 'gpt-test',
+  apiKey: newProviderKey(),
+  sellerBaseUrl: market.provider.url,
+  discount: 40,
+  ...changes,
+})
+
+/** Puts an offer on sale. */
+export const listOffer = (market: TestMarket, seller: SellerActor, changes: object = {}) =>
+  invoke(market.plane, seller, createOffer, offerWish(market, changes), { idempotencyKey: market.plane.ids.ulid() })

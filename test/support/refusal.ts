@@ -1,0 +1,12 @@
+import { expect } from 'vitest'
+import { AppError } from '#shared/errors.ts'
+
+/** The error that an operation refuses a call with. Fails where the call was accepted, or broke in another way. */
+export async function refusalOf(call: Promise<unknown>): Promise<AppError> {
+  const error = await call.then(
+    () => expect.fail('it was accepted'),
+    (reason: unknown) => reason,
+  )
+  if (error instanceof AppError) return error
+  throw error
+}

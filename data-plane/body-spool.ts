@@ -35,11 +35,14 @@ export function createBodySpool(maxBytes: number): BodySpool {
   }
 }
 
-/** Up to here a body is kept in the pieces in which it came; then room is made for all that was announced. */
-const ANNOUNCED_FROM_BYTES = 1_048_576
+/**
+ * Up to here a body is kept in the pieces in which it came; then room is made for all that was announced, or may come:
+ * what is not written is no memory yet.
+ */
+const LARGE_BYTES = 1_048_576
 
 /**
- * Reads a body into one piece of memory of its own size: a large one is never held twice. Throws `request_too_large`,
+ * Reads a body into one piece of memory, so that a large one is never held twice. Throws `request_too_large`,
  * and `invalid_request` for a cut one.
  */
 export function readWholeBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
@@ -59,8 +62,8 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number): Pro
         if (whole === undefined) chunks.push(chunk)
         else chunk.copy(whole, bytes)
         bytes += chunk.length
-        if (whole === undefined && bytes >= ANNOUNCED_FROM_BYTES && declared !== undefined) {
-          whole = Buffer.allocUnsafe(declared)
+        if (whole === undefined && bytes >= LARGE_BYTES) {
+          whole = Buffer.allocUnsafe(declared ?? limitBytes)
           joinInto(whole, chunks)
           chunks = []
         }

@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import type { JsonMember } from '#data-plane/dialects/json-members.ts'
 import { isRecord, MAX_JSON_DEPTH, scanMembers } from '#data-plane/dialects/json-members.ts'
 import { AppError } from '#shared/errors.ts'
+import type { InlinedSource } from './inlined-data.ts'
+import { readAroundInlined } from './inlined-data.ts'
 
 /** A JSON request as it was read: its own text, where each member stands in it, and what it means. */
-export type JsonBody = {
+export type JsonBody = InlinedSource & {
   readonly text: string
-  /** The bytes of the text. */
-  readonly bytes: Buffer
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
 }
@@ -16,14 +16,20 @@ const MAX_MODEL_CHARS = 160
 /** The most members that the body's object may have. */
 const MAX_MEMBERS = 200
 const BOM = 0xfeff
-const BOM_BYTES = 3
+/** From this size on images are what makes a body large: as text and as what the text means they would be held thrice. */
+const LARGE_BYTES = 1_048_576
 
-/** Reads the object of a request body. Throws AppError: `invalid_json`, `invalid_request`. */
-export function readJsonBody(bytes: Buffer): JsonBody {
+/**
+ * Reads the object of a request body. In a large one, data that is inlined in `inlinedIn` stays in the bytes: who measures
+ * a text there asks `fullLength`, and what goes to a seller goes through `putInlinedBack`. Throws AppError: `invalid_json`,
+ * `invalid_request`.
+ */
+export function readJsonBody(bytes: Buffer, inlinedIn?: 'messages' | 'input'): JsonBody {
   if (!isUtf8(bytes)) throw new AppError('invalid_json', { message: 'The request body is not valid UTF-8.' })
-  let text = bytes.toString('utf8')
-  const hasBom = text.charCodeAt(0) === BOM
-  if (hasBom) text = text.slice(1)
+  const isSearched = inlinedIn !== undefined && bytes.length >= LARGE_BYTES
+  const around = isSearched ? readAroundInlined(bytes, inlinedIn) : undefined
+  let text = around ?? bytes.toString('utf8')
+  if (text.charCodeAt(0) === BOM) text = text.slice(1)
   const members = scanMembers(text)
   if (members === undefined) {
     throw new AppError('invalid_json', { message: `The request body is cut or nests deeper than ${MAX_JSON_DEPTH}.` })
@@ -35,7 +41,7 @@ export function readJsonBody(bytes: Buffer): JsonBody {
   if (members.some(({ key }) => key === '__proto__')) {
     throw new AppError('invalid_request', { message: 'The request body has a member named __proto__.' })
   }
-  return { text, bytes: hasBom ? bytes.subarray(BOM_BYTES) : bytes, members, body }
+  return { text, bytes, hasStandIns: around !== undefined, members, body }
 }
 
 /** The model that a request names. Throws `invalid_request`. */

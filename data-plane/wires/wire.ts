@@ -1,6 +1,7 @@
 import type { AttemptPlan, Decoder, Demand, Offer, RawRequest, Receipt, UpstreamRequest } from '#data-plane/call.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
+import type { Artifact, JobWireName, ProviderJob } from '#shared/provider-job.ts'
 import type { Usage } from '#shared/usage.ts'
 
 export type WireName = 'chat' | 'messages' | 'completions' | 'responses' | 'embeddings' | 'speech' | 'transcriptions'
@@ -71,19 +72,6 @@ export type ParsedJob = {
   encode(offer: Offer): UpstreamRequest
 }
 
-export type Artifact = { readonly url: string; readonly contentType: string }
-
-/** What a provider says of a job. */
-export type ProviderJob = {
-  readonly id: string
-  readonly state: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled'
-  /** What it says was used; undefined where it says nothing sane. */
-  readonly usage: Usage | undefined
-  readonly artifacts: readonly Artifact[]
-  /** Its words for a failure, not yet fit to be shown. */
-  readonly error: string | undefined
-}
-
 /** A long job as its buyer sees it. */
 export type JobView = {
   readonly id: JobId
@@ -99,7 +87,7 @@ export type JobView = {
 
 /** A pure codec for one protocol of long jobs: a submit, then questions until it is over. */
 export type JobWire = {
-  readonly name: 'video'
+  readonly name: JobWireName
   readonly envelope: Envelope
   read(raw: RawRequest): ParsedJob
   /** Asks for a job, or to have it cancelled. */

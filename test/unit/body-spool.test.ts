@@ -52,6 +52,15 @@ describe('a body that is kept', () => {
     expect((await Promise.all(both)).map(String)).toEqual(['abcdef', 'abcdef'])
   })
 
+  it('is one piece also when it is large, with and without a length', async () => {
+    const text = 'a large body '.repeat(200_000)
+    const plain = await begin(`content-length: ${text.length}`, text)
+    const chunked = await begin('transfer-encoding: chunked', `${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`)
+    const both = [plain, chunked].map(({ request }) => readWholeBody(request, text.length))
+    for (const body of await Promise.all(both)) expect(body.equals(Buffer.from(text))).toBe(true)
+    for (const { socket } of [plain, chunked]) socket.destroy()
+  })
+
   it('[C016] is refused over its limit, also when it does not say its length', async () => {
     const { request, socket } = await begin('transfer-encoding: chunked', `7d0\r\n${'x'.repeat(2_000)}\r\n0\r\n\r\n`)
     expect(await codeOf(readWholeBody(request, LIMIT))).toBe('request_too_large')

@@ -1,13 +1,12 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
-import type { BodySource } from '#data-plane/dialects/body-parts.ts'
-import { createBodyParts } from '#data-plane/dialects/body-parts.ts'
 import type { JsonMember } from '#data-plane/dialects/json-members.ts'
 import { isRecord, lastMembers } from '#data-plane/dialects/json-members.ts'
 import { takesMember } from '#data-plane/dialects/openai-chat/request.ts'
 import { MIN_THINKING_TOKENS } from './thinking.ts'
 
 /** A message request that can be forwarded by editing its own text. */
-export type EditableMessages = BodySource & {
+export type EditableMessages = {
+  readonly text: string
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
   readonly isStreamed: boolean
@@ -44,8 +43,7 @@ export function encodeMessagesRequest(
 ): UpstreamRequest {
   const { body, isStreamed } = request
   const adapted: string[] = []
-  const parts = createBodyParts(request)
-  parts.add(`{"model":${JSON.stringify(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`)
+  let text = `{"model":${JSON.stringify(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`
   for (const member of lastMembers(request.members)) {
     const { key } = member
     if (OWN.has(key) || routingFields.has(key) || body[key] === null) continue
@@ -57,15 +55,13 @@ export function encodeMessagesRequest(
     const edited = editedMember(key, body[key], plan)
     if (edited !== undefined) adapted.push(key)
     if (edited === '') continue
-    parts.add(`,${JSON.stringify(key)}:`)
-    if (edited === undefined) parts.addValue(member)
-    else parts.add(edited)
+    text += `,${JSON.stringify(key)}:${edited ?? request.text.slice(member.start, member.end).trim()}`
   }
   if (request.maxTokens !== plan.maxOutputTokens) adapted.push('max_tokens')
-  parts.add(isStreamed ? ',"stream":true}' : '}')
+  text += isStreamed ? ',"stream":true}' : '}'
   return {
     path: '/messages',
-    ...parts.done(),
+    body: text,
     contentType: 'application/json',
     accept: isStreamed ? 'text/event-stream' : 'application/json',
     adaptedParams: adapted,

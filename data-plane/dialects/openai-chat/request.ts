@@ -1,13 +1,12 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
-import type { BodySource } from '#data-plane/dialects/body-parts.ts'
-import { createBodyParts } from '#data-plane/dialects/body-parts.ts'
 import type { JsonMember } from '#data-plane/dialects/json-members.ts'
 import { isRecord, lastMembers } from '#data-plane/dialects/json-members.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { takesParameter } from '#shared/catalog/model.ts'
 
 /** A chat request that can be forwarded by editing its own text. */
-export type EditableRequest = BodySource & {
+export type EditableRequest = {
+  readonly text: string
   readonly members: readonly JsonMember[]
   readonly body: Readonly<Record<string, unknown>>
   readonly isStreamed: boolean
@@ -66,8 +65,7 @@ export function encodeChatRequest(
   const { model } = plan.target
   const adapted: string[] = []
   const limitName = limitParameter(request.body, model)
-  const parts = createBodyParts(request)
-  parts.add(`{"model":${JSON.stringify(plan.offer.providerModel)}`)
+  let text = `{"model":${JSON.stringify(plan.offer.providerModel)}`
   for (const member of lastMembers(request.members)) {
     const { key } = member
     if (REWRITTEN.has(key) || routingFields.has(key) || request.body[key] === null) continue
@@ -78,16 +76,14 @@ export function encodeChatRequest(
     const edited = key === 'tools' ? functionTools(request.body[key]) : undefined
     if (edited !== undefined) adapted.push(key)
     if (edited === '[]') continue
-    parts.add(`,${JSON.stringify(key)}:`)
-    if (edited === undefined) parts.addValue(member)
-    else parts.add(edited)
+    text += `,${JSON.stringify(key)}:${edited ?? request.text.slice(member.start, member.end).trim()}`
   }
   if (request.maxTokens !== plan.maxOutputTokens) adapted.push(limitName)
-  parts.add(`,"${limitName}":${plan.maxOutputTokens}`)
-  parts.add(request.isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}}' : '}')
+  text += `,"${limitName}":${plan.maxOutputTokens}`
+  text += request.isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}}' : '}'
   return {
     path: '/chat/completions',
-    ...parts.done(),
+    body: text,
     contentType: 'application/json',
     accept: request.isStreamed ? 'text/event-stream' : 'application/json',
     adaptedParams: adapted,

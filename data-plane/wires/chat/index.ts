@@ -6,6 +6,7 @@ import { encodeChatRequest } from '#data-plane/dialects/openai-chat/request.ts'
 import { translate } from '#data-plane/dialects/translate.ts'
 import { openAiEnvelope, openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
@@ -25,10 +26,12 @@ export const chat: AnyWire = defineWire<ChatRequest>({
       imageInput: request.content.images > 0,
       openAiFormat: request.choices > 1 || request.body['logprobs'] === true || isRecord(request.body['audio']),
     }),
-  encode: (request, plan) =>
-    speaksChat(plan)
+  encode(request, plan) {
+    const encoded = speaksChat(plan)
       ? encodeChatRequest(request, ROUTING_FIELDS, plan)
-      : dialectOf(plan.offer).encode(toConversation(request), plan),
+      : dialectOf(plan.offer).encode(toConversation(request), plan)
+    return putInlinedBack(encoded, request)
+  },
   decoder(request, plan) {
     const { isStreamed } = request
     if (speaksChat(plan)) return chatDecoder({ isStreamed, plan, errorBody: openAiErrorBody })

@@ -1,4 +1,5 @@
 import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { fullLength } from '#data-plane/wires/inlined-data.ts'
 import { AppError } from '#shared/errors.ts'
 
 /** Limits of a conversation. */
@@ -68,7 +69,7 @@ function checkParts(parts: readonly unknown[], index: number, content: Content):
 function checkImage(part: Readonly<Record<string, unknown>>, param: string): number {
   const image = part['image_url']
   const url = isRecord(image) ? image['url'] : image
-  if (typeof url === 'string' && url !== '') return url.startsWith('data:') ? url.length : 0
+  if (typeof url === 'string' && url !== '') return url.startsWith('data:') ? fullLength(url) : 0
   const inner = isRecord(image) ? image : isRecord(part['image']) ? part['image'] : {}
   if (part['file_id'] !== undefined || inner['file_id'] !== undefined) {
     throw new AppError('unresolvable_file_reference', { param })

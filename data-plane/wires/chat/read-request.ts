@@ -21,7 +21,7 @@ export type ChatRequest = JsonBody &
 
 /** Reads the body of a chat request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
 export function readChatRequest(raw: RawRequest): ChatRequest {
-  const json = readJsonBody(raw.body)
+  const json = readJsonBody(raw.body, 'messages')
   const { body } = json
   const model = readModelName(body['model'])
   for (const name in body) checkParameter(name, body[name])

@@ -1,4 +1,5 @@
 import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { fullLength } from '#data-plane/wires/inlined-data.ts'
 import { AppError } from '#shared/errors.ts'
 
 /** Limits of a conversation. */
@@ -93,10 +94,11 @@ function checkBlock(block: Json, param: string, content: Content): void {
 
 function checkText(text: unknown, param: string, content: Content): void {
   if (typeof text !== 'string') throw invalid(`${param}: a text.`, param)
-  if (text.length > MAX_TEXT_CHARS) {
+  const length = fullLength(text)
+  if (length > MAX_TEXT_CHARS) {
     throw new AppError('request_too_large', { message: `${param}: at most ${MAX_TEXT_CHARS} characters.`, param })
   }
-  content.spokenChars += text.length
+  content.spokenChars += length
 }
 
 function checkId(id: unknown, param: string): void {
@@ -109,7 +111,7 @@ function checkSource(source: unknown, param: string, content: Content): void {
   const { type, data, url } = source
   content.images++
   if (type === 'base64' && typeof data === 'string' && typeof source['media_type'] === 'string') {
-    content.inlinedChars += data.length
+    content.inlinedChars += fullLength(data)
   } else if (type === 'text' && typeof data === 'string') checkText(data, `${param}.data`, content)
   else if (type === 'content') checkContent(source['content'], `${param}.content`, content)
   else if (type === 'file') throw new AppError('unresolvable_file_reference', { param })

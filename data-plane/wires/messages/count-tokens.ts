@@ -1,4 +1,5 @@
 import type { RawRequest } from '#data-plane/call.ts'
+import { fullLength } from '#data-plane/wires/inlined-data.ts'
 import type { SaidRequest } from './read-request.ts'
 import { readSaid } from './read-request.ts'
 
@@ -46,5 +47,5 @@ function isTextSource(source: unknown): source is { readonly data: string } {
 function tokensIn(text: string): number {
   let other = 0
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 126) other++
-  return (text.length - other) / ASCII_CHARS_A_TOKEN + other / OTHER_CHARS_A_TOKEN
+  return (fullLength(text) - other) / ASCII_CHARS_A_TOKEN + other / OTHER_CHARS_A_TOKEN
 }

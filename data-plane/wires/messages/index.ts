@@ -4,6 +4,7 @@ import { encodeMessagesRequest } from '#data-plane/dialects/messages/request.ts'
 import { translate } from '#data-plane/dialects/translate.ts'
 import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
@@ -20,10 +21,12 @@ export const messages: AnyWire = defineWire<MessagesRequest>({
   failover: 'until-first-content',
   parse: readMessagesRequest,
   demand: textDemand,
-  encode: (request, plan) =>
-    speaksMessages(plan)
+  encode(request, plan) {
+    const encoded = speaksMessages(plan)
       ? encodeMessagesRequest(request, ROUTING_FIELDS, plan)
-      : dialectOf(plan.offer).encode(toConversation(request), plan),
+      : dialectOf(plan.offer).encode(toConversation(request), plan)
+    return putInlinedBack(encoded, request)
+  },
   decoder(request, plan) {
     const { isStreamed } = request
     const reader = dialectOf(plan.offer).reader(plan, isStreamed)

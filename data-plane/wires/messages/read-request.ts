@@ -24,7 +24,7 @@ export type MessagesRequest = SaidRequest &
 
 /** Reads the model, the turns, the instructions and the parameters: all that a token count needs. */
 export function readSaid(raw: RawRequest): SaidRequest {
-  const json = readJsonBody(raw.body)
+  const json = readJsonBody(raw.body, 'messages')
   const { body } = json
   const model = readModelName(body['model'])
   checkParameters(body)

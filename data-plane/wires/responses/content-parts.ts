@@ -1,6 +1,7 @@
 import type { DataSource, FilePart, ImagePart, TextPart, UrlSource } from '#data-plane/dialects/conversation.ts'
 import { readDataUrl } from '#data-plane/dialects/conversation.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { fullLength } from '#data-plane/wires/inlined-data.ts'
 import { wordOf } from '#data-plane/wires/sampling.ts'
 import { AppError } from '#shared/errors.ts'
 import { invalid } from './parameters.ts'
@@ -67,7 +68,7 @@ function imagePart(part: Json, param: string, content: Content): ImagePart {
     throw invalid(`${param}.image_url`, 'An image has an image_url.')
   }
   content.images++
-  if (url.startsWith('data:')) content.inlinedChars += url.length
+  if (url.startsWith('data:')) content.inlinedChars += fullLength(url)
   const detail = wordOf(part['detail'])
   return { kind: 'image', source: sourceOf(url), ...(detail === undefined ? {} : { detail }) }
 }

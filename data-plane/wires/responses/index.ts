@@ -1,6 +1,7 @@
 import { dialectOf } from '#data-plane/dialects/index.ts'
 import { translate } from '#data-plane/dialects/translate.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
@@ -21,7 +22,7 @@ export const responses: AnyWire = defineWire<ResponsesRequest>({
       ...textDemand({ isStreamed, maxTokens, messageCount: request.itemCount, ...request }),
     }
   },
-  encode: ({ conversation }, plan) => dialectOf(plan.offer).encode(conversation, plan),
+  encode: ({ conversation, json }, plan) => putInlinedBack(dialectOf(plan.offer).encode(conversation, plan), json),
   decoder: (request, plan) =>
     translate(
       dialectOf(plan.offer).reader(plan, request.conversation.isStreamed),

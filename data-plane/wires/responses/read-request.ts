@@ -46,7 +46,7 @@ type Body = Readonly<Record<string, unknown>>
 
 /** Reads the body of a responses request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
 export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
-  const json = readJsonBody(raw.body)
+  const json = readJsonBody(raw.body, 'input')
   const { body } = json
   const model = readModelName(body['model'])
   checkParameters(body)

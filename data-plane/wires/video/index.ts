@@ -1,23 +1,16 @@
 import type { UpstreamRequest } from '#data-plane/call.ts'
-import { isRecord, readJsonObject } from '#data-plane/dialects/json-members.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
-import type { Artifact, JobView, JobWire, ParsedJob } from '#data-plane/wires/wire.ts'
+import type { JobView, JobWire, ParsedJob } from '#data-plane/wires/wire.ts'
 import { microUsdToDollars } from '#shared/money.ts'
-import type { Usage } from '#shared/usage.ts'
+import { JOB_PATHS, jobPath, readProviderJob } from '#shared/provider-job.ts'
 
 const MAX_PROMPT_CHARS = 32_768
 const DEFAULT_SECONDS = 5
 const MAX_SECONDS = 60
 const MILLISECONDS = 1_000
-/** What a provider may say at the most. */
-const MAX_ID_CHARS = 500
-const MAX_ARTIFACTS = 10
-const MAX_URL_CHARS = 2_048
-const MAX_SANE_SECONDS = 86_400
-const STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
 /** Video as long jobs: `POST /v1/video/generations`, then `GET` and `DELETE` of what it answered. */
 export const video: JobWire = {
@@ -40,7 +33,7 @@ export const video: JobWire = {
       bound: { milliseconds: seconds * MILLISECONDS, calls: 1 },
       encode: (offer) => ({
         ...ASK,
-        path: '/video/generations',
+        path: JOB_PATHS.video,
         body: JSON.stringify({ model: offer.providerModel, prompt, seconds }),
       }),
     }
@@ -48,18 +41,10 @@ export const video: JobWire = {
   encodeQuestion: (providerJob, isCancel) => ({
     ...ASK,
     method: isCancel ? 'DELETE' : 'GET',
-    path: `/video/generations/${encodeURIComponent(providerJob)}`,
+    path: jobPath('video', providerJob),
     body: '',
   }),
-  readJob(text) {
-    const job = readJsonObject(text)
-    if (job === undefined) return undefined
-    const { id, error } = job
-    const state = STATES.find((name) => name === job['status'])
-    if (typeof id !== 'string' || id === '' || id.length > MAX_ID_CHARS || state === undefined) return undefined
-    const said = isRecord(error) && typeof error['message'] === 'string' ? error['message'] : undefined
-    return { id, state, usage: usageOf(job['usage']), artifacts: artifactsOf(job['artifacts']), error: said }
-  },
+  readJob: readProviderJob,
   submitted: (view, token) => JSON.stringify({ ...headOf(view), job_token: token }),
   shown: (view) => JSON.stringify(shown(view)),
 }
@@ -79,22 +64,6 @@ function readSeconds(value: unknown): number {
   if (value === undefined || value === null) return DEFAULT_SECONDS
   if (typeof value === 'number' && Number.isInteger(value) && value >= 1 && value <= MAX_SECONDS) return value
   throw mustBe('seconds', `a whole number from 1 to ${MAX_SECONDS}`)
-}
-
-function usageOf(usage: unknown): Usage | undefined {
-  const seconds = isRecord(usage) ? usage['seconds'] : undefined
-  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= MAX_SANE_SECONDS)) return undefined
-  return { milliseconds: Math.ceil(seconds * MILLISECONDS), calls: 1 }
-}
-
-function artifactsOf(artifacts: unknown): Artifact[] {
-  if (!Array.isArray(artifacts)) return []
-  return artifacts.slice(0, MAX_ARTIFACTS).flatMap((artifact: unknown) => {
-    if (!isRecord(artifact)) return []
-    const { url, content_type: type } = artifact
-    if (typeof url !== 'string' || url.length > MAX_URL_CHARS || !/^https?:\/\//.test(url)) return []
-    return [{ url, contentType: typeof type === 'string' ? type.slice(0, 100) : 'video/mp4' }]
-  })
 }
 
 function headOf({ id, state, model, createdAt }: JobView) {

@@ -101,11 +101,9 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
     ...ctx,
     redisUrl: config.redisUrl,
     usageQueue: createRedisUsageQueue(money),
-    keyCounters: createRedisKeyCounters({ redis: money, buckets: config.moneyBuckets }),
     feed: createRedisTradeFeed(cache),
     gateAudit: createRedisGateAudit({ redis: money, buckets: config.moneyBuckets }),
-    // No provider of long jobs has a dialect here yet: what it does not say costs the buyer nothing.
-    askProvider: async () => 'unknown',
+    askProvider: parts.provider.askJob,
     moneyTimes: config.money,
     workerId: `${hostname()}-${process.pid}-${ctx.ids.ulid()}`,
   }
@@ -193,6 +191,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     log,
     ids: overrides.ids ?? createIds(clock),
     gate: overrides.gate ?? createRedisGate({ redis: money, buckets: config.moneyBuckets, announce }),
+    keyCounters: overrides.keyCounters ?? createRedisKeyCounters({ redis: money, buckets: config.moneyBuckets }),
     debits: overrides.debits ?? createRedisDebitGate({ redis: money, buckets: config.moneyBuckets }),
     checkMoney:
       overrides.checkMoney ?? (() => checkMoney({ ...where, journalDir: config.journalDir }, { isQuiesced: false })),

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { ApiFormat } from './offers.ts'
 
 export type JobsTables = {
   job: {
@@ -166,5 +167,39 @@ export async function takeOverdueJobs(db: Database, now: number, limit: number):
 export async function listAskedJobs(db: Database, before: number, limit: number): Promise<Job[]> {
   const { rows } = await sql<Job>`select ${JOB} from job where ended_at is null
     and asked_at < ${new Date(before)} order by deadline_at limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Where an offer's provider is asked about jobs, and with which key. `sealed` is JSON, to be read with its schema. */
+export type JobPlace = { readonly baseUrl: string; readonly apiFormat: ApiFormat; readonly sealed: unknown }
+
+/** The place of an offer, also of one that is not on sale any more. */
+export async function findJobPlace(db: Database, offer: string): Promise<JobPlace | undefined> {
+  const { rows } = await sql<JobPlace>`select o.base_url as "baseUrl", o.api_format as "apiFormat", c.sealed
+    from offer o join credential c on c.id = o.credential_id where o.id = ${offer}`.execute(db)
+  return rows[0]
+}
+
+/** A job with the end that was booked for it, as its bytes. */
+export type JobWithEnd = Pick<Job, 'rid' | 'keyId' | 'quote' | 'event' | 'deadlineAt' | 'endedAt'> & {
+  readonly endEvent: string | null
+}
+
+/** Jobs of an account, newest first, those before a request id. */
+export async function listJobs(
+  db: Database,
+  account: AccountId,
+  choice: { readonly isRunning: boolean; readonly before: string | undefined; readonly limit: number },
+): Promise<JobWithEnd[]> {
+  const { isRunning, before, limit } = choice
+  const conditions = [
+    sql`j.account = ${account}`,
+    ...(isRunning ? [sql`j.ended_at is null`] : []),
+    ...(before === undefined ? [] : [sql`j.rid < ${before}`]),
+  ]
+  const { rows } = await sql<JobWithEnd>`select j.rid, j.key_id as "keyId", j.quote, j.event,
+      j.deadline_at as "deadlineAt", j.ended_at as "endedAt", e.event as "endEvent"
+    from job j left join job_end e on e.rid = j.rid and e.booked_at is not null
+    where ${sql.join(conditions, sql` and `)} order by j.rid desc limit ${limit}`.execute(db)
   return rows
 }

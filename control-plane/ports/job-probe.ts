@@ -1,13 +1,12 @@
-/** A long job, as far as its provider has to know. */
+import type { JobWireName, ProviderJob } from '#shared/provider-job.ts'
+import type { ProviderPlace } from './probe.ts'
+
+/** A long job as its provider knows it, and where and with which key to ask. */
 export type AskedJob = {
-  /** The request id of its submit. */
-  readonly rid: string
-  readonly offer: string | null
+  readonly wire: JobWireName
   readonly providerJob: string
+  readonly place: ProviderPlace
 }
 
-/** What the provider says of a job at its deadline; `unknown` is anything but a plain answer. */
-export type JobVerdict = 'succeeded' | 'failed' | 'running' | 'unknown'
-
-/** Asks the provider of a job how it stands. Does not throw. */
-export type JobProbe = (job: AskedJob) => Promise<JobVerdict>
+/** Asks the provider of a job once how it stands; undefined for anything but a plain answer. Never throws. */
+export type JobProbe = (job: AskedJob) => Promise<ProviderJob | undefined>

@@ -5,7 +5,9 @@ import { SECOND } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { isDialable } from '#shared/outbound-guard.ts'
+import { jobPath, readProviderJob } from '#shared/provider-job.ts'
 import { guardedLookup } from './guarded-lookup.ts'
+import type { AskedJob, JobProbe } from './job-probe.ts'
 import type { ListedModels, ListModels, Probe, ProbeResult, ProbeTarget, ProviderPlace } from './probe.ts'
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND
@@ -20,7 +22,12 @@ const MESSAGES_VERSION = '2023-06-01'
 
 const ModelList = z.object({ data: z.array(z.object({ id: z.string() })).max(100_000) })
 
-type ProviderProbe = { readonly probe: Probe; readonly listModels: ListModels; close(): Promise<void> }
+type ProviderProbe = {
+  readonly probe: Probe
+  readonly listModels: ListModels
+  readonly askJob: JobProbe
+  close(): Promise<void>
+}
 
 /** Questions to providers, on connections of their own; `close` ends them. */
 export function createProviderProbe(policy: OutboundPolicy): ProviderProbe {
@@ -35,6 +42,7 @@ export function createProviderProbe(policy: OutboundPolicy): ProviderProbe {
   return {
     probe: (target) => probeProvider(agent, policy, target),
     listModels: (place) => listModels(agent, policy, place),
+    askJob: (job) => askJob(agent, policy, job).catch(() => undefined),
     close: () => agent.close(),
   }
 }
@@ -87,6 +95,13 @@ async function listModels(agent: Agent, policy: OutboundPolicy, place: ProviderP
   } catch (error) {
     return unreachable(error)
   }
+}
+
+async function askJob(agent: Agent, policy: OutboundPolicy, { wire, providerJob, place }: AskedJob) {
+  if (isLiteralRefused(place.baseUrl, policy)) return undefined
+  const question: Sent = { url: at(place, jobPath(wire, providerJob)), method: 'GET', headers: headersOf(place) }
+  const { status, text } = await send(agent, AbortSignal.timeout(TOTAL_TIMEOUT_MS), question)
+  return status === 200 ? readProviderJob(text) : undefined
 }
 
 type Refused = Extract<ProbeResult, { isAccepted: false }>

@@ -7,7 +7,15 @@ import { startPurgeOperations } from './purge-operations.ts'
 import { startRollUpMarkets } from './roll-up-markets.ts'
 import { startSellerOperations, startWakeSellerOperations } from './seller-operations.ts'
 import { startStoreHealth } from './store-health.ts'
-import { startCheckMoney, startCompareBalances, startCompareCounters, startSweepHolds } from './sweep-holds.ts'
+import { startSumUsageDays } from './sum-usage-days.ts'
+import {
+  startCheckMoney,
+  startCompareBalances,
+  startCompareCounters,
+  startFinishJobs,
+  startSweepHolds,
+} from './sweep-holds.ts'
+import { startSweepSecrets } from './sweep-secrets.ts'
 import { startPurgeWebhooks, startSendWebhooks, startWatchAlerts } from './webhooks.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
@@ -15,6 +23,7 @@ import type { RunningWorker, WorkerPlane } from './worker.ts'
 const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startPostUsage,
   startSweepHolds,
+  startFinishJobs,
   startCompareBalances,
   startCompareCounters,
   startCheckMoney,
@@ -27,7 +36,9 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startProbeOffers,
   startPurgeOperations,
   startNoteKeyUses,
+  startSweepSecrets,
   startRollUpMarkets,
+  startSumUsageDays,
   startWatchAlerts,
   startSendWebhooks,
   startPurgeWebhooks,

@@ -12,11 +12,12 @@ const COUNTERS_EVERY_MS = HOUR
 /** After a start, journals are replayed and the gate may be rebuilt; and what is wrong but for a moment is not wrong. */
 const FIRST_CHECK_AFTER_MS = 2 * MINUTE
 const CONFIRM_AFTER_MS = 20 * SECOND
-/** A sweep after an outage takes longer than the pause between two. */
+/** A sweep after an outage takes longer than the pause between two, and providers of jobs may take their time. */
 const SWEEP_LEASE_MS = 10 * SECOND
+const JOBS_LEASE_MS = 30 * SECOND
 
 /**
- * Finishes what dead processes left: holds, captures, debits, jobs. One process does, every few seconds. A capture whose
+ * Finishes what dead processes left: holds, captures, debits. One process does, every few seconds. A capture whose
  * event the queue may still bring is left to the queue; while the queue is empty there is nothing to wait for.
  */
 export function startSweepHolds(plane: WorkerPlane): RunningWorker {
@@ -32,6 +33,17 @@ export function startSweepHolds(plane: WorkerPlane): RunningWorker {
       plane.metrics.swept('posted', posted)
       plane.metrics.swept('told', told)
       plane.metrics.swept('debits', await finishDebits(plane))
+    },
+  })
+}
+
+/** Ends jobs past their deadline. Their providers are waited for, so nothing else is. */
+export function startFinishJobs(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'finish-jobs',
+    everyMs: plane.moneyTimes.sweepEveryMs,
+    leaseMs: JOBS_LEASE_MS,
+    run: async () => {
       plane.metrics.swept('jobs', await finishJobs(plane))
     },
   })

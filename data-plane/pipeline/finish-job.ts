@@ -1,15 +1,17 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { RawRequest, Receipt } from '#data-plane/call.ts'
 import type { JobEnd, JobRecord, StoredJob } from '#data-plane/store/jobs.ts'
-import type { JobView, ProviderJob } from '#data-plane/wires/wire.ts'
+import type { JobView } from '#data-plane/wires/wire.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { ZERO } from '#shared/money.ts'
+import type { ProviderJob } from '#shared/provider-job.ts'
+import { chargeJob } from '#shared/provider-job.ts'
 import { askProvider } from './ask-provider.ts'
 import { authenticate } from './authenticate.ts'
-import { chargeJob, endEvent } from './job-event.ts'
+import { endEvent, termsOf } from './job-event.ts'
 import type { JobPlane, JobRoute } from './job-plane.ts'
 import { jobIdOf, requestOfJob } from './job-plane.ts'
 
@@ -71,7 +73,7 @@ async function ask(
 type Final = ProviderJob & { readonly state: JobEnd['state'] }
 
 function endOf({ calls }: JobPlane, job: JobRecord, provider: Final): JobEnd {
-  const charge = chargeJob(job, provider)
+  const charge = chargeJob(termsOf(job), provider)
   const { state } = provider
   const event = endEvent({ job, state, charge, node: calls.nodeId, now: calls.clock.now() })
   return {

@@ -1,47 +1,30 @@
 import type { JobRecord, JobRecordText } from '#data-plane/store/jobs.ts'
-import type { ProviderJob } from '#data-plane/wires/wire.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
-import type { MicroUsd } from '#shared/money.ts'
-import { keptBps, min, splitCharge, ZERO } from '#shared/money.ts'
-import { chargeUsage, listCost, UnitPricesSchema } from '#shared/pricing.ts'
-import type { Usage } from '#shared/usage.ts'
+import { keptBps, splitCharge } from '#shared/money.ts'
+import { UnitPricesSchema } from '#shared/pricing.ts'
+import type { JobCharge, JobTerms, ProviderJob } from '#shared/provider-job.ts'
 import { UsageSchema } from '#shared/usage.ts'
 import type { UsageEventText } from './settle-call.ts'
 
-/** What a job's end costs. */
-export type JobCharge = {
-  readonly usage: Usage
-  readonly source: 'reported' | 'estimated'
-  readonly chargeMicro: MicroUsd
-  readonly listMicro: MicroUsd
-  readonly anomalies: readonly string[]
-}
-
-/** A job that did not come to its result costs nothing; the others what was used, at most the quote. */
-export function chargeJob(job: JobRecord, provider: ProviderJob): JobCharge {
-  if (provider.state !== 'succeeded') {
-    return { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
+/** What a job was sold as, read out of its record. */
+export function termsOf(job: JobRecord): JobTerms {
+  return {
+    unitPrices: UnitPricesSchema.parse(job.unitPrices),
+    keptBps: keptBps(job.keptBps),
+    bound: UsageSchema.parse(job.bound),
+    quoteMicro: job.quoteMicro,
   }
-  const prices = UnitPricesSchema.parse(job.unitPrices)
-  const usage = provider.usage ?? UsageSchema.parse(job.bound)
-  const due = chargeUsage(prices, usage, keptBps(job.keptBps))
-  const chargeMicro = min(due, job.quoteMicro)
-  const anomalies = [
-    ...(provider.usage === undefined ? ['usage_missing'] : []),
-    ...(chargeMicro === due ? [] : ['charge_clipped']),
-  ]
-  const source = provider.usage === undefined ? 'estimated' : 'reported'
-  return { usage, source, chargeMicro, listMicro: listCost(prices, usage), anomalies }
 }
 
 type Facts = Omit<JobRecordText, 'quoteMicro'> & { readonly quoteMicro: bigint | string }
 
 /** The event of a job that has begun: the whole quote leaves the balance, and nobody is paid yet. */
 export function submitEvent(job: JobRecordText, node: string, now: number): UsageEventText {
+  const { deadlineAt, providerJob, unitPrices, bound } = job
   return {
     ...common(job, node, now),
     kind: 'submit',
-    job: { deadlineAt: job.deadlineAt, providerJob: job.providerJob },
+    job: { deadlineAt, providerJob, unitPrices, bound },
     outcome: 'succeeded',
     errorCode: null,
     usage: {},

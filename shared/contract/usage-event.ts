@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { UnitPricesSchema } from '../pricing.ts'
 import { UsageSchema } from '../usage.ts'
 import { KeptBpsNumber, MicroUsdText } from './amount.ts'
 
@@ -44,6 +45,9 @@ export const SubmittedJobSchema = z.object({
   deadlineAt: z.number().int().positive(),
   /** The provider's own id of the job. */
   providerJob: z.string().min(1).max(500),
+  /** What the quote was made of, for an end that no data plane comes to; without them the quote is what it costs. */
+  unitPrices: UnitPricesSchema.optional(),
+  bound: UsageSchema.optional(),
 })
 export type SubmittedJob = z.infer<typeof SubmittedJobSchema>
 
@@ -128,11 +132,19 @@ export function readUsageEvent(text: string): UsageEvent | undefined {
   }
 }
 
-/** A batch as it travels through the queue: the events are the strings that were captured, byte for byte. */
+/** Request id and account of a call whose event stands in the gate. */
+export const CapturedCallSchema = z.tuple([z.string(), z.string()])
+export type CapturedCall = z.infer<typeof CapturedCallSchema>
+
+/**
+ * A batch as it travels through the queue: calls whose events the gate has, and the events of the others as strings,
+ * byte for byte.
+ */
 export const UsageBatchSchema = z.object({
   v: z.literal(1),
   id: z.string().startsWith('btc_'),
   node: z.string(),
-  events: z.array(z.string()).min(1),
+  captured: z.array(CapturedCallSchema).default([]),
+  events: z.array(z.string()),
 })
 export type UsageBatch = z.infer<typeof UsageBatchSchema>

@@ -1,20 +1,24 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
 import { findJob } from '#control-plane/db/jobs.ts'
 import { invoke } from '#control-plane/operation.ts'
-import type { JobVerdict } from '#control-plane/ports/job-probe.ts'
+import type { AskedJob } from '#control-plane/ports/job-probe.ts'
 import { getRequest } from '#control-plane/services/lookup.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
 import { finishJobs } from '#control-plane/services/money/overdue-jobs.ts'
 import type { AccountId } from '#shared/ids.ts'
+import type { ProviderJob } from '#shared/provider-job.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { figures, ids } from '#test/support/gate.ts'
 import { endText, submitText } from '#test/support/job-events.ts'
 import { balanceOf, newAccount } from '#test/support/ledger.ts'
+import { listOffer } from '#test/support/offers.ts'
 import { createRandomOrder } from '#test/support/random-order.ts'
 
+const ProviderAnswer = z.object({ id: z.string() })
 let market: TestMarket
 let seller: AccountId
 
@@ -31,14 +35,27 @@ async function job(quote: number, balance = 1_000_000) {
 }
 const post = (...events: string[]) => postBatch(market.plane, { events, source: 'test' })
 const escrowOf = (account: AccountId) => balanceOf(market.plane.db, `acc_escrow_${account.slice(4)}`)
-const finish = (verdict: JobVerdict, asked: string[] = []) =>
+/** Ends what is overdue; each provider says the same, or is really asked where nothing is said. */
+const finish = (state?: ProviderJob['state'] | 'nothing', asked: AskedJob[] = []) =>
   finishJobs({
     ...market.plane,
-    askProvider: async ({ rid }) => {
-      asked.push(rid)
-      return verdict
+    askProvider: async (job) => {
+      asked.push(job)
+      if (state === undefined) return market.plane.askProvider(job)
+      if (state === 'nothing') return undefined
+      return { id: job.providerJob, state, usage: { milliseconds: 6_000, calls: 1 }, artifacts: [] }
     },
   })
+/** A job of four seconds at the sample provider, asked about once: the next question is its last. */
+async function submitToProvider(model: string, key: string): Promise<string> {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const place = `${market.provider.url}/video/generations`
+  const body = JSON.stringify({ model, prompt: 'a door', seconds: 4 })
+  const { id } = ProviderAnswer.parse(await (await fetch(place, { method: 'POST', headers, body })).json())
+  await (await fetch(`${place}/${id}`, { headers })).arrayBuffer()
+  return id
+}
+
 async function breaches(): Promise<string[]> {
   const { findings } = await market.plane.checkMoney()
   return findings.filter(({ state }) => state === 'breach').map(({ id, detail }) => `${id} ${detail}`)
@@ -86,7 +103,7 @@ describe('a long job', () => {
         for (const event of order([...events, ...events, ...events])) await post(event)
       }),
     )
-    await finish('unknown')
+    await finish()
     for (const { account } of wishes) {
       expect(await balanceOf(market.plane.db, account)).toBe(995_000)
       expect(await escrowOf(account)).toBe(0)
@@ -107,7 +124,7 @@ describe('a long job', () => {
   it('whose two halves are booked at the same moment comes to its end by the sweeper at the latest', async () => {
     const wishes = await Promise.all(Array.from({ length: 20 }, () => job(1_000)))
     await Promise.all(wishes.flatMap((wish) => [post(submitText(wish)), post(endText(wish, 400))]))
-    await finish('unknown')
+    await finish()
     for (const { account } of wishes) expect(await balanceOf(market.plane.db, account)).toBe(999_600)
     expect(await breaches()).toEqual([])
   })
@@ -137,20 +154,60 @@ describe('a long job', () => {
   })
 
   it('past its deadline is asked about once and ends by what its provider says', async () => {
-    for (const [verdict, charge] of [
-      ['succeeded', 10_000],
+    const offer = (await listOffer(market, (await market.person()).seller)).id
+    for (const [state, charge] of [
+      ['succeeded', 6_000],
       ['failed', 0],
+      ['cancelled', 0],
       ['running', 0],
+      ['nothing', 0],
     ] as const) {
-      const wish = await job(10_000)
+      const wish = { ...(await job(10_000)), offer, providerJob: `vid-${state}` }
       await post(submitText(wish, Date.now() - 1))
-      const asked: string[] = []
-      expect(await finish(verdict, asked)).toBe(1)
-      expect(await finish(verdict, asked)).toBe(0)
-      expect(asked).toEqual([wish.rid])
+      const asked: AskedJob[] = []
+      expect(await finish(state, asked)).toBe(1)
+      expect(await finish(state, asked)).toBe(0)
+      expect(asked).toMatchObject([{ wire: 'video', providerJob: `vid-${state}`, place: { apiFormat: 'openai' } }])
       expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000 - charge)
       expect(await post(endText(wish, 1_000))).toMatchObject({ conflicts: 1 })
     }
+    expect(await breaches()).toEqual([])
+  })
+
+  it('past its deadline is asked about at its own provider, with the key of its offer', async () => {
+    const [one, two] = ['sk-good-job-one-abcdefgh', 'sk-good-job-two-abcdefgh']
+    const { seller: person } = await market.person()
+    const offer = (await listOffer(market, person, { apiKey: one })).id
+    const done = { ...(await job(10_000)), offer, providerJob: await submitToProvider('sandbox/job', two) }
+    const failed = { ...(await job(10_000)), offer, providerJob: await submitToProvider('sandbox/job-failing', two) }
+    const running = { ...(await job(10_000)), offer, providerJob: await submitToProvider('sandbox/job-endless', two) }
+    const strange = { ...(await job(10_000)), offer, providerJob: 'vid_of-nobody' }
+    const homeless = await job(10_000)
+    const all = [done, failed, running, strange, homeless]
+    await post(...all.map((wish) => submitText(wish, Date.now() - 1)))
+    market.provider.requests.reset()
+    expect(await finish()).toBe(all.length)
+    const questions = market.provider.requests.list()
+    expect(questions.length).toBe(4)
+    expect(new Set(questions.map(({ method, path }) => `${method} ${path}`))).toEqual(
+      new Set([done, failed, running, strange].map(({ providerJob }) => `GET /v1/video/generations/${providerJob}`)),
+    )
+    expect(new Set(questions.map(({ headers }) => headers.authorization))).toEqual(new Set([`Bearer ${one}`]))
+    // Three of the four seconds that were asked for, at a micro-USD a millisecond.
+    expect(await balanceOf(market.plane.db, done.account)).toBe(1_000_000 - 3_000)
+    for (const { account } of all.slice(1)) expect(await balanceOf(market.plane.db, account)).toBe(1_000_000)
+    for (const { account } of all) expect(await escrowOf(account)).toBe(0)
+    const { rows } = await sql<{ code: string | null }>`select error_code as code from settlement
+      where rid = any(${all.map(({ rid }) => rid)}::text[]) order by array_position(${all.map(({ rid }) => rid)}::text[], rid)`.execute(
+      market.plane.db,
+    )
+    expect(rows.map(({ code }) => code)).toEqual([
+      null,
+      'upstream_error',
+      'upstream_timeout',
+      'upstream_timeout',
+      'upstream_timeout',
+    ])
     expect(await breaches()).toEqual([])
   })
 
@@ -159,7 +216,7 @@ describe('a long job', () => {
     await post(endText({ ...wish, quote: 20_000 }, 15_000))
     await post(submitText(wish, Date.now() - 1))
     await sql`update job set asked_at = now() - interval '1 hour' where rid = ${wish.rid}`.execute(market.plane.db)
-    const asked: string[] = []
+    const asked: AskedJob[] = []
     expect(await finish('succeeded', asked)).toBe(1)
     expect(asked).toEqual([])
     expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000)

@@ -7,12 +7,20 @@ type JobWish = {
   readonly account: string
   readonly sellerAccount: string
   readonly quote: number
+  /** The offer that took it. */
+  readonly offer?: string
+  /** The provider's own id of it. */
+  readonly providerJob?: string
 }
 
 /** The submit of a long job, as its bytes. */
-export function submitText({ rid, account, sellerAccount, quote }: JobWish, deadlineAt = Date.now() + 60_000): string {
+export function submitText(job: JobWish, deadlineAt = Date.now() + 60_000): string {
+  const { rid, account, sellerAccount, quote, offer, providerJob = 'p-1' } = job
   const wish = { rid, account, sellerAccount, charge: quote, hold: quote }
-  const changes = { kind: 'submit', job: { deadlineAt, providerJob: 'p-1' }, endpoint: 'video' }
+  // A micro-USD a millisecond, so that a quote is a time.
+  const terms = { unitPrices: { milliseconds: '1000000' }, bound: { milliseconds: quote } }
+  const place = { wire: 'video', endpoint: 'video', keptBps: 10_000, ...(offer === undefined ? {} : { offer }) }
+  const changes = { kind: 'submit', job: { deadlineAt, providerJob, ...terms }, ...place }
   return eventText(wish, { ...changes, sellerNetMicro: '0', feeMicro: '0' })
 }
 

@@ -1,68 +1,95 @@
 import { transact } from '#control-plane/db/database.ts'
 import type { Job } from '#control-plane/db/jobs.ts'
-import { listAskedJobs, listParkedEnds, takeOverdueJobs } from '#control-plane/db/jobs.ts'
+import { findJobPlace, listAskedJobs, listParkedEnds, takeOverdueJobs } from '#control-plane/db/jobs.ts'
 import { moneyTransaction } from '#control-plane/db/money-ledger.ts'
 import type { Ctx } from '#control-plane/operation.ts'
-import type { JobProbe, JobVerdict } from '#control-plane/ports/job-probe.ts'
+import type { JobProbe } from '#control-plane/ports/job-probe.ts'
 import { MINUTE } from '#shared/clock.ts'
-import { jobEndId } from '#shared/contract/usage-event.ts'
+import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
+import type { SubmittedJob, UsageEvent } from '#shared/contract/usage-event.ts'
+import { jobEndId, readUsageEvent } from '#shared/contract/usage-event.ts'
 import { splitCharge, ZERO } from '#shared/money.ts'
+import type { JobCharge, ProviderJob } from '#shared/provider-job.ts'
+import { chargeJob, isJobWire } from '#shared/provider-job.ts'
+import { openCredential } from '#shared/seal.ts'
+import { checkBaseUrl } from '../offers/base-url.ts'
 import { bookParked, DEADLINE_SOURCE } from './finish-job.ts'
 import { postBatch } from './ingest.ts'
 import { confirmBuyers } from './ledger.ts'
 import { isPoison, readEvent } from './usage-reading.ts'
 
-type JobCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'clock' | 'log'> & { readonly askProvider: JobProbe }
+type JobCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'clock' | 'log' | 'settings'> & { readonly askProvider: JobProbe }
 
-const MAX_JOBS = 100
+const MAX_ENDS = 100
+/** Jobs of one turn: all of them are asked about at once. */
+const JOBS_A_TURN = 8
 /** A job that was being asked about when its worker died is ended, unasked, after so long. */
 const ASKED_FOR_MS = 5 * MINUTE
 
 /**
- * Ends the jobs that are past their deadline, asking the provider of each once: a job that it calls done is charged its
- * quote, any other costs nothing. Books ends that waited for a submit, too. Answers how many jobs came to their end.
+ * Ends jobs that are past their deadline, asking the provider of each once: one that it calls done is charged what it
+ * used, at most its quote, any other costs nothing. Books ends that waited for a submit, too. Answers how many jobs came
+ * to their end.
  */
 export async function finishJobs(ctx: JobCtx): Promise<number> {
   let finished = await bookParkedEnds(ctx)
   const now = ctx.clock.now()
-  for (const job of await takeOverdueJobs(ctx.db, now, MAX_JOBS)) {
-    const { rid, offer, providerJob } = job
-    const verdict = await ctx.askProvider({ rid, offer, providerJob })
-    finished += await endJob(ctx, job, verdict)
-  }
-  for (const job of await listAskedJobs(ctx.db, now - ASKED_FOR_MS, MAX_JOBS))
-    finished += await endJob(ctx, job, 'unknown')
+  const overdue = await takeOverdueJobs(ctx.db, now, JOBS_A_TURN)
+  const answers = await Promise.all(overdue.map((job) => ask(ctx, job)))
+  for (const [index, job] of overdue.entries()) finished += await endJob(ctx, job, answers[index])
+  for (const job of await listAskedJobs(ctx.db, now - ASKED_FOR_MS, MAX_ENDS))
+    finished += await endJob(ctx, job, undefined)
   return finished
 }
 
-async function endJob(ctx: JobCtx, job: Job, verdict: JobVerdict): Promise<number> {
-  const text = deadlineEnd(job, verdict, ctx.clock.now())
+/** What the provider says of a job, asked with the key that its offer stands on; undefined when it cannot be asked. */
+async function ask(ctx: JobCtx, { rid, offer, event, providerJob }: Job): Promise<ProviderJob | undefined> {
+  try {
+    const wire = readUsageEvent(event)?.wire ?? ''
+    const stored = offer === null ? undefined : await findJobPlace(ctx.db, offer)
+    if (stored === undefined || !isJobWire(wire)) return undefined
+    const { url: baseUrl } = await checkBaseUrl(ctx, stored.baseUrl)
+    const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(stored.sealed))
+    return await ctx.askProvider({ wire, providerJob, place: { baseUrl, apiFormat: stored.apiFormat, apiKey } })
+  } catch (error) {
+    ctx.log.warn({ err: error, rid }, 'the provider of a job could not be asked')
+    return undefined
+  }
+}
+
+async function endJob(ctx: JobCtx, job: Job, said: ProviderJob | undefined): Promise<number> {
+  const text = deadlineEnd(job, said, ctx.clock.now())
   if (text === undefined) {
     ctx.log.error({ rid: job.rid }, 'the submit of a job cannot be read any more')
     return 0
   }
-  ctx.log.warn({ rid: job.rid, verdict }, 'a job is past its deadline and ends')
+  ctx.log.warn({ rid: job.rid, state: said?.state ?? null }, 'a job is past its deadline and ends')
   const { posted } = await postBatch(ctx, { events: [text], source: DEADLINE_SOURCE })
   return posted
 }
 
-/** The end of a job that nobody else ended, from its submit. */
-export function deadlineEnd(job: Job, verdict: JobVerdict, now: number): string | undefined {
+/** The end of a job that nobody else ended, from its submit and what its provider says of it. */
+function deadlineEnd(job: Job, said: ProviderJob | undefined, now: number): string | undefined {
   const read = readEvent(job.event, DEADLINE_SOURCE)
   if (isPoison(read)) return undefined
-  const { job: _terms, ...submit } = read.event
-  const isDone = verdict === 'succeeded'
-  const charge = isDone ? submit.holdMicro : ZERO
-  const { sellerNet, fee } = splitCharge(charge, submit.feeBps)
+  const { job: terms, ...submit } = read.event
+  const isOver = said !== undefined && said.state !== 'queued' && said.state !== 'running'
+  const outcome = isOver ? said.state : 'failed'
+  const charge = chargeOf(submit, terms, said)
+  const { sellerNet, fee } = splitCharge(charge.chargeMicro, submit.feeBps)
   const end = {
     ...submit,
     kind: 'end',
     rid: jobEndId(job.rid),
     endedAt: Math.max(now, submit.startedAt),
-    outcome: isDone ? 'succeeded' : 'failed',
-    errorCode: isDone ? null : 'upstream_timeout',
+    outcome,
+    errorCode: outcome === 'failed' ? (isOver ? 'upstream_error' : 'upstream_timeout') : null,
     finishReason: null,
-    chargeMicro: charge,
+    usage: charge.usage,
+    usageSource: charge.source,
+    anomalies: charge.anomalies,
+    chargeMicro: charge.chargeMicro,
+    listMicro: charge.listMicro,
     sellerNetMicro: sellerNet,
     feeMicro: fee,
     keptBps: Number(submit.keptBps),
@@ -71,10 +98,23 @@ export function deadlineEnd(job: Job, verdict: JobVerdict, now: number): string 
   return JSON.stringify(end, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
 }
 
+const NOTHING: JobCharge = { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
+
+type Submit = Pick<UsageEvent, 'holdMicro' | 'listMicro' | 'keptBps'>
+
+function chargeOf(submit: Submit, terms: SubmittedJob | undefined, said: ProviderJob | undefined): JobCharge {
+  if (said?.state !== 'succeeded') return NOTHING
+  const { holdMicro: quoteMicro, listMicro, keptBps } = submit
+  if (terms?.unitPrices === undefined || terms.bound === undefined) {
+    return { ...NOTHING, source: 'estimated', chargeMicro: quoteMicro, listMicro }
+  }
+  return chargeJob({ unitPrices: terms.unitPrices, bound: terms.bound, keptBps, quoteMicro }, said)
+}
+
 /** Books ends whose submit came at the same moment, so that neither saw the other. */
 async function bookParkedEnds(ctx: JobCtx): Promise<number> {
   let booked = 0
-  for (const end of await listParkedEnds(ctx.db, MAX_JOBS)) {
+  for (const end of await listParkedEnds(ctx.db, MAX_ENDS)) {
     const balances = await transact(ctx.db, (trx) => bookParked(moneyTransaction(trx), end))
     if (balances.length === 0) {
       ctx.log.error({ rid: end.rid }, 'an end does not fit its job and waits for a person')

@@ -5,16 +5,13 @@ import { chat } from '#data-plane/wires/chat/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
-import { chatFrame, dataOf, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import type { HeardCall } from '#test/support/heard-answers.ts'
+import { hearChatStream, hearMessagesStream } from '#test/support/heard-answers.ts'
+import { chatFrame, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
 
 const RECEIPT: Receipt = { chargeMicro: microUsd(1), listMicro: microUsd(2), usage: { input: 1, output: 1 } }
 const ASK = { model: 'gpt-5-mini', max_tokens: 50, stream: true, messages: [{ role: 'user', content: 'hi' }] }
 const BODY = Buffer.from(JSON.stringify(ASK))
-
-type Call = { readonly id: string; readonly name: string; readonly input: string }
-
-/** What a buyer's client puts together. */
-type Heard = { text: string; calls: Call[]; reason: unknown }
 
 const said = fc.record({
   text: fc.string({ unit: 'binary', maxLength: 40 }),
@@ -29,7 +26,13 @@ const said = fc.record({
   sizes: fc.infiniteStream(fc.integer({ min: 1, max: 9 })),
   cuts: fc.array(fc.nat({ max: 5_000 }), { maxLength: 8 }),
 })
-type Said = { text: string; calls: Call[]; order: Iterator<number>; sizes: Iterator<number>; cuts: readonly number[] }
+type Said = {
+  text: string
+  calls: HeardCall[]
+  order: Iterator<number>
+  sizes: Iterator<number>
+  cuts: readonly number[]
+}
 
 function prepared(given: typeof said extends fc.Arbitrary<infer Value> ? Value : never): Said {
   const calls = given.calls.map(({ name, input }, index) => ({
@@ -114,69 +117,6 @@ function decoded(wire: typeof chat, apiFormat: 'openai' | 'messages', text: stri
   return out + decoder.finish(RECEIPT)
 }
 
-/** Puts a message stream together, and holds it to the grammar on the way. */
-function hearMessages(stream: string): Heard {
-  const heard: Heard = { text: '', calls: [], reason: undefined }
-  let open: string | undefined
-  let next = 0
-  for (const part of stream.split('\n\n').filter((one) => one !== '')) {
-    const data: unknown = JSON.parse(part.slice(part.indexOf('\ndata: ') + 7))
-    switch (dataOf(data, 'type')) {
-      case 'content_block_start':
-        expect(open).toBeUndefined()
-        expect(dataOf(data, 'index')).toBe(next)
-        open = String(dataOf(data, 'content_block', 'type'))
-        if (open === 'tool_use') {
-          const id = String(dataOf(data, 'content_block', 'id'))
-          heard.calls.push({ id, name: String(dataOf(data, 'content_block', 'name')), input: '' })
-        }
-        break
-      case 'content_block_delta': {
-        expect(dataOf(data, 'index')).toBe(next)
-        const kind = dataOf(data, 'delta', 'type')
-        expect(kind).toBe(open === 'text' ? 'text_delta' : 'input_json_delta')
-        if (kind === 'text_delta') heard.text += String(dataOf(data, 'delta', 'text'))
-        else {
-          const call = heard.calls.at(-1)
-          if (call)
-            heard.calls[heard.calls.length - 1] = {
-              ...call,
-              input: call.input + String(dataOf(data, 'delta', 'partial_json')),
-            }
-        }
-        break
-      }
-      case 'content_block_stop':
-        expect(open).toBeDefined()
-        open = undefined
-        next++
-        break
-      case 'message_delta':
-        expect(open).toBeUndefined()
-        heard.reason = dataOf(data, 'delta', 'stop_reason')
-    }
-  }
-  return heard
-}
-
-function hearChat(stream: string): Heard {
-  const heard: Heard = { text: '', calls: [], reason: undefined }
-  for (const part of stream.split('\n\n').filter((one) => one.startsWith('data: {'))) {
-    const choice = dataOf(JSON.parse(part.slice(6)), 'choices', '0')
-    heard.text += String(dataOf(choice, 'delta', 'content') ?? '')
-    heard.reason = dataOf(choice, 'finish_reason') ?? heard.reason
-    const call = dataOf(choice, 'delta', 'tool_calls', '0')
-    if (call === undefined) continue
-    const index = Number(dataOf(call, 'index'))
-    const known = heard.calls[index]
-    const piece = String(dataOf(call, 'function', 'arguments'))
-    heard.calls[index] = known
-      ? { ...known, input: known.input + piece }
-      : { id: String(dataOf(call, 'id')), name: String(dataOf(call, 'function', 'name')), input: piece }
-  }
-  return heard
-}
-
 describe('any answer, however it is cut into pieces', () => {
   const cases = [
     ['chat', 'openai'],
@@ -191,7 +131,7 @@ describe('any answer, however it is cut into pieces', () => {
         const meant = prepared(given)
         const bytes = format === 'openai' ? chatStream(meant) : messageStream(meant)
         const out = decoded(wire === 'chat' ? chat : messages, format, bytes, meant.cuts)
-        const heard = wire === 'chat' ? hearChat(out) : hearMessages(out)
+        const heard = wire === 'chat' ? hearChatStream(out) : hearMessagesStream(out)
         const hasCalls = meant.calls.length > 0
         const reason = wire === 'chat' ? (hasCalls ? 'tool_calls' : 'stop') : hasCalls ? 'tool_use' : 'end_turn'
         expect({ text: heard.text, calls: heard.calls }).toEqual({ text: meant.text, calls: meant.calls })

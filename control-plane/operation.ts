@@ -22,6 +22,7 @@ import type { Controls } from './ports/controls.ts'
 import type { DebitGate } from './ports/debit-gate.ts'
 import type { Desk } from './ports/desk.ts'
 import type { Gate } from './ports/gate.ts'
+import type { KeyCounters } from './ports/key-counters.ts'
 import type { Limiter, LimitState } from './ports/limiter.ts'
 import type { MoneyCheck } from './ports/money-check.ts'
 import type { MoneyLedger } from './ports/money-ledger.ts'
@@ -68,6 +69,7 @@ export type Ctx = {
   readonly ids: Ids
   readonly gate: Gate
   readonly debits: DebitGate
+  readonly keyCounters: KeyCounters
   readonly checkMoney: MoneyCheck
   readonly metrics: MoneyMetrics
   readonly telemetry: Telemetry

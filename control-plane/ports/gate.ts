@@ -34,6 +34,8 @@ export type GateBalance = {
  */
 export type Gate = {
   /** Tells the gate of posted changes. Repeated and out-of-order calls are harmless. */
+  /** Whether paid calls may be admitted: false while the gate is being rebuilt or out of reach. Never throws. */
+  isOpen(): Promise<boolean>
   ack(changes: readonly PostedChange[]): Promise<void>
   /** Tells the gate of balances that no call changed: the same without a request id. */
   seed(balances: readonly Omit<PostedChange, 'rid' | 'postedAt'>[]): Promise<void>

@@ -71,6 +71,11 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce }: Optio
 
   return {
     ack,
+    isOpen: () =>
+      redis.get(moneyKeys.epoch).then(
+        (text) => parseMoneyEpoch(text)?.phase === 'open',
+        () => false,
+      ),
     seed: ack,
     spendable: (account) => inFreshEpoch(({ epoch }) => spendable(redis, account, { epoch, buckets })),
     unposted: (age, limit) => inFreshEpoch(({ epoch }) => unposted(redis, { epoch, buckets }, age, limit)),

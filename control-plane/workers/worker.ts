@@ -2,7 +2,6 @@ import type { Secret } from '#shared/secret.ts'
 import type { Ctx } from '../operation.ts'
 import type { GateAudit } from '../ports/gate-audit.ts'
 import type { JobProbe } from '../ports/job-probe.ts'
-import type { KeyCounters } from '../ports/key-counters.ts'
 import type { TradeFeed } from '../ports/trade-feed.ts'
 import type { UsageQueue } from '../ports/usage-queue.ts'
 import { endLease, withLease } from '../services/leases.ts'
@@ -23,7 +22,6 @@ export type WorkerPlane = Ctx & {
   /** Redis of money and queues. */
   readonly redisUrl: Secret
   readonly usageQueue: UsageQueue
-  readonly keyCounters: KeyCounters
   readonly feed: TradeFeed
   readonly gateAudit: GateAudit
   readonly askProvider: JobProbe

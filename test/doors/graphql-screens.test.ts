@@ -44,6 +44,7 @@ beforeAll(async () => {
     'public-model': model,
     'public-feed': { from },
     'public-status': { from },
+    'operator-incidents': { from },
     'seller-onboarding': model,
     'seller-yield': model,
     'seller-offer': { id: ids[0] },

@@ -3,12 +3,17 @@ import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getOffer, getOffers, listOffers } from '#control-plane/services/offers/read.ts'
 import type { OfferView } from '#control-plane/services/offers/view.ts'
+import { stopOf } from '#control-plane/services/offers/view.ts'
 import { AppError } from '#shared/errors.ts'
 import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
 export const OfferStatus = builder.enumType('OfferStatus', { values: ['active', 'paused', 'inactive'] as const })
+const Stop = builder.enumType('OfferStop', {
+  description: 'Why no call goes to an offer now.',
+  values: ['delisted', 'inactive', 'paused', 'backed_off', 'cap_used'] as const,
+})
 const SettableStatus = builder.enumType('SettableOfferStatus', { values: ['active', 'paused'] as const })
 const PricingMode = builder.enumType('PricingMode', { values: ['discount', 'cost_multiplier'] as const })
 export const ApiFormat = builder.enumType('ApiFormat', { values: ['openai', 'messages'] as const })
@@ -56,6 +61,7 @@ builder.objectType(Offer, {
     payoutAddress: t.exposeString('payoutAddress', { nullable: true }),
     label: t.exposeString('label', { nullable: true }),
     keyFingerprint: t.exposeString('keyFingerprint'),
+    stoppedBy: t.field({ type: Stop, nullable: true, resolve: stopOf }),
     createdAt: t.exposeFloat('createdAt'),
     updatedAt: t.exposeFloat('updatedAt'),
   }),

@@ -1,7 +1,9 @@
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
+import { listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
 import { getSavings } from '#control-plane/services/buyers/savings.ts'
 import { listStatements } from '#control-plane/services/buyers/statements.ts'
+import { listCaps } from '#control-plane/services/keys/key-caps.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
 
@@ -21,6 +23,8 @@ export const BUYER_READ_ROWS: readonly RestRow[] = [
     numbers,
     answer: ({ url }) => ({ kind: 'redirect', location: url }),
   }),
+  restRow({ method: 'GET', path: '/v1/buyer/caps', envelope, operation: listCaps }),
+  restRow({ method: 'GET', path: '/v1/buyer/jobs', envelope, operation: listOwnJobs }),
   restRow({ method: 'GET', path: '/v1/buyer/savings', envelope, operation: getSavings }),
   restRow({ method: 'GET', path: '/v1/buyer/statements', envelope, operation: listStatements, numbers }),
 ]

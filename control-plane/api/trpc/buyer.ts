@@ -1,8 +1,10 @@
 import { invoke } from '#control-plane/operation.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
+import { listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
 import { getSavings } from '#control-plane/services/buyers/savings.ts'
 import { listStatements } from '#control-plane/services/buyers/statements.ts'
+import { listCaps } from '#control-plane/services/keys/key-caps.ts'
 import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import type { WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
 import {
@@ -26,6 +28,16 @@ export const usage = router({
   export: procedure
     .input(inputOf(exportBuyerUsage))
     .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), exportBuyerUsage, input ?? {}, ctx.options())),
+})
+
+export const job = router({
+  list: procedure
+    .input(inputOf(listOwnJobs))
+    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listOwnJobs, input ?? {}, ctx.options())),
+})
+
+export const cap = router({
+  list: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), listCaps, {}, ctx.options())),
 })
 
 export const savings = router({

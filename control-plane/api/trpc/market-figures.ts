@@ -1,6 +1,8 @@
 import { invoke } from '#control-plane/operation.ts'
+import { marketIncidents } from '#control-plane/services/market/incidents.ts'
 import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
 import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market/market-series.ts'
+import { listRails } from '#control-plane/services/market/rails.ts'
 import { bookOfferFields, marketFields } from '../market-fields.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
@@ -19,6 +21,11 @@ export const market = router({
     const page = await invoke(ctx.ctx, await ctx.actor(), readOrderBook, input, ctx.options())
     return { model: page.model.id, items: page.items.map(bookOfferFields), nextToken: page.nextToken }
   }),
+  incidents: procedure.input(inputOf(marketIncidents)).query(async ({ ctx, input }) => {
+    const page = await invoke(ctx.ctx, await ctx.actor(), marketIncidents, input ?? {}, ctx.options())
+    return { items: page.items, nextToken: page.nextToken }
+  }),
+  rails: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), listRails, {}, ctx.options())),
   series: procedure
     .input(inputOf(marketSeries))
     .query(async ({ ctx, input }) =>

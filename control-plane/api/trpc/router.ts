@@ -19,7 +19,7 @@ import {
 } from '#control-plane/services/keys/keys.ts'
 import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { createUser } from '#control-plane/services/users.ts'
-import { savings, statement, usage, webhook } from './buyer.ts'
+import { cap, job, savings, statement, usage, webhook } from './buyer.ts'
 import {
   alias,
   auditLog,
@@ -139,6 +139,8 @@ export const appRouter = router({
   preferences,
   buyer,
   usage,
+  job,
+  cap,
   savings,
   statement,
   request,

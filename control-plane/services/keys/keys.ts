@@ -24,7 +24,7 @@ import { CreatedKeySchema, viewOfKey } from './key-views.ts'
 /** Active keys that one wallet may have on one side. */
 export const MAX_ACTIVE_KEYS = 25
 /** Keys a list shows, revoked ones included: the newest. */
-const MAX_LISTED_KEYS = 500
+export const MAX_LISTED_KEYS = 500
 
 type Issue = {
   readonly type: 'buyer' | 'seller'

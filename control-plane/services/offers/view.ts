@@ -47,6 +47,14 @@ export const OfferViewSchema = z.object({
 })
 export type OfferView = z.infer<typeof OfferViewSchema>
 
+/** What keeps calls from an offer now; what its seller or an operator decided comes first. Null: nothing does. */
+export function stopOf(offer: OfferView): 'delisted' | 'inactive' | 'paused' | 'backed_off' | 'cap_used' | null {
+  if (offer.delistedReason !== null) return 'delisted'
+  if (offer.status !== 'active') return offer.status
+  if (!offer.healthy) return 'backed_off'
+  return offer.capDailyRemainingUsd === 0 ? 'cap_used' : null
+}
+
 /** Offers with their prices, health and what is left of their caps, in the order given. */
 export async function viewOffers(
   ctx: Pick<Ctx, 'db' | 'clock' | 'offerState'>,

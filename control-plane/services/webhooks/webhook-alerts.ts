@@ -11,7 +11,7 @@ import {
   markText,
 } from '#control-plane/db/webhook-alerts.ts'
 import type { Ctx } from '#control-plane/operation.ts'
-import type { KeyCounter, KeyCounters } from '#control-plane/ports/key-counters.ts'
+import type { KeyCounter } from '#control-plane/ports/key-counters.ts'
 import { DAY, nextUtcDay, nextUtcMonth, utcDay, utcMonth } from '#shared/clock.ts'
 import type { DeliveryId } from '#shared/ids.ts'
 import { formatMicroUsd, microUsd } from '#shared/money.ts'
@@ -26,7 +26,7 @@ const PAGE = 500
 const MAX_PAGES = 200
 const MAX_LOW_BALANCES = 1_000
 
-type AlertCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log'> & { readonly keyCounters: KeyCounters }
+type AlertCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'keyCounters'>
 
 /** One of a key's two caps in the period that counts now. */
 type Cap = {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { SETTLEMENT_STATUSES } from '#shared/contract/lookup.ts'
 import { SERVED_BY } from '#shared/contract/usage-event.ts'
 import type { Descriptions } from './described.ts'
-import { Micro, Millis, pageOf } from './described.ts'
+import { Micro, MicroText, Millis, pageOf } from './described.ts'
 
 const tag = 'Usage'
 
@@ -70,6 +70,47 @@ const StatementLine = z
   })
   .meta({ id: 'StatementLine' })
 
+const Cap = z
+  .object({
+    capUsdc: MicroText,
+    usedUsdc: MicroText.describe('What calls have used, with what running ones hold, in micro-USD.'),
+    leftUsdc: MicroText,
+    isRefusing: z.boolean(),
+    resetsAt: Millis,
+    runsOutAt: Millis.nullable().describe('When it is used up at the pace of this period so far.'),
+  })
+  .meta({ id: 'Cap' })
+const Caps = z
+  .object({
+    creditBalanceUsdc: MicroText,
+    heldUsdc: MicroText,
+    keys: z.array(
+      z.object({
+        keyId: z.string(),
+        label: z.string(),
+        daily: Cap.nullable(),
+        monthly: Cap.nullable(),
+        binds: z.enum(['daily', 'monthly', 'balance']),
+      }),
+    ),
+  })
+  .meta({ id: 'Caps' })
+const Job = z
+  .object({
+    id: z.string(),
+    model: z.string(),
+    provider: z.string().nullable(),
+    endpoint: z.string(),
+    keyId: z.string().nullable(),
+    state: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
+    submittedAt: Millis,
+    deadlineAt: Millis,
+    endedAt: Millis.nullable(),
+    quoteMicro: MicroText,
+    chargeMicro: MicroText.nullable(),
+  })
+  .meta({ id: 'Job' })
+
 export const USAGE_DESCRIPTIONS: Descriptions = {
   'GET /v1/buyer/usage': {
     tag,
@@ -88,6 +129,19 @@ export const USAGE_DESCRIPTIONS: Descriptions = {
     summary: 'Download a file of calls',
     as: 'redirect',
     example: { period: '7d' },
+  },
+  'GET /v1/buyer/caps': {
+    tag,
+    summary: 'Read what bounds spending now',
+    description: 'The balance and the caps of every key that may spend, with the one that ends the spending first.',
+    answer: Caps,
+    example: {},
+  },
+  'GET /v1/buyer/jobs': {
+    tag,
+    summary: 'List long jobs',
+    answer: pageOf(Job),
+    example: { state: 'running', max_items: 10 },
   },
   'GET /v1/buyer/savings': {
     tag,

@@ -1,0 +1,127 @@
+import { z } from 'zod'
+import { keyOwnerOf } from '#control-plane/actor.ts'
+import type { KeyRow } from '#control-plane/db/keys.ts'
+import { listKeys } from '#control-plane/db/keys.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import type { KeyCounter } from '#control-plane/ports/key-counters.ts'
+import { readCredit } from '#control-plane/services/buyers/buyers.ts'
+import { DAY, nextUtcDay, nextUtcMonth, utcMonth } from '#shared/clock.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { formatMicroUsd, parseMicroUsd, subtractToZero } from '#shared/money.ts'
+import { hasCap, termsOf } from './key-terms.ts'
+import { MAX_LISTED_KEYS } from './keys.ts'
+
+/** A cap in the UTC day or month that counts now. Amounts are micro-USD as plain digits, instants Unix milliseconds. */
+export type CapView = {
+  readonly capUsdc: string
+  /** What calls have used, with what running ones hold. */
+  readonly usedUsdc: string
+  readonly leftUsdc: string
+  /** True once it has refused a call in this period: what is left was too little for it. */
+  readonly isRefusing: boolean
+  readonly resetsAt: number
+  /** When it will be used up at the pace of this period so far; null when it lasts. */
+  readonly runsOutAt: number | null
+}
+/** The caps of one key, and which of them, or of the balance, has least left: that one ends the spending first. */
+export type KeyCaps = {
+  readonly keyId: string
+  readonly label: string
+  readonly daily: CapView | null
+  readonly monthly: CapView | null
+  readonly binds: 'daily' | 'monthly' | 'balance'
+}
+export type Caps = {
+  readonly creditBalanceUsdc: string
+  readonly heldUsdc: string
+  /** The keys that may spend now, newest first. */
+  readonly keys: readonly KeyCaps[]
+}
+
+/** What bounds the caller's spending now: the balance, and the caps of each key. Throws `service_unavailable`. */
+export const listCaps = defineOperation({
+  name: 'cap.list',
+  access: 'buyer',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, actor): Promise<Caps> => {
+    const now = ctx.clock.now()
+    const isLiving = ({ revokedAt, expiresAt }: KeyRow) =>
+      revokedAt === null && (expiresAt === null || expiresAt.getTime() > now)
+    const [credit, listed] = await Promise.all([
+      readCredit(ctx, actor.account),
+      listKeys(ctx.db, keyOwnerOf(actor), MAX_LISTED_KEYS),
+    ])
+    const keys = listed.filter(isLiving)
+    const capped = keys.filter((key) => hasCap(termsOf(key)))
+    const counted = capped.map(({ id }) => ({ keyId: id, account: actor.account }))
+    const counters = counted.length === 0 ? [] : await ctx.keyCounters.read(counted, now)
+    const byKey = new Map(capped.map(({ id }, at) => [id, counters[at]]))
+    const balance = parseMicroUsd(credit.creditBalanceUsdc)
+    return { ...credit, keys: keys.map((key) => capsOf(key, byKey.get(key.id), { balance, now })) }
+  },
+})
+
+const NOTHING: KeyCounter = {
+  dayMicro: parseMicroUsd('0'),
+  monthMicro: parseMicroUsd('0'),
+  isDayFull: false,
+  isMonthFull: false,
+}
+
+type Now = { readonly balance: MicroUsd; readonly now: number }
+
+function capsOf(key: KeyRow, counter: KeyCounter = NOTHING, { balance, now }: Now): KeyCaps {
+  const { capDailyMicro, capMonthlyMicro } = termsOf(key)
+  const [dayEnds, monthBegan] = [nextUtcDay(now), Date.parse(`${utcMonth(now)}-01T00:00:00Z`)]
+  const day = { used: counter.dayMicro, isFull: counter.isDayFull, began: dayEnds - DAY, resetsAt: dayEnds }
+  const month = {
+    used: counter.monthMicro,
+    isFull: counter.isMonthFull,
+    began: monthBegan,
+    resetsAt: nextUtcMonth(now),
+  }
+  const left = [
+    { binds: 'balance' as const, left: balance },
+    ...(capDailyMicro === null ? [] : [{ binds: 'daily' as const, left: subtractToZero(capDailyMicro, day.used) }]),
+    ...(capMonthlyMicro === null
+      ? []
+      : [{ binds: 'monthly' as const, left: subtractToZero(capMonthlyMicro, month.used) }]),
+  ]
+  return {
+    keyId: key.id,
+    label: key.label,
+    daily: capDailyMicro === null ? null : viewCap(capDailyMicro, day, now),
+    monthly: capMonthlyMicro === null ? null : viewCap(capMonthlyMicro, month, now),
+    binds: left.reduce((least, other) => (other.left < least.left ? other : least)).binds,
+  }
+}
+
+type Period = { readonly used: MicroUsd; readonly isFull: boolean; readonly began: number; readonly resetsAt: number }
+
+function viewCap(cap: MicroUsd, { used, isFull, began, resetsAt }: Period, now: number): CapView {
+  const left = subtractToZero(cap, used)
+  return {
+    capUsdc: formatMicroUsd(cap),
+    usedUsdc: formatMicroUsd(used),
+    leftUsdc: formatMicroUsd(left),
+    isRefusing: isFull,
+    resetsAt,
+    runsOutAt: runsOutAt({ used, left, elapsedMs: now - began, now, resetsAt }),
+  }
+}
+
+type Pace = {
+  readonly used: bigint
+  readonly left: bigint
+  readonly elapsedMs: number
+  readonly now: number
+  readonly resetsAt: number
+}
+
+function runsOutAt({ used, left, elapsedMs, now, resetsAt }: Pace): number | null {
+  if (used === 0n) return null
+  const at = now + Number((left * BigInt(elapsedMs)) / used)
+  return at < resetsAt ? at : null
+}

@@ -1,0 +1,82 @@
+import { z } from 'zod'
+import { findModelByName } from '#control-plane/db/catalog.ts'
+import type { IncidentRow } from '#control-plane/db/incidents.ts'
+import { listIncidents } from '#control-plane/db/incidents.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
+import { Millis, ModelName, PageSize } from '#control-plane/services/fields.ts'
+import { DAY } from '#shared/clock.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** How far one list reaches, and how far it reaches when nobody says. */
+const MAX_SPAN_MS = 31 * DAY
+const SPAN_MS = 7 * DAY
+
+/**
+ * A time during which offers of a model at a provider were down: backed off after failures of real calls. Times are Unix
+ * milliseconds. It names no offer and no seller.
+ */
+export type Incident = {
+  readonly id: string
+  readonly model: string
+  readonly provider: string
+  readonly startedAt: number
+  /** When the last of the offers was back; null while one is still down. */
+  readonly endedAt: number | null
+  /** Offers that were down, and how many are on sale there now. */
+  readonly offers: number
+  readonly offersOnSale: number
+  /** How often one of them was taken out of the rotation. */
+  readonly backOffs: number
+  /** The error that most of them had: `timeout`, `rate_limit` …; null when nobody said. */
+  readonly cause: string | null
+}
+export type IncidentPage = {
+  readonly items: readonly Incident[]
+  readonly nextToken: string | null
+  readonly cursorOf: (item: Incident) => string
+}
+
+/** Incidents of the market out of real traffic, newest first; for everybody. Throws `not_found` for an unknown model. */
+export const marketIncidents = defineOperation({
+  name: 'market.incidents',
+  access: 'public',
+  input: z.strictObject({
+    from: Millis.optional(),
+    to: Millis.optional(),
+    model: ModelName.optional(),
+    provider: z.string().min(1).max(64).optional(),
+    maxItems: PageSize,
+    nextToken: z.string().max(400).optional(),
+  }),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx, _actor, { maxItems, nextToken, model: name, provider, ...span }): Promise<IncidentPage> => {
+    const now = ctx.clock.now()
+    const { from, to } = readSpan(span, now)
+    const model = name === undefined ? undefined : await findModelByName(ctx.db, name)
+    if (name !== undefined && model === undefined) throw new AppError('not_found')
+    const scope = { list: 'incidents', tenant: 'public', filters: [model, provider, span.from, span.to] }
+    const after = nextToken === undefined ? undefined : readCursor(ctx, scope, nextToken)
+    const rows = await listIncidents(ctx.db, { from, to, model, provider, after }, maxItems + 1)
+    const items = rows.slice(0, maxItems).map((row) => view(row, now))
+    const cursorOf = ({ id }: Incident) => signCursor(ctx, scope, id)
+    const last = rows.length > maxItems ? items.at(-1) : undefined
+    return { items, nextToken: last === undefined ? null : cursorOf(last), cursorOf }
+  },
+})
+
+type Span = { readonly from?: number | undefined; readonly to?: number | undefined }
+
+function readSpan({ from, to }: Span, now: number): { readonly from: number; readonly to: number } {
+  const end = to ?? now
+  const begin = from ?? end - SPAN_MS
+  if (begin > end) throw new AppError('invalid_request', { message: 'from is not after to.', param: 'from' })
+  if (end - begin <= MAX_SPAN_MS) return { from: begin, to: end }
+  throw new AppError('invalid_request', { message: 'A list of incidents spans at most 31 days.', param: 'from' })
+}
+
+function view({ startedAt, endsAt, ...facts }: IncidentRow, now: number): Incident {
+  const endedAt = endsAt.getTime()
+  return { ...facts, startedAt: startedAt.getTime(), endedAt: endedAt > now ? null : endedAt }
+}

@@ -1,0 +1,30 @@
+import { z } from 'zod'
+import type { Ctx } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+
+/** Ways to pay that the market has now. */
+const RAILS = ['credit'] as const
+
+/** A way to pay: `up`, `switched_off` by operators, or `down` while nothing can admit paid calls. */
+export type RailState = {
+  readonly rail: (typeof RAILS)[number]
+  readonly state: 'up' | 'switched_off' | 'down'
+}
+
+/** The state of every rail now; for everybody. */
+export const listRails = defineOperation({
+  name: 'market.rails',
+  access: 'public',
+  input: z.object({}),
+  limit: 'read',
+  idempotency: 'none',
+  run: async (ctx): Promise<readonly RailState[]> => {
+    const state = await stateOfCredit(ctx)
+    return RAILS.map((rail) => ({ rail, state }))
+  },
+})
+
+async function stateOfCredit({ controls, gate }: Ctx): Promise<RailState['state']> {
+  if (!(await controls.isOn('paid_calls'))) return 'switched_off'
+  return (await gate.isOpen()) ? 'up' : 'down'
+}

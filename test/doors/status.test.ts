@@ -1,0 +1,180 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { invoke } from '#control-plane/operation.ts'
+import { createBuyerKey } from '#control-plane/services/keys/keys.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { grantCredit } from '#control-plane/services/money/ledger.ts'
+import { putFeature } from '#control-plane/services/operators/operator-controls.ts'
+import { storeHealthEvents } from '#control-plane/services/sellers/health-log.ts'
+import { HOUR, MINUTE } from '#shared/clock.ts'
+import { cacheKeys } from '#shared/contract/redis-keys.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, operator, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { endText, submitText } from '#test/support/job-events.ts'
+import { listOffer } from '#test/support/offers.ts'
+import { until } from '#test/support/until.ts'
+
+let market: TestMarket
+let ada: Person
+let bob: Person
+const offers: string[] = []
+/** A whole minute some hours ago. */
+const AT = Math.floor(Date.now() / MINUTE) * MINUTE - 6 * HOUR
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  bob = await market.person()
+  for (const discount of [10, 20]) {
+    offers.push((await listOffer(market, ada.seller, { discount })).offerId)
+  }
+  const gift = { account: bob.buyer.account, amountUsd: 10, source: 'promo', ticket: 'status' }
+  await invoke(market.plane, operator, grantCredit, gift)
+})
+afterAll(() => market?.stop())
+
+let events = 0
+/** An event of the health log, minutes after the beginning; a back-off lasts for some minutes. */
+const event = (offer: string, minute: number, action: string, lastsMinutes = 0) => ({
+  v: 1,
+  id: `hlt_${++events}`,
+  at: AT + minute * MINUTE,
+  node: 'test',
+  offer,
+  model: 'gpt-test',
+  rid: null,
+  errorClass: action === 'backed_off' ? 'timeout' : null,
+  statusCode: null,
+  detail: 'for a test',
+  action,
+  backedOffUntil: lastsMinutes === 0 ? null : AT + (minute + lastsMinutes) * MINUTE,
+})
+
+const graph = async (key: string | undefined, query: string) => {
+  const answer = await market.graphql(key, query)
+  return z.object({ data: z.record(z.string(), z.unknown()) }, answer.text).parse(answer.body).data
+}
+
+describe('incidents', () => {
+  it('are spells of back-off of one model at one provider, for everybody and without a name', async () => {
+    const [first = '', second = ''] = offers
+    const told = [
+      event(first, 0, 'backed_off', 10),
+      event(second, 2, 'backed_off', 10),
+      event(first, 4, 'recovered'),
+      // The next one begins within the quiet after the last, so it belongs to the same incident.
+      event(first, 15, 'backed_off', 5),
+      event(second, 60, 'backed_off', 30),
+      event(second, 70, 'recovered'),
+    ]
+    await storeHealthEvents(market.plane, { v: 1, events: told })
+    const client = market.trpc(undefined)
+    const page = await client.market.incidents.query({ maxItems: 1 })
+    const shared = { model: 'gpt-test', provider: 'test', cause: 'timeout', offersOnSale: 2 }
+    const minutes = (from: number, to: number) => ({ startedAt: AT + from * MINUTE, endedAt: AT + to * MINUTE })
+    expect(page.items).toEqual([{ id: expect.any(String), ...shared, ...minutes(60, 70), offers: 1, backOffs: 1 }])
+    const rest = await client.market.incidents.query({ nextToken: page.nextToken ?? '' })
+    expect(rest).toEqual({
+      items: [{ id: expect.any(String), ...shared, ...minutes(0, 20), offers: 2, backOffs: 3 }],
+      nextToken: null,
+    })
+    expect(JSON.stringify([page, rest])).not.toMatch(/ofr_|acc_/)
+    const fields = 'id model provider startedAt endedAt offers offersOnSale backOffs cause'
+    expect(await graph(undefined, `{ incidents(first: 5) { edges { node { ${fields} } } } }`)).toEqual({
+      incidents: { edges: [...page.items, ...rest.items].map((node) => ({ node })) },
+    })
+  })
+
+  it('go on while an offer is down, and are looked for by model, provider and time', async () => {
+    const now = (market.plane.clock.now() - AT) / MINUTE
+    await storeHealthEvents(market.plane, { v: 1, events: [event(offers[0] ?? '', now - 1, 'backed_off', 20)] })
+    const { incidents } = market.trpc(undefined).market
+    const [open] = (await incidents.query({ from: AT + 5 * HOUR })).items
+    expect(open).toMatchObject({ endedAt: null, offers: 1 })
+    expect((await incidents.query({ model: 'claude-test' })).items).toEqual([])
+    expect((await incidents.query({ provider: 'public' })).items).toEqual([])
+    expect((await incidents.query({ from: AT, to: AT + 30 * MINUTE })).items).toHaveLength(1)
+    expect(await trpcCodeOf(incidents.query({ from: 0 }))).toBe('invalid_request')
+    expect(await trpcCodeOf(incidents.query({ from: AT, to: AT - 1 }))).toBe('invalid_request')
+    expect(await trpcCodeOf(incidents.query({ model: 'nothing' }))).toBe('not_found')
+  })
+})
+
+describe('rails', () => {
+  it('are up, switched off, or down with the gate', async () => {
+    const states = async () => [
+      await market.trpc(undefined).market.rails.query(),
+      await graph(undefined, '{ rails { rail state } }'),
+    ]
+    const both = (state: string) => [[{ rail: 'credit', state }], { rails: [{ rail: 'credit', state }] }]
+    expect(await states()).toEqual(both('up'))
+    const open = await market.world.redis.get('m:epoch')
+    await market.world.redis.set('m:epoch', (open ?? '').replace(':open', ':join'))
+    expect(await states()).toEqual(both('down'))
+    await market.world.redis.set('m:epoch', open ?? '')
+    await invoke(market.plane, operator, putFeature, { name: 'paid_calls', isOn: false, reason: 'for a test' })
+    market.advance(5_000)
+    const wanted = JSON.stringify(both('switched_off'))
+    await until('every process knows', 10_000, async () => JSON.stringify(await states()) === wanted)
+    await invoke(market.plane, operator, putFeature, { name: 'paid_calls', isOn: true, reason: 'for a test' })
+    market.advance(5_000)
+  })
+})
+
+describe('long jobs', () => {
+  it('stand in a list, those that run by themselves, at every door', async () => {
+    const rids = [market.plane.ids.ulid(), market.plane.ids.ulid()].sort()
+    const jobs = rids.map((rid) => ({
+      ...{ rid, account: bob.buyer.account, sellerAccount: ada.seller.account, quote: 900 },
+    }))
+    await postBatch(market.plane, { events: jobs.map((job) => submitText(job)), source: 'test' })
+    const [ended = { rid: '', account: '', sellerAccount: '', quote: 0 }] = jobs
+    await postBatch(market.plane, { events: [endText(ended, 400)], source: 'test' })
+    const { job } = market.trpc(bob.buyerKey)
+    const all = await job.list.query({})
+    expect(all.items.map(({ id, state, quoteMicro, chargeMicro }) => [id, state, quoteMicro, chargeMicro])).toEqual([
+      [rids[1], 'running', '900', null],
+      [rids[0], 'succeeded', '900', '400'],
+    ])
+    expect((await job.list.query({ state: 'running' })).items).toEqual([all.items[0]])
+    expect(await market.rest('GET', '/v1/buyer/jobs?max_items=1', { key: bob.buyerKey })).toMatchObject({
+      body: { items: [{ id: rids[1], state: 'running', quote_micro: '900' }], next_token: rids[1] },
+    })
+    const fields = 'id model provider endpoint keyId state submittedAt deadlineAt endedAt quoteMicro chargeMicro'
+    expect(await graph(bob.buyerKey, `{ jobs(first: 9) { edges { node { ${fields} } } } }`)).toEqual({
+      jobs: { edges: all.items.map((node) => ({ node })) },
+    })
+    expect((await market.trpc(ada.buyerKey).job.list.query({})).items).toEqual([])
+    expect(codeOf(await market.rest('GET', '/v1/buyer/jobs', { key: ada.sellerKey }))).toBe('wrong_key_type')
+  })
+})
+
+describe('caps', () => {
+  it('say what is left of each, and which one binds', async () => {
+    const wish = { label: 'capped', capDailyUsd: 0.001, capMonthlyUsd: 0.5 }
+    const { id } = await invoke(market.plane, bob.buyer, createBuyerKey, wish, { idempotencyKey: 'capped' })
+    const caps = await market.trpc(bob.buyerKey).cap.list.query()
+    expect(caps.keys).toMatchObject([
+      { keyId: id, binds: 'daily', daily: { capUsdc: '1000', usedUsdc: '0', leftUsdc: '1000', runsOutAt: null } },
+      { keyId: bob.buyer.keyId, daily: null, monthly: null, binds: 'balance' },
+    ])
+    expect(caps.keys[0]).toMatchObject({ monthly: { capUsdc: '500000', isRefusing: false } })
+    expect(await market.rest('GET', '/v1/buyer/caps', { key: bob.buyerKey })).toMatchObject({
+      body: { keys: [{ key_id: id, binds: 'daily', daily: { cap_usdc: '1000' } }, {}] },
+    })
+    const cap = '{ capUsdc usedUsdc leftUsdc isRefusing resetsAt runsOutAt }'
+    const fields = `creditBalanceUsdc heldUsdc keys { keyId label daily ${cap} monthly ${cap} binds }`
+    expect(await graph(bob.buyerKey, `{ caps { ${fields} } }`)).toEqual({ caps })
+  })
+})
+
+describe('an offer', () => {
+  it('says what keeps calls from it', async () => {
+    const [id = ''] = offers
+    const query = `{ offer(id: "${id}") { stoppedBy } }`
+    expect(await graph(ada.sellerKey, query)).toEqual({ offer: { stoppedBy: null } })
+    const backedOff = { consecutiveFailures: 3, ejections: 1, backedOffUntil: Date.now() + HOUR, errorClass: 'timeout' }
+    await market.world.redis.hset(cacheKeys.health, id, JSON.stringify(backedOff))
+    expect(await graph(ada.sellerKey, query)).toEqual({ offer: { stoppedBy: 'backed_off' } })
+  })
+})

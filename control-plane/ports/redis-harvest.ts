@@ -4,6 +4,7 @@ import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import { moneyScripts, readHold } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { jobOfEnd } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
@@ -48,14 +49,14 @@ async function readCaptures({ redis, log }: Ports, bucket: string, entries: read
   const operations: SettleOperation[] = []
   for (const [index, { rid, capturedAt }] of entries.entries()) {
     const hold = readHold(hashes[index] ?? {})
-    const id = parseRequestId(rid)
-    if (id === undefined || hold === undefined || hold.used === null || hold.event === null) {
+    const isCall = parseRequestId(jobOfEnd(rid) ?? rid) !== undefined
+    if (!isCall || hold === undefined || hold.used === null || hold.event === null) {
       log.warn({ rid, state: hold?.state }, 'an unposted capture has no event: its journal must bring it')
       continue
     }
     const { account, node, used: usedMicro, event } = hold
     const keyId = isId('key', hold.keyId) ? hold.keyId : null
-    operations.push({ kind: 'capture', rid: id, account, keyId, node, usedMicro, event, capturedAt })
+    operations.push({ kind: 'capture', rid, account, keyId, node, usedMicro, event, capturedAt })
   }
   return operations
 }

@@ -12,6 +12,8 @@ type WalletActor<Kind extends 'buyer' | 'seller'> = {
   readonly wallet: string
   /** The workspace whose account takes the place of the wallet's own. */
   readonly workspace?: ActorWorkspace | undefined
+  /** True for a key with a cap or a list of models: it spends, and changes nothing that outlasts its bounds. */
+  readonly isBounded?: boolean
 }
 
 /** A workspace that a member of its organisation acts in. */

@@ -113,6 +113,8 @@ export type RunCtx = Ctx & {
 export type ActorsByAccess = {
   readonly public: Actor
   readonly buyer: BuyerActor
+  /** Whoever changes what the whole account goes by: any buyer but a bounded key. */
+  readonly 'buyer-account': BuyerActor
   readonly seller: SellerActor
   readonly session: SessionActor
   readonly org: OrgActor | SessionActor
@@ -221,10 +223,8 @@ export async function orUnavailable<Result>(work: () => Promise<Result>): Promis
 /** How each access checks the caller; a key of the wrong side is told so, and nobody is asked for a key. */
 const ADMIT: { readonly [A in Access]: (actor: Actor) => ActorsByAccess[A] } = {
   public: (actor) => actor,
-  buyer: (actor) => {
-    if (actor.kind === 'session') return sideOf(actor, 'buyer')
-    return actor.kind === 'buyer' ? actor : refuse(actor)
-  },
+  buyer: admitBuyer,
+  'buyer-account': (actor) => requireUnbounded(admitBuyer(actor)),
   seller: (actor) => {
     if (actor.kind === 'session') return sideOf(actor, 'seller')
     return actor.kind === 'seller' ? actor : refuse(actor)
@@ -236,6 +236,21 @@ const ADMIT: { readonly [A in Access]: (actor: Actor) => ActorsByAccess[A] } = {
     if (actor.kind === 'org') throw new AppError('forbidden')
     return refuse(actor)
   },
+}
+
+function admitBuyer(actor: Actor): BuyerActor {
+  if (actor.kind === 'session') return sideOf(actor, 'buyer')
+  return actor.kind === 'buyer' ? actor : refuse(actor)
+}
+
+/**
+ * Refuses a key that is to spend within bounds: it could lift them, get hold of a key that has none, silence the alerts of
+ * the account or change how its other keys buy. Throws `forbidden`.
+ */
+export function requireUnbounded(actor: BuyerActor): BuyerActor {
+  if (!actor.isBounded) return actor
+  const message = 'A key with a cap or a list of models changes nothing of the account: use one without, or the wallet.'
+  throw new AppError('forbidden', { message, detail: { key_id: actor.keyId } })
 }
 
 function refuse(actor: Actor): never {

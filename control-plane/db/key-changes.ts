@@ -46,6 +46,22 @@ export async function countLiveFormerSecrets(trx: Trx, id: KeyId, now: number): 
   return rows.length
 }
 
+/** Former secrets whose window was over at an instant in Unix milliseconds, by their hashes. */
+export async function listEndedSecrets(trx: Trx, now: number, limit: number): Promise<string[]> {
+  const rows = await trx
+    .selectFrom('key_former_secret')
+    .select('hash')
+    .where('expires_at', '<=', new Date(now))
+    .orderBy('expires_at')
+    .limit(limit)
+    .execute()
+  return rows.map(({ hash }) => hash)
+}
+
+export async function deleteFormerSecrets(trx: Trx, hashes: readonly string[]): Promise<void> {
+  await trx.deleteFrom('key_former_secret').where('hash', 'in', hashes).execute()
+}
+
 type Rotation = {
   readonly hash: string
   readonly keyPrefix: string

@@ -24,11 +24,10 @@ const STORED = sql`k.id, k.type, s.hash,
 /** Whose a key is; one of a workspace uses its accounts. */
 const OWNERS = sql`join app_user u on u.id = k.user_id left join workspace w on w.id = k.workspace_id`
 
-/** A record for every secret of a key: the present one, and former ones until some time after their window. */
+/** A record for every secret of a key: the present one, and former ones until they are swept out after their window. */
 const SECRETS = sql`cross join lateral (
   select k.hash, null::timestamptz as expires_at
-  union all select f.hash, f.expires_at from key_former_secret f
-    where f.key_id = k.id and f.expires_at > now() - interval '1 day') s`
+  union all select f.hash, f.expires_at from key_former_secret f where f.key_id = k.id) s`
 
 /** Leaves word that a key's record has to be published again; part of the transaction that changes the key. */
 export async function insertKeyChange(trx: Trx, id: KeyId): Promise<void> {

@@ -1,5 +1,11 @@
+import type { Generated } from 'kysely'
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+
+export type KeyUsesTables = {
+  /** One row: until when uses have been noted. */
+  key_use_mark: { id: Generated<boolean>; noted_until: Date }
+}
 
 /** The newest call of each key among those posted since; `since` is Unix milliseconds. */
 export async function listKeyUses(db: Database, since: number): Promise<{ keyId: string; rid: string }[]> {
@@ -19,4 +25,17 @@ export async function updateKeysUsed(
     from unnest(${ids}::text[], ${times}::timestamptz[]) as used(id, at)
     where k.id = used.id and (k.last_used_at is null or k.last_used_at < used.at)`.execute(db)
   return Number(numAffectedRows ?? 0n)
+}
+
+/** Until when uses have been noted, in Unix milliseconds. */
+export async function findKeyUseMark(db: Database): Promise<number> {
+  const { noted_until } = await db.selectFrom('key_use_mark').select('noted_until').executeTakeFirstOrThrow()
+  return noted_until.getTime()
+}
+
+export async function updateKeyUseMark(db: Database, notedUntil: number): Promise<void> {
+  await db
+    .updateTable('key_use_mark')
+    .set({ noted_until: new Date(notedUntil) })
+    .execute()
 }

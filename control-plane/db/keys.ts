@@ -151,6 +151,9 @@ export type PresentedKey = {
   readonly expiresAt: Date | null
   readonly revokedAt: Date | null
   readonly lastUsedAt: Date | null
+  readonly capDailyMicro: bigint | null
+  readonly capMonthlyMicro: bigint | null
+  readonly modelsAllowed: string[] | null
   readonly workspace: WorkspaceId | null
   /** Of the workspace, or of a management key. */
   readonly organization: OrganizationId | null
@@ -163,7 +166,8 @@ export async function findKeyByHash(db: Database, hash: string): Promise<Present
       coalesce(w.buyer_account, u.buyer_account) as "buyerAccount",
       coalesce(w.seller_account, u.seller_account) as "sellerAccount", w.id as workspace,
       coalesce(w.organization_id, k.organization_id) as organization, k.organization_role as role,
-      least(k.expires_at, s.expires_at) as "expiresAt", k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt"
+      least(k.expires_at, s.expires_at) as "expiresAt", k.revoked_at as "revokedAt", k.last_used_at as "lastUsedAt",
+      k.cap_daily_micro as "capDailyMicro", k.cap_monthly_micro as "capMonthlyMicro", k.models_allowed as "modelsAllowed"
     from (
       select id, null::timestamptz as expires_at from api_key where hash = ${hash}
       union all select key_id, expires_at from key_former_secret where hash = ${hash}

@@ -9,6 +9,7 @@ import type { HealthLogTables } from './health-log.ts'
 import type { IdempotencyTables } from './idempotency.ts'
 import type { JobsTables } from './jobs.ts'
 import type { KeyChangesTables } from './key-changes.ts'
+import type { KeyUsesTables } from './key-uses.ts'
 import type { KeysTables } from './keys.ts'
 import type { LeasesTables } from './leases.ts'
 import type { LedgerTables } from './ledger.ts'
@@ -38,6 +39,7 @@ export type Tables = AccountsTables &
   JobsTables &
   KeyChangesTables &
   KeysTables &
+  KeyUsesTables &
   LeasesTables &
   LedgerTables &
   MoneyEpochTables &

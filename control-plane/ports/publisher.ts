@@ -15,6 +15,8 @@ export type Publisher = {
   hasKeys(): Promise<boolean>
   /** Writes changed keys, raises the version and announces the hashes in one step. */
   putKeys(keys: readonly PublishedKey[], version: number): Promise<void>
+  /** Removes keys by their hashes, raises the version and announces the hashes in one step. */
+  removeKeys(hashes: readonly string[], version: number): Promise<void>
   /** Replaces the whole key store; it counts as filled only when the last page is in. */
   replaceKeys(pages: AsyncIterable<readonly PublishedKey[]>, version: number): Promise<void>
 }

@@ -54,6 +54,14 @@ export function createRedisPublisher(redis: Redis): Publisher {
       await execute(step)
     },
 
+    async removeKeys(hashes, version) {
+      const step = redis.multi()
+      step.hdel(cacheKeys.keys, ...hashes)
+      step.set(cacheKeys.keysVersion, String(version))
+      step.publish(CHANNELS.keys, JSON.stringify(hashes))
+      await execute(step)
+    },
+
     async replaceKeys(pages, version) {
       const building = `${cacheKeys.keys}:building:${version}`
       let isEmpty = true

@@ -8,6 +8,7 @@ import { findKeyByHash, updateKeyUsed } from '../db/keys.ts'
 import { findSessionByHash, updateSessionUsed } from '../db/sessions.ts'
 import type { Ctx } from '../operation.ts'
 import { orUnavailable } from '../operation.ts'
+import { isBounded } from './keys/key-terms.ts'
 import { hashSessionToken, isWellFormedToken, SESSION_IDLE_MS } from './sign-in/session-token.ts'
 
 /** How exact the last use of a key or session is remembered. */
@@ -67,6 +68,6 @@ function actorOf(key: PresentedKey): Actor {
   const workspace =
     key.workspace === null || organization === null ? undefined : { id: key.workspace, organization, isReadOnly: false }
   return key.type === 'buyer'
-    ? { kind: 'buyer', keyId, user, wallet, account: buyerAccount, workspace }
+    ? { kind: 'buyer', keyId, user, wallet, account: buyerAccount, workspace, isBounded: isBounded(key) }
     : { kind: 'seller', keyId, user, wallet, account: sellerAccount, workspace }
 }

@@ -12,6 +12,7 @@ export type Route = { readonly path: string; readonly method: string; readonly o
 const SECURITY: Readonly<Record<RestRow['access'], readonly Json[]>> = {
   public: [],
   buyer: [{ buyerKey: [] }, { session: [] }],
+  'buyer-account': [{ buyerKey: [] }, { session: [] }],
   seller: [{ sellerKey: [] }, { session: [] }],
   session: [{ session: [] }],
   org: [{ managementKey: [] }, { session: [] }],
@@ -45,12 +46,15 @@ function operationOf(components: Components, row: RestRow, described: Described)
       ...variables.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
       ...(isRead ? queryOf(fields, required, described.example) : []),
       ...(row.idempotency === 'none' ? [] : [keyParameter(row.idempotency === 'required')]),
-      ...(row.access === 'buyer' || row.access === 'seller' ? [WORKSPACE] : []),
+      ...(ACTS_IN_WORKSPACES.has(row.access) ? [WORKSPACE] : []),
     ],
     ...(isRead || Object.keys(fields).length === 0 ? {} : { requestBody: bodyOf(fields, required, described.example) }),
     responses: { ...goodAnswer(components, row, described), ...refusals(row, described) },
   }
 }
+
+/** Accesses of rows that use the accounts of the wallet or of a workspace. */
+const ACTS_IN_WORKSPACES: ReadonlySet<RestRow['access']> = new Set(['buyer', 'buyer-account', 'seller'])
 
 const WORKSPACE: Json = {
   name: 'X-Mkt-Workspace',

@@ -2,12 +2,15 @@ import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { ROWS } from '#control-plane/api/rest/door.ts'
 import { invoke } from '#control-plane/operation.ts'
+import { sweepFormerSecrets } from '#control-plane/services/keys/former-secrets.ts'
 import { updateBuyerKey } from '#control-plane/services/keys/key-limits.ts'
+import { restoreKeyStore } from '#control-plane/services/keys/key-store.ts'
 import { createBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { hashApiKey } from '#shared/api-key.ts'
-import { DAY, HOUR, SECOND } from '#shared/clock.ts'
+import { DAY, HOUR, SECOND, systemClock } from '#shared/clock.ts'
 import { KeyRecordSchema } from '#shared/contract/key-record.ts'
 import { cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
@@ -147,6 +150,26 @@ describe('limits of a buyer key', () => {
     expect((await revoke(bounded.id)).status).toBe(204)
   })
 
+  it('leave to the key what it buys and reads, and nothing that the whole account goes by', async () => {
+    const ada = await market.person()
+    const { secret: key } = await newKey(ada, { modelsAllowed: ['gpt-test'] })
+    const refused = ROWS.filter(({ access }) => access === 'buyer-account')
+    expect(refused.map(({ operation }) => operation).sort()).toEqual([
+      ...['buyer-key.create', 'buyer-key.update', 'own-provider.create', 'own-provider.remove', 'preferences.put'],
+      ...['webhook.create', 'webhook.remove', 'webhook.rotate-secret', 'webhook.test', 'webhook.update'],
+    ])
+    for (const { method, path } of refused) {
+      const answer = await market.rest(method, path.replace(/:\w+/, 'x'), { key, body: {} })
+      expect([path, answer.status, codeOf(answer)]).toEqual([path, 403, 'forbidden'])
+    }
+    const mutation = 'mutation { putPreferences(allowUntrusted: true) { allowUntrusted } }'
+    expect(codeOf(await market.graphql(key, mutation))).toBe('forbidden')
+    expect(await trpcCodeOf(market.trpc(key).preferences.put.mutate({ allowUntrusted: true }))).toBe('forbidden')
+    for (const path of ['me', 'keys', 'preferences', 'providers', 'webhooks', 'usage', 'statements']) {
+      expect((await market.rest('GET', `/v1/buyer/${path}`, { key })).status).toBe(200)
+    }
+  })
+
   it('count what the key has used before it had a cap', async () => {
     const ada = await market.person()
     await grant(market.world.db, ada.buyer.account, 100_000)
@@ -239,6 +262,23 @@ describe('a rotated key', () => {
     }
     for (let times = 0; times < 5; times++) expect((await rotate(ada, id)).status).toBe(200)
     expect(codeOf(await rotate(ada, id))).toBe('conflict')
+  })
+
+  it('loses a secret for good when its window is over, in the key store as well', async () => {
+    const ada = await market.person()
+    const { id, secret } = await newKey(ada)
+    const fresh = View.parse((await rotate(ada, id, { window_seconds: 3_600 })).body).key ?? ''
+    const later = (ms: number) => ({ ...market.plane, clock: { ...systemClock, now: () => systemClock.now() + ms } })
+    const end = market.plane.clock.now() - systemClock.now()
+    await sweepFormerSecrets(later(end))
+    expect((await published(secret))?.id).toBe(id)
+    expect(await sweepFormerSecrets(later(end + HOUR + SECOND))).toBeGreaterThanOrEqual(1)
+    expect([await published(secret), (await published(fresh))?.id]).toEqual([undefined, id])
+    expect((await market.rest('GET', '/v1/buyer/me', { key: secret })).status).toBe(401)
+    await market.world.redis.del(cacheKeys.keys, cacheKeys.keysVersion)
+    await restoreKeyStore(market.plane)
+    expect([await published(secret), (await published(fresh))?.id]).toEqual([undefined, id])
+    expect(await sweepFormerSecrets(later(end + HOUR + SECOND))).toBe(0)
   })
 
   it('comes back whole when the key store was lost, and shows no secret twice', async () => {

@@ -199,6 +199,18 @@ describe('the last use of a key', () => {
     expect(await listed()).toBe(ulidTime(rids[1] ?? ''))
     expect(await noteKeyUses(late)).toBe(0)
   })
+
+  it('is noted when nobody has looked for an hour', async () => {
+    const made = await invoke(market.plane, ada.buyer, createBuyerKey, { label: 'used unseen' }, idem())
+    const lookAt = (at: number) => noteKeyUses({ ...market.plane, clock: { ...market.plane.clock, now: () => at } })
+    await lookAt(Date.now())
+    const rid = market.plane.ids.ulid()
+    const event = JSON.stringify(usageEvent({ account: ada.buyer.account, rid, charge: 0 }, { keyId: made.id }))
+    await postBatch(market.plane, { events: [event], source: 'test' })
+    expect(await lookAt(Date.now() + HOUR)).toBeGreaterThanOrEqual(1)
+    const { keys } = await invoke(market.plane, ada.buyer, listBuyerKeys, {})
+    expect(keys.find(({ id }) => id === made.id)?.lastUsedAt).toBe(ulidTime(rid))
+  })
 })
 
 describe('a key that is shown', () => {

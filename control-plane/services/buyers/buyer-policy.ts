@@ -42,7 +42,7 @@ export const getPreferences = defineOperation({
 /** Replaces the account's preferences: what is left out is as if never set. */
 export const putPreferences = defineOperation({
   name: 'preferences.put',
-  access: 'buyer',
+  access: 'buyer-account',
   input: PreferencesInput,
   limit: 'write',
   idempotency: 'none',

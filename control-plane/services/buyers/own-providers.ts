@@ -63,7 +63,7 @@ const CreateInput = z.strictObject({
  */
 export const createOwnProvider = defineOperation({
   name: 'own-provider.create',
-  access: 'buyer',
+  access: 'buyer-account',
   input: CreateInput,
   limit: 'probe',
   idempotency: 'accepted',
@@ -139,7 +139,7 @@ export const listBuyerProviders = defineOperation({
 /** Removes an own provider; its key goes with the last row that has it. Throws `not_found`, for another's too. */
 export const removeOwnProvider = defineOperation({
   name: 'own-provider.remove',
-  access: 'buyer',
+  access: 'buyer-account',
   input: z.strictObject({ id: z.string().max(100) }),
   limit: 'write',
   idempotency: 'none',

@@ -14,7 +14,6 @@ import { Instant, Label } from '#control-plane/services/fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
-import { requireUnbounded } from './key-bounds.ts'
 import { publishKeysSoon } from './key-store.ts'
 import { changeTerms, hasCap, KeyTermFields, termsOf } from './key-terms.ts'
 import { seedKeyUse } from './key-use.ts'
@@ -45,7 +44,7 @@ const KeyPatch = z.strictObject({
  */
 export const updateBuyerKey = defineOperation({
   name: 'buyer-key.update',
-  access: 'buyer',
+  access: 'buyer-account',
   input: KeyPatch,
   limit: 'write',
   idempotency: 'none',
@@ -75,7 +74,6 @@ type Change = { readonly before: KeyView; readonly after: KeyView; readonly isCa
 async function changeKey(ctx: Ctx, trx: Trx, actor: BuyerActor, patch: Patch): Promise<Change> {
   const now = ctx.clock.now()
   await lockUser(trx, actor.user)
-  await requireUnbounded(trx, actor)
   const row = await findLivingKey(trx, actor, patch.id)
   if (patch.expiresAt !== undefined) {
     requireFuture(patch.expiresAt, now)

@@ -3,12 +3,11 @@ import { transact } from '#control-plane/db/database.ts'
 import { countLiveFormerSecrets, replaceSecret } from '#control-plane/db/key-changes.ts'
 import { insertKeyChange } from '#control-plane/db/key-store.ts'
 import { lockUser } from '#control-plane/db/users.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation, requireUnbounded } from '#control-plane/operation.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
-import { requireUnbounded } from './key-bounds.ts'
 import { findLivingKey } from './key-limits.ts'
 import { publishKeysSoon } from './key-store.ts'
 import { CreatedKeySchema, viewOfKey } from './key-views.ts'
@@ -44,13 +43,13 @@ export const rotateBuyerKey = defineOperation({
   forReplay: (rotated: RotatedKey): RotatedKey => ({ ...rotated, secret: null }),
   run: async (ctx, actor, { id, windowSeconds }): Promise<RotatedKey> => {
     if (!isId('key', id)) throw new AppError('not_found')
+    if (id !== actor.keyId) requireUnbounded(actor)
     const at = ctx.clock.now()
     const { secret, keyPrefix } = newApiKey('buyer')
     const hash = hashApiKey(secret.reveal(), ctx.settings.keyPepper)
     const formerUntil = at + windowSeconds * SECOND
     const change = await transact(ctx.db, async (trx) => {
       await lockUser(trx, actor.user)
-      if (id !== actor.keyId) await requireUnbounded(trx, actor)
       const before = await findLivingKey(trx, actor, id)
       if (before.expiresAt !== null && before.expiresAt.getTime() <= at) {
         throw new AppError('conflict', { message: 'The key is past its end: change its end first.' })

@@ -1,18 +1,24 @@
-import { listKeyUses, updateKeysUsed } from '#control-plane/db/key-uses.ts'
+import { findKeyUseMark, listKeyUses, updateKeysUsed, updateKeyUseMark } from '#control-plane/db/key-uses.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { ulidTime } from '#shared/ids.ts'
 
-/** How often it is looked for uses, and how far back: turns overlap, for a worker may come late. */
+/** How often it is looked for uses, and how far before the last look: a posting takes a while from its time to be seen. */
 export const NOTE_USES_EVERY_MS = MINUTE
-const LOOK_BACK_MS = 3 * MINUTE
+const OVERLAP_MS = 2 * MINUTE
 
-/** Notes the last use of every key that paid a call lately, in one statement; answers how many keys it moved on. */
+/**
+ * Notes the last use of every key whose calls were posted since the last look, however long ago that was; answers how many
+ * keys it moved on.
+ */
 export async function noteKeyUses(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
-  const uses = await listKeyUses(ctx.db, ctx.clock.now() - LOOK_BACK_MS)
-  if (uses.length === 0) return 0
-  return updateKeysUsed(
+  const now = ctx.clock.now()
+  const mark = await findKeyUseMark(ctx.db)
+  const uses = await listKeyUses(ctx.db, Math.min(mark, now) - OVERLAP_MS)
+  const moved = await updateKeysUsed(
     ctx.db,
     uses.map(({ keyId, rid }) => ({ keyId, at: ulidTime(rid) })),
   )
+  await updateKeyUseMark(ctx.db, now)
+  return moved
 }

@@ -58,11 +58,11 @@ export function termsOf(stored: StoredTerms): KeyTerms {
   }
 }
 
-export function hasCap(terms: Pick<KeyTerms, 'capDailyMicro' | 'capMonthlyMicro'>): boolean {
+export function hasCap(terms: Pick<StoredTerms, 'capDailyMicro' | 'capMonthlyMicro'>): boolean {
   return terms.capDailyMicro !== null || terms.capMonthlyMicro !== null
 }
 
-/** True for a key that is to spend within bounds: it must not lift them, nor make a key without them. */
-export function isBounded(terms: Pick<KeyTerms, 'capDailyMicro' | 'capMonthlyMicro' | 'modelsAllowed'>): boolean {
+/** True for a key that is to spend within bounds: it changes nothing of its account. */
+export function isBounded(terms: Pick<StoredTerms, 'capDailyMicro' | 'capMonthlyMicro' | 'modelsAllowed'>): boolean {
   return hasCap(terms) || terms.modelsAllowed !== null
 }

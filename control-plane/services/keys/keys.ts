@@ -8,14 +8,13 @@ import type { KeyTerms } from '#control-plane/db/key-terms.ts'
 import { countActiveKeys, findKey, insertKey, listKeys, updateKeyRevoked } from '#control-plane/db/keys.ts'
 import { lockUser } from '#control-plane/db/users.ts'
 import type { Ctx, RunCtx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation, requireUnbounded } from '#control-plane/operation.ts'
 import { Instant, Label } from '#control-plane/services/fields.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId, UserId, WorkspaceId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
-import { requireUnbounded } from './key-bounds.ts'
 import { publishKeysSoon } from './key-store.ts'
 import { changeTerms, KeyTermFields, NO_TERMS } from './key-terms.ts'
 import type { CreatedKey, KeyView } from './key-views.ts'
@@ -72,7 +71,6 @@ async function createKey(
 ): Promise<CreatedKey> {
   const owner = keyOwnerOf(actor)
   const { row, secret } = await transact(ctx.db, async (trx) => {
-    if (actor.kind === 'buyer') await requireUnbounded(trx, actor)
     const issued = await issueKey(ctx, trx, { ...issue, user: owner.user, workspace: owner.workspace })
     return { row: await findKey(trx, owner, issued.id), secret: issued.secret }
   })
@@ -101,7 +99,7 @@ export const createSellerKey = defineOperation({
 /** Makes a buyer key with terms of its own. The secret is in the first answer only. */
 export const createBuyerKey = defineOperation({
   name: 'buyer-key.create',
-  access: 'buyer',
+  access: 'buyer-account',
   input: BuyerKeyInput,
   limit: 'write',
   idempotency: 'required',
@@ -147,10 +145,10 @@ const KeyInput = z.object({ id: z.string().max(100) })
 async function revokeKey(ctx: RunCtx, actor: BuyerActor | SellerActor, id: string) {
   const owner = keyOwnerOf(actor)
   if (!isId('key', id)) throw new AppError('not_found')
+  if (actor.kind === 'buyer' && id !== actor.keyId) requireUnbounded(actor)
   const change = await transact(ctx.db, async (trx) => {
     const before = await findKey(trx, owner, id)
     if (before === undefined) throw new AppError('not_found')
-    if (actor.kind === 'buyer' && id !== actor.keyId) await requireUnbounded(trx, actor)
     await updateKeyRevoked(trx, id, ctx.clock.now())
     await insertKeyChange(trx, id)
     return { before, after: await findKey(trx, owner, id) }
@@ -172,7 +170,7 @@ export const revokeSellerKey = defineOperation({
   run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, actor, input.id),
 })
 
-/** Revokes a key for good; doing so again changes nothing. Answers the key. */
+/** The same for a buyer key. A bounded key revokes itself only. Throws `forbidden`. */
 export const revokeBuyerKey = defineOperation({
   name: 'buyer-key.revoke',
   access: 'buyer',

@@ -87,7 +87,7 @@ const Events = z
 /** Adds a webhook. Its signing secret is in the first answer only. Throws `invalid_request`, `conflict` past the most. */
 export const createWebhook = defineOperation({
   name: 'webhook.create',
-  access: 'buyer',
+  access: 'buyer-account',
   input: z.strictObject({
     url: Url,
     events: Events.default([...WEBHOOK_EVENTS]),
@@ -149,7 +149,7 @@ export const getWebhook = defineOperation({
 /** Changes a webhook: what is left out stays, null takes away. Throws `not_found`, `invalid_request`. */
 export const changeWebhook = defineOperation({
   name: 'webhook.update',
-  access: 'buyer',
+  access: 'buyer-account',
   input: WebhookInput.extend({
     url: Url.optional(),
     events: Events.optional(),
@@ -182,7 +182,7 @@ export const changeWebhook = defineOperation({
 /** Removes a webhook with its secrets and its log; what waits to be delivered is not. Throws `not_found`. */
 export const removeWebhook = defineOperation({
   name: 'webhook.remove',
-  access: 'buyer',
+  access: 'buyer-account',
   input: WebhookInput,
   limit: 'write',
   idempotency: 'none',
@@ -203,7 +203,7 @@ export const removeWebhook = defineOperation({
  */
 export const rotateWebhookSecret = defineOperation({
   name: 'webhook.rotate-secret',
-  access: 'buyer',
+  access: 'buyer-account',
   input: WebhookInput.extend({
     windowSeconds: z.number().int().min(0).max(MAX_WINDOW_SECONDS).default(WINDOW_SECONDS),
   }),

@@ -1,0 +1,14 @@
+import { SWEEP_SECRETS_EVERY_MS, sweepFormerSecrets } from '../services/keys/former-secrets.ts'
+import type { RunningWorker, WorkerPlane } from './worker.ts'
+import { repeat } from './worker.ts'
+
+/** Forgets former secrets of keys when their window is over. */
+export function startSweepSecrets(plane: WorkerPlane): RunningWorker {
+  return repeat(plane, {
+    name: 'sweep-secrets',
+    everyMs: SWEEP_SECRETS_EVERY_MS,
+    run: async () => {
+      await sweepFormerSecrets(plane)
+    },
+  })
+}

@@ -294,8 +294,11 @@ export type ReserveRequest = {
   readonly caps: SpendingCaps
 }
 
-/** How sure a capture is: in Redis, or so far only in this process, which needs the journal to be synced first. */
-export type CaptureOutcome = 'accepted' | 'queued'
+/**
+ * How sure a capture is: in Redis, or so far only in this process, which needs the journal to be synced first. A
+ * contradicted one met another amount of the same call in Redis, which stands.
+ */
+export type CaptureOutcome = 'accepted' | 'contradicted' | 'queued'
 
 /**
  * The spending gate in Redis. All calls of one tick travel in one batch script a bucket. While money is in doubt,

@@ -60,11 +60,13 @@ async function processBatch(plane: PostingPlane, job: Job, together: (batch: Bat
     return
   }
   const source = `queue:${batch.data.node}`
+  // What was posted meanwhile is not captured any more, and what the gate has lost its nodes bring again.
+  const events = [...batch.data.events, ...(await plane.gate.captured(batch.data.captured))]
+  if (events.length === 0) return
   if (job.stalledCounter > MAX_CRASHES) {
-    await setAside(plane, { events: batch.data.events, source }, 'crash_loop')
+    await setAside(plane, { events, source }, 'crash_loop')
     return
   }
-  const { events } = batch.data
   // One that was in hand when its worker died goes alone, so that what is wrong with it is its own.
   if (job.stalledCounter > 0) await post(plane, { events, source })
   else await together({ events, source })

@@ -10,7 +10,8 @@ import type { AdmittedCall, Settlement } from './settle-call.ts'
 
 /** Reports a call that was admitted: one usage event, one line in the log, and the counters. */
 export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, settlement: Settlement): void {
-  plane.events.usage(settlement.event)
+  if (settlement.isInGate) plane.events.captured(call.hold)
+  else plane.events.usage(settlement.event)
   if (settlement.metered.anomalies.length > 0) suspect(plane, call, relay, settlement)
   const durationMs = plane.clock.monotonic() - call.startedAt
   const result = relay.last?.result

@@ -40,6 +40,8 @@ export type Settlement = {
   readonly receipt: Receipt
   readonly metered: Metered
   readonly event: string
+  /** True when Redis has the event: who posts it finds it there. */
+  readonly isInGate: boolean
 }
 
 const NOTHING: Metered = { usage: {}, source: 'reported', finishReason: null, anomalies: [] }
@@ -71,6 +73,7 @@ export async function settleCall(
   if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
     void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
   }
+  let isInGate = false
   // What a progress record has announced must be closed by a capture, also one of nothing.
   if (charge.chargeMicro === ZERO && !hasProgress) {
     void call.payment.release(call.hold, relay.error?.code ?? outcome, text)
@@ -80,10 +83,11 @@ export async function settleCall(
     crashPoint('before_capture')
     const captured = await call.payment.settle(call.hold, charge.chargeMicro, text)
     // A disk that takes nothing keeps no call from its end: the capture waits for Redis in memory.
+    isInGate = captured === 'accepted'
     if (captured === 'queued') await plane.journal.sync().catch(() => undefined)
     crashPoint('after_capture')
   }
-  return { outcome, receipt, metered: charge.metered, event: text }
+  return { outcome, receipt, metered: charge.metered, event: text, isInGate }
 }
 
 /** What a call will have cost, where that is known before its end. */

@@ -2,7 +2,7 @@ import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
-import type { UsageBatch } from '#shared/contract/usage-event.ts'
+import type { CapturedCall, UsageBatch } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
@@ -17,12 +17,16 @@ const MAX_WAITING = 20_000
 const MAX_QUEUED_JOBS = 200_000
 const QUEUE_CHECK_MS = 5_000
 
+type Subject = { readonly rid: string; readonly account: string }
+
 type Log = { warn(facts: object, text: string): void }
 
 /** Facts on their way to the control plane. Neither queue is ever the only copy of money. */
 export type EventQueues = {
-  /** A usage event as the bytes that were captured. */
+  /** A usage event that the gate does not have, as its bytes. */
   usage(event: string): void
+  /** A call whose event the gate has: only its name travels, the text is read where it stands. */
+  captured(call: Subject): void
   health(event: HealthEvent): void
   /** Usage events that were not queued, since the start. */
   dropped(): number
@@ -58,8 +62,10 @@ export function createEventQueues({ redis, node, ids, log }: Parts): EventQueues
   let isBacklogged = false
   let droppedCount = 0
 
-  const usage = createBatcher<string>(USAGE_BATCH_MS, async (events) => {
-    const batch: UsageBatch = { v: 1, id: ids.make('btc'), node, events: [...events] }
+  const usage = createBatcher<string | CapturedCall>(USAGE_BATCH_MS, async (items) => {
+    const events = items.filter((item) => typeof item === 'string')
+    const captured = items.filter((item) => typeof item !== 'string')
+    const batch: UsageBatch = { v: 1, id: ids.make('btc'), node, captured, events }
     crashPoint('before_queue_add')
     await usageQueue.add('batch', batch)
     crashPoint('after_queue_add')
@@ -81,10 +87,13 @@ export function createEventQueues({ redis, node, ids, log }: Parts): EventQueues
       .catch(() => undefined)
   }, QUEUE_CHECK_MS)
 
+  const add = (item: string | CapturedCall): void => {
+    if (isBacklogged || !usage.add(item)) droppedCount++
+  }
+
   return {
-    usage(event) {
-      if (isBacklogged || !usage.add(event)) droppedCount++
-    },
+    usage: add,
+    captured: ({ rid, account }) => add([rid, account]),
     health: (event) => void health.add(event),
     dropped: () => droppedCount,
     async close() {

@@ -53,7 +53,7 @@ type Ports = {
  * is sent again, in the old order. Its length is bounded by the calls that were admitted.
  */
 export type SettleQueue = {
-  /** Resolves `accepted` when Redis has it, `queued` when it could not be told in time. Never rejects. */
+  /** Resolves `accepted` or `contradicted` when Redis has it, `queued` when it could not be told in time. Never rejects. */
   push(operation: SettleOperation): Promise<CaptureOutcome>
   /** Sends what waits, if it may be sent. Called once a tick, before the reserves. */
   flush(): void
@@ -169,7 +169,7 @@ function isTaken(ports: Ports, state: State, { entry, membership }: Sent, answer
     )
   }
   if (state.unsettled.get(rid) === entry.waiting) state.unsettled.delete(rid)
-  tell(entry.waiting, 'accepted')
+  tell(entry.waiting, answer.kind === 'conflict' ? 'contradicted' : 'accepted')
   ports.onDone(entry.operation)
   return true
 }

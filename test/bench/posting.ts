@@ -21,6 +21,7 @@ import { systemClock } from '#shared/clock.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyKeys, QUEUES } from '#shared/contract/redis-keys.ts'
+import type { CapturedCall, UsageBatch } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
@@ -154,7 +155,7 @@ async function fund(db: Database): Promise<void> {
   })
 }
 
-/** Captures calls in the gate, as the data plane would, and puts their events into the queue in batches. */
+/** Captures calls in the gate, as the data plane would, and puts their names into the queue in batches. */
 async function captureAll(redis: Redis, queue: Queue, count: number): Promise<void> {
   const epoch = parseMoneyEpoch(await redis.get(moneyKeys.epoch))?.epoch ?? 1
   const { sha } = moneyScripts(epoch).settle
@@ -169,7 +170,8 @@ async function captureAll(redis: Redis, queue: Queue, count: number): Promise<vo
     })
     const { keys, args } = encodeSettle({ bucket: 'm00', epoch }, operations)
     await redis.evalsha(sha, keys.length, ...keys, ...args)
-    const events = operations.map((operation) => operation.event)
-    await queue.add('batch', { v: 1, id: ids.make('btc'), node: 'bench', events }, { removeOnComplete: true })
+    const captured = operations.map(({ rid, account }): CapturedCall => [rid, account])
+    const batch: UsageBatch = { v: 1, id: ids.make('btc'), node: 'bench', captured, events: [] }
+    await queue.add('batch', batch, { removeOnComplete: true })
   }
 }

@@ -15,6 +15,7 @@ import { compareBalances, sweepHolds } from '#control-plane/services/money/sweep
 import { startPostUsage } from '#control-plane/workers/post-usage.ts'
 import { systemClock } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
+import type { UsageBatch } from '#shared/contract/usage-event.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import { keptBps, microUsd, splitCharge } from '#shared/money.ts'
@@ -251,7 +252,12 @@ describe('the worker', () => {
     const account = await buyer()
     const queue = new Queue(QUEUES.usage, { connection: { url: world.redisUrl } })
     const calls = [await capture(account, 60), await capture(account, 70)]
-    await queue.add('batch', { v: 1, id: ids.make('btc'), node: 'node-1', events: calls.map((call) => call.text) })
+    const named: UsageBatch = { v: 1, id: ids.make('btc'), node: 'node-1', captured: [], events: [] }
+    await queue.add('batch', { ...named, events: calls.slice(0, 1).map((call) => call.text) })
+    // One whose text the gate has, twice, and one that nobody ever captured.
+    const captured = [...calls.slice(1).map((call) => call.rid), ids.requestId()].map((rid) => [rid, account])
+    await queue.add('batch', { ...named, captured })
+    await queue.add('batch', { ...named, captured })
     await queue.add('batch', { v: 1, strange: account })
     const worker = startPostUsage({ ...ctx, redisUrl: new Secret(world.redisUrl) })
     await until('the batch is posted', 10_000, async () => (await balanceOf(db, account)) === 99_870)

@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
+import { createRedisGate } from '#control-plane/ports/redis-gate.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { UsageBatchSchema } from '#shared/contract/usage-event.ts'
 import { until } from '#test/support/until.ts'
@@ -140,10 +141,10 @@ async function deliverAgain(stage: Stage): Promise<void> {
   const batches = jobs.map((job) => UsageBatchSchema.parse(job.data))
   for (const batch of [...batches].reverse()) {
     await queue.add('batch', batch)
-    await queue.add('batch', { ...batch, events: [...batch.events].reverse() })
+    await queue.add('batch', { ...batch, captured: [...batch.captured].reverse() })
   }
   const [first] = batches
-  const [event] = first?.events ?? []
+  const [event] = await createRedisGate({ redis: world.money(), buckets: 1 }).captured(first?.captured ?? [])
   if (first === undefined || event === undefined) throw new Error('no job waits')
   await queue.add('batch', first, { delay: 3_000 })
   const charge = Number(/"chargeMicro":"(\d+)"/.exec(event)?.[1])
@@ -151,7 +152,7 @@ async function deliverAgain(stage: Stage): Promise<void> {
     .replace(/"chargeMicro":"\d+"/, `"chargeMicro":"${charge - 1}"`)
     .replace(/"sellerNetMicro":"\d+"/, `"sellerNetMicro":"${Math.floor(((charge - 1) * 9_500) / 10_000)}"`)
     .replace(/"feeMicro":"\d+"/, `"feeMicro":"${charge - 1 - Math.floor(((charge - 1) * 9_500) / 10_000)}"`)
-  await queue.add('batch', { ...first, events: [other] }, { delay: 3_500 })
+  await queue.add('batch', { ...first, captured: [], events: [other] }, { delay: 3_500 })
   await queue.close()
   await Promise.all(world.workers.map((worker) => worker.start()))
   const count = async () => Number((await world.sql.query('select count(*) from usage_conflict')).rows[0]?.count)

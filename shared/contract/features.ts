@@ -5,7 +5,7 @@
 export const FEATURES = {
   sign_ups: 'Wallets that are not known yet may sign in.',
   new_offers: 'Sellers may put new offers on sale.',
-  payouts: 'Payouts are sent.',
+  payouts: 'Payouts are sent. There are none yet, so this one switches nothing.',
   paid_calls: 'Calls that cost money are taken; running ones always end well.',
   long_jobs: 'New long jobs are taken; running ones always end well.',
 } as const

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -153,6 +153,10 @@ describe('the program without a market', () => {
   })
 })
 
+/** Longest that a shell may take to answer. */
+const SHELL_MS = 20_000
+const isInstalled = (shell: string) => spawnSync(shell, ['-c', 'exit']).status === 0
+
 describe('completion', () => {
   /** What bash offers after these words. */
   function offered(...words: string[]): string[] {
@@ -176,5 +180,52 @@ describe('completion', () => {
       expect(script).toContain('operator catalog')
       expect(script.split('\n').length).toBeGreaterThan(50)
     }
+  })
+
+  it.skipIf(!isInstalled('fish'))('answers in fish', () => {
+    const file = join(folder, 'completion.fish')
+    writeFileSync(file, completionScript('fish'))
+    const asked = (line: string) => {
+      const script = `source ${file}; complete -C '${line}'`
+      const answer = execFileSync('fish', ['--no-config', '-c', script], { encoding: 'utf8', timeout: SHELL_MS })
+      return answer
+        .trim()
+        .split('\n')
+        .map((told) => told.split('\t', 1)[0])
+    }
+    expect(asked('market operator catalog ')).toEqual(['history', 'import'])
+    expect(asked('market --json keys ')).toEqual(['create', 'list', 'revoke'])
+    expect(asked('market operator catalog import --')).toEqual(expect.arrayContaining(['--dry-run', '--effective-at']))
+    expect(asked('market ')).toEqual(expect.arrayContaining(['chat', 'sell', 'operator', 'keys']))
+  })
+
+  it.skipIf(!isInstalled('zsh'))('answers in zsh, at its own prompt', () => {
+    const file = join(folder, 'completion.zsh')
+    const asking = join(folder, 'ask.zsh')
+    writeFileSync(file, completionScript('zsh'))
+    // A zsh in a pseudo-terminal: its completion answers nobody else. Each read waits for the text it names.
+    writeFileSync(
+      asking,
+      `zmodload zsh/zpty
+zpty asked zsh -f -i
+zpty -w asked "autoload -Uz compinit; compinit -u -D; source ${file}; bindkey '^I' list-choices; PS1=rea''dy"
+zpty -r asked text '*ready*'
+for line last in "$@"; do
+  zpty -n -w asked $'\\x15'"$line"$'\\t'
+  zpty -r asked text "*$last*--*"
+  print -r -- "asked $text"
+done
+`,
+    )
+    const questions = [
+      ['market operator catalog ', 'import'],
+      ['market --json keys ', 'revoke'],
+      ['market operator catalog import --', '--yes'],
+    ]
+    const told = execFileSync('zsh', ['-f', asking, ...questions.flat()], { encoding: 'utf8', timeout: SHELL_MS })
+    const [, catalog, keys, options] = told.split('asked ')
+    expect(catalog).toContain('Every change of the catalogue')
+    expect(keys).toMatch(/create.*list/s)
+    expect(options).toMatch(/--dry-run.*--effective-at/s)
   })
 })

@@ -1,4 +1,5 @@
 import type { UseMark, UseSeed } from '#shared/contract/money-scripts/uses.ts'
+import type { CapturedCall } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
@@ -33,9 +34,9 @@ export type GateBalance = {
  * Redis is away or being rebuilt; all writes may be repeated, so callers try again from their own rows.
  */
 export type Gate = {
-  /** Tells the gate of posted changes. Repeated and out-of-order calls are harmless. */
   /** Whether paid calls may be admitted: false while the gate is being rebuilt or out of reach. Never throws. */
   isOpen(): Promise<boolean>
+  /** Tells the gate of posted changes. Repeated and out-of-order calls are harmless. */
   ack(changes: readonly PostedChange[]): Promise<void>
   /** Tells the gate of balances that no call changed: the same without a request id. */
   seed(balances: readonly Omit<PostedChange, 'rid' | 'postedAt'>[]): Promise<void>
@@ -43,6 +44,8 @@ export type Gate = {
   spendable(account: AccountId): Promise<GateBalance | undefined>
   /** Usage events of captures that have waited longer than `olderThanMs` for their posting, oldest first. */
   unposted(olderThanMs: number, limit: number): Promise<string[]>
+  /** Usage events of those of these calls that are captured and not posted. */
+  captured(calls: readonly CapturedCall[]): Promise<string[]>
   /** Gives back holds past their deadline, at most `limit`; answers how many. */
   expireHolds(limit: number): Promise<number>
   /**

@@ -8,6 +8,7 @@ import { decodeMarkUse, encodeMarkUse, encodeSeedUse } from '#shared/contract/mo
 import type { MoneyScripts } from '#shared/contract/money-scripts.ts'
 import { ACCOUNT_FIELDS, moneyScripts, parseMoneyEpoch, readAccount } from '#shared/contract/money-scripts.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { CapturedCall } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -70,15 +71,16 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce }: Optio
   }
 
   return {
-    ack,
     isOpen: () =>
       redis.get(moneyKeys.epoch).then(
         (text) => parseMoneyEpoch(text)?.phase === 'open',
         () => false,
       ),
+    ack,
     seed: ack,
     spendable: (account) => inFreshEpoch(({ epoch }) => spendable(redis, account, { epoch, buckets })),
     unposted: (age, limit) => inFreshEpoch(({ epoch }) => unposted(redis, { epoch, buckets }, age, limit)),
+    captured: (calls) => captured(redis, buckets, calls),
     expireHolds: (limit) => inFreshEpoch((epoch) => expireHolds(redis, buckets, epoch, limit)),
     markKeyUse: (key, postedBefore) =>
       inFreshEpoch(async ({ scripts }) =>
@@ -133,6 +135,17 @@ async function unposted(redis: Redis, where: Where, olderThanMs: number, limit: 
     if (events.length >= limit) break
   }
   return events
+}
+
+/** Of whatever epoch: what was captured in an older one and not posted yet is to be posted all the same. */
+async function captured(redis: Redis, buckets: number, calls: readonly CapturedCall[]): Promise<string[]> {
+  const holds = calls.map(([rid, account]) =>
+    redis.hmget(moneyKeys.hold(moneyBucket(account, buckets), rid), 'st', 'ev'),
+  )
+  const found = await Promise.all(holds).catch((error: unknown) => {
+    throw closed(error)
+  })
+  return found.flatMap(([state, event]) => (state === 'captured' && event != null ? [event] : []))
 }
 
 async function expireHolds(redis: Redis, buckets: number, { epoch, scripts }: Epoch, limit: number): Promise<number> {

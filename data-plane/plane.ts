@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import type { Time } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
@@ -45,6 +45,8 @@ import { connectMoney } from './store/money-connection.ts'
 import { startNodeReports } from './store/node-reports.ts'
 import { createOfferCaps } from './store/offer-caps.ts'
 import { createRateLimits } from './store/rate-limits.ts'
+import { connectReads } from './store/read-connection.ts'
+import { shareWarmth } from './store/shared-warmth.ts'
 import { createSnapshotStore } from './store/snapshot.ts'
 import { createSpentCaps } from './store/spent-caps.ts'
 import { createSubscriptions } from './store/subscriptions.ts'
@@ -130,9 +132,9 @@ type Stores = Awaited<ReturnType<typeof openStores>>
 
 /** Opens everything that keeps state: money, journal, market, keys, health, limits, queues. */
 async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics, onGiveUp: () => void) {
-  const cache = connect(config.redisCacheUrl.reveal(), log)
-  const queueRedis = connect(config.redisUrl.reveal(), log)
-  const subscriptions = createSubscriptions(connect(config.redisCacheUrl.reveal(), log))
+  const cache = connectReads(config.redisCacheUrl.reveal(), log)
+  const queueRedis = connectReads(config.redisUrl.reveal(), log)
+  const subscriptions = createSubscriptions(connectReads(config.redisCacheUrl.reveal(), log))
   const journal = await openJournal({
     dir: config.journalDir,
     node: config.nodeId,
@@ -165,6 +167,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
   const health = createHealth({ redis: cache, subscriptions, clock, ids, node: config.nodeId, emit: events.health })
   const buyerKeys = createBuyerKeys({ redis: cache, subscriptions, clock, pepper: config.keyPepper })
   const rates = createRateLimits({ redis: cache, clock })
+  const warm = shareWarmth(createWarmOffers(), { redis: cache, subscriptions, clock, node: journal.member })
   const nodeReports = startNodeReports({
     ...{ redis: cache, clock, log },
     describe: () => ({ node: journal.member, version: config.version, ...describe(funds, snapshot.market()) }),
@@ -178,12 +181,13 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     snapshot,
     events,
     health,
-    ...{ buyerKeys, rates, clocks },
+    ...{ buyerKeys, rates, clocks, warm },
     tradeFeed: createTradeFeed(cache),
     fundNews: createFundNews(cache),
     async close() {
       clocks.close()
       nodeReports.close()
+      warm.close()
       rates.close()
       health.close()
       buyerKeys.close()
@@ -276,7 +280,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     market,
     health,
     spentCaps: createSpentCaps(),
-    warm: createWarmOffers(),
+    warm: stores.warm,
     offerCaps,
     rates,
     upstream: createUpstream({
@@ -374,19 +378,6 @@ function takeShare(share: number): () => boolean {
     due -= 1
     return true
   }
-}
-
-/** A connection of the reading side. Commands wait for a short time only: a call is better refused than kept. */
-function connect(url: string, log: Logger): Redis {
-  const redis = new Redis(url, {
-    maxRetriesPerRequest: 1,
-    connectTimeout: 2_000,
-    commandTimeout: 2_000,
-    retryStrategy: (times) => Math.min(50 * times, 1_000),
-    maxLoadingRetryTime: 200,
-  })
-  redis.on('error', (error: Error) => log.debug({ cause: describeCause(error) }, 'redis connection'))
-  return redis
 }
 
 /** A token is the job's id under a secret of ours: nobody has to store it. */

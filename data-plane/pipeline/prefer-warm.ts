@@ -23,9 +23,14 @@ export function conversationOf(raw: RawRequest, { hints }: Demand, payer: Payer)
   if (raw.headers['x-mkt-affinity'] === 'off') return undefined
   const header = raw.headers['x-session-id']
   const named = hints.session ?? (typeof header === 'string' && header !== '' ? header : undefined)
-  if (named !== undefined) return `${payer.account} s ${named.slice(0, MAX_SESSION_CHARS)}`
+  if (named !== undefined) return `${payer.account} s ${digest(named.slice(0, MAX_SESSION_CHARS))}`
   if (raw.body.length < PREFIX_BYTES) return undefined
-  return `${payer.account} p ${hash('sha1', raw.body.subarray(0, PREFIX_BYTES), 'base64')}`
+  return `${payer.account} p ${digest(raw.body.subarray(0, PREFIX_BYTES))}`
+}
+
+/** Other processes are told of it: of what a buyer said nothing is in it. */
+function digest(of: string | Buffer): string {
+  return hash('sha1', of, 'base64')
 }
 
 type Call = {

@@ -27,7 +27,7 @@ export type Turn = {
   readonly cachedTokens: number
 }
 
-/** Conversations of this process by who has them and what names them. */
+/** Conversations by who has them and what names them. */
 export type WarmOffers = {
   /** Undefined for a conversation that is unknown or has gone cold. */
   find(conversation: string, now: number): Warmth | undefined

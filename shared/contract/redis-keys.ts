@@ -77,6 +77,8 @@ export const CHANNELS = {
   keys: 'keys:changed',
   /** `offer` ids whose health changed on some node. */
   health: 'health:changed',
+  /** A data-plane process and turns of its conversations, see the data plane's shared-warmth.ts. */
+  warmth: 'warmth',
   /** The feed of trades has grown. */
   feed: 'feed:changed',
   /** Accounts of buyers whose balance changed, or what calls hold of it. */

@@ -8,9 +8,11 @@ import { createBuyerKeys } from '#data-plane/store/buyer-keys.ts'
 import { createFundNews } from '#data-plane/store/fund-news.ts'
 import { createHealth } from '#data-plane/store/health.ts'
 import { createRateLimits } from '#data-plane/store/rate-limits.ts'
+import { shareWarmth } from '#data-plane/store/shared-warmth.ts'
 import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
 import { createSnapshotFile, readSnapshotFile } from '#data-plane/store/snapshot-file.ts'
 import { createSubscriptions } from '#data-plane/store/subscriptions.ts'
+import { createWarmOffers } from '#data-plane/store/warm-offers.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
@@ -346,5 +348,33 @@ describe('news of balances', () => {
     const told = ['acc_news_a', 'acc_news_b']
     await until('the news', 5_000, () => heard.some((message) => message === JSON.stringify(told)))
     expect(heard.filter((message) => message.includes('acc_news'))).toHaveLength(1)
+  })
+})
+
+describe('conversations', () => {
+  const process = (node: string) => {
+    const subscriptions = createSubscriptions(connect())
+    const known = createWarmOffers()
+    const warm = shareWarmth(known, { redis, subscriptions, clock: systemClock, node })
+    closers.push(() => warm.close())
+    return { known, warm }
+  }
+
+  it('are known to every process, counted once, whatever else is said on the channel', async () => {
+    const [one, other] = [process('a'), process('b')]
+    const now = systemClock.now()
+    const offer = ids.make('ofr')
+    const talk = `acc_1 s ${ids.ulid()} gpt-5-mini`
+    const turn = { offer, at: now, inputTokens: 900, outputTokens: 20, cachedTokens: 0 }
+    await until('the other process hears', 5_000, async () => {
+      await redis.publish(CHANNELS.warmth, '["c","","x","acc_1 s x m ofr_1 1 1 1 1","acc_1 s x m 1 2 3 4 5",7]')
+      one.warm.note('acc_1 s first m', turn)
+      return other.warm.find('acc_1 s first m', now) !== undefined
+    })
+    one.warm.note(talk, turn)
+    one.warm.note(talk, { ...turn, at: now + 1, cachedTokens: 800 })
+    await until('the next turn is heard', 5_000, () => other.warm.find(talk, now)?.at === now + 1)
+    expect(other.warm.find(talk, now)).toEqual(one.known.find(talk, now))
+    expect(other.warm.find('acc_1 s x m', now)).toBeUndefined()
   })
 })

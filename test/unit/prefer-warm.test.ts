@@ -6,7 +6,7 @@ import { selectOffers } from '#data-plane/pipeline/select-offers.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { WarmOffers } from '#data-plane/store/warm-offers.ts'
 import { createWarmOffers } from '#data-plane/store/warm-offers.ts'
-import type { OfferId } from '#shared/ids.ts'
+import type { AccountId, OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { keptBps, picoUsd } from '#shared/money.ts'
 import {
@@ -92,15 +92,22 @@ describe('a conversation in a prompt cache', () => {
 
 describe('what names a conversation', () => {
   const long = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'x'.repeat(5_000) }] })
-  const nameOf = (body: string, headers: Record<string, string> = {}, session?: string, account = 'acc_1' as const) => {
+  const nameOf = (
+    body: string,
+    headers: Record<string, string> = {},
+    session?: string,
+    account: AccountId = 'acc_1',
+  ) => {
     const { hints } = buildDemand()
     const demand = buildDemand({ hints: session === undefined ? hints : { ...hints, session } })
     return conversationOf(buildRaw(body, headers), demand, buildPayer({ account }))
   }
 
   it('is the word of the buyer, else the beginning of a long body; a short one has none', () => {
-    expect(nameOf('{}', {}, 'talk')).toBe(TALK)
-    expect(nameOf('{}', { 'x-session-id': 'talk' })).toBe(TALK)
+    const named = nameOf('{}', {}, 'talk')
+    expect(named).toMatch(/^acc_1 s [\w+/=]{28}$/)
+    expect(nameOf('{}', { 'x-session-id': 'talk' })).toBe(named)
+    expect(nameOf('{}', {}, 'talk', 'acc_2')).not.toBe(named)
     expect(nameOf(long)).toBe(nameOf(`${long.slice(0, -2)},{"role":"assistant","content":"more"}]}`))
     expect(nameOf(long)).not.toBe(nameOf(long.replace('"m"', '"n"')))
     expect(nameOf('{"model":"m"}')).toBeUndefined()

@@ -1,0 +1,65 @@
+import type { Redis } from 'ioredis'
+import type { Time } from '#shared/clock.ts'
+import { CHANNELS } from '#shared/contract/redis-keys.ts'
+import { isId } from '#shared/ids.ts'
+import type { Subscriptions } from './subscriptions.ts'
+import type { Turn, WarmOffers } from './warm-offers.ts'
+
+/** How often turns are told: the next one of a conversation takes longer than that. */
+const TELL_MS = 200
+/** Turns told at once; what is more stays with this process. */
+const MAX_TURNS = 5_000
+/** Members of a turn behind the words that name its conversation. */
+const TURN_WORDS = 5
+
+type Parts = {
+  readonly redis: Pick<Redis, 'publish'>
+  readonly subscriptions: Pick<Subscriptions, 'on'>
+  readonly clock: Pick<Time, 'every'>
+  readonly node: string
+}
+
+/**
+ * The same for all processes: each tells the others several times a second what its conversations did, so that no call
+ * waits for anybody to know where it is warm. What is lost costs a cheaper price, nothing else.
+ */
+export function shareWarmth(known: WarmOffers, { redis, subscriptions, clock, node }: Parts) {
+  let untold: string[] = []
+  subscriptions.on(CHANNELS.warmth, ([from, ...turns]) => {
+    if (from === node) return
+    for (const text of turns) {
+      const told = readTurn(text)
+      if (told !== undefined) known.note(told.conversation, told.turn)
+    }
+  })
+  const stop = clock.every(TELL_MS, () => {
+    if (untold.length === 0) return
+    redis.publish(CHANNELS.warmth, JSON.stringify([node, ...untold])).catch(() => undefined)
+    untold = []
+  })
+  const shared: WarmOffers = {
+    find: known.find,
+    note(conversation, turn) {
+      known.note(conversation, turn)
+      if (untold.length < MAX_TURNS) untold.push(writeTurn(conversation, turn))
+    },
+  }
+  return { ...shared, close: stop }
+}
+
+function writeTurn(conversation: string, { offer, at, inputTokens, outputTokens, cachedTokens }: Turn): string {
+  return `${conversation} ${offer} ${at} ${inputTokens} ${outputTokens} ${cachedTokens}`
+}
+
+function readTurn(text: string): { readonly conversation: string; readonly turn: Turn } | undefined {
+  const words = text.split(' ')
+  const [offer = '', ...figures] = words.splice(-TURN_WORDS)
+  const [at = -1, inputTokens = -1, outputTokens = -1, cachedTokens = -1] = figures.map(Number)
+  const isWhole = words.length > 0 && isId('ofr', offer)
+  if (!isWhole || ![at, inputTokens, outputTokens, cachedTokens].every(isCount)) return undefined
+  return { conversation: words.join(' '), turn: { offer, at, inputTokens, outputTokens, cachedTokens } }
+}
+
+function isCount(figure: number): boolean {
+  return Number.isSafeInteger(figure) && figure >= 0
+}

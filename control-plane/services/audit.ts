@@ -1,12 +1,10 @@
 import { z } from 'zod'
-import { AppError } from '#shared/errors.ts'
-import { isId } from '#shared/ids.ts'
 import type { OrgActor, SessionActor } from '../actor.ts'
 import type { AuditFilter, AuditOwner, AuditRow } from '../db/audit.ts'
 import { listAuditEntries } from '../db/audit.ts'
 import type { Ctx } from '../operation.ts'
 import { defineOperation } from '../operation.ts'
-import { Millis, PageSize } from './fields.ts'
+import { idToken, Millis, PageSize } from './fields.ts'
 import { requireRight } from './organizations/organization-access.ts'
 import { RecordId } from './organizations/organizations.ts'
 import type { Page } from './page.ts'
@@ -65,16 +63,13 @@ export async function organizationLog(
 /** A page of a log, newest first. */
 export type AuditPage = Page<AuditEntry>
 
-const PageFields = { maxItems: PageSize, nextToken: z.string().max(200).nullish() }
+const PageFields = { maxItems: PageSize, nextToken: idToken('aud').nullish() }
 
 async function readPage(
   ctx: Pick<Ctx, 'db'>,
   filter: AuditFilter,
   { maxItems, nextToken }: { maxItems: number; nextToken?: string | null | undefined },
 ): Promise<AuditPage> {
-  if (nextToken != null && !isId('aud', nextToken)) {
-    throw new AppError('invalid_request', { message: 'Not a token of this list.', param: 'nextToken' })
-  }
   const page = { beyond: nextToken ?? undefined, order: 'newest', limit: maxItems + 1 } as const
   const rows = await listAuditEntries(ctx.db, filter, page)
   return pageOf(rows, maxItems, entryOf)

@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import type { IdPrefix } from '#shared/ids.ts'
+import { isId, parseRequestId } from '#shared/ids.ts'
 import { dollarsToMicroUsd, ZERO } from '#shared/money.ts'
 
 /** Input fields that many operations share. Every text is bounded and free of control characters. */
@@ -54,3 +56,11 @@ export const ModelName = z
 
 /** How many items a page holds; a query string brings it as text. */
 export const PageSize = z.coerce.number().int().min(1).max(100).default(25)
+
+const NO_TOKEN = 'not a token of this list'
+
+/** The token of the next page where a page ends with an id of that kind. */
+export const idToken = (prefix: IdPrefix) => z.string().refine((text) => isId(prefix, text), NO_TOKEN)
+
+/** The token of the next page where a page ends with a plain ULID: a request, a transaction, a change. */
+export const UlidToken = z.string().refine((text) => parseRequestId(text) !== undefined, NO_TOKEN)

@@ -4,7 +4,7 @@ import { listUsage, sumUsageByTime, USAGE_INTERVALS } from '#control-plane/db/bu
 import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import { ModelName, PageSize, UlidToken } from '#control-plane/services/fields.ts'
 import type { Page } from '#control-plane/services/page.ts'
 import { pageOf } from '#control-plane/services/page.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
@@ -14,7 +14,6 @@ import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import { SERVED_BY } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
-import { parseRequestId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
 
 const Name = z.string().min(1).max(200)
@@ -109,14 +108,11 @@ export function usageItemOf(row: UsageRow): UsageItem {
 
 export type UsagePage = Page<UsageItem>
 
-/** A token of a list is the request id that its page ended with. */
-export const RequestToken = z.string().refine((text) => parseRequestId(text) !== undefined, 'not a token of this list')
-
 /** The caller's booked calls, newest first, filtered. */
 export const listBuyerUsage = defineOperation({
   name: 'usage.list',
   access: 'buyer',
-  input: Filter.extend({ maxItems: PageSize, nextToken: RequestToken.optional() }),
+  input: Filter.extend({ maxItems: PageSize, nextToken: UlidToken.optional() }),
   limit: 'read',
   idempotency: 'none',
   run: async (ctx, actor, { maxItems, nextToken, ...input }): Promise<UsagePage> => {

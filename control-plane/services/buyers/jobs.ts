@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { JobWithEnd } from '#control-plane/db/jobs.ts'
 import { listJobs } from '#control-plane/db/jobs.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import { PageSize } from '#control-plane/services/fields.ts'
+import { PageSize, UlidToken } from '#control-plane/services/fields.ts'
 import type { Page } from '#control-plane/services/page.ts'
 import { pageOf } from '#control-plane/services/page.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
@@ -34,10 +34,7 @@ export const listOwnJobs = defineOperation({
   input: z.strictObject({
     state: z.enum(['running', 'any']).default('any'),
     maxItems: PageSize,
-    nextToken: z
-      .string()
-      .regex(/^[0-9A-Z]{26}$/, 'not a token of this list')
-      .optional(),
+    nextToken: UlidToken.optional(),
   }),
   limit: 'read',
   idempotency: 'none',

@@ -1,11 +1,10 @@
 import { z } from 'zod'
 import { listStatementLines } from '#control-plane/db/statements.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import { PageSize } from '#control-plane/services/fields.ts'
+import { PageSize, UlidToken } from '#control-plane/services/fields.ts'
 import type { Page } from '#control-plane/services/page.ts'
 import { pageOf } from '#control-plane/services/page.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
-import { RequestToken } from './buyer-usage.ts'
 
 /** One ledger line: whole micro-USD, what came in above zero, what went out below it, and the balance after it. */
 export type StatementLine = {
@@ -27,7 +26,7 @@ export type StatementPage = Page<StatementLine>
 export const listStatements = defineOperation({
   name: 'statement.list',
   access: 'buyer',
-  input: z.strictObject({ ...WindowFields, maxItems: PageSize, nextToken: RequestToken.optional() }),
+  input: z.strictObject({ ...WindowFields, maxItems: PageSize, nextToken: UlidToken.optional() }),
   limit: 'read',
   idempotency: 'none',
   run: async (ctx, actor, { maxItems, nextToken, ...input }): Promise<StatementPage> => {

@@ -4,7 +4,7 @@ import { insertCatalogChanges, listCatalogChanges } from '#control-plane/db/cata
 import type { Trx } from '#control-plane/db/database.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import { ModelName, PageSize, UlidToken } from '#control-plane/services/fields.ts'
 import { pageOf } from '#control-plane/services/page.ts'
 import type { ModelChange } from './catalog-diff.ts'
 
@@ -47,10 +47,7 @@ export const listCatalogHistory = defineOperation({
     model: ModelName.optional(),
     limit: PageSize,
     /** The `nextToken` of the page before. */
-    nextToken: z
-      .string()
-      .regex(/^[0-9A-Z]{26}$/, 'not a token of this list')
-      .optional(),
+    nextToken: UlidToken.optional(),
   }),
   limit: 'read',
   idempotency: 'none',

@@ -5,7 +5,7 @@ import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { keptBps } from '#shared/money.ts'
 import { Secret } from '#shared/secret.ts'
-import { Dollars, Label, ModelName, PageSize, Wallet } from '../fields.ts'
+import { Dollars, idToken, Label, ModelName, PageSize, Wallet } from '../fields.ts'
 
 /** A provider key: what can stand in a header and nothing else. */
 export const ProviderKey = z
@@ -74,7 +74,7 @@ export const ListOffersInput = z.object({
   status: z.enum(['active', 'paused', 'inactive']).optional(),
   model: ModelName.optional(),
   maxItems: PageSize,
-  nextToken: z.string().max(200).optional(),
+  nextToken: idToken('ofr').optional(),
 })
 
 type GivenPricing = {

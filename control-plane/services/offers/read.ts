@@ -23,9 +23,6 @@ export const listOffers = defineOperation({
   idempotency: 'none',
   run: async (ctx, actor, input): Promise<OfferPage> => {
     const { status, nextToken, maxItems } = input
-    if (nextToken !== undefined && !isId('ofr', nextToken)) {
-      throw new AppError('invalid_request', { message: 'Not a token of this list.', param: 'nextToken' })
-    }
     const model = input.model === undefined ? undefined : ((await findModelByName(ctx.db, input.model)) ?? input.model)
     const filter = { status, model, before: nextToken }
     const found = await findOffers(ctx.db, actor.account, filter, maxItems + 1)

@@ -3,7 +3,7 @@ import { listAuditEntries } from '#control-plane/db/audit.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import type { AuditPage } from '#control-plane/services/audit.ts'
 import { entryOf } from '#control-plane/services/audit.ts'
-import { Instant, PageSize } from '#control-plane/services/fields.ts'
+import { Instant, idToken, PageSize } from '#control-plane/services/fields.ts'
 import { pageOf } from '#control-plane/services/page.ts'
 
 const Text = z.string().min(1).max(200).optional()
@@ -20,10 +20,7 @@ export const searchAudit = defineOperation({
     until: Instant.optional(),
     limit: PageSize,
     /** The `nextToken` of the page before. */
-    nextToken: z
-      .string()
-      .regex(/^aud_[\w-]{1,64}$/, 'not a token of this list')
-      .optional(),
+    nextToken: idToken('aud').optional(),
   }),
   limit: 'read',
   idempotency: 'none',

@@ -3,7 +3,7 @@ import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { MarketOffer } from '#control-plane/db/operator-offers.ts'
 import { listMarketOffers } from '#control-plane/db/operator-offers.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import { ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
+import { idToken, ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
 import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
 import type { OfferView } from '#control-plane/services/offers/view.ts'
 import { pageOf } from '#control-plane/services/page.ts'
@@ -39,10 +39,7 @@ export const searchOffers = defineOperation({
     wallet: Wallet.optional(),
     limit: PageSize,
     /** The `nextToken` of the page before. */
-    nextToken: z
-      .string()
-      .regex(/^ofr_[\w-]{1,64}$/, 'not a token of this list')
-      .optional(),
+    nextToken: idToken('ofr').optional(),
   }),
   limit: 'read',
   idempotency: 'none',

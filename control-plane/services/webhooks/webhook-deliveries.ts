@@ -1,4 +1,3 @@
-import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import type { AttemptResult, DeliveryRow, SendableDelivery } from '#control-plane/db/webhook-deliveries.ts'
 import {
@@ -12,13 +11,12 @@ import {
 } from '#control-plane/db/webhook-deliveries.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import { PageSize } from '#control-plane/services/fields.ts'
+import { idToken, PageSize } from '#control-plane/services/fields.ts'
 import type { Page } from '#control-plane/services/page.ts'
 import { pageOf } from '#control-plane/services/page.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { DeliveryId, WebhookId } from '#shared/ids.ts'
-import { isId } from '#shared/ids.ts'
 import { openWebhookSecret } from './webhook-secrets.ts'
 import { SIGNATURE_HEADER, signDelivery } from './webhook-signature.ts'
 import { requireWebhook, WebhookInput } from './webhooks.ts'
@@ -123,10 +121,7 @@ export const listWebhookDeliveries = defineOperation({
   access: 'buyer',
   input: WebhookInput.extend({
     maxItems: PageSize,
-    nextToken: z
-      .string()
-      .refine((text) => isId('whd', text), 'not a token of this list')
-      .optional(),
+    nextToken: idToken('whd').optional(),
   }),
   limit: 'read',
   idempotency: 'none',
@@ -140,7 +135,7 @@ export const listWebhookDeliveries = defineOperation({
 /** Sends a webhook of the caller a message of no meaning, once and now, and answers how that went. Throws `not_found`. */
 export const testWebhook = defineOperation({
   name: 'webhook.test',
-  access: 'buyer',
+  access: 'buyer-account',
   input: WebhookInput,
   limit: 'probe',
   idempotency: 'none',

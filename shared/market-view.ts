@@ -1,5 +1,6 @@
 import type { Model } from './catalog/model.ts'
 import type { MarketRow, OfferRow } from './contract/snapshot.ts'
+import type { OfferTrades } from './contract/trades.ts'
 import { keptToPercent } from './discount.ts'
 import type { KeptBps, MicroUsd, PicoUsd } from './money.ts'
 import { discountedPerMillion, KEEP_ALL, subtractToZero, ZERO } from './money.ts'
@@ -20,9 +21,6 @@ export type MarketParts = {
   /** What offers sold over the last day, by id; one that is not there sold nothing. */
   readonly trades: ReadonlyMap<string, OfferTrades>
 }
-
-/** Charged calls of one offer, and what was paid for them. */
-export type OfferTrades = { readonly count: number; readonly volumeMicro: MicroUsd }
 
 /** What is true of offers at this moment. */
 export type LiveState = {

@@ -131,21 +131,21 @@ export async function listStaleRows(trx: Trx, from: number): Promise<string[]> {
   return rows.map((row) => row.model)
 }
 
-/** What one offer sold. */
-export type OfferTrades = { readonly offer: string; readonly trades: number; readonly volumeMicro: bigint }
-
-/** Trades of every offer that had any from an instant on (Unix milliseconds), in the order of their ids. */
-export async function listOfferTrades(
+/** What the offers of models sold from an instant on (Unix milliseconds), in the form that is published; by model. */
+export async function listTrades(
   db: Database | Trx,
   from: number,
   models?: readonly string[],
-): Promise<OfferTrades[]> {
+): Promise<ReadonlyMap<string, string>> {
   const chosen = models === undefined ? sql`` : sql`and model = any(${[...models]}::text[])`
-  const { rows } = await sql<OfferTrades>`select offer, sum(trades)::float8 as trades,
-      sum(volume_micro)::bigint as "volumeMicro"
-    from market_offer_hour where starts_at >= ${new Date(from)} ${chosen}
-    group by offer having sum(trades) > 0 order by offer`.execute(db)
-  return rows
+  const { rows } = await sql<{ model: string; text: string }>`select model,
+      string_agg(offer || ' ' || trades || ' ' || volume_micro, ',' order by offer) as text
+    from (
+      select model, offer, sum(trades) as trades, sum(volume_micro) as volume_micro
+      from market_offer_hour where starts_at >= ${new Date(from)} ${chosen}
+      group by model, offer having sum(trades) > 0
+    ) sold group by model order by model`.execute(db)
+  return new Map(rows.map((row) => [row.model, row.text]))
 }
 
 /**

@@ -15,7 +15,7 @@ import type { AccountId } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
 import { listModelBodies, listPricesAt, listProviders } from '../db/catalog.ts'
 import type { Trx } from '../db/database.ts'
-import { listOfferTrades } from '../db/market-figures.ts'
+import { listTrades } from '../db/market-figures.ts'
 import type { ListedOffer } from '../db/offers.ts'
 import { listActiveOffers } from '../db/offers.ts'
 import type { Ctx } from '../operation.ts'
@@ -123,8 +123,7 @@ async function buildMarkets(trx: Trx): Promise<z.input<typeof MarketsDocumentSch
 }
 
 async function buildTrades(trx: Trx, now: number): Promise<z.input<typeof TradesDocumentSchema>> {
-  const trades = await listOfferTrades(trx, dayBefore(now))
-  return { offers: Object.fromEntries(trades.map((row) => [row.offer, [row.trades, row.volumeMicro.toString()]])) }
+  return { models: Object.fromEntries(await listTrades(trx, dayBefore(now))) }
 }
 
 async function buildLimits(

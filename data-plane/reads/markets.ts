@@ -2,6 +2,8 @@ import type { Offer } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
+import type { OfferTrades } from '#shared/contract/trades.ts'
+import { parseTrades } from '#shared/contract/trades.ts'
 import { AppError } from '#shared/errors.ts'
 import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -18,6 +20,8 @@ const KEEP_LIST_MS = 1_000
 /** How many caps are asked after for a row, best offers first, and for an order book. */
 const CAPS_OF_A_ROW = 8
 const CAPS_OF_A_BOOK = 1_000
+/** Only an order book shows what each offer sold. */
+const NO_TRADES: ReadonlyMap<string, OfferTrades> = new Map()
 
 /** `GET /api/markets[?model=]`: every model that anybody sells, with live prices, health and caps. */
 export const listMarkets: Read = async (sources, { query }) => {
@@ -61,7 +65,9 @@ async function rowsOf(sources: ReadSources, models: readonly string[]): Promise<
 /** `GET /api/markets/{model}`: the order book; `model` comes back as it was asked for. */
 export const readMarket: Read = async (sources, { params }) => {
   const asked = params['model'] ?? ''
-  const parts = findParts(sources.market(), asked)
+  const market = sources.market()
+  const found = findParts(market, asked)
+  const parts = { ...found, trades: parseTrades(market.trades.get(found.model.id) ?? '') }
   const live = await liveState(sources, [parts.offers], CAPS_OF_A_BOOK)
   const json = JSON.stringify({
     model: asked,
@@ -96,7 +102,7 @@ function findParts(market: Market, asked: string): MarketParts & { readonly offe
       unitPrices: market.prices.get(model.id)?.unitPrices ?? {},
       row: undefined,
       offers: [],
-      trades: market.trades,
+      trades: NO_TRADES,
     }
   )
 }
@@ -106,7 +112,7 @@ function partsOf(market: Market, id: string): (MarketParts & { readonly offers: 
   const model = market.resolve(id)
   const price = market.prices.get(id)
   if (!offers || offers.length === 0 || !model || !price) return undefined
-  return { model, unitPrices: price.unitPrices, row: market.rowByModel.get(id), offers, trades: market.trades }
+  return { model, unitPrices: price.unitPrices, row: market.rowByModel.get(id), offers, trades: NO_TRADES }
 }
 
 type Live = LiveState & {

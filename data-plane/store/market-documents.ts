@@ -1,11 +1,20 @@
+import { z } from 'zod'
 import type { Offer } from '#data-plane/call.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { DocumentName, OfferRow } from '#shared/contract/snapshot.ts'
-import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema, OffersDocumentSchema } from '#shared/contract/snapshot.ts'
+import {
+  DOCUMENT_SCHEMAS,
+  DocumentEnvelopeSchema,
+  OfferRowSchema,
+  OffersDocumentSchema,
+} from '#shared/contract/snapshot.ts'
+import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import type { MarketParts } from './market.ts'
 import { EMPTY_PARTS, rankOffers } from './market.ts'
 
 const OFFERS = 'offers:'
+/** Offers checked between two rests: some milliseconds of work, for calls are served meanwhile. */
+const OFFERS_AT_ONCE = 500
 
 /** How many documents are held and refused, and their versions by name; `offers` is the newest of all models' offers. */
 export type DocumentFigures = {
@@ -19,10 +28,15 @@ export type MarketDocuments = {
   parts(): MarketParts
   /** What came since the last time, for the copy on disk: texts by name, null for a document that is gone. */
   takeChanged(): ReadonlyMap<string, string | null>
+  /** How much that would be, in characters. */
+  changedChars(): number
   /** Puts back what could not be kept. */
   returnChanged(taken: ReadonlyMap<string, string | null>): void
-  /** Takes one document; throws when the text is not a valid document of that name, and changes nothing then. */
-  take(name: string, text: string): void
+  /**
+   * Takes one document; throws when the text is not a valid document of that name, and changes nothing then. One at a
+   * time: the next may begin when this one is done.
+   */
+  take(name: string, text: string): Promise<void>
   /** Remembers that this version was no good: it is not wanted again. */
   refuse(name: string, version: number): void
   /** Names in the index whose version is neither held nor refused. */
@@ -32,12 +46,18 @@ export type MarketDocuments = {
   figures(): DocumentFigures
 }
 
-export function createMarketDocuments(): MarketDocuments {
+/** `rest` lets others run for a moment. */
+export function createMarketDocuments(rest: () => Promise<void>): MarketDocuments {
   let parts: MarketParts = EMPTY_PARTS
   const versions = new Map<string, number>()
   const refused = new Map<string, number>()
   let changed = new Map<string, string | null>()
   return {
+    changedChars: () => {
+      let chars = 0
+      for (const text of changed.values()) chars += text?.length ?? 0
+      return chars
+    },
     parts: () => parts,
     takeChanged() {
       const taken = changed
@@ -47,10 +67,12 @@ export function createMarketDocuments(): MarketDocuments {
     returnChanged(taken) {
       changed = new Map([...taken, ...changed])
     },
-    take(name, text) {
+    async take(name, text) {
       const envelope = DocumentEnvelopeSchema.parse(JSON.parse(text))
       if (envelope.name !== name) throw new Error('the document has another name')
-      parts = withDocument(parts, name, envelope.body)
+      parts = name.startsWith(OFFERS)
+        ? withOffers(parts, await readOffers(envelope.body, rest))
+        : withDocument(parts, name, envelope.body)
       versions.set(name, envelope.version)
       changed.set(name, text)
       refused.delete(name)
@@ -86,14 +108,28 @@ export function documentKey(name: string): string {
   return isDocumentName(name) ? cacheKeys.document(name) : cacheKeys.document(`offers:${name.slice(OFFERS.length)}`)
 }
 
-/** The parts with one document replaced. Throws a ZodError for a body that is not what its name says. */
-function withDocument(parts: MarketParts, name: string, body: unknown): MarketParts {
-  if (name.startsWith(OFFERS)) {
-    const document = OffersDocumentSchema.parse(body)
-    const offers = new Map<string, readonly Offer[]>(parts.offers)
-    offers.set(document.model, rankOffers(document.offers.map(shareTexts)))
-    return { ...parts, offers }
+type ModelOffers = { readonly model: string; readonly offers: readonly Offer[] }
+
+/** The same document, its rows not yet looked at. */
+const OffersBody = OffersDocumentSchema.extend({ offers: z.array(z.unknown()) })
+
+/** The offers of a model in the order of the routing. Throws a ZodError where any of them is not what it has to be. */
+async function readOffers(body: unknown, rest: () => Promise<void>): Promise<ModelOffers> {
+  const { model, offers } = OffersBody.parse(body)
+  const rows: OfferRow[] = []
+  for (const [at, offer] of offers.entries()) {
+    if (at > 0 && at % OFFERS_AT_ONCE === 0) await rest()
+    rows.push(shareValues(OfferRowSchema.parse(offer)))
   }
+  return { model, offers: rankOffers(rows) }
+}
+
+function withOffers(parts: MarketParts, { model, offers }: ModelOffers): MarketParts {
+  return { ...parts, offers: new Map([...parts.offers, [model, offers]]) }
+}
+
+/** The parts with one document of a fixed name replaced. Throws a ZodError for a body that is not what its name says. */
+function withDocument(parts: MarketParts, name: string, body: unknown): MarketParts {
   if (!isDocumentName(name)) return parts
   switch (name) {
     case 'models':
@@ -104,10 +140,8 @@ function withDocument(parts: MarketParts, name: string, body: unknown): MarketPa
       return { ...parts, prices: new Map(Object.entries(DOCUMENT_SCHEMAS.prices.parse(body).prices)) }
     case 'markets':
       return { ...parts, rows: DOCUMENT_SCHEMAS.markets.parse(body).rows }
-    case 'trades': {
-      const offers = Object.entries(DOCUMENT_SCHEMAS.trades.parse(body).offers)
-      return { ...parts, trades: new Map(offers.map(([id, [count, volumeMicro]]) => [id, { count, volumeMicro }])) }
-    }
+    case 'trades':
+      return { ...parts, trades: new Map(Object.entries(DOCUMENT_SCHEMAS.trades.parse(body).models)) }
     case 'resources':
       return { ...parts, resources: DOCUMENT_SCHEMAS.resources.parse(body).resources }
     case 'limits':
@@ -115,33 +149,41 @@ function withDocument(parts: MarketParts, name: string, body: unknown): MarketPa
   }
 }
 
-const MAX_SHARED_TEXTS = 100_000
-const sharedTexts = new Map<string, string>()
+const MAX_SHARED = 100_000
 
-/** The one copy of a text that many offers have: a hundred thousand of them name a few hosts, sellers and models. */
-function shared(text: string): string {
-  const known = sharedTexts.get(text)
-  if (known !== undefined) return known
-  if (sharedTexts.size >= MAX_SHARED_TEXTS) sharedTexts.clear()
-  sharedTexts.set(text, text)
-  return text
+/** Answers the one copy of a value: a hundred thousand offers name a few hosts, sellers, models, shares and caps. */
+function createPool<Value>(): (value: Value) => Value {
+  const known = new Map<Value, Value>()
+  return (value) => {
+    const found = known.get(value)
+    if (found !== undefined) return found
+    if (known.size >= MAX_SHARED) known.clear()
+    known.set(value, value)
+    return value
+  }
 }
 
-function shareTexts(row: OfferRow): OfferRow {
+const text = createPool<string>()
+const share = createPool<KeptBps>()
+const cap = createPool<MicroUsd | null>()
+
+function shareValues(row: OfferRow): OfferRow {
   const { credential } = row
   return {
     ...row,
-    model: shared(row.model),
-    sellerAccount: shared(row.sellerAccount),
-    sellerAlias: shared(row.sellerAlias),
-    provider: shared(row.provider),
-    baseUrl: shared(row.baseUrl),
-    providerModel: shared(row.providerModel),
+    model: text(row.model),
+    sellerAccount: text(row.sellerAccount),
+    sellerAlias: text(row.sellerAlias),
+    provider: text(row.provider),
+    baseUrl: text(row.baseUrl),
+    providerModel: text(row.providerModel),
+    keptBps: share(row.keptBps),
+    capDailyMicro: cap(row.capDailyMicro),
     credential: {
       ...credential,
-      tenant: shared(credential.tenant),
-      host: shared(credential.host),
-      ringKeyId: shared(credential.ringKeyId),
+      tenant: text(credential.tenant),
+      host: text(credential.host),
+      ringKeyId: text(credential.ringKeyId),
     },
   }
 }

@@ -6,8 +6,8 @@ import type { ResolveModel } from '#shared/catalog/resolve.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
 import type { Resource } from '#shared/catalog/resources.ts'
 import type { Limits, MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
+import type { parseTrades } from '#shared/contract/trades.ts'
 import { isId } from '#shared/ids.ts'
-import type { OfferTrades } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 
@@ -18,7 +18,8 @@ export type MarketParts = {
   readonly prices: ReadonlyMap<string, ReferencePrice>
   readonly resources: readonly Resource[]
   readonly rows: readonly MarketRow[]
-  readonly trades: ReadonlyMap<string, OfferTrades>
+  /** What the offers of models sold, by model, as {@link parseTrades} reads it. */
+  readonly trades: ReadonlyMap<string, string>
   readonly limits: Limits
   readonly offers: ReadonlyMap<string, readonly Offer[]>
 }

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -26,7 +25,11 @@ export async function* readSnapshotFile(
       if (text === '') newest.delete(name)
       else newest.set(name, text)
     }
-    for (const [name, text] of newest) yield { name, text }
+    for (const [name, text] of newest) {
+      // Whoever has read one keeps it or does not: all of them at once would be as much as the market itself.
+      newest.delete(name)
+      yield { name, text }
+    }
   } catch {
     // As if there were none.
   } finally {
@@ -35,19 +38,25 @@ export async function* readSnapshotFile(
 }
 
 /** Keeps a copy of the documents on disk. It holds sealed credentials: only this user may read it. */
-export type SnapshotFile = { save(changed: ChangedDocuments): Promise<void> }
+export type SnapshotFile = {
+  /** Takes a part of what the first save is to bring: it counts from that save on. */
+  gather(changed: ChangedDocuments): Promise<void>
+  save(changed: ChangedDocuments): Promise<void>
+}
 
 type Place = { readonly start: number; readonly bytes: number }
 
 /**
  * One line for each document, its name as JSON and its text; a later line of the same name counts. A change is added at
  * the end, so that a market of any size costs no more to keep than what changes of it, and nothing of it stays in
- * memory. The first save of a process has to bring everything: it replaces what an earlier process left. A save that
- * throws has kept nothing, and the same changes are to be brought again.
+ * memory. The first save of a process, with what was gathered for it, has to bring everything: it replaces what an earlier
+ * process left. One that throws has kept nothing, and the same changes are to be brought again.
  */
 export function createSnapshotFile(path: string): SnapshotFile {
+  const draft = `${path}.draft`
   const places = new Map<string, Place>()
   let size = 0
+  let isGathering = false
   let isOurs = false
 
   /** Writes lines from where the last good one ends; only then do they count. */
@@ -68,29 +77,25 @@ export function createSnapshotFile(path: string): SnapshotFile {
     }
   }
 
-  /** Writes a new file beside the old one and puts it in its place. */
-  async function replace(write: (file: FileHandle) => Promise<void>): Promise<void> {
-    const draft = `${path}.${randomBytes(6).toString('hex')}`
+  /** An empty file beside the copy, in place of one that an earlier process may have left. */
+  async function openDraft(): Promise<FileHandle> {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    try {
-      const file = await open(draft, 'w', 0o600)
-      try {
-        await write(file)
-      } finally {
-        await file.close()
-      }
-      await rename(draft, path)
-    } finally {
-      await rm(draft, { force: true })
-    }
+    await rm(draft, { force: true })
+    return open(draft, 'wx', 0o600)
+  }
+
+  async function gather(changed: ChangedDocuments): Promise<void> {
+    await within(isGathering ? open(draft, 'r+') : openDraft(), (file) => {
+      isGathering = true
+      return append(file, changed)
+    })
   }
 
   async function compact(): Promise<void> {
-    const old = await open(path, 'r')
     const moved = new Map<string, Place>()
     let end = 0
-    try {
-      await replace(async (file) => {
+    await within(openDraft(), (file) =>
+      within(open(path, 'r'), async (old) => {
         for (const [name, { start, bytes }] of places) {
           const line = Buffer.alloc(bytes)
           await old.read(line, 0, bytes, start)
@@ -98,32 +103,39 @@ export function createSnapshotFile(path: string): SnapshotFile {
           moved.set(name, { start: end, bytes })
           end += bytes
         }
-      })
-    } finally {
-      await old.close()
-    }
+      }),
+    )
+    await rename(draft, path)
     for (const [name, place] of moved) places.set(name, place)
     size = end
   }
 
   async function add(changed: ChangedDocuments): Promise<void> {
-    const file = await open(path, 'r+')
-    try {
-      await append(file, changed)
-    } finally {
-      await file.close()
-    }
+    await within(open(path, 'r+'), (file) => append(file, changed))
     let live = 0
     for (const { bytes } of places.values()) live += bytes
     if (size - live > Math.max(live, MIN_WASTE_BYTES)) await compact()
   }
 
   return {
+    gather: (changed) => (isOurs ? add(changed) : gather(changed)),
     async save(changed) {
+      if (changed.size === 0 && (isOurs || !isGathering)) return
       if (isOurs) return add(changed)
-      await replace((file) => append(file, changed))
+      await gather(changed)
+      await rename(draft, path)
       isOurs = true
     },
+  }
+}
+
+/** Runs something with an open file, and closes it. */
+async function within(opening: Promise<FileHandle>, run: (file: FileHandle) => Promise<void>): Promise<void> {
+  const file = await opening
+  try {
+    await run(file)
+  } finally {
+    await file.close()
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { Clock } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
@@ -12,8 +12,10 @@ import type { Subscriptions } from './subscriptions.ts'
 
 const POLL_MS = 2 * SECOND
 const FILE_EVERY_MS = 10 * SECOND
-/** Documents fetched in one command: a large market's are a megabyte each, and all of a batch are in memory at once. */
-const FETCH_BATCH = 8
+/** Documents fetched in one command: a large market's are a megabyte each, and two batches are in memory at once. */
+const FETCH_BATCH = 2
+/** Characters of documents that may wait for the copy on disk: a whole market's would be as much as the market itself. */
+const MAX_UNSAVED_CHARS = 2_000_000
 
 type Log = { warn(facts: object, text: string): void }
 
@@ -34,7 +36,7 @@ export type SnapshotFigures = DocumentFigures & { readonly ageMs: number | undef
 type Parts = {
   readonly redis: Redis
   readonly subscriptions: Subscriptions
-  readonly clock: Clock
+  readonly clock: Time
   readonly log: Log
   /** Where the copy on disk lives; none is kept without it. */
   readonly file: string | undefined
@@ -42,7 +44,8 @@ type Parts = {
 
 /** Keeps the market in memory: changed documents are fetched, checked and swapped in; a bad one is refused alone. */
 export function createSnapshotStore({ redis, subscriptions, clock, log, file }: Parts): SnapshotStore {
-  const documents = createMarketDocuments()
+  const rest = () => new Promise<void>((resolve) => clock.soon(resolve))
+  const documents = createMarketDocuments(rest)
   let market = buildMarket(EMPTY_PARTS)
   let isLoaded = false
   const copy = file === undefined ? undefined : createSnapshotFile(file)
@@ -59,24 +62,40 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
 
   const refresh = createSerial(async () => {
     try {
-      if (await fetchChanged(redis, documents, log)) swap()
+      if (await fetchChanged(redis, documents, take)) swap()
       askedAt = clock.monotonic()
     } catch (cause) {
       log.warn({ cause: describeCause(cause) }, 'the snapshot could not be refreshed')
     }
   })
 
-  async function saveWhenDue(): Promise<void> {
-    if (clock.monotonic() < fileDueAt) return
+  const save = createSerial(async () => {
     const changed = documents.takeChanged()
-    if (copy === undefined || changed.size === 0) return
+    if (copy === undefined) return
     fileDueAt = clock.monotonic() + FILE_EVERY_MS
     try {
-      await copy.save(changed)
+      // A part of a market is no copy of it: what an earlier process left stays until all of this one is here.
+      await (isLoaded ? copy.save(changed) : copy.gather(changed))
     } catch (cause) {
       documents.returnChanged(changed)
       log.warn({ cause: describeCause(cause) }, 'the copy of the snapshot could not be written')
     }
+  })
+
+  async function saveWhenDue(): Promise<void> {
+    if (isLoaded && clock.monotonic() >= fileDueAt) await save()
+  }
+
+  /** A bad document is refused alone: the last good one stays, and the same version is not asked for again. */
+  async function take({ name, text, version }: Document): Promise<void> {
+    try {
+      await documents.take(name, text)
+    } catch (cause) {
+      documents.refuse(name, version)
+      log.warn({ document: name, cause: describeCause(cause) }, 'a snapshot document was refused')
+    }
+    if (documents.changedChars() > MAX_UNSAVED_CHARS) void save()
+    await rest()
   }
 
   return {
@@ -90,7 +109,7 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
     async start() {
       subscriptions.on(CHANNELS.snapshot, () => void refresh())
       await refresh()
-      if (!isLoaded && file !== undefined && (await loadFile(file, documents, log))) swap()
+      if (!isLoaded && file !== undefined && (await loadFile(file, take))) swap()
       timer = setInterval(() => void refresh().then(saveWhenDue), POLL_MS)
     },
     async close() {
@@ -101,44 +120,39 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
   }
 }
 
-/** Fetches what the index says has changed; true when anything did. */
-async function fetchChanged(redis: Redis, documents: MarketDocuments, log: Log): Promise<boolean> {
+type Document = { readonly name: string; readonly text: string; readonly version: number }
+type Fetched = Omit<Document, 'text'> & { readonly text: string | null }
+type Take = (document: Document) => Promise<void>
+
+/** Fetches what the index says has changed, the next batch while one is read; true when anything has. */
+async function fetchChanged(redis: Redis, documents: MarketDocuments, take: Take): Promise<boolean> {
   const index = await redis.hgetall(cacheKeys.snapshotIndex)
   // An empty index is a Redis that lost its memory, not an empty market.
   if (Object.keys(index).length === 0) return false
   const wanted = documents.wanted(index)
-  for (let from = 0; from < wanted.length; from += FETCH_BATCH) {
+  const fetchFrom = async (from: number): Promise<Fetched[]> => {
     const names = wanted.slice(from, from + FETCH_BATCH)
-    const texts = await redis.mget(names.map(documentKey))
-    for (const [at, name] of names.entries()) {
-      const text = texts[at]
-      if (typeof text === 'string') takeOrRefuse(documents, { name, text, version: Number(index[name]) }, log)
-    }
+    const texts = names.length === 0 ? [] : await redis.mget(names.map(documentKey))
+    return names.map((name, at) => ({ name, text: texts[at] ?? null, version: Number(index[name]) }))
+  }
+  let next = fetchFrom(0)
+  for (let from = 0; from < wanted.length; from += FETCH_BATCH) {
+    const batch = await next
+    next = fetchFrom(from + FETCH_BATCH)
+    // Its failure is told to whoever waits for it, which nobody does yet.
+    next.catch(() => undefined)
+    for (const { text, ...document } of batch) if (text !== null) await take({ ...document, text })
   }
   return documents.dropMissing(index) > 0 || wanted.length > 0
 }
 
-async function loadFile(file: string, documents: MarketDocuments, log: Log): Promise<boolean> {
+async function loadFile(file: string, take: Take): Promise<boolean> {
   let isAny = false
   for await (const { name, text } of readSnapshotFile(file)) {
-    takeOrRefuse(documents, { name, text, version: 0 }, log)
+    await take({ name, text, version: 0 })
     isAny = true
   }
   return isAny
-}
-
-/** A bad document is refused alone: the last good one stays, and the same version is not asked for again. */
-function takeOrRefuse(
-  documents: MarketDocuments,
-  { name, text, version }: { readonly name: string; readonly text: string; readonly version: number },
-  log: Log,
-): void {
-  try {
-    documents.take(name, text)
-  } catch (cause) {
-    documents.refuse(name, version)
-    log.warn({ document: name, cause: describeCause(cause) }, 'a snapshot document was refused')
-  }
 }
 
 /** Runs something one at a time: a wish while it runs is one more run after it. */

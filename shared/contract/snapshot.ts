@@ -5,6 +5,7 @@ import { ResourceSchema } from '../catalog/resources.ts'
 import { UnitPricesSchema } from '../pricing.ts'
 import { KeptBpsNumber, MicroUsdText } from './amount.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
+import { TradesText } from './trades.ts'
 
 /**
  * What the data plane reads. A document has a name and a version that only rises; the index holds every name with its
@@ -82,10 +83,8 @@ export const MarketRowSchema = z.object({
 export type MarketRow = z.infer<typeof MarketRowSchema>
 export const MarketsDocumentSchema = z.object({ rows: z.array(MarketRowSchema) })
 
-/** What each offer sold over the same hours, by its id: how many calls, and for how much. Others sold nothing. */
-export const TradesDocumentSchema = z.object({
-  offers: z.record(z.string(), z.tuple([z.number().int(), MicroUsdText])),
-})
+/** What each offer sold over the same hours, in one text for each model. Others sold nothing. */
+export const TradesDocumentSchema = z.object({ models: z.record(z.string(), TradesText) })
 
 /** Numbers that operators turn without a restart. */
 export const LimitsDocumentSchema = z.object({

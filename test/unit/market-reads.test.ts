@@ -40,7 +40,7 @@ const row = MarketRowSchema.parse({
 type World = { readonly blocked?: readonly string[]; readonly used?: ReadonlyMap<string, bigint>; now?: number }
 
 function sourcesOf({ blocked = [], used = new Map(), now }: World = {}): ReadSources {
-  const trades = new Map([[cheap.id, { count: 7, volumeMicro: microUsd(1_234) }]])
+  const trades = new Map([[cheap.model, `${cheap.id} 7 1234`]])
   const market = buildMarket({ ...buildTestMarket([cheap, capped, dear]), rows: [row], trades })
   const microUsed = new Map<OfferId, MicroUsd>()
   for (const [id, amount] of used) if (isId('ofr', id)) microUsed.set(id, microUsd(amount))

@@ -2,13 +2,15 @@ import { listPricesAt } from '#control-plane/db/catalog.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { listDocumentVersions } from '#control-plane/db/market-book.ts'
-import { listOfferTrades } from '#control-plane/db/market-figures.ts'
+import { listTrades } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { buildDocument } from '#control-plane/services/snapshot-documents.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import { OffersDocumentSchema, offersDocumentName } from '#shared/contract/snapshot.ts'
-import type { LiveState, OfferTrades } from '#shared/market-view.ts'
+import type { OfferTrades } from '#shared/contract/trades.ts'
+import { parseTrades } from '#shared/contract/trades.ts'
+import type { LiveState } from '#shared/market-view.ts'
 import { microUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
@@ -105,10 +107,8 @@ export function forgetLive(ctx: Sources, model: string): void {
 export function readTrades(ctx: Sources, model: string): Promise<ReadonlyMap<string, OfferTrades>> {
   const now = ctx.clock.now()
   return aged(memoryOf(ctx).trades, { key: model, now, maxAgeMs: TRADES_MS }, async () => {
-    const trades = await listOfferTrades(ctx.db, dayBefore(now), [model])
-    return new Map(
-      trades.map((row) => [row.offer, { count: row.trades, volumeMicro: microUsd(row.volumeMicro) }] as const),
-    )
+    const texts = await listTrades(ctx.db, dayBefore(now), [model])
+    return parseTrades(texts.get(model) ?? '')
   })
 }
 

@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import type { MicroUsd } from '../money.ts'
+import { parseMicroUsd } from '../money.ts'
+
+/** Charged calls of one offer, and what was paid for them. */
+export type OfferTrades = { readonly count: number; readonly volumeMicro: MicroUsd }
+
+/**
+ * What the offers of one model sold: `{offer} {calls} {micro-USD}` of each, joined by commas. There are as many as offers,
+ * and they change by the minute: a reader checks the text as a whole, and takes apart only what somebody asks for.
+ */
+export const TradesText = z.string().regex(/^(?:[\w-]+ [1-9]\d{0,14} (?:0|[1-9]\d{0,13})(?:,(?!$)|$))*$/)
+
+/** The trades in a text of {@link TradesText}, by offer. */
+export function parseTrades(text: string): ReadonlyMap<string, OfferTrades> {
+  const found = new Map<string, OfferTrades>()
+  for (const entry of text === '' ? [] : text.split(',')) {
+    const [offer = '', count = '', volume = ''] = entry.split(' ')
+    found.set(offer, { count: Number(count), volumeMicro: parseMicroUsd(volume) })
+  }
+  return found
+}

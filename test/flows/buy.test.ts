@@ -1,40 +1,23 @@
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import type { ScriptFolder } from '#test/support/script-folder.ts'
+import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const SCRIPTS = [...readFileSync(join(ROOT, 'docs/buy.md'), 'utf8').matchAll(/^```js\n\/\/ (\S+)\n([\s\S]*?)^```$/gm)]
-const RUN_MS = 60_000
+const SCRIPTS = [...readFileSync('docs/buy.md', 'utf8').matchAll(/^```js\n\/\/ (\S+)\n([\s\S]*?)^```$/gm)]
 
-let network: Network
-/** Inside the tree, so that the packages are found, and unknown to git. */
-let folder: string
+let scripts: ScriptFolder
 
 beforeAll(async () => {
-  network = await startNetwork()
-  const cache = join(ROOT, 'node_modules/.cache')
-  await mkdir(cache, { recursive: true })
-  folder = await mkdtemp(join(cache, 'buy-'))
-  await symlink(network.home, join(folder, '.market'))
+  scripts = await openScriptFolder()
 }, 120_000)
 
-afterAll(async () => {
-  await network?.remove()
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true })
-}, 60_000)
+afterAll(() => scripts?.remove(), 60_000)
 
 async function runScript(name: string): Promise<string> {
   const text = SCRIPTS.find(([, title]) => title === name)?.[2]
   if (text === undefined) return expect.fail(`docs/buy.md has no ${name}`)
-  await writeFile(join(folder, name), text)
-  const options = { cwd: folder, timeout: RUN_MS, env: { PATH: process.env['PATH'] } }
-  return (await promisify(execFile)(process.execPath, [name], options)).stdout
+  await scripts.write(name, text)
+  return scripts.run(process.execPath, [name])
 }
 
 describe('the scripts of docs/buy.md', () => {

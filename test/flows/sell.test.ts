@@ -1,42 +1,25 @@
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import type { ScriptFolder } from '#test/support/script-folder.ts'
+import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
 import { until } from '#test/support/until.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const SCRIPT = /^```js\n\/\/ sell\.mjs\n([\s\S]*?)^```$/m.exec(readFileSync(join(ROOT, 'docs/sell.md'), 'utf8'))?.[1]
-const RUN_MS = 60_000
+const SCRIPT = /^```js\n\/\/ sell\.mjs\n([\s\S]*?)^```$/m.exec(readFileSync('docs/sell.md', 'utf8'))?.[1]
 
-let network: Network
-/** Inside the tree, so that the packages are found, and unknown to git. */
-let folder: string
+let scripts: ScriptFolder
 
 beforeAll(async () => {
-  network = await startNetwork()
-  const cache = join(ROOT, 'node_modules/.cache')
-  await mkdir(cache, { recursive: true })
-  folder = await mkdtemp(join(cache, 'sell-'))
-  await symlink(network.home, join(folder, '.market'))
+  scripts = await openScriptFolder()
 }, 120_000)
 
-afterAll(async () => {
-  await network?.remove()
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true })
-}, 60_000)
+afterAll(() => scripts?.remove(), 60_000)
 
 it(
   'the script of docs/sell.md goes from a fresh wallet to an offer that serves a paid call and shows in earnings',
   async () => {
-    await writeFile(join(folder, 'sell.mjs'), SCRIPT ?? '')
-    const options = { cwd: folder, timeout: RUN_MS, env: { PATH: process.env['PATH'] } }
-    const { stdout } = await promisify(execFile)(process.execPath, ['sell.mjs'], options)
+    await scripts.write('sell.mjs', SCRIPT ?? '')
+    const stdout = await scripts.run(process.execPath, ['sell.mjs'])
     expect(stdout).toMatch(/^seller key mkt_seller_\w{8}$/m)
     expect(stdout).toMatch(/^the provider serves \d+ models, the market sells [1-9]\d*$/m)
     expect(stdout).toContain('offer active input 3750 of 50000 micro-USD')
@@ -60,7 +43,7 @@ const Offer = z.object({ id: z.string(), cap_daily_usd: z.number(), cap_daily_re
 it(
   'a daily cap holds to the micro-USD under parallel calls, and its rest is shown live',
   async () => {
-    const { sandbox } = network
+    const { sandbox } = scripts.network
     const ask = async (method: string, path: string, key: string, body?: object) => {
       const answer = await fetch(sandbox.api_base_url + path, {
         method,

@@ -1,37 +1,20 @@
-import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText } from 'ai'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Network } from '#test/support/network.ts'
-import { startNetwork } from '#test/support/network.ts'
+import type { ScriptFolder } from '#test/support/script-folder.ts'
+import { openScriptFolder, RUN_MS } from '#test/support/script-folder.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PAGE = readFileSync(join(ROOT, 'docs/snippets.md'), 'utf8')
-const RUN_MS = 60_000
-const run = promisify(execFile)
+const PAGE = readFileSync('docs/snippets.md', 'utf8')
 
-let network: Network
-/** Inside the tree, so that the packages are found, and unknown to git. */
-let folder: string
+let scripts: ScriptFolder
 
 beforeAll(async () => {
-  network = await startNetwork()
-  const cache = join(ROOT, 'node_modules/.cache')
-  await mkdir(cache, { recursive: true })
-  folder = await mkdtemp(join(cache, 'snippets-'))
-  await symlink(network.home, join(folder, '.market'))
+  scripts = await openScriptFolder()
 }, 120_000)
 
-afterAll(async () => {
-  await network?.remove()
-  if (folder !== undefined) await rm(folder, { recursive: true, force: true })
-}, 60_000)
+afterAll(() => scripts?.remove(), 60_000)
 
 type Snippet = { readonly title: string; readonly language: string; readonly text: string }
 
@@ -74,16 +57,11 @@ const PRINTS: Readonly<Record<string, RegExp>> = {
 }
 
 async function runSnippet({ language, text }: Snippet): Promise<string> {
-  const { api_base_url: url, buyer_key: key } = network.sandbox
-  const options = {
-    cwd: folder,
-    timeout: RUN_MS,
-    env: { PATH: process.env['PATH'], HOME: folder, MARKET_URL: url, BUYER_KEY: key },
-  }
-  if (language === 'sh') return (await run('bash', ['-euo', 'pipefail', '-c', text], options)).stdout
-  const file = join(folder, 'snippet.mts')
-  await writeFile(file, text)
-  return (await run(process.execPath, ['--import', 'tsx', file], options)).stdout
+  const { api_base_url: url, buyer_key: key } = scripts.network.sandbox
+  const environment = { HOME: scripts.path, MARKET_URL: url, BUYER_KEY: key }
+  if (language === 'sh') return scripts.run('bash', ['-euo', 'pipefail', '-c', text], environment)
+  await scripts.write('snippet.mts', text)
+  return scripts.run(process.execPath, ['--import', 'tsx', 'snippet.mts'], environment)
 }
 
 const Configuration = z.object({
@@ -108,7 +86,7 @@ describe('the snippets of docs/snippets.md', () => {
   )
 
   it.each(files)('$title', async ({ text }) => {
-    const { api_base_url: url, buyer_key: key } = network.sandbox
+    const { api_base_url: url, buyer_key: key } = scripts.network.sandbox
     const filled = text.replaceAll('{env:MARKET_URL}', url).replaceAll('{env:BUYER_KEY}', key)
     const { provider, model } = Configuration.parse(JSON.parse(filled))
     const market = createOpenAICompatible({ name: 'market', ...provider.market.options })

@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { Network } from './network.ts'
+import { startNetwork } from './network.ts'
+
+/** The most that one script of the docs may take. */
+export const RUN_MS = 60_000
+
+/** A market, and a folder in which the scripts of the docs run as a reader would run them. */
+export type ScriptFolder = {
+  readonly network: Network
+  readonly path: string
+  write(name: string, text: string): Promise<void>
+  /** Answers what a program printed. It sees of our environment the PATH alone. Rejects when it fails or is slow. */
+  run(program: string, args: readonly string[], environment?: Record<string, string>): Promise<string>
+  /** Stops the market and removes both. */
+  remove(): Promise<void>
+}
+
+/** Starts a market and makes the folder: inside the tree, so that the packages are found, and unknown to git. */
+export async function openScriptFolder(): Promise<ScriptFolder> {
+  const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
+  const network = await startNetwork()
+  await mkdir(cache, { recursive: true })
+  const path = await mkdtemp(join(cache, 'scripts-'))
+  await symlink(network.home, join(path, '.market'))
+  return {
+    network,
+    path,
+    write: (name, text) => writeFile(join(path, name), text),
+    run: async (program, args, environment = {}) => {
+      const options = { cwd: path, timeout: RUN_MS, env: { PATH: process.env['PATH'], ...environment } }
+      return (await promisify(execFile)(program, args, options)).stdout
+    },
+    remove: async () => {
+      await network.remove()
+      await rm(path, { recursive: true, force: true })
+    },
+  }
+}

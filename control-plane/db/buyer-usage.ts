@@ -4,6 +4,7 @@ import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
 
 /** Which calls of a buyer are meant: admitted from `from` on and before `to`, in Unix milliseconds. */
 export type UsageFilter = {
@@ -57,7 +58,22 @@ const ROW = sql.raw(`rid, started_at as "startedAt", posted_at as "postedAt", mo
   cache_write_tokens as "cacheWrite", audio_input_tokens as "audioInput", output_tokens as output,
   reasoning_tokens as reasoning, audio_output_tokens as "audioOutput"`)
 
-const SUMS = sql.raw(`count(*) as requests, count(*) filter (where outcome = 'failed') as failed,
+/** What is summed of calls, under the same names in settlements and in the sums of days. */
+const COUNTED = [
+  'charge',
+  'list_cost',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'audio_input_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'audio_output_tokens',
+] as const
+const EACH = sql.raw(`model, key_id, provider, endpoint, outcome, ${COUNTED.join(', ')}`)
+
+const SUMS = sql.raw(`coalesce(sum(requests), 0)::bigint as requests,
+  coalesce(sum(requests) filter (where outcome = 'failed'), 0)::bigint as failed,
   coalesce(sum(charge), 0)::bigint as charge, coalesce(sum(list_cost), 0)::bigint as "listCost",
   coalesce(sum(input_tokens), 0)::bigint as input, coalesce(sum(cache_read_tokens), 0)::bigint as "cacheRead",
   coalesce(sum(cache_write_tokens), 0)::bigint as "cacheWrite",
@@ -65,12 +81,16 @@ const SUMS = sql.raw(`count(*) as requests, count(*) filter (where outcome = 'fa
   coalesce(sum(reasoning_tokens), 0)::bigint as reasoning,
   coalesce(sum(audio_output_tokens), 0)::bigint as "audioOutput"`)
 
+/** The calls of a filter among settlements. */
 function matching(filter: UsageFilter): RawBuilder<unknown> {
-  const { account, from, to, model, keyId, provider, endpoint, outcome, servedBy } = filter
+  const { account, from, to } = filter
+  return sql`account = ${account} and rid >= ${ulidFloor(from)} and rid < ${ulidFloor(to)} and ${chosen(filter)}`
+}
+
+/** What a filter says beside account and time: of a call as of sums of calls. */
+function chosen({ model, keyId, provider, endpoint, outcome, servedBy }: UsageFilter): RawBuilder<unknown> {
   const conditions = [
-    sql`account = ${account}`,
-    sql`rid >= ${ulidFloor(from)}`,
-    sql`rid < ${ulidFloor(to)}`,
+    sql`true`,
     ...(model === undefined ? [] : [sql`model = ${model}`]),
     ...(keyId === undefined ? [] : [sql`key_id = ${keyId}`]),
     ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
@@ -127,9 +147,10 @@ export async function sumUsageByTime(
   by: { readonly interval: UsageInterval; readonly group: UsageGroup | undefined; readonly limit: number },
 ): Promise<UsageBucketRow[]> {
   const group = by.group === undefined ? sql`null::text` : sql.ref(USAGE_GROUPS[by.group])
-  const { rows } = await sql<UsageBucketRow>`select
-      date_trunc(${by.interval}, started_at at time zone 'UTC') at time zone 'UTC' as at, ${group} as "group", ${SUMS}
-    from settlement where ${matching(filter)} group by 1, 2 order by 1, 2 limit ${by.limit}`.execute(db)
+  const calls = by.interval === 'hour' ? eachCall(filter) : summedCalls(filter)
+  const { rows } = await sql<UsageBucketRow>`${calls} select
+      date_trunc(${by.interval}, at) at time zone 'UTC' as at, ${group} as "group", ${SUMS}
+    from calls group by 1, 2 order by 1, 2 limit ${by.limit}`.execute(db)
   return rows
 }
 
@@ -139,9 +160,26 @@ export async function sumUsage(
   filter: UsageFilter,
   models: number,
 ): Promise<{ total: UsageSums | undefined; byModel: (UsageSums & { readonly model: string })[] }> {
-  const { rows } = await sql<UsageSums & { model: string | null }>`select model, ${SUMS} from settlement
-    where ${matching(filter)} group by rollup (model)
+  const { rows } = await sql<UsageSums & { model: string | null }>`${summedCalls(filter)} select model, ${SUMS}
+    from calls group by rollup (model)
     order by grouping(model) desc, charge desc, model limit ${models + 1}`.execute(db)
   const byModel = rows.flatMap(({ model, ...sums }) => (model === null ? [] : [{ ...sums, model }]))
   return { total: rows.find(({ model }) => model === null), byModel }
+}
+
+/** `calls`: every call of a filter, `at` the UTC time of its start. */
+function eachCall(filter: UsageFilter): RawBuilder<unknown> {
+  return sql`with calls as (select started_at at time zone 'UTC' as at, 1 as requests, ${EACH} from settlement
+    where ${matching(filter)})`
+}
+
+/** `calls`: the same, but days that are summed as one row for all their calls that are alike, `at` their day. */
+function summedCalls(filter: UsageFilter): RawBuilder<unknown> {
+  return sql`with ${splitWindow(filter)}, calls as (
+      select started_on::timestamp as at, requests, ${EACH} from buyer_day d
+      where ${isSummed('d', filter.account)} and ${chosen(filter)}
+      union all
+      select c.* from rest r cross join lateral (
+        select started_at at time zone 'UTC' as at, 1 as requests, ${EACH} from settlement
+        where account = ${filter.account} and rid >= r.low and rid < r.high and ${chosen(filter)} ${RANGE_BY_RANGE}) c)`
 }

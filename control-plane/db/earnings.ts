@@ -4,6 +4,7 @@ import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
 
 /** What is a sale: a call that was paid, or one that was served for nothing. */
 const SOLD = sql.raw(`(s.charge > 0 or s.outcome = 'succeeded')`)
@@ -23,16 +24,25 @@ export type DayOfModel = {
   readonly lastSale: string
 }
 
-/** What a seller earned by day and model, since an instant in Unix milliseconds. */
-export async function sumEarnings(db: Database, seller: AccountId, sinceMs: number): Promise<DayOfModel[]> {
-  const { rows } = await sql<DayOfModel>`select to_char(day, 'YYYY-MM-DD') as day, model, earned, requests,
-      "inputTokens", "outputTokens", "lastSale"
-    from (select (s.started_at at time zone 'UTC')::date as day, s.model, sum(s.seller_net)::bigint as earned,
-        count(*) as requests, sum(${INPUT})::bigint as "inputTokens", sum(${OUTPUT})::bigint as "outputTokens",
-        max(s.rid) as "lastSale"
-      from settlement s where s.seller_account = ${seller} and s.rid >= ${ulidFloor(sinceMs)} and ${SOLD}
-      group by 1, 2) days
-    order by day, model`.execute(db)
+/** What a seller earned by day and model, from an instant on and before another, both in Unix milliseconds. */
+export async function sumEarnings(
+  db: Database,
+  seller: AccountId,
+  window: { readonly from: number; readonly to: number },
+): Promise<DayOfModel[]> {
+  const { rows } = await sql<DayOfModel>`with ${splitWindow({ account: seller, ...window })}, sales as (
+      select started_on, model, requests, earned, input_tokens, output_tokens, last_rid from seller_day d
+      where ${isSummed('d', seller)}
+      union all
+      select c.* from rest r cross join lateral (
+        select (s.started_at at time zone 'UTC')::date, s.model, 1, s.seller_net, ${INPUT}, ${OUTPUT}, s.rid
+        from settlement s where s.seller_account = ${seller} and s.rid >= r.low and s.rid < r.high and ${SOLD}
+        ${RANGE_BY_RANGE}) c
+    )
+    select to_char(started_on, 'YYYY-MM-DD') as day, model, sum(earned)::bigint as earned,
+      sum(requests)::bigint as requests, sum(input_tokens)::bigint as "inputTokens",
+      sum(output_tokens)::bigint as "outputTokens", max(last_rid) as "lastSale"
+    from sales group by started_on, model order by started_on, model`.execute(db)
   return rows
 }
 

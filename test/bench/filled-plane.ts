@@ -6,6 +6,7 @@ import { readConfig } from '#control-plane/config.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import type { ControlPlane, Overrides } from '#control-plane/plane.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
+import { sumUsageDays } from '#control-plane/services/usage-days.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -54,6 +55,8 @@ export async function onFilledPlane<Result>(
         connection,
       )
       await fill(connection)
+      await sumUsageDays({ db: connection })
+      await sql`vacuum analyze buyer_day, seller_day, usage_late`.execute(connection)
       // What the filling left to write would otherwise be written while something is measured.
       await sql`checkpoint`.execute(connection)
     })

@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { machineOperator, NOBODY } from '#control-plane/actor.ts'
 import { readConfig } from '#control-plane/config.ts'
 import { PLATFORM_ACCOUNTS } from '#control-plane/db/accounts.ts'
+import { sumUsage } from '#control-plane/db/buyer-usage.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { createMoneyLedger } from '#control-plane/db/money-ledger.ts'
-import { sumBuyerUsage } from '#control-plane/db/usage-totals.ts'
 import { invoke } from '#control-plane/operation.ts'
 import type { ControlPlane } from '#control-plane/plane.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
@@ -214,14 +214,16 @@ describe('looking up what was booked', () => {
     const rest = await invoke(plane, actor, listRequests, { limit: 3, before: first.next ?? '' })
     expect(rest).toMatchObject({ requests: [{ request_id: rids[1] }, { request_id: rids[0] }], next: null })
 
-    const total = { spent: 100n, listCost: 200n, inputTokens: 750n, outputTokens: 250n, requests: 5n }
-    const used = await sumBuyerUsage(db, account, 10)
+    const total = { charge: 100n, listCost: 200n, input: 600n, cacheRead: 150n, output: 200n, requests: 5n }
+    const ever = { from: 0, to: Date.UTC(2200, 0, 1) }
+    const used = await sumUsage(db, { account, ...ever }, 10)
     expect(used.total).toMatchObject(total)
     expect(used.byModel).toMatchObject([
-      { model: 'even', spent: 60n, requests: 3n },
-      { model: 'odd', spent: 40n, requests: 2n },
+      { model: 'even', charge: 60n, requests: 3n },
+      { model: 'odd', charge: 40n, requests: 2n },
     ])
-    expect((await sumBuyerUsage(db, account, 1)).byModel).toMatchObject([{ model: 'even' }])
-    expect((await sumBuyerUsage(db, 'acc_nobody', 10)).total).toMatchObject({ spent: 0n, requests: 0n })
+    expect((await sumUsage(db, { account, ...ever }, 1)).byModel).toMatchObject([{ model: 'even' }])
+    const nothing = { charge: 0n, requests: 0n }
+    expect((await sumUsage(db, { account: 'acc_nobody', ...ever }, 10)).total).toMatchObject(nothing)
   })
 })

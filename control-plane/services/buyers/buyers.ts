@@ -1,19 +1,21 @@
 import { z } from 'zod'
+import type { UsageSums } from '#control-plane/db/buyer-usage.ts'
+import { sumUsage } from '#control-plane/db/buyer-usage.ts'
 import { listEntries } from '#control-plane/db/entries.ts'
 import { listSettledCalls } from '#control-plane/db/settlements.ts'
-import type { UsageTotals } from '#control-plane/db/usage-totals.ts'
-import { sumBuyerUsage } from '#control-plane/db/usage-totals.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import { PageSize } from '#control-plane/services/fields.ts'
+import { PageSize, UlidToken } from '#control-plane/services/fields.ts'
 import { lookupOfCall } from '#control-plane/services/lookup.ts'
 import { findBalance } from '#control-plane/services/money/ledger.ts'
 import type { Page } from '#control-plane/services/page.ts'
 import { pageOf } from '#control-plane/services/page.ts'
+import { readWindow } from '#control-plane/services/usage-window.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { add, formatMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
+import { tokensOf } from './buyer-usage.ts'
 
 const RECENT_CALLS = 20
 const BREAKDOWN_MODELS = 50
@@ -83,7 +85,7 @@ export const getMe = defineOperation({
     const { account, wallet } = actor
     const [credit, { total, byModel }, recent] = await Promise.all([
       readCredit(ctx, account),
-      sumBuyerUsage(ctx.db, account, BREAKDOWN_MODELS),
+      sumUsage(ctx.db, { account, ...readWindow({}, ctx.clock.now(), 'lifetime') }, BREAKDOWN_MODELS),
       listSettledCalls(ctx.db, account, { before: undefined, limit: RECENT_CALLS }),
     ])
     return {
@@ -92,19 +94,22 @@ export const getMe = defineOperation({
       balanceUsdc: null,
       allowanceUsdc: null,
       settlementContract: null,
-      stats: statsOf(total),
+      stats: total === undefined ? NOTHING_USED : statsOf(total),
       modelBreakdown: byModel.map((row) => ({ model: row.model, ...statsOf(row) })),
       recentUsage: recent.map(lookupOfCall),
     }
   },
 })
 
-function statsOf(totals: UsageTotals): UsageStats {
+const NOTHING_USED: UsageStats = { totalSpent: 0, totalInputTokens: 0, totalOutputTokens: 0, totalRequests: 0 }
+
+function statsOf(sums: UsageSums): UsageStats {
+  const { inputTokens, outputTokens } = tokensOf(sums)
   return {
-    totalSpent: Number(totals.spent),
-    totalInputTokens: Number(totals.inputTokens),
-    totalOutputTokens: Number(totals.outputTokens),
-    totalRequests: Number(totals.requests),
+    totalSpent: Number(sums.charge),
+    totalInputTokens: inputTokens,
+    totalOutputTokens: outputTokens,
+    totalRequests: Number(sums.requests),
   }
 }
 
@@ -124,10 +129,7 @@ export const listCreditEntries = defineOperation({
   access: 'buyer',
   input: z.object({
     maxItems: PageSize,
-    nextToken: z
-      .string()
-      .regex(/^[0-9A-Z]{26}$/, 'not a token of this list')
-      .optional(),
+    nextToken: UlidToken.optional(),
   }),
   limit: 'read',
   idempotency: 'none',

@@ -82,7 +82,7 @@ export const getEarnings = defineOperation({
     const today = Math.floor(ctx.clock.now() / DAY) * DAY
     const since = days === null ? 0 : today - (days - 1) * DAY
     const [sums, sales, balance, hold] = await Promise.all([
-      sumEarnings(ctx.db, seller, since),
+      sumEarnings(ctx.db, seller, { from: since, to: today + DAY }),
       listSales(ctx.db, seller, { before: undefined, limit: RECENT_SALES }),
       readBalance(ctx, seller),
       findPayoutHold(ctx),

@@ -1,0 +1,107 @@
+import type { RawBuilder } from 'kysely'
+import { sql } from 'kysely'
+import { DAY, MINUTE, utcDay } from '#shared/clock.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { ulidFloor } from '#shared/ids.ts'
+import type { Trx } from './database.ts'
+
+/** Summing a day of heavy traffic takes longer than any statement of a call may. */
+const SUM_TIMEOUT_MS = 2 * MINUTE
+const SUM_LOCK = 7_305_100
+
+/** A window of an account's calls in Unix milliseconds, `to` excluded. */
+type Window = { readonly account: AccountId; readonly from: number; readonly to: number }
+
+/**
+ * How a window is read, as the parts of a `with`: days of `summed`, but for those of `late`, from their sums (see
+ * {@link isSummed}), and ranges of `rest`, request ids from `low` to before `high`, from settlements. Together they are
+ * every call of the window once, as the statement that they are part of sees the tables.
+ */
+export function splitWindow({ account, from, to }: Window): RawBuilder<unknown> {
+  const first = Math.ceil(from / DAY) * DAY
+  const end = Math.floor(to / DAY) * DAY
+  const [low, high] = [ulidFloor(from), ulidFloor(to)]
+  // The rest of a window without a whole day is all of it.
+  const [firstDay, endDay] = first < end ? [utcDay(first), utcDay(end)] : ['infinity', 'infinity']
+  return sql`summed as materialized (
+      select ${firstDay}::date as first, least(${endDay}::date, before) as before
+      from usage_summed where before > ${firstDay}::date
+    ), late as materialized (
+      select distinct l.day from usage_late l join summed s on l.day >= s.first and l.day < s.before
+      where l.account = ${account}
+    ), rest as materialized (
+      select ${low}::text collate "C" as low, ${high}::text collate "C" as high where not exists (select 1 from summed)
+      union all select ${low}, day_floor(first) from summed
+      union all select day_floor(before), ${high} from summed
+      union all select day_floor(day), day_floor(day + 1) from late)`
+}
+
+/** The condition that a row of sums, under its name in the statement, is of an account and one of the window's days. */
+export function isSummed(row: string, account: AccountId): RawBuilder<boolean> {
+  const day = sql.ref(`${row}.day`)
+  return sql`${sql.ref(`${row}.account`)} = ${account} and ${day} >= (select first from summed)
+    and ${day} < (select before from summed) and ${day} not in (select day from late)`
+}
+
+/**
+ * Ends a lateral query over one range of `rest`: it keeps the planner from reading all calls of an account and comparing
+ * each with the ranges, of which it cannot know how narrow they are.
+ */
+export const RANGE_BY_RANGE = sql.raw('offset 0')
+
+/** One turn of summing at a time, with time enough for it; both go with the transaction. */
+export async function lockUsageDays(trx: Trx): Promise<void> {
+  await sql`select set_config('statement_timeout', ${SUM_TIMEOUT_MS.toString()}, true),
+    pg_advisory_xact_lock(${sql.lit(SUM_LOCK)})`.execute(trx)
+}
+
+/**
+ * The next day to sum: the one after those that are summed, when it is over and no transaction that began before its
+ * end may still book into it without a word; else the oldest that calls were booked into late.
+ */
+export async function findDayToSum(trx: Trx): Promise<{ readonly day: string; readonly isNext: boolean } | undefined> {
+  const { rows } = await sql<{ day: string; isNext: boolean }>`
+    with next as (
+      select coalesce(before, (select ulid_day(min(rid)) from settlement)) as day from usage_summed
+    ), over as (
+      select day from next where day < (now() at time zone 'UTC')::date and not exists (
+        select 1 from pg_stat_activity a where a.datname = current_database() and a.pid <> pg_backend_pid()
+          and a.xact_start < (next.day + 1)::timestamp at time zone 'UTC')
+    ), late as (
+      select min(l.day) as day from usage_late l, usage_summed s where l.day < s.before and day_floor(l.day) >= archive_floor()
+    )
+    select to_char(coalesce(o.day, l.day), 'YYYY-MM-DD') as day, o.day is not null as "isNext"
+    from late l left join over o on true where coalesce(o.day, l.day) is not null`.execute(trx)
+  return rows[0]
+}
+
+/** Sums a day in place of what was summed of it. `isNext` moves the mark behind the last day that is summed. */
+export async function sumDay(trx: Trx, { day, isNext }: { readonly day: string; readonly isNext: boolean }) {
+  await sql`select sum_usage_day(${day}::date)`.execute(trx)
+  if (isNext) await sql`update usage_summed set before = ${day}::date + 1`.execute(trx)
+}
+
+/**
+ * Compares the sums of one day with its settlements, day after day in turn; a day that differs is summed again. Answers
+ * the day that differed. Days whose settlements are detached cannot be compared any more.
+ */
+export async function compareNextDay(trx: Trx): Promise<string | undefined> {
+  const { rows } = await sql<{ day: string }>`
+    with attached as (select min(rid) as rid from settlement),
+    round as (
+      select case when compared_next >= ulid_day(rid) and compared_next < before then compared_next
+        else ulid_day(rid) end as day, before
+      from usage_summed, attached where ulid_day(rid) < before
+    )
+    update usage_summed u set compared_next = r.day + 1 from round r returning to_char(r.day, 'YYYY-MM-DD') as day`.execute(
+    trx,
+  )
+  const day = rows[0]?.day
+  if (day === undefined) return undefined
+  const { rows: found } = await sql<{ isRight: boolean }>`select is_usage_day_right(${day}::date) as "isRight"`.execute(
+    trx,
+  )
+  if (found[0]?.isRight !== false) return undefined
+  await sumDay(trx, { day, isNext: false })
+  return day
+}

@@ -1,0 +1,154 @@
+import fc from 'fast-check'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { UsageFilter } from '#control-plane/db/buyer-usage.ts'
+import { sumUsage, sumUsageByTime } from '#control-plane/db/buyer-usage.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { sumEarnings } from '#control-plane/db/earnings.ts'
+import { compareNextDay } from '#control-plane/db/usage-days.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { archiveMonths, keepPartitions } from '#control-plane/services/partitions.ts'
+import { sumUsageDays } from '#control-plane/services/usage-days.ts'
+import { DAY, HOUR, utcDay, utcMonth } from '#shared/clock.ts'
+import { createIds } from '#shared/ids.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+import { eventText } from '#test/support/usage-events.ts'
+
+const DAYS = 6
+
+let market: TestMarket
+let ada: Person
+let bob: Person
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  bob = await market.person()
+})
+afterAll(() => market.stop())
+
+type Call = { readonly at: number; readonly model?: string; readonly charge?: number; readonly seller?: Person }
+
+function textOf({ at, model = 'gpt-test', charge = 1_000, seller = ada }: Call): string {
+  const rid = createIds({ now: () => at }).ulid()
+  const wish = { rid, charge, model, startedAt: at, account: bob.buyer.account }
+  return eventText({ ...wish, sellerAccount: seller.seller.account })
+}
+
+const book = (calls: readonly Call[]) => postBatch(market.plane, { events: calls.map(textOf), source: 'test' })
+const sumDays = () => sumUsageDays(market.plane)
+const daysAgo = (days: number) => Date.now() - days * DAY
+
+/** What is answered from sums and calls, and the same once nothing is known to be summed. */
+async function bothWays<Result>(read: () => Promise<Result>): Promise<[Result, Result]> {
+  const withSums = await read()
+  await sql`alter table usage_summed rename to usage_summed_away`.execute(market.plane.db)
+  await sql`create table usage_summed (before date)`.execute(market.plane.db)
+  try {
+    return [withSums, await read()]
+  } finally {
+    await sql`drop table usage_summed`.execute(market.plane.db)
+    await sql`alter table usage_summed_away rename to usage_summed`.execute(market.plane.db)
+  }
+}
+
+async function expectSame(filter: Omit<UsageFilter, 'account'>): Promise<void> {
+  const { db } = market.plane
+  const account = bob.buyer.account
+  const [summed, counted] = await bothWays(async () => ({
+    total: await sumUsage(db, { account, ...filter }, 10),
+    byDay: await sumUsageByTime(db, { account, ...filter }, { interval: 'day', group: 'model', limit: 1_000 }),
+    byMonth: await sumUsageByTime(db, { account, ...filter }, { interval: 'month', group: undefined, limit: 1_000 }),
+    sales: await sumEarnings(db, ada.seller.account, filter),
+  }))
+  expect(summed).toEqual(counted)
+}
+
+describe('sums of days', () => {
+  it('answer what the calls say, whatever was booked when and whatever window is asked for', async () => {
+    const hours = fc.integer({ min: 0, max: DAYS * 24 })
+    const step = fc.record({
+      calls: fc.array(
+        fc.record({ hoursAgo: hours, model: fc.constantFrom('gpt-test', 'claude-test'), charge: fc.nat(500) }),
+        { maxLength: 6 },
+      ),
+      isSummed: fc.boolean(),
+      window: fc.tuple(hours, hours),
+      model: fc.constantFrom(undefined, 'gpt-test'),
+    })
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 4 }), async (steps) => {
+        for (const { calls, isSummed, window, model } of steps) {
+          const now = Date.now()
+          await book(calls.map(({ hoursAgo, ...call }) => ({ ...call, at: now - hoursAgo * HOUR })))
+          if (isSummed) await sumDays()
+          const [from, to] = [now - Math.max(...window) * HOUR, now - Math.min(...window) * HOUR + 1]
+          await expectSame({ from, to, model })
+        }
+      }),
+      { numRuns: 15 },
+    )
+  })
+
+  it('are made once, and again only for days that calls came in late for', async () => {
+    await book([{ at: daysAgo(3) }])
+    await sumDays()
+    expect(await sumDays()).toBe(0)
+    await book([{ at: daysAgo(2) }, { at: daysAgo(2) }, { at: Date.now() }])
+    expect(await sumDays()).toBe(1)
+    expect(await sumDays()).toBe(0)
+    await expectSame({ from: 0, to: Date.now() + 1 })
+  })
+
+  it('do not count while a call that they lack is being booked, and hide none that is booked meanwhile', async () => {
+    await book([{ at: daysAgo(4) }])
+    await sumDays()
+    const { plane } = market
+    const copied = createIds({ now: () => daysAgo(4) }).ulid()
+    await transact(plane.db, async (trx) => {
+      await sql`create temporary table copied on commit drop as
+        select * from settlement where account = ${bob.buyer.account} limit 1`.execute(trx)
+      await sql`update copied set rid = ${copied}`.execute(trx)
+      await sql`insert into settlement select * from copied`.execute(trx)
+      await book([{ at: daysAgo(4) }])
+      // The first call is not there yet: a day that is summed now is without it.
+      await sumDays()
+    })
+    await expectSame({ from: 0, to: Date.now() + 1 })
+    expect(await sumDays()).toBe(1)
+    await expectSame({ from: 0, to: Date.now() + 1 })
+  })
+
+  it('are compared with the calls day by day, and made again where they differ', async () => {
+    await sumDays()
+    const { db } = market.plane
+    const compareAll = async () => {
+      const wrong: string[] = []
+      for (let day = 0; day <= DAYS; day++) {
+        const found = await transact(db, compareNextDay)
+        if (found !== undefined) wrong.push(found)
+      }
+      return wrong
+    }
+    expect(await compareAll()).toEqual([])
+    const day = utcDay(daysAgo(2))
+    await sql`update buyer_day set charge = charge + 1 where day = ${day}::date`.execute(db)
+    expect(await compareAll()).toEqual([day])
+    await sql`delete from seller_day where day = ${day}::date`.execute(db)
+    expect(await compareAll()).toEqual([day])
+    await expectSame({ from: 0, to: Date.now() + 1 })
+  })
+
+  it('outlive the calls of a month that is detached', async () => {
+    const at = daysAgo(100)
+    await keepPartitions({ ...market.plane, clock: { ...market.plane.clock, now: () => at } })
+    const carol = await market.person()
+    await book([{ at, seller: carol }])
+    const lifetime = () => sumEarnings(market.plane.db, carol.seller.account, { from: 0, to: Date.now() + 1 })
+    const before = await lifetime()
+    expect(before).toMatchObject([{ day: utcDay(at), requests: 1n }])
+    expect(await archiveMonths(market.plane, 1)).toContain(utcMonth(at))
+    expect(await lifetime()).toEqual(before)
+  })
+})

@@ -44,6 +44,7 @@ import type { Market } from './store/market.ts'
 import { connectMoney } from './store/money-connection.ts'
 import { startNodeReports } from './store/node-reports.ts'
 import { createOfferCaps } from './store/offer-caps.ts'
+import { createOwnCalls } from './store/own-calls.ts'
 import { createRateLimits } from './store/rate-limits.ts'
 import { connectReads } from './store/read-connection.ts'
 import { shareWarmth } from './store/shared-warmth.ts'
@@ -178,12 +179,10 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     funds,
     offerCaps,
     jobs: createJobs(queueRedis),
-    snapshot,
-    events,
-    health,
-    ...{ buyerKeys, rates, clocks, warm },
+    ...{ snapshot, events, health, buyerKeys, rates, clocks, warm },
     tradeFeed: createTradeFeed(cache),
     fundNews: createFundNews(cache),
+    ownCalls: createOwnCalls(cache),
     async close() {
       clocks.close()
       nodeReports.close()
@@ -247,7 +246,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     jobRows: jobRows(rails),
     readRows: READ_ROWS,
     reads: { market, health, caps: offerCaps, feed: stores.tradeFeed, clock },
-    lookups: { funds, buyerKeys, running: calls.running },
+    lookups: { funds, buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
     keys: keySources({ config, clock }, stores),
     clock,
     ids,
@@ -281,6 +280,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     health,
     spentCaps: createSpentCaps(),
     warm: stores.warm,
+    ownCalls: stores.ownCalls,
     offerCaps,
     rates,
     upstream: createUpstream({

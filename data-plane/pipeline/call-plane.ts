@@ -4,6 +4,7 @@ import type { EventQueues } from '#data-plane/store/events.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
+import type { OwnCalls, RunningCall } from '#data-plane/store/own-calls.ts'
 import type { RateLimits } from '#data-plane/store/rate-limits.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { WarmOffers } from '#data-plane/store/warm-offers.ts'
@@ -11,7 +12,7 @@ import type { Upstream } from '#data-plane/upstream/send.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
-import type { AccountId, RequestId } from '#shared/ids.ts'
+import type { RequestId } from '#shared/ids.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Ticker } from './ticker.ts'
@@ -46,9 +47,6 @@ type Log = {
   error(facts: object, text: string): void
 }
 
-/** What is known of a call before its end. */
-export type RunningCall = { readonly account: AccountId; readonly model: string; readonly isStreamed: boolean }
-
 /** Told how calls go, while they are traced. */
 export type CallTracing = {
   begin(raw: RawRequest): void
@@ -75,6 +73,7 @@ export type CallPlane = {
   readonly retries: RetryBudget
   /** Streams without a buyer that are being read to their end. */
   readonly drains: { count: number }
+  readonly ownCalls: OwnCalls
   /** Admitted calls of this process, for a lookup before their end. */
   readonly running: Map<RequestId, RunningCall>
   /** Set when the process ends: what still runs is cut in the protocol's own way and settled. */

@@ -1,5 +1,6 @@
 import type { Demand, Hold, Offer, Payer, Target } from '#data-plane/call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
+import type { OwnCalls } from '#data-plane/store/own-calls.ts'
 import type { OwnProvider } from '#shared/contract/key-record.ts'
 import type { ErrorCode } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
@@ -70,12 +71,18 @@ export function unbilledHold(rid: RequestId, { account, keyId }: Payer): Hold {
   return { rid, account, keyId, grantedMicro: ZERO }
 }
 
-/** The payment of such a call: who it is stays, and nothing moves. */
-export function unbilledPayment(payment: Payment): Payment {
+/** The payment of such a call: who it is stays, and nothing moves. Its end is noted for look-ups. */
+export function unbilledPayment(payment: Payment, ownCalls: Pick<OwnCalls, 'ended'>): Payment {
   return {
     ...payment,
-    settle: () => Promise.resolve('accepted' as const),
-    release: () => Promise.resolve(),
+    settle(hold, _charge, event) {
+      ownCalls.ended(hold, event)
+      return Promise.resolve('accepted')
+    },
+    release(hold, _reason, event) {
+      ownCalls.ended(hold, event)
+      return Promise.resolve()
+    },
   }
 }
 

@@ -48,6 +48,7 @@ export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequ
     const running = { account: payer.account, model: course.target.model.id, isStreamed: call.demand.isStreamed }
     if (course.own.first.length + course.own.last.length > 0) {
       plane.running.set(raw.requestId, running)
+      plane.ownCalls.begun(raw.requestId, running)
       await serveInTurn(plane, caller, course, progress)
     } else {
       const admission = await admit(plane, caller, course)
@@ -56,6 +57,7 @@ export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequ
     }
   } catch (thrown) {
     const error = toAppError(thrown)
+    if (plane.running.has(raw.requestId)) plane.ownCalls.refused(raw.requestId)
     emitRefusal(plane, route.wire.name, raw, error)
     refuse(route, raw, reply, {
       error,
@@ -132,7 +134,7 @@ function admitUnbilled(
 ): Admission {
   const { raw, call, payment, payer } = caller
   const hold = unbilledHold(raw.requestId, payer)
-  const unbilled = { payment: unbilledPayment(payment), hold, ranked: { candidates, excluded: [] } }
+  const unbilled = { payment: unbilledPayment(payment, plane.ownCalls), hold, ranked: { candidates, excluded: [] } }
   return {
     conversation: undefined,
     quote: unbilledQuote(raw.requestId, target, call.demand),

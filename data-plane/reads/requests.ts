@@ -1,9 +1,10 @@
 import type { Funds, Payer } from '#data-plane/call.ts'
+import type { OwnCall, OwnCalls, RunningCall } from '#data-plane/store/own-calls.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
-import type { AccountId, RequestId } from '#shared/ids.ts'
+import type { RequestId } from '#shared/ids.ts'
 import { parseRequestId, ulidTime } from '#shared/ids.ts'
 import { lookupRecordOf, RUNNING_JOB, standingOf } from '#shared/lookup-record.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
@@ -12,10 +13,8 @@ export type LookupSources = {
   readonly funds: Pick<Funds, 'find'>
   readonly buyerKeys: { identify(key: string): Promise<Payer> }
   /** Calls of this process that have not ended. */
-  readonly running: ReadonlyMap<
-    RequestId,
-    { readonly account: AccountId; readonly model: string; readonly isStreamed: boolean }
-  >
+  readonly running: ReadonlyMap<RequestId, RunningCall>
+  readonly ownCalls: Pick<OwnCalls, 'find'>
 }
 
 /**
@@ -35,16 +34,27 @@ export async function findRequest(
   if (rid === undefined) throw new AppError('not_found', { message: 'There is no such request.' })
   const hold = await sources.funds.find(payer.account, rid)
   const running = sources.running.get(rid)
-  if (hold !== undefined) return lookupOf(rid, hold, running)
-  // A call to a provider of the buyer's own has no hold.
-  return running?.account === payer.account ? runningRecord(rid, running, ulidTime(rid)) : undefined
+  const record = hold === undefined ? undefined : lookupOf(rid, hold, running)
+  // A call to a provider of the buyer's own has no hold, or gave its own back before that took over.
+  if (record !== undefined || (hold !== undefined && hold.state !== 'released')) return record
+  if (running?.account === payer.account) return runningRecord(rid, running, ulidTime(rid))
+  const own = await sources.ownCalls.find(payer.account, rid)
+  return own && ownRecord(rid, own)
+}
+
+function ownRecord(rid: RequestId, own: OwnCall): LookupRecord | undefined {
+  if (own.event === undefined) return runningRecord(rid, own, ulidTime(rid))
+  const event = readUsageEvent(own.event)
+  if (event === undefined) return undefined
+  const { chargeMicro: charge, outcome, errorCode } = event
+  return lookupRecordOf(event, standingOf({ charge, outcome, errorCode }, null))
 }
 
 /** The record as the call left it, or what is known of one that runs. */
 function lookupOf(
   rid: string,
   hold: HoldRecord,
-  running: { readonly model: string; readonly isStreamed: boolean } | undefined,
+  running: Pick<RunningCall, 'model' | 'isStreamed'> | undefined,
 ): LookupRecord | undefined {
   const event = hold.event === null ? undefined : readUsageEvent(hold.event)
   if (event?.kind === 'submit') {
@@ -72,7 +82,7 @@ function lookupOf(
 /** A call under way, as far as anybody knows it. */
 function runningRecord(
   rid: string,
-  running: { readonly model: string; readonly isStreamed: boolean } | undefined,
+  running: Pick<RunningCall, 'model' | 'isStreamed'> | undefined,
   startedAt: number,
 ): LookupRecord {
   return {

@@ -66,6 +66,8 @@ export const cacheKeys = {
   /** Hash of data-plane process → what it says of itself, see node-report.ts. */
   nodeReports: 'node-reports',
   feed: 'feed',
+  /** A call at a provider of the buyer's own, see the data plane's own-calls.ts. */
+  ownCall: (rid: string) => `own-call:${rid}`,
   rate: (scope: string, window: number) => `rate:${scope}:${window}`,
 } as const
 

@@ -7,6 +7,7 @@ import type { BuyerKeyStore } from '#data-plane/store/buyer-keys.ts'
 import { createBuyerKeys } from '#data-plane/store/buyer-keys.ts'
 import { createFundNews } from '#data-plane/store/fund-news.ts'
 import { createHealth } from '#data-plane/store/health.ts'
+import { createOwnCalls } from '#data-plane/store/own-calls.ts'
 import { createRateLimits } from '#data-plane/store/rate-limits.ts'
 import { shareWarmth } from '#data-plane/store/shared-warmth.ts'
 import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
@@ -376,5 +377,35 @@ describe('conversations', () => {
     await until('the next turn is heard', 5_000, () => other.warm.find(talk, now)?.at === now + 1)
     expect(other.warm.find(talk, now)).toEqual(one.known.find(talk, now))
     expect(other.warm.find('acc_1 s x m', now)).toBeUndefined()
+  })
+})
+
+describe("calls to a buyer's own providers", () => {
+  const call = { account: ids.make('acc'), model: 'gpt-5-mini', isStreamed: true }
+  const { account } = call
+
+  it('are known to every process from their begin on, to nobody else, and once they are over by their event', async () => {
+    const [one, other] = [createOwnCalls(redis), createOwnCalls(connect())]
+    const rid = ids.requestId()
+    one.begun(rid, call)
+    await until('the call is known', 5_000, async () => (await other.find(account, rid)) !== undefined)
+    expect(await other.find(account, rid)).toEqual(call)
+    expect(await other.find(ids.make('acc'), rid)).toBeUndefined()
+    one.ended({ rid, account }, '{"v":2}')
+    expect(await one.find(account, rid)).toMatchObject({ event: '{"v":2}' })
+    expect(await redis.pttl(cacheKeys.ownCall(rid))).toBeLessThanOrEqual(60_000)
+  })
+
+  it('are forgotten when they are refused, and hold nobody up while Redis is away', async () => {
+    const rid = ids.requestId()
+    const calls = createOwnCalls(redis)
+    calls.begun(rid, call)
+    calls.refused(rid)
+    expect(await calls.find(account, rid)).toBeUndefined()
+    const away = connect()
+    away.disconnect()
+    const lost = createOwnCalls(away)
+    lost.begun(rid, call)
+    expect(await lost.find(account, rid)).toBeUndefined()
   })
 })

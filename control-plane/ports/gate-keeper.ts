@@ -1,6 +1,5 @@
-import type { UseSeed } from '#shared/contract/money-scripts/uses.ts'
+import type { CapUse, UseSeed } from '#shared/contract/money-scripts/uses.ts'
 import type { MoneyEpoch } from '#shared/contract/money-scripts.ts'
-import type { MicroUsd } from '#shared/money.ts'
 import type { PostedChange } from './gate.ts'
 
 /** What can be seen of the gate from outside. */
@@ -19,17 +18,6 @@ export type GateView = {
   readonly nodes: ReadonlyMap<string, number>
 }
 
-/** What a captured call took of its offer's cap. */
-export type UnpostedTake = {
-  readonly rid: string
-  readonly offer: string
-  /** The id under which its node took it. */
-  readonly attempt: string
-  readonly chargeMicro: MicroUsd
-  /** Unix milliseconds of the admission. */
-  readonly takenAt: number
-}
-
 /**
  * The hands of the rebuilder on Redis. Every step names the epoch it belongs to and throws AppError `conflict` when
  * another rebuilder has raised a newer one meanwhile; all of them throw when Redis is away.
@@ -45,9 +33,9 @@ export type GateKeeper = {
   /** Takes the unposted captures of an older epoch into this one and forgets its sets; answers how many. */
   harvest(epoch: number, older: number): Promise<number>
   /** What the captures of this epoch took of their offers' caps, those that were posted and not confirmed among them. */
-  unpostedTakes(epoch: number): Promise<UnpostedTake[]>
+  unpostedUses(epoch: number): Promise<CapUse[]>
   /** Counts takes to the caps of their offers, each once an epoch, whoever brings it again. */
-  takeCaps(epoch: number, takes: readonly UnpostedTake[]): Promise<void>
+  takeCaps(epoch: number, takes: readonly CapUse[]): Promise<void>
   startRegistering(epoch: number): Promise<void>
   /** The nodes that have brought in what they have. */
   ready(epoch: number): Promise<ReadonlySet<string>>

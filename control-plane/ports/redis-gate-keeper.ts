@@ -1,14 +1,15 @@
 import type { ChainableCommander } from 'ioredis'
 import { Redis } from 'ioredis'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
-import { encodeCapTake, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
+import type { CapUse } from '#shared/contract/money-scripts/uses.ts'
+import { broughtTake, encodeCapTake, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
 import type { MoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { formatMoneyEpoch, moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { CHANNELS, moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
-import type { GateKeeper, GateView, UnpostedTake } from './gate-keeper.ts'
-import { broughtTake, unpostedTakes } from './redis-cap-takes.ts'
+import type { GateKeeper, GateView } from './gate-keeper.ts'
+import { unpostedUses } from './redis-cap-takes.ts'
 import { harvestBucket } from './redis-harvest.ts'
 import { bucketNames, runBatches, runEach } from './redis-money.ts'
 
@@ -89,13 +90,13 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
       for (const bucket of bucketNames(buckets)) count += await harvestBucket({ redis, log }, bucket, { epoch, older })
       return count
     },
-    async unpostedTakes(epoch) {
-      const takes: UnpostedTake[] = []
-      for (const bucket of bucketNames(buckets)) takes.push(...(await unpostedTakes(redis, bucket, epoch)))
-      return takes
+    async unpostedUses(epoch) {
+      const uses: CapUse[] = []
+      for (const bucket of bucketNames(buckets)) uses.push(...(await unpostedUses(redis, bucket, epoch)))
+      return uses
     },
-    async takeCaps(epoch, takes) {
-      await runEach(redis, moneyScripts(epoch).capTake, takes.map(broughtTake).map(encodeCapTake))
+    async takeCaps(epoch, uses) {
+      await runEach(redis, moneyScripts(epoch).capTake, uses.map(broughtTake).map(encodeCapTake))
     },
     startRegistering: (epoch) =>
       guarded({ epoch, phase: 'join' }, (step) => announce(step, { epoch, phase: 'register' })),

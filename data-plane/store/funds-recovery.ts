@@ -1,6 +1,7 @@
 import type { Captured, Inheritance, JournalReplay } from '#data-plane/journal/journal.ts'
 import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
-import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
+import type { CaptureOperation } from '#shared/contract/money-scripts/settle.ts'
+import { capUseOf, encodeCapCount } from '#shared/contract/money-scripts/uses.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
@@ -37,11 +38,12 @@ export function createHeir(ports: HeirPorts): Heir {
   const { connection, member, openCalls, journal, node, buckets, log } = ports
   const brought = new WeakSet<Inheritance>()
   let isHandingOn = false
+  const registrarIn = (membership: Membership) => createRegistrar({ connection, membership, buckets, log })
 
   async function handOnAll(membership: Membership): Promise<void> {
     for (const inheritance of journal.inherited()) {
       if (!brought.has(inheritance)) {
-        await bringCaptures(ports, createRegistrar({ connection, membership, buckets, log }), inheritance)
+        await bringCaptures(ports, registrarIn(membership), { membership, of: inheritance })
         brought.add(inheritance)
       }
       if (!member.isCurrent(membership)) return
@@ -53,9 +55,10 @@ export function createHeir(ports: HeirPorts): Heir {
   return {
     async bringAll(membership) {
       const inherited = journal.inherited()
-      const registrar = createRegistrar({ connection, membership, buckets, log })
+      const registrar = registrarIn(membership)
       await registrar.calls(openCalls.operations(node))
       await bringCaptures(ports, registrar)
+      if (await isOpen(connection, membership)) await bringCaptures(ports, registrar, { membership })
       for (const inheritance of inherited) brought.add(inheritance)
     },
     handOn() {
@@ -71,18 +74,44 @@ export function createHeir(ports: HeirPorts): Heir {
   }
 }
 
-async function bringCaptures(ports: HeirPorts, registrar: Registrar, of?: Inheritance): Promise<void> {
+/** The rebuild counts to the caps of offers what came before it opened the gate; what comes later has to be counted. */
+async function isOpen({ writes }: MoneyConnection, { epoch }: Membership): Promise<boolean> {
+  const seen = parseMoneyEpoch(await writes.get(moneyKeys.epoch))
+  return seen?.epoch === epoch && seen.phase === 'open'
+}
+
+/** Whose captures are brought into an open epoch; all of them unless an inheritance is named. */
+type LateComers = { readonly membership: Membership; readonly of?: Inheritance }
+
+async function bringCaptures(ports: HeirPorts, registrar: Registrar, late?: LateComers): Promise<void> {
   const { settles, journal, node, log } = ports
-  let captures: SettleOperation[] = []
-  for await (const event of journal.unposted(of)) {
+  let captures: CaptureOperation[] = []
+  for await (const event of journal.unposted(late?.of)) {
     const capture = captureOf(event, node)
     if (capture === undefined) log.error({ node }, 'the journal holds a capture that is no usage event')
     else if (!settles.holds(capture.rid)) captures.push(capture)
     if (captures.length < MAX_BATCH) continue
-    await registrar.captures(captures)
+    await bringSome(ports, registrar, captures, late)
     captures = []
   }
-  await registrar.captures(captures)
+  await bringSome(ports, registrar, captures, late)
+}
+
+async function bringSome(
+  { connection }: HeirPorts,
+  registrar: Registrar,
+  captures: readonly CaptureOperation[],
+  late: LateComers | undefined,
+): Promise<void> {
+  const withoutHold = await registrar.captures(captures)
+  if (late === undefined) return
+  const { capCount } = late.membership.scripts
+  await Promise.all(
+    captures.map(async ({ rid, event }) => {
+      const use = capUseOf(event)
+      if (use !== undefined) await connection.run(capCount, encodeCapCount(use, withoutHold.has(rid)))
+    }),
+  )
 }
 
 /** Takes a member off the list of those that a rebuild waits for. */

@@ -4,7 +4,7 @@ import type { Batch, Place } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 import type { RegisterOperation } from '#shared/contract/money-scripts/register.ts'
 import { encodeRegister } from '#shared/contract/money-scripts/register.ts'
-import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
+import type { CaptureOperation, SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import type { MoneyScript } from '#shared/contract/money-scripts.ts'
 import { jobOfEnd, readUsageEvent } from '#shared/contract/usage-event.ts'
@@ -45,7 +45,7 @@ export function createOpenCalls(clock: Clock): OpenCalls {
 }
 
 /** The capture that a usage event stands for; undefined when the text is no event. */
-export function captureOf(event: string, node: string): SettleOperation | undefined {
+export function captureOf(event: string, node: string): CaptureOperation | undefined {
   const read = readUsageEvent(event)
   const isEnd = read?.kind === 'end'
   const call = read === undefined ? undefined : parseRequestId(isEnd ? (jobOfEnd(read.rid) ?? '') : read.rid)
@@ -69,10 +69,10 @@ function readKeyId(text: string | null): KeyId | null {
   return text !== null && isId('key', text) ? text : null
 }
 
-/** Runs operations in batches, one after the other. Throws when one of them was not taken by the epoch. */
+/** Runs operations in batches, one after the other; answers those that came late. Throws when the epoch did not take one. */
 export type Registrar = {
   calls(operations: readonly RegisterOperation[]): Promise<void>
-  captures(operations: readonly SettleOperation[]): Promise<void>
+  captures(operations: readonly SettleOperation[]): Promise<ReadonlySet<string>>
 }
 
 type Ports = {
@@ -89,7 +89,8 @@ export function createRegistrar({ connection, membership, buckets, log }: Ports)
     script: MoneyScript,
     operations: readonly Operation[],
     encode: (place: Place, operations: readonly Operation[]) => Batch,
-  ): Promise<void> {
+  ): Promise<Set<string>> {
+    const late = new Set<string>()
     const entries = operations.map((operation) => ({ operation }))
     for (const [bucket, group] of groupByBucket(entries, buckets)) {
       for (let start = 0; start < group.length; start += MAX_BATCH) {
@@ -97,15 +98,22 @@ export function createRegistrar({ connection, membership, buckets, log }: Ports)
         const reply = await connection.run(script, encode({ bucket, epoch }, batch))
         for (const [index, answer] of decodeAnswers(reply, batch.length).entries()) {
           if (answer.kind === 'stale') throw new AppError('service_unavailable')
-          if (answer.kind === 'done') continue
-          log.error({ rid: batch[index]?.rid, answer: answer.kind }, 'a call could not be registered')
+          const rid = batch[index]?.rid ?? ''
+          if (answer.kind === 'done') {
+            if (answer.isLate) late.add(rid)
+            continue
+          }
+          log.error({ rid, answer: answer.kind }, 'a call could not be registered')
         }
       }
     }
+    return late
   }
 
   return {
-    calls: (operations) => runAll(scripts.register, operations, encodeRegister),
+    calls: async (operations) => {
+      await runAll(scripts.register, operations, encodeRegister)
+    },
     captures: (operations) => runAll(scripts.settle, operations, encodeSettle),
   }
 }

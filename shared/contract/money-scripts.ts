@@ -8,14 +8,22 @@ import { ackScript } from './money-scripts/ack.ts'
 import { registerScript } from './money-scripts/register.ts'
 import { reserveScript } from './money-scripts/reserve.ts'
 import { settleScript } from './money-scripts/settle.ts'
-import { capSettleScript, capTakeScript, seedUseScript } from './money-scripts/uses.ts'
+import { capCountScript, capSettleScript, capTakeScript, seedUseScript } from './money-scripts/uses.ts'
 
 /** A script as Redis loads it; `sha` is its SHA-1 in hex, by which alone it is run. */
 export type MoneyScript = { readonly sha: string; readonly text: string }
 
 /** All that changes money in the gate. Whoever rebuilds the gate loads `reserve` last: that script is the gate. */
 export type MoneyScripts = {
-  readonly [Name in 'settle' | 'register' | 'ack' | 'seedUse' | 'capTake' | 'capSettle' | 'reserve']: MoneyScript
+  readonly [Name in
+    | 'settle'
+    | 'register'
+    | 'ack'
+    | 'seedUse'
+    | 'capTake'
+    | 'capSettle'
+    | 'capCount'
+    | 'reserve']: MoneyScript
 }
 
 /** The scripts of one epoch. Only the rebuilder loads them; everybody else runs them by digest. */
@@ -27,6 +35,7 @@ export function moneyScripts(epoch: number): MoneyScripts {
     seedUse: script(seedUseScript(epoch)),
     capTake: script(capTakeScript(epoch)),
     capSettle: script(capSettleScript(epoch)),
+    capCount: script(capCountScript(epoch)),
     reserve: script(reserveScript(epoch)),
   }
 }

@@ -1,10 +1,15 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Hold } from '#data-plane/call.ts'
+import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
+import { systemClock } from '#shared/clock.ts'
 import { microUsd } from '#shared/money.ts'
+import { buildOffer } from '#test/support/build-market.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
-import { eventText, figures, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
+import { eventText, figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
+import { insertCappedOffer } from '#test/support/ledger.ts'
 import { until } from '#test/support/until.ts'
+import { eventText as anyEventText } from '#test/support/usage-events.ts'
 
 let world: GateWorld
 beforeEach(async () => {
@@ -47,6 +52,65 @@ describe('the captures of a node that dies', () => {
       return rows.length === 1 && rows[0]?.id === living.journal.member
     })
     expect(living.journal.inherited()).toEqual([])
+  })
+})
+
+describe('the daily cap of an offer', () => {
+  const capsOf = (node: Node) => createOfferCaps({ gate: node.funds.gate, clock: systemClock, log })
+
+  /** An offer, and calls of a node on it: taken for 300, and captured for less in the journal alone. */
+  async function capped(node: Node) {
+    const caps = capsOf(node)
+    const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
+    await insertCappedOffer(world.db, offer.id, 1_000)
+    const account = await world.account(10_000)
+    const serve = async (charge: number, isTakeSettled: boolean) => {
+      const hold = await node.funds.reserve(reserveRequest(account, { want: 300 }))
+      expect(await caps.take(offer, `${hold.rid}.0`, microUsd(300), 60_000)).toBe(true)
+      if (isTakeSettled) await caps.settle(offer, `${hold.rid}.0`, microUsd(charge))
+      const wish = { rid: hold.rid, account, charge, hold: 300, startedAt: Date.now() }
+      node.journal.capture(hold, anyEventText(wish, { offer: offer.id }))
+    }
+    const usedBy = async (asked: Node) => (await capsOf(asked).usedToday([offer.id])).get(offer.id)
+    return { serve, usedBy }
+  }
+
+  it('counts what a dead process took at what it came to, once that is brought', async () => {
+    const journalDir = `${world.folder}/journal`
+    const [living, dying] = [await world.node('living', { journalDir }), await world.node('dying', { journalDir })]
+    await Promise.all([untilOpen(living), untilOpen(dying)])
+    const { serve, usedBy } = await capped(dying)
+    await serve(70, false)
+    await serve(20, true)
+    expect(await usedBy(living)).toBe(320n)
+    await dying.drop()
+    await markDead(journalDir, dying)
+    await until('all of it is captured', 10_000, async () => (await usedBy(living)) === 90n)
+    await until('it is handed on', 5_000, () => living.journal.inherited().length === 0)
+    expect(await usedBy(living)).toBe(90n)
+  })
+
+  it('counts once what comes after the gate was rebuilt without it, however often it is brought', async () => {
+    const journalDir = `${world.folder}/journal`
+    const dying = await world.node('dying', { journalDir })
+    await untilOpen(dying)
+    const { serve, usedBy } = await capped(dying)
+    await serve(70, false)
+    await serve(20, true)
+    await dying.drop()
+    await markDead(journalDir, dying)
+    // Nobody waits for one that is off the record.
+    await world.stopRebuilder()
+    await world.db.updateTable('node').set({ retired_at: new Date() }).execute()
+    await world.redis.flushall()
+    world.startRebuilder()
+    for (const name of ['first heir', 'second heir']) {
+      const heir = await world.node(name, { journalDir })
+      await untilOpen(heir)
+      expect(await usedBy(heir)).toBe(90n)
+      await heir.drop()
+      await markDead(journalDir, heir)
+    }
   })
 })
 

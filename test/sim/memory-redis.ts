@@ -214,7 +214,7 @@ function setCommands(data: Keyspace): Record<string, Handler> {
   }
 }
 
-const SCRIPT_NAMES = ['settle', 'register', 'ack', 'seedUse', 'capTake', 'capSettle', 'reserve'] as const
+const SCRIPT_NAMES = ['settle', 'register', 'ack', 'seedUse', 'capTake', 'capSettle', 'capCount', 'reserve'] as const
 const shas = new Map<number, ReadonlyMap<ScriptName, string>>()
 const identities = new Map<string, { readonly name: ScriptName; readonly epoch: number }>()
 

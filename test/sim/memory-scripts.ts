@@ -5,7 +5,7 @@ import type { Keyspace } from './memory-keyspace.ts'
 import type { Settle } from './memory-operations.ts'
 import { ackOf, countOf, registerOf, reserveOf, settleOf } from './memory-operations.ts'
 import type { Use } from './memory-uses.ts'
-import { addUse, capSettle, capTake, correctUse, readUse, seedUse, settleUse } from './memory-uses.ts'
+import { addUse, capCount, capSettle, capTake, correctUse, readUse, seedUse, settleUse } from './memory-uses.ts'
 
 export type ScriptName = keyof MoneyScripts
 /** One run of a script: its place, and what it was given. */
@@ -48,6 +48,7 @@ export function createSemantics(flaws: ReadonlySet<ScriptFlaw> = new Set()): Scr
     seedUse: (run) => [seedUse(run)],
     capTake: (run) => [capTake(run, flaws.has('cap_outside_script'))],
     capSettle: (run) => each(run.args.length / 2, (index) => capSettle(run, index)),
+    capCount: (run) => [capCount(run)],
   }
 }
 
@@ -167,7 +168,11 @@ function capture(run: Run, operation: Settle, { state, fields }: Held, flaws: Re
   const { account, hold, counter, rid, id, keyId, node, used, event } = operation
   const since = operation.since === '' ? now.toString() : operation.since
   const amount = fields.get('amt')
-  if (state === 'captured' || state === 'posted') return fields.get('used') === used ? 'K' : `X:${fields.get('used')}`
+  if (state === 'captured' || state === 'posted') {
+    if (fields.get('used') !== used) return `X:${fields.get('used')}`
+    const [late, posted] = [fields.get('late'), fields.get('pa')]
+    return late === undefined || (posted !== undefined && Number(posted) < Number(late)) ? 'K' : 'L'
+  }
   if (!isAmount(used)) return 'E:amount'
   if (flaws.has('capture_ignores_expired') && state === 'expired') return 'K'
   const isOpen = state === 'open'
@@ -200,13 +205,14 @@ function capture(run: Run, operation: Settle, { state, fields }: Held, flaws: Re
       t0: fields.get('t0') ?? since,
       exp: fields.get('exp') ?? since,
       ev: event,
-      ...(use === undefined ? {} : { kd: use.day, km: use.month, late: now.toString() }),
+      late: now.toString(),
+      ...(use === undefined ? {} : { kd: use.day, km: use.month }),
     })
   }
   if (use !== undefined) addUse(run, counter, use, Number(used))
   data.addToField(account, 'u', Number(used))
   data.setScore(key(run, 1), rid, Number(since))
-  return 'K'
+  return isOpen ? 'K' : 'L'
 }
 
 function release(run: Run, operation: Settle, held: Held, flaws: ReadonlySet<ScriptFlaw>): string {

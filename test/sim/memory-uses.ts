@@ -205,3 +205,29 @@ export function capSettle({ data, epoch, keys: [key = ''], args }: Run, index: n
   if (isSameDay) data.addToField(key, 'du', Number(used) - take.amount)
   return 'K'
 }
+
+/** Counts a capture that comes from somebody else than who took for it. */
+export function capCount({ data, epoch, now, day: today, keys: [key = ''], args }: Run): string {
+  const [attempt = '', used = '', day = '', ttl = '', late = ''] = args
+  if (!/^\d{1,14}$/.test(used)) return 'E:amount'
+  const fields = new Map(data.fields(key))
+  const counted = Number(fields.get('ep') ?? '0')
+  if (counted > epoch) return 'S'
+  const isPresent = counted === epoch
+  const text = isPresent ? fields.get(`t:${attempt}`) : undefined
+  if (text === undefined && late === '') return 'K'
+  const storedDay = isPresent ? fields.get('d') : undefined
+  if (day < today || (storedDay !== undefined && storedDay > day)) return 'K'
+  if (!isPresent) {
+    data.remove(key)
+    data.setField(key, 'ep', epoch.toString())
+  }
+  if (storedDay !== day) {
+    data.setField(key, 'd', day)
+    data.setField(key, 'du', '0')
+  }
+  const take = text === undefined ? undefined : readTake(text)
+  data.setField(key, `t:${attempt}`, `${used}|${now + Number(ttl)}|${day}`)
+  data.addToField(key, 'du', Number(used) - (take?.day === day ? take.amount : 0))
+  return 'K'
+}

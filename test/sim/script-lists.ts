@@ -6,7 +6,13 @@ import { encodeRegister } from '#shared/contract/money-scripts/register.ts'
 import { encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
 import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
-import { encodeCapSettle, encodeCapTake, encodeMarkUse, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
+import {
+  encodeCapCount,
+  encodeCapSettle,
+  encodeCapTake,
+  encodeMarkUse,
+  encodeSeedUse,
+} from '#shared/contract/money-scripts/uses.ts'
 import { ACCOUNT_FIELDS, moneyScripts, readHold } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
@@ -83,6 +89,14 @@ const attempt = fc.constantFrom('r.0', 'r.1', 'r.2')
 const take = fc.record({ offer: fc.constantFrom(...OFFERS), attempt, amountMicro: amount, ttlMs, capMicro: cap })
 const settleTake = fc.record({ offer: fc.constantFrom(...OFFERS), attempt, usedMicro: amount })
 
+const capUse = fc.record({
+  rid: fc.constant('r'),
+  offer: fc.constantFrom(...OFFERS),
+  attempt,
+  chargeMicro: amount,
+  takenAt: fc.constantFrom(...DAYS).map((day) => Date.parse(day)),
+})
+
 /** A batch of one to three operations of a kind. */
 function step<Operation>(
   script: ScriptName,
@@ -117,6 +131,12 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc
       .record({ of: settleTake, epoch })
       .map(({ of, epoch }) => one('capSettle', epoch, encodeCapSettle(of.offer, of.attempt, of.usedMicro))),
+    weight: 2,
+  },
+  {
+    arbitrary: fc
+      .record({ of: capUse, isLate: fc.boolean(), epoch })
+      .map(({ of, isLate, epoch }) => one('capCount', epoch, encodeCapCount(of, isLate))),
     weight: 2,
   },
   { arbitrary: epoch.map((fill): Step => ({ fill })), weight: 1 },

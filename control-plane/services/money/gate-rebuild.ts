@@ -105,7 +105,7 @@ async function seedSnapshot(keeper: GateKeeper, epoch: number, snapshot: MoneySn
  */
 async function seedOffers({ ledger, keeper }: RebuildCtx, epoch: number, now: number): Promise<void> {
   const today = utcDay(now)
-  const unposted = (await keeper.unpostedTakes(epoch)).filter((take) => utcDay(take.takenAt) === today)
+  const unposted = (await keeper.unpostedUses(epoch)).filter((take) => utcDay(take.takenAt) === today)
   const asked = {
     rids: unposted.map((take) => take.rid),
     offers: [...new Set(unposted.map((take) => take.offer))],

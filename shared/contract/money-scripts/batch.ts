@@ -42,7 +42,8 @@ export function answersOf(reply: unknown, count: number): string[] {
 
 /** What the gate says to an operation that is not a reserve. */
 export type Answer =
-  | { readonly kind: 'done' }
+  /** `isLate` for a capture of which nothing was held in this epoch. */
+  | { readonly kind: 'done'; readonly isLate?: true }
   /** The call was captured before with another amount: that one stands. */
   | { readonly kind: 'conflict'; readonly usedMicro: string }
   /** The hold is not past its deadline. */
@@ -52,11 +53,13 @@ export type Answer =
   | { readonly kind: 'error'; readonly message: string }
 
 const DONE: Answer = { kind: 'done' }
+const DONE_LATE: Answer = { kind: 'done', isLate: true }
 
 /** One answer per operation, in their order. Throws an Error when the reply is not that of a money script. */
 export function decodeAnswers(reply: unknown, count: number): Answer[] {
   return answersOf(reply, count).map((text) => {
     if (text === 'K') return DONE
+    if (text === 'L') return DONE_LATE
     if (text === 'S') return { kind: 'stale' }
     if (text === 'W') return { kind: 'early' }
     if (text.startsWith('X:')) return { kind: 'conflict', usedMicro: text.slice(2) }

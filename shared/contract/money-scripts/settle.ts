@@ -6,19 +6,22 @@ import { CALENDAR, eachOperation, OPEN_ACCOUNT, prologue, readFields, USE_COUNTE
 /** How long a released or expired hold can still be looked up. */
 export const ENDED_HOLD_TTL_MS = 15 * 60_000
 
+type Capture = {
+  readonly kind: 'capture'
+  readonly usedMicro: MicroUsd
+  /** The usage event, as the bytes to keep. */
+  readonly event: string
+  /** Unix milliseconds since when it waits for posting; null for now. */
+  readonly capturedAt: number | null
+}
+export type CaptureOperation = Subject & { readonly node: string } & Capture
+
 /**
  * The end of a hold. A capture of a hold that is closed or gone is booked late with its own data; a second capture
  * with the same amount changes nothing. A release of anything but an open hold changes nothing.
  */
 export type SettleOperation = Subject & { readonly node: string } & (
-    | {
-        readonly kind: 'capture'
-        readonly usedMicro: MicroUsd
-        /** The usage event, as the bytes to keep. */
-        readonly event: string
-        /** Unix milliseconds since when it waits for posting; null for now. */
-        readonly capturedAt: number | null
-      }
+    | Capture
     /** `event` is what a look-up of the call is answered from; null where there is none. */
     | { readonly kind: 'release'; readonly reason: string; readonly event: string | null }
     /** Releases a hold only once it is past its deadline. */
@@ -31,13 +34,15 @@ const ARGUMENTS = 2
 
 /**
  * A hold that its key's caps did not bind was not counted when it was made: it is when its amount is known. What an
- * open hold of this epoch belongs to was opened in this epoch, too.
+ * open hold of this epoch belongs to was opened in this epoch, too. A capture without one is late, and answered so as
+ * often as it comes, unless it turned out to have been posted before.
  */
 const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,used,event,at)
   local st=H.st
   if st=='captured' or st=='posted' then
-    if H.used==used then return 'K' end
-    return 'X:'..H.used
+    if H.used~=used then return 'X:'..H.used end
+    if not H.late or (H.pa and tonumber(H.pa)<tonumber(H.late)) then return 'K' end
+    return 'L'
   end
   if not isAmount(used) then return 'E:amount' end
   if st=='open' and tonumber(used)>tonumber(H.amt) then return 'E:over the hold' end
@@ -56,13 +61,14 @@ const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,u
   else
     if not openAccount(account) then return 'S' end
     redis.call('DEL',hold)
-    redis.call('HSET',hold,'ep',E,'st','captured','amt',H.amt or used,'used',used,'acct',id,'key',key,'node',node,'t0',H.t0 or at,'exp',H.exp or at,'ev',event)
-    if use then redis.call('HSET',hold,'kd',use.day,'km',use.month,'late',digits(now)) end
+    redis.call('HSET',hold,'ep',E,'st','captured','amt',H.amt or used,'used',used,'acct',id,'key',key,'node',node,'t0',H.t0 or at,'exp',H.exp or at,'ev',event,'late',digits(now))
+    if use then redis.call('HSET',hold,'kd',use.day,'km',use.month) end
   end
   if use then addUse(counter,use,used) end
   redis.call('HINCRBY',account,'u',used)
   redis.call('ZADD',KEYS[2],at,rid)
-  return 'K'
+  if st=='open' then return 'K' end
+  return 'L'
 end
 `
 
@@ -89,10 +95,10 @@ export function settleScript(epoch: number): string {
   local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
   local kind,rid,id,key,node,used,reason,at=string.match(ARGV[a+1],FIELDS)
   local event=ARGV[a+2]
-  local F=redis.call('HMGET',hold,'ep','st','amt','used','kd','km','t0','exp')
+  local F=redis.call('HMGET',hold,'ep','st','amt','used','kd','km','t0','exp','late','pa')
   local ep=tonumber(F[1] or nil)
   if ep and ep>E then return 'S' end
-  local H={amt=F[3],used=F[4],kd=F[5],km=F[6],t0=F[7],exp=F[8],isOld=ep~=nil and ep<E}
+  local H={amt=F[3],used=F[4],kd=F[5],km=F[6],t0=F[7],exp=F[8],late=F[9],pa=F[10],isOld=ep~=nil and ep<E}
   if ep==E then H.st=F[2] else H.oldSt=F[2] end
   if kind=='capture' then
     return capture(hold,H,rid,id,key,node,counter,account,used,event,at)

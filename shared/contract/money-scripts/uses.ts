@@ -1,9 +1,14 @@
+import { HOUR, utcDay } from '#shared/clock.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import { parseMicroUsd } from '#shared/money.ts'
+import { parseMicroUsd, ZERO } from '#shared/money.ts'
 import { moneyKeys } from '../redis-keys.ts'
+import { jobOfEnd, readUsageEvent } from '../usage-event.ts'
 import type { Batch } from './batch.ts'
 import { answersOf } from './batch.ts'
 import { CALENDAR, eachOperation, prologue } from './prologue.ts'
+
+/** Longer than what is left of any day: a take that nobody settles counts until its day is over. */
+const BROUGHT_TTL_MS = 26 * HOUR
 
 /** What a key or an offer had used by the ledger at one instant of it. */
 export type UseSeed = {
@@ -145,6 +150,35 @@ end
 ${eachOperation(2)}`
 }
 
+/**
+ * Counts a capture that comes from somebody else than who took for it. A take that nobody settled is settled and stays,
+ * so that this may run again; without one, only a late capture counts, because the takes of an epoch end with it.
+ */
+export function capCountScript(epoch: number): string {
+  return `${prologue(epoch)}${CALENDAR}local key=KEYS[1]
+local attempt,used,day,ttl,late=ARGV[1],ARGV[2],ARGV[3],ARGV[4],ARGV[5]
+if not isAmount(used) then return {'E:amount'} end
+local U=redis.call('HMGET',key,'ep','d','t:'..attempt)
+local ep=tonumber(U[1] or nil)
+if ep and ep>E then return {'S'} end
+calendar()
+local take=ep==E and U[3]
+if not take and late=='' then return {'K'} end
+if day<dayNow or (ep==E and U[2] and U[2]>day) then return {'K'} end
+if ep~=E then
+  redis.call('DEL',key)
+  redis.call('HSET',key,'ep',E,'d',day,'du','0')
+elseif U[2]~=day then
+  redis.call('HSET',key,'d',day,'du','0')
+end
+local amount,_,taken=string.match(take or '','^(%d+)|(%d+)|(.+)$')
+if taken~=day then amount='0' end
+redis.call('HSET',key,'t:'..attempt,used..'|'..digits(now+tonumber(ttl))..'|'..day)
+redis.call('HINCRBY',key,'du',digits(tonumber(used)-tonumber(amount)))
+return {'K'}
+`
+}
+
 export type CapTake = {
   readonly offer: string
   readonly attempt: string
@@ -161,6 +195,36 @@ export function encodeCapTake({ offer, attempt, amountMicro, ttlMs, capMicro }: 
 
 export function encodeCapSettle(offer: string, attempt: string, usedMicro: MicroUsd): Batch {
   return { keys: [moneyKeys.offerCap(offer)], args: [attempt, usedMicro.toString()] }
+}
+
+/** What a captured call has used of its offer's cap. */
+export type CapUse = {
+  readonly rid: string
+  readonly offer: string
+  /** The id under which its node took it. */
+  readonly attempt: string
+  readonly chargeMicro: MicroUsd
+  /** Unix milliseconds of the admission. */
+  readonly takenAt: number
+}
+
+/** The use of a captured event; undefined when it has none. A job counts with its quote, so its end counts nothing. */
+export function capUseOf(text: string): CapUse | undefined {
+  const event = readUsageEvent(text)
+  if (!event?.offer || event.chargeMicro === ZERO || jobOfEnd(event.rid) !== undefined) return undefined
+  const { rid, offer, chargeMicro, startedAt: takenAt, attempts } = event
+  return { rid, offer, attempt: `${rid}.${attempts.length - 1}`, chargeMicro, takenAt }
+}
+
+/** A take as it is brought into an epoch: whatever the cap says, for it was granted before. */
+export function broughtTake({ offer, attempt, chargeMicro }: CapUse): CapTake {
+  return { offer, attempt, amountMicro: chargeMicro, ttlMs: BROUGHT_TTL_MS, capMicro: null }
+}
+
+/** Counts to the day of the admission, or not at all once that is over. */
+export function encodeCapCount({ offer, attempt, chargeMicro, takenAt }: CapUse, isLate: boolean): Batch {
+  const args = [attempt, chargeMicro.toString(), utcDay(takenAt), BROUGHT_TTL_MS.toString(), isLate ? '1' : '']
+  return { keys: [moneyKeys.offerCap(offer)], args }
 }
 
 /** Whether a take fitted. Throws an Error for any other answer. */

@@ -75,6 +75,8 @@ type State = {
   synced: number
   /** When everything was last known to be safe or became safer; monotonic. */
   safeAt: number
+  /** When the disk was last looked at; monotonic. */
+  watchedAt: number
   isBroken: boolean
   isSilent: boolean
   hasGivenUp: boolean
@@ -98,6 +100,7 @@ export async function openWriter(options: Options): Promise<JournalWriter> {
     written: 0,
     synced: 0,
     safeAt: clock.monotonic(),
+    watchedAt: clock.monotonic(),
     isBroken: false,
     isSilent: false,
     hasGivenUp: false,
@@ -171,6 +174,10 @@ function watch(state: State): void {
   const { clock, log, onGiveUp } = state.options
   const now = clock.monotonic()
   if (!state.isBroken && state.synced >= state.tail.end()) state.safeAt = now
+  // A process that was frozen has not watched: that time is not the disk's.
+  const frozenMs = now - state.watchedAt - BACKGROUND_SYNC_MS
+  if (frozenMs > BACKGROUND_SYNC_MS) state.safeAt = Math.min(now, state.safeAt + frozenMs)
+  state.watchedAt = now
   const silentMs = now - state.safeAt
   if (silentMs > SYNC_WAIT_MS !== state.isSilent) {
     state.isSilent = !state.isSilent

@@ -213,6 +213,14 @@ describe('a disk that does not answer', () => {
     await clock.pass(20 * SECOND)
     expect(givenUp).toBe(1)
   })
+
+  it('is not blamed for the time in which the process was frozen [F04]', async () => {
+    const journal = await open()
+    capture(journal)
+    await clock.freeze(700 * SECOND)
+    await clock.pass(2 * SECOND)
+    expect([givenUp, journal.isWritable()]).toEqual([0, true])
+  })
 })
 
 describe('a directory that is not there any more', () => {

@@ -20,7 +20,7 @@ type WalletActor<Kind extends 'buyer' | 'seller'> = {
 export type ActorWorkspace = {
   readonly id: WorkspaceId
   readonly organization: OrganizationId
-  /** True for a member whose role lets him look only. */
+  /** True for a member whose role lets him look only, and in a closed workspace. */
   readonly isReadOnly: boolean
 }
 export type BuyerActor = WalletActor<'buyer'>

@@ -78,6 +78,7 @@ export const ERRORS = {
   idempotency_key_reused: row(409, invalid, 'The Idempotency-Key was used with another request.'),
   idempotency_in_progress: row(409, invalid, 'A request with this Idempotency-Key is still running.'),
   key_limit_reached: row(409, invalid, 'The wallet has its 25 active keys: revoke one first.'),
+  workspace_in_use: row(409, invalid, 'The workspace has offers, keys or a balance: end them first.'),
   // Limits
   rate_limited: row(429, rate, 'Too many requests.'),
   too_many_in_flight: row(429, rate, 'Too many calls of this key are running.'),

@@ -29,6 +29,7 @@ export type OrganizationsTables = {
     buyer_account: AccountId
     seller_account: AccountId
     created_at: Date
+    closed_at: Date | null
   }
 }
 

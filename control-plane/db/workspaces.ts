@@ -11,6 +11,7 @@ export type WorkspaceRow = {
   readonly buyerAccount: AccountId
   readonly sellerAccount: AccountId
   readonly createdAt: Date
+  readonly closedAt: Date | null
 }
 
 const COLUMNS = [
@@ -20,6 +21,7 @@ const COLUMNS = [
   'w.buyer_account as buyerAccount',
   'w.seller_account as sellerAccount',
   'w.created_at as createdAt',
+  'w.closed_at as closedAt',
 ] as const
 
 /** Adds a workspace; its accounts exist already. */
@@ -33,6 +35,7 @@ export async function insertWorkspace(trx: Trx, workspace: WorkspaceRow): Promis
       buyer_account: workspace.buyerAccount,
       seller_account: workspace.sellerAccount,
       created_at: workspace.createdAt,
+      closed_at: workspace.closedAt,
     })
     .execute()
 }
@@ -41,6 +44,7 @@ export async function updateWorkspaceName(trx: Trx, id: WorkspaceId, name: strin
   await trx.updateTable('workspace').set({ name }).where('id', '=', id).execute()
 }
 
+/** Workspaces of an organisation, open ones first, the oldest first. */
 export async function listWorkspaces(
   db: Database | Trx,
   organization: OrganizationId,
@@ -50,6 +54,7 @@ export async function listWorkspaces(
     .selectFrom('workspace as w')
     .select(COLUMNS)
     .where('w.organization_id', '=', organization)
+    .orderBy(sql`w.closed_at is not null`)
     .orderBy('w.id')
     .limit(limit)
     .execute()
@@ -83,11 +88,35 @@ export async function findWorkspaceOf(
     .executeTakeFirst()
 }
 
+/** Workspaces of an organisation that are open. */
 export async function countWorkspaces(trx: Trx, organization: OrganizationId): Promise<number> {
   const found = await trx
     .selectFrom('workspace')
     .select(sql<number>`count(*)::int`.as('count'))
     .where('organization_id', '=', organization)
+    .where('closed_at', 'is', null)
     .executeTakeFirst()
   return found?.count ?? 0
+}
+
+/** What stands against closing a workspace: offers that are not inactive, keys that work, and money in micro-USD. */
+export type WorkspaceUse = { readonly offers: number; readonly keys: number; readonly balanceMicro: bigint }
+
+/** Keeps anything from beginning in a workspace until the end of the transaction, and finds what goes on there. */
+export async function lockWorkspaceUse(trx: Trx, workspace: WorkspaceRow, now: number): Promise<WorkspaceUse> {
+  await trx.selectFrom('workspace').select('id').where('id', '=', workspace.id).forUpdate().executeTakeFirst()
+  const { id, buyerAccount, sellerAccount } = workspace
+  const { rows } = await sql<WorkspaceUse>`select
+    (select count(*)::int from offer where seller_account = ${sellerAccount} and status <> 'inactive') as offers,
+    (select count(*)::int from api_key where workspace_id = ${id} and revoked_at is null
+      and (expires_at is null or expires_at > ${new Date(now)})) as keys,
+    (select coalesce(sum(balance), 0)::bigint from account where id in (${buyerAccount}, ${sellerAccount}))
+      as "balanceMicro"`.execute(trx)
+  const [use] = rows
+  if (use === undefined) throw new Error('a query without a table gave no row')
+  return use
+}
+
+export async function updateWorkspaceClosed(trx: Trx, id: WorkspaceId, at: Date): Promise<void> {
+  await trx.updateTable('workspace').set({ closed_at: at }).where('id', '=', id).execute()
 }

@@ -78,7 +78,7 @@ describe('an organisation', () => {
       },
       {
         rest: (await rest(`${at}/workspaces`))['workspaces'],
-        graph: await ask('workspaces', 'id organization name buyerAccount sellerAccount createdAt'),
+        graph: await ask('workspaces', 'id organization name buyerAccount sellerAccount createdAt closedAt'),
         trpc: (await client.workspace.list.query({ organization })).workspaces,
       },
       {

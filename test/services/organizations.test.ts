@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Actor, SessionActor } from '#control-plane/actor.ts'
+import type { Actor } from '#control-plane/actor.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { listOrganizationAudit } from '#control-plane/services/audit.ts'
 import { authenticate } from '#control-plane/services/authenticate.ts'
@@ -24,11 +24,7 @@ import {
   listManagementKeys,
   revokeOrganizationKey,
 } from '#control-plane/services/organizations/organization-keys.ts'
-import {
-  createOrganization,
-  listOrganizations,
-  updateOrganization,
-} from '#control-plane/services/organizations/organizations.ts'
+import { listOrganizations, updateOrganization } from '#control-plane/services/organizations/organizations.ts'
 import {
   createWorkspaceKey,
   listWorkspaceKeys,
@@ -44,8 +40,10 @@ import { DAY } from '#shared/clock.ts'
 import { KeyRecordSchema } from '#shared/contract/key-record.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { AppError } from '#shared/errors.ts'
-import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
+import type { Team } from '#test/support/team.ts'
+import { createTeams } from '#test/support/team.ts'
 
 let market: TestMarket
 
@@ -61,36 +59,9 @@ const codeOf = (call: Promise<unknown>): Promise<string> =>
     (error: AppError) => error.code,
   )
 
-function sessionOf({ buyer, seller, wallet }: Person): SessionActor {
-  const sessionId = market.plane.ids.make('ses')
-  return {
-    kind: 'session',
-    sessionId,
-    user: buyer.user,
-    wallet,
-    buyerAccount: buyer.account,
-    sellerAccount: seller.account,
-  }
-}
-
-async function somebody(): Promise<SessionActor> {
-  return sessionOf(await market.person())
-}
-
-type Team = { readonly organization: string; readonly owner: SessionActor }
-
-async function team(): Promise<Team> {
-  const owner = await somebody()
-  const { id } = await invoke(market.plane, owner, createOrganization, { name: 'Team' })
-  return { organization: id, owner }
-}
-
-async function join({ organization, owner }: Team, role: string): Promise<SessionActor> {
-  const member = await somebody()
-  const { id } = await invoke(market.plane, owner, createInvitation, { organization, wallet: member.wallet, role })
-  await invoke(market.plane, member, acceptInvitation, { invitation: id })
-  return member
-}
+const somebody = () => createTeams(market).somebody()
+const team = () => createTeams(market).team()
+const join = (home: Team, role: string) => createTeams(market).join(home, role)
 
 describe('roles', () => {
   it('decide what a member may do, right by right', async () => {
@@ -221,7 +192,7 @@ describe('a workspace', () => {
     expect(await offersOf(dev)).toEqual([])
     expect(await codeOf(invoke(market.plane, dev, deleteOffer, { id }))).toBe('not_found')
     expect(await offersOf(await enterWorkspace(market.plane, owner, workspace.id))).toEqual([id])
-    const duplicate = invoke(market.plane, await market.person().then(sessionOf), createOffer, offer('main'), idem())
+    const duplicate = invoke(market.plane, await somebody(), createOffer, offer('main'), idem())
     expect(await codeOf(duplicate)).toBe('duplicate_offer_for_credential')
 
     // What a key of a workspace makes or sees stays in that workspace.

@@ -120,6 +120,10 @@ export const ADVICE: Readonly<Record<string, Advice>> = {
   idempotency_key_reused: { todo: 'Send a new `Idempotency-Key` with a new request.', retry: 'no' },
   idempotency_in_progress: { todo: 'Wait for the first request, then send the same again.', retry: 'yes' },
   key_limit_reached: { todo: 'Revoke a key that nobody needs.', retry: 'no' },
+  workspace_in_use: {
+    todo: 'Delete its offers, revoke its keys, let the money leave: `detail` counts them.',
+    retry: 'no',
+  },
   rate_limited: {
     todo: 'Wait for `Retry-After`; `x-ratelimit-*` says where the key stands.',
     retry: 'yes',

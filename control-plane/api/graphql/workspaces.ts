@@ -3,6 +3,7 @@ import type { AuditEntry } from '#control-plane/services/audit.ts'
 import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
 import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
+import { closeWorkspace } from '#control-plane/services/organizations/close-workspace.ts'
 import type {
   CreatedOrganizationKey,
   OrganizationKeyView,
@@ -36,6 +37,7 @@ const Workspace = builder.objectRef<WorkspaceView>('Workspace').implement({
     buyerAccount: t.exposeID('buyerAccount'),
     sellerAccount: t.exposeID('sellerAccount'),
     createdAt: t.exposeFloat('createdAt'),
+    closedAt: t.exposeFloat('closedAt', { nullable: true }),
   }),
 })
 
@@ -154,6 +156,11 @@ builder.mutationFields((t) => ({
       name: t.arg.string({ required: true }),
     },
     resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, updateWorkspace, args, options),
+  }),
+  closeWorkspace: t.field({
+    type: Workspace,
+    args: { organization: t.arg.id({ required: true }), workspace: t.arg.id({ required: true }) },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, closeWorkspace, args, options),
   }),
   createWorkspaceKey: t.field({
     type: CreatedKey,

@@ -1,5 +1,6 @@
 import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
 import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'
+import { closeWorkspace } from '#control-plane/services/organizations/close-workspace.ts'
 import {
   acceptInvitation,
   createInvitation,
@@ -72,6 +73,7 @@ export const ORGANIZATION_ROWS: readonly RestRow[] = [
   restRow({ method: 'POST', path: `${ONE}/workspaces`, status: 201, envelope, operation: createWorkspace }),
   restRow({ method: 'GET', path: `${ONE}/workspaces`, envelope, operation: listOrganizationWorkspaces }),
   restRow({ method: 'PATCH', path: WORKSPACE, envelope, operation: updateWorkspace }),
+  restRow({ method: 'DELETE', path: WORKSPACE, envelope, operation: closeWorkspace }),
   restRow({
     method: 'POST',
     path: `${WORKSPACE}/keys`,

@@ -1,6 +1,7 @@
 import { invoke } from '#control-plane/operation.ts'
 import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
 import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'
+import { closeWorkspace } from '#control-plane/services/organizations/close-workspace.ts'
 import {
   acceptInvitation,
   createInvitation,
@@ -97,6 +98,9 @@ export const workspace = router({
   update: procedure
     .input(inputOf(updateWorkspace))
     .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), updateWorkspace, input, ctx.options())),
+  close: procedure
+    .input(inputOf(closeWorkspace))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), closeWorkspace, input, ctx.options())),
 })
 
 export const workspaceKey = router({

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { ActorWorkspace, BuyerActor, SellerActor, SessionActor } from '#control-plane/actor.ts'
 import { openAccount } from '#control-plane/db/accounts.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import { refusalOf, transact } from '#control-plane/db/database.ts'
 import type { WorkspaceRow } from '#control-plane/db/workspaces.ts'
 import {
@@ -15,14 +16,15 @@ import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
 import { AppError } from '#shared/errors.ts'
-import type { AccountId } from '#shared/ids.ts'
+import type { AccountId, OrganizationId } from '#shared/ids.ts'
 import { lockWithRight, RIGHTS, requireRight } from './organization-access.ts'
 import { RecordId, tooMany } from './organizations.ts'
 
-/** Workspaces that an organisation may have. */
+/** Open workspaces that an organisation may have, and workspaces that a list shows. */
 const MAX_WORKSPACES = 100
+const MAX_LISTED_WORKSPACES = 1_000
 
-/** A workspace: accounts of its own on both sides of the market. `createdAt` is Unix milliseconds. */
+/** A workspace: accounts of its own on both sides of the market. Instants are Unix milliseconds; a closed one can be read. */
 export type WorkspaceView = {
   readonly id: string
   readonly organization: string
@@ -30,13 +32,14 @@ export type WorkspaceView = {
   readonly buyerAccount: string
   readonly sellerAccount: string
   readonly createdAt: number
+  readonly closedAt: number | null
 }
 
-function viewOf({ createdAt, ...facts }: WorkspaceRow): WorkspaceView {
-  return { ...facts, createdAt: createdAt.getTime() }
+export function viewOfWorkspace({ createdAt, closedAt, ...facts }: WorkspaceRow): WorkspaceView {
+  return { ...facts, createdAt: createdAt.getTime(), closedAt: closedAt?.getTime() ?? null }
 }
 
-/** The workspaces of an organisation, the oldest first. */
+/** The workspaces of an organisation, open ones first, the oldest first. */
 export type WorkspaceList = { readonly workspaces: readonly WorkspaceView[] }
 
 export const listOrganizationWorkspaces = defineOperation({
@@ -47,7 +50,7 @@ export const listOrganizationWorkspaces = defineOperation({
   idempotency: 'none',
   run: async (ctx, actor, input): Promise<WorkspaceList> => {
     const { organization } = await requireRight(ctx.db, actor, input.organization, 'organization.read')
-    return { workspaces: (await listWorkspaces(ctx.db, organization, MAX_WORKSPACES)).map(viewOf) }
+    return { workspaces: (await listWorkspaces(ctx.db, organization, MAX_LISTED_WORKSPACES)).map(viewOfWorkspace) }
   },
 })
 
@@ -63,23 +66,23 @@ export const createWorkspace = defineOperation({
       transact(ctx.db, async (trx) => {
         const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
         if ((await countWorkspaces(trx, organization)) >= MAX_WORKSPACES) {
-          throw tooMany(`An organisation has at most ${MAX_WORKSPACES} workspaces.`)
+          throw tooMany(`An organisation has at most ${MAX_WORKSPACES} open workspaces.`)
         }
         const accounts = { buyerAccount: ctx.ids.make('acc'), sellerAccount: ctx.ids.make('acc') }
         await openAccount(trx, { id: accounts.buyerAccount, kind: 'buyer_credit', owner: organization })
         await openAccount(trx, { id: accounts.sellerAccount, kind: 'seller_available', owner: organization })
         const id = ctx.ids.make('wsp')
-        const workspace = { id, organization, name, ...accounts, createdAt: new Date(ctx.clock.now()) }
+        const workspace = { id, organization, name, ...accounts, createdAt: new Date(ctx.clock.now()), closedAt: null }
         await insertWorkspace(trx, workspace)
         return workspace
       }),
     )
-    ctx.note({ subject: made.id, before: null, after: viewOf(made), organization: made.organization })
-    return viewOf(made)
+    ctx.note({ subject: made.id, before: null, after: viewOfWorkspace(made), organization: made.organization })
+    return viewOfWorkspace(made)
   },
 })
 
-/** Gives a workspace another name. Throws `conflict` for one that is taken, `not_found`. */
+/** Gives a workspace another name. Throws `conflict` for one that is taken and for a closed workspace, `not_found`. */
 export const updateWorkspace = defineOperation({
   name: 'workspace.update',
   access: 'org',
@@ -90,16 +93,23 @@ export const updateWorkspace = defineOperation({
     const before = await nameOnce(() =>
       transact(ctx.db, async (trx) => {
         const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
-        const found = await findWorkspace(trx, organization, input.workspace)
-        if (found === undefined) throw new AppError('not_found')
+        const found = await findOpenWorkspace(trx, organization, input.workspace)
         await updateWorkspaceName(trx, found.id, name)
         return found
       }),
     )
     ctx.note({ subject: before.id, before: { name: before.name }, after: { name }, organization: before.organization })
-    return viewOf({ ...before, name })
+    return viewOfWorkspace({ ...before, name })
   },
 })
+
+/** A workspace of an organisation that is not closed. Throws `not_found`, and `conflict` for a closed one. */
+export async function findOpenWorkspace(trx: Trx, organization: OrganizationId, id: string): Promise<WorkspaceRow> {
+  const found = await findWorkspace(trx, organization, id)
+  if (found === undefined) throw new AppError('not_found')
+  if (found.closedAt !== null) throw new AppError('conflict', { message: 'The workspace is closed.' })
+  return found
+}
 
 async function nameOnce<Result>(run: () => Promise<Result>): Promise<Result> {
   try {
@@ -129,7 +139,7 @@ export async function accountOf(
   return actor.kind === 'buyer' ? found.buyerAccount : found.sellerAccount
 }
 
-/** A session that acts in a workspace, as far as its wallet's role goes. Throws `not_found`. */
+/** A session that acts in a workspace, as far as its wallet's role goes: in a closed one it looks only. Throws `not_found`. */
 export async function enterWorkspace(
   ctx: Pick<Ctx, 'db'>,
   session: SessionActor,
@@ -138,6 +148,7 @@ export async function enterWorkspace(
   const found = await findWorkspaceOf(ctx.db, session.user, workspaceId)
   if (found === undefined) throw new AppError('not_found', { message: 'There is no such workspace.' })
   const { id, organization, buyerAccount, sellerAccount, role } = found
-  const workspace: ActorWorkspace = { id, organization, isReadOnly: !RIGHTS['workspace.use'].includes(role) }
+  const isReadOnly = found.closedAt !== null || !RIGHTS['workspace.use'].includes(role)
+  const workspace: ActorWorkspace = { id, organization, isReadOnly }
   return { ...session, buyerAccount, sellerAccount, workspace }
 }

@@ -76,6 +76,7 @@ const TABLE: Readonly<Record<ErrorCode, Row>> = {
   idempotency_key_reused: CONFLICT,
   idempotency_in_progress: CONFLICT,
   key_limit_reached: CONFLICT,
+  workspace_in_use: CONFLICT,
   rate_limited: RATE,
   too_many_in_flight: RATE,
   seller_cap_reached: RATE,

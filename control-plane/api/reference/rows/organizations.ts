@@ -34,6 +34,7 @@ const Workspace = z
     buyerAccount: z.string(),
     sellerAccount: z.string(),
     createdAt: Millis,
+    closedAt: Millis.nullable(),
   })
   .meta({ id: 'Workspace' })
 const OrganizationKey = OrganizationKeySchema.meta({ id: 'OrganizationKey' })
@@ -145,6 +146,14 @@ const WORKSPACES: Descriptions = {
     summary: 'Rename a workspace',
     answer: Workspace,
     example: { name: 'production' },
+    ...clashing,
+  },
+  [`DELETE ${WORKSPACE}`]: {
+    tag,
+    summary: 'Close a workspace',
+    description:
+      'For good. Its records can still be read. Refused while it has live offers, working keys or a balance.',
+    answer: Workspace,
     ...clashing,
   },
   [`POST ${WORKSPACE}/keys`]: {

@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { transact } from '#control-plane/db/database.ts'
+import type { WorkspaceUse } from '#control-plane/db/workspaces.ts'
+import { findWorkspace, lockWorkspaceUse, updateWorkspaceClosed } from '#control-plane/db/workspaces.ts'
+import { defineOperation } from '#control-plane/operation.ts'
+import { AppError } from '#shared/errors.ts'
+import { lockWithRight } from './organization-access.ts'
+import { RecordId } from './organizations.ts'
+import type { WorkspaceView } from './workspaces.ts'
+import { viewOfWorkspace } from './workspaces.ts'
+
+/**
+ * Closes a workspace for good: its records can be read, and nothing begins in it again. Its name is free. To close one again
+ * changes nothing. Throws `workspace_in_use` while it has offers that are not inactive, keys that work or money, with how
+ * much of each, and `not_found`, `forbidden`.
+ */
+export const closeWorkspace = defineOperation({
+  name: 'workspace.close',
+  access: 'org',
+  input: z.strictObject({ organization: RecordId, workspace: RecordId }),
+  limit: 'write',
+  idempotency: 'none',
+  run: async (ctx, actor, input): Promise<WorkspaceView> => {
+    const at = ctx.clock.now()
+    const { before, after } = await transact(ctx.db, async (trx) => {
+      const { organization } = await lockWithRight(trx, actor, input.organization, 'workspace.change')
+      const found = await findWorkspace(trx, organization, input.workspace)
+      if (found === undefined) throw new AppError('not_found')
+      if (found.closedAt !== null) return { before: found, after: found }
+      requireUnused(await lockWorkspaceUse(trx, found, at))
+      const closedAt = new Date(at)
+      await updateWorkspaceClosed(trx, found.id, closedAt)
+      return { before: found, after: { ...found, closedAt } }
+    })
+    const { organization } = before
+    ctx.note({ subject: before.id, before: viewOfWorkspace(before), after: viewOfWorkspace(after), organization })
+    return viewOfWorkspace(after)
+  },
+})
+
+function requireUnused({ offers, keys, balanceMicro }: WorkspaceUse): void {
+  if (offers === 0 && keys === 0 && balanceMicro === 0n) return
+  throw new AppError('workspace_in_use', { detail: { offers, keys, balance_usdc: balanceMicro.toString() } })
+}

@@ -1,0 +1,35 @@
+import type { SessionActor } from '#control-plane/actor.ts'
+import { invoke } from '#control-plane/operation.ts'
+import { acceptInvitation, createInvitation } from '#control-plane/services/organizations/invitations.ts'
+import { createOrganization } from '#control-plane/services/organizations/organizations.ts'
+import type { TestMarket } from './control-plane.ts'
+
+/** An organisation and who made it. */
+export type Team = { readonly organization: string; readonly owner: SessionActor }
+
+/** Makes people with sessions, organisations, and members of them, in a market. */
+export function createTeams(market: Pick<TestMarket, 'plane' | 'person'>) {
+  const { plane } = market
+
+  async function somebody(): Promise<SessionActor> {
+    const { buyer, seller, wallet } = await market.person()
+    const accounts = { buyerAccount: buyer.account, sellerAccount: seller.account }
+    return { kind: 'session', sessionId: plane.ids.make('ses'), user: buyer.user, wallet, ...accounts }
+  }
+
+  async function team(): Promise<Team> {
+    const owner = await somebody()
+    const { id } = await invoke(plane, owner, createOrganization, { name: 'Team' })
+    return { organization: id, owner }
+  }
+
+  /** Lets somebody, or a new person, join with a role. */
+  async function join({ organization, owner }: Team, role: string, who?: SessionActor): Promise<SessionActor> {
+    const member = who ?? (await somebody())
+    const { id } = await invoke(plane, owner, createInvitation, { organization, wallet: member.wallet, role })
+    await invoke(plane, member, acceptInvitation, { invitation: id })
+    return member
+  }
+
+  return { somebody, team, join }
+}

@@ -7,19 +7,11 @@ ENV NPM_CONFIG_UPDATE_NOTIFIER=false
 COPY package.json package-lock.json .npmrc ./
 RUN npm install --ignore-scripts --no-audit
 COPY tsconfig.json ./
+COPY bundle bundle
 COPY shared shared
 COPY data-plane data-plane
 COPY control-plane control-plane
-# The banner gives bundled CommonJS packages the `require` that an ES module lacks.
-RUN node_modules/.bin/esbuild \
-    data-plane=data-plane/main.ts \
-    control-plane=control-plane/main.ts \
-    migrate=control-plane/migrate.ts \
-    operator=control-plane/operator.ts \
-    check-ledger=control-plane/check-ledger/main.ts \
-    --bundle --platform=node --format=esm --target=node24 --outdir=dist --out-extension:.js=.mjs \
-    --external:pg-native --sourcemap \
-    --banner:js="import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
+RUN node bundle/image.mjs
 
 FROM node:24-slim
 WORKDIR /app

@@ -53,7 +53,7 @@ const RULES: readonly Rule[] = [
   // The command line is a client like any other: of the planes it knows the router's type alone.
   { from: /^control-plane\/cli\//, allows: [shared, /^control-plane\/(cli\/|api\/trpc\/router\.ts$)/] },
   { from: /^control-plane\//, allows: [shared, /^control-plane\//] },
-  { from: /^dev\//, allows: [shared, /^(data-plane|control-plane|dev)\//] },
+  { from: /^dev\//, allows: [shared, /^(data-plane|control-plane|dev|bundle)\//] },
   { from: /^test\//, allows: [/./] },
   { from: /^vitest\.config\.ts$/, allows: [/^test\//] },
 ]
@@ -84,6 +84,7 @@ const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
 ]
 
 const ALIASES: Record<string, string> = {
+  '#bundle/': 'bundle/',
   '#shared/': 'shared/',
   '#data-plane/': 'data-plane/',
   '#control-plane/': 'control-plane/',

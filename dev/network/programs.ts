@@ -48,7 +48,7 @@ export async function startProgram(program: Program): Promise<Running> {
 /** Node's arguments for a program: its bundle where it has one, else its sources. */
 async function argumentsOf(args: readonly string[]): Promise<readonly string[]> {
   const at = args.findIndex((argument) => argument.endsWith('.ts'))
-  const bundle = await bundleOf(REPOSITORY, args[at] ?? '')
+  const bundle = await bundleOf(args[at] ?? '')
   return bundle === undefined ? ['--import', TSX, ...args] : args.with(at, bundle)
 }
 

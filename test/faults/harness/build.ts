@@ -2,6 +2,7 @@ import { copyFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Plugin } from 'esbuild'
 import { build } from 'esbuild'
+import { BUNDLE } from '#bundle/options.mjs'
 import { REPOSITORY } from '#dev/network/programs.ts'
 
 /** The programs of a market as the image has them, each a file of its own. */
@@ -25,26 +26,15 @@ export type Mutant = {
   readonly caughtBy: string
 }
 
-/** Bundled CommonJS packages ask for a `require` that an ES module lacks. */
-const BANNER =
-  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);"
-
 /** Builds the programs into a folder. Throws when the text that a mutant changes is not there exactly once. */
 export async function buildBinaries(folder: string, mutant?: Mutant): Promise<Binaries> {
-  const entryPoints = Object.fromEntries(Object.entries(PROGRAMS).map(([name, path]) => [name, join(REPOSITORY, path)]))
   await build({
-    entryPoints,
-    outdir: folder,
-    outExtension: { '.js': '.mjs' },
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'node20',
-    external: ['pg-native'],
-    sourcemap: 'linked',
-    banner: { js: BANNER },
-    logLevel: 'error',
+    ...BUNDLE,
     absWorkingDir: REPOSITORY,
+    entryPoints: PROGRAMS,
+    outdir: folder,
+    sourcemap: 'linked',
+    logLevel: 'error',
     plugins: mutant === undefined ? [] : [mutate(mutant)],
   })
   // Programs look for their version one folder up, as in the image.

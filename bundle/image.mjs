@@ -1,0 +1,20 @@
+// @ts-check
+// Makes the programs of the container image, into `dist`.
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+import { BUNDLE } from './options.mjs'
+
+await build({
+  ...BUNDLE,
+  absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
+  entryPoints: {
+    'data-plane': 'data-plane/main.ts',
+    'control-plane': 'control-plane/main.ts',
+    migrate: 'control-plane/migrate.ts',
+    operator: 'control-plane/operator.ts',
+    'check-ledger': 'control-plane/check-ledger/main.ts',
+  },
+  outdir: 'dist',
+  sourcemap: true,
+  logLevel: 'info',
+})

@@ -1,0 +1,19 @@
+// @ts-check
+
+/**
+ * How every program becomes a single file.
+ * @satisfies {import('esbuild').BuildOptions}
+ */
+export const BUNDLE = {
+  bundle: true,
+  platform: /** @type {const} */ ('node'),
+  format: /** @type {const} */ ('esm'),
+  target: 'node20',
+  outExtension: { '.js': '.mjs' },
+  // What nobody installs.
+  external: ['pg-native'],
+  // Bundled CommonJS packages ask for a `require` that an ES module lacks.
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+  },
+}

@@ -1,3 +1,4 @@
+import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import type { SealedCredential } from '#shared/contract/sealed-credential.ts'
 import type { AccountId, CredentialId } from '#shared/ids.ts'
@@ -58,17 +59,21 @@ export async function findCredential(
 
 /** Adds a credential, or answers the id of the same key of the same owner, which is remembered again. */
 export async function upsertCredential(trx: Trx, credential: NewCredential): Promise<CredentialId> {
+  const { rows } = await sql<{ id: CredentialId }>`${credentialUpsert(credential)}`.execute(trx)
+  const id = rows[0]?.id
+  if (id === undefined) throw new Error('an upsert answered no row')
+  return id
+}
+
+/** The statement of {@link upsertCredential}, which answers one row with the `id`. */
+export function credentialUpsert(credential: NewCredential): RawBuilder<unknown> {
   const { sealed } = credential
-  const { rows } = await sql<{ id: CredentialId }>`
-    insert into credential (id, tenant, host, purpose, base_url, fingerprint, label, sealed, created_at)
+  return sql`insert into credential (id, tenant, host, purpose, base_url, fingerprint, label, sealed, created_at)
     values (${credential.id}, ${credential.tenant}, ${sealed.host}, ${sealed.purpose}, ${credential.baseUrl},
       ${credential.fingerprint}, ${credential.label}, ${JSON.stringify(sealed)}::jsonb,
       ${new Date(credential.createdAt)})
     on conflict (tenant, purpose, fingerprint) do update set forgotten_at = null
-    returning id`.execute(trx)
-  const id = rows[0]?.id
-  if (id === undefined) throw new Error('an upsert answered no row')
-  return id
+    returning id`
 }
 
 /** A saved provider key of a seller, and how many offers stand on it. */
@@ -83,14 +88,19 @@ export type SavedKey = {
 }
 
 /** The saved provider keys of a seller, newest first. */
-export async function listSavedKeys(db: Database, tenant: AccountId, limit: number): Promise<SavedKey[]> {
+export async function listSavedKeys(
+  db: Database,
+  tenant: AccountId,
+  { before, limit }: { readonly before: string | undefined; readonly limit: number },
+): Promise<SavedKey[]> {
+  const older = before === undefined ? sql`` : sql`and c.id < ${before}`
   const { rows } =
     await sql<SavedKey>`select c.id, c.label, c.base_url as "baseUrl", coalesce(p.name, c.host) as provider,
       c.fingerprint, c.created_at as "createdAt",
       (select count(*) from offer o where o.credential_id = c.id and o.status <> 'inactive') as offers
     from credential c left join provider p on p.host = c.host
-    where c.tenant = ${tenant} and c.purpose = 'offer' and c.forgotten_at is null
-    order by c.created_at desc, c.id desc limit ${limit}`.execute(db)
+    where c.tenant = ${tenant} and c.purpose = 'offer' and c.forgotten_at is null ${older}
+    order by c.id desc limit ${limit}`.execute(db)
   return rows
 }
 

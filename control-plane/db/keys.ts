@@ -107,10 +107,22 @@ function heldBy({ user, type, workspace }: KeyOwner) {
   return sql`user_id = ${user} and type = ${type} and workspace_id is not distinct from ${workspace}`
 }
 
-/** Keys of an owner, newest first. */
-export async function listKeys(db: Database | Trx, owner: KeyOwner, limit: number): Promise<KeyRow[]> {
-  const { rows } = await sql<KeyRow>`select ${OWNER_COLUMNS} from api_key where ${heldBy(owner)}
+/** Keys of an owner, newest first: those before an id. */
+export async function listKeys(
+  db: Database | Trx,
+  owner: KeyOwner,
+  { before, limit }: { readonly before: string | undefined; readonly limit: number },
+): Promise<KeyRow[]> {
+  const older = before === undefined ? sql`` : sql`and id < ${before}`
+  const { rows } = await sql<KeyRow>`select ${OWNER_COLUMNS} from api_key where ${heldBy(owner)} ${older}
     order by id desc limit ${limit}`.execute(db)
+  return rows
+}
+
+/** Keys of an owner that are neither revoked nor past their end, newest first. `now` is Unix milliseconds. */
+export async function listLivingKeys(db: Database, owner: KeyOwner, now: number): Promise<KeyRow[]> {
+  const { rows } = await sql<KeyRow>`select ${OWNER_COLUMNS} from api_key where ${heldBy(owner)}
+    and revoked_at is null and (expires_at is null or expires_at > ${new Date(now)}) order by id desc`.execute(db)
   return rows
 }
 

@@ -33,13 +33,14 @@ function heldBy(holder: KeyHolder) {
     : sql`k.organization_id = ${holder.organization}`
 }
 
-/** Keys of a holder, newest first. */
+/** Keys of a holder, newest first: those before an id. */
 export async function listOrganizationKeys(
   db: Database | Trx,
   holder: KeyHolder,
-  limit: number,
+  { before, limit }: { readonly before: string | undefined; readonly limit: number },
 ): Promise<OrganizationKeyRow[]> {
-  const { rows } = await sql<OrganizationKeyRow>`select ${COLUMNS} from api_key k where ${heldBy(holder)}
+  const older = before === undefined ? sql`` : sql`and k.id < ${before}`
+  const { rows } = await sql<OrganizationKeyRow>`select ${COLUMNS} from api_key k where ${heldBy(holder)} ${older}
     order by k.id desc limit ${limit}`.execute(db)
   return rows
 }

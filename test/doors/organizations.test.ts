@@ -42,6 +42,8 @@ async function graph(headers: Headers, document: string, variables: object = {})
 
 const trpc = (headers: Headers) => market.trpc(undefined, { 'idempotency-key': `trpc-${++count}`, ...headers })
 
+const Nodes = z.object({ edges: z.array(z.object({ node: z.unknown() })) })
+
 describe('an organisation', () => {
   it('is made, filled and read with the same answers at every door', async () => {
     const organization = await make(owner, '/v1/organizations', { name: 'Team' })
@@ -60,10 +62,14 @@ describe('an organisation', () => {
     const ask = async (field: string, fields: string) => {
       const isInWorkspace = field === 'workspaceKeys'
       const declared = isInWorkspace ? '$organization: ID!, $workspace: ID!' : '$organization: ID!'
-      const args = isInWorkspace ? 'organization: $organization, workspace: $workspace' : 'organization: $organization'
+      const first = fields.startsWith('edges') ? ', first: 10' : ''
+      const place = isInWorkspace ? 'organization: $organization, workspace: $workspace' : 'organization: $organization'
+      const args = place + first
       const found = await graph(owner, `query (${declared}) { found: ${field}(${args}) { ${fields} } }`, variables)
       return found['found']
     }
+    const askPage = async (field: string, fields: string) =>
+      Nodes.parse(await ask(field, `edges { node { ${fields} } }`)).edges.map(({ node }) => node)
     const client = trpc(owner)
     const rows = [
       {
@@ -83,12 +89,12 @@ describe('an organisation', () => {
       },
       {
         rest: (await rest(`${at}/keys`))['keys'],
-        graph: await ask('organizationKeys', keyFields),
+        graph: await askPage('organizationKeys', keyFields),
         trpc: (await client.organizationKey.list.query({ organization })).keys,
       },
       {
         rest: (await rest(`${at}/workspaces/${workspace}/keys`))['keys'],
-        graph: await ask('workspaceKeys', keyFields),
+        graph: await askPage('workspaceKeys', keyFields),
         trpc: (await client.workspaceKey.list.query(variables)).keys,
       },
     ]

@@ -142,9 +142,14 @@ describe('what a seller asks', () => {
     )
     expect(await resultOf(market.trpc(ada.sellerKey).earnings.payouts.query({}))).toEqual(position)
     const configs = (await get('configs')(ada.sellerKey)).body
-    const card = `{ savedConfigs { id label baseUrl keyFingerprint hint createdAt } }`
-    expect({ configs: await graph('savedConfigs', card)(ada.sellerKey) }).toEqual(configs)
-    expect(await resultOf(market.trpc(ada.sellerKey).config.list.query())).toEqual(configs)
+    const card = '{ savedConfigs(first: 99) { edges { node { id label baseUrl keyFingerprint hint createdAt } } } }'
+    const nodes = z
+      .object({ configs: z.array(z.unknown()) })
+      .parse(configs)
+      .configs.map((node) => ({ node }))
+    expect(await graph('savedConfigs', card)(ada.sellerKey)).toEqual({ edges: nodes })
+    const listed = z.looseObject({}).parse(await resultOf(market.trpc(ada.sellerKey).config.list.query()))
+    expect(listed).toEqual({ ...Object(configs), next_token: null })
   })
 
   it('a file of sales is behind a link from every door', async () => {

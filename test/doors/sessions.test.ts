@@ -40,14 +40,15 @@ describe('a session', () => {
     expect((await me(headers)).body).toMatchObject({ wallet: expected.wallet })
     expect((await market.rest('GET', '/v1/seller/offers', { headers })).body).toEqual({ items: [], next_token: null })
     expect((await market.rest('GET', '/v1/auth/session', { headers })).body).toMatchObject({ wallet: expected.wallet })
-    const query = '{ viewer { kind wallet } session { wallet } me { wallet } sellerKeys { id } }'
+    const query =
+      '{ viewer { kind wallet } session { wallet } me { wallet } sellerKeys(first: 5) { edges { cursor } } }'
     const graph = await market.rest('POST', '/graphql', { headers, body: { query } })
     expect(graph.body).toEqual({
       data: {
         viewer: { kind: 'session', wallet: expected.wallet },
         session: { wallet: expected.wallet },
         me: { wallet: expected.wallet },
-        sellerKeys: [],
+        sellerKeys: { edges: [] },
       },
     })
     expect(await market.trpc(undefined, headers).signIn.session.query()).toMatchObject({ wallet: expected.wallet })

@@ -33,6 +33,8 @@ beforeAll(async () => {
 })
 afterAll(() => market?.stop())
 
+const Connection = z.object({ edges: z.array(z.unknown()), pageInfo: z.object({ endCursor: z.string() }) })
+
 let events = 0
 /** An event of the health log, minutes after the beginning; a back-off lasts for some minutes. */
 const event = (offer: string, minute: number, action: string, lastsMinutes = 0) => ({
@@ -123,7 +125,7 @@ describe('rails', () => {
 
 describe('long jobs', () => {
   it('stand in a list, those that run by themselves, at every door', async () => {
-    const rids = [market.plane.ids.ulid(), market.plane.ids.ulid()].sort()
+    const rids = [market.plane.ids.ulid(), market.plane.ids.ulid()].sort((left, right) => (left < right ? -1 : 1))
     const jobs = rids.map((rid) => ({
       ...{ rid, account: bob.buyer.account, sellerAccount: ada.seller.account, quote: 900 },
     }))
@@ -165,6 +167,24 @@ describe('caps', () => {
     const cap = '{ capUsdc usedUsdc leftUsdc isRefusing resetsAt runsOutAt }'
     const fields = `creditBalanceUsdc heldUsdc keys { keyId label daily ${cap} monthly ${cap} binds }`
     expect(await graph(bob.buyerKey, `{ caps { ${fields} } }`)).toEqual({ caps })
+  })
+})
+
+describe('lists of keys', () => {
+  it('are whole unless somebody asks for a page, and walked by cursors of their own', async () => {
+    const { buyerKeys, savedConfigs } = z.object({ buyerKeys: Connection, savedConfigs: Connection }).parse({
+      ...(await graph(bob.buyerKey, '{ buyerKeys(first: 1) { edges { node { id } } pageInfo { endCursor } } }')),
+      ...(await graph(ada.sellerKey, '{ savedConfigs(first: 1) { edges { node { id } } pageInfo { endCursor } } }')),
+    })
+    const whole = await market.trpc(bob.buyerKey).buyerKey.list.query()
+    expect([whole.keys.map(({ id }) => id), whole.nextToken]).toEqual([[expect.any(String), bob.buyer.keyId], null])
+    const rest = `{ buyerKeys(first: 9, after: "${buyerKeys.pageInfo.endCursor}") { edges { node { id } } } }`
+    expect(await graph(bob.buyerKey, rest)).toEqual({ buyerKeys: { edges: [{ node: { id: bob.buyer.keyId } }] } })
+    const page = await market.rest('GET', '/v1/buyer/keys?max_items=1', { key: bob.buyerKey })
+    expect(page.body).toMatchObject({ keys: [{ id: whole.keys[0]?.id }], next_token: whole.keys[0]?.id })
+    expect(savedConfigs.edges).toHaveLength(1)
+    const foreign = `{ buyerKeys(first: 9, after: "${savedConfigs.pageInfo.endCursor}") { edges { cursor } } }`
+    expect(codeOf(await market.graphql(bob.buyerKey, foreign))).toBe('invalid_request')
   })
 })
 

@@ -10,6 +10,7 @@ import {
 } from '#control-plane/services/keys/keys.ts'
 import { builder } from './builder.ts'
 import { withKey } from './offers.ts'
+import { costOfPage, readPage, toConnection } from './page.ts'
 
 type Terms = NonNullable<KeyView['terms']>
 
@@ -64,21 +65,22 @@ const CreateBuyerKeyInput = builder.inputType('CreateBuyerKeyInput', {
   }),
 })
 
-/** Keys that a list may hold, as its cost counts them. */
-const LIST_COST = { field: 1, multiplier: 50 }
-
 builder.queryFields((t) => ({
-  sellerKeys: t.field({
-    type: [ApiKey],
-    complexity: LIST_COST,
-    resolve: async (_root, _args, { ctx, actor, options }) =>
-      (await invoke(ctx, actor, listSellerKeys, {}, options)).keys,
+  sellerKeys: t.connection({
+    type: ApiKey,
+    complexity: costOfPage,
+    resolve: async (_root, args, { ctx, actor, options }) => {
+      const { keys: items, nextToken } = await invoke(ctx, actor, listSellerKeys, readPage(args), options)
+      return toConnection({ items, nextToken }, args)
+    },
   }),
-  buyerKeys: t.field({
-    type: [ApiKey],
-    complexity: LIST_COST,
-    resolve: async (_root, _args, { ctx, actor, options }) =>
-      (await invoke(ctx, actor, listBuyerKeys, {}, options)).keys,
+  buyerKeys: t.connection({
+    type: ApiKey,
+    complexity: costOfPage,
+    resolve: async (_root, args, { ctx, actor, options }) => {
+      const { keys: items, nextToken } = await invoke(ctx, actor, listBuyerKeys, readPage(args), options)
+      return toConnection({ items, nextToken }, args)
+    },
   }),
 }))
 

@@ -59,9 +59,6 @@ const Line = builder.objectRef<HealthLine>('HealthLine').implement({
   }),
 })
 
-/** Most saved configurations of a list, which is what a query of it costs. */
-const MOST_CONFIGS = 100
-
 const BulkResult = builder.objectRef<BulkLine>('BulkLine').implement({
   description: 'What became of one row.',
   fields: (t) => ({
@@ -141,12 +138,13 @@ builder.queryFields((t) => ({
     args: { id: t.arg.id({ required: true }) },
     resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, getSellerOperation, { id }, options),
   }),
-  savedConfigs: t.field({
-    type: [Config],
-    complexity: { field: MOST_CONFIGS },
-    resolve: async (_root, _args, { ctx, actor, options }) => [
-      ...(await invoke(ctx, actor, listConfigs, {}, options)).configs,
-    ],
+  savedConfigs: t.connection({
+    type: Config,
+    complexity: costOfPage,
+    resolve: async (_root, args, { ctx, actor, options }) => {
+      const { configs: items, nextToken } = await invoke(ctx, actor, listConfigs, readPage(args), options)
+      return toConnection({ items, nextToken }, args)
+    },
   }),
   healthLog: t.connection({
     type: Line,

@@ -103,15 +103,21 @@ builder.queryFields((t) => ({
     type: [OrganizationKey],
     complexity: LIST_COST,
     args: { organization: t.arg.id({ required: true }), workspace: t.arg.id({ required: true }) },
-    resolve: async (_root, args, { ctx, actor, options }) =>
-      (await invoke(ctx, actor, listWorkspaceKeys, args, options)).keys,
+    resolve: async (_root, { organization, workspace, ...args }, { ctx, actor, options }) => {
+      const input = { organization, workspace, ...readPage(args) }
+      const { keys: items, nextToken } = await invoke(ctx, actor, listWorkspaceKeys, input, options)
+      return toConnection({ items, nextToken }, args)
+    },
   }),
   organizationKeys: t.field({
     type: [OrganizationKey],
     complexity: LIST_COST,
     args: { organization: t.arg.id({ required: true }) },
-    resolve: async (_root, args, { ctx, actor, options }) =>
-      (await invoke(ctx, actor, listManagementKeys, args, options)).keys,
+    resolve: async (_root, { organization, ...args }, { ctx, actor, options }) => {
+      const input = { organization, ...readPage(args) }
+      const { keys: items, nextToken } = await invoke(ctx, actor, listManagementKeys, input, options)
+      return toConnection({ items, nextToken }, args)
+    },
   }),
   organizationAudit: t.connection({
     type: Entry,

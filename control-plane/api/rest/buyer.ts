@@ -10,7 +10,7 @@ import { updateBuyerKey } from '#control-plane/services/keys/key-limits.ts'
 import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'
 import { createBuyerKey, listBuyerKeys, revokeBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
-import { writeCreatedKey, writeKey, writeRotatedKey } from './keys.ts'
+import { writeCreatedKey, writeKey, writeKeys, writeRotatedKey } from './keys.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
 
@@ -33,7 +33,7 @@ export const BUYER_ROWS: readonly RestRow[] = [
     path: '/v1/buyer/keys',
     envelope,
     operation: listBuyerKeys,
-    write: ({ keys }) => ({ keys: keys.map(writeKey) }),
+    write: writeKeys,
   }),
   restRow({ method: 'PATCH', path: '/v1/buyer/keys/:id', envelope, operation: updateBuyerKey, write: writeKey }),
   restRow({

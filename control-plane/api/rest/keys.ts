@@ -1,5 +1,6 @@
 import type { RotatedKey } from '#control-plane/services/keys/key-rotation.ts'
 import type { CreatedKey, KeyView } from '#control-plane/services/keys/key-views.ts'
+import type { KeyList } from '#control-plane/services/keys/keys.ts'
 import { toSnakeBody } from '../case.ts'
 
 /** A key in a list: `expires_at` only where one was set, the terms of a buyer key beside the rest. */
@@ -15,6 +16,16 @@ export function writeKey(key: KeyView): object {
     ...(expiresAt === null ? {} : { expires_at: expiresAt }),
     ...asObject(toSnakeBody(terms)),
   }
+}
+
+/** A list of keys, with the token of the next page where there is one. */
+export function writeKeys({ keys, nextToken }: KeyList): object {
+  return { keys: keys.map(writeKey), ...writeNext(nextToken) }
+}
+
+/** The token of the next page of a list that is whole as a rule. */
+export function writeNext(nextToken: string | null): object {
+  return nextToken === null ? {} : { next_token: nextToken }
 }
 
 /** A new key: the key itself under both of its names, in the first answer only. */

@@ -9,6 +9,8 @@ import { deleteConfig, listConfigs } from '#control-plane/services/sellers/confi
 import { discoverModels } from '#control-plane/services/sellers/discovery.ts'
 import { listHealthLog } from '#control-plane/services/sellers/health-log.ts'
 import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
+import { toSnakeBody } from '../case.ts'
+import { writeNext } from './keys.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
 
@@ -50,6 +52,12 @@ export const OFFER_ROWS: readonly RestRow[] = [
     answer: (lines) => ({ kind: 'lines', lines }),
   }),
   restRow({ method: 'GET', path: '/v1/seller/health-log', envelope, operation: listHealthLog }),
-  restRow({ method: 'GET', path: '/v1/seller/configs', envelope, operation: listConfigs }),
+  restRow({
+    method: 'GET',
+    path: '/v1/seller/configs',
+    envelope,
+    operation: listConfigs,
+    write: ({ configs, nextToken }) => ({ configs: configs.map(toSnakeBody), ...writeNext(nextToken) }),
+  }),
   restRow({ method: 'DELETE', path: '/v1/seller/configs/:id', status: 204, envelope, operation: deleteConfig }),
 ]

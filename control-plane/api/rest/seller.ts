@@ -1,6 +1,6 @@
 import { createSellerKey, listSellerKeys, revokeSellerKey } from '#control-plane/services/keys/keys.ts'
 import { EARNINGS_ROWS } from './earnings.ts'
-import { writeCreatedKey, writeKey } from './keys.ts'
+import { writeCreatedKey, writeKeys } from './keys.ts'
 import { OFFER_ROWS } from './offers.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
@@ -24,7 +24,7 @@ export const SELLER_ROWS: readonly RestRow[] = [
     path: '/v1/seller/keys',
     envelope,
     operation: listSellerKeys,
-    write: ({ keys }) => ({ keys: keys.map(writeKey) }),
+    write: writeKeys,
   }),
   restRow({ method: 'DELETE', path: '/v1/seller/keys/:id', status: 204, envelope, operation: revokeSellerKey }),
 ]

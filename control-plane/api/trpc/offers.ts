@@ -77,7 +77,9 @@ export const probe = router({
 })
 
 export const config = router({
-  list: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), listConfigs, {}, ctx.options())),
+  list: procedure
+    .input(inputOf(listConfigs).optional())
+    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listConfigs, input ?? {}, ctx.options())),
   delete: procedure
     .input(inputOf(deleteConfig))
     .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), deleteConfig, input, ctx.options())),

@@ -53,7 +53,9 @@ const sellerKey = router({
     .mutation(async ({ ctx, input }) =>
       shown(await invoke(ctx.ctx, await ctx.actor(), createSellerKey, input, ctx.options())),
     ),
-  list: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), listSellerKeys, {}, ctx.options())),
+  list: procedure
+    .input(inputOf(listSellerKeys).optional())
+    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listSellerKeys, input ?? {}, ctx.options())),
   revoke: procedure
     .input(inputOf(revokeSellerKey))
     .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), revokeSellerKey, input, ctx.options())),
@@ -65,7 +67,9 @@ const buyerKey = router({
     .mutation(async ({ ctx, input }) =>
       shown(await invoke(ctx.ctx, await ctx.actor(), createBuyerKey, input, ctx.options())),
     ),
-  list: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), listBuyerKeys, {}, ctx.options())),
+  list: procedure
+    .input(inputOf(listBuyerKeys).optional())
+    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listBuyerKeys, input ?? {}, ctx.options())),
   update: procedure
     .input(inputOf(updateBuyerKey))
     .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), updateBuyerKey, input, ctx.options())),

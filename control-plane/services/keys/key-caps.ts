@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { keyOwnerOf } from '#control-plane/actor.ts'
 import type { KeyRow } from '#control-plane/db/keys.ts'
-import { listKeys } from '#control-plane/db/keys.ts'
+import { listLivingKeys } from '#control-plane/db/keys.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import type { KeyCounter } from '#control-plane/ports/key-counters.ts'
 import { readCredit } from '#control-plane/services/buyers/buyers.ts'
@@ -9,7 +9,6 @@ import { DAY, nextUtcDay, nextUtcMonth, utcMonth } from '#shared/clock.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { formatMicroUsd, parseMicroUsd, subtractToZero } from '#shared/money.ts'
 import { hasCap, termsOf } from './key-terms.ts'
-import { MAX_LISTED_KEYS } from './keys.ts'
 
 /** A cap in the UTC day or month that counts now. Amounts are micro-USD as plain digits, instants Unix milliseconds. */
 export type CapView = {
@@ -47,13 +46,10 @@ export const listCaps = defineOperation({
   idempotency: 'none',
   run: async (ctx, actor): Promise<Caps> => {
     const now = ctx.clock.now()
-    const isLiving = ({ revokedAt, expiresAt }: KeyRow) =>
-      revokedAt === null && (expiresAt === null || expiresAt.getTime() > now)
-    const [credit, listed] = await Promise.all([
+    const [credit, keys] = await Promise.all([
       readCredit(ctx, actor.account),
-      listKeys(ctx.db, keyOwnerOf(actor), MAX_LISTED_KEYS),
+      listLivingKeys(ctx.db, keyOwnerOf(actor), now),
     ])
-    const keys = listed.filter(isLiving)
     const capped = keys.filter((key) => hasCap(termsOf(key)))
     const counted = capped.map(({ id }) => ({ keyId: id, account: actor.account }))
     const counters = counted.length === 0 ? [] : await ctx.keyCounters.read(counted, now)

@@ -10,6 +10,7 @@ import { lockUser } from '#control-plane/db/users.ts'
 import type { Ctx, RunCtx } from '#control-plane/operation.ts'
 import { defineOperation, requireUnbounded } from '#control-plane/operation.ts'
 import { Instant, Label } from '#control-plane/services/fields.ts'
+import { listFields, pageOf } from '#control-plane/services/page.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId, UserId, WorkspaceId } from '#shared/ids.ts'
@@ -22,8 +23,6 @@ import { CreatedKeySchema, viewOfKey } from './key-views.ts'
 
 /** Active keys that one wallet may have on one side. */
 export const MAX_ACTIVE_KEYS = 25
-/** Keys a list shows, revoked ones included: the newest. */
-export const MAX_LISTED_KEYS = 500
 
 type Issue = {
   readonly type: 'buyer' | 'seller'
@@ -114,30 +113,36 @@ export const createBuyerKey = defineOperation({
     }),
 })
 
-/** The keys of one side of a wallet, newest first. */
-export type KeyList = { readonly keys: readonly KeyView[] }
+/** The keys of one side of a wallet, newest first, revoked ones included. */
+export type KeyList = { readonly keys: readonly KeyView[]; readonly nextToken: string | null }
+const KeyListInput = z.object(listFields('key'))
 
-async function listOwnKeys(ctx: Ctx, actor: BuyerActor | SellerActor): Promise<KeyList> {
-  const rows = await listKeys(ctx.db, keyOwnerOf(actor), MAX_LISTED_KEYS)
-  return { keys: rows.map((row) => viewOfKey(row, actor.kind)) }
+async function listOwnKeys(
+  ctx: Ctx,
+  actor: BuyerActor | SellerActor,
+  { maxItems, nextToken: before }: z.output<typeof KeyListInput>,
+): Promise<KeyList> {
+  const rows = await listKeys(ctx.db, keyOwnerOf(actor), { before, limit: maxItems + 1 })
+  const { items: keys, nextToken } = pageOf(rows, maxItems, (row) => viewOfKey(row, actor.kind))
+  return { keys, nextToken }
 }
 
 export const listSellerKeys = defineOperation({
   name: 'seller-key.list',
   access: 'seller',
-  input: z.object({}),
+  input: KeyListInput,
   limit: 'read',
   idempotency: 'none',
-  run: (ctx, actor) => listOwnKeys(ctx, actor),
+  run: (ctx, actor, input) => listOwnKeys(ctx, actor, input),
 })
 
 export const listBuyerKeys = defineOperation({
   name: 'buyer-key.list',
   access: 'buyer',
-  input: z.object({}),
+  input: KeyListInput,
   limit: 'read',
   idempotency: 'none',
-  run: (ctx, actor) => listOwnKeys(ctx, actor),
+  run: (ctx, actor, input) => listOwnKeys(ctx, actor, input),
 })
 
 const KeyInput = z.object({ id: z.string().max(100) })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Trx } from '#control-plane/db/database.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { insertKeyChange } from '#control-plane/db/key-store.ts'
 import type { NewKey } from '#control-plane/db/keys.ts'
@@ -11,6 +11,7 @@ import { defineOperation } from '#control-plane/operation.ts'
 import { Instant, Label } from '#control-plane/services/fields.ts'
 import { NO_TERMS } from '#control-plane/services/keys/key-terms.ts'
 import { MAX_ACTIVE_KEYS, requireFuture } from '#control-plane/services/keys/keys.ts'
+import { listFields, pageOf } from '#control-plane/services/page.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId, OrganizationId } from '#shared/ids.ts'
@@ -18,9 +19,6 @@ import { isId } from '#shared/ids.ts'
 import { Secret } from '#shared/secret.ts'
 import { lockWithRight, requireRight } from './organization-access.ts'
 import { RecordId } from './organizations.ts'
-
-/** Keys a list shows, revoked ones included: the newest. */
-export const MAX_LISTED_KEYS = 500
 
 /** A key of an organisation without the key itself. Times are Unix milliseconds. */
 export const OrganizationKeySchema = z.object({
@@ -58,7 +56,21 @@ export function viewOfOrganizationKey({ type, ...row }: OrganizationKeyRow): Org
 }
 
 /** Keys of an organisation or a workspace, newest first. */
-export type OrganizationKeyList = { readonly keys: readonly OrganizationKeyView[] }
+export type OrganizationKeyList = {
+  readonly keys: readonly OrganizationKeyView[]
+  readonly nextToken: string | null
+}
+
+/** A page of a holder's keys, newest first, revoked ones included. */
+export async function listHeld(
+  db: Database,
+  holder: Parameters<typeof listOrganizationKeys>[1],
+  { maxItems, nextToken: before }: { readonly maxItems: number; readonly nextToken?: string | undefined },
+): Promise<OrganizationKeyList> {
+  const rows = await listOrganizationKeys(db, holder, { before, limit: maxItems + 1 })
+  const { items: keys, nextToken } = pageOf(rows, maxItems, viewOfOrganizationKey)
+  return { keys, nextToken }
+}
 
 type IssuedKey = { readonly id: KeyId; readonly secret: Secret; readonly keyPrefix: string }
 
@@ -146,13 +158,12 @@ export const createOrganizationKey = defineOperation({
 export const listManagementKeys = defineOperation({
   name: 'organization-key.list',
   access: 'org',
-  input: z.strictObject({ organization: RecordId }),
+  input: z.strictObject({ organization: RecordId, ...listFields('key') }),
   limit: 'read',
   idempotency: 'none',
   run: async (ctx, actor, input): Promise<OrganizationKeyList> => {
     const { organization } = await requireRight(ctx.db, actor, input.organization, 'management-key.change')
-    const rows = await listOrganizationKeys(ctx.db, { organization }, MAX_LISTED_KEYS)
-    return { keys: rows.map(viewOfOrganizationKey) }
+    return listHeld(ctx.db, { organization }, input)
   },
 })
 

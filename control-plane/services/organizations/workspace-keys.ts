@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { OrgActor, SessionActor } from '#control-plane/actor.ts'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
-import { findOrganizationKey, listOrganizationKeys } from '#control-plane/db/organization-keys.ts'
+import { findOrganizationKey } from '#control-plane/db/organization-keys.ts'
 import type { WorkspaceRow } from '#control-plane/db/workspaces.ts'
 import { findWorkspace } from '#control-plane/db/workspaces.ts'
 import { defineOperation } from '#control-plane/operation.ts'
@@ -10,16 +10,12 @@ import { Instant, Label } from '#control-plane/services/fields.ts'
 import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
 import { NO_TERMS } from '#control-plane/services/keys/key-terms.ts'
 import { issueKey } from '#control-plane/services/keys/keys.ts'
+import { listFields } from '#control-plane/services/page.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Right } from './organization-access.ts'
 import { lockWithRight, requireRight } from './organization-access.ts'
 import type { CreatedOrganizationKey, OrganizationKeyList, OrganizationKeyView } from './organization-keys.ts'
-import {
-  CreatedOrganizationKeySchema,
-  MAX_LISTED_KEYS,
-  revokeHeld,
-  viewOfOrganizationKey,
-} from './organization-keys.ts'
+import { CreatedOrganizationKeySchema, listHeld, revokeHeld, viewOfOrganizationKey } from './organization-keys.ts'
 import { RecordId } from './organizations.ts'
 
 const WorkspaceInput = z.strictObject({ organization: RecordId, workspace: RecordId })
@@ -75,13 +71,12 @@ export const createWorkspaceKey = defineOperation({
 export const listWorkspaceKeys = defineOperation({
   name: 'workspace-key.list',
   access: 'org',
-  input: WorkspaceInput,
+  input: WorkspaceInput.extend(listFields('key')),
   limit: 'read',
   idempotency: 'none',
   run: async (ctx, actor, input): Promise<OrganizationKeyList> => {
     const { id: workspace } = await requireWorkspace(ctx.db, actor, input, 'organization.read')
-    const rows = await listOrganizationKeys(ctx.db, { workspace }, MAX_LISTED_KEYS)
-    return { keys: rows.map(viewOfOrganizationKey) }
+    return listHeld(ctx.db, { workspace }, input)
   },
 })
 

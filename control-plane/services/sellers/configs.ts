@@ -2,11 +2,9 @@ import { z } from 'zod'
 import type { SavedKey } from '#control-plane/db/credentials.ts'
 import { forgetCredential, listSavedKeys } from '#control-plane/db/credentials.ts'
 import { defineOperation } from '#control-plane/operation.ts'
+import { listFields, pageOf } from '#control-plane/services/page.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
-
-/** Saved keys that a list shows. */
-const MAX_CONFIGS = 500
 
 /** A saved provider key as a card: nothing on it is any part of the key. `createdAt` is Unix milliseconds. */
 export type ConfigCard = {
@@ -20,6 +18,8 @@ export type ConfigCard = {
   readonly createdAt: number
 }
 
+export type ConfigList = { readonly configs: readonly ConfigCard[]; readonly nextToken: string | null }
+
 function cardOf(saved: SavedKey): ConfigCard {
   const { id, label, baseUrl, fingerprint, provider, createdAt, offers } = saved
   const used = offers === 1n ? '1 offer' : `${offers} offers`
@@ -31,12 +31,14 @@ function cardOf(saved: SavedKey): ConfigCard {
 export const listConfigs = defineOperation({
   name: 'config.list',
   access: 'seller',
-  input: z.object({}),
+  input: z.object(listFields('crd')),
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx, actor): Promise<{ readonly configs: readonly ConfigCard[] }> => ({
-    configs: (await listSavedKeys(ctx.db, actor.account, MAX_CONFIGS)).map(cardOf),
-  }),
+  run: async (ctx, actor, { maxItems, nextToken: before }): Promise<ConfigList> => {
+    const rows = await listSavedKeys(ctx.db, actor.account, { before, limit: maxItems + 1 })
+    const { items: configs, nextToken } = pageOf(rows, maxItems, cardOf)
+    return { configs, nextToken }
+  },
 })
 
 /** Forgets a saved key: it can be reused no more. Offers that stand on it go on. Throws `not_found`. */

@@ -31,6 +31,9 @@ export const MicroText = z
   .regex(/^-?\d+$/)
   .describe('Micro-USD as decimal digits.')
 
+/** The token of the next page of a list that is whole as a rule: there only where it is not. */
+export const NextToken = z.string().optional().describe('Give it back as next_token for the next page.')
+
 /** A page of a list, and the token of the next one. */
 export function pageOf<Item extends z.ZodType>(item: Item) {
   return z.object({

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { KeyViewSchema } from '#control-plane/services/keys/key-views.ts'
 import type { Descriptions } from './described.ts'
-import { Millis } from './described.ts'
+import { Millis, NextToken } from './described.ts'
 
 const Key = z.object({
   id: z.string(),
@@ -46,7 +46,7 @@ export const KEY_DESCRIPTIONS: Descriptions = {
   'GET /v1/seller/keys': {
     tag: 'Seller keys',
     summary: 'List seller keys',
-    answer: z.object({ keys: z.array(SellerKey) }),
+    answer: z.object({ keys: z.array(SellerKey), nextToken: NextToken }),
     example: {},
   },
   'DELETE /v1/seller/keys/:id': { tag: 'Seller keys', summary: 'Revoke a seller key', example: {} },
@@ -58,7 +58,12 @@ export const KEY_DESCRIPTIONS: Descriptions = {
     example: { label: 'research agent', cap_daily_usd: 5, rate_limit_rpm: 120, min_discount_pct: 10 },
     refusals: [403],
   },
-  'GET /v1/buyer/keys': { tag, summary: 'List buyer keys', answer: z.object({ keys: z.array(BuyerKey) }), example: {} },
+  'GET /v1/buyer/keys': {
+    tag,
+    summary: 'List buyer keys',
+    answer: z.object({ keys: z.array(BuyerKey), nextToken: NextToken }),
+    example: {},
+  },
   'PATCH /v1/buyer/keys/:id': {
     tag,
     summary: 'Change the limits of a buyer key',

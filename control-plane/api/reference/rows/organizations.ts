@@ -57,7 +57,7 @@ const AuditEntry = z
   .meta({ id: 'AuditEntry' })
 
 const invitations = z.object({ invitations: z.array(Invitation) })
-const keys = z.object({ keys: z.array(OrganizationKey) })
+const keys = z.object({ keys: z.array(OrganizationKey), nextToken: z.string().nullable() })
 const forbidden = { refusals: [403] }
 const clashing = { refusals: [403, 409] }
 

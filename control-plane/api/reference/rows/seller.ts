@@ -4,7 +4,7 @@ import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
 import { OperationViewSchema } from '#control-plane/services/sellers/seller-operations.ts'
 import { ERROR_CLASSES } from '#shared/contract/health-event.ts'
 import type { Descriptions } from './described.ts'
-import { Millis, pageOf } from './described.ts'
+import { Millis, NextToken, pageOf } from './described.ts'
 
 const tag = 'Offers'
 const OFFERS = '/v1/seller/offers'
@@ -171,7 +171,7 @@ export const OFFER_DESCRIPTIONS: Descriptions = {
     tag,
     summary: 'List saved provider keys',
     description: 'Hints and fingerprints only.',
-    answer: z.object({ configs: z.array(SavedKey) }),
+    answer: z.object({ configs: z.array(SavedKey), nextToken: NextToken }),
     example: {},
   },
   'DELETE /v1/seller/configs/:id': { tag, summary: 'Forget a saved provider key', example: {} },

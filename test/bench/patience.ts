@@ -128,7 +128,7 @@ async function makeKeys({ network }: BenchMarket, count: number): Promise<string
   return keys
 }
 
-/** Memory that relaying a large body takes beyond what the process had, worst of some calls after a first one. */
+/** Memory that relaying a large body takes beyond what the process had: the worst of some calls, the first among them. */
 async function measureBody(market: BenchMarket): Promise<Row> {
   const url = `data:image/png;base64,${'A'.repeat(Math.floor(BODY_BYTES / IMAGES) - 128)}`
   const content = Array.from({ length: IMAGES }, () => ({ type: 'image_url', image_url: { url } }))

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { AccountId, CredentialId, OfferId } from '#shared/ids.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
+import type { NewCredential } from './credentials.ts'
+import { credentialUpsert } from './credentials.ts'
 import type { Database, Trx } from './database.ts'
 
 export type OfferStatus = 'active' | 'paused' | 'inactive'
@@ -63,9 +65,6 @@ export type NewOffer = {
   readonly sellerAccount: AccountId
   readonly model: string
   readonly provider: string
-  readonly credentialId: CredentialId
-  readonly fingerprint: string
-  readonly baseUrl: string
   readonly apiFormat: ApiFormat
   readonly providerModel: string
   readonly pricingMode: PricingMode
@@ -74,33 +73,36 @@ export type NewOffer = {
   readonly payoutAddress: string | null
   readonly label: string | null
   readonly at: number
+  /** What it is sold with, at the address that it is saved for. */
+  readonly credential: NewCredential
+  /** When that is first tried, unless a try of it is planned. */
+  readonly firstProbeAt: number
 }
 
-/** Adds an active offer. The one-active index refuses a twin. */
-export async function insertOffer(trx: Trx, offer: NewOffer): Promise<void> {
-  await trx
-    .insertInto('offer')
-    .values({
-      id: offer.id,
-      seller_account: offer.sellerAccount,
-      model: offer.model,
-      provider: offer.provider,
-      credential_id: offer.credentialId,
-      fingerprint: offer.fingerprint,
-      base_url: offer.baseUrl,
-      api_format: offer.apiFormat,
-      provider_model: offer.providerModel,
-      pricing_mode: offer.pricingMode,
-      kept_bps: Number(offer.keptBps),
-      cap_daily_micro: offer.capDailyMicro,
-      payout_address: offer.payoutAddress,
-      label: offer.label,
-      status: 'active',
-      delisted_reason: null,
-      created_at: new Date(offer.at),
-      updated_at: new Date(offer.at),
-    })
-    .execute()
+/**
+ * Adds an active offer with its credential, which may be saved already, and plans the first probe: one statement, since
+ * sellers list by the hundred. The one-active index refuses a twin.
+ */
+export async function insertOffer(db: Database, offer: NewOffer): Promise<Offer> {
+  const { credential } = offer
+  const at = new Date(offer.at)
+  const { rows } = await sql<Offer>`
+    with saved as (${credentialUpsert(credential)}),
+    made as (
+      insert into offer (id, seller_account, model, provider, credential_id, fingerprint, base_url, api_format,
+        provider_model, pricing_mode, kept_bps, cap_daily_micro, payout_address, label, status, created_at, updated_at)
+      select ${offer.id}, ${offer.sellerAccount}, ${offer.model}, ${offer.provider}, id, ${credential.fingerprint},
+        ${credential.baseUrl}, ${offer.apiFormat}, ${offer.providerModel}, ${offer.pricingMode}, ${offer.keptBps},
+        ${offer.capDailyMicro}, ${offer.payoutAddress}, ${offer.label}, 'active', ${at}, ${at} from saved
+      returning *
+    ), planned as (
+      insert into offer_probe (credential_id, base_url, next_at)
+      select id, ${credential.baseUrl}, ${new Date(offer.firstProbeAt)} from saved on conflict do nothing
+    )
+    select ${SELECTED} from made o join provider p on p.id = o.provider`.execute(db)
+  const [made] = rows
+  if (made === undefined) throw new Error('an insert answered no row')
+  return made
 }
 
 /** One offer of a seller. */

@@ -127,7 +127,7 @@ async function createRow(ctx: RunCtx, raw: unknown, bulk: Bulk & { models: Set<s
   const { base, key, common } = bulk
   await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
   await requireServed(ctx, bulk, providerModel)
-  const offerId = await storeNewOffer(ctx, bulk.seller, {
+  const { id: offerId } = await storeNewOffer(ctx, bulk.seller, {
     model,
     base,
     key,

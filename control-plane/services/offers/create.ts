@@ -1,4 +1,5 @@
 import { findModelByName } from '#control-plane/db/catalog.ts'
+import type { Offer } from '#control-plane/db/offers.ts'
 import { findOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
@@ -41,17 +42,20 @@ export const createOffer = defineOperation({
 
     const { capDailyUsd = null, payoutAddress = null, label = null } = input
     const terms = { ...pricing, capDailyMicro: capDailyUsd, payoutAddress, label }
-    const id = await storeNewOffer(ctx, seller, { model, base, key, apiFormat, providerModel, ...terms })
+    const offer = await storeNewOffer(ctx, seller, { model, base, key, apiFormat, providerModel, ...terms })
     await publishOffers(ctx, [model])
-    const view = await readOffer(ctx, seller, id)
-    ctx.note({ subject: id, before: null, after: view })
+    const view = await viewOffer(ctx, offer)
+    ctx.note({ subject: offer.id, before: null, after: view })
     return view
   },
 })
 
 /** One offer of a seller as it sees it. Throws `not_found`, for another seller's too. */
 export async function readOffer(ctx: Ctx, seller: AccountId, id: string): Promise<OfferView> {
-  const offer = await findOffer(ctx.db, seller, id)
+  return viewOffer(ctx, await findOffer(ctx.db, seller, id))
+}
+
+async function viewOffer(ctx: Ctx, offer: Offer | undefined): Promise<OfferView> {
   const [view] = offer === undefined ? [] : await viewOffers(ctx, [offer])
   if (view === undefined) throw new AppError('not_found')
   return view

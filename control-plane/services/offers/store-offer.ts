@@ -1,6 +1,5 @@
-import { upsertCredential } from '#control-plane/db/credentials.ts'
-import { refusalOf, transact } from '#control-plane/db/database.ts'
-import { upsertProbe } from '#control-plane/db/offer-probes.ts'
+import { refusalOf } from '#control-plane/db/database.ts'
+import type { Offer } from '#control-plane/db/offers.ts'
 import { findActiveTwin, insertOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { MINUTE } from '#shared/clock.ts'
@@ -33,7 +32,7 @@ export type OfferWish = {
 type StoreCtx = Pick<Ctx, 'db' | 'ids' | 'clock' | 'settings' | 'controls'>
 
 /** Seals the key and writes the offer. Throws `duplicate_offer_for_credential` while a twin is active. */
-export async function storeNewOffer(ctx: StoreCtx, seller: AccountId, wish: OfferWish): Promise<OfferId> {
+export async function storeNewOffer(ctx: StoreCtx, seller: AccountId, wish: OfferWish): Promise<Offer> {
   await requireFeature(ctx, 'new_offers')
   const { base, key, model, ...facts } = wish
   const id = ctx.ids.make('ofr')
@@ -42,16 +41,12 @@ export async function storeNewOffer(ctx: StoreCtx, seller: AccountId, wish: Offe
   const binding = { id: newId, tenant: seller, host: base.provider.host, purpose: 'offer' } as const
   const sealed = sealCredential(ctx.settings.keyRing, binding, key.secret)
   const { fingerprint } = key
-  await orTwin(ctx, seller, { fingerprint, baseUrl: base.text, model }, () =>
-    transact(ctx.db, async (trx) => {
-      const saved = { id: newId, tenant: seller, sealed, baseUrl: base.text, fingerprint, label: wish.label }
-      const credentialId = await upsertCredential(trx, { ...saved, createdAt: at })
-      const place = { provider: base.provider.id, credentialId, fingerprint, baseUrl: base.text }
-      await insertOffer(trx, { id, sellerAccount: seller, model, ...place, ...facts, at })
-      await upsertProbe(trx, { credentialId, baseUrl: base.text, nextAt: at + FIRST_PROBE_MS })
-    }),
+  const saved = { id: newId, tenant: seller, sealed, baseUrl: base.text, fingerprint, label: wish.label }
+  const credential = { ...saved, createdAt: at }
+  const place = { provider: base.provider.id, credential, firstProbeAt: at + FIRST_PROBE_MS }
+  return orTwin(ctx, seller, { fingerprint, baseUrl: base.text, model }, () =>
+    insertOffer(ctx.db, { id, sellerAccount: seller, model, ...place, ...facts, at }),
   )
-  return id
 }
 
 export type Twin = { readonly fingerprint: string; readonly baseUrl: string; readonly model: string }

@@ -1,5 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { retireNodes } from '#control-plane/db/money-epoch.ts'
 import type { Hold } from '#data-plane/call.ts'
 import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -55,6 +56,46 @@ describe('the captures of a node that dies', () => {
   })
 })
 
+describe('a capture that its journal had no time to write', () => {
+  /** A call of which the journal has its progress at 30, and Redis alone the capture of 70. */
+  async function captureInRedisAlone(node: Node) {
+    const account = await world.account(1_000)
+    const hold = await node.funds.reserve(reserveRequest(account, { want: 100 }))
+    const event = eventText(hold, 30, node.id)
+    node.journal.progress({ hold, offer: null, outputTokens: 30, chargeMicro: microUsd(30), event })
+    expect(await node.funds.capture(hold, microUsd(70), eventText(hold, 70, node.id))).toBe('accepted')
+    await node.drop()
+    return { account, hold }
+  }
+
+  it('stands as long as Redis has it, whatever the progress says that an heir brings [I12]', async () => {
+    const journalDir = `${world.folder}/journal`
+    const dying = await world.node('dying', { journalDir })
+    await untilOpen(dying)
+    const { account, hold } = await captureInRedisAlone(dying)
+    await markDead(journalDir, dying)
+    const heir = await world.node('heir', { journalDir })
+    await untilOpen(heir)
+    expect(await heir.funds.find(account, hold.rid)).toMatchObject({ state: 'captured', used: 70n })
+    expect(await figures(world.gate, account)).toMatchObject({ h: 0, u: 70 })
+  })
+
+  it('is charged as of its last progress, which is never more, once Redis has lost it as well', async () => {
+    const journalDir = `${world.folder}/journal`
+    const dying = await world.node('dying', { journalDir })
+    await untilOpen(dying)
+    const { account, hold } = await captureInRedisAlone(dying)
+    await markDead(journalDir, dying)
+    await retireNodes(world.db, [dying.journal.member])
+    await world.redis.flushall()
+    const heir = await world.node('heir', { journalDir })
+    await untilOpen(heir)
+    expect(await heir.funds.find(account, hold.rid)).toMatchObject({ state: 'captured', used: 30n })
+    await world.gate.seed([{ account, balanceMicro: microUsd(1_000), version: 1n }])
+    expect(await figures(world.gate, account)).toMatchObject({ h: 0, u: 30 })
+  })
+})
+
 describe('the daily cap of an offer', () => {
   const capsOf = (node: Node) => createOfferCaps({ gate: node.funds.gate, clock: systemClock, log })
 
@@ -101,7 +142,7 @@ describe('the daily cap of an offer', () => {
     await markDead(journalDir, dying)
     // Nobody waits for one that is off the record.
     await world.stopRebuilder()
-    await world.db.updateTable('node').set({ retired_at: new Date() }).execute()
+    await retireNodes(world.db, [dying.journal.member])
     await world.redis.flushall()
     world.startRebuilder()
     for (const name of ['first heir', 'second heir']) {

@@ -111,6 +111,10 @@ A process that is killed is no row of its own: its stream is cut, and the call i
 been delivered, which is never more than was; with its journal lost as well the hold expires and nothing is charged. When
 the spending gate is away at the end of a call, the answer waits for the journal's disk instead, and the charge is the
 same.
+
+A charge stands in Redis before the last byte of its answer is out, and in the journal eight milliseconds later: to lose one
+of the two changes nothing. Only when a process dies within these milliseconds and Redis forgets what it had accepted, the
+call is charged as of its last progress.
 `
 
 /** The page. */

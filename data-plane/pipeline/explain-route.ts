@@ -10,7 +10,7 @@ import type { SelectionPorts } from './offer-filters.ts'
 import { ELIGIBLE, FILTERS, stageOf } from './offer-filters.ts'
 import { ownOffersOf } from './own-providers.ts'
 import { conversationOf, preferWarm } from './prefer-warm.ts'
-import { boundOf, ceilingBill, quoteCall } from './quote-call.ts'
+import { boundOf, quoteCall } from './quote-call.ts'
 import { checkAllowed, resolveTarget } from './resolve-target.ts'
 import type { Choice } from './routing-choice.ts'
 import { readChoice } from './routing-choice.ts'
@@ -65,7 +65,7 @@ export function explainRoute(
   checkCapability(target, demand)
   const ports = { market, health: plane.health, caps: plane.spentCaps, now: raw.receivedAt }
   const choice = readChoice(market, demand, payer, raw.requestId)
-  const bill = ceilingBill(target, boundOf(target, demand))
+  const { bill } = boundOf(target, demand)
   let refusal: AppError | undefined
   let candidates: readonly Offer[] = []
   let affinity: Affinity | undefined

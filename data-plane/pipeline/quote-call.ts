@@ -24,6 +24,8 @@ export type Bound = {
   readonly isGiven: boolean
   /** What is sold by other units than tokens, at the most. */
   readonly units: Usage | undefined
+  /** What all of it costs at the reference price: {@link chargeShare} makes an offer's ceiling of it. */
+  readonly bill: PicoUsd
 }
 
 /** So much of each, for the sum of a ceiling. */
@@ -39,13 +41,16 @@ export function boundOf(target: Target, demand: Demand): Bound {
   const maxOutputTokens = Math.min(given ?? DEFAULT_MAX_OUTPUT_TOKENS, model.maxCompletionTokens)
   const readable = model.contextLength * (bounds.inputs ?? 1)
   const inputTokens = Math.min(bounds.inputTokens + bounds.inputImages * model.imageTokens, readable)
+  const outputTokens = maxOutputTokens * bounds.choices
+  const units = bounds.units?.most
   return {
     inputTokens,
-    outputTokens: maxOutputTokens * bounds.choices,
+    outputTokens,
     maxOutputTokens,
     choices: bounds.choices,
     isGiven: given !== undefined,
-    units: bounds.units?.most,
+    units,
+    bill: ceilingBill(target, { inputTokens, outputTokens, units }),
   }
 }
 
@@ -54,8 +59,7 @@ export function ceilingAt(target: Target, kept: KeptBps, size: Size): MicroUsd {
   return chargeShare(ceilingBill(target, size), kept)
 }
 
-/** What a size costs at the reference price: {@link chargeShare} makes an offer's ceiling of it. */
-export function ceilingBill(target: Target, { inputTokens, outputTokens, units }: Size): PicoUsd {
+function ceilingBill(target: Target, { inputTokens, outputTokens, units }: Size): PicoUsd {
   const { unitPrices } = target.price
   const perCall = unitPrices.calls
   const lines = [
@@ -88,8 +92,9 @@ export function quoteCall(
   if (dearest === undefined || cheapest === undefined || !isPriced) throw new AppError('no_sellers_for_model')
   const least = bound.isGiven ? bound.outputTokens : Math.min(bound.outputTokens, LEAST_OUTPUT_TOKENS * bound.choices)
   const { maxCostMicro } = demand
-  let wantMicro = ceilingAt(target, dearest, bound)
-  let minMicro = ceilingAt(target, cheapest, withOutput(bound, least))
+  const isWhole = least === bound.outputTokens
+  let wantMicro = chargeShare(bound.bill, dearest)
+  let minMicro = isWhole ? chargeShare(bound.bill, cheapest) : ceilingAt(target, cheapest, withOutput(bound, least))
   if (maxCostMicro !== undefined) {
     // The buyer's own ceiling shortens the answer, also one whose length was given; one token must fit at least.
     minMicro = min(minMicro, max(maxCostMicro, ceilingAt(target, cheapest, withOutput(bound, bound.choices))))
@@ -119,7 +124,7 @@ export function withOutput({ inputTokens, units }: Bound, outputTokens: number):
  * The output limit of one answer at an offer under a hold; undefined when the hold does not cover the offer at all.
  */
 export function limitWithin(target: Target, bound: Bound, kept: KeptBps, grantedMicro: MicroUsd): number | undefined {
-  if (ceilingAt(target, kept, bound) <= grantedMicro) return bound.maxOutputTokens
+  if (chargeShare(bound.bill, kept) <= grantedMicro) return bound.maxOutputTokens
   const inputMicro = ceilingAt(target, kept, withOutput(bound, 0))
   const left = subtractToZero(grantedMicro, inputMicro)
   if (left === ZERO) return undefined

@@ -119,7 +119,7 @@ async function admit(plane: CallPlane, caller: Caller, { target, choice }: Cours
   return {
     quote,
     conversation,
-    admitted: { payment, hold, ranked, ...admitted(plane, caller, target) },
+    admitted: { payment, hold, ranked, bill: quote.bound.bill, ...admitted(plane, caller, target) },
     // Last: a literal that begins with a spread and goes on is made some twenty times slower.
     ...answering(caller),
   }
@@ -135,10 +135,11 @@ function admitUnbilled(
   const { raw, call, payment, payer } = caller
   const hold = unbilledHold(raw.requestId, payer)
   const unbilled = { payment: unbilledPayment(payment, plane.ownCalls), hold, ranked: { candidates, excluded: [] } }
+  const quote = unbilledQuote(raw.requestId, target, call.demand)
   return {
     conversation: undefined,
-    quote: unbilledQuote(raw.requestId, target, call.demand),
-    admitted: { ...unbilled, ...admitted(plane, caller, target) },
+    quote,
+    admitted: { bill: quote.bound.bill, ...unbilled, ...admitted(plane, caller, target) },
     ...answering(caller),
   }
 }
@@ -157,7 +158,7 @@ function admitted(
   plane: CallPlane,
   { raw, call, wire }: Caller,
   target: Target,
-): Omit<Admission['admitted'], 'payment' | 'hold' | 'ranked'> {
+): Omit<Admission['admitted'], 'payment' | 'hold' | 'ranked' | 'bill'> {
   return {
     wire: wire.name,
     target,

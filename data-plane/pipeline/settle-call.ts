@@ -4,14 +4,13 @@ import type { Payment } from '#data-plane/rails/rail.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
-import type { KeptBps, MicroUsd } from '#shared/money.ts'
+import type { KeptBps, MicroUsd, PicoUsd } from '#shared/money.ts'
 import { chargeShare, chargeUp, KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
 import { billLines } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { isNothing, outputTokens } from '#shared/usage.ts'
 import type { CallPlane } from './call-plane.ts'
 import { meterUsage } from './meter-usage.ts'
-import { boundOf, ceilingBill } from './quote-call.ts'
 import type { Relay } from './relay-with-failover.ts'
 import type { RankedOffers } from './select-offers.ts'
 
@@ -26,6 +25,8 @@ export type AdmittedCall = {
   readonly target: Target
   readonly demand: Demand
   readonly ranked: RankedOffers
+  /** What the most that it may consume costs at the reference price. */
+  readonly bill: PicoUsd
   readonly feeBps: KeptBps
   /** Unix milliseconds, and the monotonic reading of the same instant. */
   readonly receivedAt: number
@@ -211,8 +212,7 @@ function rounded(at: number | undefined, since: number | undefined): number | nu
 }
 
 /** The offers in order with the most that the call could have cost at each, and why others were passed over. */
-function explain({ ranked, target, demand }: AdmittedCall): UsageEventText['explanation'] {
-  const bill = ceilingBill(target, boundOf(target, demand))
+function explain({ ranked, bill }: AdmittedCall): UsageEventText['explanation'] {
   return {
     ranked: ranked.candidates.map(({ id, own, provider, keptBps }) => ({
       offer: own === undefined ? id : own,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Demand } from '#data-plane/call.ts'
-import { limitWithin, quoteCall } from '#data-plane/pipeline/quote-call.ts'
+import { boundOf, limitWithin, quoteCall } from '#data-plane/pipeline/quote-call.ts'
 import { rankOffers } from '#data-plane/store/market.ts'
 import { systemClock } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
@@ -64,6 +64,7 @@ describe('the limit that a hold covers', () => {
   it('is never more than was asked, also where nothing costs anything', () => {
     const free = buildTarget(buildModel({ id: 'sandbox/echo' }))
     const bare = { ...free, price: { version: 'test', unitPrices: {} } }
-    expect(limitWithin(bare, bound, keptBps(10_000), microUsd(0))).toBe(50)
+    const bounds = { ...buildDemand().bounds, inputTokens: 100, maxOutputTokens: 50 }
+    expect(limitWithin(bare, boundOf(bare, buildDemand({ bounds })), keptBps(10_000), microUsd(0))).toBe(50)
   })
 })

@@ -3,6 +3,12 @@ import { ERRORS } from './error-table.ts'
 /** Every code that may be thrown on purpose. */
 export type ErrorCode = keyof typeof ERRORS
 
+/** The codes, in the order of the table. */
+export const ERROR_CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS)
+
+/** One thing that is wrong with an input: a public sentence, and the field, if it is one. */
+export type Problem = { readonly param: string | null; readonly message: string }
+
 /** Public facts about an error: limits with whose they are and when they lift, ids, numbers. Never a secret. */
 export type ErrorDetail = Readonly<Record<string, unknown>>
 
@@ -11,6 +17,8 @@ type Options = {
   readonly message?: string
   /** The request field at fault, as the wire spells it. */
   readonly param?: string
+  /** Everything that is wrong with an input, where that is more than the message says. */
+  readonly problems?: readonly Problem[]
   readonly detail?: ErrorDetail
   /** Seconds after which a retry may work; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number
@@ -19,12 +27,13 @@ type Options = {
 }
 
 /**
- * The one error of the project. `code` decides the HTTP status; `message`, `param` and `detail` are public; `cause` is
+ * The one error of the project. `code` decides the HTTP status; `message`, `param`, `problems` and `detail` are public; `cause` is
  * for the log only. It becomes bytes only in a wire's envelope or in the control plane's `api/errors.ts`.
  */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly param: string | undefined
+  readonly problems: readonly Problem[]
   readonly detail: ErrorDetail
   readonly retryAfterSeconds: number | undefined
 
@@ -33,6 +42,7 @@ export class AppError extends Error {
     this.name = 'AppError'
     this.code = code
     this.param = options.param
+    this.problems = options.problems ?? []
     this.detail = options.detail ?? {}
     this.retryAfterSeconds = options.retryAfterSeconds
   }

@@ -21,8 +21,9 @@ export function toRestError(error: AppError, envelope: Envelope, requestId: stri
   }
 }
 
-function sellerBody({ code, message, detail, param }: AppError, requestId: string): object {
-  const facts = param === undefined ? detail : { param: toSnakeName(param), ...detail }
+function sellerBody(error: AppError, requestId: string): object {
+  const { code, message, detail, param } = error
+  const facts = { ...(param === undefined ? {} : { param: toSnakeName(param) }), ...restProblems(error), ...detail }
   const hasFacts = Object.keys(facts).length > 0
   return { error: { code, message, ...(hasFacts ? { detail: facts } : {}) }, request_id: requestId }
 }
@@ -30,7 +31,13 @@ function sellerBody({ code, message, detail, param }: AppError, requestId: strin
 function v1Body(error: AppError, requestId: string): object {
   const { type, code, message, detail, param } = error
   const named = param === undefined ? {} : { param: toSnakeName(param) }
-  return { error: { ...detail, type, code, message, ...named, request_id: requestId }, request_id: requestId }
+  const facts = { ...detail, ...restProblems(error) }
+  return { error: { ...facts, type, code, message, ...named, request_id: requestId }, request_id: requestId }
+}
+
+function restProblems({ problems }: AppError): object {
+  const told = problems.map(({ param, message }) => ({ param: param === null ? null : toSnakeName(param), message }))
+  return told.length === 0 ? {} : { problems: told }
 }
 
 function retryHeaders({ retryAfterSeconds, detail }: AppError): Record<string, string> {
@@ -43,11 +50,12 @@ function retryHeaders({ retryAfterSeconds, detail }: AppError): Record<string, s
 
 /** What GraphQL puts beside the message of an error; the request id stands in the header. */
 export function toGraphQLExtensions(error: AppError): Record<string, unknown> {
-  const { code, status, detail, param, retryAfterSeconds } = error
+  const { code, status, detail, param, problems, retryAfterSeconds } = error
   return {
     code,
     status,
     ...(param === undefined ? {} : { param }),
+    ...(problems.length === 0 ? {} : { problems }),
     ...(Object.keys(detail).length === 0 ? {} : { detail }),
     ...(retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }),
   }

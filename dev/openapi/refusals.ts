@@ -2,7 +2,7 @@ import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { systemClock } from '#shared/clock.ts'
 import { ERRORS } from '#shared/error-table.ts'
 import type { ErrorCode } from '#shared/errors.ts'
-import { AppError } from '#shared/errors.ts'
+import { AppError, ERROR_CODES } from '#shared/errors.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Json } from './json-schema.ts'
 
@@ -34,15 +34,11 @@ const LATER: readonly number[] = [429, 503]
 export function codesByStatus(shape: ErrorShape): ReadonlyMap<number, readonly ErrorCode[]> {
   const rid = createIds(systemClock).requestId()
   const found = new Map<number, ErrorCode[]>()
-  for (const code of errorCodes()) {
+  for (const code of ERROR_CODES) {
     const status = shape === 'messages' ? messagesEnvelope(new AppError(code), rid).status : ERRORS[code].status
     found.set(status, [...(found.get(status) ?? []), code])
   }
   return found
-}
-
-function errorCodes(): ErrorCode[] {
-  return Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS)
 }
 
 /** The name of the response of a shape with a status: `v1_404`. */

@@ -1,9 +1,11 @@
 import { builder } from './builder.ts'
+import { letPartsFail } from './nullable-roots.ts'
 import { chargeObjectsOnly } from './object-costs.ts'
 import './buyer-keys.ts'
 import './buyer-reads.ts'
 import './caps.ts'
 import './earnings.ts'
+import './errors.ts'
 import './jobs.ts'
 import './keys.ts'
 import './market.ts'
@@ -26,4 +28,4 @@ builder.queryType({})
 builder.mutationType({})
 
 /** The GraphQL schema: each part adds its own fields. */
-export const schema = chargeObjectsOnly(builder.toSchema())
+export const schema = chargeObjectsOnly(letPartsFail(builder.toSchema()))

@@ -49,6 +49,7 @@ const trpc = initTRPC.context<TrpcContext>().create({
         /** Our own code, from the one table. */
         errorCode: known?.code ?? null,
         param: known?.param ?? null,
+        problems: known?.problems ?? [],
         detail: known?.detail ?? {},
         requestId: ctx?.requestId ?? null,
       },

@@ -257,14 +257,27 @@ function refuse(actor: Actor): never {
   throw new AppError(actor.kind === 'nobody' ? 'authentication_required' : 'wrong_key_type')
 }
 
-/** Validates what came through a door; the first problem becomes the sentence and the field of the error. */
+/** Most problems of one input that are told. */
+const MAX_PROBLEMS = 20
+
+/**
+ * Validates what came through a door; the first problem becomes the sentence and the field of the error, and all of them
+ * stand in its list where there are more.
+ */
 export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown): z.output<Input> {
   const parsed = schema.safeParse(raw)
   if (parsed.success) return parsed.data
-  const issue = parsed.error.issues[0]
-  if (issue === undefined) throw new AppError('invalid_request')
-  const param = issue.path.map(String).join('.')
-  throw new AppError('invalid_request', { message: issue.message, ...(param === '' ? {} : { param }) })
+  const problems = parsed.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => {
+    const param = path.map(String).join('.')
+    return { param: param === '' ? null : param, message }
+  })
+  const [first] = problems
+  if (first === undefined) throw new AppError('invalid_request')
+  throw new AppError('invalid_request', {
+    message: first.message,
+    ...(first.param === null ? {} : { param: first.param }),
+    ...(problems.length > 1 ? { problems } : {}),
+  })
 }
 
 /** How long a stored answer is replayed, and after how long a run that never ended may be tried again. */

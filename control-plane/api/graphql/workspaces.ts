@@ -99,9 +99,9 @@ builder.queryFields((t) => ({
     resolve: async (_root, args, { ctx, actor, options }) =>
       (await invoke(ctx, actor, listOrganizationWorkspaces, args, options)).workspaces,
   }),
-  workspaceKeys: t.field({
-    type: [OrganizationKey],
-    complexity: LIST_COST,
+  workspaceKeys: t.connection({
+    type: OrganizationKey,
+    complexity: costOfPage,
     args: { organization: t.arg.id({ required: true }), workspace: t.arg.id({ required: true }) },
     resolve: async (_root, { organization, workspace, ...args }, { ctx, actor, options }) => {
       const input = { organization, workspace, ...readPage(args) }
@@ -109,9 +109,9 @@ builder.queryFields((t) => ({
       return toConnection({ items, nextToken }, args)
     },
   }),
-  organizationKeys: t.field({
-    type: [OrganizationKey],
-    complexity: LIST_COST,
+  organizationKeys: t.connection({
+    type: OrganizationKey,
+    complexity: costOfPage,
     args: { organization: t.arg.id({ required: true }) },
     resolve: async (_root, { organization, ...args }, { ctx, actor, options }) => {
       const input = { organization, ...readPage(args) }

@@ -17,21 +17,35 @@ export type MarketParts = {
   readonly unitPrices: UnitPrices
   readonly row: MarketRow | undefined
   /** Offers in the order of the routing. */
-  readonly offers: readonly OfferRow[]
+  readonly offers: readonly BookOffer[]
   /** What offers sold over the last day, by id; one that is not there sold nothing. */
   readonly trades: ReadonlyMap<string, OfferTrades>
 }
 
+/** What a market page needs to know of an offer. */
+export type BookOffer = Pick<
+  OfferRow,
+  'id' | 'sellerAlias' | 'provider' | 'isTrusted' | 'baseUrl' | 'keptBps' | 'capDailyMicro' | 'ttftMs'
+>
+
+/** The order of the routing: what is kept of the price, then measured speed, then the id. */
+export function byRank(left: RankedOffer, right: RankedOffer): number {
+  if (left.keptBps !== right.keptBps) return left.keptBps < right.keptBps ? -1 : 1
+  const [fast, slow] = [left.ttftMs ?? Number.MAX_SAFE_INTEGER, right.ttftMs ?? Number.MAX_SAFE_INTEGER]
+  return fast - slow || (left.id < right.id ? -1 : left.id > right.id ? 1 : 0)
+}
+export type RankedOffer = Pick<BookOffer, 'keptBps' | 'ttftMs' | 'id'>
+
 /** What is true of offers at this moment. */
 export type LiveState = {
-  isHealthy(offer: OfferRow): boolean
+  isHealthy(offer: BookOffer): boolean
   /** What is used and held of today's cap; undefined while unknown, which reads as nothing used. */
-  usedToday(offer: OfferRow): MicroUsd | undefined
+  usedToday(offer: BookOffer): MicroUsd | undefined
 }
 
 /** One offer as the public order book shows it: nothing here tells who the seller is. */
 export type BookEntry = {
-  readonly offer: OfferRow
+  readonly offer: BookOffer
   readonly rank: number
   readonly direct: TokenPrices
   readonly effective: TokenPrices
@@ -160,7 +174,7 @@ export function summarizeMarket(parts: MarketParts, live: LiveState): MarketSumm
 }
 
 type Tally = {
-  best: OfferRow | undefined
+  best: BookOffer | undefined
   readonly sellers: Set<string>
   /** Null as soon as one offer has no cap. */
   cap: bigint | null
@@ -172,20 +186,20 @@ function newTally(): Tally {
 }
 
 /** Counts an available offer; they come in the order of the routing, so the first one is the best. */
-function count(tally: Tally, offer: OfferRow): void {
+function count(tally: Tally, offer: BookOffer): void {
   tally.best ??= offer
   tally.sellers.add(offer.sellerAlias)
   tally.cap = tally.cap === null || offer.capDailyMicro === null ? null : tally.cap + offer.capDailyMicro
 }
 
-function isAvailable(offer: OfferRow, live: LiveState): boolean {
+function isAvailable(offer: BookOffer, live: LiveState): boolean {
   if (!live.isHealthy(offer)) return false
   if (offer.capDailyMicro === null) return true
   const used = live.usedToday(offer)
   return used === undefined || used < offer.capDailyMicro
 }
 
-function bestOf(parts: MarketParts, best: OfferRow | undefined): TokenPrices {
+function bestOf(parts: MarketParts, best: BookOffer | undefined): TokenPrices {
   return best === undefined ? NO_PRICES : tokenPrices(parts.unitPrices, best.keptBps)
 }
 

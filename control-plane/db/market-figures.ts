@@ -149,19 +149,19 @@ export async function listTrades(
 }
 
 /**
- * Sketches of the time to the first token of those of a model's offers that have at least so many samples from an instant
+ * Sketches of the time to the first token of those of some models' offers that have at least so many samples from an instant
  * on (Unix milliseconds). Stored sketches merge by standing one after another.
  */
 export async function listOfferSpeeds(
   db: Database | Trx,
-  model: string,
+  models: readonly string[],
   { from, minSamples }: { readonly from: number; readonly minSamples: number },
 ): Promise<{ readonly offer: string; readonly sketch: Buffer }[]> {
   const { rows } = await sql<{
     offer: string
     sketch: Buffer
   }>`select offer, string_agg(ttft_sketch, ''::bytea) as sketch
-    from market_offer_hour where model = ${model} and starts_at >= ${new Date(from)} and ttft_samples > 0
+    from market_offer_hour where model = any(${[...models]}::text[]) and starts_at >= ${new Date(from)} and ttft_samples > 0
     group by offer having sum(ttft_samples) >= ${minSamples} order by offer`.execute(db)
   return rows
 }

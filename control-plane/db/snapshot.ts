@@ -22,13 +22,15 @@ const DOCUMENT_LOCKS = 7_305
 
 /**
  * Publishers of single documents share the snapshot; whoever restores all of it has it alone. Pages are then taken to be
- * in memory, as those of offers on sale are: a model's offers are looked up, not looked for among everybody's.
+ * in memory, as those of offers on sale are: a model's offers are looked up, not looked for among everybody's. What is
+ * grouped by offer is as long as there are offers, and stays in memory too.
  */
 export async function lockSnapshot(trx: Trx, mode: 'shared' | 'exclusive'): Promise<void> {
   const lock = sql.lit(SNAPSHOT_LOCK)
+  const settings = sql`set_config('random_page_cost', '1.1', true), set_config('work_mem', '32MB', true)`
   await (mode === 'shared'
-    ? sql`select pg_advisory_xact_lock_shared(${lock}), set_config('random_page_cost', '1.1', true)`
-    : sql`select pg_advisory_xact_lock(${lock}), set_config('random_page_cost', '1.1', true)`
+    ? sql`select pg_advisory_xact_lock_shared(${lock}), ${settings}`
+    : sql`select pg_advisory_xact_lock(${lock}), ${settings}`
   ).execute(trx)
 }
 const SNAPSHOT_LOCK = 7_305_025

@@ -1,4 +1,5 @@
-import type { DocumentEnvelope } from '#shared/contract/snapshot.ts'
+/** A document as it goes into the store: the text is its envelope as JSON. */
+export type PublishedDocument = { readonly name: string; readonly version: number; readonly text: string }
 
 /** A key as it goes into the key store: the HMAC it is found by, and the record as JSON. */
 export type PublishedKey = { readonly hash: string; readonly record: string }
@@ -10,7 +11,7 @@ export type Publisher = {
   /** True when the store holds no document at all: it was emptied. */
   isEmpty(): Promise<boolean>
   /** Writes documents, their index entries and the announcement in one step. */
-  publish(documents: readonly DocumentEnvelope[]): Promise<void>
+  publish(documents: readonly PublishedDocument[]): Promise<void>
   /** True while the key store is filled: an empty one must not say that keys are unknown. */
   hasKeys(): Promise<boolean>
   /** Writes changed keys, raises the version and announces the hashes in one step. */

@@ -1,8 +1,7 @@
 import type { ChainableCommander, Redis } from 'ioredis'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
-import type { DocumentEnvelope } from '#shared/contract/snapshot.ts'
 import { accountDocumentName, accountOfDocument } from '#shared/contract/snapshot.ts'
-import type { Publisher } from './publisher.ts'
+import type { PublishedDocument, Publisher } from './publisher.ts'
 
 /** Documents sent in one round trip when very many are published at once, and about how many characters of them. */
 const DOCUMENT_BATCH = 200
@@ -100,17 +99,16 @@ async function versionsOf(redis: Redis, names: readonly string[]): Promise<Reado
 }
 
 /** Keys and texts of documents, in round trips that Redis answers in time however large the documents are. */
-function batchesOf(documents: readonly DocumentEnvelope[]): (readonly [key: string, text: string])[][] {
+function batchesOf(documents: readonly PublishedDocument[]): (readonly [key: string, text: string])[][] {
   const batches: (readonly [string, string])[][] = []
   let chars = Number.POSITIVE_INFINITY
-  for (const document of documents) {
-    const text = JSON.stringify(document)
+  for (const { name, text } of documents) {
     const batch = batches.at(-1)
     if (batch === undefined || batch.length >= DOCUMENT_BATCH || chars + text.length > BATCH_CHARS) {
-      batches.push([[documentKey(document.name), text]])
+      batches.push([[documentKey(name), text]])
       chars = text.length
     } else {
-      batch.push([documentKey(document.name), text])
+      batch.push([documentKey(name), text])
       chars += text.length
     }
   }
@@ -118,7 +116,7 @@ function batchesOf(documents: readonly DocumentEnvelope[]): (readonly [key: stri
 }
 
 /** Accounts have an index of their own: every data plane reads that of the market again and again, and all of it. */
-function setIndexes(step: ChainableCommander, documents: readonly DocumentEnvelope[]): void {
+function setIndexes(step: ChainableCommander, documents: readonly PublishedDocument[]): void {
   const market = new Map<string, string>()
   const accounts = new Map<string, string>()
   for (const { name, version } of documents) {

@@ -1,38 +1,46 @@
-import { createHmac } from 'node:crypto'
 import { z } from 'zod'
 import { ModelSchema } from '#shared/catalog/model.ts'
-import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import type {
   LimitsDocumentSchema,
   MarketsDocumentSchema,
   OfferRowSchema,
-  OffersDocumentSchema,
   PricesDocumentSchema,
   TradesDocumentSchema,
 } from '#shared/contract/snapshot.ts'
-import { accountOfDocument, DOCUMENT_SCHEMAS } from '#shared/contract/snapshot.ts'
-import type { AccountId } from '#shared/ids.ts'
-import type { Secret } from '#shared/secret.ts'
+import { accountOfDocument, DOCUMENT_SCHEMAS, modelOfDocument } from '#shared/contract/snapshot.ts'
 import { listModelBodies, listPricesAt, listProviders } from '../db/catalog.ts'
 import type { Trx } from '../db/database.ts'
+import type { ListedOffer } from '../db/listed-offers.ts'
+import { listActiveOffers } from '../db/listed-offers.ts'
 import { listTrades } from '../db/market-figures.ts'
-import type { ListedOffer } from '../db/offers.ts'
-import { listActiveOffers } from '../db/offers.ts'
 import type { Ctx } from '../operation.ts'
 import { buildAccountPolicy } from './buyers/account-policy.ts'
 import { dayBefore, readRowBodies, readSpeedClasses } from './market/market-rows.ts'
+import { sellerAlias } from './market/seller-alias.ts'
 import { readDataPlaneControls } from './operators/operator-controls.ts'
 
 /** Documents that always exist. */
 export const FIXED_DOCUMENTS = Object.keys(DOCUMENT_SCHEMAS)
 
-const OFFERS = 'offers:'
+/** The source of a document without offers. */
+export const NO_OFFERS = 'none'
 
-/** The body of a document as Postgres has it now, in the form the contract's schema reads. */
-export async function buildDocument(ctx: Pick<Ctx, 'settings' | 'clock'>, trx: Trx, name: string): Promise<unknown> {
+/**
+ * The body of a document as Postgres has it now: JSON in the form that the contract's schema reads. `source` tells what
+ * the offers of a model were built from, and is null for any other document.
+ */
+export type BuiltDocument = { readonly body: string; readonly source: string | null }
+
+export async function buildDocument(ctx: BuildCtx, trx: Trx, name: string): Promise<BuiltDocument> {
+  const model = modelOfDocument(name)
+  if (model !== undefined) return buildOffers(ctx, trx, model)
+  return { body: JSON.stringify(await readBody(ctx, trx, name)), source: null }
+}
+type BuildCtx = Pick<Ctx, 'settings' | 'clock'>
+
+async function readBody(ctx: BuildCtx, trx: Trx, name: string): Promise<unknown> {
   const account = accountOfDocument(name)
   if (account !== undefined) return buildAccountPolicy(trx, account)
-  if (name.startsWith(OFFERS)) return buildOffers(ctx, trx, name.slice(OFFERS.length))
   switch (name) {
     case 'models':
       return { models: await listModels(trx) }
@@ -57,24 +65,19 @@ function listModels(trx: Trx) {
   return listModelBodies(trx).then((bodies) => bodies.map((body) => ModelSchema.parse(body)))
 }
 
-async function buildOffers(
-  ctx: Pick<Ctx, 'settings' | 'clock'>,
-  trx: Trx,
-  model: string,
-): Promise<z.input<typeof OffersDocumentSchema>> {
-  const offers = await listActiveOffers(trx, model)
-  const speeds = await readSpeedClasses(trx, model, ctx.clock.now())
-  const aliases = new Map<AccountId, string>()
-  const aliasOf = (account: AccountId): string => {
-    const alias = aliases.get(account) ?? sellerAlias(account, ctx.settings.fingerprintPepper)
-    aliases.set(account, alias)
-    return alias
-  }
-  return { model, offers: offers.map((offer) => toRow(offer, aliasOf(offer.sellerAccount), speeds.get(offer.id))) }
+async function buildOffers({ settings, clock }: BuildCtx, trx: Trx, model: string): Promise<BuiltDocument> {
+  const { offers, source } = await listActiveOffers(trx, model)
+  const speeds = await readSpeedClasses(trx, [model], clock.now())
+  const rows = offers.map((offer) => {
+    const alias = sellerAlias(offer.sellerAccount, settings.fingerprintPepper)
+    return writeOffer(offer, alias, speeds.get(offer.id))
+  })
+  return { body: `{"model":${JSON.stringify(model)},"offers":[${rows.join(',')}]}`, source: source ?? NO_OFFERS }
 }
 
-function toRow(offer: ListedOffer, alias: string, ttftMs: number | undefined): z.input<typeof OfferRowSchema> {
-  return {
+/** An offer as JSON; its credential goes from the database into the document as it is. */
+function writeOffer(offer: ListedOffer, alias: string, ttftMs: number | undefined): string {
+  const row: Omit<z.input<typeof OfferRowSchema>, 'credential'> = {
     id: offer.id,
     model: offer.model,
     sellerAccount: offer.sellerAccount,
@@ -85,16 +88,11 @@ function toRow(offer: ListedOffer, alias: string, ttftMs: number | undefined): z
     apiFormat: offer.apiFormat,
     providerModel: offer.providerModel,
     keptBps: offer.keptBps,
-    capDailyMicro: offer.capDailyMicro?.toString() ?? null,
-    credential: SealedCredentialSchema.parse(offer.sealed),
+    capDailyMicro: offer.capDailyMicro,
     ttftMs: ttftMs ?? null,
-    createdAt: offer.createdAt.getTime(),
+    createdAt: offer.createdAt,
   }
-}
-
-/** The same seller has the same alias everywhere, and it tells nothing of the account. */
-function sellerAlias(account: AccountId, pepper: Secret): string {
-  return `seller-${createHmac('sha256', pepper.reveal()).update(`alias\n${account}`).digest('hex').slice(0, 8)}`
+  return `${JSON.stringify(row).slice(0, -1)},"credential":${offer.sealed}}`
 }
 
 const StoredPrices = z.record(z.string(), z.string())

@@ -1,15 +1,9 @@
 import { createHash } from 'node:crypto'
 import { SECOND } from '#shared/clock.ts'
-import type { DocumentEnvelope } from '#shared/contract/snapshot.ts'
-import {
-  accountOfDocument,
-  modelOfDocument,
-  offersDocumentName,
-  SNAPSHOT_SCHEMA_VERSION,
-} from '#shared/contract/snapshot.ts'
+import { accountOfDocument, modelOfDocument, offersDocumentName, writeDocument } from '#shared/contract/snapshot.ts'
 import type { Database, Trx } from '../db/database.ts'
 import { transact } from '../db/database.ts'
-import { listOfferedModels, listOfferSources } from '../db/offers.ts'
+import { listOfferedModels, listOfferSources } from '../db/listed-offers.ts'
 import {
   findPublished,
   listPublished,
@@ -20,7 +14,8 @@ import {
   upsertPublished,
 } from '../db/snapshot.ts'
 import type { Ctx } from '../operation.ts'
-import { buildDocument, FIXED_DOCUMENTS } from './snapshot-documents.ts'
+import type { PublishedDocument } from '../ports/publisher.ts'
+import { buildDocument, FIXED_DOCUMENTS, NO_OFFERS } from './snapshot-documents.ts'
 
 /** What publishing uses of the context. */
 export type PublishCtx = Pick<Ctx, 'db' | 'publisher' | 'settings' | 'clock' | 'log'>
@@ -43,8 +38,8 @@ const lanes = new WeakMap<PublishCtx['publisher'], Lane>()
 /** While more models than this wait already, a change does not wait for its own publication. */
 const MAX_WAITED_FOR = 8
 /** When that many wait again at once, the lane rests for a multiple of its work: a storm must not stop the service. */
-const REST_FACTOR = 3
-const MAX_REST_MS = 5 * SECOND
+const REST_FACTOR = 5
+const MAX_REST_MS = 15 * SECOND
 
 /**
  * Publishes the offers of models. A publication writes all offers of a model, so changes that come during one go together
@@ -73,16 +68,24 @@ async function publishWaiting(ctx: PublishCtx, lane: Lane): Promise<void> {
   lane.restMs = lane.models.size > MAX_WAITED_FOR ? Math.min(tookMs * REST_FACTOR, MAX_REST_MS) : 0
 }
 
+/** Documents published at the same time: Postgres reads one while another is written. */
+const AT_ONCE = 3
+
 /** Publishes those of the named documents whose body has changed; answers their names. Throws when the store is away. */
 export async function publishChanged(ctx: PublishCtx, names: readonly string[]): Promise<string[]> {
   const inStore = await ctx.publisher.versions(names)
   // A store that was emptied must get everything in one step: a lone entry in the index would be the whole market.
   if (inStore.size === 0 && (await ctx.publisher.isEmpty())) return restoreSnapshot(ctx)
-  const published: string[] = []
-  for (const name of new Set(names)) {
-    if (await publishOne(ctx, name, inStore.get(name))) published.push(name)
+  const waiting = [...new Set(names)]
+  const published = new Set<string>()
+  const publishNext = async () => {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+      if (await publishOne(ctx, name, inStore.get(name))) published.add(name)
+    }
   }
-  return published
+  const ends = await Promise.allSettled(Array.from({ length: AT_ONCE }, publishNext))
+  for (const end of ends) if (end.status === 'rejected') throw end.reason
+  return names.filter((name) => published.delete(name))
 }
 
 /**
@@ -131,7 +134,7 @@ function publishOne(ctx: PublishCtx, name: string, versionInStore: number | unde
       if (source !== before.source) await upsertPublished(trx, { ...before, source }, ctx.clock.now())
       return false
     }
-    await ctx.publisher.publish([document.envelope])
+    await ctx.publisher.publish([document])
     await remember(ctx, trx, document)
     return true
   })
@@ -144,27 +147,21 @@ function restoreSnapshot(ctx: PublishCtx): Promise<string[]> {
     const names = await allNames(trx)
     const documents: Versioned[] = []
     for (const name of names) documents.push(await buildVersioned(ctx, trx, name))
-    await ctx.publisher.publish(documents.map((document) => document.envelope))
+    await ctx.publisher.publish(documents)
     for (const document of documents) await remember(ctx, trx, document)
     return names
   })
 }
 
-type Versioned = { readonly envelope: DocumentEnvelope; readonly hash: string; readonly source: string | null }
-
-/** The source of a document without offers. */
-const NO_OFFERS = 'none'
+type Versioned = PublishedDocument & { readonly hash: string; readonly source: string | null }
 
 async function buildVersioned(ctx: PublishCtx, trx: Trx, name: string): Promise<Versioned> {
-  const model = modelOfDocument(name)
-  // Asked for first: what is written in between makes a difference at the next look, never a document thought current.
-  const source = model === undefined ? null : ((await listOfferSources(trx, model)).get(model) ?? NO_OFFERS)
-  const body = await buildDocument(ctx, trx, name)
-  const hash = createHash('sha256').update(JSON.stringify(body)).digest('hex')
-  return { hash, source, envelope: { schema: SNAPSHOT_SCHEMA_VERSION, name, version: await nextVersion(trx), body } }
+  const { body, source } = await buildDocument(ctx, trx, name)
+  const hash = createHash('sha256').update(body).digest('hex')
+  const version = await nextVersion(trx)
+  return { name, version, text: writeDocument(name, version, body), hash, source }
 }
 
-function remember(ctx: PublishCtx, trx: Trx, { envelope, hash, source }: Versioned): Promise<void> {
-  const state = { name: envelope.name, version: BigInt(envelope.version), bodyHash: hash, source }
-  return upsertPublished(trx, state, ctx.clock.now())
+function remember(ctx: PublishCtx, trx: Trx, { name, version, hash, source }: Versioned): Promise<void> {
+  return upsertPublished(trx, { name, version: BigInt(version), bodyHash: hash, source }, ctx.clock.now())
 }

@@ -1,13 +1,13 @@
 import type { Offer } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
-import type { MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
+import type { MarketRow } from '#shared/contract/snapshot.ts'
 import type { OfferTrades } from '#shared/contract/trades.ts'
 import { parseTrades } from '#shared/contract/trades.ts'
 import { AppError } from '#shared/errors.ts'
 import type { OfferId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
-import type { BookEntry, LiveState, MarketParts, MarketSummary, TokenPrices } from '#shared/market-view.ts'
+import type { BookEntry, BookOffer, LiveState, MarketParts, MarketSummary, TokenPrices } from '#shared/market-view.ts'
 import { buildBook, costMultiplier, summarizeMarket, tokenPrices } from '#shared/market-view.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { KEEP_ALL } from '#shared/money.ts'
@@ -132,7 +132,7 @@ async function liveState(
   if (!health.isAllWell()) {
     for (const offer of books.flat()) if (health.blockedUntil(offer, now) > now) blocked.add(offer.id)
   }
-  const idOf = (offer: OfferRow): OfferId | undefined => (isId('ofr', offer.id) ? offer.id : undefined)
+  const idOf = (offer: BookOffer): OfferId | undefined => (isId('ofr', offer.id) ? offer.id : undefined)
   return {
     blocked,
     used,
@@ -185,7 +185,7 @@ function bestOf(best: TokenPrices): object {
 }
 
 type Usual = { readonly prices: UnitPrices; readonly summary: MarketSummary }
-const usual = new WeakMap<readonly OfferRow[], Usual>()
+const usual = new WeakMap<readonly BookOffer[], Usual>()
 
 /** The summary of a model; while nothing is the matter with any of its offers, the one that was made before. */
 function summaryOf(parts: MarketParts, live: Live): MarketSummary {
@@ -199,7 +199,7 @@ function summaryOf(parts: MarketParts, live: Live): MarketSummary {
 }
 
 /** True while every offer is healthy and those whose caps were asked after have some left. */
-function isUndisturbed(offers: readonly OfferRow[], { blocked, used }: Live): boolean {
+function isUndisturbed(offers: readonly BookOffer[], { blocked, used }: Live): boolean {
   if (blocked.size > 0 && offers.some((offer) => blocked.has(offer.id))) return false
   let asked = 0
   for (const offer of offers) {

@@ -8,6 +8,7 @@ import type { Resource } from '#shared/catalog/resources.ts'
 import type { Limits, MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import type { parseTrades } from '#shared/contract/trades.ts'
 import { isId } from '#shared/ids.ts'
+import { byRank } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 
@@ -64,16 +65,11 @@ export function buildMarket(parts: MarketParts, previous?: Market): Market {
   }
 }
 
-/** Offers in the order of the routing: what is kept of the price, then measured speed, then the id. */
+/** Offers in the order of the routing. */
 export function rankOffers(rows: readonly OfferRow[]): Offer[] {
   const offers: Offer[] = []
   for (const row of rows) if (isOffer(row)) offers.push(row)
-  return offers.sort(
-    (left, right) =>
-      Number(left.keptBps - right.keptBps) ||
-      (left.ttftMs ?? Number.MAX_SAFE_INTEGER) - (right.ttftMs ?? Number.MAX_SAFE_INTEGER) ||
-      (left.id < right.id ? -1 : 1),
-  )
+  return offers.sort(byRank)
 }
 
 function isOffer(row: OfferRow): row is Offer {

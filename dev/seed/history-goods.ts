@@ -1,5 +1,5 @@
 import { listModelBodies, listPricesAt } from '#control-plane/db/catalog.ts'
-import { listActiveOffers, listOfferedModels } from '#control-plane/db/offers.ts'
+import { listActiveOffers, listOfferedModels } from '#control-plane/db/listed-offers.ts'
 import type { ControlPlane } from '#control-plane/plane.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
@@ -31,7 +31,7 @@ export async function readGoods({ db, clock }: Pick<ControlPlane, 'db' | 'clock'
     if (!answering.has(model) || price === undefined) continue
     const unitPrices = UnitPricesSchema.parse(price.unitPrices)
     if (!unitPrices.input || !unitPrices.output) continue
-    const offers = await listActiveOffers(db, model)
+    const { offers } = await listActiveOffers(db, model)
     goods.push({
       model,
       priceVersion: price.version,

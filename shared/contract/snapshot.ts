@@ -120,6 +120,11 @@ export const DocumentEnvelopeSchema = z.object({
 })
 export type DocumentEnvelope = z.infer<typeof DocumentEnvelopeSchema>
 
+/** A document of a body that is already JSON: the text that {@link DocumentEnvelopeSchema} reads. */
+export function writeDocument(name: string, version: number, body: string): string {
+  return `{"schema":${SNAPSHOT_SCHEMA_VERSION},"name":${JSON.stringify(name)},"version":${version},"body":${body}}`
+}
+
 const ACCOUNT = 'account:'
 
 /** The document of one account's preferences: beside the market, in an index of its own, read with the account's first key. */

@@ -241,7 +241,7 @@ describe('figures of the market', () => {
     )
     await post(events)
     await rollUp(ctx(), 0)
-    const classes = await readSpeedClasses(world.db, 'fast', CLOCK.now())
+    const classes = await readSpeedClasses(world.db, ['fast'], CLOCK.now())
     const [quick = 0, slow = 0] = [classes.get('ofr_quick'), classes.get('ofr_slow')]
     expect(quick / 100).toBeLessThan(1.26)
     expect(slow / quick).toBeGreaterThan(15)

@@ -11,7 +11,7 @@ import {
 import { lockCatalog } from '#control-plane/db/catalog-history.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { refusalOf, transact } from '#control-plane/db/database.ts'
-import { listModelsOfProvider } from '#control-plane/db/offers.ts'
+import { listModelsOfProvider } from '#control-plane/db/listed-offers.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'

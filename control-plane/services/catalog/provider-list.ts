@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { deleteProvider, findProvider, listProviders as listAll, upsertProvider } from '#control-plane/db/catalog.ts'
 import { refusalOf, transact } from '#control-plane/db/database.ts'
-import { listModelsOfProvider } from '#control-plane/db/offers.ts'
+import { listModelsOfProvider } from '#control-plane/db/listed-offers.ts'
 import { countOffersByProvider } from '#control-plane/db/operator-offers.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'

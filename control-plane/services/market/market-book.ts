@@ -8,13 +8,12 @@ import { ModelName, PageSize } from '#control-plane/services/fields.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { KeptBpsNumber } from '#shared/contract/amount.ts'
-import type { MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
+import type { MarketRow } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
-import type { BookEntry, LiveState, MarketParts, MarketSummary } from '#shared/market-view.ts'
-import { buildBook, summarizeMarket } from '#shared/market-view.ts'
+import type { BookEntry, LiveState, MarketParts, MarketSummary, RankedOffer } from '#shared/market-view.ts'
+import { buildBook, byRank, summarizeMarket } from '#shared/market-view.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
-import type { RankedOffer } from './market-parts.ts'
-import { byRank, readFigures, readLive, readOffers, readTrades, readUnitPrices } from './market-parts.ts'
+import { readFigures, readLive, readLiveRows, readOffers, readTrades, readUnitPrices } from './market-parts.ts'
 
 /** One model on the market: what it is, what it costs at best now, and the figures of the last day. */
 export type MarketView = {
@@ -84,36 +83,25 @@ async function viewMarkets(ctx: Ctx, models: readonly Model[]): Promise<MarketVi
     readUnitPrices(ctx, ids),
     readFigures(ctx, ids),
   ])
-  return Promise.all(
-    models.flatMap((model) => {
-      const row = figures.get(model.id)
-      return row === undefined ? [] : [viewMarket(ctx, model, { row, offers: offers.get(model.id) ?? [], prices })]
-    }),
-  )
+  const live = await readLiveRows(ctx, offers)
+  return models.flatMap((model) => {
+    const [row, own, state] = [figures.get(model.id), offers.get(model.id), live.get(model.id)]
+    if (row === undefined || own === undefined || state === undefined) return []
+    const parts = { model, unitPrices: prices.get(model.id) ?? {}, row, offers: own, trades: new Map() }
+    return [{ id: model.id, model, summary: summaryOf(parts, state), figures: row, offerCount: own.length }]
+  })
 }
 
-type Found = {
-  readonly row: MarketRow
-  readonly offers: readonly OfferRow[]
-  readonly prices: Awaited<ReturnType<typeof readUnitPrices>>
-}
-
-async function viewMarket(ctx: Ctx, model: Model, { row, offers, prices }: Found): Promise<MarketView> {
-  const live = await readLive(ctx, model.id, offers)
-  const parts = { model, unitPrices: prices.get(model.id) ?? {}, row, offers, trades: new Map() }
-  return { id: model.id, model, summary: summaryOf(parts, live), figures: row, offerCount: offers.length }
-}
-
-type Summed = { readonly offers: MarketParts['offers']; readonly prices: string; readonly summary: MarketSummary }
-const summaries = new WeakMap<LiveState, Summed>()
+type Summed = { readonly live: LiveState; readonly prices: string; readonly summary: MarketSummary }
+const summaries = new WeakMap<MarketParts['offers'], Summed>()
 
 /** The summary of a model, the one that was made before while its offers, their state and the prices are the same. */
 function summaryOf(parts: MarketParts, live: LiveState): MarketSummary {
   const prices = JSON.stringify(writeUnitPrices(parts.unitPrices))
-  const known = summaries.get(live)
-  if (known !== undefined && known.offers === parts.offers && known.prices === prices) return known.summary
+  const known = summaries.get(parts.offers)
+  if (known !== undefined && known.live === live && known.prices === prices) return known.summary
   const summary = summarizeMarket(parts, live)
-  summaries.set(live, { offers: parts.offers, prices, summary })
+  summaries.set(parts.offers, { live, prices, summary })
   return summary
 }
 
@@ -175,7 +163,7 @@ function textOf(position: string): string {
   return Buffer.from(position, 'hex').toString()
 }
 
-function placeOf({ keptBps, ttftMs, id }: OfferRow): string {
+function placeOf({ keptBps, ttftMs, id }: RankedOffer): string {
   return `${keptBps}.${ttftMs ?? ''}.${id}`
 }
 

@@ -1,20 +1,21 @@
 import { listPricesAt } from '#control-plane/db/catalog.ts'
 import type { Database } from '#control-plane/db/database.ts'
-import { transact } from '#control-plane/db/database.ts'
+import { listBookedOffers } from '#control-plane/db/listed-offers.ts'
 import { listDocumentVersions } from '#control-plane/db/market-book.ts'
 import { listTrades } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation.ts'
-import { buildDocument } from '#control-plane/services/snapshot-documents.ts'
 import { SECOND } from '#shared/clock.ts'
-import type { MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
-import { OffersDocumentSchema, offersDocumentName } from '#shared/contract/snapshot.ts'
+import type { MarketRow } from '#shared/contract/snapshot.ts'
+import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import type { OfferTrades } from '#shared/contract/trades.ts'
 import { parseTrades } from '#shared/contract/trades.ts'
-import type { LiveState } from '#shared/market-view.ts'
-import { microUsd } from '#shared/money.ts'
+import type { BookOffer, LiveState } from '#shared/market-view.ts'
+import { byRank } from '#shared/market-view.ts'
+import { keptBps, microUsd, parseMicroUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
-import { dayBefore, readMarketRows } from './market-rows.ts'
+import { dayBefore, readMarketRows, readSpeedClasses } from './market-rows.ts'
+import { sellerAlias } from './seller-alias.ts'
 
 /** Offers that one process remembers over all models; the models asked for longest ago are forgotten first. */
 const MAX_REMEMBERED = 200_000
@@ -23,15 +24,18 @@ const LIVE_MS = SECOND
 const TRADES_MS = 10 * SECOND
 /** Rows are rolled up once a minute: this much later nobody notices. */
 const FIGURES_MS = 5 * SECOND
-/** How many caps are asked after for a model, best offers first. */
-const MAX_CAPS = 1_000
+/** How many caps are asked after for an order book and for a row of a list, best offers first. */
+const CAPS_OF_A_BOOK = 1_000
+const CAPS_OF_A_ROW = 8
 
 type Sources = Pick<Ctx, 'db' | 'clock' | 'settings' | 'offerState'>
-type Shelf = { readonly version: number; readonly offers: readonly OfferRow[] }
+type Shelf = { readonly version: number; readonly offers: readonly BookOffer[] }
+type Books = ReadonlyMap<string, readonly BookOffer[]>
 type Aged<Value> = { readonly at: number; readonly value: Promise<Value> }
 type Memory = {
   readonly offers: Map<string, Shelf>
   readonly live: Map<string, Aged<LiveState>>
+  readonly liveRows: Map<string, { readonly at: number; readonly live: LiveState }>
   readonly trades: Map<string, Aged<ReadonlyMap<string, OfferTrades>>>
   readonly figures: Map<string, { readonly at: number; readonly row: MarketRow }>
   count: number
@@ -41,44 +45,52 @@ const memories = new WeakMap<Database, Memory>()
 function memoryOf({ db }: Sources): Memory {
   const known = memories.get(db)
   if (known !== undefined) return known
-  const memory: Memory = { offers: new Map(), live: new Map(), trades: new Map(), figures: new Map(), count: 0 }
+  const memory: Memory = {
+    ...{ offers: new Map(), live: new Map(), liveRows: new Map(), trades: new Map(), figures: new Map() },
+    count: 0,
+  }
   memories.set(db, memory)
   return memory
 }
 
 /** The active offers of models in the order of the routing; read again only where their document has changed. */
-export async function readOffers(
-  ctx: Sources,
-  models: readonly string[],
-): Promise<ReadonlyMap<string, readonly OfferRow[]>> {
+export async function readOffers(ctx: Sources, models: readonly string[]): Promise<Books> {
   const memory = memoryOf(ctx)
   const versions = await listDocumentVersions(ctx.db, models.map(offersDocumentName))
-  const found = new Map<string, readonly OfferRow[]>()
+  const versionOf = (model: string) => versions.get(offersDocumentName(model))
+  const found = new Map<string, readonly BookOffer[]>()
   for (const model of models) {
-    const version = versions.get(offersDocumentName(model))
     const known = memory.offers.get(model)
-    const isCurrent = known !== undefined && known.version === version
-    const offers = isCurrent ? known.offers : await loadOffers(ctx, model)
+    if (known !== undefined && known.version === versionOf(model)) found.set(model, known.offers)
+  }
+  const stale = models.filter((model) => !found.has(model))
+  for (const [model, offers] of await loadOffers(ctx, stale)) found.set(model, offers)
+  for (const [model, offers] of found) {
+    const version = versionOf(model)
     if (version !== undefined) remember(memory, model, { version, offers })
-    found.set(model, offers)
   }
   return found
 }
 
-async function loadOffers(ctx: Sources, model: string): Promise<readonly OfferRow[]> {
-  const document = await transact(ctx.db, (trx) => buildDocument(ctx, trx, offersDocumentName(model)))
-  return OffersDocumentSchema.parse(document).offers.sort(byRank)
+async function loadOffers(ctx: Sources, models: readonly string[]): Promise<Books> {
+  if (models.length === 0) return new Map()
+  const [listed, speeds] = await Promise.all([
+    listBookedOffers(ctx.db, models),
+    readSpeedClasses(ctx.db, models, ctx.clock.now()),
+  ])
+  const books = new Map<string, BookOffer[]>(models.map((model) => [model, []]))
+  for (const { model, sellerAccount, ...offer } of listed) {
+    books.get(model)?.push({
+      ...offer,
+      sellerAlias: sellerAlias(sellerAccount, ctx.settings.fingerprintPepper),
+      keptBps: keptBps(offer.keptBps),
+      capDailyMicro: offer.capDailyMicro === null ? null : parseMicroUsd(offer.capDailyMicro),
+      ttftMs: speeds.get(offer.id) ?? null,
+    })
+  }
+  for (const offers of books.values()) offers.sort(byRank)
+  return books
 }
-
-/** The order of the routing: what is kept of the price, then measured speed, then the id. */
-export function byRank(left: RankedOffer, right: RankedOffer): number {
-  return (
-    Number(left.keptBps - right.keptBps) ||
-    (left.ttftMs ?? Number.MAX_SAFE_INTEGER) - (right.ttftMs ?? Number.MAX_SAFE_INTEGER) ||
-    (left.id < right.id ? -1 : left.id > right.id ? 1 : 0)
-  )
-}
-export type RankedOffer = Pick<OfferRow, 'keptBps' | 'ttftMs' | 'id'>
 
 function remember(memory: Memory, model: string, shelf: Shelf): void {
   memory.count += shelf.offers.length - (memory.offers.get(model)?.offers.length ?? 0)
@@ -89,18 +101,47 @@ function remember(memory: Memory, model: string, shelf: Shelf): void {
     memory.count -= offers.length
     memory.offers.delete(oldest)
     memory.live.delete(oldest)
+    memory.liveRows.delete(oldest)
     memory.trades.delete(oldest)
   }
 }
 
 /** What is true of a model's offers now, at most a second ago; callers at the same time share one answer. */
-export function readLive(ctx: Sources, model: string, offers: readonly OfferRow[]): Promise<LiveState> {
-  return aged(memoryOf(ctx).live, { key: model, now: ctx.clock.now(), maxAgeMs: LIVE_MS }, () => liveOf(ctx, offers))
+export function readLive(ctx: Sources, model: string, offers: readonly BookOffer[]): Promise<LiveState> {
+  return aged(memoryOf(ctx).live, { key: model, now: ctx.clock.now(), maxAgeMs: LIVE_MS }, () =>
+    stateOf(ctx, offers, firstCapped(offers, CAPS_OF_A_BOOK)),
+  )
+}
+
+/** In place of the state of offers with which nothing is the matter: the same one, so that what follows is the same. */
+const UNDISTURBED: LiveState = { isHealthy: () => true, usedToday: () => undefined }
+
+/** The same for rows of a list: many models at once, and of each the caps of its best offers alone. */
+export async function readLiveRows(ctx: Sources, books: Books): Promise<ReadonlyMap<string, LiveState>> {
+  const { liveRows } = memoryOf(ctx)
+  const now = ctx.clock.now()
+  const stale = [...books].filter(([model]) => {
+    const at = liveRows.get(model)?.at
+    return at === undefined || now < at || now - at >= LIVE_MS
+  })
+  const capped = stale.map(([, offers]) => firstCapped(offers, CAPS_OF_A_ROW))
+  const live = await stateOf(
+    ctx,
+    stale.flatMap(([, offers]) => offers),
+    capped.flat(),
+  )
+  for (const [at, [model, offers]] of stale.entries()) {
+    const isUsedUp = (offer: BookOffer) => (live.usedToday(offer) ?? -1n) >= (offer.capDailyMicro ?? 0n)
+    const isDisturbed = (capped[at] ?? []).some(isUsedUp) || offers.some((offer) => !live.isHealthy(offer))
+    liveRows.set(model, { at: now, live: isDisturbed ? live : UNDISTURBED })
+  }
+  return new Map([...books.keys()].map((model) => [model, liveRows.get(model)?.live ?? live]))
 }
 
 /** Forgets what was known live of a model: something has changed. */
 export function forgetLive(ctx: Sources, model: string): void {
   memoryOf(ctx).live.delete(model)
+  memoryOf(ctx).liveRows.delete(model)
 }
 
 /** What the offers of a model sold over the last day. */
@@ -140,9 +181,17 @@ function aged<Value>(kept: Map<string, Aged<Value>>, age: Age, read: () => Promi
   return value
 }
 
-async function liveOf(ctx: Sources, offers: readonly OfferRow[]): Promise<LiveState> {
+function firstCapped(offers: readonly BookOffer[], count: number): BookOffer[] {
+  const found: BookOffer[] = []
+  for (const offer of offers) {
+    if (found.length >= count) break
+    if (offer.capDailyMicro !== null) found.push(offer)
+  }
+  return found
+}
+
+async function stateOf(ctx: Sources, offers: readonly BookOffer[], capped: readonly BookOffer[]): Promise<LiveState> {
   const now = ctx.clock.now()
-  const capped = offers.filter((offer) => offer.capDailyMicro !== null).slice(0, MAX_CAPS)
   const [health, taken] = await Promise.all([
     ctx.offerState.health(offers.map(({ id }) => id)),
     ctx.offerState.capTaken(capped.map(({ id }) => id)),

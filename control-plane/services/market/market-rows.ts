@@ -101,17 +101,17 @@ function trendOf(rows: readonly FigureRow[], { from }: Window): NewMarketRow['di
 }
 
 /**
- * The speed class of each offer of a model that has been measured over the last day, in milliseconds to the first token:
+ * The speed class of each offer of some models that has been measured over the last day, in milliseconds to the first token:
  * rounded up so coarsely that it changes seldom.
  */
 export async function readSpeedClasses(
   db: Database | Trx,
-  model: string,
+  models: readonly string[],
   now: number,
 ): Promise<ReadonlyMap<string, number>> {
   const classes = new Map<string, number>()
   const window = { from: dayBefore(now), minSamples: MIN_SAMPLES }
-  for (const { offer, sketch } of await listOfferSpeeds(db, model, window)) {
+  for (const { offer, sketch } of await listOfferSpeeds(db, models, window)) {
     const median = Math.max(1, sketchQuantile(readSketch(sketch), 0.5) ?? 1)
     classes.set(offer, Math.round(SPEED_CLASS ** Math.ceil(Math.log(median) / Math.log(SPEED_CLASS))))
   }

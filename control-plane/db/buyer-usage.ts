@@ -4,6 +4,7 @@ import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import { INPUT_TOKENS, OUTPUT_TOKENS, STARTED_AT_TEXT } from './settlements.ts'
 import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
 
 /** Which calls of a buyer are meant: admitted from `from` on and before `to`, in Unix milliseconds. */
@@ -113,14 +114,27 @@ export async function listUsage(
   return rows
 }
 
+/** A line of a usage file, with all that needs no quoting put together by the database. */
+export type UsageLine = {
+  readonly rid: string
+  readonly model: string
+  /** `created_at` in ISO 8601. */
+  readonly createdAt: string
+  /** Input, output, cached, reasoning tokens, cost and list cost in micro-USD, separated by commas. */
+  readonly figures: string
+  readonly charge: bigint
+  readonly outcome: UsageEvent['outcome']
+}
+
 /** A batch of calls from the oldest up, after a request id: what an export is written from. */
-export async function listUsageAfter(
+export async function listUsageLines(
   db: Database,
   filter: UsageFilter,
   page: { readonly after: string; readonly limit: number },
-): Promise<UsageRow[]> {
-  const { rows } = await sql<UsageRow>`select ${ROW} from settlement
-    where ${matching(filter)} and rid > ${page.after} order by rid limit ${page.limit}`.execute(db)
+): Promise<UsageLine[]> {
+  const { rows } = await sql<UsageLine>`select rid, model, ${STARTED_AT_TEXT} as "createdAt", charge, outcome,
+      concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, cache_read_tokens, reasoning_tokens, charge, list_cost) as figures
+    from settlement where ${matching(filter)} and rid > ${page.after} order by rid limit ${page.limit}`.execute(db)
   return rows
 }
 

@@ -4,12 +4,11 @@ import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import { INPUT_TOKENS, OUTPUT_TOKENS, STARTED_AT_TEXT } from './settlements.ts'
 import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
 
 /** What is a sale: a call that was paid, or one that was served for nothing. */
 const SOLD = sql.raw(`(s.charge > 0 or s.outcome = 'succeeded')`)
-const INPUT = sql.raw('s.input_tokens + s.cache_read_tokens + s.cache_write_tokens + s.audio_input_tokens')
-const OUTPUT = sql.raw('s.output_tokens + s.reasoning_tokens + s.audio_output_tokens')
 
 /** What one model earned its seller on one UTC day, in micro-USD. Input counts cached tokens, output reasoning. */
 export type DayOfModel = {
@@ -35,7 +34,7 @@ export async function sumEarnings(
       where ${isSummed('d', seller)}
       union all
       select c.* from rest r cross join lateral (
-        select (s.started_at at time zone 'UTC')::date, s.model, 1, s.seller_net, ${INPUT}, ${OUTPUT}, s.rid
+        select (s.started_at at time zone 'UTC')::date, s.model, 1, s.seller_net, ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.rid
         from settlement s where s.seller_account = ${seller} and s.rid >= r.low and s.rid < r.high and ${SOLD}
         ${RANGE_BY_RANGE}) c
     )
@@ -64,7 +63,7 @@ export type Sale = {
 }
 
 const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.charge, s.seller_net as "sellerNet", s.kept_bps as "keptBps",
-  ${INPUT} as "inputTokens", ${OUTPUT} as "outputTokens", s.cache_read_tokens as "cacheReadTokens",
+  ${INPUT_TOKENS} as "inputTokens", ${OUTPUT_TOKENS} as "outputTokens", s.cache_read_tokens as "cacheReadTokens",
   s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices"`
 
 /** Sales of a seller from the newest down, before the request id `before`. */
@@ -123,8 +122,8 @@ export async function listSoldAfter(
   page: { readonly after: string; readonly limit: number },
 ): Promise<SoldRow[]> {
   const { rows } = await sql<SoldRow>`select s.rid, s.model, s.offer, s.provider, s.charge > 0 as "isPaid",
-      to_char(s.started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as "createdAt",
-      concat_ws(',', ${INPUT}, ${OUTPUT}, s.cache_read_tokens, s.reasoning_tokens, s.seller_net, s.charge) as figures
+      ${STARTED_AT_TEXT} as "createdAt",
+      concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.cache_read_tokens, s.reasoning_tokens, s.seller_net, s.charge) as figures
     from settlement s
     where s.seller_account = ${seller} and s.rid > ${page.after} and s.rid >= ${ulidFloor(from)}
       and s.rid < ${ulidFloor(to)} and ${SOLD}

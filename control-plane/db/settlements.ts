@@ -90,6 +90,12 @@ export type SettlementsTables = {
   }
 }
 
+/** Tokens of a row: input with what was read from or written to a cache and audio, output with reasoning and audio. */
+export const INPUT_TOKENS = sql.raw('input_tokens + cache_read_tokens + cache_write_tokens + audio_input_tokens')
+export const OUTPUT_TOKENS = sql.raw('output_tokens + reasoning_tokens + audio_output_tokens')
+/** When its call was admitted, in ISO 8601: much cheaper than an instant that is read only to be written. */
+export const STARTED_AT_TEXT = sql.raw(`to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`)
+
 /** Every column that a new settlement brings; `posted_at` is the database's own. */
 const COLUMNS = [
   'rid',

@@ -1,24 +1,25 @@
 import { z } from 'zod'
 import type { UsageFilter } from '#control-plane/db/buyer-usage.ts'
-import { listUsageAfter } from '#control-plane/db/buyer-usage.ts'
+import { listUsageLines } from '#control-plane/db/buyer-usage.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import { csvLine } from '#control-plane/services/exports/csv.ts'
+import { csvCell, csvLine, LINE_END } from '#control-plane/services/exports/csv.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { makeExportLink } from '#control-plane/services/exports/export-link.ts'
 import type { ExportFile } from '#control-plane/services/exports/exports.ts'
+import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
-import { readUsageFilter, UsageFilterFields, usageItemOf } from './buyer-usage.ts'
+import { standingOf } from '#shared/lookup-record.ts'
+import { readUsageFilter, UsageFilterFields } from './buyer-usage.ts'
 
 /** The kind of export that a link of this file opens. */
 export const BUYER_USAGE_EXPORT = 'buyer-usage'
 
-/** Rows read at once: their text is what a download holds in memory. */
-const BATCH = 2_000
-/** Two thousand million rows: a download that has not ended by then is none. */
-const MAX_BATCHES = 1_000_000
+/** Rows of a file at the most, and rows read at once: their text is what a download holds in memory. */
+const MAX_ROWS = 2_000_000_000
+const BATCH = 5_000
 
 const COLUMNS = [
   'request_id',
@@ -59,6 +60,9 @@ const Query = z.object({
   servedBy: UsageFilterFields.servedBy,
 })
 
+/** Lines are of calls that are booked; when each was, is not in the file. */
+const BOOKED = 0
+
 /** The file behind such a link. */
 export function writeBuyerUsage(ctx: Ctx, query: unknown): ExportFile {
   const filter = Query.safeParse(query).data
@@ -66,30 +70,16 @@ export function writeBuyerUsage(ctx: Ctx, query: unknown): ExportFile {
   return { fileName: 'usage.csv', contentType: 'text/csv; charset=utf-8', chunks: chunksOf(ctx, filter) }
 }
 
-async function* chunksOf(ctx: Ctx, filter: UsageFilter): AsyncGenerator<string> {
+async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: UsageFilter): AsyncGenerator<string> {
   yield csvLine(COLUMNS)
-  let after = ''
-  for (let batch = 0; batch < MAX_BATCHES; batch++) {
-    const rows = await listUsageAfter(ctx.db, filter, { after, limit: BATCH })
+  const size = { batch: BATCH, limit: MAX_ROWS }
+  for await (const rows of readAhead((page) => listUsageLines(ctx.db, filter, page), size)) {
     let text = ''
-    for (const row of rows) {
-      const item = usageItemOf(row)
-      text += csvLine([
-        item.requestId,
-        new Date(item.createdAt).toISOString(),
-        item.model,
-        item.inputTokens,
-        item.outputTokens,
-        item.cacheReadTokens,
-        item.reasoningTokens,
-        item.buyerCostMicro,
-        item.listCostMicro,
-        item.settlementStatus,
-        item.txHash,
-      ])
-      after = row.rid
+    for (const { rid, createdAt, model, figures, charge, outcome } of rows) {
+      // All but the name is letters and digits as the database wrote them.
+      const { settlement_status } = standingOf({ charge, outcome, errorCode: null }, BOOKED)
+      text += `${rid},${createdAt},${csvCell(model)},${figures},${settlement_status},${LINE_END}`
     }
-    if (text !== '') yield text
-    if (rows.length < BATCH) return
+    yield text
   }
 }

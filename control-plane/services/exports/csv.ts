@@ -4,14 +4,20 @@ export type Cell = string | number | bigint | null
 /** The end of every line. */
 export const LINE_END = '\r\n'
 
-/** A line of a CSV file (RFC 4180). Texts that a spreadsheet would run as a formula are led by an apostrophe. */
+/** A line of a CSV file (RFC 4180). */
 export function csvLine(cells: readonly Cell[]): string {
   let line = ''
   for (const [at, cell] of cells.entries()) {
     if (at > 0) line += ','
-    line += typeof cell === 'string' ? csvText(cell) : cell === null ? '' : cell.toString()
+    line += csvCell(cell)
   }
   return line + LINE_END
+}
+
+/** A cell as it stands in a line. Texts that a spreadsheet would run as a formula are led by an apostrophe. */
+export function csvCell(cell: Cell): string {
+  if (typeof cell === 'string') return csvText(cell)
+  return cell === null ? '' : cell.toString()
 }
 
 const PLAIN = /^[^\s"=+@,-][^"\r\n,]*$/

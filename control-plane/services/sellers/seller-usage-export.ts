@@ -3,10 +3,11 @@ import type { SoldFilter } from '#control-plane/db/earnings.ts'
 import { listSoldAfter } from '#control-plane/db/earnings.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import { csvLine, LINE_END } from '#control-plane/services/exports/csv.ts'
+import { csvCell, csvLine, LINE_END } from '#control-plane/services/exports/csv.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { makeExportLink } from '#control-plane/services/exports/export-link.ts'
 import type { ExportFile } from '#control-plane/services/exports/exports.ts'
+import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
 import { AppError } from '#shared/errors.ts'
@@ -72,19 +73,13 @@ export function writeSellerUsage(ctx: Ctx, query: unknown): ExportFile {
 
 async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: SoldFilter, limit: number): AsyncGenerator<string> {
   yield csvLine(COLUMNS)
-  let after = ''
-  for (let left = limit; left > 0; ) {
-    const rows = await listSoldAfter(ctx.db, filter, { after, limit: Math.min(BATCH, left) })
+  for await (const rows of readAhead((page) => listSoldAfter(ctx.db, filter, page), { batch: BATCH, limit })) {
     let text = ''
     for (const { rid, createdAt, model, offer, provider, figures, isPaid } of rows) {
-      // The figures are digits and commas as the database wrote them; only names can need quoting.
-      const names = csvLine([rid, createdAt, model, offer, provider]).slice(0, -LINE_END.length)
-      text += `${names},${figures},${isPaid ? 'settled' : 'free'},${LINE_END}`
+      // All but the names is letters and digits as the database wrote them.
+      const names = `${csvCell(model)},${csvCell(offer)},${csvCell(provider)}`
+      text += `${rid},${createdAt},${names},${figures},${isPaid ? 'settled' : 'free'},${LINE_END}`
     }
-    if (text !== '') yield text
-    const last = rows.at(-1)
-    if (last === undefined || rows.length < BATCH) return
-    after = last.rid
-    left -= rows.length
+    yield text
   }
 }

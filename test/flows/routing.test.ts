@@ -184,6 +184,81 @@ async function explain(body: object, path = '/v1/chat/completions', headers: Rec
   return { status: answer.status, body: JSON.parse(await answer.text()) as unknown }
 }
 
+/** A request of each text wire that any seller can answer, and where a floor stands in its path. */
+const WIRES = {
+  chat: { path: '/v1/chat/completions', body: GOOD },
+  completions: { path: '/v1/completions', body: { model: MODEL, prompt: 'hi', max_tokens: 20 } },
+  responses: { path: '/v1/responses', body: { model: MODEL, input: 'hi', max_output_tokens: 20 } },
+  messages: { path: '/compat/v1/messages', body: GOOD },
+} as const
+/** A served call names its provider; a refusal its code with its status on /v1 and under /compat. */
+type Rule = readonly [
+  rule: string,
+  wish: { readonly fields?: object; readonly headers?: Record<string, string>; readonly floor?: string },
+  end: string | readonly [code: string, status: number, compatStatus: number],
+]
+const RULES: readonly Rule[] = [
+  ['the cheapest trusted seller', {}, 'rt-cheap'],
+  ['the cheapest of a list', { fields: { provider: ['rt-dear', 'rt-own'] } }, 'rt-dear'],
+  ['unknown names beside a known one', { fields: { provider: ['nope', 'rt-dear'] } }, 'rt-dear'],
+  ['only unknown names', { fields: { provider: ['nope', 'nada'] } }, ['unsupported_provider', 400, 400]],
+  ['a provider without an offer', { fields: { provider: 'rt-empty' } }, ['no_sellers_for_model', 404, 404]],
+  ["another router's object", { fields: { provider: { only: ['rt-dear'], sort: 'price' } } }, 'rt-dear'],
+  ['a blocked seller', { fields: { providers_blocked: 'rt-cheap' } }, 'rt-dear'],
+  ['an empty block list', { fields: { providers_blocked: [] } }, 'rt-cheap'],
+  ['an unreadable block list', { fields: { providers_blocked: {} } }, ['invalid_request', 400, 400]],
+  ['all blocked', { fields: { providers_blocked: SELLERS.map(({ id }) => id) } }, ['no_healthy_sellers', 503, 503]],
+  [
+    'all blocked but who nobody vouches for',
+    { fields: { providers_blocked: ['rt-cheap', 'rt-dear'] } },
+    ['no_sellers_for_model', 404, 404],
+  ],
+  ['an order', { fields: { provider_order: ['nope', 'rt-dear'] } }, 'rt-dear'],
+  [
+    'an order of what is blocked',
+    { fields: { provider_order: ['rt-dear'], providers_blocked: 'rt-dear' } },
+    'rt-cheap',
+  ],
+  ['sellers nobody vouches for', { fields: { allow_untrusted: true } }, 'rt-shady'],
+  ['a floor in the body', { fields: { min_discount_pct: 70 } }, ['minimum_discount_not_met', 503, 404]],
+  ['a floor in the header', { headers: { 'x-min-discount': '70' } }, ['minimum_discount_not_met', 503, 404]],
+  ['a floor in the path', { floor: '/min70' }, ['minimum_discount_not_met', 503, 404]],
+  ['the strictest floor', { fields: { min_discount_pct: 20 }, floor: '/min60' }, 'rt-cheap'],
+  ['a floor that is none', { fields: { min_discount_pct: '5' } }, ['invalid_minimum_discount', 400, 400]],
+]
+
+describe.each(Object.entries(WIRES))('the %s wire', (name, { path, body }) => {
+  async function wish({ fields, headers, floor = '' }: Rule[1]) {
+    const at = path.replace('/v1/', `${floor}/v1/`)
+    const answer = await market.post(at, market.network.sandbox.buyer_key, { ...body, ...fields }, headers)
+    const Refusal = z.object({ error: z.object({ code: z.string() }) })
+    const refusal = Refusal.safeParse(JSON.parse(await answer.text()))
+    return refusal.success
+      ? [refusal.data.error.code, answer.status]
+      : [answer.headers.get('x-mkt-provider-family'), answer.status]
+  }
+
+  it.each(RULES)('[C047, C048, C049, C051, C054, C055, C056, C059, C061, C063] %s', async (_rule, asked, end) => {
+    const expected = typeof end === 'string' ? [end, 200] : [end[0], end[name === 'messages' ? 2 : 1]]
+    expect(await wish(asked)).toEqual(expected)
+  })
+
+  it('[C052, C060] knows a provider by its address, and forwards nothing of ours', async () => {
+    const url = market.providers[1]?.url
+    const fields = { provider: market.hosts[1], provider_url: url, provider_base_url: url, providers_blocked: ['nope'] }
+    const rest = {
+      provider_order: ['nope'],
+      session_id: 's',
+      min_discount_pct: 0,
+      max_price_per_1m: 1,
+      usage: { include: true },
+    }
+    expect(await wish({ fields: { ...fields, ...rest } })).toEqual(['rt-dear', 200])
+    const sent = JSON.stringify(market.providers[1]?.requests.list().at(-1)?.body)
+    for (const field of Object.keys({ ...fields, ...rest })) expect(sent).not.toContain(`"${field}"`)
+  })
+})
+
 describe('explaining', () => {
   it('shows the offers in order with an estimate, and why each other one is passed over, and holds nothing', async () => {
     const key = (await market.user(1)).buyerKey

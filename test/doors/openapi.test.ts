@@ -89,6 +89,12 @@ describe('the reference', () => {
       (match) => match[1],
     )
     expect(loaded).toEqual(['/docs/reference.css', '/docs/reference.js'])
+    expect(headers.get('content-security-policy')).toContain("connect-src 'self'")
+    const consoles = [...text.matchAll(/<details class="try" data-method="([A-Z]+)" data-target="([^"]+)"/g)]
+    expect(consoles.length).toBeGreaterThan(100)
+    expect(text).toMatch(/data-target="\/v1\/buyer\/keys" data-caller="buyerKey" data-once="" data-body="\{&quot;/)
+    // Without a script there is none, and what needs the cookie of a session has none at all.
+    expect(text).not.toMatch(/<details class="try"(?![^>]* hidden>)|data-caller="session"/)
     expect(text).not.toMatch(/<style|\sstyle="|<script>|\son\w+="/)
     const anchors = new Set([...text.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]))
     const dead = [...text.matchAll(/href="#([^"]+)"/g)].map((match) => match[1]).filter((name) => !anchors.has(name))

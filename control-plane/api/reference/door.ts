@@ -8,6 +8,8 @@ const CONTENT_SECURITY = [
   "style-src 'self'",
   "script-src 'self'",
   "img-src 'self'",
+  // What the console of the page calls: this origin, and no other.
+  "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

@@ -1,5 +1,6 @@
 import type { DescribedOperation } from './document.ts'
 import type { Origins } from './documents.ts'
+import { curlOf, exampleOf, renderTry } from './example-call.ts'
 import { escapeHtml, renderInline, renderMarkdown } from './markup.ts'
 import type { Placed } from './page.ts'
 import { renderSchema, typeOf } from './schema-view.ts'
@@ -8,6 +9,7 @@ import { renderSchema, typeOf } from './schema-view.ts'
 export function renderOperation(placed: Placed, origins: Origins): string {
   const { method, path, operation } = placed
   const { operationId, summary, description } = operation
+  const call = exampleOf(placed)
   return `<article class="operation" id="${operationId}">
 <h3><a href="#${operationId}"><span class="verb ${method}">${method}</span> <code>${breakable(path)}</code></a></h3>
 <p class="summary">${renderInline(summary)}</p>
@@ -16,7 +18,8 @@ ${description === '' ? '' : renderMarkdown(description)}
 ${renderParameters(operation)}
 ${renderBody(operation)}
 ${renderAnswers(operation)}
-<details><summary>curl</summary><pre tabindex="0"><code>${escapeHtml(curlOf(placed, origins))}</code></pre></details>
+<details><summary>curl</summary><pre tabindex="0"><code>${escapeHtml(curlOf(call, origins))}</code></pre></details>
+${renderTry(call)}
 </article>`
 }
 
@@ -67,37 +70,4 @@ function renderAnswers({ responses }: DescribedOperation): string {
 
 function isNamed(schema: Readonly<Record<string, unknown>>): boolean {
   return '$ref' in schema || !('properties' in schema)
-}
-
-const KEY_HEADERS: Readonly<Record<string, string>> = {
-  buyerKey: 'Authorization: Bearer $BUYER_KEY',
-  sellerKey: 'Authorization: Bearer $SELLER_KEY',
-  managementKey: 'Authorization: Bearer $MANAGEMENT_KEY',
-  session: 'Cookie: $SESSION',
-}
-
-/** The first example as a command. */
-function curlOf({ method, path, operation }: Placed, { apiBaseUrl }: Origins): string {
-  const { parameters, requestBody, security } = operation
-  const query = parameters
-    .filter((parameter) => parameter.in === 'query' && parameter.example !== undefined)
-    .map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`)
-  const filled = parameters.reduce(
-    (text, { name, example }) => (example === undefined ? text : text.replace(`{${name}}`, String(example))),
-    path,
-  )
-  const address = `${apiBaseUrl}${filled}${query.length === 0 ? '' : `?${query.join('&')}`}`
-  const [way] = Object.keys(security[0] ?? {})
-  const lines = [`curl -sS${method === 'get' ? '' : ` -X ${method.toUpperCase()}`} '${address}'`]
-  if (way !== undefined) lines.push(`-H "${KEY_HEADERS[way] ?? ''}"`)
-  if (parameters.some(({ name, required }) => name === 'Idempotency-Key' && required)) {
-    lines.push('-H "Idempotency-Key: $(uuidgen)"')
-  }
-  const content = requestBody?.content['application/json']
-  const [example] = Object.values(content?.examples ?? {})
-  if (example !== undefined) {
-    lines.push(`-H 'Content-Type: application/json'`, `-d '${JSON.stringify(example.value).replaceAll("'", "'\\''")}'`)
-  }
-  if (requestBody !== undefined && content === undefined) lines.push('-F model=gpt-4o-transcribe -F file=@speech.wav')
-  return lines.join(' \\\n  ')
 }

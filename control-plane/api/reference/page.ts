@@ -9,7 +9,7 @@ export type TextPage = { readonly name: string; readonly title: string }
 /** An operation with where it stands. */
 export type Placed = { readonly method: string; readonly path: string; readonly operation: DescribedOperation }
 
-/** The reference as one page: nothing is fetched but its style and its filter, and it reads without either. */
+/** The reference as one page: nothing is fetched but its style and its script, and it reads without either. */
 export function renderPage(document: Document, texts: readonly TextPage[], origins: Origins): string {
   const placed: Placed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),
@@ -40,7 +40,7 @@ ${chapters.map((chapter) => renderIndex(chapter)).join('\n')}
 <main id="content">
 <h1>${escapeHtml(title)}</h1>
 ${renderMarkdown(description)}
-<p>Calls go to <code>${escapeHtml(origins.apiBaseUrl)}</code>. This page shows <a href="/openapi.json">openapi.json</a>;
+<p>Calls go to <code id="calls">${escapeHtml(origins.apiBaseUrl)}</code>. This page shows <a href="/openapi.json">openapi.json</a>;
 agents read <a href="/llms.txt">llms.txt</a>.</p>
 <p>Texts: ${texts.map(({ name, title: words }) => `<a href="/docs/${name}">${renderInline(words)}</a>`).join(' · ')}</p>
 <h2>Who calls</h2>

@@ -18,8 +18,8 @@ const Secret = z.object({
 })
 const Terms = KeyViewSchema.shape.terms.unwrap()
 
-export const SellerKey = Key.meta({ id: 'SellerKey' })
-export const BuyerKey = Key.extend(Terms.shape).meta({ id: 'BuyerKey' })
+const SellerKey = Key.meta({ id: 'SellerKey' })
+const BuyerKey = Key.extend(Terms.shape).meta({ id: 'BuyerKey' })
 export const SellerKeyCreated = Secret.extend(Key.shape)
   .extend({ keyType: z.literal('seller'), wallet: z.string() })
   .meta({ id: 'SellerKeyCreated' })

@@ -9,11 +9,12 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
+import type { Explanation } from '#shared/contract/usage-event.ts'
 import { MAX_EXPLAINED_OFFERS } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
-import { keptBps, microUsd } from '#shared/money.ts'
+import { keptBps, MAX_MICRO_USD, microUsd } from '#shared/money.ts'
 import {
   buildDemand,
   buildModel,
@@ -172,6 +173,23 @@ describe('selecting offers', () => {
       buildOffer({ provider: 'a', keptBps: keptBps(5_000 + index) }),
     )
     expect(select(many).candidates).toHaveLength(MAX_CANDIDATES)
+  })
+
+  it('leaves a record of twenty offers in two kilobytes, with the longest names and amounts that there are', () => {
+    const [offered, vague] = ['a', 'b'].map((letter) => letter.repeat(64))
+    const many = Array.from({ length: 40 }, (_, index) =>
+      buildOffer({ provider: index < 20 ? vague : offered, isTrusted: index >= 20, keptBps: keptBps(5_000 + index) }),
+    )
+    const { candidates, excluded } = select(many)
+    expect(candidates.length + excluded.length).toBe(MAX_EXPLAINED_OFFERS)
+    const most = microUsd(MAX_MICRO_USD - 1n)
+    const record: Explanation = {
+      ranked: candidates.map(({ id: offer, provider }) => ({ offer, provider, estimateMicro: most })),
+      excluded: excluded.map(({ offer }) => ({ offer, reason: 'capability' })),
+      affinity: { offer: a.id, savingMicro: most },
+    }
+    const text = JSON.stringify(record, (_name, value) => (typeof value === 'bigint' ? String(value) : value))
+    expect(text.length).toBeLessThanOrEqual(2_048)
   })
 
   it('applies the strictest floor of request and key', () => {

@@ -21,8 +21,8 @@ const LARGE_BYTES = 1_048_576
 
 /**
  * Reads the object of a request body. In a large one, data that is inlined in `inlinedIn` stays in the bytes: who measures
- * a text there asks `fullLength`, and what goes to a seller goes through `putInlinedBack`. Throws AppError: `invalid_json`,
- * `invalid_request`.
+ * a text there asks `lengthOf` of its content, and what goes to a seller goes through `putInlinedBack`. Throws AppError:
+ * `invalid_json`, `invalid_request`.
  */
 export function readJsonBody(bytes: Buffer, inlinedIn?: 'messages' | 'input'): JsonBody {
   if (!isUtf8(bytes)) throw new AppError('invalid_json', { message: 'The request body is not valid UTF-8.' })

@@ -109,6 +109,16 @@ describe('a request read around its inlined data', () => {
     const { body, pieces } = chat.read(buildRaw(text)).encode(buildPlan())
     expect([pieces, body.includes(forged)]).toEqual([undefined, true])
   })
+
+  it('counts as the text it is where its sender writes a stand-in: it makes no call cheaper', () => {
+    const forged = 'data:image/png;base64,\uffff0:999999999\uffff'
+    const image = (url: string) => ({ type: 'image_url', image_url: { url } })
+    const boundOf = (...content: object[]) =>
+      chat.read(buildRaw(JSON.stringify({ model: 'm', messages: [{ role: 'user', content }] }))).demand.bounds
+        .inputTokens
+    const text = { type: 'text', text: 'x'.repeat(10_000) }
+    expect(boundOf(text, image(forged))).toBeGreaterThan(10_000)
+  })
 })
 
 /** Data of each kind that a message of that wire may hold, with `DATA` where it lies. */

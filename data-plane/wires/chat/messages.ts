@@ -1,5 +1,7 @@
 import { isRecord } from '#data-plane/dialects/json-members.ts'
-import { fullLength } from '#data-plane/wires/inlined-data.ts'
+import type { Content } from '#data-plane/wires/content.ts'
+import { newContent } from '#data-plane/wires/content.ts'
+import type { InlinedSource } from '#data-plane/wires/inlined-data.ts'
 import { AppError } from '#shared/errors.ts'
 
 /** Limits of a conversation. */
@@ -12,17 +14,14 @@ const IMAGE_PARTS: ReadonlySet<string> = new Set(['image_url', 'input_image', 'i
 
 const FILE_PARTS: ReadonlySet<string> = new Set(['file', 'input_file'])
 
-/** What a conversation holds: images, characters of inlined data, and characters that somebody said. */
-export type Content = { images: number; inlinedChars: number; spokenChars: number }
-
 /**
  * Checks the messages of a chat request and counts what is not text: images, and the characters of inlined data, which
  * do not become tokens one by one. Nothing is copied: messages are forwarded as they came.
  */
-export function checkMessages(messages: unknown): Content {
+export function checkMessages(messages: unknown, source: Pick<InlinedSource, 'hasStandIns'>): Content {
   if (!Array.isArray(messages) || messages.length === 0) throw invalid('messages is a list of at least one message.')
   if (messages.length > MAX_MESSAGES) throw invalid(`messages holds at most ${MAX_MESSAGES}.`)
-  const content: Content = { images: 0, inlinedChars: 0, spokenChars: 0 }
+  const content = newContent(source)
   for (let index = 0; index < messages.length; index++) checkMessage(messages[index], index, content)
   return content
 }
@@ -60,16 +59,16 @@ function checkParts(parts: readonly unknown[], index: number, content: Content):
       checkText(text, index, content)
     } else if (IMAGE_PARTS.has(part['type'])) {
       content.images++
-      content.inlinedChars += checkImage(part, param)
+      content.inlinedChars += checkImage(part, param, content)
     } else if (FILE_PARTS.has(part['type'])) checkFile(part, param)
   }
 }
 
 /** Characters of inlined data. The URL is forwarded unfetched; only its presence is checked. */
-function checkImage(part: Readonly<Record<string, unknown>>, param: string): number {
+function checkImage(part: Readonly<Record<string, unknown>>, param: string, { lengthOf }: Content): number {
   const image = part['image_url']
   const url = isRecord(image) ? image['url'] : image
-  if (typeof url === 'string' && url !== '') return url.startsWith('data:') ? fullLength(url) : 0
+  if (typeof url === 'string' && url !== '') return url.startsWith('data:') ? lengthOf(url) : 0
   const inner = isRecord(image) ? image : isRecord(part['image']) ? part['image'] : {}
   if (part['file_id'] !== undefined || inner['file_id'] !== undefined) {
     throw new AppError('unresolvable_file_reference', { param })

@@ -1,10 +1,10 @@
 import type { RawRequest } from '#data-plane/call.ts'
+import type { Content } from '#data-plane/wires/content.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
-import type { Content } from './messages.ts'
 import { checkMessages } from './messages.ts'
 
 /** A chat request as it was read: its own text, where each member stands in it, and what routing needs. */
@@ -26,7 +26,7 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
   const model = readModelName(body['model'])
   for (const name in body) checkParameter(name, body[name])
   const messages = body['messages']
-  const content = checkMessages(messages)
+  const content = checkMessages(messages, json)
   const choices = body['n']
   const routing = readRouting(body, raw)
   return {

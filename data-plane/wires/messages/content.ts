@@ -1,5 +1,5 @@
 import { isRecord } from '#data-plane/dialects/json-members.ts'
-import { fullLength } from '#data-plane/wires/inlined-data.ts'
+import type { Content } from '#data-plane/wires/content.ts'
 import { AppError } from '#shared/errors.ts'
 
 /** Limits of a conversation. */
@@ -9,13 +9,6 @@ const MAX_TEXT_CHARS = 2_097_152
 const MAX_ID_CHARS = 256
 
 type Json = Readonly<Record<string, unknown>>
-
-/** What a request holds: images and documents, characters of inlined data, and characters that somebody said. */
-export type Content = { images: number; inlinedChars: number; spokenChars: number }
-
-export function newContent(): Content {
-  return { images: 0, inlinedChars: 0, spokenChars: 0 }
-}
 
 /** Checks the turns of a request and counts what is in them. Throws AppError that names the member at fault. */
 export function checkMessages(messages: unknown, content: Content): void {
@@ -94,7 +87,7 @@ function checkBlock(block: Json, param: string, content: Content): void {
 
 function checkText(text: unknown, param: string, content: Content): void {
   if (typeof text !== 'string') throw invalid(`${param}: a text.`, param)
-  const length = fullLength(text)
+  const length = content.lengthOf(text)
   if (length > MAX_TEXT_CHARS) {
     throw new AppError('request_too_large', { message: `${param}: at most ${MAX_TEXT_CHARS} characters.`, param })
   }
@@ -111,7 +104,7 @@ function checkSource(source: unknown, param: string, content: Content): void {
   const { type, data, url } = source
   content.images++
   if (type === 'base64' && typeof data === 'string' && typeof source['media_type'] === 'string') {
-    content.inlinedChars += fullLength(data)
+    content.inlinedChars += content.lengthOf(data)
   } else if (type === 'text' && typeof data === 'string') checkText(data, `${param}.data`, content)
   else if (type === 'content') checkContent(source['content'], `${param}.content`, content)
   else if (type === 'file') throw new AppError('unresolvable_file_reference', { param })

@@ -1,5 +1,5 @@
 import type { RawRequest } from '#data-plane/call.ts'
-import { fullLength } from '#data-plane/wires/inlined-data.ts'
+import type { Content } from '#data-plane/wires/content.ts'
 import type { SaidRequest } from './read-request.ts'
 import { readSaid } from './read-request.ts'
 
@@ -19,23 +19,23 @@ export function countTokens(raw: RawRequest): { readonly model: string; readonly
 
 /** Input tokens of a request by its text: instructions, turns with calls and results, schemas of tools, images. */
 export function estimateTokens({ body, content, messageCount }: SaidRequest): number {
-  const texts = wordsOf(body['system']) + wordsOf(body['messages'])
+  const texts = wordsOf(body['system'], content) + wordsOf(body['messages'], content)
   const tools = Array.isArray(body['tools']) && body['tools'].length > 0 ? body['tools'] : undefined
-  const tooling = tools === undefined ? 0 : TOKENS_OF_TOOL_USE + tokensIn(JSON.stringify(tools))
+  const tooling = tools === undefined ? 0 : TOKENS_OF_TOOL_USE + tokensIn(JSON.stringify(tools), content)
   return Math.ceil(texts + tooling + messageCount * TOKENS_A_MESSAGE + content.images * TOKENS_AN_IMAGE)
 }
 
 /** Tokens of all words in a value; the data of images and the names of members are none. */
-function wordsOf(value: unknown): number {
-  if (typeof value === 'string') return tokensIn(value)
-  if (Array.isArray(value)) return value.reduce<number>((sum, inner) => sum + wordsOf(inner), 0)
+function wordsOf(value: unknown, content: Content): number {
+  if (typeof value === 'string') return tokensIn(value, content)
+  if (Array.isArray(value)) return value.reduce<number>((sum, inner) => sum + wordsOf(inner, content), 0)
   if (typeof value !== 'object' || value === null) return 0
   let sum = 0
   for (const [name, inner] of Object.entries(value)) {
-    if (name === 'input') sum += tokensIn(JSON.stringify(inner))
+    if (name === 'input') sum += tokensIn(JSON.stringify(inner), content)
     else if (name === 'content' || name === 'text' || name === 'thinking' || name === 'name') {
-      sum += wordsOf(inner)
-    } else if (name === 'source' && isTextSource(inner)) sum += wordsOf(inner.data)
+      sum += wordsOf(inner, content)
+    } else if (name === 'source' && isTextSource(inner)) sum += wordsOf(inner.data, content)
   }
   return sum
 }
@@ -44,8 +44,8 @@ function isTextSource(source: unknown): source is { readonly data: string } {
   return typeof source === 'object' && source !== null && 'type' in source && source.type === 'text' && 'data' in source
 }
 
-function tokensIn(text: string): number {
+function tokensIn(text: string, { lengthOf }: Content): number {
   let other = 0
   for (let at = 0; at < text.length; at++) if (text.charCodeAt(at) > 126) other++
-  return (fullLength(text) - other) / ASCII_CHARS_A_TOKEN + other / OTHER_CHARS_A_TOKEN
+  return (lengthOf(text) - other) / ASCII_CHARS_A_TOKEN + other / OTHER_CHARS_A_TOKEN
 }

@@ -1,10 +1,11 @@
 import type { RawRequest } from '#data-plane/call.ts'
+import type { Content } from '#data-plane/wires/content.ts'
+import { newContent } from '#data-plane/wires/content.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
-import type { Content } from './content.ts'
-import { checkMessages, checkSystem, newContent } from './content.ts'
+import { checkMessages, checkSystem } from './content.ts'
 import { checkParameters, checkThinking, readMaxTokens } from './parameters.ts'
 
 /** What a message request says, before anything about money and routing. */
@@ -28,7 +29,7 @@ export function readSaid(raw: RawRequest): SaidRequest {
   const { body } = json
   const model = readModelName(body['model'])
   checkParameters(body)
-  const content = newContent()
+  const content = newContent(json)
   checkSystem(body['system'], content)
   checkMessages(body['messages'], content)
   const messages = body['messages']

@@ -1,16 +1,13 @@
 import type { DataSource, FilePart, ImagePart, TextPart, UrlSource } from '#data-plane/dialects/conversation.ts'
 import { readDataUrl } from '#data-plane/dialects/conversation.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
-import { fullLength } from '#data-plane/wires/inlined-data.ts'
+import type { Content } from '#data-plane/wires/content.ts'
 import { wordOf } from '#data-plane/wires/sampling.ts'
 import { AppError } from '#shared/errors.ts'
 import { invalid } from './parameters.ts'
 
 const MAX_PARTS = 2_000
 const MAX_TEXT_CHARS = 2_097_152
-
-/** What an input holds: images, characters of inlined images, and characters that somebody said. */
-export type Content = { images: number; inlinedChars: number; spokenChars: number }
 
 export type SaidPart = TextPart | ImagePart | FilePart
 
@@ -68,7 +65,7 @@ function imagePart(part: Json, param: string, content: Content): ImagePart {
     throw invalid(`${param}.image_url`, 'An image has an image_url.')
   }
   content.images++
-  if (url.startsWith('data:')) content.inlinedChars += fullLength(url)
+  if (url.startsWith('data:')) content.inlinedChars += content.lengthOf(url)
   const detail = wordOf(part['detail'])
   return { kind: 'image', source: sourceOf(url), ...(detail === undefined ? {} : { detail }) }
 }

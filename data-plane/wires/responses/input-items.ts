@@ -7,8 +7,10 @@ import type {
   UserPart,
 } from '#data-plane/dialects/conversation.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
+import type { Content } from '#data-plane/wires/content.ts'
+import { newContent } from '#data-plane/wires/content.ts'
+import type { InlinedSource } from '#data-plane/wires/inlined-data.ts'
 import { wordOf } from '#data-plane/wires/sampling.ts'
-import type { Content } from './content-parts.ts'
 import { readParts, readTexts } from './content-parts.ts'
 import { invalid } from './parameters.ts'
 import { openSeal } from './seal.ts'
@@ -33,8 +35,8 @@ type OpenTurn =
   | { readonly role: 'assistant'; readonly parts: AssistantPart[] }
 
 /** Reads `input`: a text, or items in their order. Throws `invalid_request`, `unresolvable_file_reference`. */
-export function readInput(input: unknown): Input {
-  const content: Content = { images: 0, inlinedChars: 0, spokenChars: 0 }
+export function readInput(input: unknown, source: Pick<InlinedSource, 'hasStandIns'>): Input {
+  const content = newContent(source)
   const reading: Reading = { system: [], turns: [], content }
   const items: readonly unknown[] = typeof input === 'string' ? [{ role: 'user', content: input }] : listOf(input)
   for (const [index, item] of items.entries()) readItem(reading, item, `input[${index}]`)

@@ -1,12 +1,12 @@
 import type { RawRequest } from '#data-plane/call.ts'
 import type { Conversation, ReasoningWish, ResponseFormat } from '#data-plane/dialects/conversation.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
+import type { Content } from '#data-plane/wires/content.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { ROUTING_FIELDS, readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
-import type { Content } from './content-parts.ts'
 import { readInput } from './input-items.ts'
 import { checkParameters, invalid, isAbsent, unsaidParameters } from './parameters.ts'
 import { readToolChoice, readTools } from './tools.ts'
@@ -50,7 +50,7 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
   const { body } = json
   const model = readModelName(body['model'])
   checkParameters(body)
-  const input = readInput(body['input'])
+  const input = readInput(body['input'], json)
   const given = readTools(body['tools'])
   const { include } = body
   const instructions = wordOf(body['instructions'])

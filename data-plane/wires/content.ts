@@ -1,0 +1,20 @@
+import type { InlinedSource } from './inlined-data.ts'
+import { fullLength } from './inlined-data.ts'
+
+/** What a conversation holds: images and documents, characters of inlined data, and characters that somebody said. */
+export type Content = {
+  images: number
+  inlinedChars: number
+  spokenChars: number
+  /** How long a text of the request is, with the data that was left in its bytes. */
+  readonly lengthOf: (text: string) => number
+}
+
+/** Counts nothing yet. Only in a request that has stand-ins one counts for what it stands for: else anybody could write one. */
+export function newContent({ hasStandIns }: Pick<InlinedSource, 'hasStandIns'>): Content {
+  return { images: 0, inlinedChars: 0, spokenChars: 0, lengthOf: hasStandIns ? fullLength : charsOf }
+}
+
+function charsOf(text: string): number {
+  return text.length
+}

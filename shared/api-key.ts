@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { Secret } from './secret.ts'
 
 /** The kinds of keys and how each begins. */
-export const KEY_PREFIXES = { buyer: 'inf_', seller: 'mkt_seller_', management: 'mkt_mgmt_' } as const
+const KEY_PREFIXES = { buyer: 'inf_', seller: 'mkt_seller_', management: 'mkt_mgmt_' } as const
 export type KeyType = keyof typeof KEY_PREFIXES
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

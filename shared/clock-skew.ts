@@ -7,10 +7,10 @@ export const SKEW_CHECK_EVERY_MS = 10 * SECOND
 /** An answer that took longer says too little about when it was made: half of this is the most that a reading is wrong. */
 const MAX_ROUND_TRIP_MS = 500
 /** A clock that is further off than this is told of in the log, once a minute. */
-export const SKEW_WARN_MS = 500
+const SKEW_WARN_MS = 500
 const WARN_EVERY_MS = MINUTE
 /** A clock that is further off than this decides nothing: no sign-in, no start. */
-export const SKEW_REFUSE_MS = 30 * SECOND
+const SKEW_REFUSE_MS = 30 * SECOND
 const RETRY_SECONDS = 10
 
 /** A clock of another machine. `read` answers with its Unix milliseconds, or rejects while it cannot be asked. */

@@ -7,7 +7,7 @@ declare const requestIdBrand: unique symbol
 export type RequestId = string & { readonly [requestIdBrand]: true }
 
 /** The prefixes of record ids and what they name. */
-export const ID_PREFIXES = {
+const ID_PREFIXES = {
   acc: 'account of the ledger',
   usr: 'wallet owner, buyer or seller',
   ofr: 'offer',
@@ -17,9 +17,7 @@ export const ID_PREFIXES = {
   wsp: 'workspace',
   inv: 'invitation to an organisation',
   ses: 'session of a browser',
-  pay: 'payout',
   job: 'long job',
-  ltx: 'ledger transaction',
   btc: 'batch of usage events',
   opn: 'asynchronous operation',
   prv: "buyer's own provider",
@@ -41,9 +39,7 @@ export type OrganizationId = Id<'org'>
 export type WorkspaceId = Id<'wsp'>
 export type InvitationId = Id<'inv'>
 export type SessionId = Id<'ses'>
-export type PayoutId = Id<'pay'>
 export type JobId = Id<'job'>
-export type BatchId = Id<'btc'>
 export type OperationId = Id<'opn'>
 export type OwnProviderId = Id<'prv'>
 export type WebhookId = Id<'whk'>

@@ -17,7 +17,7 @@ export type KeptBps = bigint & { readonly [keptBpsBrand]: true }
 /** Amounts in Redis and in the contract stay under this, so that a Lua double still compares them exactly. */
 export const MAX_MICRO_USD = 100_000_000_000_000n
 /** Basis points of the whole. */
-export const WHOLE_BPS = 10_000n
+const WHOLE_BPS = 10_000n
 const PICO_PER_MICRO = 1_000_000n
 
 export const ZERO = 0n as MicroUsd

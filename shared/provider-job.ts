@@ -13,7 +13,7 @@ const MAX_URL_CHARS = 2_048
 const MAX_TYPE_CHARS = 100
 const MAX_SANE_SECONDS = 86_400
 
-export const JOB_STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
+const JOB_STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
 /** A file that a job has made. */
 export type Artifact = { readonly url: string; readonly contentType: string }

@@ -70,7 +70,7 @@ export function sketchQuantile(sketch: Sketch, q: number): number | undefined {
 }
 
 /** The value that stands for a bucket: no value of the bucket is further from it than the error allows. */
-export function bucketValue(bucket: number): number {
+function bucketValue(bucket: number): number {
   return bucket === ZERO_BUCKET ? 0 : (2 * GROWTH ** bucket) / (GROWTH + 1)
 }
 

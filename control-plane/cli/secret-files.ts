@@ -10,7 +10,7 @@ const OTHERS = 0o077
 const MAX_BYTES = 100_000
 
 /** The text of a file that nobody but its owner may read. Throws a usage failure for a wider mode, or for no file. */
-export function readSecretFile(path: string): string {
+function readSecretFile(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) throw usageError(`There is no file ${path}.`)
   if (!found.isFile() || found.size > MAX_BYTES) throw usageError(`${path} is not a file of a secret.`)

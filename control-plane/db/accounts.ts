@@ -4,7 +4,7 @@ import type { AccountId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
 /** What an account stands for; the constraints of its table follow from it. */
-export const ACCOUNT_KINDS = [
+const ACCOUNT_KINDS = [
   'buyer_credit',
   'job_escrow',
   'seller_pending',

@@ -147,7 +147,7 @@ export type UsageSums = TokenSums & {
 }
 
 /** What a bucket of calls is also told apart by, with the column that says so. */
-export const USAGE_GROUPS = { model: 'model', key: 'key_id', provider: 'provider', endpoint: 'endpoint' } as const
+const USAGE_GROUPS = { model: 'model', key: 'key_id', provider: 'provider', endpoint: 'endpoint' } as const
 export type UsageGroup = keyof typeof USAGE_GROUPS
 export const USAGE_INTERVALS = ['hour', 'day', 'month'] as const
 export type UsageInterval = (typeof USAGE_INTERVALS)[number]

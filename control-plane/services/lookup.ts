@@ -63,7 +63,7 @@ export const getRequest = defineOperation({
   },
 })
 
-export const RequestPageSchema = z.object({
+const RequestPageSchema = z.object({
   requests: z.array(LookupRecordSchema),
   /** Hand it in as `before` for the next page; null on the last. */
   next: z.string().nullable(),

@@ -15,7 +15,7 @@ import { crc32 } from 'node:zlib'
  * Sequence numbers count all records of a directory. After an error of the disk a new segment begins with what was not
  * known to be safe, so that a number may come again, but none is ever left out.
  */
-export const SEGMENT_MAGIC = Buffer.from('MKTJRNL2', 'latin1')
+const SEGMENT_MAGIC = Buffer.from('MKTJRNL2', 'latin1')
 export const SEGMENT_HEAD_BYTES = 16
 export const RECORD_HEAD_BYTES = 17
 /** A length beyond this is damage, whatever the checksum says. */

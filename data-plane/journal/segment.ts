@@ -22,7 +22,7 @@ export type SegmentOptions = {
 
 const ZEROS = Buffer.alloc(1024 * 1024)
 
-export function segmentName(ordinal: number): string {
+function segmentName(ordinal: number): string {
   return `${ordinal.toString().padStart(8, '0')}.seg`
 }
 

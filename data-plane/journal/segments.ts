@@ -13,7 +13,7 @@ export async function listSegments(files: JournalFiles, directory: string): Prom
 }
 
 /** What a segment holds; one that was removed meanwhile holds nothing. */
-export async function readFrom(files: JournalFiles, path: string): Promise<SegmentContent> {
+async function readFrom(files: JournalFiles, path: string): Promise<SegmentContent> {
   return readSegment((await files.read(path)) ?? Buffer.alloc(0))
 }
 

@@ -33,7 +33,7 @@ export type Market = MarketParts & {
   readonly rowByModel: ReadonlyMap<string, MarketRow>
 }
 
-export const DEFAULT_LIMITS: Limits = {
+const DEFAULT_LIMITS: Limits = {
   keyRatePerMinute: 600,
   keyInFlight: 200,
   platformFeeBps: keptBps(500),

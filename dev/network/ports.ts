@@ -4,7 +4,7 @@ import type { SandboxProvider } from '#dev/seed/sellers.ts'
 import { findFreePort, isPortFree } from '#dev/services/free-port.ts'
 import { AppError } from '#shared/errors.ts'
 
-export const DEFAULT_PORT = 8_402
+const DEFAULT_PORT = 8_402
 /** Where the providers listen: the first port and this. */
 const PROVIDER_OFFSET = 10
 

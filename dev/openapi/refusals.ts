@@ -8,7 +8,7 @@ import type { Json } from './json-schema.ts'
 
 /** The shapes that errors go out in. */
 export type ErrorShape = 'v1' | 'seller' | 'messages'
-export const ERROR_SHAPES: readonly ErrorShape[] = ['v1', 'seller', 'messages']
+const ERROR_SHAPES: readonly ErrorShape[] = ['v1', 'seller', 'messages']
 
 const WORDS: Readonly<Record<number, string>> = {
   400: 'The request is not right.',

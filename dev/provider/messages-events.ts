@@ -84,7 +84,7 @@ function errorType(status: number): string {
 }
 
 /** Usage in this protocol's words: whatever stood in a field still stands in it. */
-export function messageUsage(usage: unknown): unknown {
+function messageUsage(usage: unknown): unknown {
   const counts = Counts.safeParse(usage)
   if (!counts.success) return usage
   const { prompt_tokens: input, completion_tokens: output, prompt_tokens_details: details } = counts.data

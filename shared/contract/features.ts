@@ -14,6 +14,6 @@ export type FeatureName = keyof typeof FEATURES
 /** The names, in the order of the table. */
 export const FEATURE_NAMES = Object.keys(FEATURES).filter(isFeature)
 
-export function isFeature(name: string): name is FeatureName {
+function isFeature(name: string): name is FeatureName {
   return Object.hasOwn(FEATURES, name)
 }

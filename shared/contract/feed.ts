@@ -7,7 +7,7 @@ import type { UsageEvent } from './usage-event.ts'
 export const FEED_LENGTH = 100
 
 /** A charged call as everybody may see it: nothing tells who bought or who sold. Unix milliseconds. */
-export const FeedItemSchema = z.object({
+const FeedItemSchema = z.object({
   model: z.string(),
   inputTokens: z.number().int().nonnegative(),
   outputTokens: z.number().int().nonnegative(),

@@ -24,7 +24,7 @@ export const KeyRecordSchema = z.object({
 export type KeyRecord = z.infer<typeof KeyRecordSchema>
 
 /** A buyer's own provider key: tried before the marketplace for its model, or after it when it is for all models. */
-export const OwnProviderSchema = z.object({
+const OwnProviderSchema = z.object({
   id: z.string().startsWith('prv_'),
   model: z.string().nullable(),
   provider: z.string(),

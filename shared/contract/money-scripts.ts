@@ -45,7 +45,7 @@ function script(text: string): MoneyScript {
 }
 
 /** Where a rebuild stands: nodes join, then register what they have, then paid calls are admitted. */
-export const MONEY_PHASES = ['join', 'register', 'open'] as const
+const MONEY_PHASES = ['join', 'register', 'open'] as const
 export type MoneyPhase = (typeof MONEY_PHASES)[number]
 export type MoneyEpoch = { readonly epoch: number; readonly phase: MoneyPhase }
 

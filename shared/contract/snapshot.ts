@@ -12,7 +12,7 @@ import { TradesText } from './trades.ts'
  * version, and a publish announces the changed names on a channel. Names: `models`, `prices`, `providers`, `markets`,
  * `trades`, `resources`, `limits`, and `offers:{model}` for each model that has any.
  */
-export const SNAPSHOT_SCHEMA_VERSION = 1
+const SNAPSHOT_SCHEMA_VERSION = 1
 
 /** One offer as routing sees it: all that a filter, the ranking and an attempt need. */
 export const OfferRowSchema = z.object({
@@ -38,9 +38,9 @@ export const OfferRowSchema = z.object({
 export type OfferRow = z.infer<typeof OfferRowSchema>
 
 export const OffersDocumentSchema = z.object({ model: z.string(), offers: z.array(OfferRowSchema) })
-export const ModelsDocumentSchema = z.object({ models: z.array(ModelSchema) })
-export const ProvidersDocumentSchema = z.object({ providers: z.array(ProviderSchema) })
-export const ResourcesDocumentSchema = z.object({ resources: z.array(ResourceSchema) })
+const ModelsDocumentSchema = z.object({ models: z.array(ModelSchema) })
+const ProvidersDocumentSchema = z.object({ providers: z.array(ProviderSchema) })
+const ResourcesDocumentSchema = z.object({ resources: z.array(ResourceSchema) })
 
 /** Reference prices by canonical model id, each version with its date and source. */
 export const PricesDocumentSchema = z.object({
@@ -118,7 +118,6 @@ export const DocumentEnvelopeSchema = z.object({
   version: z.number().int().positive(),
   body: z.unknown(),
 })
-export type DocumentEnvelope = z.infer<typeof DocumentEnvelopeSchema>
 
 /** A document of a body that is already JSON: the text that {@link DocumentEnvelopeSchema} reads. */
 export function writeDocument(name: string, version: number, body: string): string {

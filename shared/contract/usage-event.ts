@@ -11,7 +11,7 @@ export const RAILS = ['credit', 'x402-exact', 'x402-upto', 'mpp'] as const
 export const SERVED_BY = ['marketplace', 'own_key', 'fallback_key'] as const
 
 /** One try at one offer. `status` is the provider's HTTP status, 0 when there was none. */
-export const AttemptSchema = z.object({
+const AttemptSchema = z.object({
   offer: z.string().nullable(),
   provider: z.string(),
   status: z.number().int(),
@@ -22,7 +22,7 @@ export const AttemptSchema = z.object({
 export type Attempt = z.infer<typeof AttemptSchema>
 
 /** Why routing went where it went: the offers in order, and the filter that refused each other one. */
-export const ExplanationSchema = z.object({
+const ExplanationSchema = z.object({
   ranked: z
     .array(z.object({ offer: z.string(), provider: z.string(), estimateMicro: MicroUsdText }))
     .max(MAX_EXPLAINED_OFFERS),
@@ -36,11 +36,10 @@ export type Explanation = z.infer<typeof ExplanationSchema>
  * What an event tells of. A `call` is over: its charge is final. A `submit` is a long job that has begun: its charge is
  * the whole quote, which goes to escrow. An `end` is that job's: its charge is final and comes out of the escrow.
  */
-export const EVENT_KINDS = ['call', 'submit', 'end'] as const
-export type EventKind = (typeof EVENT_KINDS)[number]
+const EVENT_KINDS = ['call', 'submit', 'end'] as const
 
 /** What the submit of a long job adds. */
-export const SubmittedJobSchema = z.object({
+const SubmittedJobSchema = z.object({
   /** Unix milliseconds after which its provider is asked once more and the job ended whatever it says. */
   deadlineAt: z.number().int().positive(),
   /** The provider's own id of the job. */
@@ -133,7 +132,7 @@ export function readUsageEvent(text: string): UsageEvent | undefined {
 }
 
 /** Request id and account of a call whose event stands in the gate. */
-export const CapturedCallSchema = z.tuple([z.string(), z.string()])
+const CapturedCallSchema = z.tuple([z.string(), z.string()])
 export type CapturedCall = z.infer<typeof CapturedCallSchema>
 
 /**

@@ -32,7 +32,7 @@ export async function startScript(core: number, script: string, args: readonly s
 }
 
 /** Moves a process with all its threads to one core. */
-export function pin(pid: number, core: number, niceness = 0): void {
+function pin(pid: number, core: number, niceness = 0): void {
   for (const id of withDescendants(pid)) {
     spawnSync('taskset', ['-a', '-p', '-c', String(core), String(id)])
     if (niceness !== 0) yieldTo(id, niceness)

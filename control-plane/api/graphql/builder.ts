@@ -20,7 +20,7 @@ export type GraphQLContext = {
 }
 
 /** What a query may cost: an object is 1, its numbers and texts nothing, and what is below a list once for each item. */
-export const MAX_COST = 1_000
+const MAX_COST = 1_000
 /** Depth and breadth are bounded before anything runs, by the rules of `limits.ts`. */
 const MAX_BREADTH = 500
 

@@ -88,7 +88,7 @@ export type UsageItem = TokenView & {
   readonly txHash: string | null
 }
 
-export function usageItemOf(row: UsageRow): UsageItem {
+function usageItemOf(row: UsageRow): UsageItem {
   const standing = standingOf(row, row.postedAt.getTime())
   const { rid, model, requestedModel, provider, servedBy, endpoint, keyId, outcome, ttftMs, durationMs } = row
   return {
@@ -130,7 +130,7 @@ export type UsageFigures = TokenView & {
   readonly listCostMicro: number
 }
 
-export function figuresOf(sums: UsageSums): UsageFigures {
+function figuresOf(sums: UsageSums): UsageFigures {
   return {
     requests: Number(sums.requests),
     failedRequests: Number(sums.failed),

@@ -18,7 +18,7 @@ const WINDOW_SECONDS = DAY / SECOND
 /** Secrets of one key that may live beside its present one. */
 const MAX_FORMER_SECRETS = 5
 
-export const RotatedKeySchema = CreatedKeySchema.extend({
+const RotatedKeySchema = CreatedKeySchema.extend({
   /** Unix milliseconds until which the secret that was replaced goes on. */
   formerExpiresAt: z.number(),
 })

@@ -23,7 +23,7 @@ export type RebuildCtx = {
 }
 
 /** Accounts seeded before the gate opens; the others follow behind it, or when a call asks for one. */
-export const ACCOUNTS_BEFORE_OPENING = 20_000
+const ACCOUNTS_BEFORE_OPENING = 20_000
 const SEED_PAGE = 2_000
 /** How long the gate stays shut for members that do not report. */
 const READY_WAIT_MS = 10 * SECOND

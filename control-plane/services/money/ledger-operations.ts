@@ -136,7 +136,7 @@ export const reverseTransaction = defineOperation({
   },
 })
 
-export const ReadKeyInput = z.strictObject({ key: z.string().min(3).max(180) })
+const ReadKeyInput = z.strictObject({ key: z.string().min(3).max(180) })
 
 /** The lines under a ledger key or request id. */
 export const readTransaction = defineOperation({

@@ -34,7 +34,7 @@ const staysOff = refuse('offer_delisted_by_operator')
  * Every state and every event. Entering `active`, and a new credential, also need that no twin is active: that is held
  * by an index, over all sellers. `cancel` is the bulk cancel, which leaves alone what is not on sale.
  */
-export const OFFER_STEPS: { readonly [State in OfferState]: { readonly [Event in OfferEvent]: Step } } = {
+const OFFER_STEPS: { readonly [State in OfferState]: { readonly [Event in OfferEvent]: Step } } = {
   active: {
     activate: to('active'),
     pause: to('paused'),

@@ -36,7 +36,7 @@ const over: { readonly [E in Event]: Step } = {
 }
 
 /** Every state of an operation and everything that can happen to it. */
-export const OPERATION_STEPS: {
+const OPERATION_STEPS: {
   readonly [S in SellerOperationStatus]: { readonly [E in Event]: Step }
 } = {
   pending: { step: { to: 'running' }, 'last-step': { to: 'succeeded' }, break: { to: 'failed' } },

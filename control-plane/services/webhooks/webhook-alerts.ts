@@ -19,7 +19,7 @@ import type { Announcement } from './webhook-deliveries.ts'
 import { addDelivery } from './webhook-deliveries.ts'
 
 /** Parts of a cap that are told, in per cent. */
-export const CAP_ALERTS = [50, 80, 100] as const
+const CAP_ALERTS = [50, 80, 100] as const
 
 /** Keys looked at together, pages of one look, and low balances of one look. */
 const PAGE = 500

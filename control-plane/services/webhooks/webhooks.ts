@@ -48,7 +48,7 @@ export const WebhookViewSchema = z.object({
 export type WebhookView = z.infer<typeof WebhookViewSchema>
 
 /** A webhook with its signing secret, there only in the first answer: a replay has null. */
-export const WebhookWithSecretSchema = WebhookViewSchema.extend({ secret: z.union([z.instanceof(Secret), z.null()]) })
+const WebhookWithSecretSchema = WebhookViewSchema.extend({ secret: z.union([z.instanceof(Secret), z.null()]) })
 export type WebhookWithSecret = z.infer<typeof WebhookWithSecretSchema>
 const withoutSecret = (shown: WebhookWithSecret): WebhookWithSecret => ({ ...shown, secret: null })
 

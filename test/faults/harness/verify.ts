@@ -56,7 +56,9 @@ export async function askProviders(world: World): Promise<Witness> {
 }
 
 const Requests = z.object({
-  requests: z.array(z.object({ headers: z.object({ authorization: z.string().default('') }), body: z.unknown() })),
+  requests: z.array(
+    z.object({ headers: z.object({ authorization: z.string().default('') }), body: z.unknown().optional() }),
+  ),
 })
 
 /** The last requests that a provider has seen: with which key, and what they asked for. */
@@ -78,7 +80,7 @@ async function countCharges({ sql }: World): Promise<number> {
  * Lets the time pass that a hold outlives its owner by: ten and a half minutes, which no row can wait for. Called at
  * rest, when every open hold is an orphan.
  */
-export async function letDeadlinesPass(world: World): Promise<number> {
+async function letDeadlinesPass(world: World): Promise<number> {
   const money = world.money()
   const expiring = await expiringKey(world)
   const orphans = await money.zrange(expiring, 0, -1)

@@ -5,15 +5,11 @@ import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import type { BuyerKeyStore } from '#data-plane/store/buyer-keys.ts'
 import { createBuyerKeys } from '#data-plane/store/buyer-keys.ts'
-import { createFundNews } from '#data-plane/store/fund-news.ts'
 import { createHealth } from '#data-plane/store/health.ts'
-import { createOwnCalls } from '#data-plane/store/own-calls.ts'
 import { createRateLimits } from '#data-plane/store/rate-limits.ts'
-import { shareWarmth } from '#data-plane/store/shared-warmth.ts'
 import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
 import { createSnapshotFile, readSnapshotFile } from '#data-plane/store/snapshot-file.ts'
 import { createSubscriptions } from '#data-plane/store/subscriptions.ts'
-import { createWarmOffers } from '#data-plane/store/warm-offers.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
@@ -335,77 +331,5 @@ describe('rate limits', () => {
     await until('the second has heard', 2_000, async () => (await redis.get(cacheKeys.rate('k', 1))) === '6')
     second.enter('k', 100, 100)
     await until('both counts are one', 2_000, () => second.enter('k', 1_000, 100).remaining < 993)
-  })
-})
-
-describe('news of balances', () => {
-  it('tells of many calls at once, each account one time', async () => {
-    const heard: string[] = []
-    const listener = connect()
-    await listener.subscribe(CHANNELS.funds)
-    listener.on('message', (_channel, message) => heard.push(message))
-    const news = createFundNews(redis)
-    for (let call = 0; call < 50; call++) news.changed(call % 2 === 0 ? 'acc_news_a' : 'acc_news_b')
-    const told = ['acc_news_a', 'acc_news_b']
-    await until('the news', 5_000, () => heard.some((message) => message === JSON.stringify(told)))
-    expect(heard.filter((message) => message.includes('acc_news'))).toHaveLength(1)
-  })
-})
-
-describe('conversations', () => {
-  const process = (node: string) => {
-    const subscriptions = createSubscriptions(connect())
-    const known = createWarmOffers()
-    const warm = shareWarmth(known, { redis, subscriptions, clock: systemClock, node })
-    closers.push(() => warm.close())
-    return { known, warm }
-  }
-
-  it('are known to every process, counted once, whatever else is said on the channel', async () => {
-    const [one, other] = [process('a'), process('b')]
-    const now = systemClock.now()
-    const offer = ids.make('ofr')
-    const talk = `acc_1 s ${ids.ulid()} gpt-5-mini`
-    const turn = { offer, at: now, inputTokens: 900, outputTokens: 20, cachedTokens: 0 }
-    await until('the other process hears', 5_000, async () => {
-      await redis.publish(CHANNELS.warmth, '["c","","x","acc_1 s x m ofr_1 1 1 1 1","acc_1 s x m 1 2 3 4 5",7]')
-      one.warm.note('acc_1 s first m', turn)
-      return other.warm.find('acc_1 s first m', now) !== undefined
-    })
-    one.warm.note(talk, turn)
-    one.warm.note(talk, { ...turn, at: now + 1, cachedTokens: 800 })
-    await until('the next turn is heard', 5_000, () => other.warm.find(talk, now)?.at === now + 1)
-    expect(other.warm.find(talk, now)).toEqual(one.known.find(talk, now))
-    expect(other.warm.find('acc_1 s x m', now)).toBeUndefined()
-  })
-})
-
-describe("calls to a buyer's own providers", () => {
-  const call = { account: ids.make('acc'), model: 'gpt-5-mini', isStreamed: true }
-  const { account } = call
-
-  it('are known to every process from their begin on, to nobody else, and once they are over by their event', async () => {
-    const [one, other] = [createOwnCalls(redis), createOwnCalls(connect())]
-    const rid = ids.requestId()
-    one.begun(rid, call)
-    await until('the call is known', 5_000, async () => (await other.find(account, rid)) !== undefined)
-    expect(await other.find(account, rid)).toEqual(call)
-    expect(await other.find(ids.make('acc'), rid)).toBeUndefined()
-    one.ended({ rid, account }, '{"v":2}')
-    expect(await one.find(account, rid)).toMatchObject({ event: '{"v":2}' })
-    expect(await redis.pttl(cacheKeys.ownCall(rid))).toBeLessThanOrEqual(60_000)
-  })
-
-  it('are forgotten when they are refused, and hold nobody up while Redis is away', async () => {
-    const rid = ids.requestId()
-    const calls = createOwnCalls(redis)
-    calls.begun(rid, call)
-    calls.refused(rid)
-    expect(await calls.find(account, rid)).toBeUndefined()
-    const away = connect()
-    away.disconnect()
-    const lost = createOwnCalls(away)
-    lost.begun(rid, call)
-    expect(await lost.find(account, rid)).toBeUndefined()
   })
 })

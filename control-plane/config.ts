@@ -32,9 +32,9 @@ export type Config = {
   readonly keyPepper: Secret
   readonly fingerprintPepper: Secret
   readonly sessionSecret: Secret
-  /** JSON-RPC endpoint of Base, for contract wallets that sign in; undefined lets none in. */
   /** Whose `X-Forwarded-For` is believed: the data planes and load balancers in front. */
   readonly trustedProxies: readonly string[]
+  /** JSON-RPC endpoint of Base, for contract wallets that sign in; undefined lets none in. */
   readonly chainRpcUrl: string | undefined
   readonly platformFeeBps: KeptBps
   readonly allowsLoopbackUpstreams: boolean

@@ -17,6 +17,7 @@ import { lockWithRight, requireRight } from './organization-access.ts'
 import type { CreatedOrganizationKey, OrganizationKeyList, OrganizationKeyView } from './organization-keys.ts'
 import { CreatedOrganizationKeySchema, listHeld, revokeHeld, viewOfOrganizationKey } from './organization-keys.ts'
 import { RecordId } from './organizations.ts'
+import { findOpenWorkspace } from './workspaces.ts'
 
 const WorkspaceInput = z.strictObject({ organization: RecordId, workspace: RecordId })
 
@@ -36,7 +37,7 @@ async function requireWorkspace(
 
 /**
  * Makes a member's key of either side that uses the accounts of a workspace. It counts among the member's 25, and ends
- * with his membership.
+ * with his membership. Throws `not_found`, `forbidden`, `conflict` for a closed workspace, `key_limit_reached`.
  */
 export const createWorkspaceKey = defineOperation({
   name: 'workspace-key.create',
@@ -52,8 +53,8 @@ export const createWorkspaceKey = defineOperation({
   forReplay: (created) => ({ ...created, secret: null }),
   run: async (ctx, actor, { keyType: type, label, expiresAt = null, ...input }): Promise<CreatedOrganizationKey> => {
     const { row, secret, organization } = await transact(ctx.db, async (trx) => {
-      await lockWithRight(trx, actor, input.organization, 'workspace.use')
-      const workspace = await requireWorkspace(trx, actor, input, 'workspace.use')
+      const place = await lockWithRight(trx, actor, input.organization, 'workspace.use')
+      const workspace = await findOpenWorkspace(trx, place.organization, input.workspace)
       const key = { type, user: actor.user, label, expiresAt, terms: NO_TERMS, workspace: workspace.id }
       const issued = await issueKey(ctx, trx, key)
       const made = await findOrganizationKey(trx, { workspace: workspace.id }, issued.id)

@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toSnakeBody } from '#control-plane/api/case.ts'
@@ -6,38 +5,6 @@ import { postBatch } from '#control-plane/services/money/ingest.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import { usageEvent } from '#test/support/usage-events.ts'
-
-/** The operations that a door's sources hand to `invoke`, by the names they are imported under. */
-function operationsOf(door: string, pattern: RegExp): Set<string> {
-  const folder = new URL(`../../control-plane/api/${door}/`, import.meta.url)
-  const texts = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'))
-  return new Set(texts.flatMap((text) => [...text.matchAll(pattern)].map((match) => match[1] ?? '')))
-}
-
-describe('operations of sellers, buyers and organisations', () => {
-  const rest = operationsOf('rest', /\boperation: ([a-z]+[A-Z]\w+)/g)
-  const trpc = operationsOf('trpc', /invoke\([^,]+, [^,]+, (\w+)/g)
-  const graphql = operationsOf('graphql', /invoke\(\s*\w+,\s*\w+,\s*(\w+)/g)
-  /** What only one door can do: cookies, files, and a path that says where it went. */
-  const restOnly = new Set([
-    'createSession',
-    'endSession',
-    'downloadExport',
-    'retiredFallbackKey',
-    'string',
-    'operation',
-  ])
-  /** Reads that GraphQL needs for its own shape. */
-  const graphqlOnly = new Set(['getOffers', 'listCreditEntries'])
-
-  it('stand on all three doors', () => {
-    const wanted = [...rest].filter((name) => !restOnly.has(name))
-    expect(wanted.length).toBeGreaterThan(60)
-    expect(wanted.filter((name) => !trpc.has(name))).toEqual([])
-    expect(wanted.filter((name) => !graphql.has(name))).toEqual([])
-    expect([...graphql].filter((name) => !rest.has(name) && !trpc.has(name) && !graphqlOnly.has(name))).toEqual([])
-  })
-})
 
 const Requests = z.object({
   edges: z.array(z.object({ node: z.unknown() })),

@@ -1,0 +1,295 @@
+import { z } from 'zod'
+import type { DoorWorld } from './door-world.ts'
+import type { Input } from './doors.ts'
+import { newWallet } from './wallet.ts'
+
+/** One operation, and where it stands: the root field of GraphQL and the path of tRPC. Its REST row has its name. */
+export type DoorRow = {
+  readonly operation: string
+  readonly graphql: string
+  readonly trpc: string
+  /** Who asks; the session of somebody who has one of everything, unless it says otherwise. */
+  readonly by?: keyof DoorWorld['callers']
+  /**
+   * What is asked. A function makes it anew for each door, with what it is to work on; instants, ids and secrets of the
+   * answers are then not compared.
+   */
+  readonly input?: (world: DoorWorld) => Input | Promise<Input>
+  readonly isFresh?: true
+  /** Names that another door leaves out: its path says them, it answers with a redirect, or they follow from the rest. */
+  readonly beyond?: readonly string[]
+}
+
+const reads = (operation: string, graphql: string, trpc: string, input?: DoorRow['input']): DoorRow => ({
+  ...{ operation, graphql, trpc },
+  ...(input === undefined ? {} : { input }),
+})
+const changes = (operation: string, graphql: string, trpc: string, input: DoorRow['input'] = () => ({})): DoorRow => ({
+  ...{ operation, graphql, trpc, input },
+  isFresh: true,
+})
+const by = (who: NonNullable<DoorRow['by']>, rows: readonly DoorRow[]): DoorRow[] =>
+  rows.map((row) => ({ ...row, by: who }))
+
+const without = (beyond: readonly string[], row: DoorRow): DoorRow => ({ ...row, beyond })
+const link = (operation: string, graphql: string, trpc: string, input?: DoorRow['input']) =>
+  without(['expires_at'], changes(operation, graphql, trpc, input))
+/** GraphQL also says what keeps an offer from selling, which follows from the rest. */
+const ofOffer = (row: DoorRow) => without(['stopped_by'], row)
+const ofKey = (row: DoorRow) => without(['key_type'], row)
+
+const inTeam = ({ ids: { organization } }: DoorWorld) => ({ organization })
+const inMain = ({ ids: { organization, workspace } }: DoorWorld) => ({ organization, workspace })
+
+/** A new organisation of the somebody. */
+const newTeam = ({ make }: DoorWorld) => make('/v1/organizations', { name: 'Another' })
+
+async function newWorkspace(world: DoorWorld) {
+  const organization = await newTeam(world)
+  return { organization, workspace: await world.make(`/v1/organizations/${organization}/workspaces`, { name: 'New' }) }
+}
+
+const newOffer = async (world: DoorWorld) => ({ id: await world.make('/v1/seller/offers', wireOffer(world)) })
+const aWebhook = ({ ids: { webhook } }: DoorWorld) => ({ id: webhook })
+const newBuyerKey = async ({ make }: DoorWorld) => ({ id: await make('/v1/buyer/keys', { label: 'new' }) })
+
+function wireOffer(world: DoorWorld) {
+  const { model, apiKey, sellerBaseUrl, discount } = world.offerWish()
+  return { model, api_key: apiKey, seller_base_url: sellerBaseUrl, discount }
+}
+
+const placeOf = (world: DoorWorld) => {
+  const { apiKey, sellerBaseUrl: baseUrl } = world.offerWish()
+  return { apiKey, baseUrl }
+}
+
+const SIGNING_IN: readonly DoorRow[] = by('nobody', [
+  changes('auth.challenge', 'signInChallenge', 'signIn.challenge', ({ wallet }) => ({ address: wallet.address })),
+  changes('seller-key.sign-in', 'signInForSellerKey', 'signIn.forSellerKey', ({ sign }) => sign()),
+  changes('buyer-key.sign-in', 'signInForBuyerKey', 'signIn.forBuyerKey', ({ sign }) => sign()),
+])
+
+const TEAMS: readonly DoorRow[] = [
+  changes('organization.create', 'createOrganization', 'organization.create', () => ({ name: 'Made' })),
+  reads('organization.list', 'organizations', 'organization.list'),
+  reads('organization.get', 'organization', 'organization.get', inTeam),
+  changes('organization.update', 'updateOrganization', 'organization.update', async (world) => ({
+    organization: await newTeam(world),
+    name: 'Renamed',
+  })),
+  reads('member.list', 'members', 'member.list', inTeam),
+  changes('member.update', 'updateMember', 'member.update', async (world) => ({
+    ...inTeam(world),
+    ...{ member: await world.joined(world.ids.organization), role: 'billing' },
+  })),
+  changes('member.remove', 'removeMember', 'member.remove', async (world) => ({
+    ...inTeam(world),
+    member: await world.joined(world.ids.organization),
+  })),
+  changes('invitation.create', 'createInvitation', 'invitation.create', (world) => ({
+    ...inTeam(world),
+    ...{ wallet: newWallet().address, role: 'viewer' },
+  })),
+  reads('invitation.list', 'invitations', 'invitation.list', inTeam),
+  changes('invitation.withdraw', 'withdrawInvitation', 'invitation.withdraw', async (world) => {
+    const { organization } = world.ids
+    const body = { wallet: newWallet().address, role: 'viewer' }
+    return { organization, invitation: await world.make(`/v1/organizations/${organization}/invitations`, body) }
+  }),
+  reads('invitation.list-own', 'ownInvitations', 'invitation.own'),
+  changes('invitation.accept', 'acceptInvitation', 'invitation.accept', async ({ invite }) => ({
+    invitation: await invite(),
+  })),
+  changes('invitation.decline', 'declineInvitation', 'invitation.decline', async ({ invite }) => ({
+    invitation: await invite(),
+  })),
+  changes('workspace.create', 'createWorkspace', 'workspace.create', async (world) => ({
+    ...{ organization: await newTeam(world), name: 'First' },
+  })),
+  reads('workspace.list', 'workspaces', 'workspace.list', inTeam),
+  changes('workspace.update', 'updateWorkspace', 'workspace.update', async (world) => ({
+    ...(await newWorkspace(world)),
+    name: 'Renamed',
+  })),
+  changes('workspace.close', 'closeWorkspace', 'workspace.close', newWorkspace),
+  changes('workspace-key.create', 'createWorkspaceKey', 'workspaceKey.create', (world) => ({
+    ...inMain(world),
+    ...{ keyType: 'buyer', label: 'made' },
+  })),
+  reads('workspace-key.list', 'workspaceKeys', 'workspaceKey.list', inMain),
+  changes('workspace-key.revoke', 'revokeWorkspaceKey', 'workspaceKey.revoke', async (world) => {
+    const place = await newWorkspace(world)
+    const path = `/v1/organizations/${place.organization}/workspaces/${place.workspace}/keys`
+    return { ...place, key: await world.make(path, { key_type: 'seller', label: 'new' }) }
+  }),
+  changes('organization-key.create', 'createOrganizationKey', 'organizationKey.create', (world) => ({
+    ...inTeam(world),
+    ...{ label: 'made', role: 'viewer' },
+  })),
+  reads('organization-key.list', 'organizationKeys', 'organizationKey.list', inTeam),
+  changes('organization-key.revoke', 'revokeOrganizationKey', 'organizationKey.revoke', async (world) => {
+    const organization = await newTeam(world)
+    const body = { label: 'new', role: 'admin' }
+    return { organization, key: await world.make(`/v1/organizations/${organization}/keys`, body) }
+  }),
+  reads('audit.list', 'organizationAudit', 'audit.list', (world) => ({ ...inTeam(world), maxItems: 5 })),
+  reads('audit.list-own', 'ownAudit', 'audit.own', () => ({ maxItems: 5 })),
+  link('audit.export', 'organizationAuditExport', 'audit.export', inTeam),
+  link('audit.export-own', 'ownAuditExport', 'audit.exportOwn'),
+  reads('session.read', 'session', 'signIn.session'),
+]
+
+const SELLING: readonly DoorRow[] = [
+  ofOffer(changes('offer.create', 'createOffer', 'offer.create', ({ offerWish }) => offerWish())),
+  ofOffer(reads('offer.list', 'offers', 'offer.list', () => ({ maxItems: 5 }))),
+  ofOffer(reads('offer.get', 'offer', 'offer.get', ({ ids }) => ({ id: ids.offer }))),
+  ofOffer(
+    changes('offer.update', 'updateOffer', 'offer.update', async (world) => ({
+      ...(await newOffer(world)),
+      ...{ discount: 33.3, status: 'paused', capDailyUsd: 2 },
+    })),
+  ),
+  ofOffer(changes('offer.delete', 'deleteOffer', 'offer.delete', newOffer)),
+  changes('offer.reset-health', 'resetOfferHealth', 'offer.resetHealth', newOffer),
+  ofOffer(
+    changes('offer.rotate-credential', 'rotateOfferCredential', 'offer.rotateCredential', async (world) => ({
+      ...(await newOffer(world)),
+      apiKey: world.offerWish().apiKey,
+    })),
+  ),
+  changes('offer.bulk-create', 'bulkCreateOffers', 'offer.bulkCreate', (world) => ({
+    ...placeOf(world),
+    offers: [
+      { model: 'gpt-test', discount: 10 },
+      { model: 'no-such-model', discount: 10 },
+    ],
+  })),
+  reads('operation.get', 'sellerOperation', 'operation.get', ({ ids }) => ({ id: ids.operation })),
+  changes('provider.discover', 'discoverModels', 'probe.discover', placeOf),
+  changes('provider.test-connection', 'testConnection', 'probe.testConnection', (world) => ({
+    ...placeOf(world),
+    model: 'gpt-test',
+  })),
+  changes('provider.test-health', 'testHealth', 'probe.testHealth', (world) => ({
+    ...placeOf(world),
+    models: ['gpt-test', 'no-such-model'],
+  })),
+  reads('health-log.list', 'healthLog', 'offer.healthLog', () => ({ maxItems: 5 })),
+  reads('config.list', 'savedConfigs', 'config.list', () => ({ maxItems: 5 })),
+  changes('config.delete', 'forgetConfig', 'config.delete', async (world) => {
+    await newOffer(world)
+    const { body } = await world.market.rest('GET', '/v1/seller/configs', { headers: world.callers.session })
+    const { configs } = z.object({ configs: z.array(z.object({ id: z.string() })) }).parse(body)
+    return {
+      id: configs
+        .map(({ id }) => id)
+        .sort()
+        .at(-1),
+    }
+  }),
+  reads('earnings.get', 'earnings', 'earnings.get', () => ({ range: '7d' })),
+  reads('earnings.history', 'sales', 'earnings.history', () => ({ limit: 5 })),
+  link('earnings.export', 'salesExport', 'earnings.export'),
+  reads('payout.position', 'payouts', 'earnings.payouts'),
+  changes('seller-key.create', 'createSellerKey', 'sellerKey.create', () => ({ label: 'made' })),
+  ofKey(reads('seller-key.list', 'sellerKeys', 'sellerKey.list')),
+  ofKey(
+    changes('seller-key.revoke', 'revokeSellerKey', 'sellerKey.revoke', async ({ make }) => ({
+      id: await make('/v1/seller/keys', { label: 'new' }),
+    })),
+  ),
+  changes('offer.bulk-cancel', 'bulkCancelOffers', 'offer.bulkCancel', async (world) => {
+    const { market, callers } = world
+    await market.rest('POST', '/v1/seller/offers/bulk-cancel', { headers: callers.session, body: {} })
+    await newOffer(world)
+    return {}
+  }),
+]
+
+const BUYING: readonly DoorRow[] = [
+  reads('buyer.me', 'me', 'buyer.me'),
+  reads('credit.balance', 'credit', 'credit.balance'),
+  changes('buyer-key.create', 'createBuyerKey', 'buyerKey.create', () => ({ label: 'made', capDailyUsd: 1.5 })),
+  ofKey(reads('buyer-key.list', 'buyerKeys', 'buyerKey.list')),
+  ofKey(
+    changes('buyer-key.update', 'updateBuyerKey', 'buyerKey.update', async (world) => ({
+      ...(await newBuyerKey(world)),
+      ...{ capMonthlyUsd: 20, modelsAllowed: ['gpt-test'] },
+    })),
+  ),
+  changes('buyer-key.rotate', 'rotateBuyerKey', 'buyerKey.rotate', newBuyerKey),
+  ofKey(changes('buyer-key.revoke', 'revokeBuyerKey', 'buyerKey.revoke', newBuyerKey)),
+  changes('preferences.put', 'putPreferences', 'preferences.put', () => ({ allowUntrusted: true, minDiscountPct: 5 })),
+  reads('preferences.get', 'preferences', 'preferences.get'),
+  changes('own-provider.create', 'createOwnProvider', 'ownProvider.create', ({ market }) => ({
+    ...{ apiKey: 'sk-good-own-made', baseUrl: market.provider.url, model: 'gpt-test', priority: 3 },
+  })),
+  reads('own-provider.list', 'ownProviders', 'ownProvider.list'),
+  changes('own-provider.remove', 'removeOwnProvider', 'ownProvider.remove', async (world) => {
+    const { apiKey, baseUrl } = placeOf(world)
+    return { id: await world.make('/v1/buyer/providers', { model: null, base_url: baseUrl, api_key: apiKey }) }
+  }),
+  reads('request.list', 'requests', 'request.list', () => ({ limit: 5 })),
+  reads('request.get', 'request', 'request.get', ({ ids }) => ({ id: ids.rid })),
+  reads('usage.list', 'usage', 'usage.list', () => ({ period: '24h', maxItems: 5 })),
+  reads('usage.buckets', 'usageBuckets', 'usage.buckets', () => ({ period: '24h', groupBy: 'model' })),
+  link('usage.export', 'usageExport', 'usage.export', () => ({ period: '24h' })),
+  reads('cap.list', 'caps', 'cap.list'),
+  reads('job.list', 'jobs', 'job.list', () => ({ maxItems: 5 })),
+  changes('savings.get', 'savings', 'savings.get', () => ({ period: '24h' })),
+  reads('statement.list', 'statements', 'statement.list', () => ({ maxItems: 5 })),
+  changes('webhook.create', 'createWebhook', 'webhook.create', ({ market }) => ({
+    url: `${market.provider.url}/made`,
+  })),
+  reads('webhook.list', 'webhooks', 'webhook.list'),
+  reads('webhook.get', 'webhook', 'webhook.get', aWebhook),
+  changes('webhook.update', 'updateWebhook', 'webhook.update', (world) => ({
+    ...aWebhook(world),
+    ...{ label: 'changed', enabled: true },
+  })),
+  changes('webhook.remove', 'removeWebhook', 'webhook.remove', async ({ make, market }) => ({
+    id: await make('/v1/buyer/webhooks', { url: `${market.provider.url}/new` }),
+  })),
+  changes('webhook.rotate-secret', 'rotateWebhookSecret', 'webhook.rotateSecret', aWebhook),
+  changes('webhook.test', 'testWebhook', 'webhook.test', aWebhook),
+  reads('webhook.deliveries', 'webhookDeliveries', 'webhook.deliveries', (world) => ({
+    ...aWebhook(world),
+    maxItems: 5,
+  })),
+  reads('credit.entries', 'creditEntries', 'credit.entries', () => ({ maxItems: 5 })),
+]
+
+const ofModel = () => ({ model: 'gpt-test' })
+
+const MARKET: readonly DoorRow[] = by('nobody', [
+  reads('market.list', 'markets', 'market.list', () => ({ maxItems: 5 })),
+  reads('market.get', 'market', 'market.get', ofModel),
+  reads('market.book', 'orderBook', 'market.book', () => ({ model: 'gpt-test', maxItems: 5 })),
+  reads('market.incidents', 'incidents', 'market.incidents', () => ({ maxItems: 5 })),
+  reads('market.rails', 'rails', 'market.rails'),
+  reads('market.series', 'marketSeries', 'market.series'),
+  reads('market.prices', 'priceHistory', 'market.prices', ofModel),
+  reads('market.trades', 'trades', 'market.trades', () => ({ limit: 5 })),
+])
+
+const OPERATING: readonly DoorRow[] = by('operator', [
+  reads('alias.list', 'aliases', 'alias.list'),
+  reads('catalog.history', 'catalogHistory', 'catalog.history', () => ({ limit: 5 })),
+  reads('price.list', 'referencePrices', 'price.list', ofModel),
+  reads('provider.list', 'providers', 'provider.list'),
+  reads('market-offer.search', 'anyOffers', 'marketOffer.search', () => ({ limit: 5 })),
+  reads('hold.list', 'openHolds', 'hold.list'),
+  reads('queue.list', 'queues', 'queue.list'),
+  reads('node.list', 'dataPlaneProcesses', 'node.list'),
+  without(['behind'], reads('snapshot.read', 'snapshotState', 'snapshot.read')),
+  reads('rate-limit.list', 'rateLimits', 'rateLimit.list'),
+  reads('feature.list', 'features', 'feature.list'),
+  reads('audit.search', 'audit', 'auditLog.search', () => ({ limit: 5 })),
+  reads('poison.list', 'poisonedEvents', 'poison.list'),
+  reads('conflict.list', 'conflictingEvents', 'conflict.list'),
+  reads('shortfall.read', 'shortfall', 'shortfall.read'),
+  reads('invariants.read', 'moneyState', 'invariants.read'),
+])
+
+/** Every operation that stands on two doors or three. */
+export const DOOR_ROWS: readonly DoorRow[] = [...SIGNING_IN, ...TEAMS, ...BUYING, ...SELLING, ...MARKET, ...OPERATING]

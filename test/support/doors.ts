@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs'
+import type { GraphQLInputType, GraphQLOutputType } from 'graphql'
+import {
+  buildSchema,
+  getNamedType,
+  getNullableType,
+  isInputObjectType,
+  isListType,
+  isNonNullType,
+  isObjectType,
+} from 'graphql'
+import { z } from 'zod'
+import { toSnakeBody, toSnakeName } from '#control-plane/api/case.ts'
+import { ROWS } from '#control-plane/api/rest/door.ts'
+import { appRouter } from '#control-plane/api/trpc/router.ts'
+import type { TestMarket } from './control-plane.ts'
+
+export const SCHEMA = buildSchema(
+  readFileSync(new URL('../../control-plane/api/graphql/schema.graphql', import.meta.url), 'utf8'),
+)
+
+type Procedure = { readonly _def: { readonly type: string } }
+const Procedures = z.record(
+  z.string(),
+  z.custom<Procedure>((value) => typeof value === 'function' && '_def' in value),
+)
+
+/** The procedures of tRPC by their paths. */
+export const PROCEDURES: Readonly<Record<string, Procedure>> = Procedures.parse({ ...appRouter._def.procedures })
+
+export type Input = Readonly<Record<string, unknown>>
+export type Headers = Readonly<Record<string, string>>
+/** What a door said: an answer with names in snake_case, or the code of a refusal. */
+export type Said = { readonly answer: unknown } | { readonly code: string }
+/** One operation at one door. */
+export type DoorCall = (input: Input, headers: Headers) => Promise<Said>
+
+const Refusal = z.object({ error: z.object({ code: z.string() }) })
+
+/** An operation through the first REST row that has it; undefined where none has. A redirect is answered as its `url`. */
+export function restCall({ url }: TestMarket, operation: string): DoorCall | undefined {
+  const row = ROWS.find((each) => each.operation === operation)
+  if (row === undefined) return undefined
+  const { method } = row
+  return async (input, headers) => {
+    const named = [...row.path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? '')
+    const path = row.path.replace(/:(\w+)/g, (_whole, name: string) => encodeURIComponent(String(input[name])))
+    const fields = Object.entries(input).filter(([name]) => !named.includes(name))
+    const query = new URLSearchParams(fields.map(([name, value]) => [toSnakeName(name), String(value)]))
+    const sent =
+      method === 'GET'
+        ? { headers }
+        : {
+            headers: { ...headers, 'content-type': 'application/json' },
+            body: JSON.stringify(toSnakeBody(Object.fromEntries(fields))),
+          }
+    const target = method === 'GET' ? `${path}?${query}` : path
+    const answer = await fetch(url + target, { method, redirect: 'manual', ...sent })
+    const text = await answer.text()
+    if (answer.status >= 400) return { code: Refusal.parse(JSON.parse(text)).error.code }
+    if (answer.status === 302) return { answer: { url: answer.headers.get('location') } }
+    if (answer.headers.get('content-type')?.startsWith('application/x-ndjson')) {
+      return {
+        answer: text
+          .trimEnd()
+          .split('\n')
+          .map((line): unknown => JSON.parse(line)),
+      }
+    }
+    return { answer: text === '' ? undefined : JSON.parse(text) }
+  }
+}
+
+const Trpc = z.union([
+  z.object({ result: z.object({ data: z.unknown() }) }),
+  z.object({ error: z.object({ data: z.object({ errorCode: z.string() }) }) }),
+])
+
+/** An operation through a tRPC procedure. Fails for a path that is none. */
+export function trpcCall({ url }: TestMarket, path: string): DoorCall {
+  const procedure = PROCEDURES[path]
+  if (procedure === undefined) throw new Error(`tRPC has no ${path}`)
+  return async (input, headers) => {
+    const body = JSON.stringify(input)
+    const answer =
+      procedure._def.type === 'query'
+        ? await fetch(`${url}/trpc/${path}?input=${encodeURIComponent(body)}`, { headers })
+        : await fetch(`${url}/trpc/${path}`, {
+            method: 'POST',
+            headers: { ...headers, 'content-type': 'application/json' },
+            body,
+          })
+    const said = Trpc.parse(await answer.json())
+    return 'error' in said ? { code: said.error.data.errorCode } : { answer: toSnakeBody(said.result.data) }
+  }
+}
+
+const Graph = z.object({
+  data: z.record(z.string(), z.unknown()).nullish(),
+  errors: z.array(z.object({ extensions: z.object({ code: z.string() }) })).optional(),
+})
+
+/** Items of a connection's page where the input does not say: more than any list of these tests has. */
+const PAGE = 20
+
+/** An operation through a root field of GraphQL, with everything selected that its type has. Fails for a field that is none. */
+export function graphCall({ url }: TestMarket, name: string): DoorCall {
+  const [kind, root] = name in queries() ? (['query', queries()] as const) : (['mutation', mutations()] as const)
+  const field = root[name]
+  if (field === undefined) throw new Error(`GraphQL has no ${name}`)
+  const isConnection = getNamedType(field.type).name.endsWith('Connection')
+  return async (input, headers) => {
+    const given = field.args.flatMap((arg) => {
+      const value = argumentOf(arg, input, isConnection)
+      return value === undefined ? [] : [{ name: arg.name, type: arg.type.toString(), value }]
+    })
+    const declared = given.length === 0 ? '' : `(${given.map((arg) => `$${arg.name}: ${arg.type}`).join(', ')})`
+    const passed = given.length === 0 ? '' : `(${given.map((arg) => `${arg.name}: $${arg.name}`).join(', ')})`
+    const query = `${kind} ${declared} { ${name}${passed} ${selectionOf(field.type)} }`
+    const variables = Object.fromEntries(given.map((arg) => [arg.name, arg.value]))
+    const answer = await fetch(`${url}/graphql`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables }),
+    })
+    const said = Graph.parse(await answer.json())
+    const code = said.errors?.[0]?.extensions.code
+    return code === undefined ? { answer: withoutEdges(toSnakeBody(said.data?.[name])) } : { code }
+  }
+}
+
+export const queries = () => SCHEMA.getQueryType()?.getFields() ?? {}
+export const mutations = () => SCHEMA.getMutationType()?.getFields() ?? {}
+
+type Argument = { readonly name: string; readonly type: GraphQLInputType }
+
+/** What an argument is given: the field of its name, the page, or those fields of an input object that there are. */
+function argumentOf({ name, type }: Argument, input: Input, isConnection: boolean): unknown {
+  if (isConnection && name === 'first') return input['maxItems'] ?? input['limit'] ?? PAGE
+  if (name in input) return input[name]
+  const named = getNullableType(type)
+  // The record that a list belongs to, called by its kind.
+  if (!isInputObjectType(named)) return isNonNullType(type) ? input['id'] : undefined
+  return Object.fromEntries(Object.entries(input).filter(([field]) => field in named.getFields()))
+}
+
+function selectionOf(type: GraphQLOutputType, within: readonly string[] = []): string {
+  const named = getNamedType(type)
+  if (!isObjectType(named)) return ''
+  const parts = Object.values(named.getFields()).flatMap((field) => {
+    const inner = getNamedType(field.type)
+    const isSame = isObjectType(inner) && (within.includes(inner.name) || field.args.length > 0)
+    const takesPage = isListType(getNullableType(field.type)) && field.args.length > 0
+    if (isSame || takesPage) return []
+    return [`${field.name} ${selectionOf(field.type, [...within, named.name])}`]
+  })
+  return `{ ${parts.join(' ')} }`
+}
+
+/** A connection as the list of its nodes. */
+function withoutEdges(value: unknown): unknown {
+  const page = z.object({ edges: z.array(z.object({ node: z.unknown() })) }).safeParse(value)
+  return page.success ? page.data.edges.map(({ node }) => node) : value
+}

@@ -1,0 +1,96 @@
+import { isDeepStrictEqual } from 'node:util'
+import { toSnakeBody } from '#control-plane/api/case.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** What differs from call to call although the same was done: instants, ids, keys, links, and how long something took. */
+const CHANGING: readonly (readonly [pattern: RegExp, instead: string])[] = [
+  [/\b(inf|mkt_seller|mkt_mgmt|whsec)_[\w-]{6,}/g, '<key>'],
+  [/\b([a-z]{2,4})_[0-9A-HJKMNP-TV-Z]{26}\b/g, '<$1>'],
+  [/0x[0-9a-fA-F]{40}\b/g, '<wallet>'],
+  [/\b[0-9a-f]{64}\b/g, '<digest>'],
+  [/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '<time>'],
+  [/\b1\d{12}\b/g, '<time>'],
+  [/\/v1\/exports\/[\w.-]+/g, '/v1/exports/<token>'],
+]
+const MEASURED = /(?:_at|_until|_ms|^since)$/
+
+/** An answer without what differs from call to call. */
+export function steady(value: unknown, name = ''): unknown {
+  if (typeof value === 'string') return CHANGING.reduce((text, [pattern, by]) => text.replace(pattern, by), value)
+  if (typeof value === 'number') return MEASURED.test(name) ? '<measured>' : value
+  if (Array.isArray(value)) return value.map((item) => steady(item, name))
+  if (!isFields(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, steady(part, key)]))
+}
+
+/**
+ * Where one answer says something that another does not, as paths with both values: every leaf of `told` has to stand in
+ * `whole` under its name, but for names that are `beyond` it. Doors may nest the same fields differently and leave out what
+ * is null; a list may be all of an answer or its one list, be told by its length, or as pairs for an object; JSON may be
+ * told as text, and a claim with or without its `is_`.
+ */
+export function differences(told: unknown, whole: unknown, beyond: readonly string[] = [], path = '$'): string[] {
+  if (Array.isArray(told)) {
+    if (isFields(whole) && arePairsOf(told, whole)) return []
+    const list = listIn(whole)
+    if (list?.length !== told.length) return [`${path}: ${told.length} items, ${show(whole)}`]
+    return told.flatMap((item, at) => differences(item, list[at], beyond, `${path}[${at}]`))
+  }
+  if (isFields(told)) {
+    return Object.entries(told)
+      .filter(([name]) => !beyond.includes(name))
+      .flatMap(([name, part]) => differences(part, partOf(whole, name, part), beyond, `${path}.${name}`))
+  }
+  return isSaid(told, whole) ? [] : [`${path}: ${show(told)}, ${show(whole)}`]
+}
+
+function isSaid(told: unknown, whole: unknown): boolean {
+  if (told === null || told === undefined) return whole === null || whole === undefined
+  if (told === whole || (Array.isArray(whole) && told === whole.length)) return true
+  return typeof told === 'string' && isDeepStrictEqual(toSnakeBody(parse(told)), whole)
+}
+
+/** The list that an answer is, or the one that it has. */
+function listIn(whole: unknown): readonly unknown[] | undefined {
+  if (Array.isArray(whole)) return whole
+  const lists = isFields(whole) ? Object.values(whole).filter((part) => Array.isArray(part)) : []
+  return lists.length === 1 ? lists[0] : undefined
+}
+
+/** True for a list of names with a value each, in objects of two fields, that says what an object says. */
+function arePairsOf(list: readonly unknown[], whole: Fields): boolean {
+  const pairs = list.flatMap((item): [string, unknown][] => {
+    const [first, second, ...rest] = isFields(item) ? Object.values(item) : []
+    if (rest.length > 0) return []
+    if (typeof first === 'string' && first in whole) return [[first, second]]
+    return typeof second === 'string' ? [[second, first]] : []
+  })
+  return pairs.length === list.length && isDeepStrictEqual(Object.fromEntries(pairs), whole)
+}
+
+/** The field of a name: where it stands, or in an object beside it; an object whose fields stand flat is the whole. */
+function partOf(whole: unknown, name: string, told: unknown): unknown {
+  if (!isFields(whole)) return undefined
+  if (name in whole) return whole[name]
+  if (`is_${name}` in whole) return whole[`is_${name}`]
+  const inner = Object.values(whole).find((part) => isFields(part) && name in part)
+  if (isFields(inner)) return inner[name]
+  return isFields(told) ? whole : undefined
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function show(value: unknown): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 200)
+}

@@ -32,40 +32,46 @@ export async function publishSoon(ctx: PublishCtx, names: readonly string[]): Pr
   }
 }
 
-/** Models whose changed offers wait for the next publication, which begins when the running one is over. */
+/** Models whose changed offers wait, in the order in which they came; `next` begins when the running turn is over. */
 type Lane = { readonly models: Set<string>; running: Promise<void>; next: Promise<void> | undefined; restMs: number }
 const lanes = new WeakMap<PublishCtx['publisher'], Lane>()
-/** While more models than this wait already, a change does not wait for its own publication. */
-const MAX_WAITED_FOR = 8
-/** When that many wait again at once, the lane rests for a multiple of its work: a storm must not stop the service. */
-const REST_FACTOR = 5
-const MAX_REST_MS = 15 * SECOND
+/** Models of one turn. While more wait, a change does not wait for its own publication. */
+const MODELS_A_TURN = 8
+/** After such a turn the lane rests for a multiple of its work: a storm must not stop the service. */
+const REST_FACTOR = 3
+const MAX_REST_MS = 5 * SECOND
 
 /**
- * Publishes the offers of models. A publication writes all offers of a model, so changes that come during one go together
- * in the next. Resolves when theirs is out, or at once while many others wait. Never throws: see {@link publishSoon}.
+ * Publishes the offers of models. A publication writes all offers of a model, so changes that come before its turn go
+ * together. Resolves when theirs is out, or at once while more wait than one turn takes. Never throws: see
+ * {@link publishSoon}.
  */
 export async function publishOffers(ctx: PublishCtx, models: readonly string[]): Promise<void> {
   const lane = lanes.get(ctx.publisher) ?? { models: new Set(), running: Promise.resolve(), next: undefined, restMs: 0 }
   lanes.set(ctx.publisher, lane)
-  const isBusy = lane.models.size > MAX_WAITED_FOR
   for (const model of models) lane.models.add(model)
-  if (lane.next === undefined) {
-    lane.next = lane.running.then(() => publishWaiting(ctx, lane))
-    lane.running = lane.next
-  }
-  if (!isBusy) await lane.next
+  const turn = nextTurn(ctx, lane)
+  if (lane.models.size <= MODELS_A_TURN) await turn
 }
 
-async function publishWaiting(ctx: PublishCtx, lane: Lane): Promise<void> {
+function nextTurn(ctx: PublishCtx, lane: Lane): Promise<void> {
+  if (lane.next === undefined) {
+    lane.next = lane.running.then(() => takeTurn(ctx, lane))
+    lane.running = lane.next
+  }
+  return lane.next
+}
+
+async function takeTurn(ctx: PublishCtx, lane: Lane): Promise<void> {
   if (lane.restMs > 0) await ctx.clock.sleep(lane.restMs)
-  const taken = [...lane.models]
-  lane.models.clear()
+  const taken = [...lane.models].slice(0, MODELS_A_TURN)
+  for (const model of taken) lane.models.delete(model)
   lane.next = undefined
   const startedAt = ctx.clock.monotonic()
   await publishSoon(ctx, taken.map(offersDocumentName))
   const tookMs = ctx.clock.monotonic() - startedAt
-  lane.restMs = lane.models.size > MAX_WAITED_FOR ? Math.min(tookMs * REST_FACTOR, MAX_REST_MS) : 0
+  lane.restMs = lane.models.size > MODELS_A_TURN ? Math.min(tookMs * REST_FACTOR, MAX_REST_MS) : 0
+  if (lane.models.size > 0) void nextTurn(ctx, lane)
 }
 
 /** Documents published at the same time: Postgres reads one while another is written. */

@@ -1,4 +1,4 @@
-import type { UseMark, UseSeed } from '#shared/contract/money-scripts/uses.ts'
+import type { CapUse, UseMark, UseSeed } from '#shared/contract/money-scripts/uses.ts'
 import type { CapturedCall } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
@@ -16,6 +16,9 @@ export type PostedChange = {
   /** The key that made it, for what its caps have used. */
   readonly keyId?: string | null
 }
+
+/** The request ids of calls that had been posted before the gate heard of their capture in this epoch. */
+export type PostedBefore = ReadonlySet<string>
 
 /** A key whose spending is counted, and the account it spends of. */
 export type CountedKey = { readonly keyId: string; readonly account: AccountId }
@@ -37,9 +40,11 @@ export type Gate = {
   /** Whether paid calls may be admitted: false while the gate is being rebuilt or out of reach. Never throws. */
   isOpen(): Promise<boolean>
   /** Tells the gate of posted changes. Repeated and out-of-order calls are harmless. */
-  ack(changes: readonly PostedChange[]): Promise<void>
+  ack(changes: readonly PostedChange[]): Promise<PostedBefore>
+  /** Takes off the caps of offers what was counted for calls that the ledger's figures had already. */
+  uncount(uses: readonly CapUse[]): Promise<void>
   /** Tells the gate of balances that no call changed: the same without a request id. */
-  seed(balances: readonly Omit<PostedChange, 'rid' | 'postedAt'>[]): Promise<void>
+  seed(balances: readonly Omit<PostedChange, 'rid' | 'postedAt'>[]): Promise<unknown>
   /** The account's figures, or undefined while it is not seeded. */
   spendable(account: AccountId): Promise<GateBalance | undefined>
   /** Usage events of captures that have waited longer than `olderThanMs` for their posting, oldest first. */

@@ -4,7 +4,7 @@ import type { Batch } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, MAX_BATCH, placeOf } from '#shared/contract/money-scripts/batch.ts'
 import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
-import { decodeMarkUse, encodeMarkUse, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
+import { decodeMarkUse, encodeCapSettle, encodeMarkUse, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
 import type { MoneyScripts } from '#shared/contract/money-scripts.ts'
 import { ACCOUNT_FIELDS, moneyScripts, parseMoneyEpoch, readAccount } from '#shared/contract/money-scripts.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
@@ -12,8 +12,9 @@ import type { CapturedCall } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
-import type { CountedKey, Gate, GateBalance, PostedChange } from './gate.ts'
-import { bucketNames, gateClosed, runBatches } from './redis-money.ts'
+import { ZERO } from '#shared/money.ts'
+import type { CountedKey, Gate, GateBalance, PostedBefore, PostedChange } from './gate.ts'
+import { bucketNames, gateClosed, runBatches, runEach } from './redis-money.ts'
 import type { Announce } from './updates.ts'
 
 type Options = {
@@ -50,8 +51,8 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce }: Optio
     }
   }
 
-  const ack = async (changes: readonly PostedChange[]): Promise<void> => {
-    await inEpoch(({ epoch, scripts }) =>
+  const ack = async (changes: readonly PostedChange[]): Promise<PostedBefore> => {
+    const late = await inEpoch(({ epoch, scripts }) =>
       runBatches(
         redis,
         { epoch, buckets },
@@ -60,6 +61,7 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce }: Optio
       ),
     )
     announce?.('funds', [...new Set(changes.map(({ account }) => account))])
+    return new Set(late.flatMap(({ rid }) => rid ?? []))
   }
 
   /** The same, where an old epoch would not be refused but answer from records that count for nothing. */
@@ -78,6 +80,11 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce }: Optio
       ),
     ack,
     seed: ack,
+    uncount: (uses) =>
+      inEpoch(async ({ scripts }) => {
+        const settles = uses.map(({ offer, attempt }) => encodeCapSettle(offer, attempt, ZERO))
+        await runEach(redis, scripts.capSettle, settles)
+      }),
     spendable: (account) => inFreshEpoch(({ epoch }) => spendable(redis, account, { epoch, buckets })),
     unposted: (age, limit) => inFreshEpoch(({ epoch }) => unposted(redis, { epoch, buckets }, age, limit)),
     captured: (calls) => captured(redis, buckets, calls),

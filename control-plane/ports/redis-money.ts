@@ -14,7 +14,7 @@ type Run<Operation> = {
 }
 
 /**
- * Runs operations of any accounts in batches by bucket. Throws `service_unavailable` when the server does not know the
+ * Runs operations of any accounts in batches by bucket; answers those that came late. Throws `service_unavailable` when the server does not know the
  * script or a record belongs to a newer epoch, and `internal_error` when an operation was refused.
  */
 export async function runBatches<Operation extends { readonly account: string }>(
@@ -22,7 +22,8 @@ export async function runBatches<Operation extends { readonly account: string }>
   place: { readonly epoch: number; readonly buckets: number },
   run: Run<Operation>,
   operations: readonly Operation[],
-): Promise<void> {
+): Promise<Operation[]> {
+  const late: Operation[] = []
   const batches = batchesOf(operations, place.buckets)
   for (let start = 0; start < batches.length; start += BATCHES_AT_ONCE) {
     await Promise.all(
@@ -31,14 +32,16 @@ export async function runBatches<Operation extends { readonly account: string }>
         const reply = await redis.evalsha(run.script.sha, keys.length, ...keys, ...args).catch((error: unknown) => {
           throw gateClosed(error)
         })
-        check(reply, group.length)
+        check(reply, group.length, (index) => late.push(...group.slice(index, index + 1)))
       }),
     )
   }
+  return late
 }
 
-function check(reply: unknown, count: number): void {
-  for (const answer of decodeAnswers(reply, count)) {
+function check(reply: unknown, count: number, onLate: (index: number) => void): void {
+  for (const [index, answer] of decodeAnswers(reply, count).entries()) {
+    if (answer.kind === 'done' && answer.isLate) onLate(index)
     if (answer.kind === 'stale') throw gateClosed()
     if (answer.kind === 'error') throw new AppError('internal_error', { cause: new Error(answer.message) })
   }

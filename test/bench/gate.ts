@@ -64,7 +64,7 @@ await gate.seed(accounts.map((account) => ({ account, balanceMicro: microUsd(10_
 
 const filler = 'x'.repeat(EVENT_BYTES)
 const posted: PostedChange[] = []
-const acks: Promise<void>[] = []
+const acks: Promise<unknown>[] = []
 let started = 0
 const reserveMs: number[] = []
 const captureMs: number[] = []

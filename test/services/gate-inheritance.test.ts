@@ -1,6 +1,8 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { retireNodes } from '#control-plane/db/money-epoch.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { sweepHolds } from '#control-plane/services/money/sweep.ts'
 import type { Hold } from '#data-plane/call.ts'
 import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -8,7 +10,7 @@ import { microUsd } from '#shared/money.ts'
 import { buildOffer } from '#test/support/build-market.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
 import { eventText, figures, ids, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
-import { insertCappedOffer } from '#test/support/ledger.ts'
+import { insertCappedOffer, newAccount } from '#test/support/ledger.ts'
 import { until } from '#test/support/until.ts'
 import { eventText as anyEventText } from '#test/support/usage-events.ts'
 
@@ -105,12 +107,15 @@ describe('the daily cap of an offer', () => {
     const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
     await insertCappedOffer(world.db, offer.id, 1_000)
     const account = await world.account(10_000)
+    const sellerAccount = await newAccount(world.db, 'seller_available')
     const serve = async (charge: number, isTakeSettled: boolean) => {
       const hold = await node.funds.reserve(reserveRequest(account, { want: 300 }))
       expect(await caps.take(offer, `${hold.rid}.0`, microUsd(300), 60_000)).toBe(true)
       if (isTakeSettled) await caps.settle(offer, `${hold.rid}.0`, microUsd(charge))
-      const wish = { rid: hold.rid, account, charge, hold: 300, startedAt: Date.now() }
-      node.journal.capture(hold, anyEventText(wish, { offer: offer.id }))
+      const wish = { rid: hold.rid, account, sellerAccount, charge, hold: 300, startedAt: Date.now() }
+      const event = anyEventText(wish, { offer: offer.id })
+      node.journal.capture(hold, event)
+      return { hold, event }
     }
     const usedBy = async (asked: Node) => (await capsOf(asked).usedToday([offer.id])).get(offer.id)
     return { serve, usedBy }
@@ -152,6 +157,27 @@ describe('the daily cap of an offer', () => {
       await heir.drop()
       await markDead(journalDir, heir)
     }
+  })
+
+  it('has what the ledger had already once only, as soon as that is acknowledged', async () => {
+    const journalDir = `${world.folder}/journal`
+    const dying = await world.node('dying', { journalDir })
+    await untilOpen(dying)
+    const { serve, usedBy } = await capped(dying)
+    const { hold, event } = await serve(70, true)
+    const ports = { ledger: world.ledger, gate: world.gate, clock: systemClock, log }
+    // Posted and never acknowledged, so that its journal does not know.
+    const away = { ...world.gate, ack: () => Promise.reject(new Error('the gate is away')) }
+    await expect(postBatch({ ...ports, gate: away }, { events: [event], source: 'test' })).rejects.toThrow('away')
+    await dying.funds.capture(hold, microUsd(70), event)
+    await dying.drop()
+    await markDead(journalDir, dying)
+    await retireNodes(world.db, [dying.journal.member])
+    await world.redis.flushall()
+    const heir = await world.node('heir', { journalDir })
+    await untilOpen(heir)
+    await sweepHolds(ports, 0)
+    expect(await usedBy(heir)).toBe(70n)
   })
 })
 

@@ -41,7 +41,7 @@ const ctx = () => ({ ...world, clock: systemClock, log })
 const post = (...events: string[]) => postBatch(ctx(), { events, source: 'test' })
 /** Books without telling the gate, as a worker that dies between the two. */
 const postSilently = (...events: string[]) =>
-  postBatch({ ...ctx(), gate: { ...world.gate, ack: () => Promise.resolve() } }, { events, source: 'test' })
+  postBatch({ ...ctx(), gate: { ...world.gate, ack: async () => new Set() } }, { events, source: 'test' })
 
 /** A call of the key, captured but not posted. `daily` is the cap that the data plane knows of. */
 async function call(account: AccountId, keyId: KeyId, amount: number, daily?: number): Promise<string> {

@@ -282,6 +282,8 @@ function ack(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
   const stored = isPresent ? data.field(account, 'ver') : undefined
   data.dropScore(key(run, 1), rid)
   openAccount(run, account)
+  const late = rid !== '' && epochOf(run, hold) === epoch ? data.field(hold, 'late') : undefined
+  const answer = late !== undefined && postedAt !== '' && Number(postedAt) < Number(late) ? 'L' : 'K'
   if (rid !== '' && epochOf(run, hold) === epoch && data.field(hold, 'st') === 'captured') {
     data.addToField(account, 'u', -Number(data.field(hold, 'used')))
     write(run, hold, { st: 'posted', ...(postedAt === '' ? {} : { pa: postedAt }) })
@@ -292,5 +294,5 @@ function ack(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
   if (isUnguarded || stored === undefined || Number(version) > Number(stored)) {
     write(run, account, { p: balance, ver: version, seeded: '1' })
   }
-  return 'K'
+  return answer
 }

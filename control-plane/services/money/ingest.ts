@@ -6,6 +6,7 @@ import type { MoneyTransaction } from '#control-plane/ports/money-ledger.ts'
 import type { PostReport } from '#control-plane/ports/post-report.ts'
 import type { TradeFeed } from '#control-plane/ports/trade-feed.ts'
 import { feedItemOf } from '#shared/contract/feed.ts'
+import { capUseOf } from '#shared/contract/money-scripts/uses.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -261,7 +262,11 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
   }
   if (changes.length === 0) return
   crashPoint('before_ack')
-  await ctx.gate.ack(changes)
+  const postedBefore = await ctx.gate.ack(changes)
+  if (postedBefore.size > 0) {
+    const again = booked.events.filter(({ read }) => postedBefore.has(read.event.rid))
+    await ctx.gate.uncount(again.flatMap(({ read }) => capUseOf(read.text) ?? []))
+  }
   crashPoint('after_ack')
   const told = new Set(changes.map((change) => change.account))
   await ctx.ledger.deleteAccountChanges(booked.balances.filter((row) => told.has(row.account)))

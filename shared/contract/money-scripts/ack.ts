@@ -6,7 +6,8 @@ import { ENDED_HOLD_TTL_MS } from './settle.ts'
 
 /**
  * A balance as the ledger has it, with the call whose posting made it so, if any. The balance counts only when its
- * version is newer than the gate's; a call stops counting as unposted exactly once, when its hold leaves `captured`.
+ * version is newer than the gate's; a call stops counting as unposted exactly once, when its hold leaves `captured`. The
+ * answer is late where the call had been posted before its capture was brought into this epoch.
  */
 export type AckOperation = {
   readonly account: string
@@ -57,8 +58,10 @@ export function ackScript(epoch: number): string {
     openAccount(account)
     stored=nil
   end
+  local answer='K'
   if rid~='' then
     local H=redis.call('HMGET',hold,'ep','st','used','kd','km','late')
+    if tonumber(H[1] or nil)==E and H[6] and postedAt~='' and tonumber(postedAt)<tonumber(H[6]) then answer='L' end
     if tonumber(H[1] or nil)==E and H[2]=='captured' then
       redis.call('HINCRBY',account,'u',minus(H[3]))
       if postedAt=='' then redis.call('HSET',hold,'st','posted') else redis.call('HSET',hold,'st','posted','pa',postedAt) end
@@ -69,7 +72,7 @@ export function ackScript(epoch: number): string {
   if not stored or tonumber(version)>tonumber(stored) then
     redis.call('HSET',account,'p',balance,'ver',version,'seeded','1')
   end
-  return 'K'
+  return answer
 end
 ${eachOperation(ARGUMENTS)}`
 }

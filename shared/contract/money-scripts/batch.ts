@@ -42,7 +42,7 @@ export function answersOf(reply: unknown, count: number): string[] {
 
 /** What the gate says to an operation that is not a reserve. */
 export type Answer =
-  /** `isLate` for a capture of which nothing was held in this epoch. */
+  /** `isLate` for a capture of which nothing was held in this epoch, and for its acknowledgement; see their scripts. */
   | { readonly kind: 'done'; readonly isLate?: true }
   /** The call was captured before with another amount: that one stands. */
   | { readonly kind: 'conflict'; readonly usedMicro: string }

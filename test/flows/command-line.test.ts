@@ -58,6 +58,10 @@ describe('a buyer at the command line', () => {
       await until('the call is booked', 20_000, async () =>
         (await json(Usage, 'usage')).items.some((item) => item.buyer_cost_micro === paid.usage.buyer_cost_micro),
       )
+      const Caps = z.looseObject({ keys: z.array(z.looseObject({ binds: z.string() })) })
+      expect((await json(Caps, 'caps')).keys).toContainEqual(expect.objectContaining({ binds: 'balance' }))
+      const jobs = await runMarket(['jobs', '--running'], { env })
+      expect([jobs.code, jobs.out.trim()]).toEqual([0, 'No long jobs.'])
       const [latest] = (await json(Usage, 'usage', '--model', 'gpt-5-mini')).items
       const record = await runMarket(['request', latest?.request_id ?? ''], { env })
       expect([record.code, record.out]).toEqual([0, expect.stringContaining('settled')])

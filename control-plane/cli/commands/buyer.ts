@@ -64,6 +64,18 @@ export const BUYER_COMMANDS: readonly Command[] = [
     load: async () => (await import('../actions/account.ts')).showKey,
   },
   {
+    name: 'caps',
+    summary: 'What bounds spending now: the balance, and the caps of every key.',
+    load: async () => (await import('../actions/bounds.ts')).listCaps,
+  },
+  {
+    name: 'jobs',
+    summary: 'Long jobs with the time they have left, newest first.',
+    options: [{ flags: '--running', text: 'only those that run' }, ...PAGE],
+    examples: ['jobs --running'],
+    load: async () => (await import('../actions/bounds.ts')).listJobs,
+  },
+  {
     name: 'keys list',
     summary: 'Keys of the wallet.',
     options: [SIDE, { flags: '--all', text: 'revoked ones too' }],

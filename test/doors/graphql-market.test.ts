@@ -91,7 +91,7 @@ describe('markets', () => {
 })
 
 describe('an order book', () => {
-  it('is walked page by page, best offer first, and never says who sells', async () => {
+  it('[C254] is walked page by page, best offer first, and never says who sells', async () => {
     const seen: string[] = []
     let after: string | null = null
     for (let page = 0; page < 3; page++) {
@@ -103,7 +103,9 @@ describe('an order book', () => {
     }
     expect(seen).toEqual([offers[1], offers[2], offers[0]])
     const all = await market.graphql(undefined, `{ orderBook(model: "gpt-test", first: 9) { ${BOOK} } }`)
-    expect(all.text).not.toContain(ada.seller.account)
+    for (const trace of [ada.seller.account, ada.seller.user, ada.wallet, 'crd_', 'sk-']) {
+      expect(all.text).not.toContain(trace)
+    }
     const unknown = await market.graphql(undefined, '{ orderBook(model: "nothing", first: 1) { edges { cursor } } }')
     expect(codeOf(unknown)).toBe('not_found')
   })

@@ -106,7 +106,7 @@ describe('a long job', () => {
     expect((await moved(id))['buyer_credit']).toBe(-CHARGE)
   })
 
-  it('is its buyer’s alone, or that of whoever has its token [I21]', async () => {
+  it('is its buyer’s alone, or that of whoever has its token [I21] [C253]', async () => {
     const { id, job_token: token } = await submit('long-job-endless')
     const stranger = await market.buyer(1)
     for (const headers of [{ authorization: `Bearer ${stranger}` }, { 'x-job-token': `${token.slice(0, -1)}_` }]) {

@@ -359,3 +359,22 @@ describe('session affinity', () => {
     expect(await by({ fields: { messages, max_tokens: 5, session_id: 'talk-2' } })).toBe('rt-cheap')
   })
 })
+
+describe('what anybody may read of the market', () => {
+  it('[C254] tells who sells by an alias only: no wallet, account, credential or key', async () => {
+    expect((await ask()).status).toBe(200)
+    const { api_base_url: url } = market.network.sandbox
+    for (const path of [
+      ...['/api/markets', `/api/markets/${MODEL}`, `/api/markets/${MODEL}/performance`, '/api/markets/feed'],
+      ...['/v1/models', `/v1/models/${MODEL}`, '/v1/prices', '/api/inference/v1/models', '/compat/v1/models'],
+    ]) {
+      const answer = await fetch(url + path)
+      const text = await answer.text()
+      expect([path, answer.status]).toEqual([path, 200])
+      expect([path, /0x[0-9a-f]{40}|\b(?:acc|usr|crd|key|ses)_|mkt_|\binf_|sk-routed/i.exec(text)]).toEqual([
+        path,
+        null,
+      ])
+    }
+  })
+})

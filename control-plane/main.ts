@@ -6,6 +6,7 @@ import { readConfig } from './config.ts'
 import type { ControlPlane } from './plane.ts'
 import { createControlPlane } from './plane.ts'
 import { createHealthServer, createServer } from './server.ts'
+import { keepMarketWarm } from './services/market/market-warmth.ts'
 
 /** How long a process may take to end what it has in hand. */
 const STOP_LIMIT_MS = 20 * SECOND
@@ -18,10 +19,12 @@ type Stop = () => Promise<void>
 
 async function runServer(plane: ControlPlane): Promise<Stop> {
   const server = await createServer(plane)
+  const stopWarming = await keepMarketWarm(plane)
   await server.listen({ host: plane.config.host, port: plane.config.port })
   plane.log.info({ addresses: server.addresses() }, 'the control plane listens')
   return async () => {
     plane.drain()
+    stopWarming()
     await server.close()
   }
 }

@@ -17,9 +17,10 @@ const ULID_ZERO = '0'.repeat(26 - PREFIX_CHARS)
 /** Hours or days that are to be computed again; Unix milliseconds of their beginning. */
 export type Grain = 'hour' | 'day'
 
-/** One roll-up at a time, with time enough for it; both go with the transaction. */
+/** One roll-up at a time, with time and memory enough for an hour of heavy traffic; all of it goes with the transaction. */
 export async function lockRollUp(trx: Trx): Promise<void> {
-  await sql`select set_config('statement_timeout', ${ROLL_UP_TIMEOUT_MS.toString()}, true)`.execute(trx)
+  await sql`select set_config('statement_timeout', ${ROLL_UP_TIMEOUT_MS.toString()}, true),
+    set_config('work_mem', '64MB', true)`.execute(trx)
   await sql`select pg_advisory_xact_lock(${sql.lit(ROLL_UP_LOCK)})`.execute(trx)
 }
 
@@ -86,7 +87,7 @@ export async function countHours(trx: Trx, hours: readonly number[]): Promise<Co
     cache_read_tokens bigint, output_tokens bigint, attempts jsonb, ttft smallint, tps smallint, is_faulty boolean)
     on commit drop`.execute(trx)
   await sql`insert into rolled_call ${callsOf(starts)}`.execute(trx)
-  await sql`analyze rolled_call`.execute(trx)
+  await sql`analyze rolled_call (starts_at, model, provider, offer, ttft, tps)`.execute(trx)
   const rows = await readCounted(trx, starts)
   await insertOfferHours(trx)
   await sql`drop table rolled_call`.execute(trx)
@@ -150,27 +151,29 @@ async function readCounted(trx: Trx, starts: readonly Date[]): Promise<CountedHo
       coalesce(tps.sketch, '') as "tpsSketch"
     from places left join totals using (starts_at, model, provider) left join tries using (starts_at, model, provider)
     left join offers using (starts_at, model, provider) left join downs using (starts_at, model, provider)
-    left join (${sketchesOf('ttft', 'provider')}) ttft using (starts_at, model, provider)
-    left join (${sketchesOf('tps', 'provider')}) tps using (starts_at, model, provider)
+    left join (${sketchesOf('ttft')}) ttft using (starts_at, model, provider)
+    left join (${sketchesOf('tps')}) tps using (starts_at, model, provider)
     order by 1, 2, 3`.execute(trx)
   return rows
 }
 
 async function insertOfferHours(trx: Trx): Promise<void> {
   await sql`insert into market_offer_hour (starts_at, offer, model, trades, volume_micro, ttft_samples, ttft_sketch)
-    select starts_at, offer, model, trades, volume_micro, coalesce(samples, 0), coalesce(sketch, '')
-    from (select starts_at, offer, min(model) as model, count(*) filter (where charge > 0) as trades,
-        sum(charge) as volume_micro from rolled_call where offer is not null group by 1, 2) totals
-    left join (${sketchesOf('ttft', 'offer')}) ttft using (starts_at, model, offer)`.execute(trx)
+    select starts_at, offer, min(model), sum(trades), sum(volume_micro), coalesce(sum(n) filter (where ttft is not null), 0),
+      coalesce(string_agg(int2send(ttft) || int4send(n), ''::bytea order by ttft), '')
+    from (select starts_at, offer, ttft, min(model) as model, count(*)::int as n,
+        count(*) filter (where charge > 0) as trades, sum(charge) as volume_micro
+      from rolled_call where offer is not null group by 1, 2, 3) counted
+    group by 1, 2`.execute(trx)
 }
 
-/** One sketch for each hour, model and provider, or offer: the buckets that the calls fell into, with their counts. */
-function sketchesOf(value: 'ttft' | 'tps', by: 'provider' | 'offer') {
-  const [bucket, place] = [sql.ref(value), sql.ref(by)]
-  return sql`select starts_at, model, ${place}, sum(n) as samples,
+/** One sketch for each hour, model and provider: the buckets that the calls fell into, with their counts. */
+function sketchesOf(value: 'ttft' | 'tps') {
+  const bucket = sql.ref(value)
+  return sql`select starts_at, model, provider, sum(n) as samples,
       string_agg(int2send(bucket) || int4send(n), ''::bytea order by bucket) as sketch
-    from (select starts_at, model, ${place}, ${bucket} as bucket, count(*)::int as n from rolled_call
-      where ${bucket} is not null and ${place} <> '' group by 1, 2, 3, 4) counted
+    from (select starts_at, model, provider, ${bucket} as bucket, count(*)::int as n from rolled_call
+      where ${bucket} is not null and provider <> '' group by 1, 2, 3, 4) counted
     group by 1, 2, 3`
 }
 

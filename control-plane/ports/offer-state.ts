@@ -2,8 +2,8 @@ import type { HealthRecord } from '#shared/contract/health-event.ts'
 
 /** What the data plane knows about offers: the control plane shows it, and may overrule it. */
 export type OfferState = {
-  /** Health by offer id; an offer without a record is healthy. Empty when the store is away. */
-  health(offers: readonly string[]): Promise<ReadonlyMap<string, HealthRecord>>
+  /** Health by offer id, of those named or of all; one without a record is healthy. Empty when the store is away. */
+  health(offers?: readonly string[]): Promise<ReadonlyMap<string, HealthRecord>>
   /** Micro-USD taken of each offer's daily cap today; an offer without takes is left out. */
   capTaken(offers: readonly string[]): Promise<ReadonlyMap<string, bigint>>
   /** Returns offers to the rotation, in every data-plane process, with nothing held against them. Throws when away. */

@@ -6,16 +6,12 @@ import { HealthRecordSchema } from '#shared/contract/health-event.ts'
 import { CHANNELS, cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { OfferState } from './offer-state.ts'
 
-/** Offers whose health is asked for one by one; of more, everything is read. */
-const MAX_ASKED_FOR = 1_000
-
 /** Offer state out of Redis: health and caps stand on two connections when the cache has its own instance. */
 export function createRedisOfferState(redis: { money: Redis; cache: Redis }, clock: Clock): OfferState {
   return {
     async health(offers) {
       const found = new Map<string, HealthRecord>()
-      if (offers.length === 0) return found
-      for (const [offer, text] of await healthTexts(redis.cache, offers)) {
+      for (const [offer, text] of await healthTexts(redis.cache, offers).catch(() => [])) {
         const record = readHealth(text)
         if (record !== undefined) found.set(offer, record)
       }
@@ -62,14 +58,11 @@ export function createRedisOfferState(redis: { money: Redis; cache: Redis }, clo
   }
 }
 
-/** What stands of offers; none while the store is away. Few offers have anything: all of it is less than many questions. */
-async function healthTexts(cache: Redis, offers: readonly string[]): Promise<(readonly [string, string])[]> {
-  if (offers.length > MAX_ASKED_FOR) {
-    const all = await cache.hgetall(cacheKeys.health).catch(() => ({}))
-    const wanted = new Set(offers)
-    return Object.entries(all).filter(([offer]) => wanted.has(offer))
-  }
-  const texts = await cache.hmget(cacheKeys.health, ...offers).catch(() => [])
+/** What stands of those offers, or of all that anything stands of. */
+async function healthTexts(cache: Redis, offers?: readonly string[]): Promise<(readonly [string, string])[]> {
+  if (offers === undefined) return Object.entries(await cache.hgetall(cacheKeys.health))
+  if (offers.length === 0) return []
+  const texts = await cache.hmget(cacheKeys.health, ...offers)
   return offers.flatMap((offer, at) => {
     const text = texts[at]
     return typeof text === 'string' ? [[offer, text] as const] : []

@@ -9,6 +9,7 @@ import type { ControlPlane } from '#control-plane/plane.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
 import { createServer } from '#control-plane/server.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
+import { keepMarketWarm } from '#control-plane/services/market/market-warmth.ts'
 import { publishOffers, reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
@@ -52,16 +53,19 @@ export async function measureGraphQL(size: MarketSize = SIZE): Promise<Figure[]>
   const rateLimits = { read: wide, write: wide, probe: wide, challenge: wide }
   const plane = createControlPlane(config, { settings: { rateLimits } })
   const server = await createServer(plane)
+  let stopWarming = () => {}
   try {
     await plane.connected(5 * SECOND)
     await fillMarket(database.db, size)
     await sql`insert into model_alias (alias, model, is_manual) select id, id, false from model`.execute(plane.db)
     await rollUp(plane, 0)
     await reconcileSnapshot(plane)
+    stopWarming = await keepMarketWarm(plane)
     const url = await server.listen({ host: '0.0.0.0', port: 0 })
     const port = Number(new URL(url).port)
     return [...(await measurePages(port)), ...(await measureSubscribers(plane, port))]
   } finally {
+    stopWarming()
     await server.close()
     await plane.close()
     await database.drop()

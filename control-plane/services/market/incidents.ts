@@ -5,6 +5,8 @@ import { listIncidents } from '#control-plane/db/incidents.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Millis, ModelName, PageSize } from '#control-plane/services/fields.ts'
+import type { SignedPage } from '#control-plane/services/page.ts'
+import { signedPageOf } from '#control-plane/services/page.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 
@@ -31,11 +33,7 @@ export type Incident = {
   /** The error that most of them had: `timeout`, `rate_limit` …; null when nobody said. */
   readonly cause: string | null
 }
-export type IncidentPage = {
-  readonly items: readonly Incident[]
-  readonly nextToken: string | null
-  readonly cursorOf: (item: Incident) => string
-}
+export type IncidentPage = SignedPage<Incident>
 
 /** Incidents of the market out of real traffic, newest first; for everybody. Throws `not_found` for an unknown model. */
 export const marketIncidents = defineOperation({
@@ -59,10 +57,8 @@ export const marketIncidents = defineOperation({
     const scope = { list: 'incidents', tenant: 'public', filters: [model, provider, span.from, span.to] }
     const after = nextToken === undefined ? undefined : readCursor(ctx, scope, nextToken)
     const rows = await listIncidents(ctx.db, { from, to, model, provider, after }, maxItems + 1)
-    const items = rows.slice(0, maxItems).map((row) => view(row, now))
     const cursorOf = ({ id }: Incident) => signCursor(ctx, scope, id)
-    const last = rows.length > maxItems ? items.at(-1) : undefined
-    return { items, nextToken: last === undefined ? null : cursorOf(last), cursorOf }
+    return signedPageOf(rows, maxItems, (row) => view(row, now), cursorOf)
   },
 })
 

@@ -5,6 +5,8 @@ import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { ModelName, PageSize } from '#control-plane/services/fields.ts'
+import type { SignedPage } from '#control-plane/services/page.ts'
+import { signedPageOf } from '#control-plane/services/page.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { KeptBpsNumber } from '#shared/contract/amount.ts'
@@ -25,12 +27,7 @@ export type MarketView = {
   /** Offers on sale, whether they can serve now or not. */
   readonly offerCount: number
 }
-/** A page of a list with a cursor for each of its items. */
-export type MarketPage = {
-  readonly items: readonly MarketView[]
-  readonly nextToken: string | null
-  readonly cursorOf: (item: MarketView) => string
-}
+export type MarketPage = SignedPage<MarketView>
 
 const Word = z.string().min(1).max(100)
 const Token = z.string().max(400)
@@ -55,10 +52,9 @@ export const listMarketRowsPage = defineOperation({
     const after = nextToken === undefined ? undefined : textOf(readCursor(ctx, scope, nextToken))
     const choice = { after, search, modality, feature, minContext, limit: maxItems + 1 }
     const models = (await listMarketModels(ctx.db, choice)).map((body) => ModelSchema.parse(body))
-    const items = await viewMarkets(ctx, models.slice(0, maxItems))
-    const cursorOf = (item: MarketView) => signCursor(ctx, scope, tokenOf(item.id))
-    const last = models.length > maxItems ? items.at(-1) : undefined
-    return { items, nextToken: last === undefined ? null : cursorOf(last), cursorOf }
+    const cursorOf = ({ id }: { readonly id: string }) => signCursor(ctx, scope, tokenOf(id))
+    const { items, nextToken: next } = signedPageOf(models, maxItems, (model) => model, cursorOf)
+    return { items: await viewMarkets(ctx, items), nextToken: next, cursorOf }
   },
 })
 
@@ -106,12 +102,7 @@ function summaryOf(parts: MarketParts, live: LiveState): MarketSummary {
 }
 
 /** The order book of a model, best offer first. */
-export type BookPage = {
-  readonly model: Model
-  readonly items: readonly BookEntry[]
-  readonly nextToken: string | null
-  readonly cursorOf: (item: BookEntry) => string
-}
+export type BookPage = SignedPage<BookEntry> & { readonly model: Model }
 
 /** The public order book of one model by any of its names. Throws `not_found`. */
 export const readOrderBook = defineOperation({
@@ -126,10 +117,9 @@ export const readOrderBook = defineOperation({
     const after = nextToken === undefined ? undefined : rankOf(readCursor(ctx, scope, nextToken))
     const book = await readBook(ctx, model)
     const from = after === undefined ? 0 : book.findIndex(({ offer }) => byRank(offer, after) > 0)
-    const items = from < 0 ? [] : book.slice(from, from + maxItems)
+    const rest = from < 0 ? [] : book.slice(from)
     const cursorOf = ({ offer }: BookEntry) => signCursor(ctx, scope, placeOf(offer))
-    const last = from >= 0 && book.length > from + maxItems ? items.at(-1) : undefined
-    return { model, items, nextToken: last === undefined ? null : cursorOf(last), cursorOf }
+    return { model, ...signedPageOf(rest, maxItems, (entry) => entry, cursorOf) }
   },
 })
 

@@ -5,6 +5,7 @@ import { listDocumentVersions } from '#control-plane/db/market-book.ts'
 import { listTrades } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { SECOND } from '#shared/clock.ts'
+import type { HealthRecord } from '#shared/contract/health-event.ts'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import type { OfferTrades } from '#shared/contract/trades.ts'
@@ -18,7 +19,7 @@ import { dayBefore, readMarketRows, readSpeedClasses } from './market-rows.ts'
 import { sellerAlias } from './seller-alias.ts'
 
 /** Offers that one process remembers over all models; the models asked for longest ago are forgotten first. */
-const MAX_REMEMBERED = 200_000
+export const MAX_REMEMBERED = 200_000
 /** How long health, caps and trades of a model are taken to be what they were. */
 const LIVE_MS = SECOND
 const TRADES_MS = 10 * SECOND
@@ -108,9 +109,7 @@ function remember(memory: Memory, model: string, shelf: Shelf): void {
 
 /** What is true of a model's offers now, at most a second ago; callers at the same time share one answer. */
 export function readLive(ctx: Sources, model: string, offers: readonly BookOffer[]): Promise<LiveState> {
-  return aged(memoryOf(ctx).live, { key: model, now: ctx.clock.now(), maxAgeMs: LIVE_MS }, () =>
-    stateOf(ctx, offers, firstCapped(offers, CAPS_OF_A_BOOK)),
-  )
+  return aged(memoryOf(ctx).live, { key: model, now: ctx.clock.now(), maxAgeMs: LIVE_MS }, () => readState(ctx, offers))
 }
 
 /** In place of the state of offers with which nothing is the matter: the same one, so that what follows is the same. */
@@ -124,18 +123,31 @@ export async function readLiveRows(ctx: Sources, books: Books): Promise<Readonly
     const at = liveRows.get(model)?.at
     return at === undefined || now < at || now - at >= LIVE_MS
   })
-  const capped = stale.map(([, offers]) => firstCapped(offers, CAPS_OF_A_ROW))
-  const live = await stateOf(
-    ctx,
-    stale.flatMap(([, offers]) => offers),
-    capped.flat(),
-  )
-  for (const [at, [model, offers]] of stale.entries()) {
-    const isUsedUp = (offer: BookOffer) => (live.usedToday(offer) ?? -1n) >= (offer.capDailyMicro ?? 0n)
-    const isDisturbed = (capped[at] ?? []).some(isUsedUp) || offers.some((offer) => !live.isHealthy(offer))
+  const capped = new Map(stale.map(([model, offers]) => [model, firstCapped(offers, CAPS_OF_A_ROW)]))
+  const [health, taken] =
+    stale.length === 0
+      ? [new Map<string, HealthRecord>(), new Map<string, bigint>()]
+      : await Promise.all([
+          ctx.offerState.health(),
+          ctx.offerState.capTaken([...capped.values()].flat().map(({ id }) => id)),
+        ])
+  const live = liveOf(health, taken, now)
+  const blocked = [...health].filter(([, { backedOffUntil }]) => (backedOffUntil ?? 0) > now).map(([id]) => id)
+  const isUsedUp = (offer: BookOffer) => (live.usedToday(offer) ?? -1n) >= (offer.capDailyMicro ?? 0n)
+  for (const [model, offers] of stale) {
+    const isDisturbed = (capped.get(model) ?? []).some(isUsedUp) || (blocked.length > 0 && hasAny(offers, blocked))
     liveRows.set(model, { at: now, live: isDisturbed ? live : UNDISTURBED })
   }
   return new Map([...books.keys()].map((model) => [model, liveRows.get(model)?.live ?? live]))
+}
+
+const idsOfBooks = new WeakMap<readonly BookOffer[], ReadonlySet<string>>()
+
+/** True when one of a few offers is among the many of a book. */
+function hasAny(offers: readonly BookOffer[], few: readonly string[]): boolean {
+  const ids = idsOfBooks.get(offers) ?? new Set(offers.map(({ id }) => id))
+  idsOfBooks.set(offers, ids)
+  return few.some((id) => ids.has(id))
 }
 
 /** Forgets what was known live of a model: something has changed. */
@@ -190,12 +202,15 @@ function firstCapped(offers: readonly BookOffer[], count: number): BookOffer[] {
   return found
 }
 
-async function stateOf(ctx: Sources, offers: readonly BookOffer[], capped: readonly BookOffer[]): Promise<LiveState> {
-  const now = ctx.clock.now()
+async function readState(ctx: Sources, offers: readonly BookOffer[]): Promise<LiveState> {
   const [health, taken] = await Promise.all([
     ctx.offerState.health(offers.map(({ id }) => id)),
-    ctx.offerState.capTaken(capped.map(({ id }) => id)),
+    ctx.offerState.capTaken(firstCapped(offers, CAPS_OF_A_BOOK).map(({ id }) => id)),
   ])
+  return liveOf(health, taken, ctx.clock.now())
+}
+
+function liveOf(health: ReadonlyMap<string, HealthRecord>, taken: ReadonlyMap<string, bigint>, now: number): LiveState {
   return {
     isHealthy: ({ id }) => (health.get(id)?.backedOffUntil ?? 0) <= now,
     usedToday: ({ id }) => {

@@ -1,0 +1,61 @@
+import { listOfferedModels } from '#control-plane/db/listed-offers.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import type { Updates } from '#control-plane/ports/updates.ts'
+import { modelOfDocument } from '#shared/contract/snapshot.ts'
+import { describeCause } from '#shared/errors.ts'
+import { MAX_REMEMBERED, readFigures, readOffers } from './market-parts.ts'
+
+/** Models read at once: some thousands of offers in a large market. */
+const MODELS_AT_ONCE = 10
+
+type WarmCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'offerState' | 'log'>
+
+/**
+ * Reads what pages of the market are made of before anybody asks for one, and again whatever is announced to have changed.
+ * Nothing depends on it but speed: a page reads what is missing. Resolves when all has been read or could not be; the
+ * answer ends it.
+ */
+export async function keepMarketWarm(ctx: WarmCtx & { readonly updates: Updates }): Promise<() => void> {
+  const waiting = new Set<string>()
+  let isReading = false
+  let isOver = false
+
+  /** Reads until nothing waits, or until so many offers have come. */
+  async function readWaiting(room = Number.POSITIVE_INFINITY): Promise<void> {
+    if (isReading) return
+    isReading = true
+    try {
+      while (waiting.size > 0 && !isOver) {
+        const models = [...waiting].slice(0, MODELS_AT_ONCE)
+        for (const model of models) waiting.delete(model)
+        for (const offers of (await readOffers(ctx, models)).values()) room -= offers.length
+        if (room <= 0) waiting.clear()
+      }
+    } catch (cause) {
+      waiting.clear()
+      ctx.log.debug({ cause: describeCause(cause) }, 'pages of the market are read when they are asked for')
+    } finally {
+      isReading = false
+    }
+  }
+
+  const stopListening = ctx.updates.listen('snapshot', (names) => {
+    for (const name of names) {
+      const model = modelOfDocument(name)
+      if (model !== undefined) waiting.add(model)
+    }
+    void readWaiting()
+  })
+  try {
+    const models = await listOfferedModels(ctx.db)
+    for (const model of models) waiting.add(model)
+    await readWaiting(MAX_REMEMBERED)
+    await readFigures(ctx, models)
+  } catch (cause) {
+    ctx.log.warn({ cause: describeCause(cause) }, 'the market could not be read before it is asked for')
+  }
+  return () => {
+    isOver = true
+    stopListening()
+  }
+}

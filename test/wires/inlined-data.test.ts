@@ -121,7 +121,7 @@ describe('a request read around its inlined data', () => {
   })
 })
 
-/** Data of each kind that a message of that wire may hold, with `DATA` where it lies. */
+/** Data of each kind that a message of that wire may hold, and words like it, with `DATA` where they lie. */
 const CONVERSATIONS = {
   chat: {
     model: 'm',
@@ -129,7 +129,8 @@ const CONVERSATIONS = {
       {
         role: 'user',
         content: [
-          { type: 'text', text: 'ü' },
+          { type: 'text', text: 'ü DATA' },
+          { type: 'text', text: 'DATA' },
           { type: 'image_url', image_url: { url: 'data:image/png;base64,DATA', detail: 'low' } },
           { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,DATA' } },
         ],
@@ -142,7 +143,10 @@ const CONVERSATIONS = {
     messages: [
       {
         role: 'user',
-        content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'DATA' } }],
+        content: [
+          { type: 'text', text: 'DATA' },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'DATA' } },
+        ],
       },
       { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'b', input: { data: 'DATA', n: 1 } }] },
       {
@@ -164,6 +168,7 @@ const CONVERSATIONS = {
       {
         role: 'user',
         content: [
+          { type: 'input_text', text: 'DATA' },
           { type: 'input_image', image_url: 'data:image/png;base64,DATA' },
           { type: 'input_file', filename: 'a.pdf', file_data: 'DATA' },
           { type: 'input_file', filename: 'a.txt', file_data: 'data:text/plain;base64,DATA' },

@@ -20,6 +20,21 @@ export function pageOf<Row, Item extends { readonly id: string }>(
   size: number,
   view: (row: Row) => Item,
 ): Page<Item> {
+  const { items, nextToken } = signedPageOf(rows, size, view, ({ id }) => id)
+  return { items, nextToken }
+}
+
+/** A page of a list with signed tokens. `cursorOf` is the token of the page after an item; no body carries it. */
+export type SignedPage<Item> = Page<Item> & { readonly cursorOf: (item: Item) => string }
+
+/** The same as {@link pageOf}, where `cursorOf` makes the token of the page after an item. */
+export function signedPageOf<Row, Item>(
+  rows: readonly Row[],
+  size: number,
+  view: (row: Row) => Item,
+  cursorOf: (item: Item) => string,
+): SignedPage<Item> {
   const items = rows.slice(0, size).map(view)
-  return { items, nextToken: rows.length > size ? (items.at(-1)?.id ?? null) : null }
+  const last = rows.length > size ? items.at(-1) : undefined
+  return { items, nextToken: last === undefined ? null : cursorOf(last), cursorOf }
 }

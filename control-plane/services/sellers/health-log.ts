@@ -7,6 +7,8 @@ import { defineOperation } from '#control-plane/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Millis, PageSize } from '#control-plane/services/fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
+import type { SignedPage } from '#control-plane/services/page.ts'
+import { signedPageOf } from '#control-plane/services/page.ts'
 import { DAY } from '#shared/clock.ts'
 import type { ErrorClass, HealthEvent } from '#shared/contract/health-event.ts'
 import { HealthEventSchema } from '#shared/contract/health-event.ts'
@@ -80,12 +82,7 @@ export type HealthLine = {
   readonly actionTaken: HealthAction
   readonly backedOffUntil: number | null
 }
-export type HealthPage = {
-  readonly items: readonly HealthLine[]
-  readonly nextToken: string | null
-  /** The token of the page that begins after a line; nothing that a body carries. */
-  readonly cursorOf: (line: HealthLine) => string
-}
+export type HealthPage = SignedPage<HealthLine>
 
 /**
  * The health log of the caller, or of a workspace, newest first unless asked otherwise. Throws `not_found` for an offer that
@@ -119,10 +116,7 @@ export const listHealthLog = defineOperation({
     const after = nextToken === undefined ? undefined : readPosition(readCursor(ctx, scope, nextToken))
     const filter = { seller, offer: offerId, since, until, after, isRising: sortOrder === 'ASC' }
     const rows = await listHealthEvents(ctx.db, filter, maxItems + 1)
-    const items = rows.slice(0, maxItems).map(lineOf)
-    const last = rows.length > maxItems ? items.at(-1) : undefined
-    const cursorOf = ({ timestamp, id }: HealthLine) => signCursor(ctx, scope, `${timestamp}.${id}`)
-    return { items, nextToken: last === undefined ? null : cursorOf(last), cursorOf }
+    return signedPageOf(rows, maxItems, lineOf, ({ timestamp, id }) => signCursor(ctx, scope, `${timestamp}.${id}`))
   },
 })
 

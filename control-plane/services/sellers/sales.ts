@@ -5,6 +5,8 @@ import { defineOperation } from '#control-plane/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
+import type { SignedPage } from '#control-plane/services/page.ts'
+import { signedPageOf } from '#control-plane/services/page.ts'
 import { standingOf } from '#shared/lookup-record.ts'
 import { tokenPrices } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
@@ -50,12 +52,7 @@ export function viewSale(sale: Sale): SaleView {
   }
 }
 
-export type SalesPage = {
-  readonly recentSales: readonly SaleView[]
-  readonly nextToken: string | null
-  /** The token of the page that begins after a sale; nothing that a body carries. */
-  readonly cursorOf: (sale: Pick<SaleView, 'id'>) => string
-}
+export type SalesPage = Omit<SignedPage<SaleView>, 'items'> & { readonly recentSales: readonly SaleView[] }
 
 /** The caller's sales from the newest down. The cursor is signed: no other seller's, and no edited one, is taken. */
 export const listSalesHistory = defineOperation({
@@ -69,13 +66,8 @@ export const listSalesHistory = defineOperation({
     const scope = { list: 'sales', tenant: seller }
     const before = cursor === undefined ? undefined : readCursor(ctx, scope, cursor)
     const sales = await listSales(ctx.db, seller, { before, limit: limit + 1 })
-    const shown = sales.slice(0, limit)
-    const last = sales.length > limit ? shown.at(-1) : undefined
-    const cursorOf = ({ id }: Pick<SaleView, 'id'>) => signCursor(ctx, scope, id)
-    return {
-      recentSales: shown.map(viewSale),
-      nextToken: last === undefined ? null : cursorOf({ id: last.rid }),
-      cursorOf,
-    }
+    const cursorOf = ({ id }: SaleView) => signCursor(ctx, scope, id)
+    const { items, nextToken } = signedPageOf(sales, limit, viewSale, cursorOf)
+    return { recentSales: items, nextToken, cursorOf }
   },
 })

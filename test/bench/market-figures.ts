@@ -121,12 +121,16 @@ async function measureSnapshot(plane: ControlPlane, redisUrl: string, used: Used
       await publishOffers(plane, ['model-0'])
       routed.push((await seen) - startedAt - loader.skew)
     }
-    const { loadMs, listMs, megabytes } = loader
+    const { loadMs, processorMs, pauseMs, listMs, megabytes } = loader
     loader.stop()
     return [
       figure('snapshot of 100,000 offers, built and stored', built),
       figure('  looked through again, nothing changed', again),
-      { what: '  loaded by a data plane', figure: ms(loadMs), beside: `${megabytes.toFixed(0)} MB resident` },
+      {
+        what: '  loaded by a data plane',
+        figure: ms(loadMs),
+        beside: `${ms(processorMs)} of processor time, longest pause ${ms(pauseMs)}, ${megabytes.toFixed(0)} MB resident`,
+      },
       { what: '  list of markets from the data plane', figure: ms(listMs), beside: 'made anew' },
       {
         what: '  one offer changed to routed',

@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
@@ -17,11 +18,26 @@ import { systemClock } from '#shared/clock.ts'
 import { createLogger } from '#shared/logger.ts'
 
 const SELF = fileURLToPath(import.meta.url)
+const PAUSE_RESOLUTION_MS = 1
 const Line = z.union([
-  z.object({ loadMs: z.number(), listMs: z.number(), megabytes: z.number() }),
+  z.object({
+    loadMs: z.number(),
+    processorMs: z.number(),
+    pauseMs: z.number(),
+    listMs: z.number(),
+    megabytes: z.number(),
+  }),
   z.object({ seen: z.string(), at: z.number() }),
 ])
-type Loaded = { readonly loadMs: number; readonly listMs: number; readonly megabytes: number }
+type Loaded = {
+  readonly loadMs: number
+  /** Of the processor, over all threads. */
+  readonly processorMs: number
+  /** How long at most anything else had to wait for the event loop meanwhile. */
+  readonly pauseMs: number
+  readonly listMs: number
+  readonly megabytes: number
+}
 
 /** The process, loaded. `until` answers when it routes an offer at a share, on the clock of this process. */
 export type Loader = Loaded & {
@@ -59,14 +75,21 @@ async function load(url: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'loader-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   process.on('SIGTERM', () => process.exit(0))
+  // Whoever asked has gone without a word.
+  process.stdin.on('end', () => process.exit(0))
   const connect = () => new Redis(url)
   const log = createLogger('loader', 'warn', process.stderr)
   const subscriptions = createSubscriptions(connect())
   const file = join(folder, 'snapshot')
   const store = createSnapshotStore({ redis: connect(), subscriptions, clock: systemClock, log, file })
-  const startedAt = performance.now()
+  const pauses = monitorEventLoopDelay({ resolution: PAUSE_RESOLUTION_MS })
+  pauses.enable()
+  const [startedAt, before] = [performance.now(), process.cpuUsage()]
   await store.start()
   const loadMs = performance.now() - startedAt
+  pauses.disable()
+  const { user, system } = process.cpuUsage(before)
+  const [processorMs, pauseMs] = [(user + system) / 1e3, pauses.max / 1e6 - PAUSE_RESOLUTION_MS]
   const sources = {
     market: store.market,
     health: { blockedUntil: () => 0, isAllWell: () => true },
@@ -81,7 +104,7 @@ async function load(url: string): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 3_000))
   globalThis.gc?.()
   const megabytes = process.memoryUsage().rss / 1e6
-  process.stdout.write(`${JSON.stringify({ loadMs, listMs, megabytes })}\n`)
+  process.stdout.write(`${JSON.stringify({ loadMs, processorMs, pauseMs, listMs, megabytes })}\n`)
   const Wish = z.object({ offer: z.string(), kept: z.number() })
   createInterface({ input: process.stdin }).on('line', (text) => {
     const { offer, kept } = Wish.parse(JSON.parse(text))

@@ -29,7 +29,7 @@ export type IncidentFilter = {
   readonly after: string | undefined
 }
 
-/** No offer is backed off for longer at once. */
+/** No offer is backed off for longer at once, so that what ends a spell is found within it. */
 const LONGEST_SPELL = sql.lit('1 day')
 /** Spells with less time than this between them are one incident. */
 const QUIET = sql.lit('5 minutes')
@@ -38,14 +38,18 @@ const QUIET = sql.lit('5 minutes')
 export async function listIncidents(db: Database, filter: IncidentFilter, limit: number): Promise<IncidentRow[]> {
   const { from, to, model, provider, after } = filter
   const [begin, end] = [sql`${new Date(from)}::timestamptz`, sql`${new Date(to)}::timestamptz`]
-  const { rows } = await sql<IncidentRow>`with spell as (
-      select l.model, o.provider, l.offer, l.error_class, l.at, least(l.backed_off_until, (
-          select min(up.at) from health_log up where up.offer = l.offer and up.at > l.at
-            and up.action in ('recovered', 'reset', 'credential_rotated', 'delisted'))) as ends_at
+  const { rows } = await sql<IncidentRow>`with change as (
+      select l.model, o.provider, l.offer, l.error_class, l.action, l.at, l.backed_off_until,
+        min(l.at) filter (where l.action <> 'backed_off') over (partition by l.offer order by l.at desc, l.id
+          rows between unbounded preceding and 1 preceding) as up_at
       from health_log l join offer o on o.id = l.offer
-      where l.action = 'backed_off' and l.at > ${begin} - ${LONGEST_SPELL}::interval and l.at < ${end}
+      where l.action in ('backed_off', 'recovered', 'reset', 'credential_rotated', 'delisted')
+        and l.at > ${begin} - ${LONGEST_SPELL}::interval and l.at < ${end} + ${LONGEST_SPELL}::interval
         and (${model ?? null}::text is null or l.model = ${model ?? null})
         and (${provider ?? null}::text is null or o.provider = ${provider ?? null})),
+    spell as (
+      select model, provider, offer, error_class, at, least(backed_off_until, up_at) as ends_at
+      from change where action = 'backed_off' and at < ${end}),
     marked as (
       select *, case when at > max(ends_at) over (partition by model, provider order by at, offer
         rows between unbounded preceding and 1 preceding) + ${QUIET}::interval then 1 else 0 end as is_new

@@ -13,8 +13,8 @@ import { newWallet, signedChallenge, signInForSession } from './wallet.ts'
 /** A market with somebody who has one of everything, and ways to make more of it. */
 export type DoorWorld = {
   readonly market: TestMarket
-  /** Ways to come in: the somebody's session, nobody, and an operator's key. */
-  readonly callers: Readonly<Record<'session' | 'nobody' | 'operator', Headers>>
+  /** Ways to come in: the somebody's session and another's, nobody, and an operator's key. */
+  readonly callers: Readonly<Record<'session' | 'stranger' | 'nobody' | 'operator', Headers>>
   readonly wallet: TestWallet
   readonly ids: Readonly<Record<Thing, string>>
   /** Makes a thing through REST, as the somebody unless another's headers are given; answers its id. */
@@ -44,7 +44,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
   const market = await startMarket()
   const [wallet, other] = [newWallet(), newWallet()]
   const session = await signInForSession(market, wallet)
-  const stranger = await signInForSession(market, other)
+  const inviter = await signInForSession(market, other)
   let calls = 0
 
   async function make(path: string, body: object, headers: Headers = session): Promise<string> {
@@ -54,9 +54,9 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     return Made.parse(answer.body).id
   }
   async function invite(): Promise<string> {
-    const organization = await make('/v1/organizations', { name: 'Elsewhere' }, stranger)
+    const organization = await make('/v1/organizations', { name: 'Elsewhere' }, inviter)
     const body = { wallet: wallet.address, role: 'viewer' }
-    return make(`/v1/organizations/${organization}/invitations`, body, stranger)
+    return make(`/v1/organizations/${organization}/invitations`, body, inviter)
   }
   async function joined(organization: string): Promise<string> {
     const guest = newWallet()
@@ -103,6 +103,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
   await rollUp(market.plane, 0)
   const callers = {
     session,
+    stranger: await signInForSession(market, newWallet()),
     nobody: {},
     operator: { authorization: `Bearer ${await market.managementKey('operator')}` },
   }

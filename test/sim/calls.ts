@@ -150,7 +150,7 @@ async function deliver(parts: Parts, call: Call, { offer, attempt, limit, plan }
   if (captured === 'queued') request.faults.add('redis_lost')
   // A disk that takes nothing keeps no call from its end, but nobody has promised anything then.
   request.isAcknowledged = captured === 'accepted' || (await isSynced(node))
-  parts.ground.queue.add(node.process, text)
+  parts.ground.queue.add(node.process, captured === 'accepted' ? [hold.rid, hold.account] : text)
 }
 
 function isSynced({ journal }: DataNode): Promise<boolean> {

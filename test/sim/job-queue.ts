@@ -1,3 +1,4 @@
+import type { CapturedCall } from '#shared/contract/usage-event.ts'
 import type { Random } from './random.ts'
 import type { RedisHost } from './redis-host.ts'
 import type { Scheduler, SimProcess } from './scheduler.ts'
@@ -5,6 +6,7 @@ import type { Scheduler, SimProcess } from './scheduler.ts'
 export type Job = {
   readonly id: number
   readonly addedAt: number
+  readonly captured: readonly CapturedCall[]
   readonly events: readonly string[]
   readonly source: string
   tries: number
@@ -15,7 +17,8 @@ export type JobFault = 'duplicate' | 'delay' | 'drop'
 
 /** The queue of usage batches, which lives in Redis and is lost with it: never the only copy of anything. */
 export type JobQueue = {
-  add(node: SimProcess, event: string): void
+  /** An event as its text, or the name of a call whose event the gate has. */
+  add(node: SimProcess, item: string | CapturedCall): void
   /** Works on jobs until the process dies: in no certain order, each again until it succeeds. */
   consume(worker: SimProcess, process: (job: Job) => Promise<void>): void
   size(): number
@@ -37,7 +40,7 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
   let waiting: Job[] = []
   const active = new Map<Job, SimProcess>()
   let finished: { readonly job: Job; readonly at: number }[] = []
-  const gathered = new Map<SimProcess, string[]>()
+  const gathered = new Map<SimProcess, (string | CapturedCall)[]>()
   const faults: JobFault[] = []
   const lookers = new Set<() => void>()
   let ids = 0
@@ -48,11 +51,14 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
   }
 
   function flush(node: SimProcess): void {
-    const events = gathered.get(node) ?? []
+    const items = gathered.get(node) ?? []
     gathered.delete(node)
+    const events = items.filter((item) => typeof item === 'string')
+    const captured = items.filter((item) => typeof item !== 'string')
     const fault = faults.shift()
     if (!host.isUp() || fault === 'drop') return
-    const job: Job = { id: ++ids, addedAt: scheduler.wall(), events, source: `queue:${node.name}`, tries: 0 }
+    const source = `queue:${node.name}`
+    const job: Job = { id: ++ids, addedAt: scheduler.wall(), captured, events, source, tries: 0 }
     if (fault === 'delay') scheduler.after(DELAY_MS, () => put(job))
     else put(job)
     if (fault === 'duplicate') put({ ...job, id: ++ids }, { ...job, id: ++ids })
@@ -94,10 +100,10 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
   }
 
   return {
-    add(node, event) {
-      const events = gathered.get(node)
-      if (events !== undefined) return void events.push(event)
-      gathered.set(node, [event])
+    add(node, item) {
+      const items = gathered.get(node)
+      if (items !== undefined) return void items.push(item)
+      gathered.set(node, [item])
       node.time.after(GATHER_MS, () => flush(node))
     },
     consume(worker, process) {

@@ -47,7 +47,9 @@ export function createWorker(ground: Ground, name: string): Worker {
     const { signal } = new AbortController()
     void watchGate({ ...ctx, keeper, afterOpen: async () => void (await sweepHolds(ctx, 0)) }, signal)
     void answerSeedRequests({ ...ctx, keeper }, signal)
-    queue.consume(process, async ({ events, source }) => void (await postBatch(ctx, { events, source })))
+    queue.consume(process, async ({ captured, events, source }) => {
+      await postBatch(ctx, { events: [...events, ...(await gate.captured(captured))], source })
+    })
     const sweep = () => void sweepHolds(ctx).catch(() => undefined)
     clock.after(random.fraction() * SWEEP_EVERY_MS, () => {
       sweep()

@@ -86,9 +86,10 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number): Pro
     else if (declared !== undefined && declared > limitBytes) refuse(request, reject)
     else {
       request.on('data', listen.data)
-      request.once('end', listen.end)
-      request.once('close', listen.close)
-      request.once('error', listen.error)
+      // Not once: each comes once by itself, and a listener that goes costs twice one that stays.
+      request.on('end', listen.end)
+      request.on('close', listen.close)
+      request.on('error', listen.error)
     }
   })
 }

@@ -63,7 +63,7 @@ export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowB
       const { socket } = request
       watched.set(request, { socket, since: clock.monotonic(), bytesBefore: counted.get(socket) ?? 0, cut })
       // Comes right after the end of the body, and of a connection that breaks off before it.
-      request.once('close', () => {
+      request.on('close', () => {
         counted.set(socket, socket.bytesRead)
         watched.delete(request)
       })

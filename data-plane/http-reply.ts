@@ -88,7 +88,7 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId):
       return response.destroyed && !response.writableFinished
     },
     onGone(listener) {
-      response.once('close', () => {
+      response.on('close', () => {
         if (!response.writableEnded) listener()
       })
     },

@@ -189,8 +189,8 @@ function admit(surface: Surface, worked: ReadonlySet<string>, request: FastifyRe
   if (hasBody) slowBodies.watch(raw, () => refuseSlowBody(ids, raw.socket))
   if (worked.has(request.routeOptions.url ?? '')) {
     admission.admitCall()
-    raw.once('close', admission.readingBody())
-  } else if (!ALWAYS_ANSWERED.test(pathOf(request))) reply.raw.once('close', admission.admitRead())
+    raw.on('close', admission.readingBody())
+  } else if (!ALWAYS_ANSWERED.test(pathOf(request))) reply.raw.on('close', admission.admitRead())
 }
 
 function tooLongUrl(): AppError {

@@ -124,12 +124,10 @@ describe.each(['chat', 'messages'] as const)('a body of 12 MB with images on the
       },
     })
     for (const sent of [body, chunked]) {
-      const answer = await fetch(market.network.sandbox.api_base_url + PATHS[wire], {
-        method: 'POST',
-        headers: { authorization: `Bearer ${market.network.sandbox.buyer_key}`, 'content-type': 'application/json' },
-        body: sent,
-        duplex: 'half',
-      })
+      const { api_base_url: url, buyer_key: key } = market.network.sandbox
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+      const request = { method: 'POST', headers, body: sent, duplex: 'half' }
+      const answer = await fetch(url + PATHS[wire], request)
       expect([answer.status, (await answer.text()).includes('Seen.')]).toEqual([200, true])
       const got = received[format] ?? Buffer.alloc(0)
       // Of one protocol: the very text. Never shown where it differs: it is too long for eyes.

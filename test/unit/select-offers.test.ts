@@ -176,7 +176,7 @@ describe('selecting offers', () => {
   })
 
   it('leaves a record of twenty offers in two kilobytes, with the longest names and amounts that there are', () => {
-    const [offered, vague] = ['a', 'b'].map((letter) => letter.repeat(64))
+    const [offered, vague] = ['a'.repeat(64), 'b'.repeat(64)]
     const many = Array.from({ length: 40 }, (_, index) =>
       buildOffer({ provider: index < 20 ? vague : offered, isTrusted: index >= 20, keptBps: keptBps(5_000 + index) }),
     )

@@ -8,6 +8,8 @@ import type { Trx } from './database.ts'
 /** Summing a day of heavy traffic takes longer than any statement of a call may. */
 const SUM_TIMEOUT_MS = 2 * MINUTE
 const SUM_LOCK = 7_305_100
+/** How long after its end a day is over: longer than a transaction takes from its begin to being listed as running. */
+const OVER_AFTER_MS = MINUTE
 
 /** A window of an account's calls in Unix milliseconds, `to` excluded. */
 type Window = { readonly account: AccountId; readonly from: number; readonly to: number }
@@ -44,7 +46,7 @@ export function isSummed(row: string, account: AccountId): RawBuilder<boolean> {
 }
 
 /**
- * Ends a lateral query over one range of `rest`: it keeps the planner from reading all calls of an account and comparing
+ * Ends a lateral query over one range of `rest`: it keeps the planner from reading all calls of an account to compare
  * each with the ranges, of which it cannot know how narrow they are.
  */
 export const RANGE_BY_RANGE = sql.raw('offset 0')
@@ -55,28 +57,33 @@ export async function lockUsageDays(trx: Trx): Promise<void> {
     pg_advisory_xact_lock(${sql.lit(SUM_LOCK)})`.execute(trx)
 }
 
+/** A UTC day as `2026-11-21`; `isNext` if it is the one after those that are summed. */
+type DayToSum = { readonly day: string; readonly isNext: boolean }
+
 /**
  * The next day to sum: the one after those that are summed, when it is over and no transaction that began before its
  * end may still book into it without a word; else the oldest that calls were booked into late.
  */
-export async function findDayToSum(trx: Trx): Promise<{ readonly day: string; readonly isNext: boolean } | undefined> {
-  const { rows } = await sql<{ day: string; isNext: boolean }>`
+export async function findDayToSum(trx: Trx): Promise<DayToSum | undefined> {
+  const { rows } = await sql<DayToSum>`
     with next as (
       select coalesce(before, (select ulid_day(min(rid)) from settlement)) as day from usage_summed
     ), over as (
-      select day from next where day < (now() at time zone 'UTC')::date and not exists (
+      select day from next
+      where day < ((now() - make_interval(secs => ${OVER_AFTER_MS / 1_000})) at time zone 'UTC')::date and not exists (
         select 1 from pg_stat_activity a where a.datname = current_database() and a.pid <> pg_backend_pid()
           and a.xact_start < (next.day + 1)::timestamp at time zone 'UTC')
     ), late as (
-      select min(l.day) as day from usage_late l, usage_summed s where l.day < s.before and day_floor(l.day) >= archive_floor()
+      select min(l.day) as day from usage_late l, usage_summed s
+      where l.day < s.before and day_floor(l.day) >= archive_floor()
     )
     select to_char(coalesce(o.day, l.day), 'YYYY-MM-DD') as day, o.day is not null as "isNext"
     from late l left join over o on true where coalesce(o.day, l.day) is not null`.execute(trx)
   return rows[0]
 }
 
-/** Sums a day in place of what was summed of it. `isNext` moves the mark behind the last day that is summed. */
-export async function sumDay(trx: Trx, { day, isNext }: { readonly day: string; readonly isNext: boolean }) {
+/** Sums a day in place of what was summed of it; the next one then belongs to those that are summed. */
+export async function sumDay(trx: Trx, { day, isNext }: DayToSum): Promise<void> {
   await sql`select sum_usage_day(${day}::date)`.execute(trx)
   if (isNext) await sql`update usage_summed set before = ${day}::date + 1`.execute(trx)
 }
@@ -93,9 +100,8 @@ export async function compareNextDay(trx: Trx): Promise<string | undefined> {
         else ulid_day(rid) end as day, before
       from usage_summed, attached where ulid_day(rid) < before
     )
-    update usage_summed u set compared_next = r.day + 1 from round r returning to_char(r.day, 'YYYY-MM-DD') as day`.execute(
-    trx,
-  )
+    update usage_summed u set compared_next = r.day + 1 from round r
+    returning to_char(r.day, 'YYYY-MM-DD') as day`.execute(trx)
   const day = rows[0]?.day
   if (day === undefined) return undefined
   const { rows: found } = await sql<{ isRight: boolean }>`select is_usage_day_right(${day}::date) as "isRight"`.execute(

@@ -5,7 +5,7 @@ import { invoke } from '#control-plane/operation.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { getOffer } from '#control-plane/services/offers/read.ts'
-import { isSnapshotWhole, publishChanged, reconcileSnapshot } from '#control-plane/services/snapshot.ts'
+import { isSnapshotWhole, publishChanged, publishOffers, reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { HOUR } from '#shared/clock.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema, OffersDocumentSchema } from '#shared/contract/snapshot.ts'
@@ -174,5 +174,30 @@ describe('a store that lost something', () => {
     expect(await kept()).toBe(9_000n)
     expect(await reconcileSnapshot(market.plane)).toEqual(['offers:gpt-test'])
     expect(await kept()).toBe(900n)
+  })
+})
+
+describe('a storm of changes', () => {
+  it('is published a few models at a time with rests between, whole, and without its callers waiting for it', async () => {
+    await reconcileSnapshot(market.plane)
+    const turns: string[][] = []
+    const rests: number[] = []
+    const clock = { ...market.plane.clock, sleep: async (ms: number) => void rests.push(ms) }
+    const versions: TestMarket['plane']['publisher']['versions'] = async (names = []) => {
+      turns.push([...names])
+      return new Map(names.map((name) => [name, 1]))
+    }
+    const publisher = { ...market.plane.publisher, versions, publish: async () => undefined }
+    const plane = { ...market.plane, clock, publisher }
+    const models = Array.from({ length: 20 }, (_, at) => `storm-${at}`)
+    await publishOffers(plane, models)
+    expect(turns.flat().length).toBeLessThan(models.length)
+    await until('all are published', 10_000, () => turns.flat().length === models.length)
+    expect(turns.map((turn) => turn.length)).toEqual([8, 8, 4])
+    expect(turns.flat()).toEqual(models.map((model) => `offers:${model}`))
+    expect(rests).toHaveLength(1)
+    // Of few changes each is out when its caller goes on.
+    await publishOffers(plane, ['storm-1'])
+    expect(turns.at(-1)).toEqual(['offers:storm-1'])
   })
 })

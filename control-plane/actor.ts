@@ -1,4 +1,5 @@
 import type { AccountId, KeyId, OrganizationId, SessionId, UserId, WorkspaceId } from '#shared/ids.ts'
+import type { ManagementRole } from './db/organizations.ts'
 
 /** A wallet acting on one side of the market, through a key of that side or a session. */
 type WalletActor<Kind extends 'buyer' | 'seller'> = {
@@ -42,7 +43,7 @@ export type OrgActor = {
   readonly kind: 'org'
   readonly keyId: KeyId
   readonly organization: OrganizationId
-  readonly role: 'admin' | 'developer' | 'billing' | 'viewer'
+  readonly role: ManagementRole
 }
 
 /** An operator: a management key made on the machine, or the machine's own command line and workers. */

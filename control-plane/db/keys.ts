@@ -5,6 +5,7 @@ import type { AccountId, KeyId, OrganizationId, UserId, WorkspaceId } from '#sha
 import type { Database, Trx } from './database.ts'
 import type { KeyTerms, StoredTerms } from './key-terms.ts'
 import { SELECT_TERMS, termColumns } from './key-terms.ts'
+import type { ManagementRole } from './organizations.ts'
 
 export type KeysTables = {
   api_key: {
@@ -33,9 +34,6 @@ export type KeysTables = {
   }
   key_change: { seq: Generated<bigint>; key_id: KeyId }
 }
-
-/** What a management key may do in its organisation. */
-export type ManagementRole = 'admin' | 'developer' | 'billing' | 'viewer'
 
 /** A key as its owner sees it. */
 export type KeyRow = StoredTerms & {

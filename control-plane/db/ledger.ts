@@ -74,7 +74,7 @@ export async function insertEntries(trx: Trx, entries: readonly Entry[]): Promis
 export type Movement = { readonly account: string; readonly amount: bigint; readonly entries: number }
 
 /**
- * Moves the balances of accounts locked before ({@link lockAccounts}) and leaves a row for the gate for each buyer
+ * Moves the balances of accounts locked before (`lockAccounts`) and leaves a row for the gate for each buyer
  * account. Summed accounts are passed over. Answers the new balances.
  */
 export async function moveBalances(trx: Trx, movements: readonly Movement[]): Promise<Balance[]> {

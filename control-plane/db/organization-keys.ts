@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { KeyId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { Role } from './organizations.ts'
+import type { ManagementRole } from './organizations.ts'
 
 /** A management key of an organisation, or a member's key for one of its workspaces. */
 export type OrganizationKeyRow = {
@@ -10,7 +10,7 @@ export type OrganizationKeyRow = {
   readonly keyPrefix: string
   readonly label: string
   /** Of a management key. */
-  readonly role: Exclude<Role, 'owner'> | null
+  readonly role: ManagementRole | null
   /** The member who made it; null for an operator. */
   readonly madeBy: UserId | null
   readonly workspace: WorkspaceId | null

@@ -2,8 +2,11 @@ import { sql } from 'kysely'
 import type { AccountId, InvitationId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
-/** What a member may do, from the most to the least. */
-export const ROLES = ['owner', 'admin', 'developer', 'billing', 'viewer'] as const
+/** What a management key may do in its organisation, from the most to the least. */
+export const MANAGEMENT_ROLES = ['admin', 'developer', 'billing', 'viewer'] as const
+export type ManagementRole = (typeof MANAGEMENT_ROLES)[number]
+/** What a member may do: a key never owns. */
+export const ROLES = ['owner', ...MANAGEMENT_ROLES] as const
 export type Role = (typeof ROLES)[number]
 
 type Answer = 'accepted' | 'declined' | 'withdrawn'

@@ -6,7 +6,7 @@ import type { Secret } from '#shared/secret.ts'
 import { openAccount } from '../db/accounts.ts'
 import type { Trx } from '../db/database.ts'
 import { transact } from '../db/database.ts'
-import { lockOrganization } from '../db/organizations.ts'
+import { lockOrganization, MANAGEMENT_ROLES } from '../db/organizations.ts'
 import type { User } from '../db/users.ts'
 import { findUserByWallet, insertUser } from '../db/users.ts'
 import type { Ctx } from '../operation.ts'
@@ -83,7 +83,7 @@ const ManagementKeyInput = z
     scope: z.enum(['org', 'operator']),
     /** Whose key it is, for the scope `org`. */
     organization: z.string().max(100).nullish(),
-    role: z.enum(['admin', 'developer', 'billing', 'viewer']).default('admin'),
+    role: z.enum(MANAGEMENT_ROLES).default('admin'),
     expiresAt: Instant.nullish(),
   })
   .refine(({ scope, organization }) => (scope === 'org') === (organization != null), {

@@ -2,7 +2,7 @@ import type { OrgActor, SessionActor } from '#control-plane/actor.ts'
 import { tenantOf } from '#control-plane/actor.ts'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import type { Role } from '#control-plane/db/organizations.ts'
-import { findMember, lockOrganization } from '#control-plane/db/organizations.ts'
+import { findMember, lockOrganization, ROLES } from '#control-plane/db/organizations.ts'
 import { AppError } from '#shared/errors.ts'
 import type { OrganizationId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -17,11 +17,9 @@ export type Right =
   | 'management-key.change'
   | 'audit.read'
 
-const EVERYBODY = ['owner', 'admin', 'developer', 'billing', 'viewer'] as const
-
 /** Who may do what. */
 export const RIGHTS: { readonly [Key in Right]: readonly Role[] } = {
-  'organization.read': EVERYBODY,
+  'organization.read': ROLES,
   'organization.change': ['owner', 'admin'],
   'people.change': ['owner', 'admin'],
   'workspace.change': ['owner', 'admin'],

@@ -6,6 +6,7 @@ import type { NewKey } from '#control-plane/db/keys.ts'
 import { insertKey, updateKeyRevoked } from '#control-plane/db/keys.ts'
 import type { OrganizationKeyRow } from '#control-plane/db/organization-keys.ts'
 import { countManagementKeys, findOrganizationKey, listOrganizationKeys } from '#control-plane/db/organization-keys.ts'
+import { MANAGEMENT_ROLES } from '#control-plane/db/organizations.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { Instant, Label } from '#control-plane/services/fields.ts'
@@ -27,7 +28,7 @@ export const OrganizationKeySchema = z.object({
   keyPrefix: z.string(),
   label: z.string(),
   /** Of a management key. */
-  role: z.enum(['admin', 'developer', 'billing', 'viewer']).nullable(),
+  role: z.enum(MANAGEMENT_ROLES).nullable(),
   workspace: z.string().nullable(),
   /** The member who made it; null for an operator. */
   madeBy: z.string().nullable(),
@@ -126,7 +127,7 @@ export const createOrganizationKey = defineOperation({
   input: z.strictObject({
     organization: RecordId,
     label: Label,
-    role: z.enum(['admin', 'developer', 'billing', 'viewer']),
+    role: z.enum(MANAGEMENT_ROLES),
     expiresAt: Instant.nullish(),
   }),
   limit: 'write',

@@ -14,11 +14,11 @@ export async function listDocumentVersions(
 
 /** What a list of models is chosen by; a name or id that holds `search`, in any case. */
 export type ModelChoice = {
-  readonly after: string | undefined
-  readonly search: string | undefined
-  readonly modality: string | undefined
-  readonly feature: string | undefined
-  readonly minContext: number | undefined
+  readonly after?: string | undefined
+  readonly search?: string | undefined
+  readonly modality?: string | undefined
+  readonly feature?: string | undefined
+  readonly minContext?: number | undefined
   readonly limit: number
 }
 

@@ -14,7 +14,7 @@ import { EMPTY_PARTS, rankOffers } from './market.ts'
 
 const OFFERS = 'offers:'
 /** Offers checked between two rests: some milliseconds of work, for calls are served meanwhile. */
-const OFFERS_AT_ONCE = 500
+const OFFERS_AT_ONCE = 250
 
 /** How many documents are held and refused, and their versions by name; `offers` is the newest of all models' offers. */
 export type DocumentFigures = {
@@ -118,7 +118,7 @@ async function readOffers(body: unknown, rest: () => Promise<void>): Promise<Mod
   const { model, offers } = OffersBody.parse(body)
   const rows: OfferRow[] = []
   for (const [at, offer] of offers.entries()) {
-    if (at > 0 && at % OFFERS_AT_ONCE === 0) await rest()
+    if (at % OFFERS_AT_ONCE === 0) await rest()
     rows.push(shareValues(OfferRowSchema.parse(offer)))
   }
   return { model, offers: rankOffers(rows) }

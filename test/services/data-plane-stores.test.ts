@@ -152,6 +152,19 @@ describe('the snapshot', () => {
     expect(await kept()).toEqual({ a: '19'.repeat(200_000), 'offers:x/y:z': '22', d: '4' })
   })
 
+  it('gathers a market in parts, and puts it in place of an earlier copy only when all of it is there', async () => {
+    const path = join(folder, 'copy')
+    await createSnapshotFile(path).save(new Map([['old', '1']]))
+    const file = createSnapshotFile(path)
+    await file.gather(new Map([['a', '1']]))
+    await file.gather(new Map([['b', '2']]))
+    expect(await readFile(path, 'utf8')).toBe('"old" 1\n')
+    await file.save(new Map([['c', '3']]))
+    expect(await readFile(path, 'utf8')).toBe('"a" 1\n"b" 2\n"c" 3\n')
+    await file.gather(new Map([['d', '4']]))
+    expect(await readFile(path, 'utf8')).toContain('"d" 4')
+  })
+
   it('is not loaded where there is neither', async () => {
     expect((await startSnapshot(join(folder, 'none.json'))).isLoaded()).toBe(false)
   })

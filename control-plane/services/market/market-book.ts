@@ -15,6 +15,7 @@ import { AppError } from '#shared/errors.ts'
 import type { BookEntry, LiveState, MarketParts, MarketSummary, RankedOffer } from '#shared/market-view.ts'
 import { buildBook, byRank, summarizeMarket } from '#shared/market-view.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
+import type { MarketCtx } from './market-parts.ts'
 import { readFigures, readLive, readLiveRows, readOffers, readTrades, readUnitPrices } from './market-parts.ts'
 
 /** One model on the market: what it is, what it costs at best now, and the figures of the last day. */
@@ -72,7 +73,8 @@ export const readMarketOfModel = defineOperation({
   },
 })
 
-async function viewMarkets(ctx: Ctx, models: readonly Model[]): Promise<MarketView[]> {
+/** Models with their prices and figures, in the order given. */
+export async function viewMarkets(ctx: MarketCtx, models: readonly Model[]): Promise<MarketView[]> {
   const ids = models.map(({ id }) => id)
   const [offers, prices, figures] = await Promise.all([
     readOffers(ctx, ids),

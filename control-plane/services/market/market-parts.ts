@@ -29,7 +29,8 @@ const FIGURES_MS = 5 * SECOND
 const CAPS_OF_A_BOOK = 1_000
 const CAPS_OF_A_ROW = 8
 
-type Sources = Pick<Ctx, 'db' | 'clock' | 'settings' | 'offerState'>
+/** What reading the market uses of the context. */
+export type MarketCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'offerState'>
 type Shelf = { readonly version: number; readonly offers: readonly BookOffer[] }
 type Books = ReadonlyMap<string, readonly BookOffer[]>
 type Aged<Value> = { readonly at: number; readonly value: Promise<Value> }
@@ -43,7 +44,7 @@ type Memory = {
 }
 const memories = new WeakMap<Database, Memory>()
 
-function memoryOf({ db }: Sources): Memory {
+function memoryOf({ db }: MarketCtx): Memory {
   const known = memories.get(db)
   if (known !== undefined) return known
   const memory: Memory = {
@@ -55,7 +56,7 @@ function memoryOf({ db }: Sources): Memory {
 }
 
 /** The active offers of models in the order of the routing; read again only where their document has changed. */
-export async function readOffers(ctx: Sources, models: readonly string[]): Promise<Books> {
+export async function readOffers(ctx: MarketCtx, models: readonly string[]): Promise<Books> {
   const memory = memoryOf(ctx)
   const versions = await listDocumentVersions(ctx.db, models.map(offersDocumentName))
   const versionOf = (model: string) => versions.get(offersDocumentName(model))
@@ -73,7 +74,7 @@ export async function readOffers(ctx: Sources, models: readonly string[]): Promi
   return found
 }
 
-async function loadOffers(ctx: Sources, models: readonly string[]): Promise<Books> {
+async function loadOffers(ctx: MarketCtx, models: readonly string[]): Promise<Books> {
   if (models.length === 0) return new Map()
   const [listed, speeds] = await Promise.all([
     listBookedOffers(ctx.db, models),
@@ -108,7 +109,7 @@ function remember(memory: Memory, model: string, shelf: Shelf): void {
 }
 
 /** What is true of a model's offers now, at most a second ago; callers at the same time share one answer. */
-export function readLive(ctx: Sources, model: string, offers: readonly BookOffer[]): Promise<LiveState> {
+export function readLive(ctx: MarketCtx, model: string, offers: readonly BookOffer[]): Promise<LiveState> {
   return aged(memoryOf(ctx).live, { key: model, now: ctx.clock.now(), maxAgeMs: LIVE_MS }, () => readState(ctx, offers))
 }
 
@@ -116,7 +117,7 @@ export function readLive(ctx: Sources, model: string, offers: readonly BookOffer
 const UNDISTURBED: LiveState = { isHealthy: () => true, usedToday: () => undefined }
 
 /** The same for rows of a list: many models at once, and of each the caps of its best offers alone. */
-export async function readLiveRows(ctx: Sources, books: Books): Promise<ReadonlyMap<string, LiveState>> {
+export async function readLiveRows(ctx: MarketCtx, books: Books): Promise<ReadonlyMap<string, LiveState>> {
   const { liveRows } = memoryOf(ctx)
   const now = ctx.clock.now()
   const stale = [...books].filter(([model]) => {
@@ -151,13 +152,13 @@ function hasAny(offers: readonly BookOffer[], few: readonly string[]): boolean {
 }
 
 /** Forgets what was known live of a model: something has changed. */
-export function forgetLive(ctx: Sources, model: string): void {
+export function forgetLive(ctx: MarketCtx, model: string): void {
   memoryOf(ctx).live.delete(model)
   memoryOf(ctx).liveRows.delete(model)
 }
 
 /** What the offers of a model sold over the last day. */
-export function readTrades(ctx: Sources, model: string): Promise<ReadonlyMap<string, OfferTrades>> {
+export function readTrades(ctx: MarketCtx, model: string): Promise<ReadonlyMap<string, OfferTrades>> {
   const now = ctx.clock.now()
   return aged(memoryOf(ctx).trades, { key: model, now, maxAgeMs: TRADES_MS }, async () => {
     const texts = await listTrades(ctx.db, dayBefore(now), [model])
@@ -166,7 +167,7 @@ export function readTrades(ctx: Sources, model: string): Promise<ReadonlyMap<str
 }
 
 /** The figures of models, at most some seconds old: those that are older are read again together. */
-export async function readFigures(ctx: Sources, models: readonly string[]): Promise<ReadonlyMap<string, MarketRow>> {
+export async function readFigures(ctx: MarketCtx, models: readonly string[]): Promise<ReadonlyMap<string, MarketRow>> {
   const { figures } = memoryOf(ctx)
   const now = ctx.clock.now()
   const isFresh = (at: number | undefined) => at !== undefined && now >= at && now - at < FIGURES_MS
@@ -202,7 +203,7 @@ function firstCapped(offers: readonly BookOffer[], count: number): BookOffer[] {
   return found
 }
 
-async function readState(ctx: Sources, offers: readonly BookOffer[]): Promise<LiveState> {
+async function readState(ctx: MarketCtx, offers: readonly BookOffer[]): Promise<LiveState> {
   const [health, taken] = await Promise.all([
     ctx.offerState.health(offers.map(({ id }) => id)),
     ctx.offerState.capTaken(firstCapped(offers, CAPS_OF_A_BOOK).map(({ id }) => id)),
@@ -222,7 +223,7 @@ function liveOf(health: ReadonlyMap<string, HealthRecord>, taken: ReadonlyMap<st
 
 /** Reference prices that count now, by model. */
 export async function readUnitPrices(
-  ctx: Sources,
+  ctx: MarketCtx,
   models: readonly string[],
 ): Promise<ReadonlyMap<string, UnitPrices>> {
   const prices = await listPricesAt(ctx.db, ctx.clock.now(), models)

@@ -1,21 +1,28 @@
 import { listOfferedModels } from '#control-plane/db/listed-offers.ts'
+import { listMarketModels } from '#control-plane/db/market-book.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import type { Updates } from '#control-plane/ports/updates.ts'
+import { ModelSchema } from '#shared/catalog/model.ts'
 import { modelOfDocument } from '#shared/contract/snapshot.ts'
 import { describeCause } from '#shared/errors.ts'
-import { MAX_REMEMBERED, readFigures, readOffers } from './market-parts.ts'
+import { viewMarkets } from './market-book.ts'
+import type { MarketCtx } from './market-parts.ts'
+import { MAX_REMEMBERED, readOffers } from './market-parts.ts'
 
 /** Models read at once: some thousands of offers in a large market. */
 const MODELS_AT_ONCE = 10
 
-type WarmCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'offerState' | 'log'>
+/** Rows made beforehand: those of the first page, whatever its size. */
+const FIRST_MODELS = 100
+
+type WarmCtx = MarketCtx & Pick<Ctx, 'log'> & { readonly updates: Updates }
 
 /**
  * Reads what pages of the market are made of before anybody asks for one, and again whatever is announced to have changed.
  * Nothing depends on it but speed: a page reads what is missing. Resolves when all has been read or could not be; the
  * answer ends it.
  */
-export async function keepMarketWarm(ctx: WarmCtx & { readonly updates: Updates }): Promise<() => void> {
+export async function keepMarketWarm(ctx: WarmCtx): Promise<() => void> {
   const waiting = new Set<string>()
   let isReading = false
   let isOver = false
@@ -47,10 +54,13 @@ export async function keepMarketWarm(ctx: WarmCtx & { readonly updates: Updates 
     void readWaiting()
   })
   try {
-    const models = await listOfferedModels(ctx.db)
-    for (const model of models) waiting.add(model)
+    for (const model of await listOfferedModels(ctx.db)) waiting.add(model)
     await readWaiting(MAX_REMEMBERED)
-    await readFigures(ctx, models)
+    const first = await listMarketModels(ctx.db, { limit: FIRST_MODELS })
+    await viewMarkets(
+      ctx,
+      first.map((body) => ModelSchema.parse(body)),
+    )
   } catch (cause) {
     ctx.log.warn({ cause: describeCause(cause) }, 'the market could not be read before it is asked for')
   }

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createDatabase } from '#control-plane/db/database.ts'
+import { invoke } from '#control-plane/operation.ts'
+import { listMarketRowsPage } from '#control-plane/services/market/market-book.ts'
+import { keepMarketWarm } from '#control-plane/services/market/market-warmth.ts'
+import { reconcileSnapshot } from '#control-plane/services/snapshot.ts'
+import type { TestMarket } from '#test/support/control-plane.ts'
+import { startMarket } from '#test/support/control-plane.ts'
+import { listOffer } from '#test/support/offers.ts'
+import { until } from '#test/support/until.ts'
+
+let market: TestMarket
+
+beforeAll(async () => {
+  market = await startMarket()
+  await reconcileSnapshot(market.plane)
+})
+afterAll(() => market.stop())
+
+async function offerCounts(): Promise<Record<string, number>> {
+  const { items } = await invoke(market.plane, { kind: 'nobody' }, listMarketRowsPage, { maxItems: 50 })
+  return Object.fromEntries(items.map(({ id, offerCount }) => [id, offerCount]))
+}
+
+describe('a market that is kept warm', () => {
+  it('shows a new offer at once, and reads it when it is announced', async () => {
+    let announced = 0
+    const updates = {
+      listen: (...given: Parameters<typeof market.plane.updates.listen>) => {
+        const [channel, listener] = given
+        return market.plane.updates.listen(channel, (names) => {
+          announced += names.length
+          listener(names)
+        })
+      },
+    }
+    const stop = await keepMarketWarm({ ...market.plane, updates })
+    expect(await offerCounts()).toEqual({ 'claude-test': 0, 'gpt-test': 0 })
+    const ada = await market.person()
+    await listOffer(market, ada.seller, { discount: 10 })
+    expect(await offerCounts()).toEqual({ 'claude-test': 0, 'gpt-test': 1 })
+    await until('the offer is announced', 2_000, () => announced > 0)
+    stop()
+  })
+
+  it('keeps nobody from starting while the database is away', async () => {
+    const db = createDatabase('postgres://nobody@127.0.0.1:1/none', { max: 1 })
+    const stop = await keepMarketWarm({ ...market.plane, db })
+    stop()
+    await db.destroy()
+  })
+})

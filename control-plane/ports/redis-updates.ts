@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis'
+import { readNames } from '#shared/contract/announcement.ts'
 import { CHANNELS } from '#shared/contract/redis-keys.ts'
 import type { Announce, UpdateChannel, Updates } from './updates.ts'
 
 type Listener = (names: readonly string[]) => void
 
-/** Most names that are read out of one announcement, and that are put into one. */
-const MAX_NAMES = 100_000
+/** Most names that are put into one announcement. */
 const MAX_ANNOUNCED = 1_000
 
 /** Announcements over a connection of their own, made like the one given, and only once somebody listens. */
@@ -52,15 +52,5 @@ export function createRedisAnnounce(redis: Redis): Announce {
       const some = JSON.stringify(names.slice(start, start + MAX_ANNOUNCED))
       redis.publish(CHANNELS[channel], some).catch(() => undefined)
     }
-  }
-}
-
-function readNames(message: string): readonly string[] {
-  try {
-    const names: unknown = JSON.parse(message)
-    if (!Array.isArray(names)) return []
-    return names.slice(0, MAX_NAMES).filter((name): name is string => typeof name === 'string')
-  } catch {
-    return []
   }
 }

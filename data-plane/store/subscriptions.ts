@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { readNames } from '#shared/contract/announcement.ts'
 
 /** Channels of Redis, listened to over one connection. */
 export type Subscriptions = {
@@ -6,9 +7,6 @@ export type Subscriptions = {
   on(channel: string, listener: (names: readonly string[]) => void): void
   close(): void
 }
-
-/** The most names that are read out of one message. */
-const MAX_NAMES = 100_000
 
 /** `redis` is a connection of its own: a subscriber can do nothing else. It subscribes again after every reconnect. */
 export function createSubscriptions(redis: Redis): Subscriptions {
@@ -27,15 +25,5 @@ export function createSubscriptions(redis: Redis): Subscriptions {
       }
     },
     close: () => redis.disconnect(),
-  }
-}
-
-function readNames(message: string): readonly string[] {
-  try {
-    const names: unknown = JSON.parse(message)
-    if (!Array.isArray(names)) return []
-    return names.slice(0, MAX_NAMES).filter((name): name is string => typeof name === 'string')
-  } catch {
-    return []
   }
 }

@@ -11,6 +11,7 @@ import { listOffers } from '#control-plane/services/offers/read.ts'
 import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
 import { writeSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
+import { textModel } from '#test/support/text-model.ts'
 import type { Figure, FilledPlane } from './filled-plane.ts'
 import { median, onFilledPlane, timeExport, timeRuns } from './filled-plane.ts'
 
@@ -55,7 +56,7 @@ const sellerOf = (at: number): SellerActor => ({
 async function addCatalog(plane: ControlPlane): Promise<void> {
   const operator = machineOperator('bench')
   await invoke(plane, operator, putProvider, { id: 'provider', name: 'P', baseUrl: BASE_URL, isTrusted: true })
-  await invoke(plane, operator, importCatalog, { source: 'bench', models: modelNames().map(catalogItem) })
+  await invoke(plane, operator, importCatalog, { source: 'bench', models: modelNames().map((name) => textModel(name)) })
 }
 
 /** Sales lie in the last 90 days, spread evenly. */
@@ -181,22 +182,4 @@ function measureExport(filled: FilledPlane): Promise<Figure> {
   const query = { seller: sellerOf(0).account, from: 0, to: Date.now() + 1, limit: SALES }
   const { chunks } = writeSellerUsage(filled.plane, query)
   return timeExport(filled, { what: 'sellers: CSV of sales', goal: '50,000', chunks })
-}
-
-function catalogItem(id: string): object {
-  return {
-    id: `lab/${id}`,
-    canonical: id,
-    aliases: [],
-    name: id,
-    created: 1_760_000_000,
-    description: '',
-    context_length: 128_000,
-    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
-    pricing: { prompt: '0.00000025', completion: '0.000002' },
-    top_provider: { max_completion_tokens: 16_000 },
-    supported_parameters: ['temperature'],
-    supported_features: ['streaming'],
-    endpoints: ['chat'],
-  }
 }

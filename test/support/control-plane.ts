@@ -20,6 +20,7 @@ import { systemClock } from '#shared/clock.ts'
 import { requireDescribed } from './description.ts'
 import type { GateWorld } from './gate.ts'
 import { startGateWorld } from './gate.ts'
+import { textModel } from './text-model.ts'
 import { until } from './until.ts'
 
 const SECRET = 'for tests only, 32 characters long'
@@ -62,25 +63,11 @@ export type TestMarket = {
 export const operator = machineOperator('test')
 export const MODELS = ['gpt-test', 'claude-test', 'sandbox/echo'] as const
 
-export function catalogItem(id: string) {
-  const isFree = id.startsWith('sandbox/')
-  const price = (dollars: string) => (isFree ? '0' : dollars)
-  return {
-    id: isFree ? id : `lab/${id}`,
-    canonical: id,
-    aliases: isFree ? [] : [`${id}-20260101`],
-    name: id,
-    created: 1_760_000_000,
-    description: '',
-    context_length: 128_000,
-    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
-    pricing: { prompt: price('0.00000025'), completion: price('0.000002') },
-    top_provider: { max_completion_tokens: 16_000 },
-    supported_parameters: ['temperature'],
-    supported_features: ['streaming'],
-    endpoints: ['chat' as const],
-  }
-}
+/** A model as the market of tests sells it: the sandbox's costs nothing. */
+export const catalogItem = (id: string) =>
+  id.startsWith('sandbox/')
+    ? textModel(id, { id, pricing: { prompt: '0', completion: '0' } })
+    : textModel(id, { aliases: [`${id}-20260101`] })
 
 type Options = { readonly overrides?: Overrides; readonly environment?: Record<string, string> }
 

@@ -11,6 +11,7 @@ import { createSampleProvider } from '#dev/provider/server.ts'
 import { createLogger } from '#shared/logger.ts'
 import type { Network } from './network.ts'
 import { startNetwork } from './network.ts'
+import { textModel } from './text-model.ts'
 import { until } from './until.ts'
 
 /** Limits of the plane under test, in milliseconds: an end that takes minutes in earnest takes a second here. */
@@ -218,21 +219,11 @@ function jobItem(model: string): object {
 }
 
 /** A token of input costs a micro-USD at the reference price, or so many, one of output ten times that. */
-export function catalogItem(model: string, microAToken = 1): object {
-  return {
-    id: `ends/${model}`,
-    canonical: model,
-    aliases: [],
-    name: model,
-    created: 1_760_000_000,
-    description: '',
-    context_length: 128_000,
-    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
+export const catalogItem = (model: string, microAToken = 1): object =>
+  textModel(model, {
     pricing: { prompt: `0.00000${microAToken}`, completion: `0.0000${microAToken}` },
     top_provider: { max_completion_tokens: 16_384 },
     supported_parameters: ['max_tokens', 'stream'],
-    supported_features: ['streaming'],
     endpoints: ['chat', 'embeddings', 'speech', 'transcription'],
     unit_pricing: { characters: '0.000015', seconds: '0.0001' },
-  }
-}
+  })

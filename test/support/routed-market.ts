@@ -4,6 +4,7 @@ import { createSampleProvider } from '#dev/provider/server.ts'
 import { requireDescribed } from './description.ts'
 import type { Network } from './network.ts'
 import { startNetwork } from './network.ts'
+import { textModel } from './text-model.ts'
 import { until } from './until.ts'
 
 export const MODEL = 'routed'
@@ -45,7 +46,7 @@ export async function startRoutedMarket(): Promise<RoutedMarket> {
   for (const [at, { id, isTrusted }] of SELLERS.entries()) await put(id, providers[at]?.url, isTrusted)
   await put('rt-own', providers[3]?.url)
   await put('rt-empty', 'http://127.0.0.70:1/v1')
-  await doors.operator('catalog.import', { source: 'test', models: [catalogItem(MODEL), catalogItem('unsold')] })
+  await doors.operator('catalog.import', { source: 'test', models: [modelOf(MODEL), modelOf('unsold')] })
   for (const [at, { discount }] of SELLERS.entries()) {
     const seller = await doors.user()
     await doors.post('/v1/seller/offers', seller.sellerKey, {
@@ -122,20 +123,10 @@ function doorsOf({ sandbox }: Network): Pick<RoutedMarket, 'post' | 'get' | 'ope
 }
 
 /** A token of input costs a micro-USD at the reference price, one of output ten. */
-function catalogItem(id: string): object {
-  return {
-    id: `lab/${id}`,
-    canonical: id,
-    aliases: [],
-    name: id,
-    created: 1_760_000_000,
-    description: '',
+const modelOf = (name: string) =>
+  textModel(name, {
     context_length: 8_000,
-    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
     pricing: { prompt: '0.000001', completion: '0.00001', input_cache_read: '0.0000001' },
     top_provider: { max_completion_tokens: 4_000 },
     supported_parameters: ['max_tokens', 'stream', 'reasoning_effort'],
-    supported_features: ['streaming'],
-    endpoints: ['chat'],
-  }
-}
+  })

@@ -17,6 +17,7 @@ import { createOffer } from '#control-plane/services/offers/create.ts'
 import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
 import { createUser } from '#control-plane/services/users.ts'
 import { createLogger } from '#shared/logger.ts'
+import { textModel } from '#test/support/text-model.ts'
 import type { Environment } from './process.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))
@@ -123,11 +124,11 @@ export async function openMarket({ environment, sellers, secrets }: Options): Pr
     async model(...names) {
       await invoke(plane, OPERATOR, importCatalog, {
         source: 'fault run',
-        models: names.map((name) => catalogItem(name)),
+        models: names.map((name) => modelOf(name)),
       })
     },
     async price(name, prompt, completion) {
-      const models = [catalogItem(name, { prompt, completion })]
+      const models = [modelOf(name, { prompt, completion })]
       await invoke(plane, OPERATOR, importCatalog, { source: 'fault run', models })
     },
     async rotate(name, offer) {
@@ -161,20 +162,6 @@ function newProviderKey(name: SellerName): string {
   return `sk-seller-${name}-${randomBytes(12).toString('hex')}`
 }
 
-function catalogItem(id: string, pricing = PRICES) {
-  return {
-    id: `lab/${id}`,
-    canonical: id,
-    aliases: [],
-    name: id,
-    created: 1_760_000_000,
-    description: '',
-    context_length: 128_000,
-    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
-    pricing,
-    top_provider: { max_completion_tokens: 16_000 },
-    supported_parameters: ['temperature', 'max_tokens'],
-    supported_features: ['streaming'],
-    endpoints: ['chat' as const],
-  }
+function modelOf(name: string, pricing = PRICES) {
+  return textModel(name, { pricing, supported_parameters: ['temperature', 'max_tokens'] })
 }

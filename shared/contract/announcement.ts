@@ -1,0 +1,13 @@
+/** The most names that are read out of one announcement. */
+const MAX_NAMES = 100_000
+
+/** The names in a message of a channel; none in one that nobody can read. */
+export function readNames(message: string): readonly string[] {
+  try {
+    const names: unknown = JSON.parse(message)
+    if (!Array.isArray(names)) return []
+    return names.slice(0, MAX_NAMES).filter((name): name is string => typeof name === 'string')
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,19 @@
+/** A model of text as an operator imports it, at a quarter and two US dollars per million tokens. */
+export function textModel(name: string, changes: object = {}) {
+  return {
+    id: `lab/${name}`,
+    canonical: name,
+    aliases: [],
+    name,
+    created: 1_760_000_000,
+    description: '',
+    context_length: 128_000,
+    architecture: { input_modalities: ['text'], output_modalities: ['text'] },
+    pricing: { prompt: '0.00000025', completion: '0.000002' },
+    top_provider: { max_completion_tokens: 16_000 },
+    supported_parameters: ['temperature'],
+    supported_features: ['streaming'],
+    endpoints: ['chat' as const],
+    ...changes,
+  }
+}

@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toSnakeBody } from '#control-plane/api/case.ts'
-import { invoke } from '#control-plane/operation.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
-import { createOffer } from '#control-plane/services/offers/create.ts'
 import { runSellerOperations } from '#control-plane/services/sellers/seller-operations.ts'
 import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
+import { listOffer, newProviderKey } from '#test/support/offers.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 let market: TestMarket
 let ada: Person
 let bob: Person
-let keys = 0
 
 beforeAll(async () => {
   market = await startMarket()
@@ -24,16 +22,8 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-const newKey = () => `sk-good-canary-${++keys}`
-const place = () => ({ apiKey: newKey(), baseUrl: market.provider.url })
-const offerOf = (person: Person, changes: object = {}) =>
-  invoke(
-    market.plane,
-    person.seller,
-    createOffer,
-    { model: 'gpt-test', apiKey: newKey(), sellerBaseUrl: market.provider.url, discount: 10, ...changes },
-    { idempotencyKey: market.plane.ids.ulid() },
-  )
+const place = () => ({ apiKey: newProviderKey(), baseUrl: market.provider.url })
+const offerOf = (person: Person, changes: object = {}) => listOffer(market, person.seller, changes)
 const dataOf = (answer: Answer, field: string): unknown => {
   const code = codeOf(answer)
   if (code !== undefined) return { code }
@@ -205,9 +195,9 @@ describe('what a seller does', () => {
     expect(await market.trpc(ada.sellerKey).offer.resetHealth.mutate({ id })).toEqual(reset)
     const rotateQuery = `mutation($id: ID!, $key: String!) { rotateOfferCredential(id: $id, apiKey: $key) { id status } }`
     const rotated = [
-      bodyOf(await POST(`offers/${id}/rotate-credential`, ada.sellerKey, { apiKey: newKey() })),
-      await graph('rotateOfferCredential', rotateQuery, () => ({ id, key: newKey() }))(ada.sellerKey),
-      await market.trpc(ada.sellerKey).offer.rotateCredential.mutate({ id, apiKey: newKey() as never }),
+      bodyOf(await POST(`offers/${id}/rotate-credential`, ada.sellerKey, { apiKey: newProviderKey() })),
+      await graph('rotateOfferCredential', rotateQuery, () => ({ id, key: newProviderKey() }))(ada.sellerKey),
+      await market.trpc(ada.sellerKey).offer.rotateCredential.mutate({ id, apiKey: newProviderKey() as never }),
     ]
     for (const found of rotated) expect(found).toMatchObject({ id, status: 'active' })
     // [C247] A stranger finds nothing at any door.
@@ -215,7 +205,9 @@ describe('what a seller does', () => {
     expect(bodyOf(await POST(`offers/${id}/reset-health`, bob.sellerKey, {}))).toEqual(missing)
     expect(await graph('resetOfferHealth', resetQuery)(bob.sellerKey)).toEqual(missing)
     expect(await resultOf(market.trpc(bob.sellerKey).offer.resetHealth.mutate({ id }))).toEqual(missing)
-    expect(bodyOf(await POST(`offers/${id}/rotate-credential`, bob.sellerKey, { apiKey: newKey() }))).toEqual(missing)
+    expect(bodyOf(await POST(`offers/${id}/rotate-credential`, bob.sellerKey, { apiKey: newProviderKey() }))).toEqual(
+      missing,
+    )
   })
 
   it('asking a provider', async () => {

@@ -7,6 +7,8 @@ import { writeBuyerUsage } from '#control-plane/services/buyers/buyer-usage-expo
 import { getMe } from '#control-plane/services/buyers/buyers.ts'
 import { getSavings } from '#control-plane/services/buyers/savings.ts'
 import { listStatements } from '#control-plane/services/buyers/statements.ts'
+import { DAY } from '#shared/clock.ts'
+import { ulidFloor } from '#shared/ids.ts'
 import type { Figure, FilledPlane } from './filled-plane.ts'
 import { onFilledPlane, timeExport, timeRuns } from './filled-plane.ts'
 
@@ -79,6 +81,13 @@ async function measureReads(filled: FilledPlane): Promise<Figure[]> {
     await timed(`a page of 100 of a statement ${many}`, '20 ms', async () => {
       lines = (await invoke(plane, first, listStatements, after(lines))).nextToken ?? undefined
     }),
+    await timed(`the last page of a statement ${many}`, '20 ms', () => {
+      const nextToken = ulidFloor(Date.now() - (DAYS - 2) * DAY)
+      return invoke(plane, first, listStatements, after(nextToken))
+    }),
+    await timed(`usage by hour, 30d, ${many}`, '100 ms', () =>
+      invoke(plane, first, listUsageBuckets, { interval: 'hour' }),
+    ),
     await timed(`usage by day, 30d, ${many}`, '100 ms', () => invoke(plane, first, listUsageBuckets, {})),
     await timed(`usage by day, 90d, ${many}`, '100 ms', () =>
       invoke(plane, first, listUsageBuckets, { period: '90d' }),

@@ -14,7 +14,6 @@ import { createMemoryDisk } from './fixtures/memory-disk.ts'
 
 const ROOT = '/journal'
 const ACCOUNT: AccountId = 'acc_1'
-const log = createLogger('test', 'silent')
 let clock: ManualTime
 let disk: MemoryDisk
 let ids: ReturnType<typeof createIds>
@@ -42,7 +41,7 @@ async function open(options: { segmentBytes?: number; acceptsDamage?: boolean } 
     node: `n${mark.pid}`,
     boot,
     clock: clock.time,
-    log,
+    log: createLogger('test', 'silent'),
     files: disk.files,
     processes: { own: async () => mark, isAlive: async ({ pid }) => !dead.has(pid) },
     preparedBytes: 1_000,
@@ -73,9 +72,9 @@ async function during<Done>(promise: Promise<Done>, limitMs = 40 * SECOND): Prom
   return over
 }
 
-async function unposted(journal: OpenJournal): Promise<string[]> {
+async function unposted(journal: OpenJournal, left?: Parameters<OpenJournal['unposted']>[0]): Promise<string[]> {
   const events: string[] = []
-  for await (const event of journal.unposted()) events.push(event)
+  for await (const event of journal.unposted(left)) events.push(event)
   return events
 }
 
@@ -333,9 +332,7 @@ describe('a process that dies while others live', () => {
     const [heir = second] = heirs
     const [left] = heir.inherited()
     expect(left?.member).toBe(first.member)
-    const brought: string[] = []
-    for await (const found of heir.unposted(left)) brought.push(found)
-    expect(brought).toEqual([event])
+    expect(await unposted(heir, left)).toEqual([event])
     expect(new Set(await unposted(heir))).toEqual(new Set(heir === second ? [own, event] : [event]))
     if (left) heir.crossOff(left)
     await clock.pass(10 * SECOND)
@@ -384,9 +381,7 @@ describe('a process that dies while others live', () => {
     disk.onCall((call) => (call === 'datasync' ? 'hangs' : 'works'))
     await clock.pass(15 * SECOND)
     expect(second.inherited().map((left) => left.member)).toEqual([undefined])
-    const found: string[] = []
-    for await (const event of second.unposted(second.inherited()[0])) found.push(event)
-    expect(found).toEqual(events)
+    expect(await unposted(second, second.inherited()[0])).toEqual(events)
   })
 
   it('waits while the disk of the living takes nothing', async () => {

@@ -1,7 +1,7 @@
 import { sideOf } from '#control-plane/actor.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { invoke } from '#control-plane/operation.ts'
-import type { Updates } from '#control-plane/ports/updates.ts'
+import type { UpdateChannel, Updates } from '#control-plane/ports/updates.ts'
 import type { CreditBalance } from '#control-plane/services/buyers/buyers.ts'
 import { getBalance, readCredit } from '#control-plane/services/buyers/buyers.ts'
 import type { BookState, OfferHealth } from '#control-plane/services/live-reads.ts'
@@ -100,6 +100,11 @@ function accountOf({ actor }: GraphQLContext, side: 'buyer' | 'seller') {
   return actor.account
 }
 
+/** Announcements of a channel that name one thing. */
+function hintOf(channel: UpdateChannel, name: string) {
+  return { channel, isAbout: (names: readonly string[]) => names.includes(name) }
+}
+
 builder.subscriptionType({})
 
 // Each is opened by the operation that reads the same once: it lets in, counts and checks.
@@ -168,7 +173,7 @@ builder.subscriptionFields((t) => ({
       await invoke(ctx, actor, getBalance, {}, options)
       const account = accountOf(context, 'buyer')
       const read = () => readCredit(ctx, account)
-      const hints = [{ channel: 'funds', isAbout: (names: readonly string[]) => names.includes(account) } as const]
+      const hints = [hintOf('funds', account)]
       return live.credit.watch({ key: `credit:${account}`, pollMs: POLL_MS.credit, hints, read })
     },
     resolve: (credit) => credit,
@@ -182,7 +187,7 @@ builder.subscriptionFields((t) => ({
       await invoke(ctx, actor, getSellerOperation, { id }, options)
       const account = accountOf(context, 'seller')
       const read = () => readSellerOperation(ctx, account, id)
-      const hints = [{ channel: 'operations', isAbout: (names: readonly string[]) => names.includes(id) } as const]
+      const hints = [hintOf('operations', id)]
       return live.operation.watch({ key: `operation:${account}:${id}`, pollMs: POLL_MS.operation, hints, read })
     },
     resolve: (state) => state,

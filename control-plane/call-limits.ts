@@ -38,9 +38,9 @@ export async function countStranger(counting: Counting, subject?: string): Promi
   })
 }
 
-/** Counts a call for the wallet that it proved. Throws `rate_limited`. */
+/** Counts a call for the wallet that it proved, apart from what the keys of that wallet do. Throws `rate_limited`. */
 export async function countWallet(counting: Counting, wallet: string): Promise<void> {
-  await countOn(counting, ({ perKey }) => [{ source: 'wallet', who: wallet, most: perKey }])
+  await countOn(counting, ({ perKey }) => [{ source: 'wallet', who: `proved:${wallet}`, most: perKey }])
 }
 
 /** Counts a call on every counter; tells the tightest. Throws `rate_limited` for the first that is over. */

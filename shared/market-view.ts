@@ -119,18 +119,22 @@ export function mediaUnitPrice(prices: UnitPrices, kept: KeptBps): bigint | null
   return null
 }
 
-/** The public order book of one model, best offer first. */
-export function buildBook(parts: MarketParts, live: LiveState): BookEntry[] {
+/** Which entries of a book: so many from an index on. */
+export type BookPart = { readonly from: number; readonly count: number }
+const WHOLE_BOOK: BookPart = { from: 0, count: Number.POSITIVE_INFINITY }
+
+/** The public order book of one model, best offer first, or a part of it. */
+export function buildBook(parts: MarketParts, live: LiveState, part = WHOLE_BOOK): BookEntry[] {
   const direct = tokenPrices(parts.unitPrices, KEEP_ALL)
   const directMedia = mediaUnitPrice(parts.unitPrices, KEEP_ALL)
-  return parts.offers.map((offer, index) => {
+  return parts.offers.slice(part.from, part.from + part.count).map((offer, index) => {
     const used = live.usedToday(offer)
     const cap = offer.capDailyMicro
     const capRemaining = cap === null ? null : used === undefined ? cap : subtractToZero(cap, used)
     const isHealthy = live.isHealthy(offer)
     return {
       offer,
-      rank: index + 1,
+      rank: part.from + index + 1,
       direct,
       effective: tokenPrices(parts.unitPrices, offer.keptBps),
       discountPct: keptToPercent(offer.keptBps),

@@ -21,8 +21,7 @@ export type BookState = { readonly model: string; readonly offers: readonly Book
 export async function readBookState(ctx: Ctx, name: string): Promise<BookState> {
   const model = await requireModel(ctx, name)
   forgetLive(ctx, model.id)
-  const book = await readBook(ctx, model)
-  return { model: model.id, offers: book.slice(0, MAX_WATCHED_OFFERS) }
+  return { model: model.id, offers: await readBook(ctx, model, { count: MAX_WATCHED_OFFERS }) }
 }
 
 /** What of an offer's state can change by itself. */

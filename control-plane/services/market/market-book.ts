@@ -117,16 +117,18 @@ export const readOrderBook = defineOperation({
     const model = await requireModel(ctx, name)
     const scope = { list: 'book', tenant: 'public', filters: [model.id] }
     const after = nextToken === undefined ? undefined : rankOf(readCursor(ctx, scope, nextToken))
-    const book = await readBook(ctx, model)
-    const from = after === undefined ? 0 : book.findIndex(({ offer }) => byRank(offer, after) > 0)
-    const rest = from < 0 ? [] : book.slice(from)
+    const rest = await readBook(ctx, model, { after, count: maxItems + 1 })
     const cursorOf = ({ offer }: BookEntry) => signCursor(ctx, scope, placeOf(offer))
     return { model, ...signedPageOf(rest, maxItems, (entry) => entry, cursorOf) }
   },
 })
 
-/** All entries of a model's book. */
-export async function readBook(ctx: Ctx, model: Model): Promise<BookEntry[]> {
+/** So many entries of a model's book, best first: those that come after a rank. */
+export async function readBook(
+  ctx: Ctx,
+  model: Model,
+  { after, count }: { readonly after?: RankedOffer | undefined; readonly count: number },
+): Promise<BookEntry[]> {
   const [offers, prices, trades] = await Promise.all([
     readOffers(ctx, [model.id]),
     readUnitPrices(ctx, [model.id]),
@@ -135,7 +137,8 @@ export async function readBook(ctx: Ctx, model: Model): Promise<BookEntry[]> {
   const ofModel = offers.get(model.id) ?? []
   const live = await readLive(ctx, model.id, ofModel)
   const parts = { model, unitPrices: prices.get(model.id) ?? {}, row: undefined, offers: ofModel, trades }
-  return buildBook(parts, live)
+  const from = after === undefined ? 0 : ofModel.findIndex((offer) => byRank(offer, after) > 0)
+  return from < 0 ? [] : buildBook(parts, live, { from, count })
 }
 
 /** A model by any of its names. Throws `not_found`. */

@@ -110,6 +110,8 @@ function filesAt(path) {
 function removeOld(folder) {
   for (const known of readdirSync(folder)) {
     const path = join(folder, known)
-    if (Date.now() - statSync(path).mtimeMs > KEPT_MS) rmSync(path, { recursive: true, force: true })
+    // Another start may have removed it meanwhile.
+    const madeAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.POSITIVE_INFINITY
+    if (Date.now() - madeAt > KEPT_MS) rmSync(path, { recursive: true, force: true })
   }
 }

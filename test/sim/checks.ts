@@ -73,8 +73,6 @@ export function startChecks(parts: CheckParts): Checks {
   ground.redis.server.onPublish((channel) => {
     if (channel !== CHANNELS.money) return
     noteAbsent(parts)
-    // A rebuild counts what is posted and what runs, but not what was captured and waits for its posting.
-    if (parts.model.requests.size > 0) parts.model.hasLostCaps = true
   })
   ground.scheduler.onStep(() => {
     if (broken !== undefined) throw broken

@@ -57,7 +57,7 @@ export type Model = {
   /** Those of them that may still be running or wait for their posting. */
   readonly unresolved: Set<ModelRequest>
   readonly takes: Takes
-  /** The gate was rebuilt: what was used of an offer's cap and is not posted is not counted any more. */
+  /** Redis forgot something, or takes ran out: what was used of an offer's cap may not be counted any more. */
   hasLostCaps: boolean
   /** Deposits and debits that are booked, by account. */
   readonly moved: Map<AccountId, bigint>

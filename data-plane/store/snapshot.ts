@@ -50,6 +50,7 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
   let isLoaded = false
   const copy = file === undefined ? undefined : createSnapshotFile(file)
   let fileDueAt = 0
+  let retryAt = 0
   let timer: NodeJS.Timeout | undefined
   let askedAt: number | undefined
   let swaps = 0
@@ -72,12 +73,13 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
   const save = createSerial(async () => {
     const changed = documents.takeChanged()
     if (copy === undefined) return
-    fileDueAt = clock.monotonic() + FILE_EVERY_MS
+    if (isLoaded) fileDueAt = clock.monotonic() + FILE_EVERY_MS
     try {
       // A part of a market is no copy of it: what an earlier process left stays until all of this one is here.
       await (isLoaded ? copy.save(changed) : copy.gather(changed))
     } catch (cause) {
       documents.returnChanged(changed)
+      retryAt = clock.monotonic() + FILE_EVERY_MS
       log.warn({ cause: describeCause(cause) }, 'the copy of the snapshot could not be written')
     }
   })
@@ -94,7 +96,7 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
       documents.refuse(name, version)
       log.warn({ document: name, cause: describeCause(cause) }, 'a snapshot document was refused')
     }
-    if (documents.changedChars() > MAX_UNSAVED_CHARS) void save()
+    if (documents.changedChars() > MAX_UNSAVED_CHARS && clock.monotonic() >= retryAt) void save()
     await rest()
   }
 

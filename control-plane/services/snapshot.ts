@@ -37,8 +37,7 @@ type Lane = { readonly models: Set<string>; running: Promise<void>; next: Promis
 const lanes = new WeakMap<PublishCtx['publisher'], Lane>()
 /** Models of one turn. While more wait, a change does not wait for its own publication. */
 const MODELS_A_TURN = 8
-/** After such a turn the lane rests for a multiple of its work: a storm must not stop the service. */
-const REST_FACTOR = 3
+/** After such a turn the lane rests as long as it worked: a storm must not stop the service. */
 const MAX_REST_MS = 5 * SECOND
 
 /**
@@ -70,7 +69,7 @@ async function takeTurn(ctx: PublishCtx, lane: Lane): Promise<void> {
   const startedAt = ctx.clock.monotonic()
   await publishSoon(ctx, taken.map(offersDocumentName))
   const tookMs = ctx.clock.monotonic() - startedAt
-  lane.restMs = lane.models.size > MODELS_A_TURN ? Math.min(tookMs * REST_FACTOR, MAX_REST_MS) : 0
+  lane.restMs = lane.models.size > MODELS_A_TURN ? Math.min(tookMs, MAX_REST_MS) : 0
   if (lane.models.size > 0) void nextTurn(ctx, lane)
 }
 

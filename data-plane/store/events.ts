@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
@@ -13,6 +14,9 @@ const HEALTH_BATCH_MS = 500
 const MAX_BATCH = 500
 /** Events waiting to be added; past it they are left to the sweeper, which finds them in the gate. */
 const MAX_WAITING = 20_000
+/** How often a batch is offered to a server that does not take it, and the pause before each further time. */
+const MAX_TRIES = 5
+const RETRY_MS = 1_000
 /** Jobs waiting in the queue past which nothing is added, and how often that is looked at. */
 const MAX_QUEUED_JOBS = 200_000
 const QUEUE_CHECK_MS = 5_000
@@ -109,15 +113,28 @@ function createBatcher<Item>(everyMs: number, send: (items: readonly Item[]) => 
   const waiting: Item[] = []
   let timer: NodeJS.Timeout | undefined
   let inFlight = 0
+  let isClosing = false
   const sending = new Set<Promise<void>>()
   let lost: (count: number, cause: unknown) => void = () => undefined
+
+  /** What was taken without an answer arrives twice, which whoever books it knows to be one. */
+  async function sendPatiently(batch: readonly Item[]): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await send(batch)
+      } catch (cause) {
+        if (tries >= MAX_TRIES || isClosing) throw cause
+        await pause(RETRY_MS)
+      }
+    }
+  }
 
   function flush(): void {
     timer = undefined
     while (waiting.length > 0) {
       const batch = waiting.splice(0, MAX_BATCH)
       inFlight += batch.length
-      const sent = send(batch)
+      const sent = sendPatiently(batch)
         .catch((cause: unknown) => lost(batch.length, cause))
         .finally(() => {
           inFlight -= batch.length
@@ -139,6 +156,7 @@ function createBatcher<Item>(everyMs: number, send: (items: readonly Item[]) => 
       lost = listener
     },
     async drain(): Promise<void> {
+      isClosing = true
       clearTimeout(timer)
       flush()
       await Promise.allSettled([...sending])

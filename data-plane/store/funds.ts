@@ -28,7 +28,7 @@ import { createSettleQueue } from './settle-queue.ts'
 const MAX_UNSETTLED = 50_000
 const CURSOR_INTERVAL_MS = 1 * SECOND
 /** Operations that are sent without waiting for more of the same tick. */
-const WORTH_A_BATCH = 16
+const WORTH_A_BATCH = 32
 
 type Options = {
   /** Makes the connections to the gate, which may come and go from then on. */

@@ -103,7 +103,6 @@ function specifiersOf(text: string): string[] {
 /** The path inside the tree that a specifier names, or undefined for a package. */
 function treePath(from: string, specifier: string): string | undefined {
   if (specifier.startsWith('./')) return `${from.slice(0, from.lastIndexOf('/') + 1)}${specifier.slice(2)}`
-  if (specifier.startsWith('../')) return new URL(specifier, `file:///${from}`).pathname.slice(1)
   for (const [alias, folder] of Object.entries(ALIASES)) {
     if (specifier.startsWith(alias)) return folder + specifier.slice(alias.length)
   }
@@ -121,7 +120,7 @@ describe('the source tree', () => {
         if (target !== undefined && !rule?.allows.some((pattern) => pattern.test(target))) {
           broken.push(`${file} imports ${specifier}`)
         }
-        if (specifier.includes('../..')) broken.push(`${file} climbs with ${specifier}`)
+        if (specifier.startsWith('../')) broken.push(`${file} climbs with ${specifier}`)
       }
     }
     expect(broken).toEqual([])

@@ -1,4 +1,4 @@
-import type { MoneyLedger, MoneyReads, MoneyTransaction } from '../ports/money-ledger.ts'
+import type { MoneyLedger, MoneyReads, MoneyTransaction } from '#control-plane/ports/money-ledger.ts'
 import {
   deleteAccountChanges,
   findBalances,

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Ctx } from '#control-plane/operation.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Ctx } from '../operation.ts'
 
 /** Whose list it is: its name, its owner, and the filters that a page must not change on the way. */
 export type CursorScope = { readonly list: string; readonly tenant: string; readonly filters?: readonly unknown[] }

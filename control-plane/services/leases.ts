@@ -1,5 +1,5 @@
-import { claimLease, releaseLease } from '../db/leases.ts'
-import type { Ctx } from '../operation.ts'
+import { claimLease, releaseLease } from '#control-plane/db/leases.ts'
+import type { Ctx } from '#control-plane/operation.ts'
 
 /** Runs `run` if this owner gets the lease; false when another has it. The lease outlives the run. */
 export async function withLease(

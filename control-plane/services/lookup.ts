@@ -1,4 +1,8 @@
 import { z } from 'zod'
+import { findJob } from '#control-plane/db/jobs.ts'
+import type { SettledCall } from '#control-plane/db/settlements.ts'
+import { findSettledCall, listSettledCalls } from '#control-plane/db/settlements.ts'
+import { defineOperation } from '#control-plane/operation.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
@@ -6,10 +10,6 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { lookupRecordOf, RUNNING_JOB, routingOf, SETTLEMENT_TYPES, standingOf } from '#shared/lookup-record.ts'
-import { findJob } from '../db/jobs.ts'
-import type { SettledCall } from '../db/settlements.ts'
-import { findSettledCall, listSettledCalls } from '../db/settlements.ts'
-import { defineOperation } from '../operation.ts'
 
 function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
   return attempts.map(({ provider, status, ms }) => ({ provider, status, ms }))

@@ -1,6 +1,11 @@
+import {
+  archiveMonth,
+  listAttachedMonths,
+  listStrayPartitions,
+  makeMonthPartitions,
+} from '#control-plane/db/partitions.ts'
+import type { Ctx } from '#control-plane/operation.ts'
 import { utcMonth } from '#shared/clock.ts'
-import { archiveMonth, listAttachedMonths, listStrayPartitions, makeMonthPartitions } from '../db/partitions.ts'
-import type { Ctx } from '../operation.ts'
 
 /** Months for which partitions are kept ready. */
 const MONTHS_AHEAD = 3

@@ -1,6 +1,6 @@
-import { deleteExpiredIdempotencyKeys } from '../db/idempotency.ts'
-import { deleteExpiredSignIns } from '../db/sessions.ts'
-import type { Ctx } from '../operation.ts'
+import { deleteExpiredIdempotencyKeys } from '#control-plane/db/idempotency.ts'
+import { deleteExpiredSignIns } from '#control-plane/db/sessions.ts'
+import type { Ctx } from '#control-plane/operation.ts'
 
 /** Removes stored answers past their end; answers how many. */
 export function purgeIdempotencyKeys(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {

@@ -1,4 +1,10 @@
 import { z } from 'zod'
+import { listModelBodies, listPricesAt, listProviders } from '#control-plane/db/catalog.ts'
+import type { Trx } from '#control-plane/db/database.ts'
+import type { ListedOffer } from '#control-plane/db/listed-offers.ts'
+import { listActiveOffers } from '#control-plane/db/listed-offers.ts'
+import { listTrades } from '#control-plane/db/market-figures.ts'
+import type { Ctx } from '#control-plane/operation.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import type {
   LimitsDocumentSchema,
@@ -8,12 +14,6 @@ import type {
   TradesDocumentSchema,
 } from '#shared/contract/snapshot.ts'
 import { accountOfDocument, DOCUMENT_SCHEMAS, modelOfDocument } from '#shared/contract/snapshot.ts'
-import { listModelBodies, listPricesAt, listProviders } from '../db/catalog.ts'
-import type { Trx } from '../db/database.ts'
-import type { ListedOffer } from '../db/listed-offers.ts'
-import { listActiveOffers } from '../db/listed-offers.ts'
-import { listTrades } from '../db/market-figures.ts'
-import type { Ctx } from '../operation.ts'
 import { buildAccountPolicy } from './buyers/account-policy.ts'
 import { dayBefore, readRowBodies, readSpeedClasses } from './market/market-rows.ts'
 import { sellerAlias } from './market/seller-alias.ts'

@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
-import { SECOND } from '#shared/clock.ts'
-import { accountOfDocument, modelOfDocument, offersDocumentName, writeDocument } from '#shared/contract/snapshot.ts'
-import type { Database, Trx } from '../db/database.ts'
-import { transact } from '../db/database.ts'
-import { listOfferedModels, listOfferSources } from '../db/listed-offers.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
+import { transact } from '#control-plane/db/database.ts'
+import { listOfferedModels, listOfferSources } from '#control-plane/db/listed-offers.ts'
 import {
   findPublished,
   listPublished,
@@ -12,9 +10,11 @@ import {
   nextVersion,
   UNPUBLISHED,
   upsertPublished,
-} from '../db/snapshot.ts'
-import type { Ctx } from '../operation.ts'
-import type { PublishedDocument } from '../ports/publisher.ts'
+} from '#control-plane/db/snapshot.ts'
+import type { Ctx } from '#control-plane/operation.ts'
+import type { PublishedDocument } from '#control-plane/ports/publisher.ts'
+import { SECOND } from '#shared/clock.ts'
+import { accountOfDocument, modelOfDocument, offersDocumentName, writeDocument } from '#shared/contract/snapshot.ts'
 import { buildDocument, FIXED_DOCUMENTS, NO_OFFERS } from './snapshot-documents.ts'
 
 /** What publishing uses of the context. */

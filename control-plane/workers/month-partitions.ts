@@ -1,5 +1,5 @@
+import { archiveMonths, keepPartitions } from '#control-plane/services/partitions.ts'
 import { HOUR } from '#shared/clock.ts'
-import { archiveMonths, keepPartitions } from '../services/partitions.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

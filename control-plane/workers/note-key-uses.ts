@@ -1,4 +1,4 @@
-import { NOTE_USES_EVERY_MS, noteKeyUses } from '../services/keys/key-seen.ts'
+import { NOTE_USES_EVERY_MS, noteKeyUses } from '#control-plane/services/keys/key-seen.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

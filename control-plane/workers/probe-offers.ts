@@ -1,5 +1,5 @@
+import { probeOffers } from '#control-plane/services/sellers/probe-offers.ts'
 import { SECOND } from '#shared/clock.ts'
-import { probeOffers } from '../services/sellers/probe-offers.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

@@ -1,6 +1,6 @@
+import { drainKeyChanges, restoreKeyStore } from '#control-plane/services/keys/key-store.ts'
+import { isSnapshotWhole, reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { SECOND } from '#shared/clock.ts'
-import { drainKeyChanges, restoreKeyStore } from '../services/keys/key-store.ts'
-import { isSnapshotWhole, reconcileSnapshot } from '../services/snapshot.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

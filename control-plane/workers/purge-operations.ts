@@ -1,7 +1,7 @@
+import { purgeIdempotencyKeys, purgeSignIns } from '#control-plane/services/retention.ts'
+import { purgeHealthLog } from '#control-plane/services/sellers/health-log.ts'
+import { purgeSellerOperations } from '#control-plane/services/sellers/seller-operations.ts'
 import { HOUR } from '#shared/clock.ts'
-import { purgeIdempotencyKeys, purgeSignIns } from '../services/retention.ts'
-import { purgeHealthLog } from '../services/sellers/health-log.ts'
-import { purgeSellerOperations } from '../services/sellers/seller-operations.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

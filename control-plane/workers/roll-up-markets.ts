@@ -1,6 +1,6 @@
+import { publishFigures, publishSpeeds } from '#control-plane/services/market/market-publish.ts'
+import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { HOUR, MINUTE, SECOND } from '#shared/clock.ts'
-import { publishFigures, publishSpeeds } from '../services/market/market-publish.ts'
-import { rollUp } from '../services/market/market-rollup.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

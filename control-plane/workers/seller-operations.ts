@@ -1,6 +1,6 @@
+import { runSellerOperations } from '#control-plane/services/sellers/seller-operations.ts'
 import { SECOND } from '#shared/clock.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
-import { runSellerOperations } from '../services/sellers/seller-operations.ts'
 import { consume } from './queues.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'

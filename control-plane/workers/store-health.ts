@@ -1,5 +1,5 @@
+import { storeHealthEvents } from '#control-plane/services/sellers/health-log.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
-import { storeHealthEvents } from '../services/sellers/health-log.ts'
 import { consume } from './queues.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 

@@ -1,5 +1,5 @@
+import { compareUsageDay, sumUsageDays } from '#control-plane/services/usage-days.ts'
 import { MINUTE } from '#shared/clock.ts'
-import { compareUsageDay, sumUsageDays } from '../services/usage-days.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

@@ -1,4 +1,4 @@
-import { SWEEP_SECRETS_EVERY_MS, sweepFormerSecrets } from '../services/keys/former-secrets.ts'
+import { SWEEP_SECRETS_EVERY_MS, sweepFormerSecrets } from '#control-plane/services/keys/former-secrets.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 

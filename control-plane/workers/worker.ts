@@ -1,10 +1,10 @@
+import type { Ctx } from '#control-plane/operation.ts'
+import type { GateAudit } from '#control-plane/ports/gate-audit.ts'
+import type { JobProbe } from '#control-plane/ports/job-probe.ts'
+import type { TradeFeed } from '#control-plane/ports/trade-feed.ts'
+import type { UsageQueue } from '#control-plane/ports/usage-queue.ts'
+import { endLease, withLease } from '#control-plane/services/leases.ts'
 import type { Secret } from '#shared/secret.ts'
-import type { Ctx } from '../operation.ts'
-import type { GateAudit } from '../ports/gate-audit.ts'
-import type { JobProbe } from '../ports/job-probe.ts'
-import type { TradeFeed } from '../ports/trade-feed.ts'
-import type { UsageQueue } from '../ports/usage-queue.ts'
-import { endLease, withLease } from '../services/leases.ts'
 
 /** How often the money workers look, and how patient they are. */
 export type MoneyTimes = {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { keptBps, parseMicroUsd } from '../money.ts'
+import { keptBps, parseMicroUsd } from '#shared/money.ts'
 
 /** An amount in the contract: plain digits of micro-USD, read as MicroUsd. */
 export const MicroUsdText = z

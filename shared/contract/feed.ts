@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { inputTokens, outputTokens } from '../usage.ts'
+import { inputTokens, outputTokens } from '#shared/usage.ts'
 import { MicroUsdText } from './amount.ts'
 import type { UsageEvent } from './usage-event.ts'
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { MicroUsd } from '../money.ts'
-import { parseMicroUsd } from '../money.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { parseMicroUsd } from '#shared/money.ts'
 
 /** Charged calls of one offer, and what was paid for them. */
 export type OfferTrades = { readonly count: number; readonly volumeMicro: MicroUsd }

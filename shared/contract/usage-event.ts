@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { UnitPricesSchema } from '../pricing.ts'
-import { UsageSchema } from '../usage.ts'
+import { UnitPricesSchema } from '#shared/pricing.ts'
+import { UsageSchema } from '#shared/usage.ts'
 import { KeptBpsNumber, MicroUsdText } from './amount.ts'
 
 /** Most attempts a call makes, and most offers its explanation names. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { optionalText } from '../environment.ts'
-import { Secret } from '../secret.ts'
+import { optionalText } from '#shared/environment.ts'
+import { Secret } from '#shared/secret.ts'
 
 const SAMPLERS = [
   'always_on',

@@ -1,4 +1,5 @@
 import { sideOf } from '#control-plane/actor.ts'
+import { bookOfferFields } from '#control-plane/api/market-fields.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { invoke } from '#control-plane/operation.ts'
 import type { UpdateChannel, Updates } from '#control-plane/ports/updates.ts'
@@ -20,7 +21,6 @@ import { getSellerOperation } from '#control-plane/services/sellers/seller-opera
 import { SECOND } from '#shared/clock.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
-import { bookOfferFields } from '../market-fields.ts'
 import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
 import { BookOffer } from './market.ts'

@@ -1,7 +1,7 @@
+import { toSnakeBody } from '#control-plane/api/case.ts'
 import type { RotatedKey } from '#control-plane/services/keys/key-rotation.ts'
 import type { CreatedKey, KeyView } from '#control-plane/services/keys/key-views.ts'
 import type { KeyList } from '#control-plane/services/keys/keys.ts'
-import { toSnakeBody } from '../case.ts'
 
 /** A key in a list: `expires_at` only where one was set, the terms of a buyer key beside the rest. */
 export function writeKey(key: KeyView): object {

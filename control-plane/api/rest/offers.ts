@@ -1,3 +1,4 @@
+import { toSnakeBody } from '#control-plane/api/case.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
@@ -9,7 +10,6 @@ import { deleteConfig, listConfigs } from '#control-plane/services/sellers/confi
 import { discoverModels } from '#control-plane/services/sellers/discovery.ts'
 import { listHealthLog } from '#control-plane/services/sellers/health-log.ts'
 import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
-import { toSnakeBody } from '../case.ts'
 import { writeNext } from './keys.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'

@@ -1,3 +1,4 @@
+import { toSnakeBody } from '#control-plane/api/case.ts'
 import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
 import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'
 import { closeWorkspace } from '#control-plane/services/organizations/close-workspace.ts'
@@ -32,7 +33,6 @@ import {
   listOrganizationWorkspaces,
   updateWorkspace,
 } from '#control-plane/services/organizations/workspaces.ts'
-import { toSnakeBody } from '../case.ts'
 import type { RestAnswer, RestRow } from './route.ts'
 import { restRow } from './route.ts'
 

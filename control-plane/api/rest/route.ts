@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import type { Actor } from '#control-plane/actor.ts'
+import { toCamelFields, toSnakeBody } from '#control-plane/api/case.ts'
+import type { Envelope } from '#control-plane/api/errors.ts'
 import type { Access, Ctx, Operation } from '#control-plane/operation.ts'
 import { invoke } from '#control-plane/operation.ts'
 import type { LimitState } from '#control-plane/ports/limiter.ts'
 import type { ExportFile } from '#control-plane/services/exports/exports.ts'
-import { toCamelFields, toSnakeBody } from '../case.ts'
-import type { Envelope } from '../errors.ts'
 
 /** What a REST request brings, already authenticated. */
 export type RestRequest = {

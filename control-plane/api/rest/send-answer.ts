@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
+import { toSnakeBody } from '#control-plane/api/case.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { toAppError } from '#shared/errors.ts'
-import { toSnakeBody } from '../case.ts'
 import type { RestAnswer } from './route.ts'
 
 /** Sends an answer that is not one JSON body. Streams are pulled: a reader that is slow makes the work wait. */

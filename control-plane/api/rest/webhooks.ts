@@ -1,3 +1,4 @@
+import { toSnakeBody } from '#control-plane/api/case.ts'
 import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import type { WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
 import {
@@ -8,7 +9,6 @@ import {
   removeWebhook,
   rotateWebhookSecret,
 } from '#control-plane/services/webhooks/webhooks.ts'
-import { toSnakeBody } from '../case.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
 

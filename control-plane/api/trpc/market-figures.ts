@@ -1,9 +1,9 @@
+import { bookOfferFields, marketFields } from '#control-plane/api/market-fields.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { marketIncidents } from '#control-plane/services/market/incidents.ts'
 import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
 import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market/market-series.ts'
 import { listRails } from '#control-plane/services/market/rails.ts'
-import { bookOfferFields, marketFields } from '../market-fields.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
 /** The market as it stands and over time, for everybody. Sums of money are decimal strings of micro-USD. */

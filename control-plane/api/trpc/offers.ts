@@ -1,3 +1,4 @@
+import { collectLines } from '#control-plane/api/collect-lines.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
@@ -14,7 +15,6 @@ import { getPayoutPosition } from '#control-plane/services/sellers/payout-positi
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
 import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
 import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
-import { collectLines } from '../collect-lines.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
 export const offer = router({

@@ -2,12 +2,12 @@ import { initTRPC, TRPCError } from '@trpc/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { Actor } from '#control-plane/actor.ts'
+import { idempotencyKeyOf, openActorOf } from '#control-plane/api/caller.ts'
+import { toTrpcCode } from '#control-plane/api/errors.ts'
+import { sendLimit } from '#control-plane/api/limit-headers.ts'
+import { peerOf } from '#control-plane/api/peer.ts'
 import type { Ctx, InvokeOptions } from '#control-plane/operation.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
-import { idempotencyKeyOf, openActorOf } from '../caller.ts'
-import { toTrpcCode } from '../errors.ts'
-import { sendLimit } from '../limit-headers.ts'
-import { peerOf } from '../peer.ts'
 
 /** What a tRPC call has of its request. */
 export type TrpcContext = {

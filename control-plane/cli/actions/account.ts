@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { count, dollars, instant, percent } from '../amounts.ts'
-import type { Action } from '../command.ts'
-import { facts, table } from '../output.ts'
-import { readAnswer } from '../read-answer.ts'
-import { argument, textOption, wholeOption } from '../read-options.ts'
+import { count, dollars, instant, percent } from '#control-plane/cli/amounts.ts'
+import type { Action } from '#control-plane/cli/command.ts'
+import { facts, table } from '#control-plane/cli/output.ts'
+import { readAnswer } from '#control-plane/cli/read-answer.ts'
+import { argument, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
 
 const Text = z.union([z.string(), z.number()]).nullish()
 const Stats = { total_spent: z.number(), total_requests: z.number(), total_input_tokens: z.number() }

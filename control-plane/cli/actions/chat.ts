@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { dollars } from '../amounts.ts'
-import type { Action, Cli, Given, Options } from '../command.ts'
-import { CommandFailure, usageError } from '../failure.ts'
-import { readAnswer } from '../read-answer.ts'
-import { isSet, requiredOption, textOption, wholeOption } from '../read-options.ts'
+import { dollars } from '#control-plane/cli/amounts.ts'
+import type { Action, Cli, Given, Options } from '#control-plane/cli/command.ts'
+import { CommandFailure, usageError } from '#control-plane/cli/failure.ts'
+import { readAnswer } from '#control-plane/cli/read-answer.ts'
+import { isSet, requiredOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
 
 const MAX_PROMPT_BYTES = 8_000_000
 const PATH = '/v1/chat/completions'

@@ -1,8 +1,8 @@
-import type { Action } from '../command.ts'
-import { completionScript, SHELLS } from '../completion.ts'
-import { usageError } from '../failure.ts'
-import { text } from '../output.ts'
-import { argument } from '../read-options.ts'
+import type { Action } from '#control-plane/cli/command.ts'
+import { completionScript, SHELLS } from '#control-plane/cli/completion.ts'
+import { usageError } from '#control-plane/cli/failure.ts'
+import { text } from '#control-plane/cli/output.ts'
+import { argument } from '#control-plane/cli/read-options.ts'
 
 export const printCompletion: Action = async (_cli, given) => {
   const shell = SHELLS.find((known) => known === argument(given))

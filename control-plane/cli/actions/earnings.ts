@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { count, dollars, instant } from '../amounts.ts'
-import type { Action } from '../command.ts'
-import { facts, table } from '../output.ts'
-import { readAnswer } from '../read-answer.ts'
-import { textOption, wholeOption } from '../read-options.ts'
+import { count, dollars, instant } from '#control-plane/cli/amounts.ts'
+import type { Action } from '#control-plane/cli/command.ts'
+import { facts, table } from '#control-plane/cli/output.ts'
+import { readAnswer } from '#control-plane/cli/read-answer.ts'
+import { textOption, wholeOption } from '#control-plane/cli/read-options.ts'
 import { nextPage } from './account.ts'
 
 const usd = (value: number | null | undefined) => (value == null ? null : `$${value}`)

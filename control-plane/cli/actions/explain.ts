@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { dollars, percent, yesNo } from '../amounts.ts'
-import type { Action } from '../command.ts'
-import { facts, table } from '../output.ts'
-import { readAnswer } from '../read-answer.ts'
+import { dollars, percent, yesNo } from '#control-plane/cli/amounts.ts'
+import type { Action } from '#control-plane/cli/command.ts'
+import { facts, table } from '#control-plane/cli/output.ts'
+import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { headersOf, readBody } from './chat.ts'
 
 const Shown = { offer: z.string(), provider: z.string(), trusted: z.boolean(), discount_pct: z.number() }

@@ -1,10 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { instant } from '../amounts.ts'
-import type { Action, Options } from '../command.ts'
-import { facts, table, text } from '../output.ts'
-import { readAnswer } from '../read-answer.ts'
-import { argument, instantOption, isSet, listOption, numberOption, textOption, wholeOption } from '../read-options.ts'
+import { instant } from '#control-plane/cli/amounts.ts'
+import type { Action, Options } from '#control-plane/cli/command.ts'
+import { facts, table, text } from '#control-plane/cli/output.ts'
+import { readAnswer } from '#control-plane/cli/read-answer.ts'
+import {
+  argument,
+  instantOption,
+  isSet,
+  listOption,
+  numberOption,
+  textOption,
+  wholeOption,
+} from '#control-plane/cli/read-options.ts'
 
 type KeySide = 'buyer' | 'seller'
 const sideOf = (options: Options): KeySide => (textOption(options, 'side') === 'seller' ? 'seller' : 'buyer')

@@ -1,13 +1,13 @@
 import { z } from 'zod'
+import type { Action, Options } from '#control-plane/cli/command.ts'
+import type { Side } from '#control-plane/cli/config.ts'
+import { readSecretVariable, SIDES } from '#control-plane/cli/config.ts'
+import { usageError } from '#control-plane/cli/failure.ts'
+import { facts, text } from '#control-plane/cli/output.ts'
+import { readAnswer } from '#control-plane/cli/read-answer.ts'
+import { textOption } from '#control-plane/cli/read-options.ts'
+import { forgetKeys, keepKey, readSecretIn } from '#control-plane/cli/secret-files.ts'
 import type { Secret } from '#shared/secret.ts'
-import type { Action, Options } from '../command.ts'
-import type { Side } from '../config.ts'
-import { readSecretVariable, SIDES } from '../config.ts'
-import { usageError } from '../failure.ts'
-import { facts, text } from '../output.ts'
-import { readAnswer } from '../read-answer.ts'
-import { textOption } from '../read-options.ts'
-import { forgetKeys, keepKey, readSecretIn } from '../secret-files.ts'
 
 const Challenge = z.object({ message: z.string().max(4_000) })
 const IssuedKey = z.looseObject({ id: z.string(), key: z.string(), key_prefix: z.string(), wallet: z.string() })

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { count, dollars, percent, yesNo } from '../amounts.ts'
-import type { Action } from '../command.ts'
-import { facts, table } from '../output.ts'
-import { readAnswer } from '../read-answer.ts'
-import { argument, textOption } from '../read-options.ts'
+import { count, dollars, percent, yesNo } from '#control-plane/cli/amounts.ts'
+import type { Action } from '#control-plane/cli/command.ts'
+import { facts, table } from '#control-plane/cli/output.ts'
+import { readAnswer } from '#control-plane/cli/read-answer.ts'
+import { argument, textOption } from '#control-plane/cli/read-options.ts'
 
 const Micro = z.number().nullish()
 const Models = z.object({

@@ -1,8 +1,8 @@
-import { instant, perMillion } from '../amounts.ts'
-import type { Action } from '../command.ts'
-import { usageError } from '../failure.ts'
-import { table, text } from '../output.ts'
-import { argument, instantOption, requiredOption, textOption, wholeOption } from '../read-options.ts'
+import { instant, perMillion } from '#control-plane/cli/amounts.ts'
+import type { Action } from '#control-plane/cli/command.ts'
+import { usageError } from '#control-plane/cli/failure.ts'
+import { table, text } from '#control-plane/cli/output.ts'
+import { argument, instantOption, requiredOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
 
 const MAX_VALUE_CHARS = 60
 

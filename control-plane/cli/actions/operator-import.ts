@@ -1,11 +1,11 @@
 import { readFileSync, statSync } from 'node:fs'
-import type { Action, Cli } from '../command.ts'
-import { confirm } from '../confirm.ts'
-import { usageError } from '../failure.ts'
-import type { Block } from '../output.ts'
-import { renderBlocks, table, text } from '../output.ts'
-import { startProgress } from '../progress.ts'
-import { argument, instantOption, isSet, requiredOption } from '../read-options.ts'
+import type { Action, Cli } from '#control-plane/cli/command.ts'
+import { confirm } from '#control-plane/cli/confirm.ts'
+import { usageError } from '#control-plane/cli/failure.ts'
+import type { Block } from '#control-plane/cli/output.ts'
+import { renderBlocks, table, text } from '#control-plane/cli/output.ts'
+import { startProgress } from '#control-plane/cli/progress.ts'
+import { argument, instantOption, isSet, requiredOption } from '#control-plane/cli/read-options.ts'
 import { shownValue } from './operator-catalog.ts'
 
 const MAX_FILE_BYTES = 64_000_000

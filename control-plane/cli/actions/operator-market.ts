@@ -1,9 +1,9 @@
-import { dollars, instant, percent, yesNo } from '../amounts.ts'
-import type { Action, Options } from '../command.ts'
-import { confirm } from '../confirm.ts'
-import { usageError } from '../failure.ts'
-import { facts, table, text } from '../output.ts'
-import { argument, isSet, requiredOption, textOption, wholeOption } from '../read-options.ts'
+import { dollars, instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
+import type { Action, Options } from '#control-plane/cli/command.ts'
+import { confirm } from '#control-plane/cli/confirm.ts'
+import { usageError } from '#control-plane/cli/failure.ts'
+import { facts, table, text } from '#control-plane/cli/output.ts'
+import { argument, isSet, requiredOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
 
 const STATUSES = ['active', 'paused', 'inactive'] as const
 

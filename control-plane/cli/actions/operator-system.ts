@@ -1,9 +1,16 @@
-import { bytes, dollars, duration, instant, yesNo } from '../amounts.ts'
-import type { Action } from '../command.ts'
-import { confirm } from '../confirm.ts'
-import { usageError } from '../failure.ts'
-import { facts, table, text } from '../output.ts'
-import { argument, instantOption, isSet, requiredOption, textOption, wholeOption } from '../read-options.ts'
+import { bytes, dollars, duration, instant, yesNo } from '#control-plane/cli/amounts.ts'
+import type { Action } from '#control-plane/cli/command.ts'
+import { confirm } from '#control-plane/cli/confirm.ts'
+import { usageError } from '#control-plane/cli/failure.ts'
+import { facts, table, text } from '#control-plane/cli/output.ts'
+import {
+  argument,
+  instantOption,
+  isSet,
+  requiredOption,
+  textOption,
+  wholeOption,
+} from '#control-plane/cli/read-options.ts'
 
 const LIMIT = { min: 1, max: 500 }
 

@@ -1,4 +1,4 @@
-import type { Command, Option } from '../command.ts'
+import type { Command, Option } from '#control-plane/cli/command.ts'
 
 const MODEL: Option = { flags: '--model <model>', text: 'the model, by any of its names' }
 export const PAGE: readonly Option[] = [
@@ -23,19 +23,19 @@ export const BUYER_COMMANDS: readonly Command[] = [
     summary: 'Models on this market with their reference prices.',
     options: [{ flags: '--search <text>', text: 'only models with this in their name' }],
     examples: ['models --search gpt'],
-    load: async () => (await import('../actions/models.ts')).listModels,
+    load: async () => (await import('#control-plane/cli/actions/models.ts')).listModels,
   },
   {
     name: 'markets',
     summary: 'The market of every model: best prices, sellers, speed.',
-    load: async () => (await import('../actions/models.ts')).listMarkets,
+    load: async () => (await import('#control-plane/cli/actions/models.ts')).listMarkets,
   },
   {
     name: 'book',
     summary: 'The offers of one model in the order of routing.',
     arguments: [{ name: '<model>', text: 'the model, by any of its names' }],
     examples: ['book gpt-5-mini'],
-    load: async () => (await import('../actions/models.ts')).showBook,
+    load: async () => (await import('#control-plane/cli/actions/models.ts')).showBook,
   },
   {
     name: 'chat',
@@ -43,7 +43,7 @@ export const BUYER_COMMANDS: readonly Command[] = [
     arguments: [{ name: '[prompt...]', text: 'what to say; - or nothing reads the standard input' }],
     options: CALL,
     examples: ['chat --model gpt-5-mini Say hello.', 'chat --model gpt-5-mini --max-cost 0.01 - < question.txt'],
-    load: async () => (await import('../actions/chat.ts')).chat,
+    load: async () => (await import('#control-plane/cli/actions/chat.ts')).chat,
   },
   {
     name: 'route explain',
@@ -51,35 +51,35 @@ export const BUYER_COMMANDS: readonly Command[] = [
     arguments: [{ name: '[prompt...]', text: 'what would be said' }],
     options: CALL,
     examples: ['route explain --model gpt-5-mini --min-discount 20'],
-    load: async () => (await import('../actions/explain.ts')).explainRoute,
+    load: async () => (await import('#control-plane/cli/actions/explain.ts')).explainRoute,
   },
   {
     name: 'balance',
     summary: 'What can be spent, what is held, what was spent.',
-    load: async () => (await import('../actions/account.ts')).showBalance,
+    load: async () => (await import('#control-plane/cli/actions/account.ts')).showBalance,
   },
   {
     name: 'key',
     summary: 'Where the buyer key stands: caps, rate, rules.',
-    load: async () => (await import('../actions/account.ts')).showKey,
+    load: async () => (await import('#control-plane/cli/actions/account.ts')).showKey,
   },
   {
     name: 'caps',
     summary: 'What bounds spending now: the balance, and the caps of every key.',
-    load: async () => (await import('../actions/bounds.ts')).listCaps,
+    load: async () => (await import('#control-plane/cli/actions/bounds.ts')).listCaps,
   },
   {
     name: 'jobs',
     summary: 'Long jobs with the time they have left, newest first.',
     options: [{ flags: '--running', text: 'only those that run' }, ...PAGE],
     examples: ['jobs --running'],
-    load: async () => (await import('../actions/bounds.ts')).listJobs,
+    load: async () => (await import('#control-plane/cli/actions/bounds.ts')).listJobs,
   },
   {
     name: 'keys list',
     summary: 'Keys of the wallet.',
     options: [SIDE, { flags: '--all', text: 'revoked ones too' }],
-    load: async () => (await import('../actions/keys.ts')).listKeys,
+    load: async () => (await import('#control-plane/cli/actions/keys.ts')).listKeys,
   },
   {
     name: 'keys create',
@@ -96,14 +96,14 @@ export const BUYER_COMMANDS: readonly Command[] = [
       { flags: '--idempotency-key <key>', text: 'the same key again answers the same record' },
     ],
     examples: ['keys create --label ci --cap-daily 5'],
-    load: async () => (await import('../actions/keys.ts')).createKey,
+    load: async () => (await import('#control-plane/cli/actions/keys.ts')).createKey,
   },
   {
     name: 'keys revoke',
     summary: 'End a key, for good.',
     arguments: [{ name: '<id>', text: 'the key, key_…' }],
     options: [SIDE],
-    load: async () => (await import('../actions/keys.ts')).revokeKey,
+    load: async () => (await import('#control-plane/cli/actions/keys.ts')).revokeKey,
   },
   {
     name: 'usage',
@@ -113,12 +113,12 @@ export const BUYER_COMMANDS: readonly Command[] = [
       MODEL,
       ...PAGE,
     ],
-    load: async () => (await import('../actions/account.ts')).listUsage,
+    load: async () => (await import('#control-plane/cli/actions/account.ts')).listUsage,
   },
   {
     name: 'request',
     summary: 'One call by its request id.',
     arguments: [{ name: '<id>', text: 'the x-request-id of its answer' }],
-    load: async () => (await import('../actions/account.ts')).showRequest,
+    load: async () => (await import('#control-plane/cli/actions/account.ts')).showRequest,
   },
 ]

@@ -1,4 +1,4 @@
-import type { Command, Group } from '../command.ts'
+import type { Command, Group } from '#control-plane/cli/command.ts'
 import { BUYER_COMMANDS } from './buyer.ts'
 import { OPERATOR_MARKET_COMMANDS } from './operator-market.ts'
 import { OPERATOR_SYSTEM_COMMANDS } from './operator-system.ts'

@@ -1,4 +1,4 @@
-import type { Command, Option } from '../command.ts'
+import type { Command, Option } from '#control-plane/cli/command.ts'
 import { PAGE } from './buyer.ts'
 
 const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
@@ -19,19 +19,19 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
       YES,
     ],
     examples: ['operator catalog import models.json --source openrouter-2026-11'],
-    load: async () => (await import('../actions/operator-import.ts')).importCatalog,
+    load: async () => (await import('#control-plane/cli/actions/operator-import.ts')).importCatalog,
   },
   {
     name: 'operator catalog history',
     summary: 'Every change of the catalogue with its source.',
     options: [{ flags: '--model <model>', text: 'only this model' }, ...PAGE],
-    load: async () => (await import('../actions/operator-catalog.ts')).showHistory,
+    load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).showHistory,
   },
   {
     name: 'operator aliases list',
     summary: 'Exact names of models.',
     options: [{ flags: '--model <model>', text: 'only of this model' }],
-    load: async () => (await import('../actions/operator-catalog.ts')).listAliases,
+    load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).listAliases,
   },
   {
     name: 'operator aliases put',
@@ -40,19 +40,19 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
       { name: '<alias>', text: 'the name' },
       { name: '<model>', text: 'the model it means' },
     ],
-    load: async () => (await import('../actions/operator-catalog.ts')).putAlias,
+    load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).putAlias,
   },
   {
     name: 'operator aliases remove',
     summary: 'Take a name away.',
     arguments: [{ name: '<alias>', text: 'the name' }],
-    load: async () => (await import('../actions/operator-catalog.ts')).removeAlias,
+    load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).removeAlias,
   },
   {
     name: 'operator prices list',
     summary: 'Reference prices of a model, past and to come.',
     arguments: [{ name: '<model>', text: 'the model' }],
-    load: async () => (await import('../actions/operator-catalog.ts')).listPrices,
+    load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).listPrices,
   },
   {
     name: 'operator prices put',
@@ -67,12 +67,12 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
       { flags: '--effective-at <time>', text: 'from when prices count, as 2026-12-01T00:00:00Z; now otherwise' },
     ],
     examples: ['operator prices put gpt-5-mini --input 0.25 --output 2 --source vendor-page'],
-    load: async () => (await import('../actions/operator-catalog.ts')).putPrices,
+    load: async () => (await import('#control-plane/cli/actions/operator-catalog.ts')).putPrices,
   },
   {
     name: 'operator providers list',
     summary: 'The allow-list.',
-    load: async () => (await import('../actions/operator-market.ts')).listProviders,
+    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).listProviders,
   },
   {
     name: 'operator providers put',
@@ -84,28 +84,28 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
       { flags: '--trusted', text: 'default routing may use it' },
       { flags: '--cost-reference <url>', text: 'where its prices stand' },
     ],
-    load: async () => (await import('../actions/operator-market.ts')).putProvider,
+    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).putProvider,
   },
   {
     name: 'operator providers trust',
     summary: 'Let default routing use a provider.',
     arguments: [{ name: '<id>', text: 'its slug' }],
     options: [REASON],
-    load: async () => (await import('../actions/operator-market.ts')).trustProvider,
+    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).trustProvider,
   },
   {
     name: 'operator providers distrust',
     summary: 'Keep default routing from a provider.',
     arguments: [{ name: '<id>', text: 'its slug' }],
     options: [REASON],
-    load: async () => (await import('../actions/operator-market.ts')).distrustProvider,
+    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).distrustProvider,
   },
   {
     name: 'operator providers remove',
     summary: 'Take a provider without offers off the allow-list.',
     arguments: [{ name: '<id>', text: 'its slug' }],
     options: [REASON, YES],
-    load: async () => (await import('../actions/operator-market.ts')).removeProvider,
+    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).removeProvider,
   },
   {
     name: 'operator offers',
@@ -118,7 +118,7 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
       { flags: '--delisted', text: 'only those taken off by an operator' },
       ...PAGE,
     ],
-    load: async () => (await import('../actions/operator-market.ts')).searchOffers,
+    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).searchOffers,
   },
   {
     name: 'operator delist',
@@ -126,13 +126,13 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
     arguments: [{ name: '<offer>', text: 'the offer, ofr_…' }],
     options: [REASON],
     examples: ['operator delist ofr_… --reason "resold key"'],
-    load: async () => (await import('../actions/operator-market.ts')).delistOffer,
+    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).delistOffer,
   },
   {
     name: 'operator restore',
     summary: 'Let the seller of a delisted offer sell it again.',
     arguments: [{ name: '<offer>', text: 'the offer, ofr_…' }],
     options: [REASON],
-    load: async () => (await import('../actions/operator-market.ts')).restoreOffer,
+    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).restoreOffer,
   },
 ]

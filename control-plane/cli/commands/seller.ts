@@ -1,4 +1,4 @@
-import type { Command, Option } from '../command.ts'
+import type { Command, Option } from '#control-plane/cli/command.ts'
 import { PAGE } from './buyer.ts'
 
 const PLACE: readonly Option[] = [
@@ -27,19 +27,19 @@ export const SELLER_COMMANDS: readonly Command[] = [
       YES,
     ],
     examples: ['sell --provider https://api.example.com/v1 --key-env PROVIDER_KEY --discount 30'],
-    load: async () => (await import('../actions/sell.ts')).sell,
+    load: async () => (await import('#control-plane/cli/actions/sell.ts')).sell,
   },
   {
     name: 'discover',
     summary: 'What a provider serves under a key, and what of it can be sold here.',
     options: PLACE,
-    load: async () => (await import('../actions/sell.ts')).discover,
+    load: async () => (await import('#control-plane/cli/actions/sell.ts')).discover,
   },
   {
     name: 'test-provider',
     summary: 'Whether a provider takes a key, and a model.',
     options: [...PLACE, { flags: '--model <model>', text: 'a model to ask for' }],
-    load: async () => (await import('../actions/sell.ts')).testProvider,
+    load: async () => (await import('#control-plane/cli/actions/sell.ts')).testProvider,
   },
   {
     name: 'offers list',
@@ -49,13 +49,13 @@ export const SELLER_COMMANDS: readonly Command[] = [
       { flags: '--model <model>', text: 'only this model' },
       ...PAGE,
     ],
-    load: async () => (await import('../actions/offers.ts')).listOffers,
+    load: async () => (await import('#control-plane/cli/actions/offers.ts')).listOffers,
   },
   {
     name: 'offers show',
     summary: 'One offer.',
     arguments: OFFER,
-    load: async () => (await import('../actions/offers.ts')).showOffer,
+    load: async () => (await import('#control-plane/cli/actions/offers.ts')).showOffer,
   },
   {
     name: 'offers update',
@@ -66,49 +66,49 @@ export const SELLER_COMMANDS: readonly Command[] = [
       { flags: '--cap-daily <dollars>', text: 'the most it sells in a UTC day; none lifts it' },
       { flags: '--label <text>', text: 'a name for people' },
     ],
-    load: async () => (await import('../actions/offers.ts')).updateOffer,
+    load: async () => (await import('#control-plane/cli/actions/offers.ts')).updateOffer,
   },
   {
     name: 'offers activate',
     summary: 'Put an offer on sale.',
     arguments: OFFER,
-    load: async () => (await import('../actions/offers.ts')).activateOffer,
+    load: async () => (await import('#control-plane/cli/actions/offers.ts')).activateOffer,
   },
   {
     name: 'offers pause',
     summary: 'Take an offer off sale for now.',
     arguments: OFFER,
-    load: async () => (await import('../actions/offers.ts')).pauseOffer,
+    load: async () => (await import('#control-plane/cli/actions/offers.ts')).pauseOffer,
   },
   {
     name: 'offers remove',
     summary: 'Take an offer off the market.',
     arguments: OFFER,
     options: [YES],
-    load: async () => (await import('../actions/offers.ts')).removeOffer,
+    load: async () => (await import('#control-plane/cli/actions/offers.ts')).removeOffer,
   },
   {
     name: 'offers reset-health',
     summary: 'Count an offer as healthy again.',
     arguments: OFFER,
-    load: async () => (await import('../actions/offers.ts')).resetOffer,
+    load: async () => (await import('#control-plane/cli/actions/offers.ts')).resetOffer,
   },
   {
     name: 'offers cancel-all',
     summary: 'Take every active offer off the market, and wait for it.',
     options: [YES],
-    load: async () => (await import('../actions/offers.ts')).cancelOffers,
+    load: async () => (await import('#control-plane/cli/actions/offers.ts')).cancelOffers,
   },
   {
     name: 'earnings',
     summary: 'What was sold and earned.',
     options: [{ flags: '--range <span>', text: 'how far back, as 7d' }],
-    load: async () => (await import('../actions/earnings.ts')).showEarnings,
+    load: async () => (await import('#control-plane/cli/actions/earnings.ts')).showEarnings,
   },
   {
     name: 'health-log',
     summary: 'What went wrong with offers, and what was done.',
     options: [{ flags: '--offer <id>', text: 'only this offer' }, ...PAGE],
-    load: async () => (await import('../actions/earnings.ts')).showHealthLog,
+    load: async () => (await import('#control-plane/cli/actions/earnings.ts')).showHealthLog,
   },
 ]

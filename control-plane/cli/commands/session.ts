@@ -1,4 +1,4 @@
-import type { Command, Option } from '../command.ts'
+import type { Command, Option } from '#control-plane/cli/command.ts'
 
 const SIDE: Option = {
   flags: '--side <side>',
@@ -21,23 +21,23 @@ export const SESSION_COMMANDS: readonly Command[] = [
       { flags: '--label <text>', text: 'a name for the new key' },
     ],
     examples: ['login --url https://market.example --side seller --private-key-env WALLET_KEY'],
-    load: async () => (await import('../actions/login.ts')).login,
+    load: async () => (await import('#control-plane/cli/actions/login.ts')).login,
   },
   {
     name: 'logout',
     summary: 'Forget the keys that were kept for a market.',
-    load: async () => (await import('../actions/login.ts')).logout,
+    load: async () => (await import('#control-plane/cli/actions/login.ts')).logout,
   },
   {
     name: 'whoami',
     summary: 'Which market and which keys the next command would use.',
-    load: async () => (await import('../actions/login.ts')).whoami,
+    load: async () => (await import('#control-plane/cli/actions/login.ts')).whoami,
   },
   {
     name: 'completion',
     summary: 'A script that completes commands and options in a shell.',
     arguments: [{ name: '<shell>', text: 'bash, zsh or fish' }],
     examples: ['completion bash'],
-    load: async () => (await import('../actions/complete.ts')).printCompletion,
+    load: async () => (await import('#control-plane/cli/actions/complete.ts')).printCompletion,
   },
 ]

@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import type { PricingMode } from '#control-plane/db/offers.ts'
+import { Dollars, idToken, Label, ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
 import { percentToKept } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { keptBps } from '#shared/money.ts'
 import { Secret } from '#shared/secret.ts'
-import { Dollars, idToken, Label, ModelName, PageSize, Wallet } from '../fields.ts'
 
 /** A provider key: what can stand in a header and nothing else. */
 export const ProviderKey = z

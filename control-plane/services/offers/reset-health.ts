@@ -1,10 +1,10 @@
 import { findOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
+import type { HealthEntry } from '#control-plane/services/sellers/health-log.ts'
+import { logHealth } from '#control-plane/services/sellers/health-log.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
-import type { HealthEntry } from '../sellers/health-log.ts'
-import { logHealth } from '../sellers/health-log.ts'
 import { OfferIdInput } from './input.ts'
 import { nextState } from './state.ts'
 

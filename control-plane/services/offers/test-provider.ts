@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '#control-plane/operation.ts'
-import { createLineFeed, inParallel } from '../exports/line-feed.ts'
-import { ModelName } from '../fields.ts'
+import { createLineFeed, inParallel } from '#control-plane/services/exports/line-feed.ts'
+import { ModelName } from '#control-plane/services/fields.ts'
 import { choosePlace, PlaceInput } from './provider-key.ts'
 
 /** Models that one test asks, and how many of them at once. */

@@ -1,5 +1,5 @@
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import { moneyKeys } from '../redis-keys.ts'
 import type { Batch, Place } from './batch.ts'
 import { eachOperation, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
 import { ENDED_HOLD_TTL_MS } from './settle.ts'

@@ -1,4 +1,4 @@
-import { moneyBucket, moneyKeys } from '../redis-keys.ts'
+import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 
 /** Operations that one run of a script may carry: the server does nothing else meanwhile. */
 export const MAX_BATCH = 128

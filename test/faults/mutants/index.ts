@@ -1,4 +1,4 @@
-import type { Mutant } from '../harness/build.ts'
+import type { Mutant } from '#test/faults/harness/build.ts'
 
 /** Mistakes that somebody could make in the code, each with the row that must turn red. */
 export const MUTANTS: readonly Mutant[] = [

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { countServed, lasting, STREAM, WHOLE } from '../harness/load.ts'
-import type { Row, Stage } from '../harness/row.ts'
-import type { World } from '../harness/world.ts'
+import { countServed, lasting, STREAM, WHOLE } from '#test/faults/harness/load.ts'
+import type { Row, Stage } from '#test/faults/harness/row.ts'
+import type { World } from '#test/faults/harness/world.ts'
 
 const DEATHS = 16
 const LONGEST_LIFE_MS = 2_500

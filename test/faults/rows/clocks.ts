@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createClient } from '#test/faults/harness/client.ts'
+import { countServed, lasting } from '#test/faults/harness/load.ts'
+import type { Row, Stage } from '#test/faults/harness/row.ts'
+import { countOpenHolds } from '#test/faults/harness/verify.ts'
+import type { World } from '#test/faults/harness/world.ts'
 import { until } from '#test/support/until.ts'
-import { createClient } from '../harness/client.ts'
-import { countServed, lasting } from '../harness/load.ts'
-import type { Row, Stage } from '../harness/row.ts'
-import { countOpenHolds } from '../harness/verify.ts'
-import type { World } from '../harness/world.ts'
 import { requireServed } from './posting.ts'
 
 /** Calls that may last ten seconds have holds of forty: a row can see them end by themselves. */

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CrashPoint } from '#shared/crash-point.ts'
-import type { CallShape } from '../harness/client.ts'
-import { createClient } from '../harness/client.ts'
-import type { Load } from '../harness/load.ts'
-import { countServed, lasting, STREAM, WHOLE } from '../harness/load.ts'
-import type { Program } from '../harness/process.ts'
-import { wasKilled } from '../harness/process.ts'
-import type { Row, Stage } from '../harness/row.ts'
+import type { CallShape } from '#test/faults/harness/client.ts'
+import { createClient } from '#test/faults/harness/client.ts'
+import type { Load } from '#test/faults/harness/load.ts'
+import { countServed, lasting, STREAM, WHOLE } from '#test/faults/harness/load.ts'
+import type { Program } from '#test/faults/harness/process.ts'
+import { wasKilled } from '#test/faults/harness/process.ts'
+import type { Row, Stage } from '#test/faults/harness/row.ts'
 
 const RECOVERY_TARGET_MS = 3_000
 const CRASH_WITHIN_MS = 60_000

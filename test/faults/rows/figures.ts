@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { postTransaction } from '#control-plane/services/money/ledger.ts'
+import { createClient } from '#test/faults/harness/client.ts'
+import { countServed, outageMs, WHOLE } from '#test/faults/harness/load.ts'
+import type { Row, Stage } from '#test/faults/harness/row.ts'
+import type { World } from '#test/faults/harness/world.ts'
 import { until } from '#test/support/until.ts'
-import { createClient } from '../harness/client.ts'
-import { countServed, outageMs, WHOLE } from '../harness/load.ts'
-import type { Row, Stage } from '../harness/row.ts'
-import type { World } from '../harness/world.ts'
 
 const ACCOUNTS = 10_000
 const ACCOUNT_MICRO = 1_000_000n

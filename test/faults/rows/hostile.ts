@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
+import { createClient } from '#test/faults/harness/client.ts'
+import { WHOLE } from '#test/faults/harness/load.ts'
+import type { Row, Stage } from '#test/faults/harness/row.ts'
+import { readRequests } from '#test/faults/harness/verify.ts'
+import type { World } from '#test/faults/harness/world.ts'
 import { until } from '#test/support/until.ts'
-import { createClient } from '../harness/client.ts'
-import { WHOLE } from '../harness/load.ts'
-import type { Row, Stage } from '../harness/row.ts'
-import { readRequests } from '../harness/verify.ts'
-import type { World } from '../harness/world.ts'
 
 const IDLE_CONNECTIONS = 2_000
 const SLOW_HEADERS = 200

@@ -1,4 +1,4 @@
-import type { Row } from '../harness/row.ts'
+import type { Row } from '#test/faults/harness/row.ts'
 import { ANY_DEATH_ROWS } from './any-death.ts'
 import { CLOCK_ROWS } from './clocks.ts'
 import { CONTROL_ROWS } from './control.ts'

@@ -1,8 +1,8 @@
 import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { countServed } from '../harness/load.ts'
-import type { Row, Stage } from '../harness/row.ts'
+import { countServed } from '#test/faults/harness/load.ts'
+import type { Row, Stage } from '#test/faults/harness/row.ts'
 import { foldersOf } from './clocks.ts'
 import { endOf } from './deaths.ts'
 

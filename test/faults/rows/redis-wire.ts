@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
-import type { CallSeen } from '../harness/client.ts'
-import { createClient } from '../harness/client.ts'
-import { countServed, lasting, STREAM, WHOLE } from '../harness/load.ts'
-import type { Row, Stage } from '../harness/row.ts'
-import type { World } from '../harness/world.ts'
+import type { CallSeen } from '#test/faults/harness/client.ts'
+import { createClient } from '#test/faults/harness/client.ts'
+import { countServed, lasting, STREAM, WHOLE } from '#test/faults/harness/load.ts'
+import type { Row, Stage } from '#test/faults/harness/row.ts'
+import type { World } from '#test/faults/harness/world.ts'
 
 const REFUSED_WITHIN_MS = 300
 const OPEN_STREAMS = 20

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { CallSeen, CallShape } from '../harness/client.ts'
-import { createClient } from '../harness/client.ts'
-import { lasting, WHOLE } from '../harness/load.ts'
-import type { Row, Stage } from '../harness/row.ts'
-import type { World } from '../harness/world.ts'
+import type { CallSeen, CallShape } from '#test/faults/harness/client.ts'
+import { createClient } from '#test/faults/harness/client.ts'
+import { lasting, WHOLE } from '#test/faults/harness/load.ts'
+import type { Row, Stage } from '#test/faults/harness/row.ts'
+import type { World } from '#test/faults/harness/world.ts'
 
 /** Limits of a call that a row can wait for. */
 const SHORT_LIMITS = { firstByteMs: 2_000, idleMs: 3_000, totalMs: 12_000, drainMs: 5_000 }

@@ -84,7 +84,7 @@ describe('a hold', () => {
     const hold = await node.funds.reserve(reserveRequest(account, { want: 400 }))
     expect(await capture(hold, 100)).toBe('accepted')
     expect(await capture(hold, 100)).toBe('accepted')
-    expect(await capture(hold, 200)).toBe('accepted')
+    expect(await capture(hold, 200)).toBe('contradicted')
     await node.funds.release(hold, 'late', '')
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 100, free: 900 })
   })

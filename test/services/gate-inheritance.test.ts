@@ -153,6 +153,8 @@ describe('the daily cap of an offer', () => {
     for (const name of ['first heir', 'second heir']) {
       const heir = await world.node(name, { journalDir })
       await untilOpen(heir)
+      await until('all of it is brought', 10_000, async () => (await usedBy(heir)) === 90n)
+      await until('it is handed on', 10_000, () => heir.journal.inherited().length === 0)
       expect(await usedBy(heir)).toBe(90n)
       await heir.drop()
       await markDead(journalDir, heir)
@@ -176,6 +178,7 @@ describe('the daily cap of an offer', () => {
     await world.redis.flushall()
     const heir = await world.node('heir', { journalDir })
     await untilOpen(heir)
+    await until('it is handed on', 10_000, () => heir.journal.inherited().length === 0)
     await sweepHolds(ports, 0)
     expect(await usedBy(heir)).toBe(70n)
   })

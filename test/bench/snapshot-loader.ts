@@ -11,6 +11,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
 import { z } from 'zod'
+import { freshBundles } from '#bundle/fresh-bundles.mjs'
 import { listMarkets } from '#data-plane/reads/markets.ts'
 import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
 import { createSubscriptions } from '#data-plane/store/subscriptions.ts'
@@ -18,6 +19,7 @@ import { systemClock } from '#shared/clock.ts'
 import { createLogger } from '#shared/logger.ts'
 
 const SELF = fileURLToPath(import.meta.url)
+const NAME = 'snapshot-loader'
 const PAUSE_RESOLUTION_MS = 1
 const Line = z.union([
   z.object({
@@ -47,7 +49,14 @@ export type Loader = Loaded & {
 }
 
 export async function startLoader(redisUrl: string): Promise<Loader> {
-  const child = spawn(process.execPath, ['--expose-gc', '--import', 'tsx', SELF, redisUrl], {
+  // A bundle, as a data plane runs: what compiles sources would be counted to the market.
+  const folder = await freshBundles({
+    name: 'bench',
+    programs: { [NAME]: `test/bench/${NAME}.ts` },
+    sources: ['shared', 'data-plane', 'test/bench'],
+  })
+  const program = folder === undefined ? ['--import', 'tsx', SELF] : [join(folder, `${NAME}.mjs`)]
+  const child = spawn(process.execPath, ['--expose-gc', ...program, redisUrl], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   const waiting = new Map<string, (at: number) => void>()
@@ -121,4 +130,4 @@ async function load(url: string): Promise<void> {
 }
 
 const [, script = '', redisUrl] = process.argv
-if (script === SELF && redisUrl !== undefined) await load(redisUrl)
+if ((script === SELF || script.endsWith(`${NAME}.mjs`)) && redisUrl !== undefined) await load(redisUrl)

@@ -1,17 +1,10 @@
+import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
+
 /** Nesting past which a JSON text is refused unread. */
 export const MAX_JSON_DEPTH = 64
 
 /** A member of the object at the top of a JSON text: its value stands at `text.slice(start, end)`. */
 export type JsonMember = { readonly key: string; readonly start: number; readonly end: number }
-
-const QUOTE = 34
-const COMMA = 44
-const COLON = 58
-const OPEN_LIST = 91
-const BACKSLASH = 92
-const CLOSE_LIST = 93
-const OPEN_OBJECT = 123
-const CLOSE_OBJECT = 125
 
 /**
  * Finds the members of the top object without building anything, so that a text can be edited around values which stay

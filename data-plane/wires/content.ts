@@ -15,6 +15,11 @@ export function newContent({ hasStandIns }: Pick<InlinedSource, 'hasStandIns'>):
   return { images: 0, inlinedChars: 0, spokenChars: 0, lengthOf: hasStandIns ? fullLength : charsOf }
 }
 
+/** Bytes of a request's body that may become tokens one by one: all but its inlined data. */
+export function textBytesOf(body: Buffer, { inlinedChars }: Content): number {
+  return Math.max(0, body.length - inlinedChars)
+}
+
 function charsOf(text: string): number {
   return text.length
 }

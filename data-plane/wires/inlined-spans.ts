@@ -1,3 +1,14 @@
+import {
+  BACKSLASH,
+  CLOSE_LIST,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_LIST,
+  OPEN_OBJECT,
+  QUOTE,
+} from '#data-plane/dialects/json-bytes.ts'
+
 /** Where data lies in the bytes of a request, from its first byte to the one behind its last. */
 export type InlinedSpan = { readonly start: number; readonly end: number }
 
@@ -10,15 +21,7 @@ const MAX_HOLDER_BYTES = 16
 const HEAD = /^data:(?!text)(?:[^\\,"]|\\\/)*?;base64,/
 const MAX_HEAD_BYTES = 256
 
-const QUOTE = 34
-const COMMA = 44
 const SLASH = 47
-const COLON = 58
-const OPEN_LIST = 91
-const BACKSLASH = 92
-const CLOSE_LIST = 93
-const OPEN_OBJECT = 123
-const CLOSE_OBJECT = 125
 
 const isBase64Byte = new Uint8Array(256)
 for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_') {

@@ -1,5 +1,6 @@
 import type { RawRequest } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
+import { textBytesOf } from '#data-plane/wires/content.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
@@ -35,7 +36,7 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
     maxTokens: readMaxTokens(body),
     choices: typeof choices === 'number' ? choices : 1,
     content,
-    textBytes: Math.max(0, raw.body.length - content.inlinedChars),
+    textBytes: textBytesOf(raw.body, content),
     messageCount: Array.isArray(messages) ? messages.length : 1,
     hints: routing.hints,
     floorPercents: routing.floorPercents,

@@ -1,6 +1,6 @@
 import type { RawRequest } from '#data-plane/call.ts'
 import type { Content } from '#data-plane/wires/content.ts'
-import { newContent } from '#data-plane/wires/content.ts'
+import { newContent, textBytesOf } from '#data-plane/wires/content.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
@@ -45,7 +45,7 @@ export function readMessagesRequest(raw: RawRequest): MessagesRequest {
   return {
     isStreamed: body['stream'] === true,
     maxTokens,
-    textBytes: Math.max(0, raw.body.length - content.inlinedChars),
+    textBytes: textBytesOf(raw.body, content),
     ...said,
     ...readRouting(body, raw),
   }

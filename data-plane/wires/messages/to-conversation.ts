@@ -158,7 +158,7 @@ function readTools(tools: unknown): FunctionTool[] {
 }
 
 /** True for tools that a buyer has described: without a type, or of type `custom`. */
-export function isFunctionTool(tool: Json): boolean {
+function isFunctionTool(tool: Json): boolean {
   const { type } = tool
   return type === undefined || type === null || type === 'custom'
 }

@@ -2,6 +2,7 @@ import type { RawRequest } from '#data-plane/call.ts'
 import type { Conversation, ReasoningWish, ResponseFormat } from '#data-plane/dialects/conversation.ts'
 import { isRecord } from '#data-plane/dialects/json-members.ts'
 import type { Content } from '#data-plane/wires/content.ts'
+import { textBytesOf } from '#data-plane/wires/content.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { ROUTING_FIELDS, readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
@@ -67,7 +68,7 @@ export function readResponsesRequest(raw: RawRequest): ResponsesRequest {
     wantsSealed: Array.isArray(include) && include.includes('reasoning.encrypted_content'),
     content,
     itemCount: input.itemCount,
-    textBytes: Math.max(0, raw.body.length - content.inlinedChars),
+    textBytes: textBytesOf(raw.body, content),
     ...readRouting(body, raw),
   }
 }

@@ -27,7 +27,7 @@ export type TranscriptionRequest = Routing & {
 }
 
 /** The largest audio file: 25 MB. */
-export const MAX_AUDIO_BYTES = 26_214_400
+const MAX_AUDIO_BYTES = 26_214_400
 const MAX_LANGUAGE_CHARS = 35
 const TIMESTAMPS = 'timestamp_granularities[]'
 /** Fields that may be given more than once. */

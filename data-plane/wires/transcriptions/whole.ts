@@ -61,7 +61,7 @@ function isTypeOf(format: TranscriptFormat, given: string): boolean {
 }
 
 /** Reads a provider's transcript into `answer`. */
-export function readTranscript(answer: Answer, bytes: Buffer, format: TranscriptFormat): Found {
+function readTranscript(answer: Answer, bytes: Buffer, format: TranscriptFormat): Found {
   return answer.isJson ? readJson(answer, bytes, format) : readPlain(answer, bytes, format)
 }
 

@@ -1,0 +1,9 @@
+/** The bytes of JSON's own signs (RFC 8259, section 2), which are their UTF-16 code units as well. */
+export const QUOTE = 34
+export const COMMA = 44
+export const COLON = 58
+export const OPEN_LIST = 91
+export const BACKSLASH = 92
+export const CLOSE_LIST = 93
+export const OPEN_OBJECT = 123
+export const CLOSE_OBJECT = 125

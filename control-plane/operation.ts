@@ -17,6 +17,7 @@ import { insertAuditEntries } from './db/audit.ts'
 import type { Database } from './db/database.ts'
 import { isTransient } from './db/database.ts'
 import { claimIdempotencyKey, deleteIdempotencyKey, finishIdempotencyKey } from './db/idempotency.ts'
+import { inputSentence } from './input-sentences.ts'
 import type { ContractWallets } from './ports/contract-wallets.ts'
 import type { Controls } from './ports/controls.ts'
 import type { DebitGate } from './ports/debit-gate.ts'
@@ -265,7 +266,7 @@ const MAX_PROBLEMS = 20
  * stand in its list where there are more.
  */
 export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown): z.output<Input> {
-  const parsed = schema.safeParse(raw)
+  const parsed = schema.safeParse(raw, { error: inputSentence })
   if (parsed.success) return parsed.data
   const problems = parsed.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => {
     const param = path.map(String).join('.')

@@ -245,7 +245,7 @@ function connect(url: string, log: Ctx['log']): Redis {
 }
 
 function startBackground(plane: WorkerPlane, config: Config): () => Promise<void> {
-  const { keeper, close } = openRedisGateKeeper({
+  const { keeper, tried, close } = openRedisGateKeeper({
     url: config.redisUrl.reveal(),
     buckets: config.moneyBuckets,
     log: plane.log,
@@ -255,9 +255,13 @@ function startBackground(plane: WorkerPlane, config: Config): () => Promise<void
     // Of what the gate harvested, the queue may have lost the jobs: everything that waits is posted now.
     await sweepHolds(plane, 0)
   }
-  const stopRebuild = startRebuildGate({ ...plane, keeper, afterOpen, onRebuilt: plane.telemetry.rebuilt })
+  const stopping = new AbortController()
+  const stopRebuild = tried(stopping.signal).then(() =>
+    startRebuildGate({ ...plane, keeper, afterOpen, onRebuilt: plane.telemetry.rebuilt }),
+  )
   return async () => {
-    await Promise.all([workers.stop(), stopRebuild()])
+    stopping.abort()
+    await Promise.all([workers.stop(), stopRebuild.then((stop) => stop())])
     close()
   }
 }

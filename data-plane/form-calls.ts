@@ -10,7 +10,10 @@ import { serveCall } from './pipeline/serve-call.ts'
 import { checkPlainBody, readRawRequest } from './raw-request.ts'
 import type { CallRow } from './routes.ts'
 
-/** What calls with a form stand on. `enter` counts a call in, or throws `overloaded`; `leave` counts it out. */
+/**
+ * What calls with a form stand on. `enter` counts a call in, or throws `overloaded`; `leave` counts it out; `refuse`
+ * answers what was thrown before a call began.
+ */
 export type FormPorts = {
   readonly calls: CallPlane
   readonly clock: Clock
@@ -18,6 +21,7 @@ export type FormPorts = {
   pathsOf(row: CallRow): readonly string[]
   enter(): void
   leave(): void
+  refuse(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void
 }
 
 /** The rows that take files, in a scope of their own: their bodies are read here, once it is known who sends them. */
@@ -28,7 +32,7 @@ export function mountForms(scope: FastifyInstance, ports: FormPorts, rows: reado
   for (const row of rows) {
     if (row.takes !== 'form') continue
     const handler = (request: FastifyRequest, reply: FastifyReply) => serveForm(ports, row, spool, { request, reply })
-    for (const url of ports.pathsOf(row)) scope.route({ method: row.method, url, handler })
+    for (const url of ports.pathsOf(row)) scope.route({ method: row.method, url, handler, errorHandler: ports.refuse })
   }
 }
 

@@ -10,8 +10,7 @@ async function run(): Promise<void> {
   const plane = await createDataPlane(config, { onGiveUp: () => process.exit(1) })
   await plane.clocks.check()
   plane.clocks.requireTrusted()
-  const address = await plane.listen()
-  console.log(`data plane on ${address}`)
+  await plane.listen()
   let isClosing = false
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {

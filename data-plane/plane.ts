@@ -111,7 +111,11 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
   return {
     app,
     clocks: stores.clocks,
-    listen: () => app.listen({ host: config.host, port: config.port }),
+    async listen() {
+      const address = await app.listen({ host: config.host, port: config.port })
+      basics.log.info({ address }, 'the data plane listens')
+      return address
+    },
     isReady: surface.isReady,
     async close() {
       ready.isDraining = true
@@ -150,7 +154,6 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
   const onOpen: (() => Promise<void>)[] = []
   const funds = openFunds({
     connect: (listeners) => connectMoney({ url: config.redisUrl.reveal(), clock, log }, listeners),
-    node: config.nodeId,
     buckets: config.moneyBuckets,
     clock,
     log,

@@ -18,6 +18,7 @@ import { fetchRecord, mountControlPaths } from './pass-on.ts'
 import { answerLocally } from './pipeline/answer-locally.ts'
 import type { CallPlane } from './pipeline/call-plane.ts'
 import type { JobPlane } from './pipeline/job-plane.ts'
+import { refusalHeaders } from './pipeline/reply-headers.ts'
 import { serveCall } from './pipeline/serve-call.ts'
 import type { Hosts } from './raw-request.ts'
 import { checkFraming, checkJsonHeaders, isOtherHost, readRawRequest } from './raw-request.ts'
@@ -122,7 +123,11 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     const { calls, clock, open } = surface
     const enter = () => enterCall(surface)
     const leave = () => void open.count--
-    mountForms(scope, { calls, clock, idOf: readRequestId, pathsOf, enter, leave }, surface.callRows)
+    mountForms(
+      scope,
+      { calls, clock, idOf: readRequestId, pathsOf, enter, leave, refuse: refuseUnread },
+      surface.callRows,
+    )
     done()
   })
   if (surface.controlPlaneUrl !== undefined) {
@@ -209,7 +214,14 @@ function mountCall(scope: FastifyInstance, surface: Surface, row: CallRow): void
       open.count--
     })
   }
-  for (const url of pathsOf(row)) scope.route({ method: row.method, url, bodyLimit: row.bodyLimitBytes, handler })
+  const { method, bodyLimitBytes: bodyLimit } = row
+  for (const url of pathsOf(row)) scope.route({ method, url, bodyLimit, handler, errorHandler: refuseUnread })
+}
+
+/** Refuses a call before it is read: like every refusal it tried nobody and cost nothing. */
+function refuseUnread(thrown: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  reply.headers(refusalHeaders(0, undefined))
+  sendError(reply, request, fromFramework(thrown))
 }
 
 function pathsOf(row: CallRow): readonly string[] {

@@ -66,3 +66,8 @@ export function nextUtcMonth(at: number): number {
   const date = new Date(at)
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
 }
+
+/** A time in milliseconds to the microsecond: more digits than that are noise. */
+export function toMicrosecond(ms: number): number {
+  return Math.round(ms * 1_000) / 1_000
+}

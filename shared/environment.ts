@@ -90,7 +90,10 @@ export function readEnvironment<
 >(schema: Schema, environment: Environment): z.output<Schema> {
   const parsed = schema.safeParse(environment)
   if (!parsed.success) {
-    const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+    const problems = parsed.error.issues.map(({ path, message }) => {
+      const name = path.join('.')
+      return message.startsWith(name) ? message : `${name}: ${message}`
+    })
     throw new Error(`the configuration is not valid:\n  ${problems.join('\n  ')}`)
   }
   if (parsed.data.NODE_ENV === 'production' && parsed.data.ALLOW_LOOPBACK_UPSTREAMS) {

@@ -15,6 +15,7 @@ const ID_PREFIXES = {
   crd: 'sealed credential',
   org: 'organisation',
   wsp: 'workspace',
+  inc: 'incident that operators declared',
   inv: 'invitation to an organisation',
   ses: 'session of a browser',
   job: 'long job',
@@ -37,6 +38,7 @@ export type KeyId = Id<'key'>
 export type CredentialId = Id<'crd'>
 export type OrganizationId = Id<'org'>
 export type WorkspaceId = Id<'wsp'>
+export type IncidentId = Id<'inc'>
 export type InvitationId = Id<'inv'>
 export type SessionId = Id<'ses'>
 export type JobId = Id<'job'>

@@ -22,22 +22,33 @@ export function toRestError(error: AppError, envelope: Envelope, requestId: stri
 }
 
 function sellerBody(error: AppError, requestId: string): object {
-  const { code, message, detail, param } = error
+  const { code, detail, param } = error
+  const message = restSentence(error.message, param)
   const facts = { ...(param === undefined ? {} : { param: toSnakeName(param) }), ...restProblems(error), ...detail }
   const hasFacts = Object.keys(facts).length > 0
   return { error: { code, message, ...(hasFacts ? { detail: facts } : {}) }, request_id: requestId }
 }
 
 function v1Body(error: AppError, requestId: string): object {
-  const { type, code, message, detail, param } = error
+  const { type, code, detail, param } = error
+  const message = restSentence(error.message, param)
   const named = param === undefined ? {} : { param: toSnakeName(param) }
   const facts = { ...detail, ...restProblems(error) }
   return { error: { ...facts, type, code, message, ...named, request_id: requestId }, request_id: requestId }
 }
 
 function restProblems({ problems }: AppError): object {
-  const told = problems.map(({ param, message }) => ({ param: param === null ? null : toSnakeName(param), message }))
+  const told = problems.map(({ param, message }) => ({
+    param: param === null ? null : toSnakeName(param),
+    message: restSentence(message, param),
+  }))
   return told.length === 0 ? {} : { problems: told }
+}
+
+/** A sentence that begins with the name of its value spells it as REST does. */
+function restSentence(message: string, param: string | null | undefined): string {
+  if (param === null || param === undefined || !message.startsWith(`${param} `)) return message
+  return toSnakeName(param) + message.slice(param.length)
 }
 
 function retryHeaders({ retryAfterSeconds, detail }: AppError): Record<string, string> {
@@ -48,13 +59,16 @@ function retryHeaders({ retryAfterSeconds, detail }: AppError): Record<string, s
   }
 }
 
+/** What a connection calls the fields that ask an operation for a page. */
+const PAGE_ARGUMENTS: { readonly [Field in string]?: string } = { maxItems: 'first', nextToken: 'after' }
+
 /** What GraphQL puts beside the message of an error; the request id stands in the header. */
 export function toGraphQLExtensions(error: AppError): Record<string, unknown> {
   const { code, status, detail, param, problems, retryAfterSeconds } = error
   return {
     code,
     status,
-    ...(param === undefined ? {} : { param }),
+    ...(param === undefined ? {} : { param: PAGE_ARGUMENTS[param] ?? param }),
     ...(problems.length === 0 ? {} : { problems }),
     ...(Object.keys(detail).length === 0 ? {} : { detail }),
     ...(retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }),

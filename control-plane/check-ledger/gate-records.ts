@@ -19,6 +19,8 @@ export type GateHold = {
   readonly account: string
   readonly amount: bigint
   readonly used: bigint
+  /** When an open one runs out by itself, Unix milliseconds by the clock of Redis. */
+  readonly expiresAt: number
   readonly hasEvent: boolean
   /** The charge in its usage event, from which look-ups are answered, if it has one. */
   readonly lookupCost: bigint | undefined
@@ -85,6 +87,7 @@ function holdOf(rid: string, hash: Fields): GateHold {
     account: hash['acct'] ?? '',
     amount: BigInt(hash['amt'] ?? 0),
     used: BigInt(hash['used'] ?? 0),
+    expiresAt: Number(hash['exp'] ?? 0),
     hasEvent: hash['ev'] !== undefined,
     lookupCost: cost === undefined ? undefined : BigInt(cost),
   }

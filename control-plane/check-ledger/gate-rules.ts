@@ -162,8 +162,9 @@ function wrongCaps({ gate, facts, now }: Evidence): string[] {
 /** What keeps the market from being at rest: an empty list is quiescence. */
 export function unrest({ gate, facts, jobs, journals }: Evidence): string[] {
   const wrong: string[] = []
-  for (const { rid, state } of gate.holds) {
-    if (state === 'open' || state === 'captured') wrong.push(`${rid} is ${state}`)
+  for (const { rid, state, expiresAt } of gate.holds) {
+    if (state === 'open') wrong.push(`${rid} is open, until ${new Date(expiresAt).toISOString()} at the latest`)
+    if (state === 'captured') wrong.push(`${rid} is captured`)
   }
   for (const account of gate.accounts.values()) {
     const { account: name, held, unposted } = account

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
-import type { Database } from './database.ts'
+import type { Database, Trx } from './database.ts'
+import { OVERLAP_MS } from './market-rollup.ts'
 
 /** A time during which offers of a model at a provider were out of the rotation. */
 export type IncidentRow = {
@@ -29,42 +30,83 @@ export type IncidentFilter = {
   readonly after: string | undefined
 }
 
-/** No offer is backed off for longer at once, so that what ends a spell is found within it. */
+/** Digits of the instant that an id begins with. */
+const INSTANT_DIGITS = 15
+
+/** Incidents as they were last rolled up, newest first. */
+export async function listIncidents(db: Database, filter: IncidentFilter, limit: number): Promise<IncidentRow[]> {
+  const { from, to, model, provider, after } = filter
+  // Ids are in the order of time, so that those before an instant are those before its digits.
+  const end = Math.floor(to).toString().padStart(INSTANT_DIGITS, '0')
+  const conditions = [
+    sql`id < ${after !== undefined && after < end ? after : end}`,
+    sql`ends_at >= ${new Date(from)}`,
+    ...(model === undefined ? [] : [sql`model = ${model}`]),
+    ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
+  ]
+  const { rows } = await sql<IncidentRow>`with page as (
+      select * from market_incident where ${sql.join(conditions, sql` and `)} order by id desc limit ${limit}),
+    place as (
+      select model, provider, (select count(*)::int from offer o where o.model = page.model
+        and o.provider = page.provider and o.status = 'active') as on_sale
+      from page group by model, provider)
+    select id, model, provider, started_at as "startedAt", ends_at as "endsAt", offers, back_offs as "backOffs", cause,
+      on_sale as "offersOnSale"
+    from page join place using (model, provider) order by id desc`.execute(db)
+  return rows
+}
+
+/** No offer is backed off for longer at once, so that what is told of one changes nothing that began before. */
 const LONGEST_SPELL = sql.lit('1 day')
 /** Spells with less time than this between them are one incident. */
 const QUIET = sql.lit('5 minutes')
+const CHANGES = sql`('backed_off', 'recovered', 'reset', 'credential_rotated', 'delisted')`
 
-/** Incidents out of the health log, newest first. */
-export async function listIncidents(db: Database, filter: IncidentFilter, limit: number): Promise<IncidentRow[]> {
-  const { from, to, model, provider, after } = filter
-  const [begin, end] = [sql`${new Date(from)}::timestamptz`, sql`${new Date(to)}::timestamptz`]
-  const { rows } = await sql<IncidentRow>`with change as (
-      select l.model, o.provider, l.offer, l.error_class, l.action, l.at, l.backed_off_until,
+/**
+ * Computes the incidents again of every place that health events have come in for since the last look, however late they
+ * came, and moves the watermark: each place from the first incident on that they can touch. Doing it twice changes nothing.
+ */
+export async function rollUpIncidents(trx: Trx): Promise<void> {
+  await sql`create temporary table incident_place on commit drop as
+    with touched as (
+      select o.model, o.provider, min(l.at) - ${LONGEST_SPELL}::interval as from_at
+      from health_log l join offer o on o.id = l.offer
+      where l.action in ${CHANGES} and l.stored_at > coalesce(
+        (select incidents_looked_at - make_interval(secs => ${OVERLAP_MS / 1_000}) from market_watermark), '-infinity')
+      group by o.model, o.provider)
+    select model, provider, least(from_at, (select min(i.started_at) from market_incident i where i.model = touched.model
+      and i.provider = touched.provider and i.ends_at >= from_at - ${QUIET}::interval)) as from_at
+    from touched`.execute(trx)
+  await sql`analyze incident_place`.execute(trx)
+  await sql`delete from market_incident i using incident_place p
+    where i.model = p.model and i.provider = p.provider and i.started_at >= p.from_at`.execute(trx)
+  await sql`insert into market_incident (id, model, provider, started_at, ends_at, offers, back_offs, cause)
+    with change as (
+      select o.model, o.provider, l.offer, l.error_class, l.action, l.at, l.backed_off_until,
         min(l.at) filter (where l.action <> 'backed_off') over (partition by l.offer order by l.at desc, l.id
           rows between unbounded preceding and 1 preceding) as up_at
-      from health_log l join offer o on o.id = l.offer
-      where l.action in ('backed_off', 'recovered', 'reset', 'credential_rotated', 'delisted')
-        and l.at > ${begin} - ${LONGEST_SPELL}::interval and l.at < ${end} + ${LONGEST_SPELL}::interval
-        and (${model ?? null}::text is null or l.model = ${model ?? null})
-        and (${provider ?? null}::text is null or o.provider = ${provider ?? null})),
+      from incident_place p join offer o on o.model = p.model and o.provider = p.provider
+      join health_log l on l.offer = o.id and l.at >= p.from_at
+      -- Said again for all places at once, so that an index of offers and time finds the lines of each offer.
+      where l.action in ${CHANGES} and l.at >= (select min(from_at) from incident_place)),
     spell as (
-      select model, provider, offer, error_class, at, least(backed_off_until, up_at) as ends_at
-      from change where action = 'backed_off' and at < ${end}),
+      select model, provider, offer, error_class, at,
+        least(backed_off_until, at + ${LONGEST_SPELL}::interval, up_at) as ends_at
+      from change where action = 'backed_off'),
     marked as (
       select *, case when at > max(ends_at) over (partition by model, provider order by at, offer
         rows between unbounded preceding and 1 preceding) + ${QUIET}::interval then 1 else 0 end as is_new
       from spell where ends_at > at),
-    numbered as (select *, sum(is_new) over (partition by model, provider order by at, offer) as number from marked),
-    incident as (
-      select model, provider, min(at) as started_at, max(ends_at) as ends_at, count(distinct offer)::int as offers,
-        count(*)::int as back_offs, mode() within group (order by error_class) as cause
-      from numbered group by model, provider, number having max(ends_at) >= ${begin}),
-    named as (select *, lpad(floor(extract(epoch from started_at) * 1000)::text, 15, '0') || '.'
-      || md5(model || chr(10) || provider) as id from incident)
-    select id, model, provider, started_at as "startedAt", ends_at as "endsAt", offers, back_offs as "backOffs", cause,
-      (select count(*)::int from offer o where o.model = named.model and o.provider = named.provider
-        and o.status = 'active') as "offersOnSale"
-    from named where ${after ?? null}::text is null or id < ${after ?? null}
-    order by id collate "C" desc limit ${limit}`.execute(db)
-  return rows
+    numbered as (select *, sum(is_new) over (partition by model, provider order by at, offer) as number from marked)
+    select lpad(floor(extract(epoch from min(at)) * 1000)::text, ${sql.lit(INSTANT_DIGITS)}, '0') || '.'
+      || md5(model || chr(10) || provider), model, provider, min(at), max(ends_at), count(distinct offer), count(*),
+      mode() within group (order by error_class)
+    from numbered group by model, provider, number`.execute(trx)
+  await sql`drop table incident_place`.execute(trx)
+  await sql`update market_watermark set incidents_looked_at = now()`.execute(trx)
+}
+
+/** Removes incidents that were over before an instant (Unix milliseconds). */
+export async function deleteOldIncidents(db: Database, before: number): Promise<void> {
+  await sql`delete from market_incident where ends_at < ${new Date(before)}`.execute(db)
 }

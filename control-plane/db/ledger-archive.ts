@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
-import type { Database } from './database.ts'
+import type { Database, Trx } from './database.ts'
 
 /** A line that was booked at any time, detached months included; signed micro-USD. */
 export type BookedLine = { readonly kind: string; readonly account: AccountId; readonly amount: bigint }
@@ -13,4 +13,12 @@ export async function listBookedEntries(db: Database, keyOrId: string): Promise<
     db,
   )
   return rows
+}
+
+/** What an account has put into another in transactions of both, detached months included; signed micro-USD. */
+export async function sumMoved(trx: Trx, from: AccountId, to: AccountId): Promise<bigint> {
+  const { rows } = await sql<{ total: bigint }>`select coalesce(sum(e.amount), 0)::bigint as total
+    from every_ledger_entry e where e.account = ${to}
+      and e.tx in (select mine.tx from every_ledger_entry mine where mine.account = ${from})`.execute(trx)
+  return rows[0]?.total ?? 0n
 }

@@ -12,6 +12,13 @@ export async function listDocumentVersions(
   return new Map(rows.map(({ name, version }) => [name, Number(version)]))
 }
 
+/** The body of a model by any of its names, to be read with the schema of a model. */
+export async function findModelBody(db: Database, name: string): Promise<unknown> {
+  const { rows } = await sql<{ body: unknown }>`select m.body from model_alias a join model m on m.id = a.model
+    where a.alias = ${name.toLowerCase()}`.execute(db)
+  return rows[0]?.body
+}
+
 /** What a list of models is chosen by; a name or id that holds `search`, in any case. */
 export type ModelChoice = {
   readonly after?: string | undefined

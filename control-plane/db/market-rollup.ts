@@ -8,7 +8,7 @@ import type { FigureRow } from './market-figures.ts'
 const ROLL_UP_TIMEOUT_MS = 2 * MINUTE
 const ROLL_UP_LOCK = 7_305_080
 /** A row is stamped when its transaction begins and seen when it commits: longer than any transaction lives. */
-const OVERLAP_MS = 2 * MINUTE
+export const OVERLAP_MS = 2 * MINUTE
 /** The first characters of a ULID that tell the time to 32.768 seconds. */
 const PREFIX_CHARS = 7
 const PREFIX_MS = 32_768
@@ -189,6 +189,7 @@ function downtimeOf(starts: readonly Date[]) {
         select b.at, b.model, b.offer, least(b.backed_off_until, (select min(r.at) from health_log r
           where r.offer = b.offer and r.at > b.at and r.action = 'recovered')) as ends_at
         from health_log b where b.action = 'backed_off' and b.at > (select min(starts) - interval '1 day'
+          from unnest(${starts}::timestamptz[]) starts) and b.at < (select max(starts) + interval '1 hour'
           from unnest(${starts}::timestamptz[]) starts)
       ) l on l.at < h.starts_at + interval '1 hour' and l.ends_at > h.starts_at and l.ends_at > l.at
       join offer o on o.id = l.offer

@@ -5,6 +5,7 @@ import type { CatalogHistoryTables } from './catalog-history.ts'
 import type { ControlsTables } from './controls.ts'
 import type { CredentialsTables } from './credentials.ts'
 import type { DebitsTables } from './debits.ts'
+import type { DeclaredIncidentsTables } from './declared-incidents.ts'
 import type { HealthLogTables } from './health-log.ts'
 import type { IdempotencyTables } from './idempotency.ts'
 import type { JobsTables } from './jobs.ts'
@@ -34,6 +35,7 @@ export type Tables = AccountsTables &
   ControlsTables &
   CredentialsTables &
   DebitsTables &
+  DeclaredIncidentsTables &
   HealthLogTables &
   IdempotencyTables &
   JobsTables &

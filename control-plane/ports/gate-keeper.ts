@@ -32,6 +32,8 @@ export type GateKeeper = {
   seedUses(epoch: number, seeds: readonly UseSeed[]): Promise<void>
   /** Takes the unposted captures of an older epoch into this one and forgets its sets; answers how many. */
   harvest(epoch: number, older: number): Promise<number>
+  /** From here on the caps of offers are counted: whoever brings a capture later counts it there by itself. */
+  startCounting(epoch: number): Promise<void>
   /** What the captures of this epoch took of their offers' caps, those that were posted and not confirmed among them. */
   unpostedUses(epoch: number): Promise<CapUse[]>
   /** Counts takes to the caps of their offers, each once an epoch, whoever brings it again. */

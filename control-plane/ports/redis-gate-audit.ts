@@ -1,10 +1,9 @@
 import type { Redis } from 'ioredis'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
-import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { bucketNames, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { CounterGap, GateAudit } from './gate-audit.ts'
-import { bucketNames } from './redis-money.ts'
 
 /** Keys of one step of the scan, and of the reads that follow. */
 const SCAN_COUNT = 500

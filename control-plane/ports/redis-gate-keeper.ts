@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { ChainableCommander } from 'ioredis'
 import { Redis } from 'ioredis'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
@@ -5,13 +6,13 @@ import type { CapUse } from '#shared/contract/money-scripts/uses.ts'
 import { broughtTake, encodeCapTake, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
 import type { MoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { formatMoneyEpoch, moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
-import { CHANNELS, moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
+import { bucketNames, CHANNELS, moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { GateKeeper, GateView } from './gate-keeper.ts'
 import { unpostedUses } from './redis-cap-takes.ts'
 import { harvestBucket } from './redis-harvest.ts'
-import { bucketNames, runBatches, runEach } from './redis-money.ts'
+import { runBatches, runEach } from './redis-money.ts'
 
 type Options = {
   readonly url: string
@@ -24,11 +25,18 @@ const RECONNECT_MOST_MS = 500
 /** A server that reads its log in again says itself when it will be done, far too late: it is asked again instead. */
 const LOADING_LOOK_MS = 50
 
+type OpenKeeper = {
+  readonly keeper: GateKeeper
+  /** Waits until both connections stand, or the first try of one has failed, or the signal. */
+  tried(signal: AbortSignal): Promise<void>
+  close(): void
+}
+
 /**
  * The rebuilder's hands on a single Redis, over two connections of their own: one whose steps watch the epoch, and one
  * that blocks while it waits for seed requests. Neither queues anything while Redis is away.
  */
-export function openRedisGateKeeper({ url, buckets, log }: Options): { keeper: GateKeeper; close(): void } {
+export function openRedisGateKeeper({ url, buckets, log }: Options): OpenKeeper {
   const connect = () => {
     const client = new Redis(url, {
       enableOfflineQueue: false,
@@ -46,6 +54,11 @@ export function openRedisGateKeeper({ url, buckets, log }: Options): { keeper: G
   const blocking = connect()
   return {
     keeper: createRedisGateKeeper({ redis, blocking, buckets, log }),
+    async tried(signal) {
+      const waiting = [redis, blocking].filter((client) => client.status !== 'ready')
+      // `once` fails with the first error of a connection, which is the answer as well.
+      await Promise.allSettled(waiting.map((client) => once(client, 'ready', { signal })))
+    },
     close() {
       redis.disconnect()
       blocking.disconnect()
@@ -100,6 +113,8 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
     },
     startRegistering: (epoch) =>
       guarded({ epoch, phase: 'join' }, (step) => announce(step, { epoch, phase: 'register' })),
+    startCounting: (epoch) =>
+      guarded({ epoch, phase: 'register' }, (step) => announce(step, { epoch, phase: 'count' })),
     ready: async (epoch) => new Set(await redis.hkeys(moneyKeys.ready(epoch))),
     async admit(nodes) {
       if (nodes.length > 0) await redis.hset(moneyKeys.members, new Map(nodes.map((node) => [node, '1'])))
@@ -113,7 +128,7 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
         .exec()
     },
     open: (epoch) =>
-      guarded({ epoch, phase: 'register' }, (step) => {
+      guarded({ epoch, phase: 'count' }, (step) => {
         step.script('LOAD', moneyScripts(epoch).reserve.text)
         announce(step, { epoch, phase: 'open' })
         step.del(moneyKeys.ready(epoch - 1))

@@ -2,11 +2,11 @@ import type { Redis } from 'ioredis'
 import { decodeAnswers } from '#shared/contract/money-scripts/batch.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
-import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import { bucketNames, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { isId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { OpenHold } from './desk.ts'
-import { bucketNames, gateClosed } from './redis-money.ts'
+import { gateClosed } from './redis-money.ts'
 
 /** Holds of one bucket that one account's are looked for among. */
 const MAX_LOOKED_AT = 20_000

@@ -79,8 +79,3 @@ export async function runEach(redis: Redis, { sha }: MoneyScript, batches: reado
 export function gateClosed(cause?: unknown): AppError {
   return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
 }
-
-/** The names of all buckets. */
-export function bucketNames(buckets: number): string[] {
-  return Array.from({ length: buckets }, (_, index) => `m${index.toString().padStart(2, '0')}`)
-}

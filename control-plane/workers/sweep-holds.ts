@@ -14,6 +14,8 @@ const FIRST_CHECK_AFTER_MS = 2 * MINUTE
 const CONFIRM_AFTER_MS = 20 * SECOND
 /** A sweep after an outage takes longer than the pause between two, and providers of jobs may take their time. */
 const SWEEP_LEASE_MS = 10 * SECOND
+/** A start may find a gate that has to be rebuilt before anything can be asked of it; what opens one sweeps as well. */
+const GATE_REBUILD_MS = 1 * SECOND
 const JOBS_LEASE_MS = 30 * SECOND
 
 /**
@@ -25,6 +27,7 @@ export function startSweepHolds(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'sweep-holds',
     everyMs: sweepEveryMs,
+    firstAfterMs: Math.min(sweepEveryMs, GATE_REBUILD_MS),
     leaseMs: SWEEP_LEASE_MS,
     run: async () => {
       const isQuiet = (await plane.usageQueue.depth()) === 0
@@ -54,6 +57,7 @@ export function startCompareBalances(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'compare-balances',
     everyMs: BALANCES_EVERY_MS,
+    firstAfterMs: GATE_REBUILD_MS,
     run: async () => {
       await watchBalances(plane)
     },
@@ -65,6 +69,7 @@ export function startCompareCounters(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'compare-counters',
     everyMs: COUNTERS_EVERY_MS,
+    firstAfterMs: GATE_REBUILD_MS,
     run: async () => {
       await watchCounters(plane)
     },

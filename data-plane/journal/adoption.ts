@@ -12,6 +12,8 @@ const ADOPTION_INTERVAL_MS = 3 * SECOND
 export type Inheritance = {
   /** The name under which the dead process took part in the gate, where its lock still told. */
   readonly member: string | undefined
+  /** True when all that it captured and nobody posted is in here, and not in the journal of an earlier heir. */
+  readonly isFirstHand: boolean
   readonly from: number
   readonly to: number
 }
@@ -21,8 +23,8 @@ type Options = {
   readonly boot: string
   readonly clock: Time
   readonly log: Logger
-  /** Takes one directory over: captures again what is in it. */
-  takeOver(path: string): Promise<void>
+  /** Takes one directory over: captures again what is in it. Answers false when an earlier heir did. */
+  takeOver(path: string): Promise<boolean>
   /** The sequence number of the last record of this journal. */
   lastSeq(): number
   isWritable(): boolean
@@ -67,13 +69,14 @@ export function createAdoption(options: Options): Adoption {
     const from = lastSeq() + 1
     begun = from
     let isWhole = false
+    let isFirstHand = false
     try {
-      await takeOver(path)
+      isFirstHand = await takeOver(path)
       isWhole = true
     } finally {
       // What was captured before an error goes to the gate as well; the member stays until the rest has come, too.
       const to = lastSeq()
-      if (isWhole || to >= from) inherited.add({ member: isWhole ? member : undefined, from, to })
+      if (isWhole || to >= from) inherited.add({ member: isWhole ? member : undefined, isFirstHand, from, to })
       begun = Number.MAX_SAFE_INTEGER
     }
   }

@@ -20,13 +20,14 @@ type TakeOver = {
 
 /**
  * Captures again, in the own journal, what a dead process had captured and nobody posted, and captures what it left
- * running as of its last progress, which favours the buyer. Of two captures of one call the first stands. Throws
- * AppError when the directory is damaged, see {@link surveyDirectory}.
+ * running as of its last progress, which favours the buyer. Of two captures of one call the first stands. Answers false
+ * when an earlier heir had done so, in a journal of its own. Throws AppError when the directory is damaged, see
+ * {@link surveyDirectory}.
  */
-export async function takeOver(left: string, ports: TakeOver): Promise<void> {
+export async function takeOver(left: string, ports: TakeOver): Promise<boolean> {
   const { files, capture, sync, log, acceptsDamage } = ports
   const finished = join(left, FINISHED_FILE)
-  if ((await files.status(finished)) !== undefined) return
+  if ((await files.status(finished)) !== undefined) return false
   const { segments, posted, needed, cut } = await surveyDirectory(files, left, acceptsDamage)
   if (cut) log.warn({ segment: basename(cut.path), byte: cut.at }, 'a dead process left the end of its journal cut')
   let count = 0
@@ -50,6 +51,7 @@ export async function takeOver(left: string, ports: TakeOver): Promise<void> {
   await sync()
   await files.write(finished, '')
   log.info({ captures: count, running: running.size }, 'took over the journal of a dead process')
+  return true
 }
 
 /** Request and account id of a usage event, without parsing it: inside a JSON string a quote is always escaped. */

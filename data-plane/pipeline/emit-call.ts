@@ -1,4 +1,5 @@
 import type { CallFacts, RawRequest } from '#data-plane/call.ts'
+import { toMicrosecond } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import type { AppError } from '#shared/errors.ts'
 import { describeCause } from '#shared/errors.ts'
@@ -40,7 +41,12 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
 function report(plane: CallPlane, facts: CallFacts, tried: readonly Attempt[], line: 'call' | 'job'): void {
   plane.observe(facts, tried)
   if (!plane.log.isLevelEnabled('info') || (facts.outcome === 'succeeded' && !plane.logsCall())) return
-  plane.log.info({ ...facts, chargeMicro: facts.chargeMicro.toString() }, line)
+  const times = {
+    durationMs: toMicrosecond(facts.durationMs),
+    overheadMs: toMicrosecond(facts.overheadMs),
+    ttftMs: facts.ttftMs === null ? null : toMicrosecond(facts.ttftMs),
+  }
+  plane.log.info({ ...facts, ...times, chargeMicro: facts.chargeMicro.toString() }, line)
 }
 
 /** Reports a long job that a provider has taken: what is charged by then is its quote. */

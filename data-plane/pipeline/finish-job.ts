@@ -11,6 +11,7 @@ import type { ProviderJob } from '#shared/provider-job.ts'
 import { chargeJob } from '#shared/provider-job.ts'
 import { askProvider } from './ask-provider.ts'
 import { authenticate } from './authenticate.ts'
+import { captureJob } from './capture-job.ts'
 import { endEvent, termsOf } from './job-event.ts'
 import type { JobPlane, JobRoute } from './job-plane.ts'
 import { jobIdOf, requestOfJob } from './job-plane.ts'
@@ -98,10 +99,8 @@ async function bookEnd(plane: JobPlane, rid: RequestId, job: JobRecord, { event 
   const { account, keyId } = job
   if (!isId('acc', account)) throw new AppError('internal_error')
   const end = { rid: `${rid}.end`, account, keyId: keyId !== null && isId('key', keyId) ? keyId : null }
-  calls.journal.capture(end, event)
   // The money left the balance at the submit: what is captured now is the news of how it is split.
-  if ((await plane.funds.capture(end, ZERO, event)) === 'queued') await calls.journal.sync()
-  calls.events.usage(event)
+  await captureJob(calls, end, event, () => plane.funds.capture(end, ZERO, event))
   await plane.jobs.markBooked(rid)
 }
 

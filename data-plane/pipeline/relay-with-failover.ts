@@ -157,6 +157,7 @@ type Trial = {
 
 function attemptOnce(plane: CallPlane, job: RelayJob, trial: Trial): Promise<AttemptResult> {
   const { plan, request, decoder, attempts, deadlineAt } = trial
+  const sentAt = plane.clock.monotonic()
   if (plan.offer.own === undefined) plane.health.begin(plan.offer)
   return runAttempt(plane, {
     plan,
@@ -170,12 +171,15 @@ function attemptOnce(plane: CallPlane, job: RelayJob, trial: Trial): Promise<Att
       job.startReply(hasWon ? { plan, request, decoder } : undefined, attempts.length + 1)
     },
     onProgress() {
-      job.onProgress(plan, decoder, attempts)
+      const soFar = { status: 200, sentAt, endedAt: plane.clock.monotonic(), failure: undefined }
+      job.onProgress(plan, decoder, [...attempts, attemptRow(plan, soFar)])
     },
   })
 }
 
-function attemptRow({ offer }: AttemptPlan, result: AttemptResult): Attempt {
+type Tried = Pick<AttemptResult, 'status' | 'sentAt' | 'endedAt' | 'failure'>
+
+function attemptRow({ offer }: AttemptPlan, result: Tried): Attempt {
   return {
     offer: offer.own === undefined ? offer.id : null,
     provider: offer.provider,

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { AttemptPlan, Decoder, Demand, Hold, Metered, Receipt, Target } from '#data-plane/call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
+import { toMicrosecond } from '#shared/clock.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
@@ -71,9 +72,6 @@ export async function settleCall(
   })
   const receipt: Receipt = { chargeMicro: charge.chargeMicro, listMicro: charge.listMicro, usage: charge.metered.usage }
   const text = JSON.stringify(event)
-  if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
-    void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
-  }
   let isInGate = false
   // What a progress record has announced must be closed by a capture, also one of nothing.
   if (charge.chargeMicro === ZERO && !hasProgress) {
@@ -87,6 +85,10 @@ export async function settleCall(
     isInGate = captured === 'accepted'
     if (captured === 'queued') await plane.journal.sync().catch(() => undefined)
     crashPoint('after_capture')
+  }
+  // Not before the capture is sure: an heir that brings it settles the take, and must still find it.
+  if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
+    void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
   }
   return { outcome, receipt, metered: charge.metered, event: text, isInGate }
 }
@@ -201,7 +203,7 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     feeMicro: fee.toString(),
     ttftMs: call.demand.isStreamed ? rounded(result?.firstContentAt, call.startedAt) : null,
     streamMs: call.demand.isStreamed ? rounded(result?.lastContentAt, result?.firstContentAt) : null,
-    overheadMs: Math.max(0, Math.round((durationMs - (relay?.waitedMs ?? 0)) * 1_000) / 1_000),
+    overheadMs: Math.max(0, toMicrosecond(durationMs - (relay?.waitedMs ?? 0))),
     attempts: [...facts.attempts],
     explanation: explain(call),
   }

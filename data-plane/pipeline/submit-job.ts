@@ -13,6 +13,7 @@ import { chargeUsage, writeUnitPrices } from '#shared/pricing.ts'
 import type { ProviderJob } from '#shared/provider-job.ts'
 import { askProvider } from './ask-provider.ts'
 import { authenticate } from './authenticate.ts'
+import { captureJob } from './capture-job.ts'
 import { emitJob, emitRefusal } from './emit-call.ts'
 import { submitEvent } from './job-event.ts'
 import type { JobPlane, JobRoute } from './job-plane.ts'
@@ -127,7 +128,12 @@ async function submitAdmitted(plane: JobPlane, route: JobRoute, admitted: Admitt
   }
 }
 
-type Accepted = { readonly offer: Offer; readonly provider: ProviderJob }
+type Accepted = {
+  readonly offer: Offer
+  readonly provider: ProviderJob
+  /** The id under which its quote was taken from the offer's cap. */
+  readonly take: string
+}
 
 /**
  * The first offer whose provider takes the job. Another is asked only while it is certain that the one before did not
@@ -154,12 +160,11 @@ async function findProvider(
     const failure = answer.failure ?? (provider === undefined ? classifyBadAnswer(bad) : undefined)
     const row = { offer: offer.id, provider: offer.provider, status: answer.status, ms: answer.ms }
     attempts.push({ ...row, errorClass: failure?.errorClass ?? null })
-    // The whole quote counts to today's cap, whatever the job costs in the end.
-    void calls.offerCaps.settle(offer, take, provider === undefined ? ZERO : quote)
     if (provider !== undefined) {
       calls.health.succeeded(offer, raw.requestId)
-      return { offer, provider }
+      return { offer, provider, take }
     }
+    void calls.offerCaps.settle(offer, take, ZERO)
     if (failure === undefined) continue
     failures.push(failure)
     if (failure.fault === 'offer') calls.health.failed(offer, raw.requestId, failure)
@@ -175,7 +180,7 @@ type Taken = Accepted & { readonly attempts: readonly Attempt[] }
 async function book(plane: JobPlane, { wire }: JobRoute, admitted: Admitted, taken: Taken): Promise<string> {
   const { calls, limits } = plane
   const { raw, job, target, hold, payment, payer, quoteAt } = admitted
-  const { offer, provider, attempts } = taken
+  const { offer, provider, take, attempts } = taken
   const record = {
     v: 1 as const,
     rid: raw.requestId,
@@ -204,10 +209,10 @@ async function book(plane: JobPlane, { wire }: JobRoute, admitted: Admitted, tak
   }
   await plane.jobs.put(record, calls.clock.now())
   const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
-  calls.journal.capture(hold, event)
-  const captured = await payment.settle(hold, quoteAt(offer), event)
-  if (captured === 'queued') await calls.journal.sync()
-  calls.events.usage(event)
+  await captureJob(calls, hold, event, () => payment.settle(hold, quoteAt(offer), event)).finally(() => {
+    // The whole quote counts to today's cap, whatever the job costs in the end.
+    void calls.offerCaps.settle(offer, take, quoteAt(offer))
+  })
   const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteAt(offer) }
   const waitedMs = attempts.reduce((sum, attempt) => sum + attempt.ms, 0)
   emitJob(calls, raw, { ...facts, tried: attempts }, waitedMs)

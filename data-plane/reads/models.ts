@@ -8,7 +8,10 @@ import { memoize } from './read.ts'
 const MAX_AGE_SECONDS = 60
 const MILLISECONDS_PER_SECOND = 1_000n
 
-/** `GET /v1/models`: the whole catalogue in OpenRouter's shape, sandbox models last. */
+/**
+ * `GET /v1/models`: the whole catalogue in OpenRouter's shape, sandbox models last. A model whose first prices are still
+ * to come cannot be bought and is not in it: it would look as if it were free.
+ */
 export const listModels: Read = ({ market }) => {
   const { models, prices } = market()
   return { json: catalog(models, prices), maxAgeSeconds: MAX_AGE_SECONDS }
@@ -18,29 +21,35 @@ export const listModels: Read = ({ market }) => {
 export const readModel: Read = ({ market }, { params }) => {
   const { resolve, prices } = market()
   const model = resolve(params['id'] ?? '')
-  if (!model) throw new AppError('not_found', { message: 'The model does not exist.' })
+  if (!model || !prices.has(model.id)) throw new AppError('not_found', { message: 'The model does not exist.' })
   return { json: JSON.stringify(catalogEntry(model, prices.get(model.id))), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
 /** `GET /api/inference/v1/models`: the plain list. */
-export const listInferenceModels: Read = ({ market }) => ({
-  json: plainList(market().models),
-  maxAgeSeconds: MAX_AGE_SECONDS,
-})
+export const listInferenceModels: Read = ({ market }) => {
+  const { models, prices } = market()
+  return { json: plainList(models, prices), maxAgeSeconds: MAX_AGE_SECONDS }
+}
 
-const catalog = memoize((models: readonly Model[], prices: ReadonlyMap<string, ReferencePrice>) =>
+type Prices = ReadonlyMap<string, ReferencePrice>
+
+const catalog = memoize((models: readonly Model[], prices: Prices) =>
   JSON.stringify({
     object: 'list',
-    data: inListOrder(models).map((model) => catalogEntry(model, prices.get(model.id))),
+    data: pricedOf(models, prices).map((model) => catalogEntry(model, prices.get(model.id))),
   }),
 )
 
-const plainList = memoize((models: readonly Model[]) =>
+const plainList = memoize((models: readonly Model[], prices: Prices) =>
   JSON.stringify({
     object: 'list',
-    data: inListOrder(models).map(({ id, created, lab }) => ({ id, object: 'model', created, owned_by: lab })),
+    data: pricedOf(models, prices).map(({ id, created, lab }) => ({ id, object: 'model', created, owned_by: lab })),
   }),
 )
+
+function pricedOf(models: readonly Model[], prices: Prices): Model[] {
+  return inListOrder(models).filter(({ id }) => prices.has(id))
+}
 
 /** Newest first, sandbox models last. */
 export function inListOrder(models: readonly Model[]): Model[] {

@@ -1,6 +1,7 @@
 import type { Funds, Payer } from '#data-plane/call.ts'
 import type { OwnCall, OwnCalls, RunningCall } from '#data-plane/store/own-calls.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
+import { OWNER_DIED } from '#shared/contract/hold.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
@@ -69,12 +70,15 @@ function lookupOf(
     return lookupRecordOf(event, standingOf({ charge, outcome, errorCode }, hold.postedAt))
   }
   if (hold.state === 'posted') return undefined
+  const isAbandoned = hold.state === 'expired' || hold.reason === OWNER_DIED
   // Given back before the end: a provider of the buyer's own took over.
-  if (hold.state === 'released') return running === undefined ? undefined : runningRecord(rid, running, hold.openedAt)
+  if (hold.state === 'released' && !isAbandoned) {
+    return running === undefined ? undefined : runningRecord(rid, running, hold.openedAt)
+  }
   return {
     ...runningRecord(rid, running, hold.openedAt),
     settlement_status: hold.state === 'open' ? 'pending' : hold.state === 'captured' ? 'accrued' : 'failed',
-    settlement_error: hold.state === 'expired' ? 'expired' : null,
+    settlement_error: isAbandoned ? 'expired' : null,
     buyer_cost_micro: Number(hold.used ?? 0n),
   }
 }

@@ -7,6 +7,8 @@ import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { GateMember, Membership } from './gate-member.ts'
+import { isInPhase } from './gate-member.ts'
+import { releaseLeftHolds } from './left-holds.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import type { OpenCalls, Registrar } from './open-calls.ts'
 import { captureOf, createRegistrar } from './open-calls.ts'
@@ -28,8 +30,8 @@ export type Heir = {
   /** Brings everything in: running calls from memory, unposted captures from the journal. */
   bringAll(membership: Membership): Promise<void>
   /**
-   * Brings in what was taken over since, and takes the dead processes off the list of those that a rebuild waits for.
-   * Called now and again; what did not work is left to the next time.
+   * Brings in what was taken over since, gives back what the dead processes held beside it, and takes them off the list
+   * of those that a rebuild waits for. Called now and again; what did not work is left to the next time.
    */
   handOn(): void
 }
@@ -47,9 +49,19 @@ export function createHeir(ports: HeirPorts): Heir {
         brought.add(inheritance)
       }
       if (!member.isCurrent(membership)) return
-      if (inheritance.member !== undefined) await signOff(connection, inheritance.member)
+      if (inheritance.member !== undefined) await endMember(membership, inheritance.member, inheritance.isFirstHand)
       journal.crossOff(inheritance)
     }
+  }
+
+  /** What an earlier heir took over may still be on its way to the gate: then the holds are left to their deadlines. */
+  async function endMember(membership: Membership, name: string, isFirstHand: boolean): Promise<void> {
+    if (isFirstHand) {
+      const registrar = registrarIn(membership)
+      const released = await releaseLeftHolds({ connection, registrar, membership, buckets }, name)
+      if (released > 0) log.info({ member: name, released }, 'gave back what a dead process held')
+    }
+    await signOff(connection, name)
   }
 
   return {
@@ -58,7 +70,8 @@ export function createHeir(ports: HeirPorts): Heir {
       const registrar = registrarIn(membership)
       await registrar.calls(openCalls.operations(node))
       await bringCaptures(ports, registrar)
-      if (await isOpen(connection, membership)) await bringCaptures(ports, registrar, { membership })
+      // The rebuild counts to the caps of offers what came before it began to; what comes later has to be counted.
+      if (!(await isInPhase(connection, membership, 'register'))) await bringCaptures(ports, registrar, { membership })
       for (const inheritance of inherited) brought.add(inheritance)
     },
     handOn() {
@@ -72,12 +85,6 @@ export function createHeir(ports: HeirPorts): Heir {
         })
     },
   }
-}
-
-/** The rebuild counts to the caps of offers what came before it opened the gate; what comes later has to be counted. */
-async function isOpen({ writes }: MoneyConnection, { epoch }: Membership): Promise<boolean> {
-  const seen = parseMoneyEpoch(await writes.get(moneyKeys.epoch))
-  return seen?.epoch === epoch && seen.phase === 'open'
 }
 
 /** Whose captures are brought into an open epoch; all of them unless an inheritance is named. */
@@ -103,7 +110,7 @@ async function bringSome(
   captures: readonly CaptureOperation[],
   late: LateComers | undefined,
 ): Promise<void> {
-  const withoutHold = await registrar.captures(captures)
+  const withoutHold = await registrar.settle(captures)
   if (late === undefined) return
   const { capCount } = late.membership.scripts
   await Promise.all(

@@ -1,6 +1,6 @@
 import type { Funds, Hold, ReserveRequest } from '#data-plane/call.ts'
 import type { JournalReplay } from '#data-plane/journal/journal.ts'
-import type { Time, Timers } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
 import { nextUtcDay, nextUtcMonth, SECOND } from '#shared/clock.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { ReserveAnswer } from '#shared/contract/money-scripts/reserve.ts'
@@ -23,17 +23,15 @@ import { createReserveQueue, gateClosed } from './reserve-queue.ts'
 import { createSeedRequests } from './seed-requests.ts'
 import type { SettleQueue } from './settle-queue.ts'
 import { createSettleQueue } from './settle-queue.ts'
+import { createTick } from './tick.ts'
 
 /** Captures and releases that may wait; past it new paid calls are refused, running ones still end. */
 const MAX_UNSETTLED = 50_000
 const CURSOR_INTERVAL_MS = 1 * SECOND
-/** Operations that are sent without waiting for more of the same tick. */
-const WORTH_A_BATCH = 32
 
 type Options = {
   /** Makes the connections to the gate, which may come and go from then on. */
   readonly connect: (listeners: MoneyListeners) => MoneyConnection
-  readonly node: string
   readonly buckets: number
   readonly clock: Time
   readonly log: Logger
@@ -58,7 +56,9 @@ export type FundsStore = Funds & {
 
 /** The gate of this process. It starts closed and opens by taking part in an epoch; see gate-member.ts. */
 export function openFunds(options: Options): FundsStore {
-  const { node, buckets, clock, log, journal } = options
+  const { buckets, clock, log, journal } = options
+  // Holds carry the process and not the node, whose next process is another.
+  const node = journal.member
   const openCalls = createOpenCalls(clock)
   const connection = options.connect({
     onReady: (runId) => member.connected(runId),
@@ -232,31 +232,4 @@ async function until(clock: Time, limitMs: number, check: () => boolean | Promis
     await clock.sleep(LOOK_MS)
   }
   return true
-}
-
-/**
- * Runs something once at the end of the tick in which it was woken, and within a tick after every so many wakings: then
- * the server works on the first ones while this process still reads the others.
- */
-function createTick(clock: Timers, run: () => void): { wake(): void } {
-  let isDue = false
-  let woken = 0
-  const turn = () => {
-    isDue = false
-    woken = 0
-    run()
-  }
-  return {
-    wake() {
-      woken += 1
-      if (woken >= WORTH_A_BATCH) {
-        woken = 0
-        run()
-        return
-      }
-      if (isDue) return
-      isDue = true
-      clock.soon(turn)
-    },
-  }
 }

@@ -1,6 +1,6 @@
 import type { Cancel, Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
-import type { MoneyScripts } from '#shared/contract/money-scripts.ts'
+import type { MoneyPhase, MoneyScripts } from '#shared/contract/money-scripts.ts'
 import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
@@ -129,6 +129,16 @@ export function createGateMember(ports: Ports): GateMember {
       endPause?.()
     },
   }
+}
+
+/** Whether Redis is in that phase of the epoch, once it has done what was sent to it before. Rejects while it is away. */
+export async function isInPhase(
+  { writes }: Pick<MoneyConnection, 'writes'>,
+  { epoch }: Membership,
+  phase: MoneyPhase,
+): Promise<boolean> {
+  const seen = parseMoneyEpoch(await writes.get(moneyKeys.epoch))
+  return seen?.epoch === epoch && seen.phase === phase
 }
 
 /** One look at the epoch, and what follows from it. */

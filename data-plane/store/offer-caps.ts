@@ -10,6 +10,7 @@ import type { Logger } from '#shared/logger.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { ZERO } from '#shared/money.ts'
 import type { GateMember, Membership } from './gate-member.ts'
+import { isInPhase } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import { isMissingScript } from './money-connection.ts'
 
@@ -76,10 +77,15 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
       if (membership === undefined) return false
       const { epoch } = membership
       const take: Take = { offer: offer.id, attempt, amountMicro, ttlMs, capMicro: offer.capDailyMicro, epoch }
-      const answer = await run(membership, take)
-      // An answer that got lost may have taken: the settlement with zero gives it back.
-      if (answer === 'stale') void settle({ take, usedMicro: ZERO })
-      if (answer !== 'taken') return false
+      const [answer, isOpen] = await Promise.all([
+        run(membership, take),
+        isInPhase(connection, membership, 'open').catch(() => undefined),
+      ])
+      // A server that was emptied still knows the script, and has forgotten what was used.
+      if (isOpen === false) member.doubt('the epoch is gone', membership)
+      // An answer that got lost, or cannot be trusted, may have taken: the settlement with zero gives it back.
+      if (answer === 'stale' || !isOpen) void settle({ take, usedMicro: ZERO })
+      if (answer !== 'taken' || !isOpen) return false
       takes.set(attempt, take)
       return true
     },
@@ -89,19 +95,7 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
       takes.delete(attempt)
       await settle({ take, usedMicro })
     },
-    async usedToday(offers) {
-      const today = utcDay(clock.now())
-      const asked = offers.slice(0, MAX_READS)
-      const used = new Map<OfferId, MicroUsd>()
-      const rows = await Promise.all(
-        asked.map((offer) => connection.reads.hmget(moneyKeys.offerCap(offer), 'd', 'du').catch(() => undefined)),
-      )
-      for (const [index, offer] of asked.entries()) {
-        const row = rows[index]
-        if (row !== undefined) used.set(offer, usedToday(row[0] ?? null, row[1] ?? null, today))
-      }
-      return used
-    },
+    usedToday: (offers) => readUsed(connection, offers, utcDay(clock.now())),
     async resume() {
       const membership = member.registered()
       if (membership === undefined) return
@@ -116,4 +110,21 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
       }
     },
   }
+}
+
+async function readUsed(
+  { reads }: MoneyConnection,
+  offers: readonly OfferId[],
+  today: string,
+): Promise<ReadonlyMap<OfferId, MicroUsd>> {
+  const asked = offers.slice(0, MAX_READS)
+  const used = new Map<OfferId, MicroUsd>()
+  const rows = await Promise.all(
+    asked.map((offer) => reads.hmget(moneyKeys.offerCap(offer), 'd', 'du').catch(() => undefined)),
+  )
+  for (const [index, offer] of asked.entries()) {
+    const row = rows[index]
+    if (row !== undefined) used.set(offer, usedToday(row[0] ?? null, row[1] ?? null, today))
+  }
+  return used
 }

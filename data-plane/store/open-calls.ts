@@ -69,10 +69,13 @@ function readKeyId(text: string | null): KeyId | null {
   return text !== null && isId('key', text) ? text : null
 }
 
-/** Runs operations in batches, one after the other; answers those that came late. Throws when the epoch did not take one. */
+/**
+ * Runs operations in batches, one after the other; answers the captures that came late. Throws when the epoch did not
+ * take one.
+ */
 export type Registrar = {
   calls(operations: readonly RegisterOperation[]): Promise<void>
-  captures(operations: readonly SettleOperation[]): Promise<ReadonlySet<string>>
+  settle(operations: readonly SettleOperation[]): Promise<ReadonlySet<string>>
 }
 
 type Ports = {
@@ -114,6 +117,6 @@ export function createRegistrar({ connection, membership, buckets, log }: Ports)
     calls: async (operations) => {
       await runAll(scripts.register, operations, encodeRegister)
     },
-    captures: (operations) => runAll(scripts.settle, operations, encodeSettle),
+    settle: (operations) => runAll(scripts.settle, operations, encodeSettle),
   }
 }

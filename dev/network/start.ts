@@ -94,7 +94,7 @@ async function startHistory({ crew, home, history }: StartOptions, env: NodeJS.P
 }
 
 /** A large nursery lets a call's garbage die young. The image and `npm run data-plane` have the same flags. */
-const DATA_PLANE_FLAGS = ['--min-semi-space-size=64', '--max-semi-space-size=64']
+export const DATA_PLANE_FLAGS = ['--min-semi-space-size=64', '--max-semi-space-size=64']
 
 /** With MARKET_PROFILE_DIR the data plane leaves a CPU profile there when it ends. */
 function profiling(): string[] {

@@ -60,10 +60,12 @@ export function messagesReply(reply: Reply, facts: MessageFacts): Reply {
     cut() {
       const rest = release(false)
       if (rest.length === 0) return reply.cut()
+      // A caller who leaves meanwhile ends the wait early: either way the connection is over.
+      const end = () => reply.cut()
       void reply
         .write(rest)
         .then(() => reply.wait(20))
-        .then(() => reply.cut())
+        .then(end, end)
     },
   }
 }

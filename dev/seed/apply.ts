@@ -81,14 +81,18 @@ async function ensureKeys(ctx: Ctx, file: string): Promise<SeededKeys> {
   const kept = readSeededKeys(file)
   const keys = kept && (await isKnown(ctx, kept)) ? kept : await makeKeys(ctx)
   writeSeededKeys(file, keys)
-  const wallet = walletOf('buyer')
+  const wallet = developmentWallet('buyer')
   await invoke(ctx, OPERATOR, grantCredit, { wallet, amountUsd: CREDIT_USD, ticket: 'seed', note: 'development' })
   return keys
 }
 
 async function makeKeys(ctx: Ctx): Promise<SeededKeys> {
   const make = (name: string, keys: readonly ('buyer' | 'seller')[]) =>
-    invoke(ctx, OPERATOR, createUser, { wallet: walletOf(name), label: `${name} of the development network`, keys })
+    invoke(ctx, OPERATOR, createUser, {
+      wallet: developmentWallet(name),
+      label: `${name} of the development network`,
+      keys,
+    })
   const buyer = await make('buyer', ['buyer'])
   const wideKey = await makeWideKey(ctx, buyer.buyerKey)
   const sellers: Record<string, string> = {}
@@ -129,8 +133,8 @@ async function sellerOf(ctx: Ctx, key: string | undefined): Promise<SellerActor>
   return actor
 }
 
-/** Nobody holds the private keys of these wallets. */
-function walletOf(name: string): string {
+/** The wallet of somebody of the development market; nobody holds its private key. */
+export function developmentWallet(name: string): string {
   return `0x${createHash('sha256').update(`development ${name}`).digest('hex').slice(0, 40)}`
 }
 

@@ -9,14 +9,14 @@ import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { storeHealthEvents } from '#control-plane/services/sellers/health-log.ts'
 import { createUser } from '#control-plane/services/users.ts'
 import { DAY, MINUTE } from '#shared/clock.ts'
-import { isId, ulidTime } from '#shared/ids.ts'
+import { createIds, isId, ulidTime } from '#shared/ids.ts'
 import type { PastCalls } from './history-calls.ts'
 import { createPastCalls, pastOutages } from './history-calls.ts'
 import { readGoods } from './history-goods.ts'
 
 const OPERATOR = machineOperator('history')
 const DAYS = 30
-const BUYERS = 6
+const STRANGERS = 6
 /** Events of one posting, and how much of a dollar one call is sure not to cost on average. */
 const BATCH = 250
 const DOLLARS_A_CALL = 0.5
@@ -26,17 +26,22 @@ type HistoryCtx = Pick<ControlPlane, keyof ControlPlane>
 
 /**
  * Gives the market the trades of its last 30 days, about so many over all of them: buyers who are funded by a grant, and
- * calls that are posted as the worker posts them, each at a past instant. What an earlier run has made stays, and a later
- * one goes on where it ended. Answers how many calls were posted.
+ * calls that are posted as the worker posts them, each at a past instant. The wallets given have bought most of them. What
+ * an earlier run has made stays, and a later one goes on where it ended. Answers how many calls were posted.
  */
-export async function makeHistory(ctx: HistoryCtx, calls: number): Promise<number> {
+export async function makeHistory(ctx: HistoryCtx, calls: number, wallets: readonly string[] = []): Promise<number> {
   const now = ctx.clock.now()
-  const accounts = await makeBuyers(ctx)
-  const from = Math.max(now - DAYS * DAY, (await lastCall(ctx, accounts)) + MINUTE)
+  const strangers = await findBuyers(
+    ctx,
+    Array.from({ length: STRANGERS }, (_, index) => walletOf(index)),
+  )
+  const accounts = [...(await findBuyers(ctx, wallets)), ...strangers]
+  // By those who make no calls of their own.
+  const from = Math.max(now - DAYS * DAY, (await lastCall(ctx, strangers)) + MINUTE)
   const wanted = Math.floor((calls * (now - from)) / (DAYS * DAY))
   const goods = await readGoods(ctx)
   if (wanted < 1 || goods.length === 0) return 0
-  await makeMonthPartitions(ctx.db, from, 1)
+  await makeMonthPartitions(ctx.db, from - 1, 1)
   await fund(ctx, accounts, { wanted, from })
   const span = { from, to: now - MINUTE, count: wanted }
   const past = createPastCalls({ goods, accounts, feeBps: ctx.settings.platformFeeBps, span })
@@ -63,25 +68,26 @@ async function postAll(ctx: HistoryCtx, past: PastCalls): Promise<number> {
   return posted
 }
 
-async function makeBuyers(ctx: HistoryCtx): Promise<string[]> {
+async function findBuyers(ctx: HistoryCtx, wallets: readonly string[]): Promise<string[]> {
   const accounts: string[] = []
-  for (let index = 0; index < BUYERS; index++) {
-    const user = await invoke(ctx, OPERATOR, createUser, { wallet: walletOf(index), keys: [] })
+  for (const wallet of wallets) {
+    const user = await invoke(ctx, OPERATOR, createUser, { wallet, keys: [] })
     accounts.push(user.buyerAccount)
   }
   return accounts
 }
 
-/** Real grants: the ledger holds where this money came from, like any other. */
+/** Real grants, before the first call: the ledger holds where this money came from, like any other. */
 async function fund(
   ctx: HistoryCtx,
   accounts: readonly string[],
   { wanted, from }: { readonly wanted: number; readonly from: number },
 ): Promise<void> {
   const amountUsd = Math.max(MIN_GRANT_DOLLARS, Math.ceil((wanted * DOLLARS_A_CALL) / accounts.length))
+  const then = { ...ctx, ids: createIds({ now: () => from - 1 }) }
   for (const account of accounts) {
     if (!isId('acc', account)) continue
-    await invoke(ctx, OPERATOR, grantCredit, {
+    await invoke(then, OPERATOR, grantCredit, {
       account,
       amountUsd,
       ticket: `history:${account}:${from}`,

@@ -44,8 +44,11 @@ function script(text: string): MoneyScript {
   return { text, sha: createHash('sha1').update(text).digest('hex') }
 }
 
-/** Where a rebuild stands: nodes join, then register what they have, then paid calls are admitted. */
-const MONEY_PHASES = ['join', 'register', 'open'] as const
+/**
+ * Where a rebuild stands: nodes join, then register what they have; then the caps of offers are counted, and who
+ * registers from here on counts for itself; then paid calls are admitted.
+ */
+const MONEY_PHASES = ['join', 'register', 'count', 'open'] as const
 export type MoneyPhase = (typeof MONEY_PHASES)[number]
 export type MoneyEpoch = { readonly epoch: number; readonly phase: MoneyPhase }
 
@@ -71,6 +74,7 @@ const StoredHold = z.object({
   t0: z.coerce.number().int(),
   exp: z.coerce.number().int(),
   ev: z.string().optional(),
+  why: z.string().optional(),
   pa: z.coerce.number().int().optional(),
 })
 
@@ -78,7 +82,7 @@ const StoredHold = z.object({
 export function readHold(hash: Readonly<Record<string, string>>): HoldRecord | undefined {
   const stored = StoredHold.safeParse(hash)
   if (!stored.success) return undefined
-  const { ep, st, amt, used, acct, key, node, t0, exp, ev, pa } = stored.data
+  const { ep, st, amt, used, acct, key, node, t0, exp, ev, why, pa } = stored.data
   const hold = HoldRecordSchema.safeParse({
     epoch: ep,
     state: st,
@@ -90,6 +94,7 @@ export function readHold(hash: Readonly<Record<string, string>>): HoldRecord | u
     openedAt: t0,
     expiresAt: exp,
     event: ev ?? null,
+    reason: why ?? null,
     postedAt: pa ?? null,
   })
   return hold.success ? hold.data : undefined

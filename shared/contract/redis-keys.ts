@@ -16,9 +16,14 @@ export function moneyBucket(account: string, buckets: number): string {
   return `m${bucket.toString().padStart(2, '0')}`
 }
 
+/** The names of all buckets. */
+export function bucketNames(buckets: number): string[] {
+  return Array.from({ length: buckets }, (_, index) => `m${index.toString().padStart(2, '0')}`)
+}
+
 /** Keys of the money path. The epoch stands in the sets' names, so that a rebuild leaves the old ones behind. */
 export const moneyKeys = {
-  /** `E:join`, `E:register` or `E:open`. */
+  /** `E:join`, `E:register`, `E:count` or `E:open`. */
   epoch: 'm:epoch',
   /** Hash of member → Unix milliseconds at which it reported ready for the epoch. */
   ready: (epoch: number) => `m:ready:${epoch}`,

@@ -50,7 +50,6 @@ const journal = await openJournal({
 await redis.hset(moneyKeys.members, journal.member, '1')
 const funds = openFunds({
   connect: (listeners) => connectMoney({ url: server.url, clock: systemClock, log }, listeners),
-  node: 'bench',
   buckets: 1,
   clock: systemClock,
   log,

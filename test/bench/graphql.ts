@@ -18,7 +18,7 @@ import { DAY, SECOND } from '#shared/clock.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/until.ts'
 import type { MarketSize } from './market-history.ts'
-import { fillMarket } from './market-history.ts'
+import { fillHealthLog, fillMarket } from './market-history.ts'
 
 const SIZE: MarketSize = { models: 100, providers: 4, sellers: 200, offers: 100_000, calls: 1_000_000, hours: 48 }
 const SUBSCRIBERS = 1_000
@@ -36,11 +36,14 @@ const WATCHED = 'model-0'
 /** Below what any offer of the filled market keeps. */
 const BEST_KEPT_BPS = 500
 
+const INCIDENT = 'edges { node { model provider startedAt endedAt offers offersOnSale backOffs cause } }'
+
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
 
 /**
- * GraphQL over a market of 100,000 offers and a million calls: pages and series over HTTP, and one book watched by a
- * thousand subscribers. The server, the workers' publishing and all subscribers share one process here.
+ * GraphQL over a market of 100,000 offers, a million calls and a million lines of the health log: pages and series over
+ * HTTP, and one book watched by a thousand subscribers. The server, the workers' publishing and all subscribers share one
+ * process here.
  */
 export async function measureGraphQL(size: MarketSize = SIZE): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'market-graphql-'))
@@ -62,6 +65,7 @@ export async function measureGraphQL(size: MarketSize = SIZE): Promise<Figure[]>
   try {
     await plane.connected(5 * SECOND)
     await fillMarket(database.db, size)
+    await fillHealthLog(database.db, size, size.calls)
     await sql`insert into model_alias (alias, model, is_manual) select id, id, false from model`.execute(plane.db)
     await rollUp(plane, 0)
     await reconcileSnapshot(plane)
@@ -89,6 +93,8 @@ async function measurePages(port: number): Promise<Figure[]> {
     ['page of 100 of a book', `{ orderBook(model: "${WATCHED}", first: 100) { edges { node { id rank } } } }`, {}],
     ['series of two days by model', `{ marketSeries(from: ${from}, groupBy: [model]) { bucket calls } }`, {}],
     ['series of two days, everything', `{ marketSeries(from: ${from}) { bucket calls ttftP50Ms } }`, {}],
+    ['100 incidents of a week', `{ incidents(from: ${Date.now() - 7 * DAY}, first: 100) { ${INCIDENT} } }`, {}],
+    ['100 incidents of a month', `{ incidents(from: ${Date.now() - 30 * DAY}, first: 100) { ${INCIDENT} } }`, {}],
     ['latest trades', '{ trades(limit: 100) { model costMicro createdAt } }', {}],
   ]
   const figures: Figure[] = []

@@ -88,3 +88,22 @@ async function fillCalls(db: Database, size: MarketSize, part: number): Promise<
         now() - make_interval(secs => ${hours * 3_600}::float8 * ((n * 32452843) % ${calls}::bigint) / ${calls}::bigint) as at
       from generate_series(${from}::bigint, ${to}::bigint) n) made`.execute(db)
 }
+
+/** A month of the health log in so many lines: offers backed off for two minutes, each back after one and a half. */
+export async function fillHealthLog(db: Database, { models, offers }: MarketSize, lines: number): Promise<void> {
+  const spells = lines / 2
+  await db.connection().execute(async (connection) => {
+    await sql`select set_config('statement_timeout', '0', false), set_config('synchronous_commit', 'off', false)`.execute(
+      connection,
+    )
+    await sql`insert into health_log (id, at, node, offer, model, error_class, detail, action, backed_off_until, stored_at)
+      select 'hlt_' || n || '_' || k, at + k * interval '90 seconds', 'bench', 'ofr_' || o, 'model-' || o % ${models}::int,
+        case when k = 0 then (array['timeout', 'rate_limited', 'server_error'])[1 + n % 3] end, '',
+        (array['backed_off', 'recovered'])[k + 1], case when k = 0 then at + interval '2 minutes' end, at
+      from (select n, (n::bigint * 15485863) % ${offers}::int as o,
+          now() - interval '31 days' * (1 - n::float8 / ${spells}::int) as at
+        from generate_series(1, ${spells}::int) n) made, generate_series(0, 1) k order by n, k`.execute(connection)
+    await sql`vacuum analyze health_log`.execute(connection)
+    await sql`reset all`.execute(connection)
+  })
+}

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkMoney } from '#control-plane/check-ledger/check.ts'
+import { invoke } from '#control-plane/operation.ts'
+import { listStatements } from '#control-plane/services/buyers/statements.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { readMarketRows } from '#control-plane/services/market/market-rows.ts'
 import { makeHistory } from '#dev/seed/history.ts'
@@ -60,5 +62,15 @@ describe('the past of the development market', () => {
     const added = await makeHistory(market.plane, CALLS)
     expect(added).toBeGreaterThan(3)
     expect(added).toBeLessThan(30)
+  })
+
+  it('has a buyer who is given as one of those who bought, paid before he called', async () => {
+    const buyer = await market.person()
+    market.advance(HOUR)
+    expect(await makeHistory(market.plane, 60_000, [buyer.wallet])).toBeGreaterThan(40)
+    const { items } = await invoke(market.plane, buyer.buyer, listStatements, { maxItems: 100 })
+    expect(items.length).toBeGreaterThan(8)
+    expect(items.at(-1)).toMatchObject({ kind: 'grant' })
+    expect(items.every(({ balanceMicro }) => balanceMicro > 0)).toBe(true)
   })
 })

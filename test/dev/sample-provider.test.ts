@@ -139,6 +139,21 @@ describe('the sample provider', () => {
     expect((await rawPost(`sandbox/${name}`, false)).status).toBe(status)
   })
 
+  it('outlives a caller who leaves between the last words and the break', async () => {
+    const left = await new Promise<boolean>((resolve) => {
+      const headers = { 'x-api-key': 'sk-dev', 'anthropic-version': '2023-06-01', 'content-type': 'application/json' }
+      const sent = httpRequest(`${provider.url}/messages`, { method: 'POST', headers }, (reply) => {
+        reply.once('data', () => reply.destroy())
+        reply.on('close', () => resolve(!reply.complete))
+        reply.on('error', () => undefined)
+      })
+      const messages = [{ role: 'user', content: 'Hello there' }]
+      sent.end(JSON.stringify({ model: 'sandbox/cut-mid-stream', max_tokens: 40, messages }))
+    })
+    expect(left).toBe(true)
+    expect((await ask('sandbox/echo')).choices).toHaveLength(1)
+  })
+
   it('misbehaves as it says', async () => {
     expect((await streamText('sandbox/echo', 'Grüße 🌍')).text).toBe('Grüße 🌍')
     expect((await streamText('sandbox/split-utf8')).text).toContain('你好，世界 🌍🚀')

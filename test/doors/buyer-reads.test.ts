@@ -292,3 +292,35 @@ describe('the account at a glance', () => {
     expect((await market.rest('GET', '/v1/buyer/me', { key })).status).toBe(401)
   })
 })
+
+describe('how long calls take', () => {
+  const query = (period: string) =>
+    `{ latency(period: "${period}") { calls timed ttftMs { p50 p95 } durationMs { p50 p95 } } }`
+
+  it('is told of the own successful calls of a period, first tokens of streamed ones alone', async () => {
+    const slow = await market.person()
+    const durations = Array.from({ length: 20 }, (_, index) => (index + 1) * 100)
+    const done = { outcome: 'succeeded', errorCode: null }
+    const startedAt = Date.now() - 30 * SECOND
+    const facts = (durationMs: number) => ({ ...done, endedAt: startedAt + durationMs })
+    await book(
+      slow,
+      durations.map((durationMs, index) => ({
+        ago: 30 * SECOND,
+        charge: 0,
+        facts: { ...facts(durationMs), startedAt, ttftMs: index < 10 ? index + 1 : null },
+      })),
+    )
+    expect((await market.graphql(slow.buyerKey, query('24h'))).body).toEqual({
+      data: { latency: { calls: 20, timed: 10, ttftMs: { p50: 5, p95: 10 }, durationMs: { p50: 1_000, p95: 1_900 } } },
+    })
+  })
+
+  it('says nothing where there was no call', async () => {
+    const nobody = await market.person()
+    expect((await market.graphql(nobody.buyerKey, query('7d'))).body).toEqual({
+      data: { latency: { calls: 0, timed: 0, ttftMs: null, durationMs: null } },
+    })
+    expect(codeOf(await market.graphql(nobody.buyerKey, query('ever')))).toBe('invalid_request')
+  })
+})

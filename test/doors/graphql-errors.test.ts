@@ -45,6 +45,27 @@ describe('an error', () => {
     await expect(asked).rejects.toMatchObject({ data: { errorCode: 'invalid_request', problems } })
   })
 
+  it('of a document or its variables has our code as well', async () => {
+    const documents = [
+      '{ nothing }',
+      '{',
+      '{ trades(limit: "x") { model } }',
+      '{ markets(first: 0) { edges { cursor } } }',
+    ]
+    for (const query of documents) {
+      const { status, body } = await market.graphql(undefined, query)
+      expect([query, status, body]).toMatchObject([
+        query,
+        400,
+        { errors: [{ extensions: { code: 'invalid_request', status: 400 } }] },
+      ])
+    }
+    const variables = { page: 2 ** 53 }
+    const query = 'query ($page: Int) { markets(first: $page) { edges { cursor } } }'
+    const answer = await market.rest('POST', '/graphql', { body: { query, variables } })
+    expect(answer.body).toMatchObject({ errors: [{ extensions: { code: 'invalid_request', status: 400 } }] })
+  })
+
   it('has a code that the schema knows', async () => {
     const { body } = await market.graphql(undefined, '{ errorKinds { code status } }')
     const rows = ERROR_CODES.map((code) => expect.objectContaining({ code }))

@@ -90,6 +90,43 @@ describe('markets', () => {
   })
 })
 
+describe('markets chosen by what stands on the market', () => {
+  const Ids = z.object({
+    markets: z.object({
+      edges: z.array(z.object({ node: z.object({ id: z.string() }) })),
+      pageInfo: z.object({ endCursor: z.string().nullable(), hasNextPage: z.boolean() }),
+    }),
+  })
+  const list = async (args: string) => {
+    const { markets } = await ask(
+      Ids,
+      `{ markets(${args}) { edges { node { id } } pageInfo { endCursor hasNextPage } } }`,
+    )
+    return { ids: markets.edges.map(({ node }) => node.id), ...markets.pageInfo }
+  }
+
+  it('have what is asked of them; not enough data is less than anything', async () => {
+    expect((await list('first: 5, minDiscountPct: 20')).ids).toEqual(['gpt-test'])
+    expect((await list('first: 5, minDiscountPct: 90')).ids).toEqual([])
+    expect((await list('first: 5, minSellers: 1')).ids).toEqual(['gpt-test'])
+    expect((await list('first: 5, minUptimePct: 99')).ids).toEqual(['gpt-test'])
+  })
+
+  it('come in the order asked for, the best first and those without the figure last, page by page', async () => {
+    for (const sort of ['discount', 'price', 'requests', 'volume', 'uptime', 'ttft', 'sellers']) {
+      expect([sort, (await list(`first: 5, sort: ${sort}`)).ids]).toEqual([sort, ['gpt-test', 'claude-test']])
+    }
+    const page = await list('first: 1, sort: volume')
+    expect(page).toMatchObject({ ids: ['gpt-test'], hasNextPage: true })
+    const rest = await list(`first: 1, sort: volume, after: "${page.endCursor}"`)
+    expect(rest).toMatchObject({ ids: ['claude-test'], hasNextPage: false })
+    for (const other of ['sort: uptime, ', '']) {
+      const asked = `{ markets(first: 1, ${other}after: "${page.endCursor}") { edges { cursor } } }`
+      expect(codeOf(await market.graphql(undefined, asked))).toBe('invalid_request')
+    }
+  })
+})
+
 describe('an order book', () => {
   it('[C254] is walked page by page, best offer first, and never says who sells', async () => {
     const seen: string[] = []

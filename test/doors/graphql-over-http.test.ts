@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mountGraphQL } from '#control-plane/api/graphql/door.ts'
 import { createServer } from '#control-plane/server.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
-import { startMarket } from '#test/support/control-plane.ts'
+import { codeOf, startMarket } from '#test/support/control-plane.ts'
 
 let market: TestMarket
 beforeAll(async () => {
@@ -34,7 +34,10 @@ describe('GraphQL over HTTP', () => {
   it('shows a page to try queries on in development only', async () => {
     const page = await fetch(`${market.url}/graphql`, HTML)
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
-    expect(await page.text()).toContain('query Markets')
+    const text = await page.text()
+    expect(text).toContain('query Markets')
+    // Its subscriptions would go by GET otherwise, which this door does not take.
+    expect(text).toContain('"method":"POST"')
     const server = await createServer({
       ...market.plane,
       config: { ...market.plane.config, allowsIntrospection: false },
@@ -45,6 +48,16 @@ describe('GraphQL over HTTP', () => {
     } finally {
       await server.close()
     }
+  })
+
+  it('says how to subscribe to who asks for JSON', async () => {
+    const answer = await market.graphql(undefined, 'subscription { tradeUpdates { model } }')
+    expect([answer.status, answer.text]).toEqual([406, expect.stringContaining('text/event-stream')])
+  })
+
+  it('names the argument that is wrong as the schema does', async () => {
+    const answer = await market.graphql(undefined, '{ markets(first: 5, after: "mine") { edges { cursor } } }')
+    expect(answer.text).toContain('"param":"after"')
   })
 
   it('ends a document that takes too long', async () => {
@@ -96,4 +109,15 @@ describe('[C306] documents that cost too much', () => {
       await server.close()
     }
   })
+
+  it.each(['first: -1', 'first: 0', 'first: 1000000', 'first: null', 'last: 5', 'first: 5, before: "x"'])(
+    'refuses a page of %s as a whole, beside fields that are well',
+    async (page) => {
+      const query = `{ rails { state } markets(${page}) { edges { cursor } } }`
+      const answer = await market.graphql(undefined, query)
+      expect([answer.status, codeOf(answer)]).toEqual([400, 'invalid_request'])
+      const inside = `query ($page: Int) { markets(first: $page) { edges { cursor } } }`
+      expect((await market.graphql(undefined, inside)).status).toBe(400)
+    },
+  )
 })

@@ -56,6 +56,7 @@ async function routed(model: string): Promise<string[]> {
 describe('operations of operators', () => {
   const groups = ['catalog', 'alias', 'price', 'provider', 'marketOffer', 'hold', 'queue', 'node', 'snapshot']
   groups.push(
+    'incident',
     'auditLog',
     'rateLimit',
     'feature',
@@ -87,7 +88,7 @@ describe('operations of operators', () => {
     const key = await market.managementKey('operator')
     expect((await market.rest('GET', '/v1/operator/nodes', { key })).status).toBe(404)
     const schema = await market.graphql(key, '{ __schema { mutationType { fields { name } } } }')
-    expect(schema.text).not.toMatch(/delist|importCatalog|putRateLimit|putFeature/i)
+    expect(schema.text).not.toMatch(/delist|importCatalog|putRateLimit|putFeature|declareIncident/i)
   })
 })
 
@@ -128,6 +129,15 @@ describe('a list of models in the shape of OpenRouter', () => {
     const rest = await staff.catalog.history.query({ model: 'newcomer-1', nextToken: added.nextToken ?? '' })
     expect(rest.items.map(({ field }) => field)).toContain('added')
     expect(JSON.stringify(rest.items)).not.toContain('hugging_face')
+  })
+
+  it('takes a price of 0 of what belongs to another class for none of its own, so that thinking is not free', async () => {
+    const pricing = { prompt: '0.000001', completion: '0.000005', request: '0', internal_reasoning: '0' }
+    const cached = { input_cache_read: '0', input_cache_write: '0', audio: '0' }
+    const models = [row('acme/thinker-1', { pricing: { ...pricing, ...cached } })]
+    const { changes } = await staff.catalog.diff.query({ models })
+    const prices = changes[0]?.fields.filter(({ field }) => field.startsWith('price.'))
+    expect(prices?.map(({ field }) => field)).toEqual(['price.input', 'price.output'])
   })
 
   it('keeps what it does not speak of: endpoints, names, prices of media', async () => {

@@ -20,7 +20,17 @@ afterAll(() => world?.market.stop())
 const REST_ALONE = ['export.download', 'fallback-key.retired', 'session.create', 'session.end']
 const TRPC_ALONE = [
   ...['alias.put', 'alias.remove', 'catalog.diff', 'catalog.import', 'conflict.resolve', 'credit.grant'],
-  ...['deposit.recordFiat', 'feature.put', 'hold.release', 'invariants.run', 'ledger.adjust', 'ledger.read'],
+  ...[
+    'deposit.recordFiat',
+    'feature.put',
+    'hold.release',
+    'incident.declare',
+    'incident.end',
+    'incident.update',
+    'invariants.run',
+    'ledger.adjust',
+    'ledger.read',
+  ],
   ...['ledger.reverse', 'marketOffer.delist', 'marketOffer.restore', 'payoutHold.clear', 'poison.discard'],
   ...['poison.read', 'poison.retry', 'price.put', 'provider.put', 'provider.remove', 'provider.trust', 'queue.failed'],
   ...['queue.retry', 'rateLimit.put', 'refund.fiat', 'shortfall.explain', 'snapshot.republish', 'user.create'],

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { invoke } from '#control-plane/operation.ts'
 import { createBuyerKey } from '#control-plane/services/keys/keys.ts'
+import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { putFeature } from '#control-plane/services/operators/operator-controls.ts'
@@ -70,6 +71,7 @@ describe('incidents', () => {
       event(second, 70, 'recovered'),
     ]
     await storeHealthEvents(market.plane, { v: 1, events: told })
+    await rollUp(market.plane)
     const client = market.trpc(undefined)
     const page = await client.market.incidents.query({ maxItems: 1 })
     const shared = { model: 'gpt-test', provider: 'test', cause: 'timeout', offersOnSale: 2 }
@@ -90,6 +92,7 @@ describe('incidents', () => {
   it('go on while an offer is down, and are looked for by model, provider and time', async () => {
     const now = (market.plane.clock.now() - AT) / MINUTE
     await storeHealthEvents(market.plane, { v: 1, events: [event(offers[0] ?? '', now - 1, 'backed_off', 20)] })
+    await rollUp(market.plane)
     const { incidents } = market.trpc(undefined).market
     const [open] = (await incidents.query({ from: AT + 5 * HOUR })).items
     expect(open).toMatchObject({ endedAt: null, offers: 1 })

@@ -51,6 +51,13 @@ async function send(
 
 const json = (value: unknown) => JSON.stringify(value)
 
+/** What the head of an answer says of a call that was refused before it was read. */
+const costOf = (headers: Headers) => ({
+  status: headers.get('x-mkt-marketplace-status'),
+  attempts: headers.get('x-mkt-marketplace-attempts'),
+  cost: headers.get('x-mkt-buyer-cost-micro'),
+})
+
 /** Open holds over all accounts: what a refused call must leave at zero. */
 async function openHolds(): Promise<number> {
   let open = 0
@@ -124,7 +131,9 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
       { 'content-type': 'application/xml' },
       { 'content-encoding': 'gzip' },
     ]) {
-      expect((await send(json(GOOD), headers)).status).toBe(415)
+      const sent = await send(json(GOOD), headers)
+      expect(sent.status).toBe(415)
+      expect(costOf(sent.headers)).toEqual({ status: 'filtered', attempts: '0', cost: '0' })
     }
     expect((await send(json(GOOD), { 'content-type': 'application/json; charset=utf-8' })).status).toBe(200)
   })
@@ -168,7 +177,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
 
   it('[C016] a body over the limit is 413, by its length and by its bytes', async () => {
     const sent = await send(new Uint8Array(33 * 1024 * 1024).fill(0x20)).catch(() => undefined)
-    if (sent) expect(sent.status).toBe(413)
+    if (sent) expect([sent.status, costOf(sent.headers).attempts]).toEqual([413, '0'])
     expect((await send(json(GOOD))).status).toBe(200)
   })
 

@@ -217,6 +217,43 @@ describe('an operator at the command line', () => {
   )
 
   it(
+    'books a deposit once, and gives back what was paid in but no gift',
+    async () => {
+      const { wallet } = await json(z.looseObject({ wallet: z.string() }), 'balance')
+      const credit = (...args: string[]) =>
+        runMarket(['operator', 'credit', ...args, '--wallet', wallet, '--json'], { env })
+      const deposit = ['deposit', '--usd', '3', '--event', 'evt_flow']
+      expect(JSON.parse((await credit(...deposit)).out)).toMatchObject({
+        key: 'deposit:fiat:evt_flow',
+        isRepeat: false,
+      })
+      expect(JSON.parse((await credit(...deposit)).out)).toMatchObject({ isRepeat: true })
+      const refund = (usd: string) => credit('refund', '--usd', usd, '--ticket', `flow-${usd}`, '--yes')
+      expect((await refund('3')).code).toBe(0)
+      // What is left was granted.
+      const beyond = await refund('1')
+      expect([beyond.code, JSON.parse(beyond.err)]).toMatchObject([1, { error: { code: 'conflict' } }])
+      expect(await json(z.array(z.unknown()), 'operator', 'payout-holds', 'list')).toEqual([])
+    },
+    SLOW_MS,
+  )
+
+  it(
+    'tells everybody of an incident, and that it is over',
+    async () => {
+      const incidents = (...args: string[]) => runMarket(['operator', 'incidents', ...args], { env })
+      const told = await incidents('declare', 'Slow answers', '--models', 'gpt-5-mini', '--note', 'We look.', '--json')
+      const { id } = z.looseObject({ id: z.string() }).parse(JSON.parse(told.out))
+      const more = await incidents('update', id, '--note', 'It was a provider.', '--state', 'identified')
+      expect([more.code, more.out]).toEqual([0, expect.stringMatching(/identified.*We look\..*It was a provider\./s)])
+      expect((await incidents('end', id, '--note', 'Over.')).code).toBe(0)
+      expect((await incidents('list')).out).toMatch(new RegExp(`${id}.*resolved.*Slow answers.*gpt-5-mini`))
+      expect((await incidents('end', id, '--note', 'Again.')).code).toBe(1)
+    },
+    SLOW_MS,
+  )
+
+  it(
     'sees processes, queues, snapshot and the checker',
     async () => {
       const Nodes = z.array(

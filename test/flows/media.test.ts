@@ -352,6 +352,7 @@ describe('transcriptions', () => {
     expect((await send(form({ model: LISTENER }), { 'content-encoding': 'gzip' })).status).toBe(415)
     const large = await send(form({ model: LISTENER }, Buffer.alloc(26_214_401)))
     expect([large.status, await codeOf(large)]).toEqual([413, 'request_too_large'])
+    expect(large.headers.get('x-mkt-marketplace-attempts')).toBe('0')
   })
 
   it.each([

@@ -138,8 +138,8 @@ describe('the log of a call', () => {
   it('is one line with its id, what it was, how it ended and what it cost, and no content', async () => {
     await until('the line is there', 5_000, () => read().includes(rid))
     const lines = read()
+      .trimEnd()
       .split('\n')
-      .filter((text) => text.startsWith('{'))
       .map((text) => Line.parse(JSON.parse(text)))
       .filter((line) => line.rid === rid)
     expect(lines).toHaveLength(1)
@@ -150,6 +150,16 @@ describe('the log of a call', () => {
         ...['inputTokens', 'outputTokens', 'chargeMicro'],
       ].sort(byText),
     )
+  })
+
+  it('is of JSON like every line of every process, and a start leaves no stack of an error there', async () => {
+    const Logged = Line.extend({ err: z.looseObject({ stack: z.unknown() }).optional() })
+    for (const name of PROCESSES) {
+      const text = readFileSync(join(network.home, 'logs', `${name}.log`), 'utf8')
+      const lines = text.trimEnd().split('\n')
+      const stacks = lines.map((line) => Logged.parse(JSON.parse(line))).filter(({ err }) => err?.stack !== undefined)
+      expect(stacks, name).toEqual([])
+    }
   })
 
   it('holds no secret, nor does that of another process, nor any figure [C324]', async () => {

@@ -38,7 +38,11 @@ describe('a hold', () => {
     const hold = await node.funds.reserve(reserveRequest(account, { want: 300 }))
     expect(hold.grantedMicro).toBe(300n)
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 300, u: 0, free: 700 })
-    expect(await node.funds.find(account, hold.rid)).toMatchObject({ state: 'open', amount: 300n, node: 'n1' })
+    expect(await node.funds.find(account, hold.rid)).toMatchObject({
+      state: 'open',
+      amount: 300n,
+      node: node.journal.member,
+    })
 
     const event = eventText(hold, 120, 'n1')
     expect(await node.funds.capture(hold, microUsd(120), event)).toBe('accepted')

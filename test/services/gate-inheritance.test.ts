@@ -1,11 +1,14 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { retireNodes } from '#control-plane/db/money-epoch.ts'
+import { rebuildGate } from '#control-plane/services/money/gate-rebuild.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { sweepHolds } from '#control-plane/services/money/sweep.ts'
 import type { Hold } from '#data-plane/call.ts'
 import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
 import { systemClock } from '#shared/clock.ts'
+import { OWNER_DIED } from '#shared/contract/hold.ts'
+import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildOffer } from '#test/support/build-market.ts'
 import type { GateWorld, Node } from '#test/support/gate.ts'
@@ -46,15 +49,55 @@ describe('the captures of a node that dies', () => {
     await markDead(journalDir, dying)
 
     await until('all of it is captured', 10_000, async () => (await figures(world.gate, account))?.u === 180)
-    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 100, u: 180, free: 720 })
     expect(await living.funds.find(account, running.rid)).toMatchObject({ state: 'captured', used: 30n })
-    expect(await living.funds.find(account, idle.rid)).toMatchObject({ state: 'open' })
+    await until('the rest is given back', 5_000, async () => (await figures(world.gate, account))?.h === 0)
+    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 180, free: 820 })
+    expect(await living.funds.find(account, idle.rid)).toMatchObject({ state: 'released', reason: OWNER_DIED })
     expect(living.funds.isOpen()).toBe(true)
     await until('the dead one is off the record', 5_000, async () => {
       const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
       return rows.length === 1 && rows[0]?.id === living.journal.member
     })
     expect(living.journal.inherited()).toEqual([])
+  })
+})
+
+describe('the holds of a node that dies', () => {
+  const holdOf = (node: Node, account: AccountId) => node.funds.reserve(reserveRequest(account, { want: 100 }))
+
+  it('are given back by its heir, and those of the living are not', async () => {
+    const journalDir = `${world.folder}/journal`
+    const [living, dying] = [await world.node('living', { journalDir }), await world.node('dying', { journalDir })]
+    await Promise.all([untilOpen(living), untilOpen(dying)])
+    const account = await world.account(1_000)
+    const lost = await holdOf(dying, account)
+    const [kept, elsewhere] = [await holdOf(living, account), await world.node('elsewhere')]
+    await untilOpen(elsewhere)
+    const other = await holdOf(elsewhere, account)
+    await dying.drop()
+    await markDead(journalDir, dying)
+    await until('it is given back', 10_000, async () => (await figures(world.gate, account))?.h === 200)
+    expect(await living.funds.find(account, lost.rid)).toMatchObject({ state: 'released' })
+    for (const { rid } of [kept, other]) expect(await living.funds.find(account, rid)).toMatchObject({ state: 'open' })
+    // A capture that was still on its way is booked late, as after a deadline.
+    expect(await living.funds.capture(lost, microUsd(40), eventText(lost, 40, 'dying'))).toBe('accepted')
+    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 200, u: 40, free: 760 })
+  })
+
+  it('are left to their deadlines where an earlier heir may still have captures of it', async () => {
+    const journalDir = `${world.folder}/journal`
+    const dying = await world.node('dying', { journalDir })
+    await untilOpen(dying)
+    const account = await world.account(1_000)
+    await holdOf(dying, account)
+    await dying.drop()
+    await markDead(journalDir, dying)
+    const [left = ''] = await readdir(journalDir)
+    await writeFile(`${journalDir}/${left}/finished`, '')
+    const heir = await world.node('heir', { journalDir })
+    await untilOpen(heir)
+    await until('it is handed on', 10_000, () => heir.journal.inherited().length === 0)
+    expect(await figures(world.gate, account)).toMatchObject({ h: 100 })
   })
 })
 
@@ -136,6 +179,16 @@ describe('the daily cap of an offer', () => {
     expect(await usedBy(living)).toBe(90n)
   })
 
+  it('gives nothing on a server that was emptied and still knows the script [I18]', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    await world.stopRebuilder()
+    await world.redis.flushall()
+    const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
+    expect(await capsOf(node).take(offer, `${ids.requestId()}.0`, microUsd(300), 60_000)).toBe(false)
+    expect(node.funds.isOpen()).toBe(false)
+  })
+
   it('counts once what comes after the gate was rebuilt without it, however often it is brought', async () => {
     const journalDir = `${world.folder}/journal`
     const dying = await world.node('dying', { journalDir })
@@ -159,6 +212,35 @@ describe('the daily cap of an offer', () => {
       await heir.drop()
       await markDead(journalDir, heir)
     }
+  })
+
+  it('counts what an heir brings in the instant in which a rebuild counts without it', async () => {
+    const journalDir = `${world.folder}/journal`
+    const dying = await world.node('dying', { journalDir })
+    await untilOpen(dying)
+    const { serve, usedBy } = await capped(dying)
+    await serve(70, true)
+    await dying.drop()
+    await markDead(journalDir, dying)
+    await world.stopRebuilder()
+    await retireNodes(world.db, [dying.journal.member])
+    await world.redis.flushall()
+    const heirs: Node[] = []
+    const { keeper } = world
+    const slow = {
+      ...keeper,
+      async unpostedUses(epoch: number) {
+        const uses = await keeper.unpostedUses(epoch)
+        const heir = await world.node('heir', { journalDir })
+        await until('it is in', 10_000, async () => (await keeper.ready(epoch)).has(heir.journal.member))
+        heirs.push(heir)
+        return uses
+      },
+    }
+    const view = await keeper.view()
+    await rebuildGate({ ledger: world.ledger, keeper: slow, clock: systemClock, log }, view)
+    for (const heir of heirs) expect(await usedBy(heir)).toBe(70n)
+    expect(heirs).toHaveLength(1)
   })
 
   it('has what the ledger had already once only, as soon as that is acknowledged', async () => {

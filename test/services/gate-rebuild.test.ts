@@ -358,9 +358,10 @@ describe('a node that was killed', () => {
 
     const second = await world.node('second', { journalDir: `${world.folder}/journal` })
     await untilOpen(second)
-    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 50, u: 150, free: 800 })
+    await until('the rest is given back', 3_000, async () => (await figures(world.gate, account))?.h === 0)
+    expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 150, free: 850 })
     expect(await second.funds.find(account, running.rid)).toMatchObject({ state: 'captured', used: 60n })
-    expect(await second.funds.find(account, untouched.rid)).toMatchObject({ state: 'open' })
+    expect(await second.funds.find(account, untouched.rid)).toMatchObject({ state: 'released' })
     await until('the dead one is off the record', 3_000, async () => {
       const rows = await world.db.selectFrom('node').select('id').where('retired_at', 'is', null).execute()
       return rows.length === 1 && rows[0]?.id === second.journal.member

@@ -36,6 +36,11 @@ async function buyer(micro = 0): Promise<AccountId> {
 }
 const inGate = (account: AccountId) => figures(market.plane.gate, account)
 const deposit = (input: object) => invoke(market.plane, operator, recordFiatDeposit, input)
+async function paidIn(dollars: number): Promise<AccountId> {
+  const account = await buyer()
+  await deposit({ account, amountUsd: dollars, eventId: `in_${account}` })
+  return account
+}
 const refund = (input: object) => invoke(market.plane, operator, refundFiat, input)
 const adjust = (input: object) => invoke(market.plane, operator, adjustLedger, { reason: 'a test', ...input })
 const openHolds = async () => (await market.world.redis.zrange('{m00}:z:exp:1', 0, -1)).length
@@ -80,7 +85,7 @@ describe('a fiat deposit', () => {
 
 describe('a refund', () => {
   it('is set aside, posted, told to the gate and given back, once a ticket', async () => {
-    const account = await buyer(5_000_000)
+    const account = await paidIn(5)
     const input = { account, amountUsd: 2, ticket: `r-${account}` }
     expect(await refund(input)).toMatchObject({ isRepeat: false, key: `refund:fiat:r-${account}` })
     expect(await refund(input)).toMatchObject({ isRepeat: true })
@@ -90,7 +95,7 @@ describe('a refund', () => {
   })
 
   it('does not take what a running call holds, says what is left, and may be asked for again', async () => {
-    const account = await buyer(5_000_000)
+    const account = await paidIn(5)
     const node = await market.world.node('node-1')
     await untilOpen(node)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 4_000_000 }))
@@ -106,7 +111,7 @@ describe('a refund', () => {
   })
 
   it('of which ten arrive at once takes no more than there is', async () => {
-    const account = await buyer(5_000_000)
+    const account = await paidIn(5)
     const wishes = Array.from({ length: 10 }, (_, index) => ({
       account,
       amountUsd: 1,
@@ -123,7 +128,7 @@ describe('a refund', () => {
 
   it('that died after it was written down, or after its hold, is finished by the sweeper', async () => {
     for (const step of ['intended', 'held'] as const) {
-      const account = await buyer(5_000_000)
+      const account = await paidIn(5)
       const key = `refund:fiat:${step}-${account}`
       const entries = [
         { account, amount: -2_000_000n },
@@ -143,7 +148,7 @@ describe('a refund', () => {
   })
 
   it('that died after it was posted gives its hold back with the next sweep', async () => {
-    const account = await buyer(5_000_000)
+    const account = await paidIn(5)
     const { debits } = market.plane
     const broken = { ...market.plane, debits: { ...debits, free: () => Promise.reject(new Error('gone')) } }
     const input = { account, amountUsd: 2, ticket: `r4-${account}` }
@@ -154,7 +159,7 @@ describe('a refund', () => {
   })
 
   it('whose hold ended takes another, and one whose gate was rebuilt under it as well', async () => {
-    const account = await buyer(5_000_000)
+    const account = await paidIn(5)
     const key = `refund:fiat:r5-${account}`
     await market.plane.debits.hold({ id: key, account, amountMicro: microUsd(2_000_000), ttlMs: 60_000 })
     await market.plane.debits.free({ id: key, account })
@@ -179,7 +184,7 @@ describe('a refund', () => {
   })
 
   it('while the gate is shut is not booked, and is finished later', async () => {
-    const account = await buyer(5_000_000)
+    const account = await paidIn(5)
     const shut = { hold: () => Promise.reject(new AppError('service_unavailable')), free: () => Promise.resolve() }
     const input = { account, amountUsd: 2, ticket: `r7-${account}` }
     const refused = invoke({ ...market.plane, debits: shut }, operator, refundFiat, input)
@@ -187,6 +192,20 @@ describe('a refund', () => {
     expect(await balanceOf(market.plane.db, account)).toBe(5_000_000)
     expect(await finishDebits(market.plane, 0)).toBe(1)
     expect(await balanceOf(market.plane.db, account)).toBe(3_000_000)
+  })
+
+  it('gives back what the buyer paid in and no more: neither granted credit nor, by two at once, the same twice', async () => {
+    const account = await paidIn(3)
+    await adjust({ account, direction: 'credit', amountUsd: 5, ticket: `gift-${account}` })
+    const beyond = refund({ account, amountUsd: 4, ticket: `r8-${account}` })
+    await expect(beyond).rejects.toMatchObject({ code: 'conflict', detail: { available: '3000000' } })
+    const wishes = [1, 2].map((number) => refund({ account, amountUsd: 2, ticket: `r9-${number}-${account}` }))
+    const answers = await Promise.allSettled(wishes)
+    expect(answers.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
+    await expect(
+      invoke(market.plane, operator, reverseTransaction, { key: `deposit:fiat:in_${account}`, reason: 'charged back' }),
+    ).rejects.toMatchObject({ code: 'conflict', detail: { available: '1000000' } })
+    expect(await inGate(account)).toEqual({ p: 6_000_000, h: 0, u: 0, free: 6_000_000 })
   })
 })
 

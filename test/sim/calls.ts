@@ -83,27 +83,29 @@ async function admit(parts: Parts, { machine, node }: Place, plan: CallPlan): Pr
 async function serve(parts: Parts, call: Call, offers: readonly Offer[], plan: CallPlan): Promise<void> {
   const { node, hold, request } = call
   const time = node.process.time
+  let attempts = 0
   for (const [index, offer] of offers.entries()) {
     const limit = limitOf(parts.ground, call, offer)
     if (limit === undefined) continue
-    const attempt = `${hold.rid}.${index}`
+    const attempt = `${hold.rid}.${attempts}`
     if (!(await node.caps.take(offer, attempt, hold.grantedMicro, TAKE_MS))) continue
     const taken = { amount: hold.grantedMicro, pid: node.process.pid, deadline: time.monotonic() + TAKE_MS - 1_000 }
     parts.model.takes.take(offer, attempt, taken)
     await time.sleep(plan.paceMs)
+    attempts += 1
     if (index < plan.failures) {
       parts.model.takes.settle(offer, attempt, 0n, time.monotonic())
       void node.caps.settle(offer, attempt, ZERO)
       continue
     }
-    return deliver(parts, call, { offer, attempt, limit, plan })
+    return deliver(parts, call, { offer, attempt, attempts, limit, plan })
   }
   request.state = 'released'
   parts.onMoney()
   await node.funds.release(
     hold,
     'upstream_error',
-    eventOf(call, undefined, { tokens: 0, chargeMicro: ZERO, outcome: 'failed' }),
+    eventOf(call, undefined, { tokens: 0, chargeMicro: ZERO, outcome: 'failed', attempts }),
   )
 }
 
@@ -112,12 +114,20 @@ function limitOf(ground: Ground, { target, quote, hold }: Call, offer: Offer): n
   return limitWithin(target, quote.bound, offer.keptBps, hold.grantedMicro)
 }
 
-type Attempt = { readonly offer: Offer; readonly attempt: string; readonly limit: number; readonly plan: CallPlan }
+type Attempt = {
+  readonly offer: Offer
+  /** The id of its take, and the attempts so far, this one among them. */
+  readonly attempt: string
+  readonly attempts: number
+  readonly limit: number
+  readonly plan: CallPlan
+}
 
 const PROGRESS_TOKENS = 60
 
-async function deliver(parts: Parts, call: Call, { offer, attempt, limit, plan }: Attempt): Promise<void> {
+async function deliver(parts: Parts, call: Call, served: Attempt): Promise<void> {
   const { node, hold, request } = call
+  const { offer, attempt, attempts, limit, plan } = served
   request.offer = offer.id
   request.sellerAccount = offer.sellerAccount
   let tokens = 0
@@ -128,7 +138,7 @@ async function deliver(parts: Parts, call: Call, { offer, attempt, limit, plan }
     request.deliveredMicro = costOf(call, offer, tokens)
     if (tokens - progressed >= PROGRESS_TOKENS) {
       progressed = tokens
-      writeProgress(parts, call, offer, tokens)
+      writeProgress(parts, call, served, tokens)
     }
     if (tokens === limit) break
   }
@@ -136,9 +146,8 @@ async function deliver(parts: Parts, call: Call, { offer, attempt, limit, plan }
   if (due > hold.grantedMicro) throw violation('I7', `${hold.rid} delivered ${due} on a hold of ${hold.grantedMicro}`)
   const chargeMicro = min(due, hold.grantedMicro)
   const outcome = plan.ending === 'done' ? 'succeeded' : plan.ending
-  const text = eventOf(call, offer, { tokens, chargeMicro, outcome, mutant: parts.ground.mutant })
+  const text = eventOf(call, offer, { tokens, chargeMicro, outcome, attempts, mutant: parts.ground.mutant })
   parts.model.takes.settle(offer, attempt, chargeMicro, node.process.time.monotonic())
-  void node.caps.settle(offer, attempt, chargeMicro)
   request.state = 'captured'
   request.chargeMicro = chargeMicro
   request.capturedAt = parts.ground.scheduler.now()
@@ -146,6 +155,7 @@ async function deliver(parts: Parts, call: Call, { offer, attempt, limit, plan }
   parts.ground.crash.pass('before capture')
   node.journal.capture(hold, text)
   const captured = await node.funds.capture(hold, chargeMicro, text)
+  void node.caps.settle(offer, attempt, chargeMicro)
   // What Redis was not there to take is in the journal alone.
   if (captured === 'queued') request.faults.add('redis_lost')
   // A disk that takes nothing keeps no call from its end, but nobody has promised anything then.
@@ -160,12 +170,12 @@ function isSynced({ journal }: DataNode): Promise<boolean> {
   )
 }
 
-function writeProgress({ ground }: Parts, call: Call, offer: Offer, tokens: number): void {
+function writeProgress({ ground }: Parts, call: Call, { offer, attempts }: Attempt, tokens: number): void {
   const { node, hold, request } = call
   const due = min(costOf(call, offer, tokens), hold.grantedMicro)
   const chargeMicro = ground.mutant === 'progress_above_delivered' ? microUsd((due + hold.grantedMicro + 1n) / 2n) : due
   request.progressMicro = due
-  const event = eventOf(call, offer, { tokens, chargeMicro, outcome: 'cut' })
+  const event = eventOf(call, offer, { tokens, chargeMicro, outcome: 'cut', attempts })
   node.journal.progress({ hold, offer: offer.id, outputTokens: tokens, chargeMicro, event })
 }
 
@@ -178,10 +188,15 @@ type End = {
   readonly tokens: number
   readonly chargeMicro: MicroUsd
   readonly outcome: 'succeeded' | 'failed' | 'cut' | 'cancelled'
+  readonly attempts: number
   readonly mutant?: Ground['mutant']
 }
 
-function eventOf(call: Call, offer: Offer | undefined, { tokens, chargeMicro, outcome, mutant }: End): string {
+function eventOf(
+  call: Call,
+  offer: Offer | undefined,
+  { tokens, chargeMicro, outcome, attempts, mutant }: End,
+): string {
   const { hold, target, demand, node, startedAt } = call
   const usage = { input: demand.bounds.inputTokens, output: tokens }
   const time = node.process.time
@@ -192,6 +207,7 @@ function eventOf(call: Call, offer: Offer | undefined, { tokens, chargeMicro, ou
     chargeMicro,
     listMicro: listCost(target.price.unitPrices, usage),
     outcome,
+    attempts,
     node: call.request.machine,
     target,
     endedAt: time.now(),

@@ -1,5 +1,6 @@
 import type { Cancel } from '#shared/clock.ts'
 import { utcDay } from '#shared/clock.ts'
+import { OWNER_DIED } from '#shared/contract/hold.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { CHANNELS, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Ground } from './ground.ts'
@@ -9,7 +10,7 @@ import type { Machine } from './machine.ts'
 import { countOf, reserveOf, settleOf } from './memory-operations.ts'
 import type { ScriptRun } from './memory-redis.ts'
 import { runOf } from './memory-scripts.ts'
-import type { Model, ModelRequest } from './model.ts'
+import type { Model, ModelRequest, Use } from './model.ts'
 import { isLost } from './model.ts'
 
 export type CheckParts = {
@@ -154,13 +155,18 @@ function isBehind({ ground: { redis, postgres } }: CheckParts, account: string):
   return BigInt(version ?? 0) < (postgres.tables().accounts.get(account)?.version ?? 0n)
 }
 
+/** Whether the process lives that serves a request. */
+function isAlive({ machines }: Pick<CheckParts, 'machines'>, { machine, pid }: ModelRequest): boolean {
+  return machines.find(({ id }) => id === machine)?.process()?.pid === pid
+}
+
 function isKnown(parts: CheckParts, request: ModelRequest, epoch: number): boolean {
   if ((request.state !== 'running' && request.state !== 'captured') || request.faults.has('owner_away')) return false
   const node = parts.machines.find((machine) => machine.id === request.machine)?.node()
   return node?.process.pid === request.pid && node.funds.gate.member.registered()?.epoch === epoch
 }
 
-/** I18: what is taken and used of a cap on one day. Not looked at once Redis forgot something, or the day is over. */
+/** I18: what is taken and used of a cap on one day. Not looked at once takes ran out, or the day is over. */
 function checkCaps({ ground, model, machines }: CheckParts): void {
   if (model.hasLostCaps) return
   if (utcDay(ground.scheduler.wall()) !== utcDay(ground.scheduler.wall() - ground.scheduler.now())) {
@@ -168,7 +174,13 @@ function checkCaps({ ground, model, machines }: CheckParts): void {
     return
   }
   const isAlive = (pid: number) => machines.some((machine) => machine.node()?.process.pid === pid)
-  for (const [offer, total] of model.takes.totals(ground.scheduler.now(), isAlive)) {
+  const { settlements } = ground.postgres.tables()
+  const keptOf = ({ rid, amount }: Use) => {
+    const request = model.requests.get(rid)
+    if (request === undefined || isLost(request)) return 0n
+    return settlements.get(rid)?.charge ?? (request.isAcknowledged ? amount : 0n)
+  }
+  for (const [offer, total] of model.takes.totals(ground.scheduler.now(), isAlive, keptOf)) {
     if (offer.capDailyMicro !== null && total > offer.capDailyMicro) {
       throw violation('I18', `${offer.id} has ${total} of ${offer.capDailyMicro} taken`)
     }
@@ -210,21 +222,24 @@ function createReferee(parts: CheckParts) {
           if (left < 0n) throw violation('I5', `${id} was granted ${answer.slice(2)} with ${free.get(id)} available`)
           free.set(id, left)
         }
-        if (run.name === 'settle' && answer === 'K') expired(operationRun(run), index)
+        if (run.name === 'settle' && answer === 'K') givenBack(operationRun(run), index)
       }
     },
   }
 
-  /** A hold that was given back because of its deadline must have been past it, and open. */
-  function expired(run: ReturnType<typeof operationRun>, index: number): void {
-    const { kind, hold, rid } = settleOf(run, index)
-    if (kind !== 'expire' || ground.redis.server.data.field(hold, 'st') !== 'expired') return
+  /** A hold that somebody else than its owner gave back was open, and past its deadline, or its owner had died. */
+  function givenBack(run: ReturnType<typeof operationRun>, index: number): void {
+    const { kind, hold, rid, reason } = settleOf(run, index)
+    const state = ground.redis.server.data.field(hold, 'st')
+    const isExpired = kind === 'expire' && state === 'expired'
+    const isLeft = reason === OWNER_DIED && state === 'released'
     const before = states.get(hold)
-    if (before === 'expired') return
+    if ((!isExpired && !isLeft) || before === state) return
     const request = model.requests.get(rid)
-    if (before !== 'open') throw violation('I6', `${rid} was ${before} and is expired`)
+    if (before !== 'open') throw violation('I6', `${rid} was ${before} and is ${state}`)
     if (request === undefined) return
-    if (request.deadline > ground.scheduler.wall()) throw violation('I6', `${rid} expired before its deadline`)
+    if (isExpired && request.deadline > ground.scheduler.wall()) throw violation('I6', `${rid} expired too early`)
+    if (isLeft && isAlive(parts, request)) throw violation('I6', `${rid} was taken from its owner, who lives`)
     request.faults.add('owner_away')
   }
 }

@@ -8,7 +8,6 @@ type RedisOperation = Extract<Operation, { kind: `redis${string}` }>
 export function applyRedis({ ground, model }: World, operation: RedisOperation): void {
   const { redis, queue, scheduler } = ground
   const forget = (since: number) => {
-    model.hasLostCaps = true
     model.befall('redis_lost', () => true)
     queue.lose(since)
   }

@@ -13,6 +13,18 @@ export function checkRest(world: World, debits: DebitDesk): string[] {
   return left
 }
 
+/** Open holds of processes that died and were followed by one that lives and has had their journals ever since. */
+export function checkHeirs(world: World): string[] {
+  const { data } = world.ground.redis.server
+  const epoch = /^\d+/.exec(data.get(moneyKeys.epoch) ?? '')?.[0]
+  return [...world.model.requests.values()].flatMap((request) => {
+    const hold = data.fields(moneyKeys.hold(BUCKET, request.rid))
+    const follows = world.machines.some((machine) => machine.node() !== undefined && machine.former() === request.pid)
+    if (!follows || request.faults.has('journal_lost')) return []
+    return hold.get('st') === 'open' && hold.get('ep') === epoch ? [`${request.rid} of a dead process is held`] : []
+  })
+}
+
 function checkGateRest({ ground, accounts, machines }: World): string[] {
   const { redis, postgres, queue } = ground
   const { data } = redis.server

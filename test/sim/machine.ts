@@ -32,6 +32,8 @@ export type Machine = {
   /** The process that serves calls, once it is up. */
   node(): DataNode | undefined
   process(): SimProcess | undefined
+  /** The id of the process before the present one, if that has found all that it had written. */
+  former(): number | undefined
   boot(): void
   /** SIGKILL: what was handed to the kernel stays. */
   kill(): void
@@ -59,6 +61,8 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
   const { scheduler, random } = ground
   const disk = createDisk(scheduler, random.fork(`disk ${id}`))
   const boots = new Map<number, SimProcess>()
+  let former: number | undefined
+  let isWhole = true
   let running: { readonly process: SimProcess; node: DataNode | undefined } | undefined
 
   function processesOf(own: SimProcess): Processes {
@@ -88,7 +92,6 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
     const onOpen: (() => void)[] = []
     const funds = openFunds({
       connect: (listeners) => connect(ground, process, listeners),
-      node: id,
       buckets: BUCKETS,
       clock,
       log,
@@ -104,6 +107,8 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
     if (running?.process.isAlive() === true) return
     const process = scheduler.process(id)
     process.setSkew(random.between(-3_000, 3_000))
+    former = isWhole ? [...boots.keys()].at(-1) : undefined
+    isWhole = true
     boots.set(process.pid, process)
     const state: typeof running = { process, node: undefined }
     running = state
@@ -132,14 +137,17 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
     id,
     node: () => (running?.process.isAlive() === true ? running.node : undefined),
     process: () => running?.process,
+    former: () => former,
     boot,
     kill,
     cutPower() {
       kill()
+      isWhole = false
       disk.cutPower()
     },
     loseDisk() {
       kill()
+      isWhole = false
       disk.replace()
     },
     failDisk: disk.failNext,

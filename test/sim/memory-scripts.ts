@@ -107,7 +107,7 @@ function reserve(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): strin
   if (grant > free) grant = Math.max(0, free)
   if (grant < low) return `N:${Math.max(0, free)}`
   let use: Use | undefined
-  if (daily !== '' || monthly !== '') {
+  if (keyId !== '' && (daily !== '' || monthly !== '')) {
     use = readUse(run, counter)
     if (use === undefined) return 'S'
     for (const [scope, cap, spent] of [

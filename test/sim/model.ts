@@ -44,9 +44,15 @@ export function isLost({ faults }: ModelRequest): boolean {
 export type Takes = {
   take(offer: Offer, attempt: string, take: Take): void
   settle(offer: Offer, attempt: string, amount: bigint, now: number): void
-  /** Held and used of each offer with a cap, of processes that live. */
-  totals(now: number, isAlive: (pid: number) => boolean): ReadonlyMap<Offer, bigint>
+  /**
+   * Held and used of each offer with a cap: what living processes hold and have used, and what those used that died, as
+   * far as `keptOf` says that somebody still knows of it.
+   */
+  totals(now: number, isAlive: (pid: number) => boolean, keptOf: (use: Use) => bigint): ReadonlyMap<Offer, bigint>
 }
+
+/** What a call came to of what it had taken. */
+export type Use = { readonly offer: Offer; readonly rid: string; readonly pid: number; readonly amount: bigint }
 
 /** A take counts until its deadline; afterwards it is nobody's. */
 type Take = { readonly amount: bigint; readonly pid: number; readonly deadline: number }
@@ -57,7 +63,7 @@ export type Model = {
   /** Those of them that may still be running or wait for their posting. */
   readonly unresolved: Set<ModelRequest>
   readonly takes: Takes
-  /** Redis forgot something, or takes ran out: what was used of an offer's cap may not be counted any more. */
+  /** Takes ran out: what was used of an offer's cap may not be counted any more. */
   hasLostCaps: boolean
   /** Deposits and debits that are booked, by account. */
   readonly moved: Map<AccountId, bigint>
@@ -101,7 +107,7 @@ export function createModel(): Model {
 }
 
 function createTakes(): Takes {
-  const used = new Map<Offer, bigint>()
+  const used: Use[] = []
   const held = new Map<string, Take & { readonly offer: Offer }>()
   return {
     take(offer, attempt, take) {
@@ -109,11 +115,14 @@ function createTakes(): Takes {
     },
     settle(offer, attempt, amount, now) {
       const take = held.get(attempt)
-      if (held.delete(attempt) && take !== undefined && take.deadline > now)
-        used.set(offer, (used.get(offer) ?? 0n) + amount)
+      if (!held.delete(attempt) || take === undefined || take.deadline <= now || amount === 0n) return
+      used.push({ offer, rid: attempt.split('.')[0] ?? '', pid: take.pid, amount })
     },
-    totals(now, isAlive) {
-      const totals = new Map(used)
+    totals(now, isAlive, keptOf) {
+      const totals = new Map<Offer, bigint>()
+      for (const use of used) {
+        totals.set(use.offer, (totals.get(use.offer) ?? 0n) + (isAlive(use.pid) ? use.amount : keptOf(use)))
+      }
       for (const { offer, amount, pid, deadline } of held.values()) {
         if (deadline > now && isAlive(pid)) totals.set(offer, (totals.get(offer) ?? 0n) + amount)
       }

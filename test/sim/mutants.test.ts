@@ -11,7 +11,7 @@ const MOST_SEEDS: Readonly<Record<Mutant, number>> = {
   ack_without_version: 40,
   expire_without_state: 20,
   capture_ignores_expired: 30,
-  seed_without_version: 60,
+  seed_without_version: 120,
   fee_rounded_apart: 5,
   grant_above_available: 40,
   progress_above_delivered: 20,

@@ -5,7 +5,7 @@ import { startChecks, violation } from './checks.ts'
 import type { DebitDesk } from './debits.ts'
 import { createDebitDesk } from './debits.ts'
 import { applyProcess, applyRedis } from './faults.ts'
-import { checkRest } from './final-checks.ts'
+import { checkHeirs, checkRest } from './final-checks.ts'
 import type { Mutant } from './mutants.ts'
 import type { Operation } from './plan.ts'
 import { traceWorld } from './trace.ts'
@@ -83,6 +83,8 @@ async function rest({ world, checks, debits }: Play): Promise<void> {
   heal()
   await scheduler.run(CALLS_END_MS)
   heal()
+  const held = checkHeirs(world)
+  if (held.length > 0) throw violation('heirs', held.join('; '))
   // Nobody sees this time pass, or every poll of it would have to be run.
   scheduler.jump(SILENCE_MS)
   await scheduler.run(SWEEPS_MS, () => checkRest(world, debits).length === 0)

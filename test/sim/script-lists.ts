@@ -86,7 +86,15 @@ const seedUse = fc.record({
   monthMicro: amount,
 })
 const attempt = fc.constantFrom('r.0', 'r.1', 'r.2')
-const take = fc.record({ offer: fc.constantFrom(...OFFERS), attempt, amountMicro: amount, ttlMs, capMicro: cap })
+/** A take ends in the millisecond after its deadline: one that ends at once needs a deadline that has passed. */
+const takeTtlMs = fc.constantFrom(-1, 600_000)
+const take = fc.record({
+  offer: fc.constantFrom(...OFFERS),
+  attempt,
+  amountMicro: amount,
+  ttlMs: takeTtlMs,
+  capMicro: cap,
+})
 const settleTake = fc.record({ offer: fc.constantFrom(...OFFERS), attempt, usedMicro: amount })
 
 const capUse = fc.record({

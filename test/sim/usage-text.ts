@@ -12,6 +12,8 @@ type Facts = {
   readonly chargeMicro: MicroUsd
   readonly listMicro: MicroUsd
   readonly outcome: UsageEventText['outcome']
+  /** How many there were, the one that answered included. */
+  readonly attempts: number
   readonly node: string
   readonly target: Target
   readonly endedAt: number
@@ -19,6 +21,8 @@ type Facts = {
   /** Rounds the fee by itself instead of taking what is left: the two may miss the charge. */
   readonly isFeeApart: boolean
 }
+
+const ATTEMPT = { provider: 'simulated', status: 200, ms: 1, errorClass: null }
 
 /** A usage event as its bytes. */
 export function eventText(facts: Facts): string {
@@ -59,7 +63,7 @@ export function eventText(facts: Facts): string {
     ttftMs: 1,
     streamMs: 1,
     overheadMs: 0,
-    attempts: [],
+    attempts: Array.from({ length: facts.attempts }, () => ({ ...ATTEMPT, offer: offer?.id ?? null })),
     explanation: null,
   }
   return JSON.stringify(event)

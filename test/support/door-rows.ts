@@ -150,6 +150,7 @@ const SELLING: readonly DoorRow[] = [
     })),
   ),
   ofOffer(changes('offer.delete', 'deleteOffer', 'offer.delete', newOffer)),
+  without(['since'], changes('offer.share', 'offerShare', 'offer.share', newOffer)),
   changes('offer.reset-health', 'resetOfferHealth', 'offer.resetHealth', newOffer),
   ofOffer(
     changes('offer.rotate-credential', 'rotateOfferCredential', 'offer.rotateCredential', async (world) => ({
@@ -231,6 +232,10 @@ const BUYING: readonly DoorRow[] = [
   reads('request.get', 'request', 'request.get', ({ ids }) => ({ id: ids.rid })),
   reads('usage.list', 'usage', 'usage.list', () => ({ period: '24h', maxItems: 5 })),
   reads('usage.buckets', 'usageBuckets', 'usage.buckets', () => ({ period: '24h', groupBy: 'model' })),
+  without(
+    ['since'],
+    reads('latency.get', 'latency', 'usage.latency', () => ({ period: '24h' })),
+  ),
   link('usage.export', 'usageExport', 'usage.export', () => ({ period: '24h' })),
   reads('cap.list', 'caps', 'cap.list'),
   reads('job.list', 'jobs', 'job.list', () => ({ maxItems: 5 })),
@@ -264,6 +269,7 @@ const MARKET: readonly DoorRow[] = by('nobody', [
   reads('market.get', 'market', 'market.get', ofModel),
   reads('market.book', 'orderBook', 'market.book', () => ({ model: 'gpt-test', maxItems: 5 })),
   reads('market.incidents', 'incidents', 'market.incidents', () => ({ maxItems: 5 })),
+  reads('incident.list', 'declaredIncidents', 'market.declaredIncidents', () => ({ maxItems: 5 })),
   reads('market.rails', 'rails', 'market.rails'),
   reads('market.series', 'marketSeries', 'market.series'),
   reads('market.prices', 'priceHistory', 'market.prices', ofModel),

@@ -139,7 +139,6 @@ async function openNode({ id, redisUrl, journalDir, buckets }: NodeOptions): Pro
   const journal = await openJournal({ dir: journalDir, node: id, boot, clock: systemClock, log })
   const funds = openFunds({
     connect: (listeners) => connectMoney({ url: redisUrl, clock: systemClock, log }, listeners),
-    node: id,
     buckets,
     clock: systemClock,
     log,

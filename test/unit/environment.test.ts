@@ -45,6 +45,12 @@ describe('the environment', () => {
     }
   })
 
+  it('names what is missing once', () => {
+    expect(() => readDataPlane({ ...data, REDIS_URL: undefined, LOG_LEVEL: 'loud' })).toThrow(
+      /^the configuration is not valid:\n {2}REDIS_URL is required\n {2}LOG_LEVEL: /,
+    )
+  })
+
   it('refuses the development switch in production', () => {
     const development = { NODE_ENV: 'production', ALLOW_LOOPBACK_UPSTREAMS: '1' }
     expect(() => readControlPlane({ ...control, ...development })).toThrow('ALLOW_LOOPBACK_UPSTREAMS')

@@ -331,7 +331,7 @@ describe('a process that dies while others live', () => {
     expect(heirs.length).toBe(1)
     const [heir = second] = heirs
     const [left] = heir.inherited()
-    expect(left?.member).toBe(first.member)
+    expect([left?.member, left?.isFirstHand]).toEqual([first.member, true])
     expect(await unposted(heir, left)).toEqual([event])
     expect(new Set(await unposted(heir))).toEqual(new Set(heir === second ? [own, event] : [event]))
     if (left) heir.crossOff(left)

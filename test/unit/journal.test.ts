@@ -174,6 +174,7 @@ describe('what a dead process left', () => {
     }
     const last = await open()
     expect(await unposted(last)).toEqual([eventOf(rid, 7)])
+    expect(last.inherited().find(({ member }) => member === journal.member)?.isFirstHand).toBe(false)
   })
 
   it('is left alone while its process lives', async () => {

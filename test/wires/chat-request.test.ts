@@ -63,6 +63,11 @@ describe('a chat request', () => {
       { ...GOOD, messages: [said([{ type: 'image_url', image_url: { file_id: 'file_1' } }])] },
       'unresolvable_file_reference',
     ],
+    [
+      '[C041] the same as a part of assistants',
+      { ...GOOD, messages: [said([{ type: 'image_file', image_file: { file_id: 'file_1' } }])] },
+      'unresolvable_file_reference',
+    ],
   ])('%s is refused', (_name, body, code) => {
     expect(codeOf(typeof body === 'string' ? body : JSON.stringify(body))).toBe(code)
   })

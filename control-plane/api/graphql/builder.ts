@@ -3,10 +3,10 @@ import ComplexityPlugin from '@pothos/plugin-complexity'
 import DataloaderPlugin from '@pothos/plugin-dataloader'
 import RelayPlugin from '@pothos/plugin-relay'
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth'
-import { GraphQLError } from 'graphql'
 import type { Actor } from '#control-plane/actor.ts'
 import type { Ctx, InvokeOptions } from '#control-plane/operation.ts'
 import { AppError } from '#shared/errors.ts'
+import { refuseDocument } from './limits.ts'
 import type { Live } from './subscriptions.ts'
 
 /** What resolvers have of their request. */
@@ -51,10 +51,7 @@ export const builder = new SchemaBuilder<Types>({
     defaultComplexity: 1,
     defaultListMultiplier: 1,
     limit: { complexity: MAX_COST, breadth: MAX_BREADTH },
-    complexityError: () =>
-      new GraphQLError(`The query costs more than ${MAX_COST}.`, {
-        extensions: { code: 'invalid_request', http: { status: 400 } },
-      }),
+    complexityError: () => refuseDocument(`The query costs more than ${MAX_COST}.`),
   },
 })
 

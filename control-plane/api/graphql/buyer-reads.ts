@@ -2,6 +2,8 @@ import { invoke } from '#control-plane/operation.ts'
 import type { UsageBucket, UsageFigures, UsageItem } from '#control-plane/services/buyers/buyer-usage.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
+import type { Latency } from '#control-plane/services/buyers/latency.ts'
+import { getLatency } from '#control-plane/services/buyers/latency.ts'
 import type { Savings, SavingsFigures } from '#control-plane/services/buyers/savings.ts'
 import { getSavings } from '#control-plane/services/buyers/savings.ts'
 import type { StatementLine } from '#control-plane/services/buyers/statements.ts'
@@ -89,6 +91,22 @@ const SavingsType = builder.objectRef<Savings>('Savings').implement({
   }),
 })
 
+const PercentilesType = builder.objectRef<NonNullable<Latency['durationMs']>>('Percentiles').implement({
+  description: 'Milliseconds that half, and that nineteen of twenty calls did not pass.',
+  fields: (t) => ({ p50: t.exposeInt('p50'), p95: t.exposeInt('p95') }),
+})
+
+const LatencyType = builder.objectRef<Latency>('Latency').implement({
+  description: 'How long the newest successful calls of a period took, at most 20,000 of them.',
+  fields: (t) => ({
+    since: t.exposeFloat('since'),
+    calls: t.exposeInt('calls'),
+    timed: t.exposeInt('timed', { description: 'Streamed calls: only they have a time to the first token.' }),
+    ttftMs: t.field({ type: PercentilesType, nullable: true, resolve: ({ ttftMs }) => ttftMs }),
+    durationMs: t.field({ type: PercentilesType, nullable: true, resolve: ({ durationMs }) => durationMs }),
+  }),
+})
+
 const Line = builder.objectRef<StatementLine>('StatementLine').implement({
   description: 'A line of the ledger with the balance after it, in whole micro-USD.',
   fields: (t) => ({
@@ -160,6 +178,11 @@ builder.queryFields((t) => ({
     type: SavingsType,
     args: { period: t.arg.string() },
     resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getSavings, given(args), options),
+  }),
+  latency: t.field({
+    type: LatencyType,
+    args: { period: t.arg.string() },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, getLatency, given(args), options),
   }),
   statements: t.connection({
     type: Line,

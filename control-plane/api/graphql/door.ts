@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { GraphQLError, NoSchemaIntrospectionCustomRule, parse } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import { createYoga, useExecutionCancellation } from 'graphql-yoga'
+import { z } from 'zod'
 import { idempotencyKeyOf, openActorOf } from '#control-plane/api/caller.ts'
 import { toGraphQLExtensions } from '#control-plane/api/errors.ts'
 import { sendLimit } from '#control-plane/api/limit-headers.ts'
@@ -9,7 +10,7 @@ import { peerOf } from '#control-plane/api/peer.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import type { Updates } from '#control-plane/ports/updates.ts'
 import { SECOND } from '#shared/clock.ts'
-import { AppError, toAppError } from '#shared/errors.ts'
+import { AppError, ERROR_CODES, toAppError } from '#shared/errors.ts'
 import type { GraphQLContext } from './builder.ts'
 import { countDocuments } from './counting.ts'
 import { DOCUMENT_LIMITS, limitDocument, refuseDocument } from './limits.ts'
@@ -23,6 +24,13 @@ export const GRAPHQL_PATH = '/graphql'
 const GRAPHQL_JSON = 'application/graphql-response+json'
 /** How long one document may take, unless told. */
 const MAX_QUERY_MS = 10 * SECOND
+
+/** What a subscription gets that asks for JSON. */
+const NOT_ACCEPTABLE = 406
+const ASK_FOR_EVENTS = new AppError('invalid_request', { message: 'A subscription accepts text/event-stream.' })
+
+/** The page asks for subscriptions too by POST: there is no GET. */
+const GRAPHIQL = { title: 'Inference market', defaultQuery: READY_QUERIES, method: 'POST' } as const
 
 type Yoga = ReturnType<typeof createYoga<GraphQLContext>>
 
@@ -47,7 +55,7 @@ export function mountGraphQL(
     schema,
     graphqlEndpoint: GRAPHQL_PATH,
     batching: false,
-    graphiql: allowsIntrospection ? { title: 'Inference market', defaultQuery: READY_QUERIES } : false,
+    graphiql: allowsIntrospection ? GRAPHIQL : false,
     // The page from our own origin, and only once somebody opens it.
     renderGraphiQL: async (page) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(page),
     landingPage: false,
@@ -112,11 +120,14 @@ async function answer(yoga: Yoga, { request, reply, context, maxQueryMs }: Excha
       const error = new AppError('service_unavailable', { message: `A query takes at most ${maxQueryMs} ms.` })
       return reply.status(error.status).send({ errors: [describe(error)] })
     }
+    if (found.status === NOT_ACCEPTABLE)
+      return reply.status(NOT_ACCEPTABLE).send({ errors: [describe(ASK_FOR_EVENTS)] })
     const text = await found.text()
-    reply.status(found.status === 200 && isRefusal(text) ? 400 : found.status)
+    const refusal = refusalOf(text)
+    reply.status(found.status === 200 && refusal !== undefined ? 400 : found.status)
     const type = request.headers.accept?.includes(GRAPHQL_JSON) ? GRAPHQL_JSON : 'application/json'
     reply.header('content-type', `${type}; charset=utf-8`)
-    return reply.send(text)
+    return reply.send(refusal ?? text)
   } finally {
     clearTimeout(timer)
   }
@@ -134,11 +145,20 @@ function mountGraphiQL(server: FastifyInstance, yoga: Yoga): void {
   })
 }
 
-/** True for an answer of errors alone: variables that do not fit are refused before anything runs. */
-function isRefusal(text: string): boolean {
-  if (!text.startsWith('{"errors"')) return false
-  const body: unknown = JSON.parse(text)
-  return typeof body === 'object' && body !== null && !('data' in body)
+const Refusal = z.strictObject({
+  errors: z.array(z.looseObject({ extensions: z.looseObject({ code: z.string() }).optional() })),
+})
+
+/** An answer of errors alone: a document or variables that were refused before anything ran, each error with our code. */
+function refusalOf(text: string): string | undefined {
+  if (!text.startsWith('{"errors"')) return undefined
+  const { data } = Refusal.safeParse(JSON.parse(text))
+  if (data === undefined) return undefined
+  const errors = data.errors.map((error) => {
+    const isOurs = ERROR_CODES.some((code) => code === error.extensions?.code)
+    return isOurs ? error : { ...error, extensions: { ...error.extensions, code: 'invalid_request', status: 400 } }
+  })
+  return JSON.stringify({ errors })
 }
 
 /** Refuses lists of operations and documents that are too long before anything reads them. */

@@ -13,7 +13,7 @@ export const DOCUMENT_LIMITS = {
 
 /** A refusal of a document as a whole. */
 export function refuseDocument(message: string): GraphQLError {
-  return new GraphQLError(message, { extensions: { code: 'invalid_request', http: { status: 400 } } })
+  return new GraphQLError(message, { extensions: { code: 'invalid_request', status: 400, http: { status: 400 } } })
 }
 
 /** Bounds depth, root fields, aliases and directives. Fragments count where they are spread. */

@@ -2,9 +2,15 @@ import type { BookOfferFields, MarketFields, PriceFields } from '#control-plane/
 import { bookOfferFields, marketFields } from '#control-plane/api/market-fields.ts'
 import { invoke } from '#control-plane/operation.ts'
 import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
+import { MARKET_SORTS } from '#control-plane/services/market/market-order.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { costOfPage, readPage, toEdges } from './page.ts'
+
+const Sort = builder.enumType('MarketSort', {
+  description: 'An order of models by the figures of the market: the best first, those without the figure last.',
+  values: MARKET_SORTS,
+})
 
 const Prices = builder.objectRef<PriceFields>('TokenPrices').implement({
   description: 'Whole micro-USD per million tokens; null where there is none.',
@@ -125,10 +131,15 @@ builder.queryFields((t) => ({
       modality: t.arg.string(),
       feature: t.arg.string(),
       minContext: t.arg.int(),
+      minDiscountPct: t.arg.float(),
+      minSellers: t.arg.int(),
+      minUptimePct: t.arg.float(),
+      sort: t.arg({ type: Sort }),
     },
     complexity: costOfPage,
-    resolve: async (_root, { search, modality, feature, minContext, ...args }, { ctx, actor, options }) => {
-      const input = { ...given({ search, modality, feature, minContext }), ...readPage(args) }
+    resolve: async (_root, { first, after, last, before, ...choice }, { ctx, actor, options }) => {
+      const args = { first, after, last, before }
+      const input = { ...given(choice), ...readPage(args) }
       const { items, nextToken, cursorOf } = await invoke(ctx, actor, listMarketRowsPage, input, options)
       return toEdges({ items, nextToken, cursorOf }, args, marketFields)
     },

@@ -42,6 +42,7 @@ const Provider = builder.objectRef<ProviderView>('Provider').implement({
     id: t.exposeID('id'),
     name: t.exposeString('name'),
     baseUrl: t.exposeString('baseUrl'),
+    costReferenceUrl: t.exposeString('costReferenceUrl', { nullable: true }),
     trusted: t.exposeBoolean('isTrusted'),
     activeOffers: t.exposeFloat('activeOffers'),
   }),

@@ -1,4 +1,4 @@
-import { AppError } from '#shared/errors.ts'
+import { refuseDocument } from './limits.ts'
 
 const MAX_PAGE = 100
 
@@ -9,20 +9,23 @@ type ConnectionArgs = {
   readonly before?: string | null | undefined
 }
 
-/** The page that a connection's arguments ask for. Pages go forward only, and say how long they may be. */
-export function readPage({ first, after, last, before }: ConnectionArgs): { maxItems: number; nextToken?: string } {
-  if (last != null || before != null) {
-    throw new AppError('invalid_request', { message: 'This list goes forward only: use first and after.' })
-  }
-  if (first == null || first < 1 || first > MAX_PAGE) {
-    throw new AppError('invalid_request', { message: `first is 1 to ${MAX_PAGE}.`, param: 'first' })
-  }
-  return { maxItems: first, ...(after == null ? {} : { nextToken: after }) }
+/** The page that a connection's arguments ask for. Refuses the document as {@link costOfPage} does. */
+export function readPage(args: ConnectionArgs): { maxItems: number; nextToken?: string } {
+  return { maxItems: sizeOf(args), ...(args.after == null ? {} : { nextToken: args.after }) }
 }
 
-/** What a page of a list may cost: its length stands in the query. */
-export function costOfPage({ first }: ConnectionArgs): { field: number; multiplier: number } {
-  return { field: 1, multiplier: Math.min(Math.max(first ?? MAX_PAGE, 1), MAX_PAGE * MAX_PAGE) }
+/**
+ * What a page of a list may cost: its length stands in the query. Pages go forward only, and say how long they may be: a
+ * document with any other is refused as a whole.
+ */
+export function costOfPage(args: ConnectionArgs): { field: number; multiplier: number } {
+  return { field: 1, multiplier: sizeOf(args) }
+}
+
+function sizeOf({ first, last, before }: ConnectionArgs): number {
+  if (last != null || before != null) throw refuseDocument('This list goes forward only: use first and after.')
+  if (first == null || first < 1 || first > MAX_PAGE) throw refuseDocument(`first is 1 to ${MAX_PAGE}.`)
+  return first
 }
 
 type Page<Item> = {
@@ -37,16 +40,28 @@ export function toConnection<Item extends { readonly id: string }>(page: Page<It
   return toEdges({ ...page, cursorOf: page.cursorOf ?? (({ id }) => id) }, args, (item) => item)
 }
 
-/** The same of a list that makes the cursors of its items itself, each shown as `show` says. */
+/**
+ * The same of a list that makes the cursors of its items itself, each shown as `show` says. A cursor may be signed: only
+ * those that are asked for are made.
+ */
 export function toEdges<Item, Node>(page: Required<Page<Item>>, args: ConnectionArgs, show: (item: Item) => Node) {
-  const edges = page.items.map((item) => ({ cursor: page.cursorOf(item), node: show(item) }))
+  const edges = page.items.map((item) => ({
+    get cursor() {
+      return page.cursorOf(item)
+    },
+    node: show(item),
+  }))
   return {
     edges,
     pageInfo: {
       hasNextPage: page.nextToken !== null,
       hasPreviousPage: args.after != null,
-      startCursor: edges[0]?.cursor ?? null,
-      endCursor: edges.at(-1)?.cursor ?? null,
+      get startCursor() {
+        return edges[0]?.cursor ?? null
+      },
+      get endCursor() {
+        return edges.at(-1)?.cursor ?? null
+      },
     },
   }
 }

@@ -13,6 +13,8 @@ import type { DiscoveredModel } from '#control-plane/services/sellers/discovery.
 import { discoverModels } from '#control-plane/services/sellers/discovery.ts'
 import type { HealthLine } from '#control-plane/services/sellers/health-log.ts'
 import { listHealthLog } from '#control-plane/services/sellers/health-log.ts'
+import type { OfferShareView } from '#control-plane/services/sellers/offer-share.ts'
+import { getOfferShare } from '#control-plane/services/sellers/offer-share.ts'
 import type { OperationView } from '#control-plane/services/sellers/seller-operations.ts'
 import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
 import { builder } from './builder.ts'
@@ -132,6 +134,27 @@ const BulkRowInput = builder.inputType('BulkOfferInput', {
   }),
 })
 
+const ExcludedFor = builder.objectRef<OfferShareView['excluded'][number]>('ExcludedFor').implement({
+  fields: (t) => ({ reason: t.exposeString('reason'), calls: t.exposeInt('calls') }),
+})
+
+const Share = builder.objectRef<OfferShareView>('OfferShare').implement({
+  description:
+    'What became of an offer in the calls of the last day that considered it: the newest 20,000 of the market.',
+  authScopes: { seller: true },
+  fields: (t) => ({
+    since: t.exposeFloat('since'),
+    won: t.exposeInt('won'),
+    failedOver: t.exposeInt('failedOver', { description: 'Asked in vain, and then another.' }),
+    outranked: t.exposeInt('outranked', { description: 'Another stood in front, and served.' }),
+    excluded: t.field({
+      type: [ExcludedFor],
+      description: 'Could not be used, by the reason that routing wrote down.',
+      resolve: ({ excluded }) => [...excluded],
+    }),
+  }),
+})
+
 builder.queryFields((t) => ({
   sellerOperation: t.field({
     type: Operation,
@@ -145,6 +168,11 @@ builder.queryFields((t) => ({
       const { configs: items, nextToken } = await invoke(ctx, actor, listConfigs, readPage(args), options)
       return toConnection({ items, nextToken }, args)
     },
+  }),
+  offerShare: t.field({
+    type: Share,
+    args: { id: t.arg.id({ required: true }) },
+    resolve: (_root, { id }, { ctx, actor, options }) => invoke(ctx, actor, getOfferShare, { id }, options),
   }),
   healthLog: t.connection({
     type: Line,

@@ -3,6 +3,8 @@ import type { Incident } from '#control-plane/services/market/incidents.ts'
 import { marketIncidents } from '#control-plane/services/market/incidents.ts'
 import type { RailState } from '#control-plane/services/market/rails.ts'
 import { listRails } from '#control-plane/services/market/rails.ts'
+import type { DeclaredIncident } from '#control-plane/services/operators/declared-incidents.ts'
+import { listDeclaredIncidents, MAX_NOTES } from '#control-plane/services/operators/declared-incidents.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
@@ -19,6 +21,30 @@ const IncidentType = builder.objectRef<Incident>('Incident').implement({
     offersOnSale: t.exposeInt('offersOnSale'),
     backOffs: t.exposeInt('backOffs'),
     cause: t.exposeString('cause', { nullable: true }),
+  }),
+})
+
+const IncidentNote = builder.objectRef<DeclaredIncident['notes'][number]>('IncidentNote').implement({
+  description: 'What operators said of an incident, and the state it was in from then on.',
+  fields: (t) => ({
+    at: t.exposeFloat('at'),
+    state: t.exposeString('state'),
+    note: t.exposeString('note'),
+  }),
+})
+
+const Declared = builder.objectRef<DeclaredIncident>('DeclaredIncident').implement({
+  description:
+    'An incident as operators tell it: `investigating`, `identified`, `monitoring` or `resolved`. No model and no provider: the whole market.',
+  fields: (t) => ({
+    id: t.exposeID('id'),
+    title: t.exposeString('title'),
+    models: t.exposeStringList('models'),
+    providers: t.exposeStringList('providers'),
+    state: t.exposeString('state'),
+    startedAt: t.exposeFloat('startedAt'),
+    endedAt: t.exposeFloat('endedAt', { nullable: true }),
+    notes: t.field({ type: [IncidentNote], complexity: { multiplier: MAX_NOTES }, resolve: ({ notes }) => notes }),
   }),
 })
 
@@ -39,6 +65,16 @@ builder.queryFields((t) => ({
     resolve: async (_root, { from, to, model, provider, ...args }, { ctx, actor, options }) => {
       const input = { ...given({ from, to, model, provider }), ...readPage(args) }
       return toConnection(await invoke(ctx, actor, marketIncidents, input, options), args)
+    },
+  }),
+  declaredIncidents: t.connection({
+    type: Declared,
+    description: 'Incidents that operators declared, the last one first: over the last seven days, at most 31 at once.',
+    args: { from: t.arg.float(), to: t.arg.float(), model: t.arg.id(), provider: t.arg.string() },
+    complexity: costOfPage,
+    resolve: async (_root, { from, to, model, provider, ...args }, { ctx, actor, options }) => {
+      const input = { ...given({ from, to, model, provider }), ...readPage(args) }
+      return toConnection(await invoke(ctx, actor, listDeclaredIncidents, input, options), args)
     },
   }),
   rails: t.field({

@@ -2,6 +2,7 @@ import { invoke } from '#control-plane/operation.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
 import { listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
+import { getLatency } from '#control-plane/services/buyers/latency.ts'
 import { getSavings } from '#control-plane/services/buyers/savings.ts'
 import { listStatements } from '#control-plane/services/buyers/statements.ts'
 import { listCaps } from '#control-plane/services/keys/key-caps.ts'
@@ -25,6 +26,9 @@ export const usage = router({
   buckets: procedure
     .input(inputOf(listUsageBuckets))
     .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listUsageBuckets, input ?? {}, ctx.options())),
+  latency: procedure
+    .input(inputOf(getLatency))
+    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), getLatency, input ?? {}, ctx.options())),
   export: procedure
     .input(inputOf(exportBuyerUsage))
     .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), exportBuyerUsage, input ?? {}, ctx.options())),

@@ -4,6 +4,7 @@ import { marketIncidents } from '#control-plane/services/market/incidents.ts'
 import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
 import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market/market-series.ts'
 import { listRails } from '#control-plane/services/market/rails.ts'
+import { listDeclaredIncidents } from '#control-plane/services/operators/declared-incidents.ts'
 import { inputOf, procedure, router } from './procedure.ts'
 
 /** The market as it stands and over time, for everybody. Sums of money are decimal strings of micro-USD. */
@@ -23,6 +24,10 @@ export const market = router({
   }),
   incidents: procedure.input(inputOf(marketIncidents)).query(async ({ ctx, input }) => {
     const page = await invoke(ctx.ctx, await ctx.actor(), marketIncidents, input ?? {}, ctx.options())
+    return { items: page.items, nextToken: page.nextToken }
+  }),
+  declaredIncidents: procedure.input(inputOf(listDeclaredIncidents)).query(async ({ ctx, input }) => {
+    const page = await invoke(ctx.ctx, await ctx.actor(), listDeclaredIncidents, input ?? {}, ctx.options())
     return { items: page.items, nextToken: page.nextToken }
   }),
   rails: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), listRails, {}, ctx.options())),

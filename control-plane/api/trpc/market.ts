@@ -4,6 +4,7 @@ import { diffCatalog, importCatalog, putProvider } from '#control-plane/services
 import { listCatalogHistory } from '#control-plane/services/catalog/catalog-history.ts'
 import { listProviders, removeProvider, trustProvider } from '#control-plane/services/catalog/provider-list.ts'
 import { listPrices, putPrices } from '#control-plane/services/catalog/reference-prices.ts'
+import { declareIncident, endIncident, updateIncident } from '#control-plane/services/operators/declared-incidents.ts'
 import { searchAudit } from '#control-plane/services/operators/operator-audit.ts'
 import {
   listFeatures,
@@ -133,4 +134,16 @@ export const auditLog = router({
   search: procedure
     .input(inputOf(searchAudit))
     .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), searchAudit, input ?? {}, ctx.options())),
+})
+
+export const incident = router({
+  declare: procedure
+    .input(inputOf(declareIncident))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), declareIncident, input, ctx.options())),
+  update: procedure
+    .input(inputOf(updateIncident))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), updateIncident, input, ctx.options())),
+  end: procedure
+    .input(inputOf(endIncident))
+    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), endIncident, input, ctx.options())),
 })

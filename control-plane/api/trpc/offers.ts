@@ -11,6 +11,7 @@ import { deleteConfig, listConfigs } from '#control-plane/services/sellers/confi
 import { discoverModels } from '#control-plane/services/sellers/discovery.ts'
 import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
 import { listHealthLog } from '#control-plane/services/sellers/health-log.ts'
+import { getOfferShare } from '#control-plane/services/sellers/offer-share.ts'
 import { getPayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
 import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
@@ -27,6 +28,9 @@ export const offer = router({
   get: procedure
     .input(inputOf(getOffer))
     .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), getOffer, input, ctx.options())),
+  share: procedure
+    .input(inputOf(getOfferShare))
+    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), getOfferShare, input, ctx.options())),
   update: procedure
     .input(inputOf(updateOffer))
     .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), updateOffer, input, ctx.options())),

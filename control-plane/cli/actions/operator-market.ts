@@ -1,5 +1,5 @@
-import { dollars, instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
-import type { Action, Options } from '#control-plane/cli/command.ts'
+import { instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
+import type { Action } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
@@ -92,57 +92,6 @@ export const removeProvider: Action = async (cli, given) => {
   await confirm(cli, `Take ${wanted.id} off the allow-list?`, isSet(given.options, 'yes'))
   const gone = await cli.connection.asOperator((client) => client.provider.remove.mutate(wanted))
   return { json: gone, blocks: [text(`${gone.id} is off the allow-list.`)] }
-}
-
-/** The account that money is about: a wallet, or the account itself. */
-function partyOf(options: Options): { wallet?: string; account?: string } {
-  const [wallet, account] = [textOption(options, 'wallet'), textOption(options, 'account')]
-  if ((wallet === undefined) === (account === undefined)) throw usageError('Name one of --wallet and --account.')
-  return { ...(wallet && { wallet }), ...(account && { account }) }
-}
-
-export const grantCredit: Action = async ({ connection }, { options }) => {
-  const note = textOption(options, 'note')
-  const granted = await connection.asOperator((client) =>
-    client.credit.grant.mutate({
-      ...partyOf(options),
-      amountUsd: requiredOption(options, 'usd'),
-      ticket: requiredOption(options, 'ticket'),
-      ...(note && { note }),
-    }),
-  )
-  return { json: granted, blocks: [text(`Granted under the ticket ${requiredOption(options, 'ticket')}.`)] }
-}
-
-export const refundCredit: Action = async (cli, { options }) => {
-  const wanted = {
-    ...partyOf(options),
-    amountUsd: requiredOption(options, 'usd'),
-    ticket: requiredOption(options, 'ticket'),
-  }
-  await confirm(cli, `Refund $${wanted.amountUsd}?`, isSet(options, 'yes'))
-  const booked = await cli.connection.asOperator((client) => client.refund.fiat.mutate(wanted))
-  const lines = table(booked.lines, [
-    { title: 'ACCOUNT', value: ({ account }) => account },
-    { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
-  ])
-  return { json: booked, blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) }), lines] }
-}
-
-export const readTransaction: Action = async ({ connection }, given) => {
-  const found = await connection.asOperator((client) => client.ledger.read.query({ key: argument(given) }))
-  const lines = table(found.lines, [
-    { title: 'ACCOUNT', value: ({ account }) => account },
-    { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
-  ])
-  return { json: found, blocks: [facts({ key: found.key, kind: found.kind }), lines] }
-}
-
-export const reverseTransaction: Action = async (cli, given) => {
-  const wanted = { key: argument(given), reason: requiredOption(given.options, 'reason') }
-  await confirm(cli, `Book the opposite of ${wanted.key}?`, isSet(given.options, 'yes'))
-  const booked = await cli.connection.asOperator((client) => client.ledger.reverse.mutate(wanted))
-  return { json: booked, blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) })] }
 }
 
 export const listFeatures: Action = async ({ connection }) => {

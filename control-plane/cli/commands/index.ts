@@ -1,6 +1,7 @@
 import type { Command, Group } from '#control-plane/cli/command.ts'
 import { BUYER_COMMANDS } from './buyer.ts'
 import { OPERATOR_MARKET_COMMANDS } from './operator-market.ts'
+import { OPERATOR_MONEY_COMMANDS } from './operator-money.ts'
 import { OPERATOR_SYSTEM_COMMANDS } from './operator-system.ts'
 import { SELLER_COMMANDS } from './seller.ts'
 import { SESSION_COMMANDS } from './session.ts'
@@ -15,8 +16,10 @@ export const GROUPS: readonly Group[] = [
   { name: 'operator aliases', summary: 'Names of models.' },
   { name: 'operator prices', summary: 'Reference prices.' },
   { name: 'operator providers', summary: 'The allow-list of providers.' },
+  { name: 'operator incidents', summary: 'What everybody is told of incidents.' },
   { name: 'operator credit', summary: 'Credit of buyers.' },
   { name: 'operator ledger', summary: 'The ledger.' },
+  { name: 'operator payout-holds', summary: 'What payouts wait for.' },
   { name: 'operator features', summary: 'Switches of both planes.' },
   { name: 'operator limits', summary: 'Limits of calls.' },
   { name: 'operator holds', summary: 'Money that calls hold.' },
@@ -31,5 +34,6 @@ export const COMMANDS: readonly Command[] = [
   ...BUYER_COMMANDS,
   ...SELLER_COMMANDS,
   ...OPERATOR_MARKET_COMMANDS,
+  ...OPERATOR_MONEY_COMMANDS,
   ...OPERATOR_SYSTEM_COMMANDS,
 ]

@@ -3,8 +3,14 @@ import { PAGE } from './buyer.ts'
 
 const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
 const YES: Option = { flags: '--yes', text: 'do not ask' }
+const NOTE: Option = { flags: '--note <text>', text: 'what everybody is told' }
+const TOUCHED: readonly Option[] = [
+  { flags: '--state <state>', text: 'how far it is', choices: ['investigating', 'identified', 'monitoring'] },
+  { flags: '--models <list>', text: 'the models it touches, with commas between' },
+  { flags: '--providers <list>', text: 'the providers it touches, with commas between' },
+]
 
-/** What operators do to catalogue, providers and offers. */
+/** What operators do to catalogue, providers and offers, and what they tell of the market. */
 export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
   {
     name: 'operator catalog import',
@@ -134,5 +140,37 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
     arguments: [{ name: '<offer>', text: 'the offer, ofr_…' }],
     options: [REASON],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).restoreOffer,
+  },
+  {
+    name: 'operator incidents list',
+    summary: 'Incidents that operators told everybody of.',
+    options: PAGE,
+    load: async () => (await import('#control-plane/cli/actions/operator-incidents.ts')).listIncidents,
+  },
+  {
+    name: 'operator incidents declare',
+    summary: 'Tell everybody of an incident.',
+    arguments: [{ name: '<title>', text: 'one line that says what is wrong' }],
+    options: [
+      NOTE,
+      ...TOUCHED,
+      { flags: '--started-at <time>', text: 'since when, as 2026-11-21T00:00:00Z; now otherwise' },
+    ],
+    examples: ['operator incidents declare "Slow answers" --models gpt-5-mini --note "Tripled times to first token."'],
+    load: async () => (await import('#control-plane/cli/actions/operator-incidents.ts')).declareIncident,
+  },
+  {
+    name: 'operator incidents update',
+    summary: 'Say more of an incident, and change what is given of it.',
+    arguments: [{ name: '<incident>', text: 'the incident, inc_…' }],
+    options: [NOTE, ...TOUCHED, { flags: '--title <text>', text: 'another title' }],
+    load: async () => (await import('#control-plane/cli/actions/operator-incidents.ts')).updateIncident,
+  },
+  {
+    name: 'operator incidents end',
+    summary: 'Say that an incident is over.',
+    arguments: [{ name: '<incident>', text: 'the incident, inc_…' }],
+    options: [NOTE],
+    load: async () => (await import('#control-plane/cli/actions/operator-incidents.ts')).endIncident,
   },
 ]

@@ -4,46 +4,8 @@ import { PAGE } from './buyer.ts'
 const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
 const YES: Option = { flags: '--yes', text: 'do not ask' }
 
-/** What operators do to money and to the running system. */
+/** What operators do to the running system. */
 export const OPERATOR_SYSTEM_COMMANDS: readonly Command[] = [
-  {
-    name: 'operator credit grant',
-    summary: 'Give a buyer credit.',
-    options: [
-      { flags: '--wallet <address>', text: 'of this wallet' },
-      { flags: '--account <id>', text: 'or of this account' },
-      { flags: '--usd <dollars>', text: 'how much' },
-      { flags: '--ticket <id>', text: 'what makes it happen once' },
-      { flags: '--note <text>', text: 'for the books' },
-    ],
-    examples: ['operator credit grant --wallet 0x… --usd 5 --ticket T-17'],
-    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).grantCredit,
-  },
-  {
-    name: 'operator credit refund',
-    summary: 'Book money that goes back to a buyer.',
-    options: [
-      { flags: '--wallet <address>', text: 'of this wallet' },
-      { flags: '--account <id>', text: 'or of this account' },
-      { flags: '--usd <dollars>', text: 'how much' },
-      { flags: '--ticket <id>', text: 'what makes it happen once' },
-      YES,
-    ],
-    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).refundCredit,
-  },
-  {
-    name: 'operator ledger read',
-    summary: 'The lines under a ledger key or request id.',
-    arguments: [{ name: '<key>', text: 'ledger key or request id' }],
-    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).readTransaction,
-  },
-  {
-    name: 'operator ledger reverse',
-    summary: 'Book the opposite of a transaction, once.',
-    arguments: [{ name: '<key>', text: 'ledger key or request id' }],
-    options: [REASON, YES],
-    load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).reverseTransaction,
-  },
   {
     name: 'operator features list',
     summary: 'Switches of both planes.',

@@ -19,6 +19,7 @@ import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { recordChanges } from './catalog-history.ts'
+import { findNamedModel } from './named-model.ts'
 
 const MAX_LISTED = 5_000
 const SOURCE = 'operator'
@@ -34,8 +35,7 @@ export const listAliases = defineOperation({
   limit: 'read',
   idempotency: 'none',
   run: async (ctx, _actor, { model }): Promise<readonly AliasView[]> => {
-    const id = model === undefined ? undefined : await findModelByName(ctx.db, model)
-    if (model !== undefined && id === undefined) throw new AppError('not_found')
+    const id = await findNamedModel(ctx, model)
     return listNames(ctx.db, { model: id, limit: MAX_LISTED })
   },
 })

@@ -1,11 +1,27 @@
 import { z } from 'zod'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import { ENDPOINTS } from '#shared/catalog/model.ts'
+import { parseUnitPrice } from '#shared/money.ts'
 import type { CatalogItem } from './catalog-items.ts'
 import { CatalogItem as Item } from './catalog-items.ts'
 
 const MAX_DESCRIPTION_CHARS = 2_000
 const { id, canonical, aliases, supported_features, endpoints, image_tokens, unit_pricing, pricing } = Item.shape
+
+/** A price of its own; such lists write 0 where a class has none and is charged like the class it belongs to. */
+function ownPrice(dollars: string | undefined): string | undefined {
+  return dollars === undefined || parseUnitPrice(dollars) === 0n ? undefined : dollars
+}
+
+const RowPricing = pricing.transform((prices) => ({
+  ...prices,
+  input_cache_read: ownPrice(prices.input_cache_read),
+  input_cache_write: ownPrice(prices.input_cache_write),
+  internal_reasoning: ownPrice(prices.internal_reasoning),
+  audio: ownPrice(prices.audio),
+  audio_output: ownPrice(prices.audio_output),
+  request: ownPrice(prices.request),
+}))
 
 /**
  * One model of a list in the shape of OpenRouter's `/api/v1/models`. What such a list does not say (our canonical id,
@@ -25,7 +41,7 @@ export const CatalogRow = z.object({
     .transform((text) => (text ?? '').slice(0, MAX_DESCRIPTION_CHARS)),
   context_length: Item.shape.context_length,
   architecture: Item.shape.architecture,
-  pricing,
+  pricing: RowPricing,
   unit_pricing,
   top_provider: Item.shape.top_provider.nullish(),
   supported_parameters: Item.shape.supported_parameters.nullish(),

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { IncidentRow } from '#control-plane/db/incidents.ts'
 import { listIncidents } from '#control-plane/db/incidents.ts'
 import { defineOperation } from '#control-plane/operation.ts'
+import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Millis, ModelName, PageSize } from '#control-plane/services/fields.ts'
 import type { SignedPage } from '#control-plane/services/page.ts'
@@ -35,25 +35,27 @@ export type Incident = {
 }
 export type IncidentPage = SignedPage<Incident>
 
+/** Which incidents are listed: of a time, of a model, of a provider. */
+export const IncidentList = z.strictObject({
+  from: Millis.optional(),
+  to: Millis.optional(),
+  model: ModelName.optional(),
+  provider: z.string().min(1).max(64).optional(),
+  maxItems: PageSize,
+  nextToken: z.string().max(400).optional(),
+})
+
 /** Incidents of the market out of real traffic, newest first; for everybody. Throws `not_found` for an unknown model. */
 export const marketIncidents = defineOperation({
   name: 'market.incidents',
   access: 'public',
-  input: z.strictObject({
-    from: Millis.optional(),
-    to: Millis.optional(),
-    model: ModelName.optional(),
-    provider: z.string().min(1).max(64).optional(),
-    maxItems: PageSize,
-    nextToken: z.string().max(400).optional(),
-  }),
+  input: IncidentList,
   limit: 'read',
   idempotency: 'none',
   run: async (ctx, _actor, { maxItems, nextToken, model: name, provider, ...span }): Promise<IncidentPage> => {
     const now = ctx.clock.now()
     const { from, to } = readSpan(span, now)
-    const model = name === undefined ? undefined : await findModelByName(ctx.db, name)
-    if (name !== undefined && model === undefined) throw new AppError('not_found')
+    const model = await findNamedModel(ctx, name)
     const scope = { list: 'incidents', tenant: 'public', filters: [model, provider, span.from, span.to] }
     const after = nextToken === undefined ? undefined : readCursor(ctx, scope, nextToken)
     const rows = await listIncidents(ctx.db, { from, to, model, provider, after }, maxItems + 1)
@@ -64,7 +66,8 @@ export const marketIncidents = defineOperation({
 
 type Span = { readonly from?: number | undefined; readonly to?: number | undefined }
 
-function readSpan({ from, to }: Span, now: number): { readonly from: number; readonly to: number } {
+/** The time that a list of incidents looks at: to now unless it says otherwise, at most 31 days. */
+export function readSpan({ from, to }: Span, now: number): { readonly from: number; readonly to: number } {
   const end = to ?? now
   const begin = from ?? end - SPAN_MS
   if (begin > end) throw new AppError('invalid_request', { message: 'from is not after to.', param: 'from' })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { findModelByName, listBodiesOf } from '#control-plane/db/catalog.ts'
-import { listMarketModels } from '#control-plane/db/market-book.ts'
+import type { ModelChoice } from '#control-plane/db/market-book.ts'
+import { findModelBody, listMarketModels } from '#control-plane/db/market-book.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
@@ -15,8 +15,18 @@ import { AppError } from '#shared/errors.ts'
 import type { BookEntry, LiveState, MarketParts, MarketSummary, RankedOffer } from '#shared/market-view.ts'
 import { buildBook, byRank, summarizeMarket } from '#shared/market-view.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
+import type { MarketPlace } from './market-order.ts'
+import { chooseMarkets, MarketChoice, placeOfMarket } from './market-order.ts'
 import type { MarketCtx } from './market-parts.ts'
-import { readFigures, readLive, readLiveRows, readOffers, readTrades, readUnitPrices } from './market-parts.ts'
+import {
+  readFigures,
+  readLive,
+  readLiveRows,
+  readOffers,
+  readTrades,
+  readUnitPrices,
+  rememberedOffers,
+} from './market-parts.ts'
 
 /** One model on the market: what it is, what it costs at best now, and the figures of the last day. */
 export type MarketView = {
@@ -33,7 +43,10 @@ export type MarketPage = SignedPage<MarketView>
 const Word = z.string().min(1).max(100)
 const Token = z.string().max(400)
 
-/** Models on the market with their prices and figures, in order of id; for everybody. */
+/** Most models that are looked at for an order, or for a condition on what stands on the market. */
+const MAX_COMPARED = 5_000
+
+/** Models on the market with their prices and figures, in order of id or as `sort` says; for everybody. */
 export const listMarketRowsPage = defineOperation({
   name: 'market.list',
   access: 'public',
@@ -44,20 +57,53 @@ export const listMarketRowsPage = defineOperation({
     modality: Word.optional(),
     feature: Word.optional(),
     minContext: z.number().int().positive().optional(),
+    ...MarketChoice.shape,
   }),
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx, _actor, { maxItems, nextToken, ...by }): Promise<MarketPage> => {
-    const { search, modality, feature, minContext } = by
+  run: async (
+    ctx,
+    _actor,
+    { maxItems, nextToken, search, modality, feature, minContext, ...choice },
+  ): Promise<MarketPage> => {
+    const by = { search, modality, feature, minContext }
+    if (Object.keys(choice).length > 0) return listChosen(ctx, by, { maxItems, nextToken, choice })
     const scope = { list: 'markets', tenant: 'public' }
     const after = nextToken === undefined ? undefined : textOf(readCursor(ctx, scope, nextToken))
-    const choice = { after, search, modality, feature, minContext, limit: maxItems + 1 }
-    const models = (await listMarketModels(ctx.db, choice)).map((body) => ModelSchema.parse(body))
+    const models = await readModels(ctx, { ...by, after, limit: maxItems + 1 })
     const cursorOf = ({ id }: { readonly id: string }) => signCursor(ctx, scope, tokenOf(id))
     const { items, nextToken: next } = signedPageOf(models, maxItems, (model) => model, cursorOf)
     return { items: await viewMarkets(ctx, items), nextToken: next, cursorOf }
   },
 })
+
+type Asked = { readonly maxItems: number; readonly nextToken: string | undefined; readonly choice: MarketChoice }
+
+/** A page of an order by what stands on the market now: every model is looked at. */
+async function listChosen(
+  ctx: MarketCtx,
+  by: Omit<ModelChoice, 'limit'>,
+  { maxItems, nextToken, choice }: Asked,
+): Promise<MarketPage> {
+  const scope = { list: 'chosen-markets', tenant: 'public', filters: [choice.sort] }
+  const after = nextToken === undefined ? undefined : marketPlaceOf(textOf(readCursor(ctx, scope, nextToken)))
+  const models = await readModels(ctx, { ...by, limit: MAX_COMPARED })
+  const chosen = chooseMarkets(await viewMarkets(ctx, models), choice, after)
+  const cursorOf = (market: MarketView) => {
+    const { worth, id } = placeOfMarket(market, choice.sort)
+    return signCursor(ctx, scope, tokenOf(`${worth ?? ''} ${id}`))
+  }
+  return signedPageOf(chosen, maxItems, (market) => market, cursorOf)
+}
+
+async function readModels(ctx: Pick<Ctx, 'db'>, choice: ModelChoice): Promise<Model[]> {
+  return (await listMarketModels(ctx.db, choice)).map((body) => ModelSchema.parse(body))
+}
+
+function marketPlaceOf(position: string): MarketPlace {
+  const [worth = '', id = ''] = position.split(' ')
+  return { worth: worth === '' ? null : Number(worth), id }
+}
 
 /** One model by any of its names. Throws `not_found`. */
 export const readMarketOfModel = defineOperation({
@@ -80,6 +126,8 @@ export async function viewMarkets(ctx: MarketCtx, models: readonly Model[]): Pro
     readOffers(ctx, ids),
     readUnitPrices(ctx, ids),
     readFigures(ctx, ids),
+    // Most offers are known: what is true of them is asked for at the same time, and of the others when they are read.
+    readLiveRows(ctx, rememberedOffers(ctx, ids)),
   ])
   const live = await readLiveRows(ctx, offers)
   return models.flatMap((model) => {
@@ -143,8 +191,7 @@ export async function readBook(
 
 /** A model by any of its names. Throws `not_found`. */
 export async function requireModel(ctx: Pick<Ctx, 'db'>, name: string): Promise<Model> {
-  const id = await findModelByName(ctx.db, name)
-  const [body] = id === undefined ? [] : await listBodiesOf(ctx.db, [id])
+  const body = await findModelBody(ctx.db, name)
   if (body === undefined) throw new AppError('not_found', { message: 'The model does not exist.' })
   return ModelSchema.parse(body)
 }

@@ -34,10 +34,12 @@ export type MarketCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'offerState'>
 type Shelf = { readonly version: number; readonly offers: readonly BookOffer[] }
 type Books = ReadonlyMap<string, readonly BookOffer[]>
 type Aged<Value> = { readonly at: number; readonly value: Promise<Value> }
+/** What was true of the offers of a model when it was asked after. */
+type LiveRow = { readonly at: number; readonly offers: readonly BookOffer[]; readonly live: LiveState }
 type Memory = {
   readonly offers: Map<string, Shelf>
   readonly live: Map<string, Aged<LiveState>>
-  readonly liveRows: Map<string, { readonly at: number; readonly live: LiveState }>
+  readonly liveRows: Map<string, LiveRow>
   readonly trades: Map<string, Aged<ReadonlyMap<string, OfferTrades>>>
   readonly figures: Map<string, { readonly at: number; readonly row: MarketRow }>
   count: number
@@ -70,6 +72,17 @@ export async function readOffers(ctx: MarketCtx, models: readonly string[]): Pro
   for (const [model, offers] of found) {
     const version = versionOf(model)
     if (version !== undefined) remember(memory, model, { version, offers })
+  }
+  return found
+}
+
+/** The offers of those models that are remembered, as they were when last read: what can be asked after before they are read. */
+export function rememberedOffers(ctx: MarketCtx, models: readonly string[]): Books {
+  const { offers } = memoryOf(ctx)
+  const found = new Map<string, readonly BookOffer[]>()
+  for (const model of models) {
+    const known = offers.get(model)
+    if (known !== undefined) found.set(model, known.offers)
   }
   return found
 }
@@ -120,9 +133,9 @@ const UNDISTURBED: LiveState = { isHealthy: () => true, usedToday: () => undefin
 export async function readLiveRows(ctx: MarketCtx, books: Books): Promise<ReadonlyMap<string, LiveState>> {
   const { liveRows } = memoryOf(ctx)
   const now = ctx.clock.now()
-  const stale = [...books].filter(([model]) => {
-    const at = liveRows.get(model)?.at
-    return at === undefined || now < at || now - at >= LIVE_MS
+  const stale = [...books].filter(([model, offers]) => {
+    const known = liveRows.get(model)
+    return known === undefined || known.offers !== offers || now < known.at || now - known.at >= LIVE_MS
   })
   const capped = new Map(stale.map(([model, offers]) => [model, firstCapped(offers, CAPS_OF_A_ROW)]))
   const [health, taken] =
@@ -137,7 +150,7 @@ export async function readLiveRows(ctx: MarketCtx, books: Books): Promise<Readon
   const isUsedUp = (offer: BookOffer) => (live.usedToday(offer) ?? -1n) >= (offer.capDailyMicro ?? 0n)
   for (const [model, offers] of stale) {
     const isDisturbed = (capped.get(model) ?? []).some(isUsedUp) || (blocked.length > 0 && hasAny(offers, blocked))
-    liveRows.set(model, { at: now, live: isDisturbed ? live : UNDISTURBED })
+    liveRows.set(model, { at: now, offers, live: isDisturbed ? live : UNDISTURBED })
   }
   return new Map([...books.keys()].map((model) => [model, liveRows.get(model)?.live ?? live]))
 }
@@ -172,7 +185,8 @@ export async function readFigures(ctx: MarketCtx, models: readonly string[]): Pr
   const now = ctx.clock.now()
   const isFresh = (at: number | undefined) => at !== undefined && now >= at && now - at < FIGURES_MS
   const stale = models.filter((model) => !isFresh(figures.get(model)?.at))
-  for (const row of await readMarketRows(ctx.db, stale)) figures.set(row.model, { at: now, row })
+  const read = stale.length === 0 ? [] : await readMarketRows(ctx.db, stale)
+  for (const row of read) figures.set(row.model, { at: now, row })
   return new Map(
     models.flatMap((model) => {
       const found = figures.get(model)

@@ -1,5 +1,6 @@
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
+import { rollUpIncidents } from '#control-plane/db/incidents.ts'
 import type { FigureRow } from '#control-plane/db/market-figures.ts'
 import { ALL, listFigures, listStaleRows, putMarketRows, replaceFigures } from '#control-plane/db/market-figures.ts'
 import type { CountedHour } from '#control-plane/db/market-rollup.ts'
@@ -40,6 +41,10 @@ export async function rollUp(ctx: RollUpCtx, dayAgedMs = DAY_AGED_MS): Promise<R
   await transact(ctx.db, async (trx) => {
     await lockRollUp(trx)
     await markDueHours(trx)
+  })
+  await transact(ctx.db, async (trx) => {
+    await lockRollUp(trx)
+    await rollUpIncidents(trx)
   })
   const now = ctx.clock.now()
   let hours = 0

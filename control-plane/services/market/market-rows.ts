@@ -22,13 +22,18 @@ export function dayBefore(now: number): number {
 
 /** The stored rows of models, in the order given; one that has none sold nothing. */
 export async function readMarketRows(db: Database | Trx, models: readonly string[]): Promise<MarketRow[]> {
-  return (await readRowBodies(db, models)).map((body) => MarketRowSchema.parse(body))
+  const stored = new Map((await listMarketRows(db, models)).map((row) => [row.model, row.body]))
+  return models.map((model) => MarketRowSchema.parse(stored.get(model) ?? emptyRow(model)))
 }
 
 /** The same in the form of the published document. */
 export async function readRowBodies(db: Database | Trx, models: readonly string[]): Promise<NewMarketRow[]> {
   const stored = new Map((await listMarketRows(db, models)).map((row) => [row.model, NewRowSchema.parse(row.body)]))
-  return models.map((model) => stored.get(model) ?? marketRow(model, [], { from: 0, now: 0 }))
+  return models.map((model) => stored.get(model) ?? emptyRow(model))
+}
+
+function emptyRow(model: string): NewMarketRow {
+  return marketRow(model, [], { from: 0, now: 0 })
 }
 
 /** Rows are stored as they are published: what reads them is the contract's own schema. */

@@ -77,15 +77,18 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWis
   } as const
   // Where each point is one row, its medians stand there already.
   const isBare =
-    (level.model === 'all') !== by.includes('model') && (level.provider === 'all') !== by.includes('provider')
+    (level.model === 'all' || by.includes('model') || models?.length === 1) &&
+    (level.provider === 'all' || by.includes('provider') || providers?.length === 1)
   const rows = await listFigures(ctx.db, bucket, { ...span, models, providers, level, isBare })
   // Calls that nobody answered belong to no provider.
   const counted = level.provider === 'each' ? rows.filter((row) => row.provider !== '') : rows
-  const groups = groupBy(counted, (row) => `${row.startsAt.getTime()}\n${nameOf(row, by).join('\n')}`)
-  if (groups.size > MAX_POINTS) {
+  const groups = isBare
+    ? counted.map((row) => [row])
+    : [...groupBy(counted, (row) => `${row.startsAt.getTime()}\n${nameOf(row, by).join('\n')}`).values()]
+  if (groups.length > MAX_POINTS) {
     throw new AppError('invalid_request', { message: `A series has at most ${MAX_POINTS} points.`, param: 'from' })
   }
-  return [...groups.values()].map((group) => pointOf(group, by, lengthMs))
+  return groups.map((group) => pointOf(group, by, lengthMs))
 }
 
 function spanOf(now: number, lengthMs: number, wish: Pick<SeriesWish, 'from' | 'to'>): { from: number; to: number } {
@@ -106,7 +109,7 @@ function nameOf(row: FigureRow, by: GroupBy): string[] {
 
 function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): SeriesPoint {
   const [first] = rows
-  const sums = combine(rows)
+  const sums = first !== undefined && rows.length === 1 ? first : combine(rows)
   const { calls, trades, volumeMicro, inputTokens, cacheReadTokens, outputTokens, minKeptBps } = sums
   return {
     bucket: first?.startsAt.getTime() ?? 0,
@@ -118,7 +121,7 @@ function pointOf(rows: readonly FigureRow[], by: GroupBy, lengthMs: number): Ser
     inputTokens,
     cacheReadTokens,
     outputTokens,
-    ...(first !== undefined && rows.length === 1 ? shownSpeed(first) : speedOf(sums)),
+    ...('ttft' in sums ? speedOf(sums) : shownSpeed(sums)),
     uptimePct: by.includes('provider') ? uptimePct(sums, lengthMs) : answeredPct(sums),
     cacheHitRatePct: cacheHitPct(sums),
     discountPct: discountPct(sums),

@@ -66,6 +66,7 @@ export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<numb
   const harvested = await harvest(ctx, epoch)
   await keeper.startRegistering(epoch)
   const missing = await waitForMembers(ctx, epoch, view.runId)
+  await keeper.startCounting(epoch)
   await seedOffers(ctx, epoch, view.now)
   await keeper.admit(await ledger.listMembers())
   await keeper.open(epoch)
@@ -101,7 +102,8 @@ async function seedSnapshot(keeper: GateKeeper, epoch: number, snapshot: MoneySn
 /**
  * Counts to the caps of offers what the ledger has and what is captured and not posted. The captures are read first:
  * what is posted between the two readings is counted by the ledger alone, and what is captured after them is counted
- * by its node, which brings its takes with it.
+ * by its node, which brings its takes with it. One that comes in between with captures of a dead process counts them
+ * itself; what of them was posted before the ledger is read counts twice until the day is over, never not at all.
  */
 async function seedOffers({ ledger, keeper }: RebuildCtx, epoch: number, now: number): Promise<void> {
   const today = utcDay(now)

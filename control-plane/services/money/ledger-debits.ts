@@ -1,3 +1,5 @@
+import { PLATFORM_ACCOUNTS } from '#control-plane/db/accounts.ts'
+import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import type { Debit } from '#control-plane/db/debits.ts'
 import {
@@ -10,6 +12,7 @@ import {
   pinMoneyEpoch,
   startNextHold,
 } from '#control-plane/db/debits.ts'
+import { sumMoved } from '#control-plane/db/ledger-archive.ts'
 import { moneyTransaction } from '#control-plane/db/money-ledger.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
@@ -28,6 +31,8 @@ const MAX_HOLDS = 5
 /** A debit that nobody touched for so long was left by a process that died. */
 const LEFT_AFTER_MS = 30 * SECOND
 const MAX_SWEPT = 200
+/** Answers after which a debit is over without having been booked. */
+const REFUSALS: readonly string[] = ['insufficient_balance', 'conflict']
 
 /**
  * Books a debit of one buyer: written down, set aside in the gate, posted, told to the gate, given back. Any step may be
@@ -61,7 +66,7 @@ export async function finishDebits(ctx: DebitCtx, leftAfterMs = LEFT_AFTER_MS): 
       else await freeDebit(ctx, debit)
       finished += 1
     } catch (error) {
-      if (error instanceof AppError && error.code === 'insufficient_balance') finished += 1
+      if (error instanceof AppError && REFUSALS.includes(error.code)) finished += 1
       else ctx.log.warn({ err: error, key: debit.key }, 'a debit that was left waits for the next sweep')
     }
   }
@@ -110,6 +115,7 @@ async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<boolean
     const changed = await postTransaction(ledger, transaction)
     // The key may stand for a transaction that was no debit.
     if (changed === undefined) await requireSameEntries(ledger, key, entries)
+    await requirePaidIn(trx, debit)
     await markDebit(trx, key, 'posted')
     return { changed: changed ?? [] }
   }).catch(async (error: unknown) => {
@@ -121,6 +127,21 @@ async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<boolean
     ctx.log.warn({ err: error, key: debit.key }, 'the gate will hear of a debit later'),
   )
   return true
+}
+
+/**
+ * Throws `conflict` when more would have gone back outside than this buyer paid in: credit that was granted is no money
+ * of his. His account is locked by the posting, so that of two refunds the second sees the first.
+ */
+async function requirePaidIn(trx: Trx, { account, amount, entries }: Debit): Promise<void> {
+  const outside = PLATFORM_ACCOUNTS.externalFiat
+  if (!entries.some((line) => line.account === outside)) return
+  const beyond = await sumMoved(trx, account, outside)
+  if (beyond <= 0n) return
+  throw new AppError('conflict', {
+    message: 'No more goes back outside than this buyer paid in.',
+    detail: { account, available: (amount > beyond ? amount - beyond : 0n).toString() },
+  })
 }
 
 async function refuse(ctx: DebitCtx, debit: Debit): Promise<void> {

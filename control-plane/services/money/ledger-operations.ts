@@ -59,7 +59,8 @@ export const recordFiatDeposit = defineOperation({
 
 /**
  * Books money that goes back to a buyer outside, once a ticket: a refund of a fiat payment, or a withdrawal. What calls
- * hold or have used cannot be refunded: `insufficient_balance` says what could.
+ * hold or have used cannot be refunded: `insufficient_balance` says what could. Nor can more than the buyer paid in:
+ * `conflict` says what could.
  */
 export const refundFiat = defineOperation({
   name: 'refund.fiat',

@@ -1,11 +1,10 @@
-import { findOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import type { HealthEntry } from '#control-plane/services/sellers/health-log.ts'
 import { logHealth } from '#control-plane/services/sellers/health-log.ts'
 import { AppError } from '#shared/errors.ts'
-import { isId } from '#shared/ids.ts'
 import { OfferIdInput } from './input.ts'
+import { requireOwnOffer } from './own-offer.ts'
 import { nextState } from './state.ts'
 
 export type ResetHealth = { readonly healthy: true; readonly status: 'active' | 'paused' | 'inactive' }
@@ -18,8 +17,7 @@ export const resetHealth = defineOperation({
   limit: 'write',
   idempotency: 'none',
   run: async (ctx, actor, { id }): Promise<ResetHealth> => {
-    const offer = isId('ofr', id) ? await findOffer(ctx.db, actor.account, id) : undefined
-    if (offer === undefined) throw new AppError('not_found')
+    const offer = await requireOwnOffer(ctx, actor.account, id)
     nextState(offer, 'reset')
     await clearHealth(ctx, { offer: offer.id, model: offer.model, action: 'reset', detail: 'reset by the seller' })
     ctx.note({ subject: id, before: null, after: { healthy: true } })

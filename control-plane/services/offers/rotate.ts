@@ -3,17 +3,17 @@ import { upsertCredential } from '#control-plane/db/credentials.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { upsertProbe } from '#control-plane/db/offer-probes.ts'
 import type { Offer } from '#control-plane/db/offers.ts'
-import { findOffer, lockOffer, updateOfferCredential } from '#control-plane/db/offers.ts'
+import { lockOffer, updateOfferCredential } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { publishOffers } from '#control-plane/services/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
-import { isId } from '#shared/ids.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
 import { checkBaseUrl } from './base-url.ts'
 import { readOffer } from './create.ts'
 import { ProviderKey } from './input.ts'
+import { requireOwnOffer } from './own-offer.ts'
 import type { ChosenKey } from './provider-key.ts'
 import { probeFailed } from './provider-key.ts'
 import { clearHealth } from './reset-health.ts'
@@ -33,8 +33,7 @@ export const rotateCredential = defineOperation({
   idempotency: 'none',
   run: async (ctx, actor, { id, apiKey }): Promise<OfferView> => {
     const seller = actor.account
-    const offer = isId('ofr', id) ? await findOffer(ctx.db, seller, id) : undefined
-    if (offer === undefined) throw new AppError('not_found')
+    const offer = await requireOwnOffer(ctx, seller, id)
     nextState(offer, 'rotate')
     const base = await checkBaseUrl(ctx, offer.baseUrl)
     const fingerprint = fingerprintCredential(ctx.settings.fingerprintPepper, base.provider.host, apiKey)

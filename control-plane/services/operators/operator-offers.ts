@@ -1,13 +1,12 @@
 import { z } from 'zod'
-import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { MarketOffer } from '#control-plane/db/operator-offers.ts'
 import { listMarketOffers } from '#control-plane/db/operator-offers.ts'
 import { defineOperation } from '#control-plane/operation.ts'
+import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { idToken, ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
 import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
 import type { OfferView } from '#control-plane/services/offers/view.ts'
 import { pageOf } from '#control-plane/services/page.ts'
-import { AppError } from '#shared/errors.ts'
 
 const KEPT_BPS_PER_PERCENT = 100
 
@@ -44,8 +43,7 @@ export const searchOffers = defineOperation({
   limit: 'read',
   idempotency: 'none',
   run: async (ctx, _actor, { model: name, limit, nextToken, provider, status, isDelisted, wallet }) => {
-    const model = name === undefined ? undefined : await findModelByName(ctx.db, name)
-    if (name !== undefined && model === undefined) throw new AppError('not_found')
+    const model = await findNamedModel(ctx, name)
     const search = { model, provider, status, isDelisted, wallet, after: nextToken, limit: limit + 1 }
     const rows = await listMarketOffers(ctx.db, search)
     return pageOf(rows, limit, viewOf)

@@ -1,19 +1,19 @@
 import { z } from 'zod'
 import type { HealthAction, HealthLogRow } from '#control-plane/db/health-log.ts'
 import { deleteOldHealthEvents, insertHealthEvents, listHealthEvents } from '#control-plane/db/health-log.ts'
-import { findOffer } from '#control-plane/db/offers.ts'
+import { deleteOldIncidents } from '#control-plane/db/incidents.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Millis, PageSize } from '#control-plane/services/fields.ts'
+import { requireOwnOffer } from '#control-plane/services/offers/own-offer.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import type { SignedPage } from '#control-plane/services/page.ts'
 import { signedPageOf } from '#control-plane/services/page.ts'
 import { DAY } from '#shared/clock.ts'
 import type { ErrorClass, HealthEvent } from '#shared/contract/health-event.ts'
 import { HealthEventSchema } from '#shared/contract/health-event.ts'
-import { AppError, redact } from '#shared/errors.ts'
-import { isId } from '#shared/ids.ts'
+import { redact } from '#shared/errors.ts'
 
 const Batch = z.object({ v: z.literal(1), events: z.array(z.unknown()).max(10_000) })
 
@@ -110,7 +110,7 @@ export const listHealthLog = defineOperation({
   run: async (ctx, actor, input): Promise<HealthPage> => {
     const { offerId, since, until, sortOrder, maxItems, nextToken } = input
     const seller = await accountOf(ctx, actor, input.workspaceId)
-    if (offerId !== undefined) await requireOwn(ctx, seller, offerId)
+    if (offerId !== undefined) await requireOwnOffer(ctx, seller, offerId)
     const filters = [offerId ?? null, since ?? null, until ?? null, sortOrder]
     const scope = { list: 'health-log', tenant: seller, filters }
     const after = nextToken === undefined ? undefined : readPosition(readCursor(ctx, scope, nextToken))
@@ -119,11 +119,6 @@ export const listHealthLog = defineOperation({
     return signedPageOf(rows, maxItems, lineOf, ({ timestamp, id }) => signCursor(ctx, scope, `${timestamp}.${id}`))
   },
 })
-
-async function requireOwn(ctx: Ctx, seller: `acc_${string}`, offerId: string): Promise<void> {
-  const offer = isId('ofr', offerId) ? await findOffer(ctx.db, seller, offerId) : undefined
-  if (offer === undefined) throw new AppError('not_found')
-}
 
 function readPosition(position: string): { at: Date; id: string } {
   const [at = '', id = ''] = position.split('.')
@@ -148,7 +143,9 @@ function lineOf(row: HealthLogRow): HealthLine {
 const KEPT_MS = 90 * DAY
 const PURGE_BATCH = 20_000
 
-/** Removes lines past their time; answers how many. */
-export function purgeHealthLog(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
-  return deleteOldHealthEvents(ctx.db, ctx.clock.now() - KEPT_MS, PURGE_BATCH)
+/** Removes lines past their time, and the incidents of that time; answers how many lines. */
+export async function purgeHealthLog(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
+  const before = ctx.clock.now() - KEPT_MS
+  await deleteOldIncidents(ctx.db, before)
+  return deleteOldHealthEvents(ctx.db, before, PURGE_BATCH)
 }

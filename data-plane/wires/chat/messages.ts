@@ -69,8 +69,8 @@ function checkImage(part: Readonly<Record<string, unknown>>, param: string, { le
   const image = part['image_url']
   const url = isRecord(image) ? image['url'] : image
   if (typeof url === 'string' && url !== '') return url.startsWith('data:') ? lengthOf(url) : 0
-  const inner = isRecord(image) ? image : isRecord(part['image']) ? part['image'] : {}
-  if (part['file_id'] !== undefined || inner['file_id'] !== undefined) {
+  const places = [part, image, part['image'], part['image_file']]
+  if (places.some((place) => isRecord(place) && place['file_id'] !== undefined)) {
     throw new AppError('unresolvable_file_reference', { param })
   }
   throw invalid('An image part has image_url.url.', param)

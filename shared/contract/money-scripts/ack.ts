@@ -1,7 +1,7 @@
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { Batch, Place } from './batch.ts'
-import { eachOperation, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
+import { eachGathering, GATHERED, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
 import { ENDED_HOLD_TTL_MS } from './settle.ts'
 
 /**
@@ -37,7 +37,7 @@ local function settleUse(key,H,at)
   local U=redis.call('HMGET',key,'ep','sd','sa','pd','pm')
   if tonumber(U[1] or nil)~=E then return end
   local isInSeed=U[2] and at<tonumber(U[2])
-  if (late and at<tonumber(late)) or (isInSeed and U[3]) then return correctUse(key,day,month,minus(used)) end
+  if (late and at<tonumber(late)) or (isInSeed and U[3]) then return correctUse(key,day,month,-tonumber(used)) end
   if U[3] or (U[2] and not isInSeed) then return end
   noteUse(key,'dp',used,'pd',U[4],day)
   noteUse(key,'mp',used,'pm',U[5],month)
@@ -45,7 +45,7 @@ end
 `
 
 export function ackScript(epoch: number): string {
-  return `${prologue(epoch)}${OPEN_ACCOUNT}${USE_COUNTER}${SETTLE_USE}local function operation(i)
+  return `${prologue(epoch)}${GATHERED}${OPEN_ACCOUNT}${USE_COUNTER}${SETTLE_USE}local function operation(i)
   local k,a=2+i*3,i*${ARGUMENTS}
   local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
   local rid,balance,version,postedAt,ttl=ARGV[a+1],ARGV[a+2],ARGV[a+3],ARGV[a+4],ARGV[a+5]
@@ -53,7 +53,7 @@ export function ackScript(epoch: number): string {
   local A=redis.call('HMGET',account,'ep','ver')
   local ep,stored=tonumber(A[1] or nil),A[2]
   if ep and ep>E then return 'S' end
-  redis.call('ZREM',KEYS[2],rid)
+  leave(KEYS[2],rid)
   if ep~=E then
     openAccount(account)
     stored=nil
@@ -63,7 +63,7 @@ export function ackScript(epoch: number): string {
     local H=redis.call('HMGET',hold,'ep','st','used','kd','km','late')
     if tonumber(H[1] or nil)==E and H[6] and postedAt~='' and tonumber(postedAt)<tonumber(H[6]) then answer='L' end
     if tonumber(H[1] or nil)==E and H[2]=='captured' then
-      redis.call('HINCRBY',account,'u',minus(H[3]))
+      add(account,'u',-tonumber(H[3]))
       if postedAt=='' then redis.call('HSET',hold,'st','posted') else redis.call('HSET',hold,'st','posted','pa',postedAt) end
       redis.call('PEXPIRE',hold,ttl)
       if counter~=hold and postedAt~='' then settleUse(counter,H,tonumber(postedAt)) end
@@ -74,7 +74,7 @@ export function ackScript(epoch: number): string {
   end
   return answer
 end
-${eachOperation(ARGUMENTS)}`
+${eachGathering(ARGUMENTS)}`
 }
 
 /** The keys and arguments of one batch; all accounts lie in one bucket. The tombstone's life is in milliseconds. */

@@ -1,7 +1,10 @@
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 
-/** Operations that one run of a script may carry: the server does nothing else meanwhile. */
-export const MAX_BATCH = 128
+/**
+ * Operations that one run of a script may carry: the server does nothing else meanwhile, and so many of the largest
+ * amounts (14 digits) still add up exactly in a number of Lua (2^53).
+ */
+export const MAX_BATCH = 64
 
 /** What EVALSHA takes beside the digest. */
 export type Batch = { readonly keys: readonly string[]; readonly args: readonly string[] }

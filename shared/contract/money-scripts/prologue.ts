@@ -2,24 +2,61 @@
  * The beginning of every money script. The epoch is a literal, so that each epoch has its own digests and a server
  * that was restarted, promoted or rebuilt knows none of an older one; a server that was only emptied keeps its
  * scripts, and there the `ep` field of each record is the second half of the fence.
- * Amounts stay strings on their way into HINCRBY: a Lua number written as text loses digits above 10^14. A minus of
- * zero stays zero, because Redis reads no integer in `-0`.
+ * Amounts are written with `digits`: a Lua number that is turned to text by itself loses digits above 10^14.
  */
 export function prologue(epoch: number): string {
   return `local E=${epoch}
 local clock=redis.call('TIME')
 local now=tonumber(clock[1])*1000+math.floor(tonumber(clock[2])/1000)
 local function digits(n) return string.format('%.0f',n) end
-local function minus(s) if s=='0' then return s end return '-'..s end
 local function isAmount(s) return s~=nil and #s<=14 and string.find(s,'^%d+$')~=nil end
 `
 }
+
+/**
+ * What a batch changes in records that its calls have in common is gathered and written once, at its end: sums of an
+ * account's fields, members of the bucket's sets. The first removal is written at once, because a full server still
+ * takes a removal, and then everything else of the same run. Sums stay exact: see MAX_BATCH.
+ */
+export const GATHERED = `local sums,entries,leavers,hasLeft={},{},{},false
+local function gather(from,key)
+  local to=from[key]
+  if not to then to={} from[key]=to end
+  return to
+end
+local function add(account,field,amount)
+  local S=gather(sums,account)
+  S[field]=(S[field] or 0)+amount
+end
+local function enter(set,score,member)
+  local L=gather(entries,set)
+  L[#L+1]=score
+  L[#L+1]=member
+end
+local function leave(set,member)
+  if hasLeft then
+    local L=gather(leavers,set)
+    L[#L+1]=member
+  else
+    redis.call('ZREM',set,member)
+    hasLeft=true
+  end
+end
+local function writeGathered()
+  for set,L in pairs(leavers) do redis.call('ZREM',set,unpack(L)) end
+  for set,L in pairs(entries) do redis.call('ZADD',set,unpack(L)) end
+  for account,S in pairs(sums) do
+    for field,sum in pairs(S) do if sum~=0 then redis.call('HINCRBY',account,field,digits(sum)) end end
+  end
+end
+`
 
 /** Opens an account under this epoch: false when it belongs to a newer one. What an older epoch left is dropped. */
 export const OPEN_ACCOUNT = `local function openAccount(key)
   local ep=tonumber(redis.call('HGET',key,'ep') or nil)
   if ep==E then return true end
   if ep and ep>E then return false end
+  sums[key]=nil
   redis.call('DEL',key)
   redis.call('HSET',key,'ep',E,'p','0','h','0','u','0','seeded','0')
   return true
@@ -46,36 +83,57 @@ end
 `
 
 /**
- * The counter of what a key has held and used in the current day (\`d\`, \`du\`) and month (\`m\`, \`mu\`). A change is
- * counted to the day that its hold carries, or not at all once that day is over. A clock that steps back over
- * midnight stays in the later day.
+ * The counter of what a key has held and used in the current day (\`d\`, \`du\`) and month (\`m\`, \`mu\`), read once a
+ * batch and written once at its end. A change is counted to the day that its hold carries, or not at all once that day
+ * is over. A clock that steps back over midnight stays in the later day.
  */
-export const USE_COUNTER = `local function readUse(key)
+export const USE_COUNTER = `local counters={}
+local function counterOf(key)
+  local C=counters[key]
+  if C then return C end
   local U=redis.call('HMGET',key,'ep','d','du','m','mu')
-  local ep=tonumber(U[1] or nil)
-  if ep and ep>E then return nil end
+  C={ep=tonumber(U[1] or nil),d=U[2],du=tonumber(U[3] or '0'),m=U[4],mu=tonumber(U[5] or '0'),dayAdds=0,monthAdds=0}
+  counters[key]=C
+  return C
+end
+local function readUse(key)
+  local C=counterOf(key)
+  if C.ep and C.ep>E then return nil end
   calendar()
-  local use={fresh=ep~=E,day=dayNow,month=monthNow,du=0,mu=0}
-  if use.fresh then return use end
-  if U[2] and U[2]>=use.day then use.day=U[2] use.du=tonumber(U[3]) use.sameDay=true end
-  if U[4] and U[4]>=use.month then use.month=U[4] use.mu=tonumber(U[5]) use.sameMonth=true end
+  local use={day=dayNow,month=monthNow,du=0,mu=0}
+  if C.ep~=E then return use end
+  if C.d and C.d>=use.day then use.day=C.d use.du=C.du end
+  if C.m and C.m>=use.month then use.month=C.m use.mu=C.mu end
   return use
 end
+local function countDay(C,amount) C.du=C.du+amount C.dayAdds=C.dayAdds+amount end
+local function countMonth(C,amount) C.mu=C.mu+amount C.monthAdds=C.monthAdds+amount end
 local function addUse(key,use,amount)
-  if use.fresh then
-    redis.call('DEL',key)
-    redis.call('HSET',key,'ep',E,'d',use.day,'du',amount,'m',use.month,'mu',amount)
-    return
-  end
-  if use.sameDay then redis.call('HINCRBY',key,'du',amount) else redis.call('HSET',key,'d',use.day,'du',amount) end
-  if use.sameMonth then redis.call('HINCRBY',key,'mu',amount) else redis.call('HSET',key,'m',use.month,'mu',amount) end
+  local C=counterOf(key)
+  if C.ep~=E then C.ep=E C.isNew=true C.d=nil C.m=nil end
+  if C.d~=use.day then C.d=use.day C.du=0 C.dayAdds=0 C.turnsDay=true end
+  if C.m~=use.month then C.m=use.month C.mu=0 C.monthAdds=0 C.turnsMonth=true end
+  countDay(C,amount)
+  countMonth(C,amount)
 end
 local function correctUse(key,day,month,amount)
-  if amount=='0' or not day then return end
-  local U=redis.call('HMGET',key,'ep','d','m')
-  if tonumber(U[1] or nil)~=E then return end
-  if U[2]==day then redis.call('HINCRBY',key,'du',amount) end
-  if U[3]==month then redis.call('HINCRBY',key,'mu',amount) end
+  if amount==0 or not day then return end
+  local C=counterOf(key)
+  if C.ep~=E then return end
+  if C.d==day then countDay(C,amount) end
+  if C.m==month then countMonth(C,amount) end
+end
+local function writeCounters()
+  for key,C in pairs(counters) do
+    if C.isNew then
+      redis.call('DEL',key)
+      redis.call('HSET',key,'ep',E)
+    end
+    if C.turnsDay then redis.call('HSET',key,'d',C.d,'du',digits(C.dayAdds))
+    elseif C.dayAdds~=0 then redis.call('HINCRBY',key,'du',digits(C.dayAdds)) end
+    if C.turnsMonth then redis.call('HSET',key,'m',C.m,'mu',digits(C.monthAdds))
+    elseif C.monthAdds~=0 then redis.call('HINCRBY',key,'mu',digits(C.monthAdds)) end
+  end
 end
 `
 
@@ -95,6 +153,15 @@ export function writeFields(fields: readonly string[]): string {
 
 /** Runs one operation after the other and answers each by itself: an error in one leaves the others alone. */
 export function eachOperation(argumentsEach: number): string {
+  return runEach(argumentsEach, '')
+}
+
+/** The same of operations that gather what they have in common, in sums, sets and counters. */
+export function eachGathering(argumentsEach: number): string {
+  return runEach(argumentsEach, 'writeGathered()\nwriteCounters()\n')
+}
+
+function runEach(argumentsEach: number, atEnd: string): string {
   return `local answers={}
 for i=0,#ARGV/${argumentsEach}-1 do
   local ok,answer=pcall(operation,i)
@@ -104,6 +171,6 @@ for i=0,#ARGV/${argumentsEach}-1 do
     answers[i+1]='E:'..tostring(answer)
   end
 end
-return answers
+${atEnd}return answers
 `
 }

@@ -1,7 +1,7 @@
 import type { MicroUsd } from '#shared/money.ts'
 import type { Batch, Place, Subject } from './batch.ts'
 import { placeKeys } from './batch.ts'
-import { CALENDAR, eachOperation, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
+import { CALENDAR, eachGathering, GATHERED, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
 
 /** A running call that a node brings into a new epoch: its hold counts whatever the balance says. */
 export type RegisterOperation = Subject & {
@@ -14,7 +14,7 @@ export type RegisterOperation = Subject & {
 const ARGUMENTS = 6
 
 export function registerScript(epoch: number): string {
-  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}${OPEN_ACCOUNT}local function operation(i)
+  return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${OPEN_ACCOUNT}local function operation(i)
   local k,a=2+i*3,i*${ARGUMENTS}
   local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
   local rid,id,key,node,amount,ttl=ARGV[a+1],ARGV[a+2],ARGV[a+3],ARGV[a+4],ARGV[a+5],ARGV[a+6]
@@ -27,20 +27,20 @@ export function registerScript(epoch: number): string {
     use=readUse(counter)
     if not use then return 'S' end
   end
-  redis.call('ZREM',KEYS[1],rid)
+  leave(KEYS[1],rid)
   if not openAccount(account) then return 'S' end
   local deadline=digits(now+tonumber(ttl))
   redis.call('DEL',hold)
   redis.call('HSET',hold,'ep',E,'st','open','amt',amount,'acct',id,'key',key,'node',node,'t0',digits(now),'exp',deadline)
-  redis.call('HINCRBY',account,'h',amount)
+  add(account,'h',tonumber(amount))
   if use then
     redis.call('HSET',hold,'kd',use.day,'km',use.month)
-    addUse(counter,use,amount)
+    addUse(counter,use,tonumber(amount))
   end
-  redis.call('ZADD',KEYS[1],deadline,rid)
+  enter(KEYS[1],deadline,rid)
   return 'K'
 end
-${eachOperation(ARGUMENTS)}`
+${eachGathering(ARGUMENTS)}`
 }
 
 /** The keys and arguments of one batch; all accounts lie in one bucket. */

@@ -6,7 +6,7 @@ import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd } from '#shared/money.ts'
 import type { Batch, Place } from './batch.ts'
 import { answersOf, placeKeys } from './batch.ts'
-import { CALENDAR, eachOperation, prologue, readFields, USE_COUNTER, writeFields } from './prologue.ts'
+import { CALENDAR, eachGathering, GATHERED, prologue, readFields, USE_COUNTER, writeFields } from './prologue.ts'
 
 /** Sets money aside for one call, or for a debit under its ledger key. Caps that are null do not bind. */
 export type ReserveOperation = {
@@ -45,26 +45,36 @@ const FIELDS = 9
 
 /** An emptied server still knows the script: the bucket's own note of its epoch closes the gate there and then. */
 export function reserveScript(epoch: number): string {
-  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}${readFields(FIELDS)}local isFilled=tonumber(redis.call('GET',KEYS[2]) or nil)==E
+  return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${readFields(FIELDS)}local isFilled=tonumber(redis.call('GET',KEYS[2]) or nil)==E
+local accounts={}
+local function accountOf(key)
+  local found=accounts[key]
+  if found then return found end
+  local A=redis.call('HMGET',key,'ep','p','h','u','seeded')
+  local ep=tonumber(A[1] or nil)
+  if ep and ep>E then found={refusal='S'}
+  elseif ep~=E or A[5]~='1' then found={refusal='U'}
+  else found={free=tonumber(A[2])-tonumber(A[3])-tonumber(A[4])} end
+  accounts[key]=found
+  return found
+end
 local function operation(i)
   if not isFilled then return 'S' end
   local k=2+i*3
   local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
   local rid,id,want,least,ttl,key,node,daily,monthly=string.match(ARGV[i+1],FIELDS)
-  local A=redis.call('HMGET',account,'ep','p','h','u','seeded')
-  local ep=tonumber(A[1] or nil)
-  if ep and ep>E then return 'S' end
-  if ep~=E or A[5]~='1' then return 'U' end
+  local A=accountOf(account)
+  if A.refusal then return A.refusal end
   local H=redis.call('HMGET',hold,'st','amt')
   if H[1] then return 'D:'..H[1]..':'..H[2] end
   if not isAmount(want) or not isAmount(least) then return 'E:amount' end
-  local free=tonumber(A[2])-tonumber(A[3])-tonumber(A[4])
+  local free=A.free
   local grant,low=tonumber(want),tonumber(least)
   if low>grant then return 'E:amount' end
   if grant>free then grant=free<0 and 0 or free end
   if grant<low then return 'N:'..digits(free<0 and 0 or free) end
   local use
-  if daily~='' or monthly~='' then
+  if key~='' and (daily~='' or monthly~='') then
     use=readUse(counter)
     if not use then return 'S' end
     if daily~='' then
@@ -80,17 +90,18 @@ local function operation(i)
   end
   local amount=digits(grant)
   local deadline=digits(now+tonumber(ttl))
-  redis.call('HINCRBY',account,'h',amount)
   if use then
     redis.call('HSET',hold,'ep',E,'st','open','amt',amount,'acct',id,'key',key,'node',node,'t0',digits(now),'exp',deadline,'kd',use.day,'km',use.month)
-    addUse(counter,use,amount)
+    addUse(counter,use,grant)
   else
     redis.call('HSET',hold,'ep',E,'st','open','amt',amount,'acct',id,'key','','node',node,'t0',digits(now),'exp',deadline)
   end
-  redis.call('ZADD',KEYS[1],deadline,rid)
+  A.free=free-grant
+  add(account,'h',grant)
+  enter(KEYS[1],deadline,rid)
   return 'G:'..amount
 end
-${eachOperation(1)}`
+${eachGathering(1)}`
 }
 
 /** The keys and arguments of one batch; all accounts lie in one bucket. */

@@ -1,7 +1,16 @@
 import type { MicroUsd } from '#shared/money.ts'
 import type { Batch, Place, Subject } from './batch.ts'
 import { placeKeys } from './batch.ts'
-import { CALENDAR, eachOperation, OPEN_ACCOUNT, prologue, readFields, USE_COUNTER, writeFields } from './prologue.ts'
+import {
+  CALENDAR,
+  eachGathering,
+  GATHERED,
+  OPEN_ACCOUNT,
+  prologue,
+  readFields,
+  USE_COUNTER,
+  writeFields,
+} from './prologue.ts'
 
 /** How long a released or expired hold can still be looked up. */
 export const ENDED_HOLD_TTL_MS = 15 * 60_000
@@ -51,22 +60,22 @@ const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,u
     use=readUse(counter)
     if not use then return 'S' end
   end
-  redis.call('ZREM',KEYS[1],rid)
+  leave(KEYS[1],rid)
   if at=='' then at=digits(now) end
   if st=='open' then
-    redis.call('HINCRBY',account,'h',minus(H.amt))
     if use then redis.call('HSET',hold,'st','captured','used',used,'ev',event,'key',key,'kd',use.day,'km',use.month)
     else redis.call('HSET',hold,'st','captured','used',used,'ev',event) end
-    if H.kd then correctUse(counter,H.kd,H.km,digits(tonumber(used)-tonumber(H.amt))) end
+    add(account,'h',-tonumber(H.amt))
+    if H.kd then correctUse(counter,H.kd,H.km,tonumber(used)-tonumber(H.amt)) end
   else
     if not openAccount(account) then return 'S' end
     redis.call('DEL',hold)
     redis.call('HSET',hold,'ep',E,'st','captured','amt',H.amt or used,'used',used,'acct',id,'key',key,'node',node,'t0',H.t0 or at,'exp',H.exp or at,'ev',event,'late',digits(now))
     if use then redis.call('HSET',hold,'kd',use.day,'km',use.month) end
   end
-  if use then addUse(counter,use,used) end
-  redis.call('HINCRBY',account,'u',used)
-  redis.call('ZADD',KEYS[2],at,rid)
+  if use then addUse(counter,use,tonumber(used)) end
+  add(account,'u',tonumber(used))
+  enter(KEYS[2],at,rid)
   if st=='open' then return 'K' end
   return 'L'
 end
@@ -76,21 +85,21 @@ const RELEASE = `local function release(hold,H,rid,counter,account,state,reason,
   if H.st~='open' and not H.isOld then return 'K' end
   if H.isOld and H.oldSt~='open' then return 'K' end
   if state=='expired' and tonumber(H.exp)>now then return 'W' end
-  redis.call('ZREM',KEYS[1],rid)
-  if not H.isOld then
-    redis.call('HINCRBY',account,'h',minus(H.amt))
-    correctUse(counter,H.kd,H.km,minus(H.amt))
-  end
+  leave(KEYS[1],rid)
   redis.call('HSET',hold,'ep',E,'st',state,'why',reason)
   if event~='' then redis.call('HSET',hold,'ev',event) end
   redis.call('PEXPIRE',hold,${ENDED_HOLD_TTL_MS})
+  if not H.isOld then
+    add(account,'h',-tonumber(H.amt))
+    correctUse(counter,H.kd,H.km,-tonumber(H.amt))
+  end
   return 'K'
 end
 `
 
 /** The first write is a removal, which a full server still takes, so that money can always be given back. */
 export function settleScript(epoch: number): string {
-  return `${prologue(epoch)}${CALENDAR}${USE_COUNTER}${OPEN_ACCOUNT}${readFields(FIELDS)}${CAPTURE}${RELEASE}local function operation(i)
+  return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${OPEN_ACCOUNT}${readFields(FIELDS)}${CAPTURE}${RELEASE}local function operation(i)
   local k,a=2+i*3,i*${ARGUMENTS}
   local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
   local kind,rid,id,key,node,used,reason,at=string.match(ARGV[a+1],FIELDS)
@@ -106,7 +115,7 @@ export function settleScript(epoch: number): string {
   local state=kind=='expire' and 'expired' or 'released'
   return release(hold,H,rid,counter,account,state,reason,event)
 end
-${eachOperation(ARGUMENTS)}`
+${eachGathering(ARGUMENTS)}`
 }
 
 /** The keys and arguments of one batch; all accounts lie in one bucket. */

@@ -77,8 +77,12 @@ export function decodeMarkUse(reply: unknown): UseMark | undefined {
   return { postedBefore: Number(match[1]), now: Number(match[2]) }
 }
 
-/** Takes past their deadline belong to a process that died: they are dropped when the cap is full or the day ends. */
-const DROP_EXPIRED = `local function dropExpired(key,day)
+/**
+ * Takes past their deadline belong to a process that died: they are dropped when the cap is full or the day ends.
+ * A minus of zero stays zero: Redis reads no integer in `-0`.
+ */
+const DROP_EXPIRED = `local function minus(s) if s=='0' then return s end return '-'..s end
+local function dropExpired(key,day)
   local all=redis.call('HGETALL',key)
   local freed=0
   for i=1,#all,2 do

@@ -27,6 +27,8 @@ export type CallSeen = {
   readonly retryAfter: string | undefined
   /** Monotonic milliseconds. */
   readonly sentAt: number
+  /** When the head of the answer came. */
+  readonly answeredAt: number | undefined
   readonly endedAt: number
   /** The first 300 characters of an answer that was none of ours. */
   readonly text: string
@@ -70,6 +72,7 @@ function send(url: string, { agent, body, buyer, shape, node }: Sending): Promis
   const sentAt = performance.now()
   return new Promise((resolve) => {
     let head: IncomingMessage | undefined
+    let answeredAt: number | undefined
     let text = ''
     let isOver = false
     const finish = (isWhole: boolean) => {
@@ -81,6 +84,7 @@ function send(url: string, { agent, body, buyer, shape, node }: Sending): Promis
         account: buyer.account,
         ...readAnswer(head, text, isWhole, shape),
         sentAt,
+        answeredAt,
         endedAt: performance.now(),
       })
     }
@@ -96,6 +100,7 @@ function send(url: string, { agent, body, buyer, shape, node }: Sending): Promis
     })
     outgoing.on('response', (incoming) => {
       head = incoming
+      answeredAt = performance.now()
       incoming.setEncoding('utf8')
       incoming.on('data', (chunk: string) => {
         text += chunk

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
+import { DATA_PLANE_FLAGS } from '#dev/network/start.ts'
 import { freePort } from '#test/support/network.ts'
 import type { Relay } from '#test/support/relay.ts'
 import { startRelay } from '#test/support/relay.ts'
@@ -22,7 +23,6 @@ import { startPostgresServer, startRedisServer } from './servers.ts'
 const BUYERS = 8
 const BUYER_USD = 10_000
 const GATE_OPEN_MS = 30_000
-const DATA_PLANE_FLAGS = ['--min-semi-space-size=64', '--max-semi-space-size=64']
 /** A model that answers well and at once, and one that streams a token a second. */
 export const PLAIN = 'plain'
 export const SLOW = 'slow'

@@ -27,8 +27,9 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'capture-counts-again',
     file: 'shared/contract/money-scripts/settle.ts',
     find: `  if st=='captured' or st=='posted' then
-    if H.used==used then return 'K' end
-    return 'X:'..H.used
+    if H.used~=used then return 'X:'..H.used end
+    if not H.late or (H.pa and tonumber(H.pa)<tonumber(H.late)) then return 'K' end
+    return 'L'
   end`,
     replace: '',
     caughtBy: 'F17',

@@ -1,0 +1,98 @@
+import { dollars, instant, yesNo } from '#control-plane/cli/amounts.ts'
+import type { Action, Options } from '#control-plane/cli/command.ts'
+import { confirm } from '#control-plane/cli/confirm.ts'
+import { usageError } from '#control-plane/cli/failure.ts'
+import { facts, table, text } from '#control-plane/cli/output.ts'
+import { argument, isSet, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
+
+type Line = { readonly account: string; readonly amountMicro: string }
+
+function linesOf(lines: readonly Line[]) {
+  return table(lines, [
+    { title: 'ACCOUNT', value: ({ account }) => account },
+    { title: 'AMOUNT', alignsRight: true, value: ({ amountMicro }) => dollars(amountMicro) },
+  ])
+}
+
+/** The account that money is about: a wallet, or the account itself. */
+function partyOf(options: Options): { wallet?: string; account?: string } {
+  const [wallet, account] = [textOption(options, 'wallet'), textOption(options, 'account')]
+  if ((wallet === undefined) === (account === undefined)) throw usageError('Name one of --wallet and --account.')
+  return { ...(wallet && { wallet }), ...(account && { account }) }
+}
+
+export const grantCredit: Action = async ({ connection }, { options }) => {
+  const note = textOption(options, 'note')
+  const granted = await connection.asOperator((client) =>
+    client.credit.grant.mutate({
+      ...partyOf(options),
+      amountUsd: requiredOption(options, 'usd'),
+      ticket: requiredOption(options, 'ticket'),
+      ...(note && { note }),
+    }),
+  )
+  return { json: granted, blocks: [text(`Granted under the ticket ${requiredOption(options, 'ticket')}.`)] }
+}
+
+export const depositCredit: Action = async ({ connection }, { options }) => {
+  const note = textOption(options, 'note')
+  const booked = await connection.asOperator((client) =>
+    client.deposit.recordFiat.mutate({
+      ...partyOf(options),
+      amountUsd: requiredOption(options, 'usd'),
+      eventId: requiredOption(options, 'event'),
+      ...(note && { note }),
+    }),
+  )
+  return {
+    json: booked,
+    blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) }), linesOf(booked.lines)],
+  }
+}
+
+export const refundCredit: Action = async (cli, { options }) => {
+  const wanted = {
+    ...partyOf(options),
+    amountUsd: requiredOption(options, 'usd'),
+    ticket: requiredOption(options, 'ticket'),
+  }
+  await confirm(cli, `Refund $${wanted.amountUsd}?`, isSet(options, 'yes'))
+  const booked = await cli.connection.asOperator((client) => client.refund.fiat.mutate(wanted))
+  return {
+    json: booked,
+    blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) }), linesOf(booked.lines)],
+  }
+}
+
+export const readTransaction: Action = async ({ connection }, given) => {
+  const found = await connection.asOperator((client) => client.ledger.read.query({ key: argument(given) }))
+  return { json: found, blocks: [facts({ key: found.key, kind: found.kind }), linesOf(found.lines)] }
+}
+
+export const reverseTransaction: Action = async (cli, given) => {
+  const wanted = { key: argument(given), reason: requiredOption(given.options, 'reason') }
+  await confirm(cli, `Book the opposite of ${wanted.key}?`, isSet(given.options, 'yes'))
+  const booked = await cli.connection.asOperator((client) => client.ledger.reverse.mutate(wanted))
+  return { json: booked, blocks: [facts({ key: booked.key, repeat: yesNo(booked.isRepeat) })] }
+}
+
+export const listPayoutHolds: Action = async ({ connection }) => {
+  const { payoutHolds } = await connection.asOperator((client) => client.invariants.read.query())
+  const rows = table(
+    payoutHolds,
+    [
+      { title: 'HOLD', value: ({ id }) => id },
+      { title: 'SINCE', value: ({ setAt }) => instant(setAt) },
+      { title: 'BECAUSE OF', value: ({ reason }) => reason },
+    ],
+    'No payout is held back.',
+  )
+  return { json: payoutHolds, blocks: [rows] }
+}
+
+export const clearPayoutHold: Action = async (cli, given) => {
+  const wanted = { id: argument(given), reason: requiredOption(given.options, 'reason') }
+  await confirm(cli, 'Let payouts go on?', isSet(given.options, 'yes'))
+  const cleared = await cli.connection.asOperator((client) => client.payoutHold.clear.mutate(wanted))
+  return { json: cleared, blocks: [text(`The hold ${wanted.id} is cleared.`)] }
+}

@@ -1,0 +1,66 @@
+import type { Command, Option } from '#control-plane/cli/command.ts'
+
+const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
+const YES: Option = { flags: '--yes', text: 'do not ask' }
+const PARTY: readonly Option[] = [
+  { flags: '--wallet <address>', text: 'of this wallet' },
+  { flags: '--account <id>', text: 'or of this account' },
+  { flags: '--usd <dollars>', text: 'how much' },
+]
+
+/** What operators do to money. */
+export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
+  {
+    name: 'operator credit grant',
+    summary: 'Give a buyer credit.',
+    options: [
+      ...PARTY,
+      { flags: '--ticket <id>', text: 'what makes it happen once' },
+      { flags: '--note <text>', text: 'for the books' },
+    ],
+    examples: ['operator credit grant --wallet 0x… --usd 5 --ticket T-17'],
+    load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).grantCredit,
+  },
+  {
+    name: 'operator credit deposit',
+    summary: 'Book money that a payment provider received for a buyer.',
+    options: [
+      ...PARTY,
+      { flags: '--event <id>', text: "the provider's id of the payment: what makes it happen once" },
+      { flags: '--note <text>', text: 'for the books' },
+    ],
+    examples: ['operator credit deposit --wallet 0x… --usd 5 --event evt_123'],
+    load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).depositCredit,
+  },
+  {
+    name: 'operator credit refund',
+    summary: 'Book money that goes back to a buyer, of what he paid in.',
+    options: [...PARTY, { flags: '--ticket <id>', text: 'what makes it happen once' }, YES],
+    load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).refundCredit,
+  },
+  {
+    name: 'operator ledger read',
+    summary: 'The lines under a ledger key or request id.',
+    arguments: [{ name: '<key>', text: 'ledger key or request id' }],
+    load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).readTransaction,
+  },
+  {
+    name: 'operator ledger reverse',
+    summary: 'Book the opposite of a transaction, once.',
+    arguments: [{ name: '<key>', text: 'ledger key or request id' }],
+    options: [REASON, YES],
+    load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).reverseTransaction,
+  },
+  {
+    name: 'operator payout-holds list',
+    summary: 'What payouts wait for.',
+    load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).listPayoutHolds,
+  },
+  {
+    name: 'operator payout-holds clear',
+    summary: 'Let payouts go on once the cause is mended.',
+    arguments: [{ name: '<hold>', text: 'its id' }],
+    options: [REASON, YES],
+    load: async () => (await import('#control-plane/cli/actions/operator-money.ts')).clearPayoutHold,
+  },
+]

@@ -1,0 +1,50 @@
+import { sql } from 'kysely'
+import type { AccountId } from '#shared/ids.ts'
+import { ulidFloor } from '#shared/ids.ts'
+import type { Database } from './database.ts'
+
+/** Half and nineteen of twenty calls took no longer than so many milliseconds. */
+export type Percentiles = { readonly p50: number; readonly p95: number }
+
+/** `ttftMs` is of `timed` calls, those that were streamed. Null where there is no call. */
+export type CallTimes = {
+  readonly calls: number
+  readonly timed: number
+  readonly ttftMs: Percentiles | null
+  readonly durationMs: Percentiles | null
+}
+
+type Row = {
+  readonly calls: number
+  readonly timed: number
+  readonly ttft: readonly number[] | null
+  readonly duration: readonly number[] | null
+}
+
+const QUANTILES = sql.raw('percentile_disc(array[0.5, 0.95]::float8[])')
+
+/** How long the newest successful calls of a buyer took, at most `limit` of them, admitted from `since` (Unix ms) on. */
+export async function measureCallTimes(
+  db: Database,
+  account: AccountId,
+  newest: { readonly since: number; readonly limit: number },
+): Promise<CallTimes> {
+  const { rows } = await sql<Row>`select count(*)::int as calls, count(ttft_ms)::int as timed,
+      ${QUANTILES} within group (order by ttft_ms) as ttft,
+      ${QUANTILES} within group (order by duration_ms) as duration
+    from (select ttft_ms, duration_ms from settlement
+      where account = ${account} and rid >= ${ulidFloor(newest.since)} and outcome = 'succeeded'
+      order by rid desc limit ${newest.limit}) newest`.execute(db)
+  const [row] = rows
+  return {
+    calls: row?.calls ?? 0,
+    timed: row?.timed ?? 0,
+    ttftMs: pairOf(row?.ttft),
+    durationMs: pairOf(row?.duration),
+  }
+}
+
+function pairOf(quantiles: readonly (number | null)[] | null | undefined): Percentiles | null {
+  const [p50, p95] = quantiles ?? []
+  return p50 == null || p95 == null ? null : { p50, p95 }
+}

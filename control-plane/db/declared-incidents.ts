@@ -1,0 +1,102 @@
+import { sql } from 'kysely'
+import type { IncidentId } from '#shared/ids.ts'
+import type { Database, Trx } from './database.ts'
+
+export type IncidentState = 'investigating' | 'identified' | 'monitoring' | 'resolved'
+
+export type DeclaredIncidentsTables = {
+  declared_incident: {
+    id: IncidentId
+    title: string
+    models: readonly string[]
+    providers: readonly string[]
+    state: IncidentState
+    started_at: Date
+    ended_at: Date | null
+  }
+  declared_incident_note: { incident: IncidentId; number: number; at: Date; state: IncidentState; note: string }
+}
+
+/** An incident as operators declared it; without a model and a provider it is of the whole market. */
+export type DeclaredRow = {
+  readonly id: IncidentId
+  readonly title: string
+  readonly models: readonly string[]
+  readonly providers: readonly string[]
+  readonly state: IncidentState
+  readonly startedAt: Date
+  readonly endedAt: Date | null
+}
+
+/** What was said of it, and the state it was in from then on. */
+export type NoteRow = { readonly at: Date; readonly state: IncidentState; readonly note: string }
+
+const COLUMNS = sql`id, title, models, providers, state, started_at as "startedAt", ended_at as "endedAt"`
+
+export async function insertDeclared(trx: Trx, row: DeclaredRow): Promise<void> {
+  await trx
+    .insertInto('declared_incident')
+    .values({ ...told(row), id: row.id, started_at: row.startedAt })
+    .execute()
+}
+
+/** Writes down what may change of it: all but its beginning. */
+export async function updateDeclared(trx: Trx, row: DeclaredRow): Promise<void> {
+  await trx.updateTable('declared_incident').set(told(row)).where('id', '=', row.id).execute()
+}
+
+function told({ title, models, providers, state, endedAt }: DeclaredRow) {
+  return { title, models: [...models], providers: [...providers], state, ended_at: endedAt }
+}
+
+/** The incident, locked until the end of the transaction. */
+export async function lockDeclared(trx: Trx, id: string): Promise<DeclaredRow | undefined> {
+  const { rows } = await sql<DeclaredRow>`select ${COLUMNS} from declared_incident where id = ${id} for update`.execute(
+    trx,
+  )
+  return rows[0]
+}
+
+/** Adds a note after those there are; its incident is locked. */
+export async function insertNote(trx: Trx, incident: IncidentId, { at, state, note }: NoteRow): Promise<void> {
+  await sql`insert into declared_incident_note (incident, number, at, state, note)
+    select ${incident}, count(*) + 1, ${at}, ${state}, ${note}
+    from declared_incident_note where incident = ${incident}`.execute(trx)
+}
+
+/** The notes of some incidents, each incident's in the order they were made. */
+export async function listNotes(
+  db: Database | Trx,
+  incidents: readonly IncidentId[],
+): Promise<(NoteRow & { readonly incident: IncidentId })[]> {
+  return db
+    .selectFrom('declared_incident_note')
+    .select(['incident', 'at', 'state', 'note'])
+    .where('incident', 'in', incidents)
+    .orderBy('incident')
+    .orderBy('number')
+    .execute()
+}
+
+export type DeclaredFilter = {
+  /** Unix milliseconds; those that began before `to` and were not over at `from`. */
+  readonly from: number
+  readonly to: number
+  /** Those of the model, or of the provider, and those of the whole market. */
+  readonly model: string | undefined
+  readonly provider: string | undefined
+  /** The last incident of the page before. */
+  readonly after: string | undefined
+}
+
+/** Declared incidents, the one that was declared last first. */
+export async function listDeclared(db: Database, filter: DeclaredFilter, limit: number): Promise<DeclaredRow[]> {
+  const { from, to, model = null, provider = null, after = null } = filter
+  const { rows } = await sql<DeclaredRow>`select ${COLUMNS} from declared_incident
+    where started_at < ${new Date(to)} and (ended_at is null or ended_at >= ${new Date(from)})
+      and (${model}::text is null or models = '{}' or ${model} = any(models))
+      and (${provider}::text is null or providers = '{}' or ${provider} = any(providers))
+      and (${after}::text is null or id < ${after})
+    order by id desc limit ${limit}`.execute(db)
+  return rows
+}

@@ -1,0 +1,49 @@
+import { sql } from 'kysely'
+import type { OfferId } from '#shared/ids.ts'
+import { ulidFloor } from '#shared/ids.ts'
+import type { Database } from './database.ts'
+
+/** What became of an offer in the calls that considered it. */
+export type OfferShare = {
+  /** Calls that it served. */
+  readonly won: number
+  /** Calls that asked it in vain, and then another. */
+  readonly failedOver: number
+  /** Calls in which it could have served, and another stood in front. */
+  readonly outranked: number
+  /** Calls that could not use it, by the reason that routing wrote down. */
+  readonly excluded: readonly { readonly reason: string; readonly calls: number }[]
+}
+
+type Newest = { readonly since: number; readonly limit: number }
+
+/**
+ * Reads the explanations of the newest calls of all buyers, at most `limit` of them, admitted from `since` (Unix ms) on.
+ * A call names at most 20 offers of either kind: in a longer book what is further down is not counted.
+ */
+export async function sumOfferShare(
+  db: Database,
+  { id, model }: { readonly id: OfferId; readonly model: string },
+  { since, limit }: Newest,
+): Promise<OfferShare> {
+  const named = JSON.stringify([{ offer: id }])
+  const { rows } = await sql<OfferShare>`with calls as materialized (
+      select offer, attempts, explanation from (
+        select model, offer, attempts, explanation from settlement
+        where rid >= ${ulidFloor(since)} order by rid desc limit ${limit}) newest
+      where model = ${model}),
+    placed as (
+      select coalesce(offer = ${id}, false) as "isWinner", attempts @> ${named}::jsonb as "isTried",
+        coalesce(explanation -> 'ranked' @> ${named}::jsonb, false) as "isRanked" from calls),
+    reasons as (
+      select entry ->> 'reason' as reason, count(*)::int as calls
+      from calls, jsonb_array_elements(explanation -> 'excluded') entry
+      where entry ->> 'offer' = ${id} group by 1)
+    select count(*) filter (where "isWinner")::int as won,
+      count(*) filter (where "isTried" and not "isWinner")::int as "failedOver",
+      count(*) filter (where "isRanked" and not "isTried" and not "isWinner")::int as outranked,
+      (select coalesce(jsonb_agg(jsonb_build_object('reason', reason, 'calls', calls) order by calls desc, reason), '[]')
+        from reasons) as excluded
+    from placed`.execute(db)
+  return rows[0] ?? { won: 0, failedOver: 0, outranked: 0, excluded: [] }
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import type { MarketView } from './market-book.ts'
+
+/** What the list of markets may be ordered by: the best first, those without the figure last. */
+export const MARKET_SORTS = [
+  'discount',
+  'price',
+  'requests',
+  'volume',
+  'uptime',
+  'ttft',
+  'tps',
+  'sellers',
+  'newest',
+] as const
+type MarketSort = (typeof MARKET_SORTS)[number]
+
+/** What is asked of models as they stand on the market now, and their order; by id where none is said. */
+export const MarketChoice = z.object({
+  minDiscountPct: z.number().min(0).max(100).optional(),
+  minSellers: z.number().int().positive().optional(),
+  minUptimePct: z.number().min(0).max(100).optional(),
+  sort: z.enum(MARKET_SORTS).optional(),
+})
+export type MarketChoice = z.output<typeof MarketChoice>
+
+/** How good a model is by each order: the higher the better, null without the figure. */
+const WORTH: { readonly [Sort in MarketSort]: (market: MarketView) => number | null } = {
+  discount: ({ summary }) => summary.bestDiscountPct,
+  // What is sold by other units than tokens has no price to compare.
+  price: ({ summary, model }) => (summary.best.input === null || model.mediaUnit ? null : -Number(summary.best.input)),
+  requests: ({ figures }) => figures.requests24h,
+  volume: ({ figures }) => Number(figures.volume24hMicro),
+  uptime: ({ figures }) => figures.uptimePct,
+  ttft: ({ figures }) => (figures.ttftP50Ms === null ? null : -figures.ttftP50Ms),
+  tps: ({ figures }) => figures.tpsP50,
+  sellers: ({ summary }) => summary.healthySellerCount,
+  newest: ({ model }) => model.created,
+}
+
+/** Where a model stands in an order. */
+export type MarketPlace = { readonly worth: number | null; readonly id: string }
+
+/** The place of a market in the order that was chosen; by id alone where none was. */
+export function placeOfMarket(market: MarketView, sort: MarketSort | undefined): MarketPlace {
+  return { worth: sort === undefined ? null : WORTH[sort](market), id: market.id }
+}
+
+function byPlace(left: MarketPlace, right: MarketPlace): number {
+  const [one, other] = [left.worth ?? Number.NEGATIVE_INFINITY, right.worth ?? Number.NEGATIVE_INFINITY]
+  if (one !== other) return one > other ? -1 : 1
+  if (left.id === right.id) return 0
+  return left.id < right.id ? -1 : 1
+}
+
+/** The markets that are wanted, in their order, from behind a place. */
+export function chooseMarkets(
+  markets: readonly MarketView[],
+  choice: MarketChoice,
+  after: MarketPlace | undefined,
+): MarketView[] {
+  const { minDiscountPct = 0, minSellers = 0, minUptimePct = 0, sort } = choice
+  return markets
+    .filter(
+      ({ summary, figures }) =>
+        (summary.bestDiscountPct ?? 0) >= minDiscountPct &&
+        summary.healthySellerCount >= minSellers &&
+        (figures.uptimePct ?? 0) >= minUptimePct,
+    )
+    .map((market) => ({ market, place: placeOfMarket(market, sort) }))
+    .filter(({ place }) => after === undefined || byPlace(place, after) > 0)
+    .sort((left, right) => byPlace(left.place, right.place))
+    .map(({ market }) => market)
+}

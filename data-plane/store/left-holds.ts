@@ -1,0 +1,44 @@
+import { OWNER_DIED } from '#shared/contract/hold.ts'
+import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
+import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
+import { bucketNames, moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { Membership } from './gate-member.ts'
+import type { MoneyConnection } from './money-connection.ts'
+import type { Registrar } from './open-calls.ts'
+
+/** Open holds of a bucket among which a dead process's are looked for; the others run out by themselves. */
+const MAX_LOOKED_AT = 50_000
+
+type Ports = {
+  readonly connection: Pick<MoneyConnection, 'writes'>
+  readonly registrar: Registrar
+  readonly membership: Membership
+  readonly buckets: number
+}
+
+/**
+ * Gives back what a dead process still holds, once all that its journal captures is in the gate: what is open after that
+ * belongs to calls of whose answers nothing was written down, and those cost nothing. Were a capture of one still on its
+ * way to Redis, it would be booked late. Answers how many holds there were. Throws when the epoch moved on.
+ */
+export async function releaseLeftHolds(ports: Ports, node: string): Promise<number> {
+  const { connection, registrar, membership, buckets } = ports
+  let released = 0
+  for (const bucket of bucketNames(buckets)) {
+    const rids = await connection.writes.zrange(moneyKeys.expiring(bucket, membership.epoch), 0, MAX_LOOKED_AT - 1)
+    for (let start = 0; start < rids.length; start += MAX_BATCH) {
+      const page = rids.slice(start, start + MAX_BATCH)
+      const holds = await Promise.all(
+        page.map((rid) => connection.writes.hmget(moneyKeys.hold(bucket, rid), 'node', 'acct', 'key')),
+      )
+      const releases = page.flatMap((rid, index): SettleOperation[] => {
+        const [owner, account, keyId] = holds[index] ?? []
+        if (owner !== node || !account) return []
+        return [{ kind: 'release', rid, account, keyId: keyId || null, node, reason: OWNER_DIED, event: null }]
+      })
+      await registrar.settle(releases)
+      released += releases.length
+    }
+  }
+  return released
+}

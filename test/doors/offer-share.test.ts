@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { DAY, systemClock } from '#shared/clock.ts'
+import { createIds } from '#shared/ids.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { codeOf, startMarket } from '#test/support/control-plane.ts'
+import { listOffer } from '#test/support/offers.ts'
+import { usageEvent } from '#test/support/usage-events.ts'
+
+let market: TestMarket
+let seller: Person
+let buyer: Person
+let mine: { readonly id: string; readonly model: string }
+
+beforeAll(async () => {
+  market = await startMarket()
+  ;[seller, buyer] = [await market.person(), await market.person()]
+  mine = await listOffer(market, seller.seller)
+}, 60_000)
+afterAll(() => market?.stop(), 30_000)
+
+type Fate = 'won' | 'failed over' | 'outranked' | 'unlisted' | { readonly excluded: string }
+
+const OTHER = 'ofr_other'
+const rank = (offer: string) => ({ offer, provider: 'sandbox-a', estimateMicro: '900' })
+const attempt = (offer: string, errorClass: string | null) => ({
+  ...{ offer, provider: 'sandbox-a', ms: 5, errorClass },
+  status: errorClass === null ? 200 : 500,
+})
+
+/** The event of a call in which the offer had that fate. */
+function callOf(fate: Fate, { ago = 0, model = mine.model } = {}): string {
+  const startedAt = Date.now() - ago - 2_000
+  const rid = createIds({ ...systemClock, now: () => startedAt }).ulid()
+  const winner = fate === 'won' ? mine.id : OTHER
+  const isNamed = fate === 'won' || fate === 'failed over' || fate === 'outranked'
+  return JSON.stringify(
+    usageEvent(
+      { rid, startedAt, model, account: buyer.buyer.account, sellerAccount: seller.seller.account, charge: 0 },
+      {
+        outcome: 'succeeded',
+        errorCode: null,
+        offer: winner,
+        attempts: [...(fate === 'failed over' ? [attempt(mine.id, 'server')] : []), attempt(winner, null)],
+        explanation: {
+          ranked: [...(isNamed ? [rank(mine.id)] : []), rank(OTHER)],
+          excluded: typeof fate === 'object' ? [{ offer: mine.id, reason: fate.excluded }] : [],
+        },
+      },
+    ),
+  )
+}
+
+const ask = (key: string, id: string) =>
+  market.graphql(
+    key,
+    'query ($id: ID!) { offerShare(id: $id) { won failedOver outranked excluded { reason calls } } }',
+    { id },
+  )
+
+describe('the share of an offer', () => {
+  it('is nothing before the first call', async () => {
+    expect((await ask(seller.sellerKey, mine.id)).body).toEqual({
+      data: { offerShare: { won: 0, failedOver: 0, outranked: 0, excluded: [] } },
+    })
+  })
+
+  it('tells calls won, lost and out of reach, each once, of a day and of its model', async () => {
+    const fates: readonly Fate[] = [
+      ...(['won', 'won', 'won', 'failed over', 'outranked', 'outranked', 'unlisted'] as const),
+      ...[{ excluded: 'cap_reached' }, { excluded: 'backed_off' }, { excluded: 'cap_reached' }],
+    ]
+    const events = [
+      ...fates.map((fate) => callOf(fate)),
+      callOf('won', { ago: 2 * DAY }),
+      callOf('won', { model: 'lab/another' }),
+    ]
+    await postBatch(market.plane, { events, source: 'test' })
+    expect((await ask(seller.sellerKey, mine.id)).body).toEqual({
+      data: {
+        offerShare: {
+          won: 3,
+          failedOver: 1,
+          outranked: 2,
+          excluded: [
+            { reason: 'cap_reached', calls: 2 },
+            { reason: 'backed_off', calls: 1 },
+          ],
+        },
+      },
+    })
+  })
+
+  it('is shown to nobody else', async () => {
+    const other = await market.person()
+    expect(codeOf(await ask(other.sellerKey, mine.id))).toBe('not_found')
+    expect(codeOf(await ask(seller.sellerKey, 'nonsense'))).toBe('not_found')
+    expect(codeOf(await ask(buyer.buyerKey, mine.id))).toBe('wrong_key_type')
+  })
+})

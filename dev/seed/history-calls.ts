@@ -152,7 +152,10 @@ function keptAt(now: number, at: number): KeptBps {
   return keptBps(Math.max(100, Math.min(10_000, now + drift)))
 }
 
-/** Instants from the oldest on, thick by day and thin by night (UTC), thicker week by week. */
+/**
+ * Instants from the oldest on, thick by day and thin by night (UTC), thicker week by week. The last is the span's end,
+ * whatever the hour, so that what follows begins there.
+ */
 function* instantsOf({ from, to, count }: Span, random: () => number): Generator<number> {
   const hours = Math.max(1, Math.ceil((to - from) / HOUR))
   const weights = Array.from({ length: hours }, (_, index) => {
@@ -162,13 +165,14 @@ function* instantsOf({ from, to, count }: Span, random: () => number): Generator
   const total = weights.reduce((sum, weight) => sum + weight, 0)
   let due = 0
   for (const [index, weight] of weights.entries()) {
-    due += (count * weight) / total
+    due += ((count - 1) * weight) / total
     const start = from + index * HOUR
     const length = Math.min(HOUR, to - start)
     const instants = Array.from({ length: Math.floor(due) }, () => Math.floor(start + random() * length))
     due -= instants.length
     yield* instants.sort((left, right) => left - right)
   }
+  yield to
 }
 
 /** Now and then a provider was out of order for some minutes. */

@@ -156,7 +156,7 @@ describe('the daily cap of an offer', () => {
       expect(await caps.take(offer, `${hold.rid}.0`, microUsd(300), 60_000)).toBe(true)
       if (isTakeSettled) await caps.settle(offer, `${hold.rid}.0`, microUsd(charge))
       const wish = { rid: hold.rid, account, sellerAccount, charge, hold: 300, startedAt: Date.now() }
-      const event = anyEventText(wish, { offer: offer.id })
+      const event = anyEventText(wish, { offer: offer.id, endedAt: Date.now() })
       node.journal.capture(hold, event)
       return { hold, event }
     }

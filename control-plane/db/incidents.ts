@@ -16,8 +16,6 @@ export type IncidentRow = {
   readonly backOffs: number
   /** The error that most of them had; null when nobody said. */
   readonly cause: string | null
-  /** Offers of the model at the provider that are on sale now. */
-  readonly offersOnSale: number
 }
 
 export type IncidentFilter = {
@@ -44,15 +42,9 @@ export async function listIncidents(db: Database, filter: IncidentFilter, limit:
     ...(model === undefined ? [] : [sql`model = ${model}`]),
     ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
   ]
-  const { rows } = await sql<IncidentRow>`with page as (
-      select * from market_incident where ${sql.join(conditions, sql` and `)} order by id desc limit ${limit}),
-    place as (
-      select model, provider, (select count(*)::int from offer o where o.model = page.model
-        and o.provider = page.provider and o.status = 'active') as on_sale
-      from page group by model, provider)
-    select id, model, provider, started_at as "startedAt", ends_at as "endsAt", offers, back_offs as "backOffs", cause,
-      on_sale as "offersOnSale"
-    from page join place using (model, provider) order by id desc`.execute(db)
+  const { rows } = await sql<IncidentRow>`select id, model, provider, started_at as "startedAt", ends_at as "endsAt",
+      offers, back_offs as "backOffs", cause
+    from market_incident where ${sql.join(conditions, sql` and `)} order by id desc limit ${limit}`.execute(db)
   return rows
 }
 

@@ -68,6 +68,18 @@ export async function listOfferSources(db: Database | Trx, model?: string): Prom
   return new Map(rows.map((row) => [row.model, row.source]))
 }
 
+/** A model at a provider. */
+export type ModelAtProvider = { readonly model: string; readonly provider: string }
+
+/** How many offers are active at each of the places given, in their order. */
+export async function countActiveOffers(db: Database, places: readonly ModelAtProvider[]): Promise<number[]> {
+  const { rows } = await sql<{ count: number }>`select (select count(*)::int from offer o
+      where o.model = place.model and o.provider = place.provider and o.status = 'active') as count
+    from unnest(${places.map(({ model }) => model)}::text[], ${places.map(({ provider }) => provider)}::text[])
+      with ordinality as place(model, provider, at) order by at`.execute(db)
+  return rows.map(({ count }) => count)
+}
+
 /** Models with active offers. */
 export async function listOfferedModels(db: Database | Trx): Promise<string[]> {
   const rows = await db

@@ -2,11 +2,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { invoke } from '#control-plane/operation.ts'
 import { createBuyerKey } from '#control-plane/services/keys/keys.ts'
+import { readMarketOfModel } from '#control-plane/services/market/market-book.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { grantCredit } from '#control-plane/services/money/ledger.ts'
+import { deleteOffer } from '#control-plane/services/offers/change.ts'
 import { putFeature } from '#control-plane/services/operators/operator-controls.ts'
 import { storeHealthEvents } from '#control-plane/services/sellers/health-log.ts'
+import { reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
@@ -87,6 +90,23 @@ describe('incidents', () => {
     expect(await graph(undefined, `{ incidents(first: 5) { edges { node { ${fields} } } } }`)).toEqual({
       incidents: { edges: [...page.items, ...rest.items].map((node) => ({ node })) },
     })
+  })
+
+  it('say what is on sale there now, whether the book of the model is known or has changed', async () => {
+    const onSale = async () => {
+      const page = await market.trpc(undefined).market.incidents.query({ maxItems: 1 })
+      return page.items[0]?.offersOnSale
+    }
+    const readBook = () => invoke(market.plane, { kind: 'nobody' }, readMarketOfModel, { model: 'gpt-test' })
+    await reconcileSnapshot(market.plane)
+    await readBook()
+    expect(await onSale()).toBe(2)
+    const { offerId } = await listOffer(market, bob.seller, { discount: 30 })
+    expect(await onSale()).toBe(3)
+    await invoke(market.plane, bob.seller, deleteOffer, { id: offerId })
+    await reconcileSnapshot(market.plane)
+    await readBook()
+    expect(await onSale()).toBe(2)
   })
 
   it('go on while an offer is down, and are looked for by model, provider and time', async () => {

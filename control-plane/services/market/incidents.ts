@@ -9,6 +9,7 @@ import type { SignedPage } from '#control-plane/services/page.ts'
 import { signedPageOf } from '#control-plane/services/page.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
+import { countOnSale } from './market-parts.ts'
 
 /** How far one list reaches, and how far it reaches when nobody says. */
 const MAX_SPAN_MS = 31 * DAY
@@ -59,8 +60,10 @@ export const marketIncidents = defineOperation({
     const scope = { list: 'incidents', tenant: 'public', filters: [model, provider, span.from, span.to] }
     const after = nextToken === undefined ? undefined : readCursor(ctx, scope, nextToken)
     const rows = await listIncidents(ctx.db, { from, to, model, provider, after }, maxItems + 1)
+    const onSale = await countOnSale(ctx, rows)
+    const incidents = rows.map((row, at) => view(row, onSale[at] ?? 0, now))
     const cursorOf = ({ id }: Incident) => signCursor(ctx, scope, id)
-    return signedPageOf(rows, maxItems, (row) => view(row, now), cursorOf)
+    return signedPageOf(incidents, maxItems, (incident) => incident, cursorOf)
   },
 })
 
@@ -75,7 +78,7 @@ export function readSpan({ from, to }: Span, now: number): { readonly from: numb
   throw new AppError('invalid_request', { message: 'A list of incidents spans at most 31 days.', param: 'from' })
 }
 
-function view({ startedAt, endsAt, ...facts }: IncidentRow, now: number): Incident {
+function view({ startedAt, endsAt, ...facts }: IncidentRow, offersOnSale: number, now: number): Incident {
   const endedAt = endsAt.getTime()
-  return { ...facts, startedAt: startedAt.getTime(), endedAt: endedAt > now ? null : endedAt }
+  return { ...facts, offersOnSale, startedAt: startedAt.getTime(), endedAt: endedAt > now ? null : endedAt }
 }

@@ -1,6 +1,7 @@
 import { listPricesAt } from '#control-plane/db/catalog.ts'
 import type { Database } from '#control-plane/db/database.ts'
-import { listBookedOffers } from '#control-plane/db/listed-offers.ts'
+import type { ModelAtProvider } from '#control-plane/db/listed-offers.ts'
+import { countActiveOffers, listBookedOffers } from '#control-plane/db/listed-offers.ts'
 import { listDocumentVersions } from '#control-plane/db/market-book.ts'
 import { listTrades } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation.ts'
@@ -59,21 +60,53 @@ function memoryOf({ db }: MarketCtx): Memory {
 
 /** The active offers of models in the order of the routing; read again only where their document has changed. */
 export async function readOffers(ctx: MarketCtx, models: readonly string[]): Promise<Books> {
-  const memory = memoryOf(ctx)
-  const versions = await listDocumentVersions(ctx.db, models.map(offersDocumentName))
-  const versionOf = (model: string) => versions.get(offersDocumentName(model))
-  const found = new Map<string, readonly BookOffer[]>()
-  for (const model of models) {
-    const known = memory.offers.get(model)
-    if (known !== undefined && known.version === versionOf(model)) found.set(model, known.offers)
-  }
+  const { versions, books } = await recall(ctx, models)
+  const found = new Map(books)
   const stale = models.filter((model) => !found.has(model))
   for (const [model, offers] of await loadOffers(ctx, stale)) found.set(model, offers)
   for (const [model, offers] of found) {
-    const version = versionOf(model)
-    if (version !== undefined) remember(memory, model, { version, offers })
+    const version = versions.get(offersDocumentName(model))
+    if (version !== undefined) remember(memoryOf(ctx), model, { version, offers })
   }
   return found
+}
+
+/** The books that are remembered and still as they were published last, and the versions of all those asked for. */
+async function recall(ctx: MarketCtx, models: readonly string[]) {
+  const memory = memoryOf(ctx)
+  const versions = await listDocumentVersions(ctx.db, models.map(offersDocumentName))
+  const books = new Map<string, readonly BookOffer[]>()
+  for (const model of models) {
+    const known = memory.offers.get(model)
+    if (known !== undefined && known.version === versions.get(offersDocumentName(model))) books.set(model, known.offers)
+  }
+  return { versions, books }
+}
+
+const countsOfBooks = new WeakMap<readonly BookOffer[], ReadonlyMap<string, number>>()
+
+/**
+ * How many offers are on sale at each of some places, in their order: by the books that are remembered, which need no
+ * count, and of other models by the database.
+ */
+export async function countOnSale(ctx: MarketCtx, places: readonly ModelAtProvider[]): Promise<number[]> {
+  if (places.length === 0) return []
+  const { books } = await recall(ctx, [...new Set(places.map(({ model }) => model))])
+  const unknown = places.filter(({ model }) => !books.has(model))
+  const counted = unknown.length === 0 ? [] : await countActiveOffers(ctx.db, unknown)
+  return places.map(({ model, provider }) => {
+    const book = books.get(model)
+    return book === undefined ? (counted.shift() ?? 0) : (countsOf(book).get(provider) ?? 0)
+  })
+}
+
+function countsOf(book: readonly BookOffer[]): ReadonlyMap<string, number> {
+  const known = countsOfBooks.get(book)
+  if (known !== undefined) return known
+  const counts = new Map<string, number>()
+  for (const { provider } of book) counts.set(provider, (counts.get(provider) ?? 0) + 1)
+  countsOfBooks.set(book, counts)
+  return counts
 }
 
 /** The offers of those models that are remembered, as they were when last read: what can be asked after before they are read. */

@@ -1,4 +1,7 @@
+import type { DemandStep } from '#control-plane/db/demand.ts'
 import { invoke } from '#control-plane/operation.ts'
+import type { Demand } from '#control-plane/services/market/demand.ts'
+import { marketDemand } from '#control-plane/services/market/demand.ts'
 import type { PriceHistory, SeriesPoint, TradeView } from '#control-plane/services/market/market-series.ts'
 import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market/market-series.ts'
 import { builder } from './builder.ts'
@@ -72,6 +75,26 @@ const History = builder.objectRef<PriceHistory>('PriceHistory').implement({
   }),
 })
 
+const DemandStepType = builder.objectRef<DemandStep>('DemandStep').implement({
+  description: 'Charged calls that were served at a whole percentage below the reference price, rounded down.',
+  fields: (t) => ({
+    discountPct: t.exposeInt('discountPct'),
+    calls: t.exposeInt('calls'),
+    listMicro: t.string({ resolve: ({ listMicro }) => listMicro.toString() }),
+    paidMicro: t.string({ resolve: ({ paidMicro }) => paidMicro.toString() }),
+  }),
+})
+
+const DemandType = builder.objectRef<Demand>('Demand').implement({
+  description:
+    'At which discounts the calls of a model were served: what an offer would come first for at a larger one.',
+  fields: (t) => ({
+    model: t.exposeString('model'),
+    since: t.exposeFloat('since'),
+    steps: t.field({ type: [DemandStepType], complexity: SERIES_COST, resolve: ({ steps }) => steps }),
+  }),
+})
+
 export const TradeType = builder.objectRef<TradeView>('Trade').implement({
   description: 'A charged call, without anybody’s name.',
   fields: (t) => ({
@@ -109,6 +132,12 @@ builder.queryFields((t) => ({
       bucket: t.arg({ type: Bucket }),
     },
     resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, marketPriceHistory, given(args), options),
+  }),
+  demand: t.field({
+    type: DemandType,
+    description: 'Of the last day, by step of discount, the smallest first.',
+    args: { model: t.arg.string({ required: true }) },
+    resolve: (_root, args, { ctx, actor, options }) => invoke(ctx, actor, marketDemand, args, options),
   }),
   trades: t.field({
     type: [TradeType],

@@ -1,5 +1,6 @@
 import { bookOfferFields, marketFields } from '#control-plane/api/market-fields.ts'
 import { invoke } from '#control-plane/operation.ts'
+import { marketDemand } from '#control-plane/services/market/demand.ts'
 import { marketIncidents } from '#control-plane/services/market/incidents.ts'
 import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
 import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market/market-series.ts'
@@ -39,6 +40,15 @@ export const market = router({
   prices: procedure.input(inputOf(marketPriceHistory)).query(async ({ ctx, input }) => {
     const history = await invoke(ctx.ctx, await ctx.actor(), marketPriceHistory, input, ctx.options())
     return { ...history, paid: history.paid.map(withText) }
+  }),
+  demand: procedure.input(inputOf(marketDemand)).query(async ({ ctx, input }) => {
+    const demand = await invoke(ctx.ctx, await ctx.actor(), marketDemand, input, ctx.options())
+    const steps = demand.steps.map(({ listMicro, paidMicro, ...step }) => ({
+      ...step,
+      listMicro: listMicro.toString(),
+      paidMicro: paidMicro.toString(),
+    }))
+    return { ...demand, steps }
   }),
   trades: procedure
     .input(inputOf(marketTrades))

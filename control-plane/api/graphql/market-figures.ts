@@ -1,4 +1,3 @@
-import type { DemandStep } from '#control-plane/db/demand.ts'
 import { invoke } from '#control-plane/operation.ts'
 import type { Demand } from '#control-plane/services/market/demand.ts'
 import { marketDemand } from '#control-plane/services/market/demand.ts'
@@ -75,7 +74,7 @@ const History = builder.objectRef<PriceHistory>('PriceHistory').implement({
   }),
 })
 
-const DemandStepType = builder.objectRef<DemandStep>('DemandStep').implement({
+const DemandStepType = builder.objectRef<Demand['steps'][number]>('DemandStep').implement({
   description: 'Charged calls that were served at a whole percentage below the reference price, rounded down.',
   fields: (t) => ({
     discountPct: t.exposeInt('discountPct'),

@@ -7,6 +7,9 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   'data-plane': 'data-plane/main.ts',
   'control-plane': 'control-plane/main.ts',
   provider: 'dev/provider/main.ts',
+  migrate: 'control-plane/migrate.ts',
+  seed: 'dev/seed/main.ts',
+  history: 'dev/seed/history-main.ts',
 }
 
 let made: Promise<string | undefined> | undefined

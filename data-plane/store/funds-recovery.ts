@@ -1,4 +1,6 @@
 import type { Captured, Inheritance, JournalReplay } from '#data-plane/journal/journal.ts'
+import type { Clock } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
 import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 import type { CaptureOperation } from '#shared/contract/money-scripts/settle.ts'
 import { capUseOf, encodeCapCount } from '#shared/contract/money-scripts/uses.ts'
@@ -14,6 +16,9 @@ import type { OpenCalls, Registrar } from './open-calls.ts'
 import { captureOf, createRegistrar } from './open-calls.ts'
 import type { SettleQueue } from './settle-queue.ts'
 
+/** What a dead process had sent may still be on its way to Redis: its holds are looked for so long after its captures. */
+const IN_FLIGHT_MS = SECOND / 2
+
 type HeirPorts = {
   readonly connection: MoneyConnection
   readonly member: Pick<GateMember, 'registered' | 'isCurrent'>
@@ -22,6 +27,7 @@ type HeirPorts = {
   readonly journal: JournalReplay
   readonly node: string
   readonly buckets: number
+  readonly clock: Pick<Clock, 'monotonic'>
   readonly log: Logger
 }
 
@@ -37,8 +43,9 @@ export type Heir = {
 }
 
 export function createHeir(ports: HeirPorts): Heir {
-  const { connection, member, openCalls, journal, node, buckets, log } = ports
-  const brought = new WeakSet<Inheritance>()
+  const { connection, member, openCalls, journal, node, buckets, clock, log } = ports
+  /** When the captures of each were in the gate. */
+  const brought = new WeakMap<Inheritance, number>()
   let isHandingOn = false
   const registrarIn = (membership: Membership) => createRegistrar({ connection, membership, buckets, log })
 
@@ -46,9 +53,10 @@ export function createHeir(ports: HeirPorts): Heir {
     for (const inheritance of journal.inherited()) {
       if (!brought.has(inheritance)) {
         await bringCaptures(ports, registrarIn(membership), { membership, of: inheritance })
-        brought.add(inheritance)
+        brought.set(inheritance, clock.monotonic())
       }
       if (!member.isCurrent(membership)) return
+      if (inheritance.isFirstHand && clock.monotonic() - (brought.get(inheritance) ?? 0) < IN_FLIGHT_MS) continue
       if (inheritance.member !== undefined) await endMember(membership, inheritance.member, inheritance.isFirstHand)
       journal.crossOff(inheritance)
     }
@@ -72,7 +80,7 @@ export function createHeir(ports: HeirPorts): Heir {
       await bringCaptures(ports, registrar)
       // The rebuild counts to the caps of offers what came before it began to; what comes later has to be counted.
       if (!(await isInPhase(connection, membership, 'register'))) await bringCaptures(ports, registrar, { membership })
-      for (const inheritance of inherited) brought.add(inheritance)
+      for (const inheritance of inherited) brought.set(inheritance, clock.monotonic())
     },
     handOn() {
       const membership = member.registered()

@@ -103,7 +103,7 @@ export function openFunds(options: Options): FundsStore {
   })
   const asked = { seeds: createSeedRequests(connection, clock), fullKeys: createFullKeys(connection, buckets, clock) }
   const reserving = { reserves, openCalls, node, ...asked }
-  const heir = createHeir({ connection, member, openCalls, settles, journal, node, buckets, log })
+  const heir = createHeir({ connection, member, openCalls, settles, journal, node, buckets, clock, log })
 
   async function advance(): Promise<void> {
     const membership = member.open()

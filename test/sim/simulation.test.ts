@@ -29,6 +29,13 @@ describe('the money path in a simulated deployment', () => {
 })
 
 const debit: Operation = { kind: 'debit', gapMs: 0, buyer: 2, amount: 24_541, worker: 0 }
+const call: Operation = {
+  ...{ kind: 'call', gapMs: 1, machine: 0 },
+  plan: {
+    ...{ buyer: 3, offers: [0, 2], failures: 0, inputTokens: 217, maxOutputTokens: 171 },
+    ...{ pieces: [3, 32], paceMs: 117, ending: 'cut' },
+  },
+}
 const pass = (ms: number): Operation => ({ kind: 'pass', gapMs: 0, ms })
 
 /** What the simulation has found, cut down: each of these broke a promise once. */
@@ -53,6 +60,10 @@ const FOUND: readonly (readonly [name: string, operations: readonly Operation[]]
       { kind: 'sweep', gapMs: 2_600, worker: 0 },
       pass(9_000),
     ],
+  ],
+  [
+    'a hold that comes to Redis after its owner has died is given back all the same',
+    [{ kind: 'redis_slow', gapMs: 74, ms: 5_110 }, call, { kind: 'kill', gapMs: 3, machine: 0, downMs: 1_525 }],
   ],
 ]
 

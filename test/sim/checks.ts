@@ -180,7 +180,8 @@ function checkCaps({ ground, model, machines }: CheckParts): void {
     if (request === undefined || isLost(request)) return 0n
     return settlements.get(rid)?.charge ?? (request.isAcknowledged ? amount : 0n)
   }
-  for (const [offer, total] of model.takes.totals(ground.scheduler.now(), isAlive, keptOf)) {
+  const isAway = (rid: string) => model.requests.get(rid)?.faults.has('owner_away') === true
+  for (const [offer, total] of model.takes.totals(ground.scheduler.now(), { isAlive, keptOf, isAway })) {
     if (offer.capDailyMicro !== null && total > offer.capDailyMicro) {
       throw violation('I18', `${offer.id} has ${total} of ${offer.capDailyMicro} taken`)
     }

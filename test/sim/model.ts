@@ -44,11 +44,18 @@ export function isLost({ faults }: ModelRequest): boolean {
 export type Takes = {
   take(offer: Offer, attempt: string, take: Take): void
   settle(offer: Offer, attempt: string, amount: bigint, now: number): void
-  /**
-   * Held and used of each offer with a cap: what living processes hold and have used, and what those used that died, as
-   * far as `keptOf` says that somebody still knows of it.
-   */
-  totals(now: number, isAlive: (pid: number) => boolean, keptOf: (use: Use) => bigint): ReadonlyMap<Offer, bigint>
+  /** Held and used of each offer with a cap, as far as the gate can know of it at `now`. */
+  totals(now: number, known: Known): ReadonlyMap<Offer, bigint>
+}
+
+/**
+ * What living processes hold and have used is known, and of what those used that died, `keptOf` says how much still is;
+ * nothing of calls whose owner was away when the gate opened.
+ */
+export type Known = {
+  isAlive(pid: number): boolean
+  keptOf(use: Use): bigint
+  isAway(rid: string): boolean
 }
 
 /** What a call came to of what it had taken. */
@@ -116,17 +123,23 @@ function createTakes(): Takes {
     settle(offer, attempt, amount, now) {
       const take = held.get(attempt)
       if (!held.delete(attempt) || take === undefined || take.deadline <= now || amount === 0n) return
-      used.push({ offer, rid: attempt.split('.')[0] ?? '', pid: take.pid, amount })
+      used.push({ offer, rid: ridOf(attempt), pid: take.pid, amount })
     },
-    totals(now, isAlive, keptOf) {
+    totals(now, { isAlive, keptOf, isAway }) {
       const totals = new Map<Offer, bigint>()
       for (const use of used) {
+        if (isAway(use.rid)) continue
         totals.set(use.offer, (totals.get(use.offer) ?? 0n) + (isAlive(use.pid) ? use.amount : keptOf(use)))
       }
-      for (const { offer, amount, pid, deadline } of held.values()) {
-        if (deadline > now && isAlive(pid)) totals.set(offer, (totals.get(offer) ?? 0n) + amount)
+      for (const [attempt, { offer, amount, pid, deadline }] of held) {
+        if (isAway(ridOf(attempt)) || deadline <= now || !isAlive(pid)) continue
+        totals.set(offer, (totals.get(offer) ?? 0n) + amount)
       }
       return totals
     },
   }
+}
+
+function ridOf(attempt: string): string {
+  return attempt.split('.')[0] ?? ''
 }

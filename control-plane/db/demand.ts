@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
-import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import type { Newest } from './newest-calls.ts'
+import { newestCalls } from './newest-calls.ts'
 
 /** Charged calls that were served at one whole percentage below the reference price, and what they came to. */
 export type DemandStep = {
@@ -12,18 +13,14 @@ export type DemandStep = {
   readonly paidMicro: bigint
 }
 
-type Newest = { readonly since: number; readonly limit: number }
-
 /**
  * The charged calls of a model that sellers served, by the discount they were served at, the smallest first: out of the
- * newest calls of all models, at most `limit` of them, admitted from `since` (Unix ms) on.
+ * newest calls of all models.
  */
-export async function sumDemand(db: Database, model: string, { since, limit }: Newest): Promise<DemandStep[]> {
+export async function sumDemand(db: Database, model: string, newest: Newest): Promise<DemandStep[]> {
   const { rows } = await sql<DemandStep>`select (10000 - kept_bps) / 100 as "discountPct", count(*)::int as calls,
       sum(list_cost)::bigint as "listMicro", sum(charge)::bigint as "paidMicro"
-    from (select model, offer, kept_bps, list_cost, charge from settlement
-      where rid >= ${ulidFloor(since)} order by rid desc limit ${limit}) newest
-    where model = ${model} and offer is not null and charge > 0
+    from ${newestCalls(newest)} where model = ${model} and offer is not null and charge > 0
     group by 1 order by 1`.execute(db)
   return rows
 }

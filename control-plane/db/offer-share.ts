@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
 import type { OfferId } from '#shared/ids.ts'
-import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import type { Newest } from './newest-calls.ts'
+import { newestCalls } from './newest-calls.ts'
 
 /** What became of an offer in the calls that considered it. */
 export type OfferShare = {
@@ -15,23 +16,18 @@ export type OfferShare = {
   readonly excluded: readonly { readonly reason: string; readonly calls: number }[]
 }
 
-type Newest = { readonly since: number; readonly limit: number }
-
 /**
- * Reads the explanations of the newest calls of all buyers, at most `limit` of them, admitted from `since` (Unix ms) on.
+ * Reads the explanations of the newest calls of all buyers.
  * A call names at most 20 offers of either kind: in a longer book what is further down is not counted.
  */
 export async function sumOfferShare(
   db: Database,
   { id, model }: { readonly id: OfferId; readonly model: string },
-  { since, limit }: Newest,
+  newest: Newest,
 ): Promise<OfferShare> {
   const named = JSON.stringify([{ offer: id }])
   const { rows } = await sql<OfferShare>`with calls as materialized (
-      select offer, attempts, explanation from (
-        select model, offer, attempts, explanation from settlement
-        where rid >= ${ulidFloor(since)} order by rid desc limit ${limit}) newest
-      where model = ${model}),
+      select offer, attempts, explanation from ${newestCalls(newest)} where model = ${model}),
     placed as (
       select coalesce(offer = ${id}, false) as "isWinner", attempts @> ${named}::jsonb as "isTried",
         coalesce(explanation -> 'ranked' @> ${named}::jsonb, false) as "isRanked" from calls),

@@ -71,13 +71,14 @@ export async function listOfferSources(db: Database | Trx, model?: string): Prom
 /** A model at a provider. */
 export type ModelAtProvider = { readonly model: string; readonly provider: string }
 
-/** How many offers are active at each of the places given, in their order. */
-export async function countActiveOffers(db: Database, places: readonly ModelAtProvider[]): Promise<number[]> {
-  const { rows } = await sql<{ count: number }>`select (select count(*)::int from offer o
-      where o.model = place.model and o.provider = place.provider and o.status = 'active') as count
-    from unnest(${places.map(({ model }) => model)}::text[], ${places.map(({ provider }) => provider)}::text[])
-      with ordinality as place(model, provider, at) order by at`.execute(db)
-  return rows.map(({ count }) => count)
+/** How many offers of models are active at each provider that has any. */
+export async function countActiveOffers(
+  db: Database,
+  models: readonly string[],
+): Promise<(ModelAtProvider & { readonly count: number })[]> {
+  const { rows } = await sql<ModelAtProvider & { count: number }>`select model, provider, count(*)::int as count
+    from offer where model = any(${[...models]}::text[]) and status = 'active' group by model, provider`.execute(db)
+  return rows
 }
 
 /** Models with active offers. */

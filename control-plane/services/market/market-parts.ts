@@ -16,7 +16,7 @@ import { byRank } from '#shared/market-view.ts'
 import { keptBps, microUsd, parseMicroUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
-import { dayBefore, readMarketRows, readSpeedClasses } from './market-rows.ts'
+import { dayBefore, groupBy, readMarketRows, readSpeedClasses } from './market-rows.ts'
 import { sellerAlias } from './seller-alias.ts'
 
 /** Offers that one process remembers over all models; the models asked for longest ago are forgotten first. */
@@ -91,12 +91,15 @@ const countsOfBooks = new WeakMap<readonly BookOffer[], ReadonlyMap<string, numb
  */
 export async function countOnSale(ctx: MarketCtx, places: readonly ModelAtProvider[]): Promise<number[]> {
   if (places.length === 0) return []
-  const { books } = await recall(ctx, [...new Set(places.map(({ model }) => model))])
-  const unknown = places.filter(({ model }) => !books.has(model))
+  const models = [...new Set(places.map(({ model }) => model))]
+  const { books } = await recall(ctx, models)
+  const unknown = models.filter((model) => !books.has(model))
   const counted = unknown.length === 0 ? [] : await countActiveOffers(ctx.db, unknown)
+  const inDatabase = groupBy(counted, ({ model }) => model)
   return places.map(({ model, provider }) => {
     const book = books.get(model)
-    return book === undefined ? (counted.shift() ?? 0) : (countsOf(book).get(provider) ?? 0)
+    if (book !== undefined) return countsOf(book).get(provider) ?? 0
+    return inDatabase.get(model)?.find((place) => place.provider === provider)?.count ?? 0
   })
 }
 

@@ -23,6 +23,8 @@ const RECOVERY_PAUSE_MS = 1 * SECOND
 const SYNC_WAIT_MS = 10 * SECOND
 /** A disk that has taken nothing for so long is not waited for any more. */
 const GIVE_UP_MS = 30 * SECOND
+/** How long the end of the process waits for a disk that fails or is silent. */
+const CLOSE_MS = 5 * SECOND
 
 type Waiter = { readonly position: number; resolve(): void }
 
@@ -50,6 +52,7 @@ export type JournalWriter = {
   /** What is not known to be on the disk: whole records, oldest first, to be read within this turn. */
   unsafe(): Buffer[]
   figures(): WriterFigures
+  /** Makes safe what is there; a disk that fails or is silent is given 5 s. */
   close(): Promise<void>
 }
 
@@ -348,11 +351,30 @@ async function recoverInto(state: State): Promise<void> {
 }
 
 async function close(state: State): Promise<void> {
-  if (state.isBroken) await recover(state).catch(() => undefined)
-  await writeNow(state)
-  await syncNow(state)
+  const { clock, log, files } = state.options
+  const over = new AbortController()
+  const saved = makeSafe(state, over.signal).then(() => over.abort())
+  await Promise.race([saved, clock.sleep(CLOSE_MS, over.signal)])
+  over.abort()
   state.isClosed = true
+  const unsafeBytes = state.tail.end() - state.synced
+  if (unsafeBytes > 0) {
+    log.error({ unsafeBytes }, 'the journal ends with records that its disk did not take')
+    // A disk that does not answer is not waited for once more.
+    return
+  }
   await state.segment.file.close().catch(() => undefined)
   const next = await state.next
-  if (next !== undefined) await discardSegment(state.options.files, next)
+  if (next !== undefined) await discardSegment(files, next)
+}
+
+/** Writes and syncs what is there, and tries a disk that fails again, until it is told that the time is over. */
+async function makeSafe(state: State, over: AbortSignal): Promise<void> {
+  while (!over.aborted) {
+    if (state.isBroken) await recover(state).catch(() => undefined)
+    await writeNow(state)
+    await syncNow(state)
+    if (state.synced >= state.tail.end()) return
+    await state.options.clock.sleep(RECOVERY_PAUSE_MS, over)
+  }
 }

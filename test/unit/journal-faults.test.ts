@@ -201,6 +201,25 @@ describe('a full disk', () => {
   })
 })
 
+describe('a process that ends in order', () => {
+  it('tries a disk that fails again before it goes [F06]', async () => {
+    const journal = await open()
+    disk.onCall((_, number) => (number <= 1 ? 'EIO' : 'works'))
+    const event = capture(journal)
+    await during(journal.close())
+    kill(journal, true)
+    expect(await unposted(await during(open()))).toEqual([event])
+  })
+
+  it.each(['EIO', 'hangs'] as const)('does not wait for ever for a disk that only %s', async (fault) => {
+    const journal = await open()
+    disk.onCall(() => fault)
+    capture(journal)
+    await during(journal.close(), 7 * SECOND)
+    expect(journal.isWritable()).toBe(false)
+  })
+})
+
 describe('a disk that does not answer', () => {
   it('lets nobody wait for more than 10 s, takes no new work, and is given up after 30 s', async () => {
     const journal = await open()

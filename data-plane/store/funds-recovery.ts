@@ -118,13 +118,16 @@ async function bringSome(
   captures: readonly CaptureOperation[],
   late: LateComers | undefined,
 ): Promise<void> {
-  const withoutHold = await registrar.settle(captures)
+  const settled = await registrar.settle(captures)
   if (late === undefined) return
   const { capCount } = late.membership.scripts
   await Promise.all(
     captures.map(async ({ rid, event }) => {
       const use = capUseOf(event)
-      if (use !== undefined) await connection.run(capCount, encodeCapCount(use, withoutHold.has(rid)))
+      if (use === undefined) return
+      // A machine that lost its power may know less of a call than it had told the gate.
+      const chargeMicro = settled.standing.get(rid) ?? use.chargeMicro
+      await connection.run(capCount, encodeCapCount({ ...use, chargeMicro }, settled.late.has(rid)))
     }),
   )
 }

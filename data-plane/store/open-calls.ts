@@ -12,7 +12,8 @@ import { AppError } from '#shared/errors.ts'
 import type { KeyId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
-import { ZERO } from '#shared/money.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { parseMicroUsd, ZERO } from '#shared/money.ts'
 import { groupByBucket } from './bucket-groups.ts'
 import type { Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
@@ -69,13 +70,18 @@ function readKeyId(text: string | null): KeyId | null {
   return text !== null && isId('key', text) ? text : null
 }
 
-/**
- * Runs operations in batches, one after the other; answers the captures that came late. Throws when the epoch did not
- * take one.
- */
+/** Runs operations in batches, one after the other. Throws when the epoch did not take one. */
 export type Registrar = {
   calls(operations: readonly RegisterOperation[]): Promise<void>
-  settle(operations: readonly SettleOperation[]): Promise<ReadonlySet<string>>
+  settle(operations: readonly SettleOperation[]): Promise<Settled>
+}
+
+/** How captures ended that the gate had no open hold of, by request. */
+export type Settled = {
+  /** Nothing was held of them in this epoch. */
+  readonly late: ReadonlySet<string>
+  /** They were captured before with another amount, which stands. */
+  readonly standing: ReadonlyMap<string, MicroUsd>
 }
 
 type Ports = {
@@ -92,8 +98,9 @@ export function createRegistrar({ connection, membership, buckets, log }: Ports)
     script: MoneyScript,
     operations: readonly Operation[],
     encode: (place: Place, operations: readonly Operation[]) => Batch,
-  ): Promise<Set<string>> {
+  ): Promise<Settled> {
     const late = new Set<string>()
+    const standing = new Map<string, MicroUsd>()
     const entries = operations.map((operation) => ({ operation }))
     for (const [bucket, group] of groupByBucket(entries, buckets)) {
       for (let start = 0; start < group.length; start += MAX_BATCH) {
@@ -106,11 +113,12 @@ export function createRegistrar({ connection, membership, buckets, log }: Ports)
             if (answer.isLate) late.add(rid)
             continue
           }
+          if (answer.kind === 'conflict') standing.set(rid, parseMicroUsd(answer.usedMicro))
           log.error({ rid, answer: answer.kind }, 'a call could not be registered')
         }
       }
     }
-    return late
+    return { late, standing }
   }
 
   return {

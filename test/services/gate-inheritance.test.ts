@@ -151,17 +151,29 @@ describe('the daily cap of an offer', () => {
     await insertCappedOffer(world.db, offer.id, 1_000)
     const account = await world.account(10_000)
     const sellerAccount = await newAccount(world.db, 'seller_available')
-    const serve = async (charge: number, isTakeSettled: boolean) => {
+    const begin = async () => {
       const hold = await node.funds.reserve(reserveRequest(account, { want: 300 }))
       expect(await caps.take(offer, `${hold.rid}.0`, microUsd(300), 60_000)).toBe(true)
+      const wish = { rid: hold.rid, account, sellerAccount, hold: 300, startedAt: Date.now() }
+      const eventOf = (charge: number) => anyEventText({ ...wish, charge }, { offer: offer.id, endedAt: Date.now() })
+      return { hold, eventOf }
+    }
+    const serve = async (charge: number, isTakeSettled: boolean) => {
+      const { hold, eventOf } = await begin()
       if (isTakeSettled) await caps.settle(offer, `${hold.rid}.0`, microUsd(charge))
-      const wish = { rid: hold.rid, account, sellerAccount, charge, hold: 300, startedAt: Date.now() }
-      const event = anyEventText(wish, { offer: offer.id, endedAt: Date.now() })
+      const event = eventOf(charge)
       node.journal.capture(hold, event)
       return { hold, event }
     }
+    /** A call of which the gate has the capture, and the journal only how far it had come. */
+    const serveAhead = async (progress: number, charge: number) => {
+      const { hold, eventOf } = await begin()
+      const event = eventOf(progress)
+      node.journal.progress({ hold, offer: offer.id, outputTokens: 1, chargeMicro: microUsd(progress), event })
+      expect(await node.funds.capture(hold, microUsd(charge), eventOf(charge))).toBe('accepted')
+    }
     const usedBy = async (asked: Node) => (await capsOf(asked).usedToday([offer.id])).get(offer.id)
-    return { serve, usedBy }
+    return { serve, serveAhead, usedBy }
   }
 
   it('counts what a dead process took at what it came to, once that is brought', async () => {
@@ -177,6 +189,18 @@ describe('the daily cap of an offer', () => {
     await until('all of it is captured', 10_000, async () => (await usedBy(living)) === 90n)
     await until('it is handed on', 5_000, () => living.journal.inherited().length === 0)
     expect(await usedBy(living)).toBe(90n)
+  })
+
+  it('counts what stands of a call of which its journal knows less [I18]', async () => {
+    const journalDir = `${world.folder}/journal`
+    const [living, dying] = [await world.node('living', { journalDir }), await world.node('dying', { journalDir })]
+    await Promise.all([untilOpen(living), untilOpen(dying)])
+    const { serveAhead, usedBy } = await capped(dying)
+    await serveAhead(30, 70)
+    await dying.drop()
+    await markDead(journalDir, dying)
+    await until('it is brought', 10_000, async () => (await usedBy(living)) !== 300n)
+    expect(await usedBy(living)).toBe(70n)
   })
 
   it('gives nothing on a server that was emptied and still knows the script [I18]', async () => {

@@ -5,27 +5,29 @@ import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 const BUSY_PER_MS = 8
 /** What it is counted over: one burst makes no busy process. */
 const WINDOW_MS = 50
-const REST_MS = 4
-/** Timers count whole milliseconds: a shorter rest is none. */
-const LEAST_REST_MS = 0.5
+/** In this time a busy process fills a batch. */
+const REST_MS = MAX_BATCH / BUSY_PER_MS
+/** A tick of the event loop that was shorter had nothing to do. */
+const DRY_MS = 0.03
 
 /**
  * Gathers what is to be sent: each `wake` says that there is one operation more, and the next turn sends all there are.
  *
  * A turn comes at the end of the tick, so that calls of one tick travel together. Near a process's limit that is not
  * enough: a batch costs the same whether it carries two or fifty, and the same work done for fifty calls in a row costs
- * less than done for each at another time. There turns rest after one another. A full batch leaves at once.
+ * less than done for each at another time. There turns rest after one another for as long as there is other work; a
+ * loop that has run dry waits for nothing. A full batch leaves at once.
  */
-export function createTick(clock: Time, run: () => void): { wake(): void } {
+export function createTick(clock: Pick<Time, 'monotonic' | 'soon'>, run: () => void): { wake(): void } {
   let isDue = false
   let woken = 0
+  let lookedAt = 0
   let restsUntil = 0
   let windowSince = clock.monotonic()
   let inWindow = 0
   let isBusy = false
 
-  function turn(): void {
-    const now = clock.monotonic()
+  function turn(now: number): void {
     inWindow += woken
     if (now - windowSince >= WINDOW_MS) {
       isBusy = inWindow >= BUSY_PER_MS * (now - windowSince)
@@ -37,32 +39,32 @@ export function createTick(clock: Time, run: () => void): { wake(): void } {
     run()
   }
 
-  /** Looks after the rest that is left, at once in most cases. */
-  function schedule(): void {
-    const restMs = restsUntil - clock.monotonic()
-    if (restMs >= LEAST_REST_MS) clock.after(restMs, look)
-    else clock.soon(look)
+  /** Looks again when everything else of this tick is done. */
+  function schedule(now: number): void {
+    lookedAt = now
+    clock.soon(look)
   }
 
   function look(): void {
-    if (woken > 0 && restsUntil - clock.monotonic() >= LEAST_REST_MS) {
-      schedule()
+    const now = clock.monotonic()
+    if (woken > 0 && now < restsUntil && now - lookedAt >= DRY_MS) {
+      schedule(now)
       return
     }
     isDue = false
-    if (woken > 0) turn()
+    if (woken > 0) turn(now)
   }
 
   return {
     wake() {
       woken += 1
       if (woken >= MAX_BATCH) {
-        turn()
+        turn(clock.monotonic())
         return
       }
       if (isDue) return
       isDue = true
-      schedule()
+      schedule(clock.monotonic())
     },
   }
 }

@@ -2,89 +2,111 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createTick } from '#data-plane/store/tick.ts'
 import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
-import { createManualTime } from './fixtures/manual-time.ts'
 
-/** A tick whose turns take all that was woken for, as the queues behind it do. */
+/** Longer than a tick that has nothing to do. */
+const WORK_MS = 0.25
+const LONGEST_REST_MS = 8
+
+/** A tick in an event loop of its own, whose turns take all that was woken for, as the queues behind it do. */
 function createTurns() {
-  const { time, pass } = createManualTime()
+  let now = 0
+  let soon: (() => void)[] = []
   const turns: { readonly at: number; readonly carried: number }[] = []
   let waiting = 0
-  const tick = createTick(time, () => {
-    turns.push({ at: time.monotonic(), carried: waiting })
+  const tick = createTick({ monotonic: () => now, soon: (run) => void soon.push(run) }, () => {
+    turns.push({ at: now, carried: waiting })
     waiting = 0
   })
-  const wake = (count: number) => {
+  function wake(count: number): void {
     for (let index = 0; index < count; index++) {
       waiting += 1
       tick.wake()
     }
   }
-  return { turns, wake, pass, waiting: () => waiting }
+  /** Ends the tick of the loop after so much other work. */
+  function endTick(workMs: number): void {
+    now += workMs
+    const due = soon
+    soon = []
+    for (const run of due) run()
+  }
+  return { turns, wake, endTick, waiting: () => waiting, now: () => now }
+}
+
+/** Ten operations a millisecond for so long. */
+function keepBusy({ wake, endTick, now }: ReturnType<typeof createTurns>, ms: number): void {
+  for (const end = now() + ms; now() < end; ) {
+    wake(5)
+    endTick(WORK_MS)
+    endTick(WORK_MS)
+  }
 }
 
 describe('the turns of the money queues', () => {
-  it('carry what came in one tick, at its end and without a rest when there was little', async () => {
-    const { turns, wake, pass } = createTurns()
+  it('carry what came in one tick, at its end and without a rest when there was little', () => {
+    const { turns, wake, endTick } = createTurns()
     wake(3)
     expect(turns).toEqual([])
-    await pass(0)
+    endTick(WORK_MS)
     wake(2)
-    await pass(0)
-    expect(turns).toEqual([
-      { at: 0, carried: 3 },
-      { at: 0, carried: 2 },
-    ])
+    endTick(WORK_MS)
+    expect(turns.map(({ carried }) => carried)).toEqual([3, 2])
   })
 
-  it('never rest after a burst', async () => {
-    const { turns, wake, pass } = createTurns()
+  it('never rest after a burst', () => {
+    const { turns, wake, endTick } = createTurns()
     wake(MAX_BATCH + 20)
-    await pass(1)
+    endTick(WORK_MS)
     wake(1)
-    await pass(0)
-    expect(turns.map(({ at, carried }) => [at, carried])).toEqual([
-      [0, MAX_BATCH],
-      [0, 20],
-      [1, 1],
-    ])
+    endTick(WORK_MS)
+    expect(turns.map(({ carried }) => carried)).toEqual([MAX_BATCH, 20, 1])
   })
 
-  it('rest while the process is busy, but for full batches, and no longer', async () => {
-    const { turns, wake, pass } = createTurns()
+  it('rest while the process is busy until a batch is full, and no longer than that', () => {
+    const loop = createTurns()
+    keepBusy(loop, 100)
+    const rested = loop.turns.filter(({ at }) => at > 70)
+    expect(rested.every(({ carried }) => carried > MAX_BATCH / 2)).toBe(true)
+    loop.wake(MAX_BATCH)
+    expect(loop.turns.at(-1)?.at).toBe(loop.now())
     for (let ms = 0; ms < 100; ms++) {
-      wake(10)
-      await pass(1)
+      loop.wake(2)
+      loop.endTick(1)
     }
-    const rested = turns.filter(({ at }) => at > 60)
-    expect(rested.every(({ carried }) => carried === 40)).toBe(true)
-    wake(MAX_BATCH)
-    expect(turns.at(-1)?.carried).toBe(MAX_BATCH)
-    for (let ms = 0; ms < 100; ms++) {
-      wake(2)
-      await pass(1)
-    }
-    expect(turns.slice(-20).every(({ carried }) => carried === 2)).toBe(true)
+    expect(loop.turns.slice(-20).every(({ carried }) => carried === 2)).toBe(true)
   })
 
-  it('keep nothing waiting for longer than the longest rest, whenever it comes', async () => {
-    const steps = fc.array(fc.record({ count: fc.nat(100), pauseMs: fc.integer({ min: 0, max: 6 }) }), {
+  it('wait for nothing in a loop that has run dry, however busy the process was', () => {
+    const loop = createTurns()
+    keepBusy(loop, 100)
+    // Whatever is left of the last rest is not waited for.
+    loop.wake(3)
+    const before = loop.now()
+    loop.endTick(0.01)
+    expect(loop.waiting()).toBe(0)
+    expect(loop.turns.at(-1)?.at).toBe(before + 0.01)
+  })
+
+  it('keep nothing waiting for longer than the longest rest, whenever it comes', () => {
+    const steps = fc.array(fc.record({ count: fc.nat(100), workMs: fc.constantFrom(0.01, 0.1, 1, 6) }), {
       maxLength: 30,
     })
-    await fc.assert(
-      fc.asyncProperty(steps, async (list) => {
-        const { turns, wake, pass, waiting } = createTurns()
-        let woken = 0
-        for (const { count, pauseMs } of list) {
-          wake(count)
+    fc.assert(
+      fc.property(fc.boolean(), steps, (isBusy, list) => {
+        const loop = createTurns()
+        if (isBusy) keepBusy(loop, 100)
+        let woken = loop.waiting() + loop.turns.reduce((sum, { carried }) => sum + carried, 0)
+        for (const { count, workMs } of list) {
+          loop.wake(count)
           woken += count
-          await pass(pauseMs)
+          loop.endTick(workMs)
         }
-        await pass(4)
-        expect(waiting()).toBe(0)
-        expect(turns.reduce((sum, { carried }) => sum + carried, 0)).toBe(woken)
-        expect(turns.every(({ carried }) => carried > 0 && carried <= MAX_BATCH)).toBe(true)
+        for (let ms = 0; ms <= LONGEST_REST_MS; ms++) loop.endTick(1)
+        expect(loop.waiting()).toBe(0)
+        expect(loop.turns.reduce((sum, { carried }) => sum + carried, 0)).toBe(woken)
+        expect(loop.turns.every(({ carried }) => carried > 0 && carried <= MAX_BATCH)).toBe(true)
       }),
-      { numRuns: 100 },
+      { numRuns: 200 },
     )
   })
 })

@@ -31,16 +31,14 @@ export type Unposted = {
 }
 
 export function createUnposted(): Unposted {
-  const captures = new Map<number, Captured>()
+  const captures = createQueue()
   const running = new Map<string, { readonly seq: number; readonly at: number }>()
   let vainChecks = 0
-
-  const first = (): number | undefined => captures.keys().next().value
 
   return {
     captured(capture) {
       running.delete(capture.rid)
-      captures.set(capture.seq, capture)
+      captures.push(capture)
     },
     progressed(rid, seq, now) {
       running.delete(rid)
@@ -48,22 +46,21 @@ export function createUnposted(): Unposted {
       const oldest = running.entries().next().value
       if (oldest && now - oldest[1].at > MAX_RUNNING_MS) running.delete(oldest[0])
     },
-    has: (seq) => captures.has(seq),
-    size: () => captures.size,
-    firstCapture: first,
+    has: captures.has,
+    size: captures.size,
+    firstCapture: captures.first,
     firstNeeded(last) {
       const progress = running.values().next().value?.seq
-      return Math.min(first() ?? last + 1, progress ?? last + 1)
+      return Math.min(captures.first() ?? last + 1, progress ?? last + 1)
     },
     async check(end, ask) {
-      const left = captures.values()
+      let left = 0
       let isAnyPosted = false
       for (let turn = 0; turn < CHECKS_A_TURN; turn++) {
-        const stretch = take(left, CHECK_SIZE, end)
+        const stretch = captures.stretch(left, CHECK_SIZE, end)
         if (stretch.length === 0) break
-        const posted = await ask(stretch)
-        let found = 0
-        for (const [index, { seq }] of stretch.entries()) if (posted[index] === true && captures.delete(seq)) found += 1
+        const found = captures.drop(left, await ask(stretch))
+        left += stretch.length - found
         isAnyPosted ||= found > 0
         // Events are posted about in their order: behind a stretch of which none is, few are.
         if (found === 0 && vainChecks % PATIENCE !== PATIENCE - 1) break
@@ -74,12 +71,60 @@ export function createUnposted(): Unposted {
   }
 }
 
-function take(from: Iterator<Captured>, count: number, end: number): Captured[] {
-  const taken: Captured[] = []
-  while (taken.length < count) {
-    const { value, done } = from.next()
-    if (done || value.seq >= end) break
-    taken.push(value)
+/** Places in front of the first capture that are kept before the rest moves up. */
+const SPARE_PLACES = 4_096
+
+/**
+ * Captures in the order of their numbers, without gaps: one is added for every call, for which a map would be slow, and
+ * they leave from about the front.
+ */
+function createQueue() {
+  let places: (Captured | undefined)[] = []
+  let head = 0
+
+  return {
+    push(capture: Captured): void {
+      places.push(capture)
+    },
+    size: () => places.length - head,
+    first: () => places[head]?.seq,
+    has(seq: number): boolean {
+      let [low, high] = [head, places.length - 1]
+      while (low <= high) {
+        const middle = (low + high) >> 1
+        const found = places[middle]?.seq ?? 0
+        if (found === seq) return true
+        if (found < seq) low = middle + 1
+        else high = middle - 1
+      }
+      return false
+    },
+    /** At most `count` captures below the number `end`, from so many places behind the first. */
+    stretch(behind: number, count: number, end: number): Captured[] {
+      const taken: Captured[] = []
+      for (let at = head + behind; taken.length < count; at++) {
+        const capture = places[at]
+        if (capture === undefined || capture.seq >= end) break
+        taken.push(capture)
+      }
+      return taken
+    },
+    /** Removes those of a stretch that are posted, and answers how many; what lies before them moves up. */
+    drop(behind: number, posted: readonly boolean[]): number {
+      const start = head + behind
+      let to = start + posted.length
+      for (let index = posted.length - 1; index >= 0; index--) {
+        if (posted[index] !== true) places[--to] = places[start + index]
+      }
+      const found = to - start
+      for (let at = start - 1; at >= head; at--) places[--to] = places[at]
+      places.fill(undefined, head, to)
+      head = to
+      if (head > SPARE_PLACES && head > places.length / 2) {
+        places = places.slice(head)
+        head = 0
+      }
+      return found
+    },
   }
-  return taken
 }

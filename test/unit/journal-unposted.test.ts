@@ -1,0 +1,61 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createUnposted } from '#data-plane/journal/unposted.ts'
+
+/** Numbers that are left out before a capture, and at each question which of those asked about are posted. */
+type Step = { readonly skipped: number } | { readonly posted: readonly boolean[]; readonly below: number }
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ skipped: fc.nat(3) }) },
+  { weight: 1, arbitrary: fc.record({ posted: fc.array(fc.boolean(), { maxLength: 12 }), below: fc.nat(200) }) },
+)
+
+describe('the captures of a journal that are not known to be posted', () => {
+  it('are those that were captured and never answered for, in their order', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
+        const unposted = createUnposted()
+        const expected = new Set<number>()
+        let seq = 0
+        for (const one of steps) {
+          if ('skipped' in one) {
+            seq += 1 + one.skipped
+            unposted.captured({ seq, rid: `r${seq}`, account: 'acc_1' })
+            expected.add(seq)
+            continue
+          }
+          const asked: number[] = []
+          const due = [...expected].filter((number) => number < one.below)
+          await unposted.check(one.below, async (captures) => {
+            asked.push(...captures.map((capture) => capture.seq))
+            const answers = captures.map((_, index) => one.posted[index] ?? false)
+            // What comes while the question is on its way is not part of it.
+            seq += 1
+            unposted.captured({ seq, rid: `r${seq}`, account: 'acc_1' })
+            for (const [index, { seq: number }] of captures.entries()) if (answers[index]) expected.delete(number)
+            expected.add(seq)
+            return answers
+          })
+          expect(asked.slice(0, due.length)).toEqual(due)
+        }
+        const left = [...expected]
+        expect(unposted.size()).toBe(left.length)
+        expect(unposted.firstCapture()).toBe(left[0])
+        for (let number = 0; number <= seq + 1; number++) expect(unposted.has(number)).toBe(expected.has(number))
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('leave from the middle of many, past what is stuck in front', async () => {
+    const unposted = createUnposted()
+    for (let seq = 1; seq <= 30_000; seq++) unposted.captured({ seq, rid: `r${seq}`, account: 'acc_1' })
+    const isStuck = (seq: number) => seq % 1_000 === 7
+    for (let turn = 0; turn < 3; turn++) {
+      await unposted.check(30_001, async (captures) => captures.map(({ seq }) => !isStuck(seq)))
+    }
+    expect(unposted.size()).toBe(30)
+    expect(unposted.firstCapture()).toBe(7)
+    expect([unposted.has(29_007), unposted.has(29_008), unposted.has(1_007)]).toEqual([true, false, true])
+  })
+})

@@ -66,15 +66,21 @@ export function createIds(clock: Pick<Clock, 'now'>, fillRandom: (bytes: Uint8Ar
   const pool = new Uint8Array(RANDOM_POOL_BYTES)
   let next = RANDOM_POOL_BYTES
   let lastTime = -1
-  let timePart = ''
   const lastRandom = new Uint8Array(RANDOM_CHARS)
+  // The last id as bytes: read in one piece, it is no chain of characters that whoever looks at it has to join first.
+  const last = Buffer.alloc(TIME_CHARS + RANDOM_CHARS)
+
+  function setDigit(index: number, digit: number): void {
+    lastRandom[index] = digit
+    last[TIME_CHARS + index] = ALPHABET.charCodeAt(digit)
+  }
 
   /** Fresh random digits, or the last ones plus one when the millisecond has not moved. */
   function advance(isSameTime: boolean): void {
     if (isSameTime) {
       for (let index = RANDOM_CHARS - 1; index >= 0; index--) {
         const digit = ((lastRandom[index] ?? 0) + 1) % 32
-        lastRandom[index] = digit
+        setDigit(index, digit)
         if (digit !== 0) return
       }
       return
@@ -83,7 +89,7 @@ export function createIds(clock: Pick<Clock, 'now'>, fillRandom: (bytes: Uint8Ar
       fillRandom(pool)
       next = 0
     }
-    for (let index = 0; index < RANDOM_CHARS; index++) lastRandom[index] = (pool[next++] ?? 0) & 31
+    for (let index = 0; index < RANDOM_CHARS; index++) setDigit(index, (pool[next++] ?? 0) & 31)
   }
 
   function ulid(): string {
@@ -92,12 +98,10 @@ export function createIds(clock: Pick<Clock, 'now'>, fillRandom: (bytes: Uint8Ar
     const isSameTime = time === lastTime
     if (!isSameTime) {
       lastTime = time
-      timePart = encodeTime(time)
+      last.write(encodeTime(time), 'latin1')
     }
     advance(isSameTime)
-    let text = timePart
-    for (const digit of lastRandom) text += ALPHABET[digit]
-    return text
+    return last.toString('latin1')
   }
 
   return {

@@ -34,7 +34,8 @@ export function unitPrice(prices: UnitPrices, usageClass: UsageClass): PicoUsd |
 /** Classes of a usage that cost something nobody has set a price for: a list to alarm on, empty when all is well. */
 export function unpricedClasses(prices: UnitPrices, usage: Usage): readonly UsageClass[] {
   let unpriced: UsageClass[] | undefined
-  for (const name of USAGE_CLASSES) {
+  for (const key in usage) {
+    const name = key as UsageClass
     if ((usage[name] ?? 0) === 0 || unitPrice(prices, name) !== undefined) continue
     unpriced ??= []
     unpriced.push(name)
@@ -60,7 +61,9 @@ export function listCost(prices: UnitPrices, usage: Usage): MicroUsd {
 /** The lines of a usage's bill: every class that has a price. */
 export function billLines(prices: UnitPrices, usage: Usage): Line[] {
   const bill: Line[] = []
-  for (const name of USAGE_CLASSES) {
+  // Its own two or three classes, not all that there are: this is done for every call.
+  for (const key in usage) {
+    const name = key as UsageClass
     const units = usage[name]
     if (units === undefined || units === 0) continue
     const price = unitPrice(prices, name)

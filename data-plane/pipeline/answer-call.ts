@@ -138,21 +138,23 @@ function endReply(plane: CallPlane, admission: Admission, { relay, settlement, d
   }
   if (last === undefined) return
   const text = last.decoder.finish(settlement.receipt)
-  const overheadMs = plane.clock.monotonic() - admitted.startedAt - relay.waitedMs
   const facts = {
     plan: last.plan,
     request: last.request,
     attempts: relay.attempts.length,
-    standing,
+    decisionMs,
+    overheadMs: plane.clock.monotonic() - admitted.startedAt - relay.waitedMs,
     isStreamed,
+    standing,
+    // The cost of a stream rides in its last chunk, unless it was known from the beginning.
+    receipt: isStreamed && admitted.demand.hasFixedCharge !== true ? undefined : settlement.receipt,
     contentType: last.decoder.contentType?.(),
   }
   if (!isStreamed) {
-    reply.whole(200, replyHeaders({ decisionMs, overheadMs, receipt: settlement.receipt, ...facts }), text)
+    reply.whole(200, replyHeaders(facts), text)
     return
   }
-  const receipt = admitted.demand.hasFixedCharge === true ? settlement.receipt : undefined
-  if (!reply.isStarted()) reply.start(replyHeaders({ decisionMs, overheadMs, receipt, ...facts }))
+  if (!reply.isStarted()) reply.start(replyHeaders(facts))
   reply.end(text)
 }
 

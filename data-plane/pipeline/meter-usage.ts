@@ -89,13 +89,14 @@ function splitClasses(input: number, output: number, { reported }: Ending): Usag
   const audioInput = Math.min(reported.audioInputTokens ?? 0, input - cacheRead - cacheWrite)
   const reasoning = Math.min(reported.reasoningTokens ?? 0, output)
   const audioOutput = Math.min(reported.audioOutputTokens ?? 0, output - reasoning)
-  return {
+  const usage: { -readonly [Class in keyof Usage]: number } = {
     input: input - cacheRead - cacheWrite - audioInput,
     output: output - reasoning - audioOutput,
-    ...(cacheRead > 0 ? { cacheRead } : {}),
-    ...(cacheWrite > 0 ? { cacheWrite } : {}),
-    ...(audioInput > 0 ? { audioInput } : {}),
-    ...(reasoning > 0 ? { reasoning } : {}),
-    ...(audioOutput > 0 ? { audioOutput } : {}),
   }
+  if (cacheRead > 0) usage.cacheRead = cacheRead
+  if (cacheWrite > 0) usage.cacheWrite = cacheWrite
+  if (audioInput > 0) usage.audioInput = audioInput
+  if (reasoning > 0) usage.reasoning = reasoning
+  if (audioOutput > 0) usage.audioOutput = audioOutput
+  return usage
 }

@@ -68,7 +68,7 @@ export async function settleCall(
     relay,
     outcome,
     error: relay.error,
-    ...charge,
+    charge,
   })
   const receipt: Receipt = { chargeMicro: charge.chargeMicro, listMicro: charge.listMicro, usage: charge.metered.usage }
   const text = JSON.stringify(event)
@@ -112,7 +112,7 @@ export function progressEvent(
     relay: undefined,
     outcome: 'cut',
     error: undefined,
-    ...charge,
+    charge,
   })
   return {
     event: JSON.stringify(event),
@@ -152,7 +152,8 @@ function chargeOf({ target, hold }: AdmittedCall, plan: AttemptPlan | undefined,
   }
 }
 
-type Facts = Charge & {
+type Facts = {
+  readonly charge: Charge
   readonly plan: AttemptPlan | undefined
   readonly attempts: readonly Attempt[]
   readonly relay: Relay | undefined
@@ -161,7 +162,8 @@ type Facts = Charge & {
 }
 
 function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEventText {
-  const { plan, relay, metered, chargeMicro, listMicro } = facts
+  const { plan, relay } = facts
+  const { metered, chargeMicro, listMicro } = facts.charge
   const { sellerNet, fee } = splitCharge(chargeMicro, call.feeBps)
   const now = plane.clock.monotonic()
   const durationMs = now - call.startedAt

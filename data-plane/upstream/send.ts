@@ -16,11 +16,8 @@ const KEEP_ALIVE_MS = 60_000
 const MAX_CONNECTIONS_AN_ORIGIN = 4_096
 const MAX_RESPONSE_BYTES = 67_108_864
 const MAX_HEADER_BYTES = 32_768
-/** How each protocol of sellers carries its key (the messages protocol with the version of its API). */
-const CREDENTIAL_HEADERS: Readonly<Record<Offer['apiFormat'], (key: string) => Readonly<Record<string, string>>>> = {
-  openai: (key) => ({ authorization: `Bearer ${key}` }),
-  messages: (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
-}
+/** The version of the messages protocol that its sellers are spoken to in. */
+const MESSAGES_VERSION = '2023-06-01'
 const USER_AGENT = 'inference-marketplace/3.1'
 
 /** What of a provider's head means anything to us. */
@@ -89,14 +86,7 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
             origin: address.origin,
             path: address.path + request.path,
             method: request.method ?? 'POST',
-            headers: {
-              'content-type': request.contentType,
-              accept: request.accept,
-              'accept-encoding': 'identity',
-              'user-agent': USER_AGENT,
-              ...CREDENTIAL_HEADERS[offer.apiFormat](openCredential(offer.credential).reveal()),
-              ...(request.pieces ? { 'content-length': String(lengthOf(request.pieces)) } : undefined),
-            },
+            headers: headersOf(offer, request, openCredential),
             body: request.pieces ? Readable.from(request.pieces, { objectMode: false }) : request.body,
             headersTimeout: options.firstByteMs,
           },
@@ -119,6 +109,17 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
     },
     close: () => agent.destroy(),
   }
+}
+
+/** Names and values one after another, all that a seller is told; each protocol carries its key in its own way. */
+function headersOf(to: Destination, request: UpstreamRequest, openCredential: OpenCredential): string[] {
+  const key = openCredential(to.credential).reveal()
+  const headers = ['content-type', request.contentType, 'accept', request.accept]
+  headers.push('accept-encoding', 'identity', 'user-agent', USER_AGENT)
+  if (to.apiFormat === 'messages') headers.push('x-api-key', key, 'anthropic-version', MESSAGES_VERSION)
+  else headers.push('authorization', `Bearer ${key}`)
+  if (request.pieces) headers.push('content-length', String(lengthOf(request.pieces)))
+  return headers
 }
 
 function lengthOf(pieces: readonly Buffer[]): number {

@@ -30,6 +30,8 @@ export function createResolver(models: readonly Model[]): ResolveModel {
 
   return (asked) => {
     if (asked.length > MAX_NAME_LENGTH) return undefined
+    const spelled = lookUp(asked)
+    if (spelled) return spelled
     const name = asked.toLowerCase().replace(/^~/, '')
     const known = lookUp(name)
     if (known) return known

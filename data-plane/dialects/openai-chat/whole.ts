@@ -61,7 +61,13 @@ export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
     fail(error) {
       return errorBody(error, plan.rid)
     },
-    ...whole,
+    push: whole.push,
+    end: whole.end,
+    contentPieces: whole.contentPieces,
+    isDone: whole.isDone,
+    failure: whole.failure,
+    stop: whole.stop,
+    keepAlive: whole.keepAlive,
   }
 }
 

@@ -23,7 +23,7 @@ export type ChatRequest = JsonBody &
 /** Reads the body of a chat request. Throws AppError: `invalid_json`, `invalid_request`, `request_too_large` … */
 export function readChatRequest(raw: RawRequest): ChatRequest {
   const json = readJsonBody(raw.body, 'messages')
-  const { body } = json
+  const { text, bytes, hasStandIns, members, body } = json
   const model = readModelName(body['model'])
   for (const name in body) checkParameter(name, body[name])
   const messages = body['messages']
@@ -41,6 +41,10 @@ export function readChatRequest(raw: RawRequest): ChatRequest {
     hints: routing.hints,
     floorPercents: routing.floorPercents,
     maxCostMicro: routing.maxCostMicro,
-    ...json,
+    text,
+    bytes,
+    hasStandIns,
+    members,
+    body,
   }
 }

@@ -133,8 +133,8 @@ export function decodeReserve(reply: unknown, count: number): ReserveAnswer[] {
 }
 
 function readAnswer(text: string): ReserveAnswer {
+  if (text.startsWith('G:')) return { kind: 'granted', amountMicro: parseMicroUsd(text.slice(2)) }
   const [code, first = '', second = '', third = '', fourth = ''] = text.split(':')
-  if (code === 'G') return { kind: 'granted', amountMicro: parseMicroUsd(first) }
   if (code === 'N') return { kind: 'insufficient', availableMicro: parseMicroUsd(first) }
   if (code === 'U') return { kind: 'unseeded' }
   if (code === 'S') return { kind: 'stale' }

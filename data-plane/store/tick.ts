@@ -21,7 +21,7 @@ const DRY_MS = 0.03
 export function createTick(clock: Pick<Time, 'monotonic' | 'soon'>, run: () => void): { wake(): void } {
   let isDue = false
   let woken = 0
-  let lookedAt = 0
+  let lookedAt = Number.NEGATIVE_INFINITY
   let restsUntil = 0
   let windowSince = clock.monotonic()
   let inWindow = 0
@@ -39,16 +39,12 @@ export function createTick(clock: Pick<Time, 'monotonic' | 'soon'>, run: () => v
     run()
   }
 
-  /** Looks again when everything else of this tick is done. */
-  function schedule(now: number): void {
-    lookedAt = now
-    clock.soon(look)
-  }
-
+  /** At the end of each tick that something waits in. Only whole ticks say whether there was work. */
   function look(): void {
     const now = clock.monotonic()
     if (woken > 0 && now < restsUntil && now - lookedAt >= DRY_MS) {
-      schedule(now)
+      lookedAt = now
+      clock.soon(look)
       return
     }
     isDue = false
@@ -64,7 +60,8 @@ export function createTick(clock: Pick<Time, 'monotonic' | 'soon'>, run: () => v
       }
       if (isDue) return
       isDue = true
-      schedule(clock.monotonic())
+      lookedAt = Number.NEGATIVE_INFINITY
+      clock.soon(look)
     },
   }
 }

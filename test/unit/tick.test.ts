@@ -79,12 +79,12 @@ describe('the turns of the money queues', () => {
   it('wait for nothing in a loop that has run dry, however busy the process was', () => {
     const loop = createTurns()
     keepBusy(loop, 100)
-    // Whatever is left of the last rest is not waited for.
     loop.wake(3)
-    const before = loop.now()
-    loop.endTick(0.01)
+    const before = loop.turns.length
+    // Of the tick in which it was woken nobody knows how much lay before: the next one shows that there is no work.
+    for (let tick = 0; tick < 2; tick++) loop.endTick(0.01)
     expect(loop.waiting()).toBe(0)
-    expect(loop.turns.at(-1)?.at).toBe(before + 0.01)
+    expect(loop.turns.length).toBe(before + 1)
   })
 
   it('keep nothing waiting for longer than the longest rest, whenever it comes', () => {

@@ -5,11 +5,14 @@ import { createClient } from '#test/faults/harness/client.ts'
 import { countServed, lasting, STREAM, WHOLE } from '#test/faults/harness/load.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
 import type { World } from '#test/faults/harness/world.ts'
+import { until } from '#test/support/until.ts'
 
 const REFUSED_WITHIN_MS = 300
 const OPEN_STREAMS = 20
 const AWAY_MS = 300_000
 const READS = ['/v1/models', '/v1/providers', '/api/markets', '/v1/prices', '/health/ready']
+/** How soon under load a script of each kind is run. */
+const REPLY_WITHIN_MS = 10_000
 /** Longest that a look at a free path may take while money is stuck. */
 const FREE_LOOP_MS = 500
 
@@ -98,20 +101,24 @@ async function loseReplies(stage: Stage, times: number): Promise<void> {
   const { world } = stage
   const load = stage.load({ clients: 8, shapes: [WHOLE, STREAM] })
   await load.untilServed(50)
-  const before = Object.values(world.relays).reduce((sum, relay) => sum + relay.cuts(), 0)
+  const { redis0, redis1, redisWorker } = world.relays
+  let lost = 0
   for (let time = 0; time < times; time++) {
     const epoch = parseMoneyEpoch(await world.money().get('m:epoch'))?.epoch ?? 0
-    const scripts = moneyScripts(epoch)
-    world.relays.redis0.cutReplyTo(scripts.reserve.sha)
-    await load.untilServed(30)
-    world.relays.redis1.cutReplyTo(scripts.settle.sha)
-    await load.untilServed(30)
-    world.relays.redisWorker.cutReplyTo(scripts.ack.sha)
-    await load.untilServed(30)
+    const { reserve, settle, ack } = moneyScripts(epoch)
+    for (const [relay, script] of [
+      [redis0, reserve],
+      [redis1, settle],
+      [redisWorker, ack],
+    ] as const) {
+      const before = relay.cuts()
+      relay.cutReplyTo(script.sha)
+      await until('a reply is lost', REPLY_WITHIN_MS, () => relay.cuts() > before)
+      lost += relay.cuts() - before
+      await load.untilServed(30)
+    }
   }
-  const cuts = Object.values(world.relays).reduce((sum, relay) => sum + relay.cuts(), 0) - before
-  stage.figure('replies lost', cuts)
-  stage.require(cuts === 3 * times, `${cuts} of ${3 * times} replies were lost`)
+  stage.figure('replies lost', lost)
 }
 
 export const REDIS_WIRE_ROWS: readonly Row[] = [

@@ -158,8 +158,9 @@ async function measureMarket(): Promise<void> {
   ])
   try {
     const sides: Sides = { market, pass: { url, pid: child.pid ?? 0 } }
-    if (wanted.has('open')) measureOpenLoop(sides)
+    // First: what drives the loads holds this process still, and connections that it keeps do not outlive that.
     if (wanted.has('routed')) say({ what: 'offer change to routed', ...(await measureRouted(market)) })
+    if (wanted.has('open')) measureOpenLoop(sides)
     if (wanted.has('whole')) await measureWhole(sides)
     if (wanted.has('streamed')) await measureStreamed(sides)
   } finally {

@@ -126,7 +126,9 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
     if (running?.process.isAlive() === true) {
       const now = running.process.lastActive()
       const failedAt = disk.failedAt()
-      const since = now - failedAt < RECOVERY_MS ? failedAt - RECOVERY_MS : now - UNWRITTEN_MS
+      // A clock may have jumped meanwhile: then it failed long ago and has had no time to take anything.
+      const isFailing = now - failedAt < RECOVERY_MS || !disk.hasRecovered()
+      const since = isFailing ? failedAt - RECOVERY_MS : now - UNWRITTEN_MS
       onDeath(running.process.pid, since)
     }
     running?.process.kill()

@@ -16,6 +16,8 @@ export type Disk = {
   failNext(count: number): void
   /** When something failed last, in milliseconds of the world. */
   failedAt(): number
+  /** Whether it has taken anything for good since then. */
+  hasRecovered(): boolean
 }
 
 const SEGMENT = /\.seg$/
@@ -24,6 +26,7 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
   let files = new Map<string, Node>()
   let failures = 0
   let failedAt = Number.NEGATIVE_INFINITY
+  let savedAt = 0
 
   function rename(from: string, to: string): void {
     const moved = [...files].filter(([path]) => path === from || path.startsWith(`${from}/`))
@@ -56,6 +59,12 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
     throw Object.assign(new Error('EIO: i/o error'), { code: 'EIO' })
   }
 
+  function save(node: Node): void {
+    fail()
+    node.synced = node.length
+    savedAt = scheduler.now()
+  }
+
   function filesOf(owner: SimProcess): JournalFiles {
     /** Happens a little later, and is told of later still; what a dead process asked for last may or may not happen. */
     function later<Result>(ms: number, run: () => Result): Promise<Result> {
@@ -79,7 +88,7 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
           if (files.has(path)) throw Object.assign(new Error('EEXIST'), { code: 'EEXIST' })
           const node = put(path, '')
           node.isNamed = false
-          return openFile(node, later, fail, scheduler.wall)
+          return openFile(node, { later, fail, save, wall: scheduler.wall })
         }),
       write: (path, text) => later(0.2, () => void put(path, text)),
       read: (path) =>
@@ -128,12 +137,15 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
       failures += count
     },
     failedAt: () => failedAt,
+    hasRecovered: () => savedAt > failedAt,
   }
 }
 
 type Later = <Result>(ms: number, run: () => Result) => Promise<Result>
 
-function openFile(node: Node, later: Later, fail: () => void, wall: () => number): JournalFile {
+type Disks = { readonly later: Later; fail(): void; save(node: Node): void; wall(): number }
+
+function openFile(node: Node, { later, fail, save, wall }: Disks): JournalFile {
   return {
     write: (bytes, at) => {
       const copy = Buffer.from(bytes)
@@ -152,11 +164,7 @@ function openFile(node: Node, later: Later, fail: () => void, wall: () => number
         node.changedAt = wall()
       })
     },
-    datasync: () =>
-      later(4, () => {
-        fail()
-        node.synced = node.length
-      }),
+    datasync: () => later(4, () => save(node)),
     close: () => later(0.1, () => undefined),
   }
 }

@@ -38,12 +38,12 @@ let sent = 0
 const start = performance.now()
 
 /** A connection, and what it is waiting for. */
-type Line = { readonly socket: Socket; dueAt: number; answer: string }
+type Line = { readonly socket: Socket; dueAt: number | undefined; answer: string }
 const free: Line[] = []
 
 function openLine(): Line {
   const socket = connect(Number(url.port), url.hostname).setNoDelay().setEncoding('latin1')
-  const line: Line = { socket, dueAt: 0, answer: '' }
+  const line: Line = { socket, dueAt: undefined, answer: '' }
   socket.on('data', (text: string) => {
     line.answer += text
     const head = line.answer.indexOf('\r\n\r\n')
@@ -52,7 +52,12 @@ function openLine(): Line {
     finish(line, line.answer.startsWith('HTTP/1.1 200 '))
     free.push(line)
   })
-  socket.on('error', () => finish(line, false))
+  // Whatever ends a connection closes it: what it was waiting for has failed, and one at rest is not used again.
+  socket.on('error', () => undefined)
+  socket.on('close', () => {
+    if (line.dueAt !== undefined) finish(line, false)
+    else free.splice(free.indexOf(line), 1)
+  })
   return line
 }
 
@@ -64,8 +69,11 @@ function call(dueAt: number): void {
 }
 
 function finish(line: Line, isWell: boolean): void {
+  const { dueAt } = line
+  if (dueAt === undefined) return
+  line.dueAt = undefined
   if (!isWell) errors++
-  latencies.push(performance.now() - line.dueAt)
+  latencies.push(performance.now() - dueAt)
   if (latencies.length === total) report()
 }
 

@@ -45,6 +45,9 @@ const ARGUMENTS = 2
  * A hold that its key's caps did not bind was not counted when it was made: it is when its amount is known. What an
  * open hold of this epoch belongs to was opened in this epoch, too. A capture without one is late, and answered so as
  * often as it comes, unless it turned out to have been posted before.
+ *
+ * Each end writes the whole record, also what stands there: the log on disk has nothing of a hold before it. The day that
+ * a capped hold counts to is left out, it ends with the epoch.
  */
 const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,used,event,at)
   local st=H.st
@@ -63,8 +66,8 @@ const CAPTURE = `local function capture(hold,H,rid,id,key,node,counter,account,u
   leave(KEYS[1],rid)
   if at=='' then at=digits(now) end
   if st=='open' then
-    if use then redis.call('HSET',hold,'st','captured','used',used,'ev',event,'key',key,'kd',use.day,'km',use.month)
-    else redis.call('HSET',hold,'st','captured','used',used,'ev',event) end
+    if use then redis.call('HSET',hold,'ep',E,'st','captured','amt',H.amt,'used',used,'acct',H.acct,'key',key,'node',H.node,'t0',H.t0,'exp',H.exp,'ev',event,'kd',use.day,'km',use.month)
+    else redis.call('HSET',hold,'ep',E,'st','captured','amt',H.amt,'used',used,'acct',H.acct,'key',H.key,'node',H.node,'t0',H.t0,'exp',H.exp,'ev',event) end
     add(account,'h',-tonumber(H.amt))
     if H.kd then correctUse(counter,H.kd,H.km,tonumber(used)-tonumber(H.amt)) end
   else
@@ -86,7 +89,7 @@ const RELEASE = `local function release(hold,H,rid,counter,account,state,reason,
   if H.isOld and H.oldSt~='open' then return 'K' end
   if state=='expired' and tonumber(H.exp)>now then return 'W' end
   leave(KEYS[1],rid)
-  redis.call('HSET',hold,'ep',E,'st',state,'why',reason)
+  redis.call('HSET',hold,'ep',E,'st',state,'why',reason,'amt',H.amt,'acct',H.acct,'key',H.key,'node',H.node,'t0',H.t0,'exp',H.exp)
   if event~='' then redis.call('HSET',hold,'ev',event) end
   redis.call('PEXPIRE',hold,${ENDED_HOLD_TTL_MS})
   if not H.isOld then
@@ -104,10 +107,10 @@ export function settleScript(epoch: number): string {
   local account,hold,counter=KEYS[k+1],KEYS[k+2],KEYS[k+3]
   local kind,rid,id,key,node,used,reason,at=string.match(ARGV[a+1],FIELDS)
   local event=ARGV[a+2]
-  local F=redis.call('HMGET',hold,'ep','st','amt','used','kd','km','t0','exp','late','pa')
+  local F=redis.call('HMGET',hold,'ep','st','amt','used','kd','km','t0','exp','late','pa','acct','key','node')
   local ep=tonumber(F[1] or nil)
   if ep and ep>E then return 'S' end
-  local H={amt=F[3],used=F[4],kd=F[5],km=F[6],t0=F[7],exp=F[8],late=F[9],pa=F[10],isOld=ep~=nil and ep<E}
+  local H={amt=F[3],used=F[4],kd=F[5],km=F[6],t0=F[7],exp=F[8],late=F[9],pa=F[10],acct=F[11],key=F[12],node=F[13],isOld=ep~=nil and ep<E}
   if ep==E then H.st=F[2] else H.oldSt=F[2] end
   if kind=='capture' then
     return capture(hold,H,rid,id,key,node,counter,account,used,event,at)

@@ -5,26 +5,33 @@ import type { Run } from './memory-scripts.ts'
  * here that knows how those lie.
  */
 
+/** What a run was given. */
+type Batch = Pick<Run, 'keys' | 'args'>
+
 type Keys = { readonly account: string; readonly hold: string; readonly counter: string }
 
-const keysOf = ({ keys }: Run, index: number): Keys => ({
+const keysOf = ({ keys }: Batch, index: number): Keys => ({
   account: keys[2 + index * 3] ?? '',
   hold: keys[3 + index * 3] ?? '',
   counter: keys[4 + index * 3] ?? '',
 })
 
 /** How many operations a batch of reserves, settlements or registrations has. */
-export function countOf({ keys }: Pick<Run, 'keys'>): number {
+export function countOf({ keys }: Pick<Batch, 'keys'>): number {
   return (keys.length - 2) / 3
 }
 
 /** The arguments of one operation, in one text with a line each or one by one. */
-function fieldsOf({ args }: Run, index: number, { operations, each }: { operations: number; each: number }): string[] {
+function fieldsOf(
+  { args }: Batch,
+  index: number,
+  { operations, each }: { operations: number; each: number },
+): string[] {
   if (args.length === operations) return (args[index] ?? '').split('\n')
   return [...args.slice(index * each, (index + 1) * each)]
 }
 
-export function reserveOf(run: Run, index: number) {
+export function reserveOf(run: Batch, index: number) {
   const fields = fieldsOf(run, index, { operations: countOf(run), each: 9 })
   const [rid = '', id = '', want = '', least = '', ttl = '', keyId = '', node = '', daily = '', monthly = ''] = fields
   return { ...keysOf(run, index), rid, id, want, least, ttl: Number(ttl), keyId, node, daily, monthly }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { moneyScripts } from '#shared/contract/money-scripts.ts'
 import type { Keyspace } from './memory-keyspace.ts'
 import { createKeyspace } from './memory-keyspace.ts'
+import { reserveOf } from './memory-operations.ts'
 import type { ScriptName, ScriptSemantics } from './memory-scripts.ts'
 import { runOf } from './memory-scripts.ts'
 
@@ -38,7 +39,7 @@ export type MemoryRedis = {
   setReferee(referee: Referee): void
   /** Hears of every run of a money script after it. */
   onRun(listener: (run: ScriptRun, answers: readonly string[]) => void): void
-  /** Another process with the same memory: no script is known to it. */
+  /** Another process, with what the log on disk had: no script is known to it, and no reserve. */
   restart(): void
   /** FLUSHALL: the scripts stay. */
   flush(): void
@@ -56,6 +57,17 @@ export function createMemoryRedis(wall: () => number, semantics: ScriptSemantics
   const pushing = new Map<string, (() => void)[]>()
   let referee: Referee | undefined
   const ran: ((run: ScriptRun, answers: readonly string[]) => void)[] = []
+  let unlogged: Grant[] = []
+
+  /** What reserves wrote is in no log, but what the ends of their calls wrote is: that takes back what was never added. */
+  function forgetReserves(): void {
+    for (const { epoch, account, hold, expiring, rid, amount } of unlogged) {
+      if (data.field(account, 'ep') === epoch) data.addToField(account, 'h', -amount)
+      if (data.field(hold, 'ep') === epoch && data.field(hold, 'st') === 'open') data.remove(hold)
+      data.dropScore(expiring, rid)
+    }
+    unlogged = []
+  }
 
   function evalsha([sha = '', count = '', ...rest]: readonly string[]): string[] {
     const script = scripts.get(sha)
@@ -64,6 +76,7 @@ export function createMemoryRedis(wall: () => number, semantics: ScriptSemantics
     const run = { ...script, keys, args: rest.slice(Number(count)) }
     referee?.before(run)
     const answers = semantics[script.name](runOf(data, wall(), run))
+    if (run.name === 'reserve') unlogged.push(...grantsOf(run, answers, wall()))
     for (const listener of ran) listener(run, answers)
     referee?.after(run, answers)
     return answers
@@ -137,14 +150,41 @@ export function createMemoryRedis(wall: () => number, semantics: ScriptSemantics
     restart() {
       runs += 1
       scripts = new Map()
+      forgetReserves()
     },
-    flush: () => data.clear(),
+    flush() {
+      data.clear()
+      unlogged = []
+    },
     lose(since) {
       runs += 1
       scripts = new Map()
-      return data.takeBack(since)
+      const count = data.takeBack(since)
+      unlogged = unlogged.filter((grant) => grant.at <= since)
+      forgetReserves()
+      return count
     },
   }
+}
+
+/** What one reserve has set aside. */
+type Grant = {
+  readonly at: number
+  readonly epoch: string
+  readonly account: string
+  readonly hold: string
+  readonly expiring: string
+  readonly rid: string
+  readonly amount: number
+}
+
+function grantsOf(run: ScriptRun, answers: readonly string[], at: number): Grant[] {
+  return answers.flatMap((answer, index) => {
+    if (!answer.startsWith('G:')) return []
+    const { account, hold, rid } = reserveOf(run, index)
+    const amount = Number(answer.slice(2))
+    return [{ at, epoch: run.epoch.toString(), account, hold, expiring: run.keys[0] ?? '', rid, amount }]
+  })
 }
 
 function keyCommands(data: Keyspace, onPush: (key: string) => void): Record<string, Handler> {

@@ -6,7 +6,7 @@ const SYNCS = 300
 const RECORD = Buffer.alloc(2_048, 1)
 
 /**
- * How long this disk takes to keep one small write: every paid call waits for two of them, its hold's and its capture's.
+ * How long this disk takes to keep one small write: every paid call waits for one of them, its capture's, and for those of others.
  * `TMPDIR` chooses the disk that the bench runs on.
  */
 export function measureDisk(): { figure: string; beside: string } {

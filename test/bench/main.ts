@@ -13,8 +13,9 @@ import { freePort } from '#test/support/network.ts'
 import { measureBuyers } from './buyers.ts'
 import { measureDisk } from './disk.ts'
 import { measureGraphQL } from './graphql.ts'
+import { measureLatency } from './latency.ts'
 import type { Load } from './load.ts'
-import { drive, driveOpenLoop } from './load.ts'
+import { drive } from './load.ts'
 import type { BenchMarket } from './market.ts'
 import { MEASURED_CORE, startBenchMarket, startScript } from './market.ts'
 import { measureMarketFigures } from './market-figures.ts'
@@ -31,7 +32,6 @@ const CONNECTIONS = 128
 /** Loads of both sides by turns, so that what else the machine does meets both; the median counts. */
 const ROUNDS = 5
 const CHUNKS = 64
-const OPEN_LOOP_RATE = 1_000
 /** Until the compilers are done. */
 const WARM_UP_SECONDS = 6
 
@@ -123,29 +123,6 @@ async function measureStreamed(sides: Sides): Promise<void> {
   })
 }
 
-async function measureOpenLoop({ market, pass }: Sides): Promise<void> {
-  const load = { body: chatBody(market.model, false), rate: OPEN_LOOP_RATE, seconds }
-  const path = '/v1/chat/completions'
-  // A thousand calls a second are too few for the compilers to be done with in a while.
-  const measureWarm = async (one: Parameters<typeof driveOpenLoop>[0]) => {
-    await drive({ ...one, connections: CONNECTIONS, seconds: WARM_UP_SECONDS })
-    return driveOpenLoop(one)
-  }
-  const paid = { ...load, url: market.network.sandbox.api_base_url + path, key: market.buyerKey }
-  const bare = await measureWarm({ ...load, url: pass.url + path })
-  say({ what: `pass-through at ${OPEN_LOOP_RATE} calls/s`, figure: `p50 ${bare.p50} ms, p99 ${bare.p99} ms` })
-  const added = (what: string, ours: typeof bare) =>
-    say({
-      what,
-      figure: `p50 ${(ours.p50 - bare.p50).toFixed(2)} ms, p99 ${(ours.p99 - bare.p99).toFixed(2)} ms`,
-      beside: ours.errors > 0 ? `${ours.errors} ERRORS` : '',
-    })
-  market.pausePosting()
-  added(`paid chat at ${OPEN_LOOP_RATE} calls/s, added`, await measureWarm(paid))
-  market.resumePosting()
-  added('  the same beside the worker that posts them', driveOpenLoop(paid))
-}
-
 async function measureMarket(): Promise<void> {
   const environment: Record<string, string> = values.profile ? { MARKET_PROFILE_DIR: values.profile } : {}
   const market = await startBenchMarket(environment)
@@ -161,7 +138,11 @@ async function measureMarket(): Promise<void> {
     const sides: Sides = { market, pass: { url, pid: child.pid ?? 0 } }
     // First: what drives the loads holds this process still, and connections that it keeps do not outlive that.
     if (wanted.has('routed')) say({ what: 'offer change to routed', ...(await measureRouted(market)) })
-    if (wanted.has('open')) await measureOpenLoop(sides)
+    if (wanted.has('open')) {
+      const body = chatBody(market.model, false)
+      const latency = { market, passUrl: url, body, connections: CONNECTIONS, seconds }
+      for (const row of await measureLatency(latency)) say(row)
+    }
     if (wanted.has('whole')) await measureWhole(sides)
     if (wanted.has('streamed')) await measureStreamed(sides)
   } finally {

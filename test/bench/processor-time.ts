@@ -5,6 +5,8 @@ const TICKS_PER_SECOND = 100
 /** Fields after the name in brackets: the parent; user and system time of its own and of children that have ended. */
 const PARENT = 1
 const TIMES = [11, 12, 13, 14] as const
+/** The place of stolen time among those of all cores. */
+const STEAL = 7
 
 /** Seconds of processor time that a process and its descendants have used. */
 export function processorSeconds(pid: number): number {
@@ -17,6 +19,12 @@ export function processorSeconds(pid: number): number {
   let ticks = 0
   for (const member of tree) for (const index of TIMES) ticks += stats.get(member)?.[index] ?? 0
   return ticks / TICKS_PER_SECOND
+}
+
+/** Seconds in which the host ran something else while a core here had work, of all cores together (proc(5), steal). */
+export function stolenSeconds(): number {
+  const [, ...times] = readFileSync('/proc/stat', 'utf8').split('\n')[0]?.trim().split(/ +/) ?? []
+  return Number(times[STEAL] ?? 0) / TICKS_PER_SECOND
 }
 
 function readStats(): Map<number, number[]> {

@@ -19,7 +19,7 @@ const MAX_START_TRIES = 3
 
 export type RedisOptions = {
   readonly dataDir: string
-  /** Every write reaches the disk before its answer (`appendfsync always`); true unless told otherwise. */
+  /** What is written to the log reaches the disk before its answer (`appendfsync always`); true unless told otherwise. */
   readonly appendOnly?: boolean
   /** Further settings: `{ 'cluster-enabled': 'yes' }`. */
   readonly extraConfig?: Readonly<Record<string, string>>

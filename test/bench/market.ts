@@ -2,13 +2,20 @@ import type { ChildProcess } from 'node:child_process'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { Redis } from 'ioredis'
 import { z } from 'zod'
+import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Network } from '#test/support/network.ts'
 import { freePort, startNetwork } from '#test/support/network.ts'
+import { until } from '#test/support/until.ts'
 
 /** The core of what is measured, and the core of everything around it. */
 export const MEASURED_CORE = 0
 export const OTHER_CORE = 1
+/** The one that a market of this size has. */
+const BUCKET = 'm00'
+const POSTED_MS = 180_000
 
 /** A market with one more provider that always gives the same answer, sold by one offer of its own model. */
 export type BenchMarket = {
@@ -19,6 +26,8 @@ export type BenchMarket = {
   /** Holds the worker still; events gather in the queue, and the gate counts them as unposted. */
   pausePosting(): void
   resumePosting(): void
+  /** Lets the worker run until everything is posted: what waits makes later calls slower. */
+  postAll(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -136,6 +145,18 @@ export async function startBenchMarket(
     buyerKey: network.sandbox.buyer_key,
     pausePosting: () => void process.kill(worker, 'SIGSTOP'),
     resumePosting: () => void process.kill(worker, 'SIGCONT'),
+    postAll: async () => {
+      process.kill(worker, 'SIGCONT')
+      const redis = new Redis(network.sandbox.redis_url)
+      try {
+        await until('everything is posted', POSTED_MS, async () => {
+          const epoch = parseMoneyEpoch(await redis.get(moneyKeys.epoch))?.epoch ?? 0
+          return (await redis.zcard(moneyKeys.unposted(BUCKET, epoch))) === 0
+        })
+      } finally {
+        redis.disconnect()
+      }
+    },
     stop: async () => {
       process.kill(worker, 'SIGCONT')
       upstream.kill()

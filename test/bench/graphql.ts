@@ -19,6 +19,7 @@ import { createTestDatabase } from '#test/support/database.ts'
 import { until } from '#test/support/until.ts'
 import type { MarketSize } from './market-history.ts'
 import { fillHealthLog, fillMarket } from './market-history.ts'
+import { middle } from './middle.ts'
 
 const SIZE: MarketSize = { models: 100, providers: 4, sellers: 200, offers: 100_000, calls: 1_000_000, hours: 48 }
 const SUBSCRIBERS = 1_000
@@ -166,10 +167,6 @@ async function subscribe(port: number, at: number): Promise<Subscriber> {
   })
   answer.on('error', () => undefined)
   return subscriber
-}
-
-function middle(times: readonly number[]): number {
-  return [...times].sort((left, right) => left - right)[Math.floor(times.length / 2)] ?? Number.NaN
 }
 
 function ms(time: number): string {

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import type { Load, OpenLoopResult } from './load.ts'
 import { drive, driveOpenLoop } from './load.ts'
 import type { BenchMarket } from './market.ts'
+import { middle } from './middle.ts'
 import { stolenSeconds } from './processor-time.ts'
 
 /** Calls a second, whatever the answers do. */
@@ -71,10 +72,6 @@ function added(pairs: readonly Pair[]): Omit<Row, 'what'> {
     figure: `p50 ${middle(p50).toFixed(2)} ms, p99 ${middle(p99).toFixed(2)} ms`,
     beside: `${pairs.length > 1 ? `rounds ${range(p50)}, ${range(p99)}` : ''}${errors > 0 ? ` ${errors} ERRORS` : ''}`,
   }
-}
-
-function middle(values: readonly number[]): number {
-  return [...values].sort((left, right) => left - right)[Math.floor(values.length / 2)] ?? 0
 }
 
 async function withoutDisk<T>(redisUrl: string, run: () => T): Promise<T> {

@@ -19,6 +19,7 @@ import { DAY, HOUR, SECOND } from '#shared/clock.ts'
 import { createTestDatabase } from '#test/support/database.ts'
 import type { MarketSize } from './market-history.ts'
 import { fillMarket } from './market-history.ts'
+import { middle } from './middle.ts'
 import { processorSeconds } from './processor-time.ts'
 import { startLoader } from './snapshot-loader.ts'
 
@@ -162,10 +163,6 @@ async function median(run: () => Promise<unknown>, used: Used): Promise<Taken> {
 
 function figure(what: string, { clock, processor }: Taken, more = ''): Figure {
   return { what, figure: ms(clock), beside: `${ms(processor)} of processor time${more === '' ? '' : `, ${more}`}` }
-}
-
-function middle(times: readonly number[]): number {
-  return [...times].sort((left, right) => left - right)[Math.floor(times.length / 2)] ?? Number.NaN
 }
 
 function ms(time: number): string {

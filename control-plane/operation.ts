@@ -133,10 +133,11 @@ type Replay<Output> =
       /** What of an answer is stored: without secrets. All of it when left out. */
       readonly forReplay?: (output: Output) => Output
       /**
-       * For an answer that goes on after it was given, a stream of lines: what is stored once the work is over, and what
-       * `output` reads back. Never rejects.
+       * For an answer that goes on after it was given, a stream of lines: gives `last` what is stored, and what `output`
+       * reads back, once the work is over. The answer that it returns ends after `last`, so that who has read it to its end
+       * and asks again is given the same. `last` never rejects, nor does what waits for it.
        */
-      readonly whenDone?: (output: Output) => Promise<unknown>
+      readonly endAfter?: (output: Output, last: (stored: unknown) => Promise<void>) => Output
     }
 
 /** One thing a caller can do. */
@@ -203,8 +204,8 @@ export async function invoke<A extends Access, Input extends z.ZodType, Output>(
       const output = await operation.run(runCtx, admitted, input)
       const write = () => audit(ctx, actor, operation.name, changes)
       if (operation.limit === 'read' || operation.isAudited === false) return output
-      if (operation.idempotency === 'none' || operation.whenDone === undefined) await write()
-      else void operation.whenDone(output).then(write)
+      if (operation.idempotency !== 'none' && operation.endAfter) return operation.endAfter(output, write)
+      await write()
       return output
     }
     return operation.idempotency === 'none' ? run() : runOnce(ctx, actor, { operation, rawInput, options, run })
@@ -332,8 +333,8 @@ async function runOnce<Output>(ctx: Ctx, actor: Actor, once: Once<Output>): Prom
       (error: unknown) =>
         ctx.log.error({ err: error, operation: operation.name }, 'an idempotent answer was not stored'),
     )
-  if (operation.whenDone) void operation.whenDone(output).then(store)
-  else await store(operation.forReplay ? operation.forReplay(output) : output)
+  if (operation.endAfter) return operation.endAfter(output, store)
+  await store(operation.forReplay ? operation.forReplay(output) : output)
   return output
 }
 

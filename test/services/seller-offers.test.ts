@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { SellerActor } from '#control-plane/actor.ts'
@@ -21,6 +22,7 @@ import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { listOffer, newProviderKey, offerWish } from '#test/support/offers.ts'
 import { refusalOf } from '#test/support/refusal.ts'
+import { until } from '#test/support/until.ts'
 
 let market: TestMarket
 let ada: Person
@@ -121,6 +123,25 @@ describe('[C217] bulk creation', () => {
     expect((await invoke(market.plane, eve.seller, listOffers, {})).items).toHaveLength(1)
     const other = await refusalOf(bulk(eve.seller, { ...input, label: 'x' }, 'bulk-once'))
     expect(other.code).toBe('idempotency_key_reused')
+  })
+
+  it('ends when its answer can be repeated, and not before', async () => {
+    const eve = await market.person()
+    const input = request([{ model: 'gpt-test', discount: 10 }])
+    let hasEnded = false
+    const lock = await market.plane.db.startTransaction().execute()
+    await sql`lock table audit_log in share mode`.execute(lock)
+    const reading = bulk(eve.seller, input, 'bulk-late').finally(() => {
+      hasEnded = true
+    })
+    await until('the audit row waits', 5_000, async () => {
+      const waiting = sql`select 1 from pg_locks where relation = 'audit_log'::regclass and not granted`
+      return (await waiting.execute(market.plane.db)).rows.length > 0
+    })
+    const hasEndedEarly = hasEnded
+    await lock.rollback().execute()
+    expect(hasEndedEarly).toBe(false)
+    expect(await bulk(eve.seller, input, 'bulk-late')).toEqual(await reading)
   })
 
   it('goes on when nobody reads, and takes a saved key by its fingerprint', async () => {

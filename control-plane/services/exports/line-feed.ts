@@ -50,6 +50,15 @@ export function createLineFeed<Line>(): LineFeed<Line> {
   }
 }
 
+/** The same lines, with an end, good or bad, that waits for `last`. */
+export async function* endLinesAfter<Line>(lines: AsyncIterable<Line>, last: Promise<unknown>): AsyncGenerator<Line> {
+  try {
+    yield* lines
+  } finally {
+    await last
+  }
+}
+
 /** Runs work on items, so many at once, in their order. The first failure ends it once what is running is over. */
 export async function inParallel<Item>(
   items: readonly Item[],

@@ -3,7 +3,7 @@ import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { RunCtx } from '#control-plane/operation.ts'
 import { defineOperation, parseInput } from '#control-plane/operation.ts'
 import type { ListedModels } from '#control-plane/ports/probe.ts'
-import { createLineFeed, inParallel } from '#control-plane/services/exports/line-feed.ts'
+import { createLineFeed, endLinesAfter, inParallel } from '#control-plane/services/exports/line-feed.ts'
 import { Dollars, Label, ModelName, Wallet } from '#control-plane/services/fields.ts'
 import { publishOffers } from '#control-plane/services/snapshot.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
@@ -38,7 +38,7 @@ export const BulkLineSchema = z.discriminatedUnion('status', [
 /** What became of one row. */
 export type BulkLine = z.infer<typeof BulkLineSchema>
 
-/** Lines as rows are done, and all of them at the end. The work goes on when nobody reads. */
+/** Lines as rows are done, and all of them at the end: `done` never rejects. The work goes on when nobody reads. */
 export type BulkRun = { readonly lines: AsyncIterable<BulkLine>; readonly done: Promise<readonly BulkLine[]> }
 
 /**
@@ -57,7 +57,13 @@ export const bulkCreateOffers = defineOperation({
   limit: 'probe',
   idempotency: 'accepted',
   output: z.array(BulkLineSchema).transform(asRun),
-  whenDone: (run) => run.done,
+  endAfter: (run, last) => {
+    const done = run.done.then(async (lines) => {
+      await last(lines)
+      return lines
+    })
+    return { lines: endLinesAfter(run.lines, done), done }
+  },
   run: async (ctx, actor, input): Promise<BulkRun> => {
     const { base, key } = await choosePlace(ctx, actor.account, input)
     const { apiFormat, payoutAddress = null, label = null } = input

@@ -1,9 +1,8 @@
-import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { SellerActor } from '#control-plane/actor.ts'
+import { collectLines } from '#control-plane/api/collect-lines.ts'
 import { invoke } from '#control-plane/operation.ts'
-import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
@@ -22,7 +21,6 @@ import type { Person, TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { listOffer, newProviderKey, offerWish } from '#test/support/offers.ts'
 import { refusalOf } from '#test/support/refusal.ts'
-import { until } from '#test/support/until.ts'
 
 let market: TestMarket
 let ada: Person
@@ -42,120 +40,8 @@ const behave = (model: string, behaviour: string | null) =>
     method: 'POST',
     body: JSON.stringify({ model, behaviour }),
   })
-async function linesOf<Line>(lines: AsyncIterable<Line>): Promise<Line[]> {
-  const found: Line[] = []
-  for await (const line of lines) found.push(line)
-  return found
-}
 const asOperator = (move: Parameters<typeof moveAsOperator>[1]) =>
   moveAsOperator({ ...market.plane, note: () => undefined, count: async () => undefined }, move)
-
-describe('[C217] bulk creation', () => {
-  const bulk = async (actor: SellerActor, input: object, idempotencyKey?: string) => {
-    const run = await invoke(market.plane, actor, bulkCreateOffers, input, { idempotencyKey })
-    return linesOf(run.lines)
-  }
-  const request = (offers: unknown[], changes: object = {}) => ({
-    apiKey: newProviderKey(),
-    baseUrl: market.provider.url,
-    offers,
-    ...changes,
-  })
-
-  it('tells what became of each row; one bad row spoils nothing else', async () => {
-    market.provider.requests.reset()
-    const eve = await market.person()
-    const lines = await bulk(
-      eve.seller,
-      request(
-        [
-          { model: 'gpt-test', discount: 10, capDailyUsd: 2.5 },
-          { model: 'claude-test', discount: 'ten' },
-          { model: 'claude-test', costMultiplier: 0.5 },
-          { model: 'unheard-of', discount: 10 },
-          'nonsense',
-        ],
-        { payoutAddress: eve.wallet },
-      ),
-    )
-    const codes = lines
-      .map((line) => (line.status === 'created' ? 'created' : line.code))
-      .sort((a, b) => a.localeCompare(b))
-    expect(codes).toEqual(['created', 'created', 'invalid_request', 'invalid_request', 'unknown_model'])
-    const { items } = await invoke(market.plane, eve.seller, listOffers, {})
-    expect(items.map(({ model, discount, capDailyUsd }) => [model, discount, capDailyUsd]).sort()).toEqual([
-      ['claude-test', 50, null],
-      ['gpt-test', 10, 2.5],
-    ])
-    expect(items.every((offer) => offer.payoutAddress === eve.wallet)).toBe(true)
-    // The whole list was asked for once, and no model on it was asked for a token.
-    expect(market.provider.requests.list().map(({ path }) => path)).toEqual(['/v1/models'])
-  })
-
-  it('takes 1 to 200 rows, and the same row twice once', async () => {
-    const rows = (count: number) => Array.from({ length: count }, () => ({ model: 'gpt-test', discount: 10 }))
-    for (const count of [0, 201]) {
-      expect((await refusalOf(bulk(ada.seller, request(rows(count))))).code).toBe('invalid_request')
-    }
-    const lines = await bulk(ada.seller, request(rows(2)))
-    const created = lines.filter((line) => line.status === 'created')
-    const refused = lines.filter((line) => line.status === 'error')
-    expect([created.length, refused.length]).toEqual([1, 1])
-    expect(refused[0]?.error).toContain('duplicate_offer_for_credential')
-  })
-
-  it('is refused as a whole for a key that its provider refuses, and for an address that is nobody’s', async () => {
-    const rows = [{ model: 'gpt-test', discount: 10 }]
-    const badKey = await refusalOf(bulk(ada.seller, request(rows, { apiKey: 'sk-bad-canary-1' })))
-    expect([badKey.code, badKey.detail['provider_status']]).toEqual(['provider_probe_failed', 401])
-    const badUrl = await refusalOf(bulk(ada.seller, request(rows, { baseUrl: 'https://elsewhere.example/v1' })))
-    expect(badUrl.code).toBe('invalid_base_url')
-  })
-
-  it('answers a repeated Idempotency-Key with the lines of the first time, and another body with 409', async () => {
-    const eve = await market.person()
-    const input = request([
-      { model: 'gpt-test', discount: 10 },
-      { model: 'nope', discount: 1 },
-    ])
-    const first = await bulk(eve.seller, input, 'bulk-once')
-    expect(await bulk(eve.seller, input, 'bulk-once')).toEqual(first)
-    expect((await invoke(market.plane, eve.seller, listOffers, {})).items).toHaveLength(1)
-    const other = await refusalOf(bulk(eve.seller, { ...input, label: 'x' }, 'bulk-once'))
-    expect(other.code).toBe('idempotency_key_reused')
-  })
-
-  it('ends when its answer can be repeated, and not before', async () => {
-    const eve = await market.person()
-    const input = request([{ model: 'gpt-test', discount: 10 }])
-    let hasEnded = false
-    const lock = await market.plane.db.startTransaction().execute()
-    await sql`lock table audit_log in share mode`.execute(lock)
-    const reading = bulk(eve.seller, input, 'bulk-late').finally(() => {
-      hasEnded = true
-    })
-    await until('the audit row waits', 5_000, async () => {
-      const waiting = sql`select 1 from pg_locks where relation = 'audit_log'::regclass and not granted`
-      return (await waiting.execute(market.plane.db)).rows.length > 0
-    })
-    const hasEndedEarly = hasEnded
-    await lock.rollback().execute()
-    expect(hasEndedEarly).toBe(false)
-    expect(await bulk(eve.seller, input, 'bulk-late')).toEqual(await reading)
-  })
-
-  it('goes on when nobody reads, and takes a saved key by its fingerprint', async () => {
-    const eve = await market.person()
-    const saved = await create(eve.seller, wish())
-    const run = await invoke(market.plane, eve.seller, bulkCreateOffers, {
-      reuseKeyFingerprint: saved.keyFingerprint,
-      sellerBaseUrl: market.provider.url,
-      offers: [{ model: 'claude-test', discount: 10 }],
-    })
-    expect(await run.done).toMatchObject([{ model: 'claude-test', status: 'created' }])
-    expect((await invoke(market.plane, eve.seller, listOffers, {})).items).toHaveLength(2)
-  })
-})
 
 describe('[C230] bulk cancel', () => {
   it('takes every active offer off the market once; a second one finds none', async () => {
@@ -320,7 +206,7 @@ describe('asking providers', () => {
   const place = () => ({ apiKey: newProviderKey(), baseUrl: market.provider.url })
 
   it('discovers what a provider lists, with what the market knows of it', async () => {
-    const found = await linesOf(await invoke(market.plane, ada.seller, discoverModels, place()))
+    const found = await collectLines(await invoke(market.plane, ada.seller, discoverModels, place()))
     expect(found.find(({ model }) => model === 'gpt-test')).toEqual({
       model: 'gpt-test',
       supported: true,
@@ -360,7 +246,7 @@ describe('asking providers', () => {
     await behave('claude-test', 'server-error')
     market.provider.requests.reset()
     const models = ['gpt-test', 'claude-test', 'gpt-test']
-    const lines = await linesOf(await invoke(market.plane, ada.seller, testHealth, { ...place(), models }))
+    const lines = await collectLines(await invoke(market.plane, ada.seller, testHealth, { ...place(), models }))
     await behave('claude-test', null)
     expect(lines).toHaveLength(2)
     expect(lines.find(({ model }) => model === 'gpt-test')).toMatchObject({ ok: true })

@@ -48,15 +48,22 @@ function checkContext(target: Target, demand: Demand): void {
   if (least + output > contextLength) throw contextError(target, demand, output)
 }
 
-/** Too long for the model, in the words that clients know: what was sent, what was asked for, and the limit. */
+/**
+ * Too long for the model, in the words that clients know: what was sent, what was asked for, and the limit. Where our
+ * estimate of the tokens fits and the provider, who counts them, says otherwise, the words are about who counted.
+ */
 export function contextError({ model }: Target, demand: Demand, maxTokens: number): AppError {
   const { bounds } = demand
   const input = Math.ceil(bounds.inputBytes / BYTES_A_TOKEN)
   const limit = model.contextLength
+  const total = input + maxTokens
+  const asked = `about ${total} tokens (${input} in the messages, ${maxTokens} in the completion)`
+  const counted =
+    total > limit
+      ? `However, you requested ${asked}.`
+      : `The provider counted more than fits; by our estimate ${asked}.`
   return new AppError('context_length_exceeded', {
-    message:
-      `This model's maximum context length is ${limit} tokens. However, you requested about ` +
-      `${input + maxTokens} tokens (${input} in the messages, ${maxTokens} in the completion).`,
+    message: `This model's maximum context length is ${limit} tokens. ${counted}`,
     param: inputParamOf(demand),
     detail: { input_tokens: input, max_tokens: maxTokens, context_length: limit },
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkCapability } from '#data-plane/pipeline/check-capability.ts'
+import { checkCapability, contextError } from '#data-plane/pipeline/check-capability.ts'
 import { AppError } from '#shared/errors.ts'
 import { buildDemand, buildModel, buildTarget } from '#test/support/build-market.ts'
 
@@ -41,7 +41,18 @@ describe('what a model cannot take', () => {
     const error = refusalOf(model, { bounds: { ...likelyTooLong, inputBytes: 128_000, maxOutputTokens: 1 } })
     expect(error?.code).toBe('context_length_exceeded')
     expect(error?.detail).toEqual({ input_tokens: 32_000, max_tokens: 1, context_length: 1_000 })
-    expect(error?.message).toContain('maximum context length is 1000 tokens')
+    expect(error?.message).toContain('maximum context length is 1000 tokens. However, you requested about 32001 tokens')
+  })
+
+  it('does not say that too many tokens were asked for where our own estimate fits', () => {
+    const target = buildTarget(buildModel({ contextLength: 1_000 }))
+    const demand = buildDemand({ bounds: { ...BOUNDS, inputBytes: 400 } })
+    const { message, detail } = contextError(target, demand, 100)
+    expect(message).toBe(
+      "This model's maximum context length is 1000 tokens. The provider counted more than fits; " +
+        'by our estimate about 200 tokens (100 in the messages, 100 in the completion).',
+    )
+    expect(detail).toEqual({ input_tokens: 100, max_tokens: 100, context_length: 1_000 })
   })
 
   it('lowers an output limit that the model cannot reach before it counts', () => {

@@ -158,8 +158,8 @@ describe('a paid chat call through both planes', () => {
     await until('the lookup says free', 5_000, async () => (await lookUp(rid)).settlement_status === 'free')
   })
 
-  it('needs no more than a paste of the printed curl line', () => {
-    expect(network.output()).toContain('/v1/chat/completions')
+  it('needs no more than a paste of the printed curl line', async () => {
+    await until('the line is printed', 5_000, () => network.output().includes('/v1/chat/completions'))
     expect(network.output()).toContain(network.sandbox.buyer_key)
   })
 })

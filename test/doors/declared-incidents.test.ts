@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { HOUR } from '#shared/clock.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
@@ -11,6 +11,11 @@ beforeAll(async () => {
   market = await startMarket()
   staff = market.trpc(await market.managementKey('operator'))
   everybody = market.trpc(undefined)
+})
+// The whole list is read, and an incident cannot be taken back.
+beforeEach(async () => {
+  await market.plane.db.deleteFrom('declared_incident_note').execute()
+  await market.plane.db.deleteFrom('declared_incident').execute()
 })
 afterAll(() => market?.stop())
 
@@ -75,6 +80,7 @@ describe('an incident that operators declare', () => {
   })
 
   it('is listed by time, model, provider and page', async () => {
+    for (const title of ['One', 'Two', 'Three']) await staff.incident.declare.mutate({ title, note: 'Began.' })
     const startedAt = Date.now() - 40 * 24 * HOUR
     const { id } = await staff.incident.declare.mutate({ title: 'Wide', note: 'x', providers: ['public'], startedAt })
     expect(await first()).toMatchObject({ id, models: [] })

@@ -37,7 +37,8 @@ const ask = (model: string) => market.graphql(undefined, QUERY, { model })
 
 describe('the demand for a model by discount', () => {
   it('is empty before the first call, and unknown of an unknown model', async () => {
-    expect((await ask('gpt-test')).body).toEqual({ data: { demand: { model: 'gpt-test', steps: [] } } })
+    const unsold = 'sandbox/echo'
+    expect((await ask(unsold)).body).toEqual({ data: { demand: { model: unsold, steps: [] } } })
     expect(codeOf(await ask('nothing'))).toBe('not_found')
     expect(await trpcCodeOf(market.trpc(undefined).market.demand.query({ model: '' }))).toBe('invalid_request')
   })

@@ -60,7 +60,8 @@ const ask = (key: string, id: string) =>
 
 describe('the share of an offer', () => {
   it('is nothing before the first call', async () => {
-    expect((await ask(seller.sellerKey, mine.id)).body).toEqual({
+    const unasked = await listOffer(market, seller.seller)
+    expect((await ask(seller.sellerKey, unasked.id)).body).toEqual({
       data: { offerShare: { won: 0, failedOver: 0, outranked: 0, excluded: [] } },
     })
   })

@@ -4,7 +4,7 @@ import { toSnakeBody } from '#control-plane/api/case.ts'
 import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
 import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, detailOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
-import { offerWish } from '#test/support/offers.ts'
+import { listOffer, offerWish } from '#test/support/offers.ts'
 
 let market: TestMarket
 let ada: Person
@@ -209,17 +209,20 @@ describe('REST', () => {
   })
 
   it('lists in pages and says where the caller stands in its limit', async () => {
-    const page = await market.rest('GET', '/v1/seller/offers?max_items=1&status=active', { key: ada.sellerKey })
+    const cleo = await market.person()
+    await listOffer(market, cleo.seller)
+    await listOffer(market, cleo.seller)
+    const page = await market.rest('GET', '/v1/seller/offers?max_items=1&status=active', { key: cleo.sellerKey })
     const { items, next_token } = z.object({ items: z.array(z.unknown()), next_token: z.string() }).parse(page.body)
     expect(items).toHaveLength(1)
     const next = await market.rest('GET', `/v1/seller/offers?max_items=1&next_token=${next_token}`, {
-      key: ada.sellerKey,
+      key: cleo.sellerKey,
     })
     expect(next.body).not.toEqual(page.body)
     expect(Number(page.headers.get('x-ratelimit-remaining'))).toBeGreaterThan(0)
     const bad = ['max_items=0', 'max_items=1e9', 'max_items=x', 'next_token=x', 'status=gone', 'status=a&status=b']
     for (const query of bad) {
-      const refused = await market.rest('GET', `/v1/seller/offers?${query}`, { key: ada.sellerKey })
+      const refused = await market.rest('GET', `/v1/seller/offers?${query}`, { key: cleo.sellerKey })
       expect([query, refused.status]).toEqual([query, 400])
     }
   })

@@ -45,6 +45,7 @@ const row = (id: string, changes: object = {}) => ({
   ...changes,
 })
 
+const seed = (model: string) => staff.catalog.import.mutate({ source: 'seed', models: [catalogItem(model)] })
 const list = (model = 'gpt-test') => listOffer(market, ada.seller, { model, discount: 10 })
 
 async function routed(model: string): Promise<string[]> {
@@ -173,26 +174,28 @@ describe('a list of models in the shape of OpenRouter', () => {
 
 describe('names and prices by hand', () => {
   it('give a model a name that outlives imports, and take it away', async () => {
-    expect(await staff.alias.put.mutate({ alias: 'My-GPT', model: 'lab/gpt-test' })).toMatchObject({
-      model: 'gpt-test',
+    await seed('named-test')
+    expect(await staff.alias.put.mutate({ alias: 'My-GPT', model: 'lab/named-test' })).toMatchObject({
+      model: 'named-test',
     })
-    await staff.catalog.import.mutate({ source: 'again', models: [catalogItem('gpt-test')] })
+    await staff.catalog.import.mutate({ source: 'again', models: [{ ...catalogItem('named-test'), name: 'Named' }] })
     const names = await staff.alias.list.query({ model: 'my-gpt' })
-    expect(names).toContainEqual({ alias: 'my-gpt', model: 'gpt-test', isManual: true })
+    expect(names).toContainEqual({ alias: 'my-gpt', model: 'named-test', isManual: true })
     expect(await trpcCodeOf(staff.alias.put.mutate({ alias: 'my-gpt', model: 'claude-test' }))).toBe('conflict')
-    expect(await trpcCodeOf(staff.alias.remove.mutate({ alias: 'gpt-test' }))).toBe('conflict')
+    expect(await trpcCodeOf(staff.alias.remove.mutate({ alias: 'named-test' }))).toBe('conflict')
     await staff.alias.remove.mutate({ alias: 'my-gpt' })
     expect(await trpcCodeOf(staff.alias.list.query({ model: 'my-gpt' }))).toBe('not_found')
   })
 
   it('set reference prices, which are told with their source', async () => {
+    await seed('priced-test')
     const pricing = { prompt: '0.000003', completion: '0.000004' }
-    const put = await staff.price.put.mutate({ model: 'gpt-test', pricing, source: 'vendor page' })
+    const put = await staff.price.put.mutate({ model: 'priced-test', pricing, source: 'vendor page' })
     expect(put.version).not.toBeNull()
-    const { versions } = await staff.price.list.query({ model: 'gpt-test' })
+    const { versions } = await staff.price.list.query({ model: 'priced-test' })
     const unitPrices = { input: '3000000', output: '4000000' }
     expect(versions[0]).toMatchObject({ state: 'current', source: 'vendor page', unitPrices })
-    const again = await staff.price.put.mutate({ model: 'gpt-test', pricing, source: 'vendor page' })
+    const again = await staff.price.put.mutate({ model: 'priced-test', pricing, source: 'vendor page' })
     expect(again.version).toBeNull()
   })
 })
@@ -228,7 +231,7 @@ describe('an offer and its provider', () => {
 })
 
 describe('the running system', () => {
-  it('shows holds and gives one back', async () => {
+  it('shows holds, gives one back, and keeps the audit of all of it', async () => {
     const node = await market.world.node('staff-node')
     await untilOpen(node)
     const account = await market.world.account(1_000)
@@ -241,6 +244,12 @@ describe('the running system', () => {
     expect(await trpcCodeOf(staff.hold.release.mutate({ rid: hold.rid, reason: 'twice' }))).toBe('not_found')
     const nodes = await staff.node.list.query()
     expect(nodes).toMatchObject([{ node: node.journal.member, isMember: true, isAlive: true, report: null }])
+    const { items, nextToken } = await staff.auditLog.search.query({ operation: 'hold.release', limit: 1 })
+    expect(items).toMatchObject([{ operation: 'hold.release', actorKind: 'operator', after: { state: 'released' } }])
+    expect(nextToken).toBeNull()
+    const all = await staff.auditLog.search.query({ limit: 2 })
+    const older = await staff.auditLog.search.query({ limit: 2, nextToken: all.nextToken ?? '' })
+    expect(older.items.every(({ id }) => id < (all.items[1]?.id ?? ''))).toBe(true)
   })
 
   it('tells of jobs that gave up, without what they carry, and runs them again', async () => {
@@ -260,15 +269,6 @@ describe('the running system', () => {
     expect(counts).toMatchObject({ waiting: 1, failed: 0 })
     await queue.obliterate({ force: true })
     await queue.close()
-  })
-
-  it('keeps the audit of all of it', async () => {
-    const { items, nextToken } = await staff.auditLog.search.query({ operation: 'hold.release', limit: 1 })
-    expect(items).toMatchObject([{ operation: 'hold.release', actorKind: 'operator', after: { state: 'released' } }])
-    expect(nextToken).toBeNull()
-    const all = await staff.auditLog.search.query({ limit: 2 })
-    const older = await staff.auditLog.search.query({ limit: 2, nextToken: all.nextToken ?? '' })
-    expect(older.items.every(({ id }) => id < (all.items[1]?.id ?? ''))).toBe(true)
   })
 
   it('counts queues', async () => {
@@ -321,5 +321,12 @@ describe('limits and switches', () => {
     await staff.feature.put.mutate({ name: 'paid_calls', isOn: true, reason: 'drill over' })
     const paid = (await staff.feature.list.query()).find(({ name }) => name === 'paid_calls')
     expect(paid).toMatchObject({ isOn: true, reason: 'drill over' })
+    // Other tests put offers on sale.
+    await until('offers are taken again', 4_000, async () =>
+      list().then(
+        () => true,
+        () => false,
+      ),
+    )
   })
 })

@@ -29,9 +29,10 @@ const me = (headers: Record<string, string>) => market.rest('GET', '/v1/buyer/me
 
 describe('a session', () => {
   it('is one cookie for both sides of the market, at every door', async () => {
-    const body = await signedChallenge(market, wallet)
+    const newcomer = newWallet()
+    const body = await signedChallenge(market, newcomer)
     const answer = await market.rest('POST', '/v1/auth/session', { body })
-    const expected = { wallet: wallet.address.toLowerCase(), expires_at: expect.any(Number) }
+    const expected = { wallet: newcomer.address.toLowerCase(), expires_at: expect.any(Number) }
     expect([answer.status, answer.body]).toEqual([201, expect.objectContaining(expected)])
     const set = answer.headers.get('set-cookie') ?? ''
     expect(set).toMatch(/^mkt_session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=604800$/)

@@ -62,7 +62,7 @@ const graph = async (key: string | undefined, query: string) => {
 }
 
 describe('incidents', () => {
-  it('are spells of back-off of one model at one provider, for everybody and without a name', async () => {
+  beforeAll(async () => {
     const [first = '', second = ''] = offers
     const told = [
       event(first, 0, 'backed_off', 10),
@@ -75,6 +75,9 @@ describe('incidents', () => {
     ]
     await storeHealthEvents(market.plane, { v: 1, events: told })
     await rollUp(market.plane)
+  })
+
+  it('are spells of back-off of one model at one provider, for everybody and without a name, over or going on', async () => {
     const client = market.trpc(undefined)
     const page = await client.market.incidents.query({ maxItems: 1 })
     const shared = { model: 'gpt-test', provider: 'test', cause: 'timeout', offersOnSale: 2 }
@@ -90,6 +93,11 @@ describe('incidents', () => {
     expect(await graph(undefined, `{ incidents(first: 5) { edges { node { ${fields} } } } }`)).toEqual({
       incidents: { edges: [...page.items, ...rest.items].map((node) => ({ node })) },
     })
+    const now = (market.plane.clock.now() - AT) / MINUTE
+    await storeHealthEvents(market.plane, { v: 1, events: [event(offers[0] ?? '', now - 1, 'backed_off', 20)] })
+    await rollUp(market.plane)
+    const [open] = (await client.market.incidents.query({ from: AT + 5 * HOUR })).items
+    expect(open).toMatchObject({ endedAt: null, offers: 1 })
   })
 
   it('say what is on sale there now, whether the book of the model is known or has changed', async () => {
@@ -109,13 +117,8 @@ describe('incidents', () => {
     expect(await onSale()).toBe(2)
   })
 
-  it('go on while an offer is down, and are looked for by model, provider and time', async () => {
-    const now = (market.plane.clock.now() - AT) / MINUTE
-    await storeHealthEvents(market.plane, { v: 1, events: [event(offers[0] ?? '', now - 1, 'backed_off', 20)] })
-    await rollUp(market.plane)
+  it('are looked for by model, provider and time', async () => {
     const { incidents } = market.trpc(undefined).market
-    const [open] = (await incidents.query({ from: AT + 5 * HOUR })).items
-    expect(open).toMatchObject({ endedAt: null, offers: 1 })
     expect((await incidents.query({ model: 'claude-test' })).items).toEqual([])
     expect((await incidents.query({ provider: 'public' })).items).toEqual([])
     expect((await incidents.query({ from: AT, to: AT + 30 * MINUTE })).items).toHaveLength(1)
@@ -195,19 +198,22 @@ describe('caps', () => {
 
 describe('lists of keys', () => {
   it('are whole unless somebody asks for a page, and walked by cursors of their own', async () => {
+    const cleo = await market.person()
+    const wish = { label: 'second' }
+    const { id: second } = await invoke(market.plane, cleo.buyer, createBuyerKey, wish, { idempotencyKey: 'second' })
     const { buyerKeys, savedConfigs } = z.object({ buyerKeys: Connection, savedConfigs: Connection }).parse({
-      ...(await graph(bob.buyerKey, '{ buyerKeys(first: 1) { edges { node { id } } pageInfo { endCursor } } }')),
+      ...(await graph(cleo.buyerKey, '{ buyerKeys(first: 1) { edges { node { id } } pageInfo { endCursor } } }')),
       ...(await graph(ada.sellerKey, '{ savedConfigs(first: 1) { edges { node { id } } pageInfo { endCursor } } }')),
     })
-    const whole = await market.trpc(bob.buyerKey).buyerKey.list.query()
-    expect([whole.keys.map(({ id }) => id), whole.nextToken]).toEqual([[expect.any(String), bob.buyer.keyId], null])
+    const whole = await market.trpc(cleo.buyerKey).buyerKey.list.query()
+    expect([whole.keys.map(({ id }) => id), whole.nextToken]).toEqual([[second, cleo.buyer.keyId], null])
     const rest = `{ buyerKeys(first: 9, after: "${buyerKeys.pageInfo.endCursor}") { edges { node { id } } } }`
-    expect(await graph(bob.buyerKey, rest)).toEqual({ buyerKeys: { edges: [{ node: { id: bob.buyer.keyId } }] } })
-    const page = await market.rest('GET', '/v1/buyer/keys?max_items=1', { key: bob.buyerKey })
+    expect(await graph(cleo.buyerKey, rest)).toEqual({ buyerKeys: { edges: [{ node: { id: cleo.buyer.keyId } }] } })
+    const page = await market.rest('GET', '/v1/buyer/keys?max_items=1', { key: cleo.buyerKey })
     expect(page.body).toMatchObject({ keys: [{ id: whole.keys[0]?.id }], next_token: whole.keys[0]?.id })
     expect(savedConfigs.edges).toHaveLength(1)
     const foreign = `{ buyerKeys(first: 9, after: "${savedConfigs.pageInfo.endCursor}") { edges { cursor } } }`
-    expect(codeOf(await market.graphql(bob.buyerKey, foreign))).toBe('invalid_request')
+    expect(codeOf(await market.graphql(cleo.buyerKey, foreign))).toBe('invalid_request')
   })
 })
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { HealthAction } from '#control-plane/db/health-log.ts'
 import { insertHealthEvents } from '#control-plane/db/health-log.ts'
 import type { IncidentRow } from '#control-plane/db/incidents.ts'
@@ -19,11 +19,11 @@ const LONGEST_MS = DAY
 const QUIET_MS = 5 * MINUTE
 let database: TestDatabase
 
-beforeAll(async () => {
+beforeEach(async () => {
   database = await createTestDatabase()
   await fillMarket(database.db, { ...PLACES, sellers: 3, offers: OFFERS, calls: 20, hours: 1 })
 })
-afterAll(() => database?.drop())
+afterEach(() => database?.drop())
 
 type Happening = {
   readonly at: number
@@ -127,6 +127,8 @@ describe('incidents', () => {
   })
 
   it('go with the log', async () => {
+    await store([{ at: START, offer: 0, action: 'backed_off', minutes: 60 }], true)
+    expect(await list()).toHaveLength(1)
     const clock = { ...systemClock, now: () => START + 100 * DAY }
     await purgeHealthLog({ db: database.db, clock })
     expect(await list()).toEqual([])

@@ -131,9 +131,12 @@ describe('comparisons', () => {
 
   it('find counters that are not those of the calls, and no difference where calls come and go', async () => {
     const account = await buyer()
+    const seller = await newAccount(market.plane.db, 'seller_available')
     const held = await node.funds.reserve(reserveRequest(account, { want: 300 }))
     const captured = await node.funds.reserve(reserveRequest(account, { want: 300 }))
-    await node.funds.capture(captured, microUsd(100), eventText({ rid: captured.rid, account, charge: 100 }))
+    // To a real seller: a worker may post it, and nothing is to wait for a person.
+    const text = eventText({ rid: captured.rid, account, sellerAccount: seller, charge: 100 })
+    await node.funds.capture(captured, microUsd(100), text)
     expect(await watchCounters(market.plane)).toEqual([])
     await market.world.redis.hincrby(gateKey(account), 'h', 7)
     expect(await watchCounters(market.plane)).toEqual([

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { invoke } from '#control-plane/operation.ts'
 import type { ListedModels, ProviderPlace } from '#control-plane/ports/probe.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
@@ -15,11 +15,17 @@ let market: TestMarket
 let ada: Person
 /** What the provider says from now on; undefined asks the real one. */
 let said: ListedModels | undefined
-let asked: ProviderPlace[] = []
+let asked: ProviderPlace[]
 
 beforeAll(async () => {
   market = await startMarket()
   ada = await market.person()
+})
+beforeEach(async () => {
+  said = undefined
+  asked = []
+  // A turn tries the keys of everybody: those of other tests would be counted too.
+  await sql`delete from offer_probe`.execute(market.plane.db)
 })
 afterAll(() => market.stop())
 
@@ -74,7 +80,6 @@ it('a refused key backs its offers off with the cause in their log, and one that
   const offer = await create()
   market.advance(31 * MINUTE)
   said = { isAccepted: false, status: 401, reason: 'the provider refused the key' }
-  // The key of the offers before is found to be without offers, and forgotten.
   await turn()
   expect(await healthOf(offer.id)).toMatchObject({ healthy: false, consecutiveFailures: 1 })
   market.advance(3 * MINUTE)
@@ -110,8 +115,9 @@ it('a provider that is away is held against offers at the third try; a failure o
 })
 
 it('a key without offers is tried no more', async () => {
+  const { id } = await create()
+  await invoke(market.plane, ada.seller, deleteOffer, { id })
   market.advance(60 * MINUTE)
-  asked = []
   while ((await turn()) > 0) expect(asked).toEqual([])
   const { rows } = await sql`select 1 from offer_probe`.execute(market.plane.db)
   expect(rows).toEqual([])

@@ -28,11 +28,17 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-type Call = { readonly at: number; readonly model?: string; readonly charge?: number; readonly seller?: Person }
+type Call = {
+  readonly at: number
+  readonly model?: string
+  readonly charge?: number
+  readonly buyer?: Person
+  readonly seller?: Person
+}
 
-function textOf({ at, model = 'gpt-test', charge = 1_000, seller = ada }: Call): string {
+function textOf({ at, model = 'gpt-test', charge = 1_000, buyer = bob, seller = ada }: Call): string {
   const rid = createIds({ now: () => at }).ulid()
-  const wish = { rid, charge, model, startedAt: at, account: bob.buyer.account }
+  const wish = { rid, charge, model, startedAt: at, account: buyer.buyer.account }
   return eventText({ ...wish, sellerAccount: seller.seller.account })
 }
 
@@ -121,6 +127,8 @@ describe('sums of days', () => {
   })
 
   it('are compared with the calls day by day, and made again where they differ', async () => {
+    const day = utcDay(daysAgo(2))
+    await book([{ at: daysAgo(2) }])
     await sumDays()
     const { db } = market.plane
     const compareAll = async () => {
@@ -132,7 +140,6 @@ describe('sums of days', () => {
       return wrong
     }
     expect(await compareAll()).toEqual([])
-    const day = utcDay(daysAgo(2))
     await sql`update buyer_day set charge = charge + 1 where day = ${day}::date`.execute(db)
     expect(await compareAll()).toEqual([day])
     await sql`delete from seller_day where day = ${day}::date`.execute(db)
@@ -143,8 +150,9 @@ describe('sums of days', () => {
   it('outlive the calls of a month that is detached', async () => {
     const at = daysAgo(100)
     await keepPartitions({ ...market.plane, clock: { ...market.plane.clock, now: () => at } })
-    const carol = await market.person()
-    await book([{ at, seller: carol }])
+    // Neither of the others: what they are asked is counted from calls too, and these will be gone.
+    const [buyer, carol] = [await market.person(), await market.person()]
+    await book([{ at, buyer, seller: carol }])
     const lifetime = () => sumEarnings(market.plane.db, carol.seller.account, { from: 0, to: Date.now() + 1 })
     const before = await lifetime()
     expect(before).toMatchObject([{ day: utcDay(at), requests: 1n }])

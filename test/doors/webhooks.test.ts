@@ -239,6 +239,7 @@ describe('webhooks of a buyer', () => {
     await call(ada, 'POST', `/${id}/test`, {})
     market.advance(61 * SECOND)
     await call(ada, 'POST', `/${id}/test`, {})
+    market.advance(-61 * SECOND)
     expect(received.map((message) => [fits(message, secret), fits(message, fresh)])).toEqual([
       [true, true],
       [false, true],

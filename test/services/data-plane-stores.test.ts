@@ -83,7 +83,7 @@ describe('the snapshot', () => {
     expect(store.market().offers.get('gpt-5-mini')).toHaveLength(1)
     const before = store.market().resolve
     await publish('offers:gpt-5-mini', 4, { model: 'gpt-5-mini', offers: [offerText(), offerText()] })
-    await until('the second offer is there', 5_000, () => store.market().offers.get('gpt-5-mini')?.length === 2)
+    await until('the second offer is there', 1_000, () => store.market().offers.get('gpt-5-mini')?.length === 2)
     expect(store.market().resolve).toBe(before)
   })
 
@@ -92,7 +92,7 @@ describe('the snapshot', () => {
     const store = await startSnapshot()
     await publish('models', 2, { models: 'none' })
     await publish('providers', 3, { providers: [buildProvider('b')] })
-    await until('the good one is there', 5_000, () => store.market().findProvider('b') !== undefined)
+    await until('the good one is there', 1_000, () => store.market().findProvider('b') !== undefined)
     expect(store.market().models).toHaveLength(1)
   })
 
@@ -103,7 +103,7 @@ describe('the snapshot', () => {
     await redis.flushdb()
     await redis.publish(CHANNELS.snapshot, '["models"]')
     await publish('models', 7, { models: [buildModel(), buildModel({ id: 'other' })] })
-    await until('the new models are there', 5_000, () => store.market().models.length === 2)
+    await until('the new models are there', 1_000, () => store.market().models.length === 2)
     expect(store.market().offers.size).toBe(0)
   })
 
@@ -255,7 +255,7 @@ describe('buyers’ keys', () => {
     const hmac = hashApiKey(key, PEPPER)
     await redis.hdel(cacheKeys.keys, hmac)
     await redis.publish(CHANNELS.keys, JSON.stringify([hmac]))
-    await until('the key is refused', 5_000, async () => (await codeOf(keys.identify(key))) === 'invalid_api_key')
+    await until('the key is refused', 1_000, async () => (await codeOf(keys.identify(key))) === 'invalid_api_key')
   })
 
   it('stop working within 5 s when nobody announced it, and go on while Redis is away', async () => {
@@ -295,10 +295,10 @@ describe('offers’ health', () => {
     const failure = { errorClass: 'rate_limited', status: 429, retryAfterMs: 60_000, detail: 'status 429' } as const
     first.failed(offer, rid, failure)
     expect(first.blockedUntil(offer, Date.now())).toBeGreaterThan(Date.now())
-    await until('the other knows', 5_000, () => second.blockedUntil(offer, Date.now()) > 0)
+    await until('the other knows', 1_000, () => second.blockedUntil(offer, Date.now()) > 0)
     expect((await startHealth('n3')).blockedUntil(offer, Date.now())).toBeGreaterThan(0)
     second.succeeded(offer, rid)
-    await until('the first knows', 5_000, () => first.blockedUntil(offer, Date.now()) === 0)
+    await until('the first knows', 1_000, () => first.blockedUntil(offer, Date.now()) === 0)
     expect(events.map(({ action, errorClass }) => [action, errorClass])).toEqual([['backed_off', 'rate_limited']])
   })
 
@@ -306,10 +306,10 @@ describe('offers’ health', () => {
     const health = await startHealth('n1')
     const { offer, rid } = buildPlan()
     health.failed(offer, rid, { errorClass: 'not_found', status: 404, retryAfterMs: undefined, detail: '' })
-    await until('it is shared', 5_000, async () => (await redis.hexists(cacheKeys.health, offer.id)) === 1)
+    await until('it is shared', 1_000, async () => (await redis.hexists(cacheKeys.health, offer.id)) === 1)
     await redis.hdel(cacheKeys.health, offer.id)
     await redis.publish(CHANNELS.health, JSON.stringify([offer.id]))
-    await until('it is back', 5_000, () => health.blockedUntil(offer, Date.now()) === 0)
+    await until('it is back', 1_000, () => health.blockedUntil(offer, Date.now()) === 0)
   })
 })
 

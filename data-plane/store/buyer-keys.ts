@@ -11,9 +11,9 @@ import { DocumentEnvelopeSchema } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
+import type { Subscriptions } from '#shared/subscriptions.ts'
 import type { KnownKey, KnownKeys } from './known-keys.ts'
 import { createKnownKeys } from './known-keys.ts'
-import type { Subscriptions } from './subscriptions.ts'
 
 const POLL_MS = 5 * SECOND
 const RETRY_SECONDS = 2
@@ -76,12 +76,15 @@ export function createBuyerKeys(parts: Parts): BuyerKeyStore {
     },
     figures: () => ({ known: known.size(), hits, lookups }),
     async start() {
-      subscriptions.on(CHANNELS.keys, (hmacs) => {
+      const forget = (hmacs: readonly string[]) => {
         for (const hmac of hmacs) known.forget(hmac)
-      })
-      subscriptions.on(CHANNELS.snapshot, (names) => {
+      }
+      const markStale = (names: readonly string[]) => {
         for (const name of names) if (name.startsWith('account:')) known.markStale(name.slice('account:'.length))
-      })
+      }
+      const doubtAll = () => known.markStale()
+      subscriptions.listen(CHANNELS.keys, forget, doubtAll)
+      subscriptions.listen(CHANNELS.snapshot, markStale, doubtAll)
       timer = setInterval(() => void pollVersion().catch(() => undefined), POLL_MS)
       await pollVersion().catch(() => undefined)
     },
@@ -104,6 +107,7 @@ function check({ record, payer }: KnownKey, now: number): Payer {
 
 async function lookUp({ redis, pepper }: Parts, known: KnownKeys, key: string, digest: string): Promise<KnownKey> {
   const hmac = hashApiKey(key, pepper)
+  const turn = known.turn()
   try {
     const [text, filled] = await Promise.all([redis.hget(cacheKeys.keys, hmac), redis.get(cacheKeys.keysVersion)])
     if (text === null) {
@@ -114,7 +118,8 @@ async function lookUp({ redis, pepper }: Parts, known: KnownKeys, key: string, d
     const record = KeyRecordSchema.parse(JSON.parse(text))
     const policy = await redis.get(cacheKeys.account(record.account))
     const payer = toPayer(record, policy === null ? undefined : readPolicy(policy))
-    const entry = { hmac, record, payer, isStale: false }
+    // What changed while this was on its way may have been this key.
+    const entry = { hmac, record, payer, isStale: known.turn() !== turn }
     known.remember(digest, entry)
     return entry
   } catch (cause) {

@@ -6,9 +6,9 @@ import type { HealthEvent } from '#shared/contract/health-event.ts'
 import { HealthRecordSchema } from '#shared/contract/health-event.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { Ids, RequestId } from '#shared/ids.ts'
+import type { Subscriptions } from '#shared/subscriptions.ts'
 import type { Breaker, Failure } from './breaker.ts'
 import { blockedUntil, newBreaker, takeFailure } from './breaker.ts'
-import type { Subscriptions } from './subscriptions.ts'
 
 /** A probe that never reported back does not keep its offer shut for longer. */
 const PROBE_LEASE_MS = 60 * SECOND
@@ -86,9 +86,11 @@ export function createHealth(parts: Parts): HealthStore {
     },
     suspect: (offer, rid, anomalies) => suspect(parts, suspicions, { offer, rid, anomalies }),
     async start() {
-      subscriptions.on(CHANNELS.health, (offers) => void takeChanged(parts, breakers, offers).catch(() => undefined))
-      timer = setInterval(() => void takeAll(parts, breakers).catch(() => undefined), POLL_MS)
-      await takeAll(parts, breakers).catch(() => undefined)
+      const takeSome = (offers: readonly string[]) => takeChanged(parts, breakers, offers).catch(() => undefined)
+      const take = () => takeAll(parts, breakers).catch(() => undefined)
+      subscriptions.listen(CHANNELS.health, takeSome, take)
+      timer = setInterval(take, POLL_MS)
+      await take()
     },
     close: () => clearInterval(timer),
   }

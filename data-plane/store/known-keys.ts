@@ -19,12 +19,15 @@ export type KnownKeys = {
   forget(hmac: string): void
   /** Marks all keys, or those of one account. */
   markStale(account?: string): void
+  /** Another number after each change that was told of, whether it found a key here or not. */
+  turn(): number
   size(): number
 }
 
 export function createKnownKeys(): KnownKeys {
   const known = new Map<string, KnownKey>()
   const digestByHmac = new Map<string, string>()
+  let turn = 0
 
   function forget(hmac: string): void {
     const digest = digestByHmac.get(hmac)
@@ -43,12 +46,17 @@ export function createKnownKeys(): KnownKeys {
       known.set(digest, entry)
       digestByHmac.set(entry.hmac, digest)
     },
-    forget,
+    forget(hmac) {
+      turn++
+      forget(hmac)
+    },
     markStale(account) {
+      turn++
       for (const entry of known.values()) {
         if (account === undefined || entry.record.account === account) entry.isStale = true
       }
     },
+    turn: () => turn,
     size: () => known.size,
   }
 }

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis'
 import type { Time } from '#shared/clock.ts'
 import { CHANNELS } from '#shared/contract/redis-keys.ts'
 import { isId } from '#shared/ids.ts'
-import type { Subscriptions } from './subscriptions.ts'
+import type { Subscriptions } from '#shared/subscriptions.ts'
 import type { Turn, WarmOffers } from './warm-offers.ts'
 
 /** How often turns are told: the next one of a conversation takes longer than that. */
@@ -14,7 +14,7 @@ const TURN_WORDS = 5
 
 type Parts = {
   readonly redis: Pick<Redis, 'publish'>
-  readonly subscriptions: Pick<Subscriptions, 'on'>
+  readonly subscriptions: Pick<Subscriptions, 'listen'>
   readonly clock: Pick<Time, 'every'>
   readonly node: string
 }
@@ -25,7 +25,7 @@ type Parts = {
  */
 export function shareWarmth(known: WarmOffers, { redis, subscriptions, clock, node }: Parts) {
   let untold: string[] = []
-  subscriptions.on(CHANNELS.warmth, ([from, ...turns]) => {
+  subscriptions.listen(CHANNELS.warmth, ([from, ...turns]) => {
     if (from === node) return
     for (const text of turns) {
       const told = readTurn(text)

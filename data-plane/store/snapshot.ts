@@ -3,12 +3,12 @@ import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
+import type { Subscriptions } from '#shared/subscriptions.ts'
 import type { Market } from './market.ts'
 import { buildMarket, EMPTY_PARTS } from './market.ts'
 import type { DocumentFigures, MarketDocuments } from './market-documents.ts'
 import { createMarketDocuments, documentKey } from './market-documents.ts'
 import { createSnapshotFile, readSnapshotFile } from './snapshot-file.ts'
-import type { Subscriptions } from './subscriptions.ts'
 
 const POLL_MS = 2 * SECOND
 const FILE_EVERY_MS = 10 * SECOND
@@ -109,7 +109,7 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
       swaps,
     }),
     async start() {
-      subscriptions.on(CHANNELS.snapshot, () => void refresh())
+      subscriptions.listen(CHANNELS.snapshot, refresh, refresh)
       await refresh()
       if (!isLoaded && file !== undefined && (await loadFile(file, take))) swap()
       timer = setInterval(() => void refresh().then(saveWhenDue), POLL_MS)

@@ -14,9 +14,9 @@ import { z } from 'zod'
 import { freshBundles } from '#bundle/fresh-bundles.mjs'
 import { listMarkets } from '#data-plane/reads/markets.ts'
 import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
-import { createSubscriptions } from '#data-plane/store/subscriptions.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createLogger } from '#shared/logger.ts'
+import { createSubscriptions } from '#shared/subscriptions.ts'
 
 const SELF = fileURLToPath(import.meta.url)
 const NAME = 'snapshot-loader'

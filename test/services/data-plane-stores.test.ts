@@ -1,15 +1,14 @@
 import { appendFile, mkdtemp, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { RedisKey } from 'ioredis'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
-import type { BuyerKeyStore } from '#data-plane/store/buyer-keys.ts'
 import { createBuyerKeys } from '#data-plane/store/buyer-keys.ts'
 import { createHealth } from '#data-plane/store/health.ts'
 import { createRateLimits } from '#data-plane/store/rate-limits.ts'
 import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
 import { createSnapshotFile, readSnapshotFile } from '#data-plane/store/snapshot-file.ts'
-import { createSubscriptions } from '#data-plane/store/subscriptions.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
@@ -19,6 +18,7 @@ import { AppError } from '#shared/errors.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { Secret } from '#shared/secret.ts'
+import { createSubscriptions } from '#shared/subscriptions.ts'
 import { buildModel, buildOffer, buildPlan, buildProvider } from '#test/support/build-market.ts'
 import { until } from '#test/support/until.ts'
 
@@ -31,8 +31,8 @@ let redis: Redis
 let closers: (() => unknown)[]
 let folder: string
 
-function connect(): Redis {
-  const connection = new Redis(inject('redisUrl'), { db: DATABASE })
+function connect(options: { readonly lazyConnect?: boolean } = {}): Redis {
+  const connection = new Redis(inject('redisUrl'), { db: DATABASE, ...options })
   closers.push(() => connection.disconnect())
   return connection
 }
@@ -170,8 +170,7 @@ describe('the snapshot', () => {
   })
 })
 
-async function startKeys(connection = connect()): Promise<BuyerKeyStore> {
-  const subscriptions = createSubscriptions(connect())
+async function startKeys(connection = connect(), subscriptions = createSubscriptions(connect())) {
   const keys = createBuyerKeys({ redis: connection, subscriptions, clock: systemClock, pepper: PEPPER })
   closers.push(() => keys.close())
   await keys.start()
@@ -258,6 +257,47 @@ describe('buyers’ keys', () => {
     await until('the key is refused', 1_000, async () => (await codeOf(keys.identify(key))) === 'invalid_api_key')
   })
 
+  it('are looked up again once their changes can be heard, and after a change that came while one was looked up', async () => {
+    const late = connect({ lazyConnect: true })
+    const [first, second] = [await issue(), await issue()]
+    const keys = await startKeys(connect(), createSubscriptions(late))
+    const revoke = async (key: string) => {
+      const hmac = hashApiKey(key, PEPPER)
+      await redis.hdel(cacheKeys.keys, hmac)
+      await redis.publish(CHANNELS.keys, JSON.stringify([hmac]))
+    }
+    await keys.identify(first)
+    await revoke(first)
+    expect(await codeOf(keys.identify(first))).toBe('accepted')
+    await late.connect()
+    await until('the key is refused', 3_000, async () => (await codeOf(keys.identify(first))) === 'invalid_api_key')
+
+    const connection = connect()
+    const subscriptions = createSubscriptions(connect())
+    let heard = 0
+    let isListening = false
+    subscriptions.listen(
+      CHANNELS.keys,
+      () => heard++,
+      () => {
+        isListening = true
+      },
+    )
+    await until('it listens', 3_000, () => isListening)
+    const others = await startKeys(connection, subscriptions)
+    const get = connection.get.bind(connection)
+    connection.get = async (name: RedisKey) => {
+      // Of the two that are read, this comes when the key's record is here: the preferences of its account.
+      if (name !== cacheKeys.account('acc_1')) return get(name)
+      connection.get = get
+      await revoke(second)
+      await until('the change is told', 3_000, () => heard > 0)
+      return get(name)
+    }
+    expect(await codeOf(others.identify(second))).toBe('accepted')
+    expect(await codeOf(others.identify(second))).toBe('invalid_api_key')
+  })
+
   it('stop working within 5 s when nobody announced it, and go on while Redis is away', async () => {
     const connection = connect()
     const keys = await startKeys(connection)
@@ -272,8 +312,8 @@ describe('buyers’ keys', () => {
   })
 })
 
-async function startHealth(node: string, events: HealthEvent[] = []) {
-  const subscriptions = createSubscriptions(connect())
+async function startHealth(node: string, events: HealthEvent[] = [], listening = connect()) {
+  const subscriptions = createSubscriptions(listening)
   const health = createHealth({
     redis: connect(),
     subscriptions,
@@ -300,6 +340,17 @@ describe('offers’ health', () => {
     second.succeeded(offer, rid)
     await until('the first knows', 1_000, () => first.blockedUntil(offer, Date.now()) === 0)
     expect(events.map(({ action, errorClass }) => [action, errorClass])).toEqual([['backed_off', 'rate_limited']])
+  })
+
+  it('is known to a process that could not hear what was shared, from when it can', async () => {
+    const late = connect({ lazyConnect: true })
+    const [first, second] = [await startHealth('n1'), await startHealth('n2', [], late)]
+    const { offer, rid } = buildPlan()
+    first.failed(offer, rid, { errorClass: 'not_found', status: 404, retryAfterMs: undefined, detail: '' })
+    await until('it is shared', 1_000, async () => (await redis.hexists(cacheKeys.health, offer.id)) === 1)
+    expect(second.blockedUntil(offer, Date.now())).toBe(0)
+    await late.connect()
+    await until('the other knows', 1_000, () => second.blockedUntil(offer, Date.now()) > 0)
   })
 
   it('is reset when its record is taken away', async () => {

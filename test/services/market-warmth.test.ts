@@ -4,6 +4,7 @@ import { invoke } from '#control-plane/operation.ts'
 import { listMarketRowsPage } from '#control-plane/services/market/market-book.ts'
 import { keepMarketWarm } from '#control-plane/services/market/market-warmth.ts'
 import { reconcileSnapshot } from '#control-plane/services/snapshot.ts'
+import { CHANNELS } from '#shared/contract/redis-keys.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { listOffer } from '#test/support/offers.ts'
@@ -24,22 +25,26 @@ async function offerCounts(): Promise<Record<string, number>> {
 
 describe('a market that is kept warm', () => {
   it('shows a new offer at once, and reads it when it is announced', async () => {
-    let announced = 0
+    const announced = new Set<string>()
     const updates = {
       listen: (...given: Parameters<typeof market.plane.updates.listen>) => {
         const [channel, listener] = given
         return market.plane.updates.listen(channel, (names) => {
-          announced += names.length
+          for (const name of names) announced.add(name)
           listener(names)
         })
       },
     }
     const stop = await keepMarketWarm({ ...market.plane, updates })
+    await until('it listens', 2_000, async () => {
+      await market.world.redis.publish(CHANNELS.snapshot, '["a word"]')
+      return announced.has('a word')
+    })
     expect(await offerCounts()).toEqual({ 'claude-test': 0, 'gpt-test': 0 })
     const ada = await market.person()
     await listOffer(market, ada.seller, { discount: 10 })
     expect(await offerCounts()).toEqual({ 'claude-test': 0, 'gpt-test': 1 })
-    await until('the offer is announced', 2_000, () => announced > 0)
+    await until('the offer is announced', 2_000, () => announced.has('offers:gpt-test'))
     stop()
   })
 

@@ -2,11 +2,11 @@ import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { createOwnCalls } from '#data-plane/store/own-calls.ts'
 import { shareWarmth } from '#data-plane/store/shared-warmth.ts'
-import { createSubscriptions } from '#data-plane/store/subscriptions.ts'
 import { createWarmOffers } from '#data-plane/store/warm-offers.ts'
 import { systemClock } from '#shared/clock.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { createIds } from '#shared/ids.ts'
+import { createSubscriptions } from '#shared/subscriptions.ts'
 import { until } from '#test/support/until.ts'
 
 const ids = createIds(systemClock)

@@ -67,10 +67,8 @@ export function mountGraphQL(
   })
   const live = createLive(ctx)
   const streams = createStreams(() => performance.now())
-  const endRechecks = [
-    ctx.updates.listen('keys', () => streams.recheck()),
-    ctx.updates.listen('sessions', () => streams.recheck()),
-  ]
+  const recheck = () => streams.recheck()
+  const endRechecks = [ctx.updates.listen('keys', recheck, recheck), ctx.updates.listen('sessions', recheck, recheck)]
   server.addHook('preClose', async () => {
     for (const end of endRechecks) end()
     streams.close()

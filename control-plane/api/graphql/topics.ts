@@ -58,9 +58,7 @@ function start<Value>({ updates, log }: Parts, topic: Topic<Value>): Running<Val
   let timer: NodeJS.Timeout | undefined
   const poll = setInterval(touch, topic.pollMs)
   const ends = topic.hints.map(({ channel, isAbout }) =>
-    updates.listen(channel, (names) => {
-      if (isAbout(names)) touch()
-    }),
+    updates.listen(channel, (names) => isAbout(names) && touch(), touch),
   )
   void look()
   return state

@@ -1,0 +1,101 @@
+import { Redis } from 'ioredis'
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
+import { systemClock } from '#shared/clock.ts'
+import { createIds } from '#shared/ids.ts'
+import { createSubscriptions } from '#shared/subscriptions.ts'
+import type { Relay } from '#test/support/relay.ts'
+import { startRelay } from '#test/support/relay.ts'
+import { until } from '#test/support/until.ts'
+
+const SOON_MS = 3_000
+/** Announcements are of the whole server: each test has channels of its own. */
+const ids = createIds(systemClock)
+let redis: Redis
+let relay: Relay
+let closers: (() => unknown)[]
+
+function connect(): Redis {
+  const connection = new Redis(inject('redisUrl'))
+  closers.push(() => connection.disconnect())
+  return connection
+}
+
+/** A connection as a plane makes it, whose commands do not outlast a reconnect, over a wire that can break. */
+function connectByRelay(): Redis {
+  const connection = new Redis(relay.url, { maxRetriesPerRequest: 0, commandTimeout: 200, retryStrategy: () => 20 })
+  connection.on('error', () => undefined)
+  closers.push(() => connection.disconnect())
+  return connection
+}
+
+beforeEach(async () => {
+  closers = []
+  redis = connect()
+  relay = await startRelay(inject('redisUrl'))
+})
+
+afterEach(async () => {
+  for (const close of closers.reverse()) await close()
+  await relay.close()
+})
+
+/** What one listener of a channel has heard, and how often it was told to catch up. */
+function listenTo(channel: string, subscriptions: ReturnType<typeof createSubscriptions>) {
+  const seen = { names: [] as string[], catchUps: 0 }
+  const end = subscriptions.listen(
+    channel,
+    (names) => seen.names.push(...names),
+    () => {
+      seen.catchUps++
+    },
+  )
+  return { seen, end }
+}
+
+describe('listening to announcements', () => {
+  const channel = () => `test:${ids.ulid()}`
+
+  it('gives each listener its channel’s names until it ends, and nothing of what nobody can read', async () => {
+    const subscriptions = createSubscriptions(connect())
+    const [first, second] = [channel(), channel()]
+    const [one, two, other] = [first, first, second].map((name) => listenTo(name, subscriptions))
+    await until('all listen', SOON_MS, () => [one, two, other].every((listener) => listener?.seen.catchUps === 1))
+    for (const text of ['["a","b"]', 'no JSON', '{"c":1}', '[1,"d"]']) await redis.publish(first, text)
+    await until('the last name is heard', SOON_MS, () => one?.seen.names.includes('d') === true)
+    expect([one, two, other].map((listener) => listener?.seen.names)).toEqual([['a', 'b', 'd'], ['a', 'b', 'd'], []])
+    two?.end()
+    await redis.publish(first, '["e"]')
+    await until('the next name is heard', SOON_MS, () => one?.seen.names.includes('e') === true)
+    expect(two?.seen.names).toEqual(['a', 'b', 'd'])
+  })
+
+  it('begins when Redis comes, however long it was away, and again after each break', async () => {
+    relay.fault({ refuses: true })
+    const connection = connectByRelay()
+    const name = channel()
+    const { seen } = listenTo(name, createSubscriptions(connection))
+    let refusals = 0
+    connection.on('close', () => refusals++)
+    await until('it was refused several times', SOON_MS, () => refusals > 3)
+    relay.pass()
+    for (let round = 1; round <= 3; round++) {
+      await until('it listens', SOON_MS, () => seen.catchUps === round)
+      await redis.publish(name, `["${round}"]`)
+      await until('it hears', SOON_MS, () => seen.names.includes(`${round}`))
+      relay.cut()
+    }
+  })
+
+  it('is tried again when Redis does not answer', async () => {
+    const connection = connectByRelay()
+    await until('it is connected', SOON_MS, () => connection.status === 'ready')
+    relay.dropAnswers(true)
+    const name = channel()
+    const { seen } = listenTo(name, createSubscriptions(connection))
+    await until('it is given up', SOON_MS, () => connection.status !== 'ready')
+    expect(seen.catchUps).toBe(0)
+    relay.pass()
+    relay.cut()
+    await until('it listens', SOON_MS, () => seen.catchUps === 1)
+  })
+})

@@ -133,6 +133,18 @@ describe('subscriptions', () => {
     for (const stream of [health, foreign, credit, progress]) stream.close()
   })
 
+  it('show what was announced while nobody could hear it, once it can be heard again', async () => {
+    const bob = await market.person()
+    const credit = await subscribe('subscription { creditUpdates { creditBalanceUsdc } }', bob.buyerKey)
+    await seen(credit, 'no credit', holds('"creditBalanceUsdc":"0"'))
+    const gift = { account: bob.buyer.account, amountUsd: 0.005, source: 'promo', ticket: 'told-to-nobody' }
+    const { gate } = market.world
+    await invoke({ ...market.plane, gate, announce: () => undefined }, operator, grantCredit, gift)
+    await market.world.redis.client('KILL', 'TYPE', 'PUBSUB')
+    await seen(credit, 'the credit', holds('"5000"'))
+    credit.close()
+  })
+
   it('[C246] are refused with a status before anything is sent', async () => {
     const health = 'subscription { offerHealthUpdates { id } }'
     expect((await subscribe(health)).status).toBe(401)
@@ -166,14 +178,13 @@ describe('subscriptions', () => {
 
   it('are no more than a key may have', async () => {
     const query = 'subscription { creditUpdates { heldUsdc } }'
-    const open = await Promise.all(
-      Array.from({ length: STREAM_LIMITS.perCaller }, () => subscribe(query, ada.buyerKey)),
-    )
+    const { buyerKey } = await market.person()
+    const open = await Promise.all(Array.from({ length: STREAM_LIMITS.perCaller }, () => subscribe(query, buyerKey)))
     expect(new Set(open.map(({ status }) => status))).toEqual(new Set([200]))
-    expect((await subscribe(query, ada.buyerKey)).status).toBe(429)
+    expect((await subscribe(query, buyerKey)).status).toBe(429)
     for (const stream of open) stream.close()
     await until('a place is free', WAIT_MS, async () => {
-      const again = await subscribe(query, ada.buyerKey)
+      const again = await subscribe(query, buyerKey)
       again.close()
       return again.status === 200
     })

@@ -66,8 +66,10 @@ describe('the spans of a paid call', () => {
   const ofTrace = (): readonly SeenSpan[] => collector.spans().filter(({ traceId }) => traceId === TRACE)
   const named = (name: string): SeenSpan | undefined => ofTrace().find((span) => span.name === name)
 
+  const allOfCall = () => [`chat ${MODEL}`, 'reserve', 'attempt', 'settle'].every((name) => named(name) !== undefined)
+
   it('go on with the trace of the caller: the call, its hold, its attempt, its settlement', async () => {
-    await until('the spans have come', SPANS_WITHIN_MS, () => named(`chat ${MODEL}`) !== undefined)
+    await until('the spans have come', SPANS_WITHIN_MS, allOfCall)
     const root = named(`chat ${MODEL}`)
     expect(root?.parentSpanId).toBe(PARENT)
     expect(root?.service).toBe('market-data-plane')
@@ -107,7 +109,8 @@ describe('the spans of a paid call', () => {
     expect(request()?.service).toBe('market-control-plane')
   })
 
-  it('hold no content, no key and no account [C324]', () => {
+  it('hold no content, no key and no account [C324]', async () => {
+    await until('the spans have come', SPANS_WITHIN_MS, allOfCall)
     const text = collector.text()
     expect(text).toContain(COLLECTOR_TOKEN)
     const content = z

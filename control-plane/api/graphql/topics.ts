@@ -2,6 +2,8 @@ import type { UpdateChannel, Updates } from '#control-plane/ports/updates.ts'
 
 /** Changes that come together are told together: a topic is read at most this often. */
 const COALESCE_MS = 100
+/** After a break all topics may have changed: their reads are spread over so long, not to meet at the database. */
+const CATCH_UP_MS = 1_000
 
 /** One thing that can be watched. */
 export type Topic<Value> = {
@@ -56,9 +58,9 @@ function start<Value>({ updates, log }: Parts, topic: Topic<Value>): Running<Val
   let isStopped = false
   let isDirty = false
   let timer: NodeJS.Timeout | undefined
-  const poll = setInterval(touch, topic.pollMs)
+  const poll = setInterval(() => touch(), topic.pollMs)
   const ends = topic.hints.map(({ channel, isAbout }) =>
-    updates.listen(channel, (names) => isAbout(names) && touch(), touch),
+    updates.listen(channel, (names) => isAbout(names) && touch(), catchUp),
   )
   void look()
   return state
@@ -70,9 +72,13 @@ function start<Value>({ updates, log }: Parts, topic: Topic<Value>): Running<Val
     for (const end of ends) end()
   }
 
-  function touch() {
+  function touch(delayMs = COALESCE_MS) {
     isDirty = true
-    timer ??= setTimeout(look, COALESCE_MS)
+    timer ??= setTimeout(look, delayMs)
+  }
+
+  function catchUp() {
+    touch(Math.random() * CATCH_UP_MS)
   }
 
   async function look() {

@@ -153,7 +153,7 @@ function openParts(config: Config, overrides: Overrides) {
   const provider = createProviderProbe({ allowsLoopback: config.allowsLoopbackUpstreams })
   const waker = createRedisWaker(money, log)
   const webhooks = createWebhookSender({ allowsLoopback: config.allowsLoopbackUpstreams })
-  const updates = createRedisUpdates(cache)
+  const updates = createRedisUpdates(cache, log)
   const desk = createRedisDesk({ money, cache, buckets: config.moneyBuckets })
   const { registry, metrics } = createMoneyMetrics()
   const traces = overrides.tracer && createTraces(overrides.tracer, clock)

@@ -139,7 +139,7 @@ type Stores = Awaited<ReturnType<typeof openStores>>
 async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics, onGiveUp: () => void) {
   const cache = connectReads(config.redisCacheUrl.reveal(), log)
   const queueRedis = connectReads(config.redisUrl.reveal(), log)
-  const subscriptions = createSubscriptions(connectReads(config.redisCacheUrl.reveal(), log))
+  const subscriptions = createSubscriptions(connectReads(config.redisCacheUrl.reveal(), log), log)
   const journal = await openJournal({
     dir: config.journalDir,
     node: config.nodeId,

@@ -1,4 +1,9 @@
+import { SECOND } from '#shared/clock.ts'
 import { readNames } from '#shared/contract/announcement.ts'
+import { describeCause } from '#shared/errors.ts'
+
+/** A server that refuses to let us listen, or does not answer, is asked again after so long. */
+const RETRY_MS = SECOND
 
 /** What the names of an announcement are given to. */
 export type Heard = (names: readonly string[]) => void
@@ -24,21 +29,32 @@ type Connection = {
   disconnect(reconnect?: boolean): void
 }
 
+type Log = { warn(facts: object, text: string): void }
 type Listener = { readonly heard: Heard; readonly catchUp: (() => void) | undefined }
 
 /** Listens over a connection that may come later, break and come again: nothing that was announced stays unknown. */
-export function createSubscriptions(connection: Connection): Subscriptions {
+export function createSubscriptions(connection: Connection, log: Log): Subscriptions {
   const listeners = new Map<string, Set<Listener>>()
+  let retry: NodeJS.Timeout | undefined
 
   async function begin(channels: readonly string[]): Promise<void> {
     try {
       await connection.subscribe(...channels)
-    } catch {
-      // Who is not subscribed hears nothing and does not notice: it is tried again on a new connection.
-      if (connection.status === 'ready') connection.disconnect(true)
+    } catch (cause) {
+      // A connection that broke is made again anyway.
+      if (connection.status === 'ready') {
+        log.warn({ cause: describeCause(cause) }, 'announcements are not heard: changes are seen late')
+        retry ??= setTimeout(startAnew, RETRY_MS).unref()
+      }
       return
     }
     for (const channel of channels) for (const { catchUp } of listeners.get(channel) ?? []) catchUp?.()
+  }
+
+  /** Who is not subscribed hears nothing and does not notice: it is tried again on a new connection. */
+  function startAnew(): void {
+    retry = undefined
+    if (connection.status === 'ready') connection.disconnect(true)
   }
 
   connection.on('ready', () => {
@@ -59,6 +75,9 @@ export function createSubscriptions(connection: Connection): Subscriptions {
       }
       return () => void listeners.get(channel)?.delete(listener)
     },
-    close: () => connection.disconnect(),
+    close() {
+      clearTimeout(retry)
+      connection.disconnect()
+    },
   }
 }

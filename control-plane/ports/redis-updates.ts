@@ -7,10 +7,13 @@ import type { Announce, Updates } from './updates.ts'
 const MAX_ANNOUNCED = 1_000
 
 /** Announcements over a connection of their own, made like the one given, and only once somebody listens. */
-export function createRedisUpdates(redis: Redis): Updates & { close(): void } {
+export function createRedisUpdates(
+  redis: Redis,
+  log: { warn(facts: object, text: string): void },
+): Updates & { close(): void } {
   const connection = redis.duplicate({ lazyConnect: true })
   connection.on('error', () => undefined)
-  const subscriptions = createSubscriptions(connection)
+  const subscriptions = createSubscriptions(connection, log)
   return {
     listen(name, heard, catchUp) {
       if (connection.status === 'wait') connection.connect().catch(() => undefined)

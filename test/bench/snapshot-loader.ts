@@ -88,7 +88,7 @@ async function load(url: string): Promise<void> {
   process.stdin.on('end', () => process.exit(0))
   const connect = () => new Redis(url)
   const log = createLogger('loader', 'warn', process.stderr)
-  const subscriptions = createSubscriptions(connect())
+  const subscriptions = createSubscriptions(connect(), log)
   const file = join(folder, 'snapshot')
   const store = createSnapshotStore({ redis: connect(), subscriptions, clock: systemClock, log, file })
   const pauses = monitorEventLoopDelay({ resolution: PAUSE_RESOLUTION_MS })

@@ -60,7 +60,7 @@ async function publish(name: string, version: number, body: unknown): Promise<vo
 }
 
 async function startSnapshot(file?: string) {
-  const subscriptions = createSubscriptions(connect())
+  const subscriptions = createSubscriptions(connect(), log)
   const store = createSnapshotStore({ redis: connect(), subscriptions, clock: systemClock, log, file })
   closers.push(() => store.close())
   await store.start()
@@ -170,7 +170,7 @@ describe('the snapshot', () => {
   })
 })
 
-async function startKeys(connection = connect(), subscriptions = createSubscriptions(connect())) {
+async function startKeys(connection = connect(), subscriptions = createSubscriptions(connect(), log)) {
   const keys = createBuyerKeys({ redis: connection, subscriptions, clock: systemClock, pepper: PEPPER })
   closers.push(() => keys.close())
   await keys.start()
@@ -260,7 +260,7 @@ describe('buyers’ keys', () => {
   it('are looked up again once their changes can be heard, and after a change that came while one was looked up', async () => {
     const late = connect({ lazyConnect: true })
     const [first, second] = [await issue(), await issue()]
-    const keys = await startKeys(connect(), createSubscriptions(late))
+    const keys = await startKeys(connect(), createSubscriptions(late, log))
     const revoke = async (key: string) => {
       const hmac = hashApiKey(key, PEPPER)
       await redis.hdel(cacheKeys.keys, hmac)
@@ -273,7 +273,7 @@ describe('buyers’ keys', () => {
     await until('the key is refused', 3_000, async () => (await codeOf(keys.identify(first))) === 'invalid_api_key')
 
     const connection = connect()
-    const subscriptions = createSubscriptions(connect())
+    const subscriptions = createSubscriptions(connect(), log)
     let heard = 0
     let isListening = false
     subscriptions.listen(
@@ -313,7 +313,7 @@ describe('buyers’ keys', () => {
 })
 
 async function startHealth(node: string, events: HealthEvent[] = [], listening = connect()) {
-  const subscriptions = createSubscriptions(listening)
+  const subscriptions = createSubscriptions(listening, log)
   const health = createHealth({
     redis: connect(),
     subscriptions,

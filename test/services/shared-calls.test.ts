@@ -6,10 +6,12 @@ import { createWarmOffers } from '#data-plane/store/warm-offers.ts'
 import { systemClock } from '#shared/clock.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { createIds } from '#shared/ids.ts'
+import { createLogger } from '#shared/logger.ts'
 import { createSubscriptions } from '#shared/subscriptions.ts'
 import { until } from '#test/support/until.ts'
 
 const ids = createIds(systemClock)
+const log = createLogger('test', 'silent')
 let redis: Redis
 let closers: (() => unknown)[]
 
@@ -31,7 +33,7 @@ afterEach(() => {
 
 describe('conversations', () => {
   const process = (node: string) => {
-    const subscriptions = createSubscriptions(connect())
+    const subscriptions = createSubscriptions(connect(), log)
     const known = createWarmOffers()
     const warm = shareWarmth(known, { redis, subscriptions, clock: systemClock, node })
     closers.push(() => warm.close())

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import { systemClock } from '#shared/clock.ts'
 import { createIds } from '#shared/ids.ts'
+import { createLogger } from '#shared/logger.ts'
 import { createSubscriptions } from '#shared/subscriptions.ts'
 import type { Relay } from '#test/support/relay.ts'
 import { startRelay } from '#test/support/relay.ts'
@@ -10,6 +11,7 @@ import { until } from '#test/support/until.ts'
 const SOON_MS = 3_000
 /** Announcements are of the whole server: each test has channels of its own. */
 const ids = createIds(systemClock)
+const log = createLogger('test', 'silent')
 let redis: Redis
 let relay: Relay
 let closers: (() => unknown)[]
@@ -56,7 +58,7 @@ describe('listening to announcements', () => {
   const channel = () => `test:${ids.ulid()}`
 
   it('gives each listener its channel’s names until it ends, and nothing of what nobody can read', async () => {
-    const subscriptions = createSubscriptions(connect())
+    const subscriptions = createSubscriptions(connect(), log)
     const [first, second] = [channel(), channel()]
     const [one, two, other] = [first, first, second].map((name) => listenTo(name, subscriptions))
     await until('all listen', SOON_MS, () => [one, two, other].every((listener) => listener?.seen.catchUps === 1))
@@ -73,7 +75,7 @@ describe('listening to announcements', () => {
     relay.fault({ refuses: true })
     const connection = connectByRelay()
     const name = channel()
-    const { seen } = listenTo(name, createSubscriptions(connection))
+    const { seen } = listenTo(name, createSubscriptions(connection, log))
     let refusals = 0
     connection.on('close', () => refusals++)
     await until('it was refused several times', SOON_MS, () => refusals > 3)
@@ -91,11 +93,30 @@ describe('listening to announcements', () => {
     await until('it is connected', SOON_MS, () => connection.status === 'ready')
     relay.dropAnswers(true)
     const name = channel()
-    const { seen } = listenTo(name, createSubscriptions(connection))
+    const { seen } = listenTo(name, createSubscriptions(connection, log))
     await until('it is given up', SOON_MS, () => connection.status !== 'ready')
     expect(seen.catchUps).toBe(0)
     relay.pass()
     relay.cut()
+    await until('it listens', SOON_MS, () => seen.catchUps === 1)
+  })
+
+  it('says when it is not allowed to listen, asks again in good time, and hears as soon as it may', async () => {
+    const name = `deaf-${ids.ulid()}`
+    await redis.call('ACL', 'SETUSER', name, 'on', '>deaf', '~*', '&*', '+@all', '-subscribe')
+    closers.push(() => redis.call('ACL', 'DELUSER', name))
+    const connection = new Redis(inject('redisUrl'), { username: name, password: 'deaf', retryStrategy: () => 20 })
+    closers.push(() => connection.disconnect())
+    const said: [atMs: number, text: string][] = []
+    const warn = (facts: object, text: string) => said.push([performance.now(), `${text} ${JSON.stringify(facts)}`])
+    const { seen } = listenTo(channel(), createSubscriptions(connection, { warn }))
+    await until('it is said twice', SOON_MS, () => said.length === 2)
+    const [[firstAt = 0, text = ''] = [], [secondAt = 0] = []] = said
+    expect(text).toContain('not heard')
+    expect(text).toContain('NOPERM')
+    expect(secondAt - firstAt).toBeGreaterThan(900)
+    expect(seen.catchUps).toBe(0)
+    await redis.call('ACL', 'SETUSER', name, '+subscribe')
     await until('it listens', SOON_MS, () => seen.catchUps === 1)
   })
 })

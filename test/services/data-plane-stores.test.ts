@@ -274,11 +274,11 @@ describe('buyers’ keys', () => {
 
     const connection = connect()
     const subscriptions = createSubscriptions(connect(), log)
-    let heard = 0
+    const heard: string[] = []
     let isListening = false
     subscriptions.listen(
       CHANNELS.keys,
-      () => heard++,
+      (hmacs) => heard.push(...hmacs),
       () => {
         isListening = true
       },
@@ -291,7 +291,7 @@ describe('buyers’ keys', () => {
       if (name !== cacheKeys.account('acc_1')) return get(name)
       connection.get = get
       await revoke(second)
-      await until('the change is told', 3_000, () => heard > 0)
+      await until('the change is told', 3_000, () => heard.includes(hashApiKey(second, PEPPER)))
       return get(name)
     }
     expect(await codeOf(others.identify(second))).toBe('accepted')

@@ -23,6 +23,7 @@ export type Subscriptions = {
 /** What is asked of a client's connection to Redis, which nothing else uses: a subscriber can do nothing else. */
 type Connection = {
   readonly status: string
+  readonly options: { autoResubscribe?: boolean | undefined }
   on(event: 'ready', listener: () => void): unknown
   on(event: 'message', listener: (channel: string, message: string) => void): unknown
   subscribe(...channels: string[]): Promise<unknown>
@@ -36,6 +37,8 @@ type Listener = { readonly heard: Heard; readonly catchUp: (() => void) | undefi
 export function createSubscriptions(connection: Connection, log: Log): Subscriptions {
   const listeners = new Map<string, Set<Listener>>()
   let retry: NodeJS.Timeout | undefined
+  // The client would subscribe beside us after a break, and nobody could catch its failure, which ends the process.
+  connection.options.autoResubscribe = false
 
   async function begin(channels: readonly string[]): Promise<void> {
     try {

@@ -118,5 +118,8 @@ describe('listening to announcements', () => {
     expect(seen.catchUps).toBe(0)
     await redis.call('ACL', 'SETUSER', name, '+subscribe')
     await until('it listens', SOON_MS, () => seen.catchUps === 1)
+    await redis.call('ACL', 'SETUSER', name, '-subscribe')
+    connection.disconnect(true)
+    await until('it is said again', SOON_MS, () => said.length === 3)
   })
 })

@@ -1,9 +1,9 @@
 import { AppError } from '#shared/errors.ts'
 import type { RawRequest } from './call.ts'
 import { isRecord } from './dialects/json-members.ts'
+import { readPathFloor } from './http/raw-request.ts'
 import type { LocalCaller } from './pipeline/answer-locally.ts'
 import { explainRoute } from './pipeline/explain-route.ts'
-import { readPathFloor } from './raw-request.ts'
 import { readJsonBody } from './wires/json-body.ts'
 import type { AnyWire } from './wires/wire.ts'
 

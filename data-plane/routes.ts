@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts'
 import { explainCall } from './explain.ts'
-import type { JobRow } from './job-routes.ts'
+import type { JobRow } from './http/job-routes.ts'
 import type { LocalRoute } from './pipeline/answer-locally.ts'
 import type { CallRoute } from './pipeline/call-plane.ts'
 import type { AnyRail } from './rails/rail.ts'

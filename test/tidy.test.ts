@@ -35,6 +35,17 @@ const RULES: readonly Rule[] = [
     allows: [shared, /^data-plane\/(call\.ts|store\/|upstream\/|journal\/)/],
   },
   { from: /^data-plane\/reads\//, allows: [shared, /^data-plane\/(call\.ts|store\/|reads\/|wires\/envelopes\/)/] },
+  {
+    from: /^data-plane\/http\//,
+    allows: [shared, /^data-plane\/((call|routes)\.ts$|http\/|pipeline\/|reads\/|wires\/(envelopes\/|wire\.ts$))/],
+  },
+  {
+    from: /^data-plane\/observe\//,
+    allows: [
+      shared,
+      /^data-plane\/(call\.ts$|observe\/|http\/admission\.ts$|pipeline\/call-plane\.ts$|store\/|journal\/)/,
+    ],
+  },
   { from: /^data-plane\//, allows: [shared, /^data-plane\//] },
   {
     from: /^control-plane\/services\//,
@@ -75,7 +86,7 @@ const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
   { name: /^undici$/, only: /^(data-plane\/upstream\/|control-plane\/ports\/|dev\/|test\/)/ },
   {
     name: /^fastify$/,
-    only: /^(data-plane\/[a-z-]+\.ts|data-plane\/reads\/|control-plane\/(server\.ts|http-figures\.ts|plane-traces\.ts|api\/)|dev\/|test\/)/,
+    only: /^(data-plane\/(http\/|plane\.ts)|control-plane\/(server\.ts|http-figures\.ts|plane-traces\.ts|api\/)|dev\/|test\/)/,
   },
   { name: /^@opentelemetry\//, only: /^(shared\/telemetry\/open-tracer\.ts|test\/)/ },
   { name: /^(graphql|graphql-yoga|@pothos\/.*)$/, only: /^(control-plane\/(server\.ts|api\/)|test\/)/ },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createAdmission } from '#data-plane/admission.ts'
+import { createAdmission } from '#data-plane/http/admission.ts'
 import { AppError } from '#shared/errors.ts'
 import { until } from '#test/support/until.ts'
 import { createManualTime } from './fixtures/manual-time.ts'

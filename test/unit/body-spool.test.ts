@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createBodySpool, readWholeBody } from '#data-plane/body-spool.ts'
+import { createBodySpool, readWholeBody } from '#data-plane/http/body-spool.ts'
 import { AppError } from '#shared/errors.ts'
 
 const LIMIT = 1_000

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { CallFacts } from '#data-plane/call.ts'
-import { createMetrics } from '#data-plane/metrics.ts'
+import { createMetrics } from '#data-plane/observe/metrics.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { createIds } from '#shared/ids.ts'

@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fastify } from 'fastify'
 import { expect, it } from 'vitest'
-import { mountControlPaths } from '#data-plane/pass-on.ts'
+import { mountControlPaths } from '#data-plane/http/pass-on.ts'
 
 it('passes on who called, behind what earlier hops have said, and nothing else that only a hop may say', async () => {
   const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers)))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkFraming, isOtherHost } from '#data-plane/raw-request.ts'
+import { checkFraming, isOtherHost } from '#data-plane/http/raw-request.ts'
 
 const HOSTS = { base: 'site.example', api: 'api.site.example' }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createTallies } from '#data-plane/tallies.ts'
+import { createTallies } from '#data-plane/observe/tallies.ts'
 
 describe('what every call is counted in', () => {
   it('reads as Prometheus has it: buckets add up, labels are escaped', () => {

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
+import { showJob } from '#data-plane/pipeline/finish-job.ts'
+import type { JobPlane, JobRoute } from '#data-plane/pipeline/job-plane.ts'
+import { submitJob } from '#data-plane/pipeline/submit-job.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { CORS_HEADERS, createHttpReply } from './http-reply.ts'
-import { showJob } from './pipeline/finish-job.ts'
-import type { JobPlane, JobRoute } from './pipeline/job-plane.ts'
-import { submitJob } from './pipeline/submit-job.ts'
 import { checkJsonHeaders, readRawRequest } from './raw-request.ts'
 
 const MAX_BODY_BYTES = 1_048_576

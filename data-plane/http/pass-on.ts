@@ -1,10 +1,10 @@
 import httpProxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { CONTROL_PREFIXES } from '#data-plane/routes.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { AppError } from '#shared/errors.ts'
 import { CORS_HEADERS } from './http-reply.ts'
-import { CONTROL_PREFIXES } from './routes.ts'
 
 /** Headers that the control plane must not believe from outside, because this process stands before it. */
 const NOT_PASSED = ['x-request-id', 'forwarded', 'x-real-ip'] as const

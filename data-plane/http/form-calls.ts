@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { authenticate } from '#data-plane/pipeline/authenticate.ts'
+import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
+import { serveCall } from '#data-plane/pipeline/serve-call.ts'
+import type { CallRow } from '#data-plane/routes.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { BodySpool } from './body-spool.ts'
 import { createBodySpool, MAX_SPOOLED_BYTES, readWholeBody } from './body-spool.ts'
 import { createHttpReply } from './http-reply.ts'
-import { authenticate } from './pipeline/authenticate.ts'
-import type { CallPlane } from './pipeline/call-plane.ts'
-import { serveCall } from './pipeline/serve-call.ts'
 import { checkPlainBody, readRawRequest } from './raw-request.ts'
-import type { CallRow } from './routes.ts'
 
 /**
  * What calls with a form stand on. `enter` counts a call in, or throws `overloaded`; `leave` counts it out; `refuse`

@@ -1,11 +1,11 @@
 import type { Registry } from 'prom-client'
 import { Counter, Gauge } from 'prom-client'
+import type { Admission } from '#data-plane/http/admission.ts'
+import type { WriterFigures } from '#data-plane/journal/writer.ts'
+import type { KeyFigures } from '#data-plane/store/buyer-keys.ts'
+import type { RateFigures } from '#data-plane/store/rate-limits.ts'
+import type { SnapshotFigures } from '#data-plane/store/snapshot.ts'
 import { SECOND } from '#shared/clock.ts'
-import type { Admission } from './admission.ts'
-import type { WriterFigures } from './journal/writer.ts'
-import type { KeyFigures } from './store/buyer-keys.ts'
-import type { RateFigures } from './store/rate-limits.ts'
-import type { SnapshotFigures } from './store/snapshot.ts'
 
 /** Figures that are read when somebody asks for them: nothing is counted twice, and a call pays nothing for them. */
 export type FigureSources = {

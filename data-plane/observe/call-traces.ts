@@ -1,8 +1,8 @@
+import type { CallFacts } from '#data-plane/call.ts'
+import type { CallTracing } from '#data-plane/pipeline/call-plane.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { OpenSpan, RemoteSpan, SpanAttributes, Tracer } from '#shared/telemetry/tracer.ts'
 import { readTraceparent } from '#shared/telemetry/tracer.ts'
-import type { CallFacts } from './call.ts'
-import type { CallTracing } from './pipeline/call-plane.ts'
 
 /** Calls whose parts are kept until they are over; past it the oldest is not traced. */
 const MAX_CALLS = 20_000

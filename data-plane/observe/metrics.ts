@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import type { CallFacts } from '#data-plane/call.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
-import type { CallFacts } from './call.ts'
 import type { FigureSources } from './figures.ts'
 import { mountFigures } from './figures.ts'
 import type { Tallies } from './tallies.ts'

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
+import type { RawRequest } from '#data-plane/call.ts'
 import type { Clock } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import type { RawRequest } from './call.ts'
 
 const MAX_QUERY_CHARS = 8_192
 const NOTHING = Buffer.alloc(0)

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
+import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
-import { openAiEnvelope } from './wires/envelopes/openai.ts'
 
 /** Refuses what the HTTP parser could not read, in our envelope, and closes: nothing after it can be trusted. */
 export function refuseBrokenRequest(ids: Ids): (error: Error, socket: Socket) => void {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
+import type { BuyerReply } from '#data-plane/call.ts'
 import type { RequestId } from '#shared/ids.ts'
-import type { BuyerReply } from './call.ts'
 
 /** Headers that scripts of another origin may read. */
 const EXPOSED = [

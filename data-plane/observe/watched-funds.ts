@@ -1,9 +1,9 @@
+import type { Funds } from '#data-plane/call.ts'
+import type { FundNews } from '#data-plane/store/fund-news.ts'
 import type { Clock } from '#shared/clock.ts'
 import { toAppError } from '#shared/errors.ts'
-import type { Funds } from './call.ts'
 import type { CallTraces } from './call-traces.ts'
 import type { Metrics } from './metrics.ts'
-import type { FundNews } from './store/fund-news.ts'
 
 type Watchers = {
   readonly clock: Clock

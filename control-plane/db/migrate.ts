@@ -12,11 +12,13 @@ export type Migration = { readonly name: string; readonly checksum: string; read
 const MIGRATION_LOCK = 7_305_001
 const LOCK_WAIT_MS = 60_000
 const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/
+/** A file that only databases of before the baseline have run: their forty files became the present ones. */
+const BEFORE_BASELINE = '0002_ledger.sql'
 
 /**
  * Runs the files of `directory` that have not run yet, each in a transaction, in the order of their names, and answers
  * their names. Several may start at once: one works, the others wait and find nothing to do. Throws an Error when a
- * file that ran has been changed since or is missing.
+ * file that ran has been changed since or is missing, and when the database is of before the baseline.
  */
 export async function migrate(db: Database, directory: string): Promise<string[]> {
   const files = await readMigrations(directory)
@@ -69,6 +71,12 @@ async function runNew<Schema>(connection: Kysely<Schema>, files: readonly Migrat
 
 function refuseChanged(ran: ReadonlyMap<string, string>, files: readonly Migration[]): void {
   const present = new Map(files.map((file) => [file.name, file.checksum]))
+  if (ran.has(BEFORE_BASELINE) && !present.has(BEFORE_BASELINE)) {
+    throw new Error(
+      'this database is of before the baseline: other files made its schema, and nothing can bring it to the present one. ' +
+        'Begin with an empty database: `npm start -- --reset`, or another DATABASE_URL',
+    )
+  }
   for (const [name, checksum] of ran) {
     if (!present.has(name)) throw new Error(`migration ${name} ran before and is missing now`)
     if (present.get(name) !== checksum) throw new Error(`migration ${name} was changed after it ran`)

@@ -41,7 +41,9 @@ create table buyer_day (
   reasoning_tokens bigint not null,
   audio_output_tokens bigint not null
 );
+-- A window of a buyer.
 create index buyer_day_by_account on buyer_day (account, day);
+-- A day that is summed again.
 create index buyer_day_by_day on buyer_day (day);
 
 -- Calls that were paid, or served for nothing.
@@ -57,7 +59,9 @@ create table seller_day (
   output_tokens bigint not null,
   last_rid text collate "C" not null
 );
+-- A window of a seller.
 create index seller_day_by_account on seller_day (account, day);
+-- A day that is summed again.
 create index seller_day_by_day on seller_day (day);
 
 -- Every day before this one is summed; null before the first turn.
@@ -76,6 +80,7 @@ create table usage_late (
   account text collate "C" not null,
   day date not null
 );
+-- The late days of an account.
 create index usage_late_by_account on usage_late (account, day);
 
 create function note_late_usage() returns trigger language plpgsql as $$
@@ -90,29 +95,6 @@ begin
 end $$;
 create trigger settlement_late after insert on settlement referencing new table as added
   for each statement execute function note_late_usage();
-
--- Partitions have the same triggers of their own, since a statement may name one.
-create or replace function guard_partition(parent text, part text) returns void language plpgsql as $$
-begin
-  execute format('create trigger %I before truncate on %I for each statement execute function refuse_change()',
-    part || '_not_truncated', part);
-  if parent = 'ledger_entry' then
-    execute format('create trigger %I after insert on %I referencing new table as entries
-      for each statement execute function check_entries()', part || '_checked', part);
-  elsif parent = 'settlement' then
-    execute format('create trigger %I after insert on %I referencing new table as added
-      for each statement execute function note_late_usage()', part || '_late', part);
-  end if;
-end $$;
-do $$
-declare
-  part text;
-begin
-  for part in select inhrelid::regclass::text from pg_inherits where inhparent = 'settlement'::regclass loop
-    execute format('create trigger %I after insert on %I referencing new table as added
-      for each statement execute function note_late_usage()', part || '_late', part);
-  end loop;
-end $$;
 
 -- The sums of a day as its settlements have them.
 create function buyer_day_of(of_day date) returns setof buyer_day language sql stable as $$
@@ -151,21 +133,3 @@ create function is_usage_day_right(of_day date) returns boolean language sql sta
     and not exists ((select * from seller_day where day = of_day except all select * from seller_day_of(of_day))
       union all (select * from seller_day_of(of_day) except all select * from seller_day where day = of_day))
 $$;
-
--- The sums of a month outlive its detached settlements, so they are made right before those go.
-create function sum_before_archive() returns trigger language plpgsql as $$
-declare
-  next_month date := (new.month + interval '1 month')::date;
-  summed date := (select coalesce(before, new.month) from usage_summed);
-  of_day date;
-begin
-  for of_day in select day from generate_series(new.month, next_month - 1, interval '1 day') days(day)
-    where day::date >= summed or exists (select 1 from usage_late l where l.day = days.day::date)
-  loop
-    perform sum_usage_day(of_day);
-  end loop;
-  update usage_summed set before = greatest(summed, next_month);
-  return new;
-end $$;
-create trigger archived_month_summed before insert on archived_month
-  for each row execute function sum_before_archive();

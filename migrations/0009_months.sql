@@ -1,7 +1,55 @@
+-- The months of the ledger: their partitions, and what becomes of a month past its retention.
+
+-- A statement trigger of a partitioned table does not fire for a statement that names the partition, so each partition
+-- has the same triggers of its own.
+create function guard_partition(parent text, part text) returns void language plpgsql as $$
+begin
+  execute format('create trigger %I before truncate on %I for each statement execute function refuse_change()',
+    part || '_not_truncated', part);
+  if parent = 'ledger_entry' then
+    execute format('create trigger %I after insert on %I referencing new table as entries
+      for each statement execute function check_entries()', part || '_checked', part);
+  elsif parent = 'settlement' then
+    execute format('create trigger %I after insert on %I referencing new table as added
+      for each statement execute function note_late_usage()', part || '_late', part);
+  end if;
+end $$;
+
+-- Makes the partitions of the UTC months from the one before `from_at` to `months_ahead` after it, where missing, and
+-- answers the names of the new ones. Rows outside all months go to the default partitions, so nothing is ever refused.
+create function make_month_partitions(from_at timestamptz, months_ahead int) returns setof text
+language plpgsql as $$
+declare
+  parent text;
+  part text;
+  month timestamp;
+begin
+  foreach parent in array array['ledger_tx', 'ledger_entry', 'settlement'] loop
+    for ahead in -1..months_ahead loop
+      month := date_trunc('month', from_at at time zone 'UTC') + make_interval(months => ahead);
+      part := parent || '_' || to_char(month, 'YYYY_MM');
+      continue when to_regclass(part) is not null;
+      -- Made alone and attached: that takes a weaker lock on the parent than creating it in place.
+      execute format('create table %I (like %I including defaults including constraints)', part, parent);
+      execute format('alter table %I attach partition %I for values from (%L) to (%L)',
+        parent, part, ulid_floor(month at time zone 'UTC'), ulid_floor((month + interval '1 month') at time zone 'UTC'));
+      perform guard_partition(parent, part);
+      return next part;
+    end loop;
+  end loop;
+end $$;
+
+create table ledger_tx_default partition of ledger_tx default;
+create table ledger_entry_default partition of ledger_entry default;
+create table settlement_default partition of settlement default;
+select guard_partition('ledger_tx', 'ledger_tx_default'),
+  guard_partition('ledger_entry', 'ledger_entry_default'),
+  guard_partition('settlement', 'settlement_default');
+select make_month_partitions(now(), 3);
+
 -- Months past their retention leave the partitioned tables and stay as tables of their own. Three things keep what they
 -- guaranteed while they were attached: no row with an id below `archive_floor()` is taken by any table again; what the
 -- entries of a month came to is carried per account; the detached tables refuse every change.
-
 create table archived_month (
   -- The first day of the UTC month.
   month date primary key check (extract(day from month) = 1),
@@ -14,6 +62,24 @@ create table archived_month (
 );
 create trigger archived_month_kept before update or delete on archived_month
   for each row execute function refuse_change();
+
+-- The sums of days of a month outlive its detached settlements, so they are made right before those go.
+create function sum_before_archive() returns trigger language plpgsql as $$
+declare
+  next_month date := (new.month + interval '1 month')::date;
+  summed date := (select coalesce(before, new.month) from usage_summed);
+  of_day date;
+begin
+  for of_day in select day from generate_series(new.month, next_month - 1, interval '1 day') days(day)
+    where day::date >= summed or exists (select 1 from usage_late l where l.day = days.day::date)
+  loop
+    perform sum_usage_day(of_day);
+  end loop;
+  update usage_summed set before = greatest(summed, next_month);
+  return new;
+end $$;
+create trigger archived_month_summed before insert on archived_month
+  for each row execute function sum_before_archive();
 
 create table carried_total (
   month date not null references archived_month (month),
@@ -31,6 +97,7 @@ create view every_ledger_entry as select tx, account, amount from ledger_entry;
 create view every_settlement as select rid, account, key_id, seller_account, hold_amount, charge, seller_net, fee, fee_bps,
   outcome, endpoint, output_tokens, reasoning_tokens, audio_output_tokens, payload_hash, posted_at from settlement;
 
+-- Writes the views anew with every detached month.
 create function write_archive_views() returns void language plpgsql as $$
 declare
   part record;

@@ -13,9 +13,10 @@ create table organization_member (
   created_at timestamptz not null,
   primary key (organization_id, user_id)
 );
+-- The organisations of a user.
 create index organization_member_by_user on organization_member (user_id, organization_id);
 
--- For a wallet, which need not have been here before.
+-- An invitation is for a wallet, which need not have been here before.
 create table organization_invitation (
   id text collate "C" primary key check (id ~ '^inv_[0-9A-Za-z_-]{1,64}$'),
   organization_id text collate "C" not null references organization (id),
@@ -28,10 +29,13 @@ create table organization_invitation (
   answer text check (answer in ('accepted', 'declined', 'withdrawn')),
   constraint organization_invitation_answer check ((answered_at is null) = (answer is null))
 );
+-- A wallet has one open invitation of an organisation.
 create unique index organization_invitation_one_open on organization_invitation (organization_id, wallet)
   where answered_at is null;
+-- What waits for the answer of a wallet.
 create index organization_invitation_by_wallet on organization_invitation (wallet, id) where answered_at is null;
 
+-- A closed workspace stays to be read, and nothing begins in it again.
 create table workspace (
   id text collate "C" primary key check (id ~ '^wsp_[0-9A-Za-z_-]{1,64}$'),
   organization_id text collate "C" not null references organization (id),
@@ -39,28 +43,28 @@ create table workspace (
   buyer_account text collate "C" not null references account (id),
   seller_account text collate "C" not null references account (id),
   created_at timestamptz not null,
-  constraint workspace_one_name unique (organization_id, name),
+  closed_at timestamptz,
   constraint workspace_one_buyer_account unique (buyer_account),
   constraint workspace_one_seller_account unique (seller_account)
 );
+-- A closed workspace gives its name free.
+create unique index workspace_one_name on workspace (organization_id, name) where closed_at is null;
 
-alter table api_key
-  -- Of a management key: whose it is, what it may do there, and which member made it.
-  add column organization_id text collate "C" references organization (id),
-  add column organization_role text check (organization_role in ('admin', 'developer', 'billing', 'viewer')),
-  add column made_by text collate "C" references app_user (id),
-  -- Of a member's key: the workspace whose accounts it uses in place of the wallet's own.
-  add column workspace_id text collate "C" references workspace (id);
+create function keep_closed() returns trigger language plpgsql as $$
+begin
+  if old.closed_at is not null then
+    raise exception 'a closed workspace stays as it is' using errcode = 'restrict_violation';
+  end if;
+  return new;
+end $$;
+create trigger workspace_stays_closed before update on workspace for each row execute function keep_closed();
 
--- Keys from before there were organisations reach none.
-update api_key set revoked_at = now() where scope = 'org' and revoked_at is null;
-alter table api_key
-  add constraint api_key_organization check (
-    scope is distinct from 'org' or revoked_at is not null or organization_id is not null),
-  add constraint api_key_organization_role check ((organization_id is null) = (organization_role is null)),
-  add constraint api_key_workspace check (workspace_id is null or user_id is not null);
-create index api_key_by_organization on api_key (organization_id, id) where organization_id is not null;
-create index api_key_by_workspace on api_key (workspace_id, id) where workspace_id is not null;
-
-alter table audit_log add column organization text collate "C";
-create index audit_log_by_organization on audit_log (organization, id) where organization is not null;
+-- The row lock makes whoever closes wait for what has just begun, and what begins wait for who closes. A transaction
+-- that read the workspace before it was closed is told to try again, and then sees that it is.
+create function refuse_closed_workspace(workspace text) returns void language plpgsql as $$
+begin
+  perform 1 from workspace w where w.id = workspace and w.closed_at is null for share;
+  if not found then
+    raise exception 'the workspace was closed in the meantime' using errcode = 'serialization_failure';
+  end if;
+end $$;

@@ -17,6 +17,7 @@ create table webhook (
   updated_at timestamptz not null,
   constraint webhook_former check ((former_secret is null) = (former_until is null))
 );
+-- A buyer lists its webhooks.
 create index webhook_by_account on webhook (account, id);
 
 -- What a webhook was told already, so that it is told once: of a key in a day or month, or of the balance until it has
@@ -28,6 +29,7 @@ create table webhook_alert (
   at timestamptz not null,
   primary key (webhook_id, subject, mark)
 );
+-- Old ones are removed.
 create index webhook_alert_by_age on webhook_alert (at);
 
 create table webhook_delivery (
@@ -45,5 +47,7 @@ create table webhook_delivery (
   attempted_at timestamptz,
   delivered_at timestamptz
 );
+-- The deliveries of a webhook, newest first.
 create index webhook_delivery_by_webhook on webhook_delivery (webhook_id, id);
+-- Those that are still to be sent.
 create index webhook_delivery_waiting on webhook_delivery (id) where status = 'pending';

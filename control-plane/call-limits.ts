@@ -3,8 +3,8 @@ import { AppError } from '#shared/errors.ts'
 import type { Actor } from './actor.ts'
 import { credentialOf } from './actor.ts'
 import type { Ctx, InvokeOptions, LimitKind } from './operation.ts'
-import type { CallLimit } from './ports/controls.ts'
-import type { LimitState } from './ports/limiter.ts'
+import type { CallLimit } from './ports/limits/controls.ts'
+import type { LimitState } from './ports/limits/limiter.ts'
 
 /** A call that is being counted. */
 type Counting = { readonly ctx: Ctx; readonly kind: LimitKind | 'none'; readonly options: InvokeOptions }

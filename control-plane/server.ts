@@ -8,7 +8,7 @@ import { acceptJsonOnly } from './api/json-body.ts'
 import { mountReference } from './api/reference/door.ts'
 import { envelopeOf, methodsOf, mountRest } from './api/rest/door.ts'
 import { mountTrpc } from './api/trpc/door.ts'
-import { mountMetrics } from './http-figures.ts'
+import { mountMetrics } from './observe/http-figures.ts'
 import type { ControlPlane } from './plane.ts'
 
 const BODY_LIMIT = 1_024 * 1_024

@@ -51,10 +51,10 @@ const RULES: readonly Rule[] = [
     from: /^control-plane\/services\//,
     allows: [shared, /^control-plane\/(operation|actor)\.ts$/, /^control-plane\/(services|db|ports)\//],
   },
-  // The rows that the ledger's port speaks of are those of the tables, and its one implementation lies beside them.
-  { from: /^control-plane\/ports\/money-ledger\.ts$/, allows: [shared, /^control-plane\/(ports|db)\//] },
-  { from: /^control-plane\/db\/money-ledger\.ts$/, allows: [/^control-plane\/(db\/|ports\/money-ledger\.ts)/] },
+  // The rows that the ledger's port speaks of are those of the tables; what operators turn is read from them as well.
+  { from: /^control-plane\/ports\/(ledger|limits)\//, allows: [shared, /^control-plane\/(ports|db)\//] },
   { from: /^control-plane\/ports\//, allows: [shared, /^control-plane\/ports\//] },
+  { from: /^control-plane\/observe\//, allows: [shared, /^control-plane\/(observe|ports|db)\//] },
   { from: /^control-plane\/db\//, allows: [shared, /^control-plane\/db\//] },
   {
     from: /^control-plane\/(api|workers)\//,
@@ -86,7 +86,7 @@ const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
   { name: /^undici$/, only: /^(data-plane\/upstream\/|control-plane\/ports\/|dev\/|test\/)/ },
   {
     name: /^fastify$/,
-    only: /^(data-plane\/(http\/|plane\.ts)|control-plane\/(server\.ts|http-figures\.ts|plane-traces\.ts|api\/)|dev\/|test\/)/,
+    only: /^(data-plane\/(http\/|plane\.ts)|control-plane\/(server\.ts|observe\/|api\/)|dev\/|test\/)/,
   },
   { name: /^@opentelemetry\//, only: /^(shared\/telemetry\/open-tracer\.ts|test\/)/ },
   { name: /^(graphql|graphql-yoga|@pothos\/.*)$/, only: /^(control-plane\/(server\.ts|api\/)|test\/)/ },

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify'
-import type { LimitState } from '#control-plane/ports/limiter.ts'
+import type { LimitState } from '#control-plane/ports/limits/limiter.ts'
 import { SECOND } from '#shared/clock.ts'
 
 /** Says on an answer where the caller stands in the limit that counted it; the reset in Unix seconds. */

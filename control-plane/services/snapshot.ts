@@ -12,7 +12,7 @@ import {
   upsertPublished,
 } from '#control-plane/db/snapshot.ts'
 import type { Ctx } from '#control-plane/operation.ts'
-import type { PublishedDocument } from '#control-plane/ports/publisher.ts'
+import type { PublishedDocument } from '#control-plane/ports/publisher/publisher.ts'
 import { SECOND } from '#shared/clock.ts'
 import { accountOfDocument, modelOfDocument, offersDocumentName, writeDocument } from '#shared/contract/snapshot.ts'
 import { buildDocument, FIXED_DOCUMENTS, NO_OFFERS } from './snapshot-documents.ts'

@@ -1,8 +1,8 @@
 import type { Ctx } from '#control-plane/operation.ts'
-import type { GateAudit } from '#control-plane/ports/gate-audit.ts'
-import type { JobProbe } from '#control-plane/ports/job-probe.ts'
-import type { TradeFeed } from '#control-plane/ports/trade-feed.ts'
-import type { UsageQueue } from '#control-plane/ports/usage-queue.ts'
+import type { GateAudit } from '#control-plane/ports/gate/gate-audit.ts'
+import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
+import type { UsageQueue } from '#control-plane/ports/queue/usage-queue.ts'
+import type { TradeFeed } from '#control-plane/ports/updates/trade-feed.ts'
 import { endLease, withLease } from '#control-plane/services/leases.ts'
 import type { Secret } from '#shared/secret.ts'
 

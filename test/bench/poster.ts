@@ -4,8 +4,8 @@
  */
 import { Redis } from 'ioredis'
 import { createDatabase } from '#control-plane/db/database.ts'
-import { createMoneyLedger } from '#control-plane/db/money-ledger.ts'
-import { createRedisGate } from '#control-plane/ports/redis-gate.ts'
+import { createRedisGate } from '#control-plane/ports/gate/redis-gate.ts'
+import { createMoneyLedger } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { startPostUsage } from '#control-plane/workers/post-usage.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createLogger } from '#shared/logger.ts'

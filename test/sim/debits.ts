@@ -1,4 +1,4 @@
-import type { DebitGate } from '#control-plane/ports/debit-gate.ts'
+import type { DebitGate } from '#control-plane/ports/gate/debit-gate.ts'
 import type { IngestCtx } from '#control-plane/services/money/ingest.ts'
 import { postTransaction } from '#control-plane/services/money/ledger.ts'
 import type { AccountId } from '#shared/ids.ts'

@@ -1,7 +1,7 @@
 import type { AccountKind, Balance } from '#control-plane/db/accounts.ts'
 import type { JobRows } from '#control-plane/db/jobs.ts'
 import type { MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
-import type { MoneyLedger, MoneyReads, MoneyTransaction } from '#control-plane/ports/money-ledger.ts'
+import type { MoneyLedger, MoneyReads, MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { LedgerSession, Statement } from './ledger-host.ts'

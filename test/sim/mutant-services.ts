@@ -1,4 +1,4 @@
-import type { PostedChange } from '#control-plane/ports/gate.ts'
+import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
 import type { IngestCtx } from '#control-plane/services/money/ingest.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'

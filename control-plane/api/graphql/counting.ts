@@ -1,7 +1,7 @@
 import type { DocumentNode } from 'graphql'
 import { getOperationAST, Kind } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
-import type { GraphQLDocument, Telemetry } from '#control-plane/ports/telemetry.ts'
+import type { GraphQLDocument, Telemetry } from '#control-plane/ports/telemetry/telemetry.ts'
 
 /** Counts documents by their kind and first field: both are names of the schema, never the caller's own. */
 export function countDocuments(telemetry: Telemetry): Plugin {

@@ -1,5 +1,5 @@
 import { invoke } from '#control-plane/operation.ts'
-import type { QueueCounts } from '#control-plane/ports/desk.ts'
+import type { QueueCounts } from '#control-plane/ports/desk/desk.ts'
 import type { MoneyState, ShortfallReport, ShortfallRow } from '#control-plane/services/money/money-watch.ts'
 import { readInvariants, readShortfall } from '#control-plane/services/money/money-watch.ts'
 import type { ConflictView, PoisonView } from '#control-plane/services/money/usage-review.ts'

@@ -1,4 +1,4 @@
-import type { UpdateChannel, Updates } from '#control-plane/ports/updates.ts'
+import type { UpdateChannel, Updates } from '#control-plane/ports/updates/updates.ts'
 
 /** Changes that come together are told together: a topic is read at most this often. */
 const COALESCE_MS = 100

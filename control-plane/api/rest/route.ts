@@ -4,7 +4,7 @@ import { toCamelFields, toSnakeBody } from '#control-plane/api/case.ts'
 import type { Envelope } from '#control-plane/api/errors.ts'
 import type { Access, Ctx, Operation } from '#control-plane/operation.ts'
 import { invoke } from '#control-plane/operation.ts'
-import type { LimitState } from '#control-plane/ports/limiter.ts'
+import type { LimitState } from '#control-plane/ports/limits/limiter.ts'
 import type { ExportFile } from '#control-plane/services/exports/exports.ts'
 
 /** What a REST request brings, already authenticated. */

@@ -11,7 +11,7 @@ import {
 } from '#control-plane/db/key-store.ts'
 import { nextVersion } from '#control-plane/db/snapshot.ts'
 import type { Ctx } from '#control-plane/operation.ts'
-import type { PublishedKey } from '#control-plane/ports/publisher.ts'
+import type { PublishedKey } from '#control-plane/ports/publisher/publisher.ts'
 import type { KeyRecordSchema } from '#shared/contract/key-record.ts'
 
 type KeyStoreCtx = Pick<Ctx, 'db' | 'publisher' | 'log'>

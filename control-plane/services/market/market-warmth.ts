@@ -1,7 +1,7 @@
 import { listOfferedModels } from '#control-plane/db/listed-offers.ts'
 import { listMarketModels } from '#control-plane/db/market-book.ts'
 import type { Ctx } from '#control-plane/operation.ts'
-import type { Updates } from '#control-plane/ports/updates.ts'
+import type { Updates } from '#control-plane/ports/updates/updates.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { modelOfDocument } from '#shared/contract/snapshot.ts'
 import { describeCause } from '#shared/errors.ts'

@@ -1,6 +1,6 @@
 import type { Database } from '#control-plane/db/database.ts'
 import { listMembers, readMoneyEpoch } from '#control-plane/db/money-epoch.ts'
-import type { GateKeeper, GateView } from '#control-plane/ports/gate-keeper.ts'
+import type { GateKeeper, GateView } from '#control-plane/ports/gate-keeper/gate-keeper.ts'
 import type { Timers } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 

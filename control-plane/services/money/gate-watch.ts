@@ -1,5 +1,5 @@
-import type { Gate } from '#control-plane/ports/gate.ts'
-import type { GateKeeper, GateView } from '#control-plane/ports/gate-keeper.ts'
+import type { Gate } from '#control-plane/ports/gate/gate.ts'
+import type { GateKeeper, GateView } from '#control-plane/ports/gate-keeper/gate-keeper.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { RebuildCtx } from './gate-rebuild.ts'
 import { finishRebuild, nodesHere, reasonToRebuild, rebuildGate, seedPage, toChange } from './gate-rebuild.ts'

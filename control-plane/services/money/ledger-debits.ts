@@ -13,8 +13,8 @@ import {
   startNextHold,
 } from '#control-plane/db/debits.ts'
 import { sumMoved } from '#control-plane/db/ledger-archive.ts'
-import { moneyTransaction } from '#control-plane/db/money-ledger.ts'
 import type { Ctx } from '#control-plane/operation.ts'
+import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { formatMicroUsd, microUsd } from '#shared/money.ts'

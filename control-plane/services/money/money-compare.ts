@@ -1,7 +1,7 @@
 import type { Difference } from '#control-plane/db/money-watch.ts'
 import { replaceFindings } from '#control-plane/db/money-watch.ts'
 import type { Ctx } from '#control-plane/operation.ts'
-import type { CounterGap, GateAudit } from '#control-plane/ports/gate-audit.ts'
+import type { CounterGap, GateAudit } from '#control-plane/ports/gate/gate-audit.ts'
 import { SECOND } from '#shared/clock.ts'
 import { compareBalances } from './sweep.ts'
 

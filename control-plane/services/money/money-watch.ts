@@ -15,7 +15,7 @@ import {
 } from '#control-plane/db/money-watch.ts'
 import type { Ctx } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import type { MoneyReport } from '#control-plane/ports/money-check.ts'
+import type { MoneyReport } from '#control-plane/ports/ledger/money-check.ts'
 import { AppError } from '#shared/errors.ts'
 
 type WatchCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'checkMoney' | 'metrics'>

@@ -4,7 +4,7 @@ import { deleteLimit, listLimits, listSwitches, upsertLimit, upsertSwitch } from
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import type { Ctx, Settings } from '#control-plane/operation.ts'
 import { defineOperation } from '#control-plane/operation.ts'
-import type { CallLimit } from '#control-plane/ports/controls.ts'
+import type { CallLimit } from '#control-plane/ports/limits/controls.ts'
 import { publishSoon } from '#control-plane/services/snapshot.ts'
 import type { FeatureName } from '#shared/contract/features.ts'
 import { FEATURE_NAMES, FEATURES } from '#shared/contract/features.ts'

@@ -1,6 +1,6 @@
 import { recoverMessageAddress } from 'viem/utils'
 import type { Ctx } from '#control-plane/operation.ts'
-import type { ContractWallets } from '#control-plane/ports/contract-wallets.ts'
+import type { ContractWallets } from '#control-plane/ports/contract-wallets/contract-wallets.ts'
 import { AppError } from '#shared/errors.ts'
 
 /** Half the order of secp256k1: of two signatures that say the same, EIP-2 takes the one with the lower s. */

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
-import { createRedisGate } from '#control-plane/ports/redis-gate.ts'
+import { createRedisGate } from '#control-plane/ports/gate/redis-gate.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { UsageBatchSchema } from '#shared/contract/usage-event.ts'
 import { createClient } from '#test/faults/harness/client.ts'

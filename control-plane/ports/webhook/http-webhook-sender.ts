@@ -1,9 +1,9 @@
 import { Agent, request } from 'undici'
+import { guardedLookup } from '#control-plane/ports/outbound/guarded-lookup.ts'
 import { SECOND } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkPublicUrl } from '#shared/outbound-guard.ts'
-import { guardedLookup } from './guarded-lookup.ts'
 import type { WebhookSender } from './webhook-sender.ts'
 
 const CONNECT_TIMEOUT_MS = 2 * SECOND

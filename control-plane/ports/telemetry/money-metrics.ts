@@ -1,4 +1,4 @@
-import type { InvariantFinding } from './money-check.ts'
+import type { InvariantFinding } from '#control-plane/ports/ledger/money-check.ts'
 
 /** What waits for a person, or for a sweep. */
 export type MoneyBacklog = {

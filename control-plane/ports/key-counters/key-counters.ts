@@ -1,5 +1,5 @@
+import type { CountedKey } from '#control-plane/ports/gate/gate.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import type { CountedKey } from './gate.ts'
 
 /**
  * What a key has held and used in the UTC day and month that count now: at least what is booked of it. It is full once

@@ -1,6 +1,6 @@
+import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
 import type { CapUse, UseSeed } from '#shared/contract/money-scripts/uses.ts'
 import type { MoneyEpoch } from '#shared/contract/money-scripts.ts'
-import type { PostedChange } from './gate.ts'
 
 /** What can be seen of the gate from outside. */
 export type GateView = {

@@ -1,11 +1,11 @@
 import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
+import type { Database, PoolFigures } from '#control-plane/db/database.ts'
+import { readOutboxes } from '#control-plane/db/outboxes.ts'
+import type { Desk } from '#control-plane/ports/desk/desk.ts'
 import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
-import type { Database, PoolFigures } from './db/database.ts'
-import { readOutboxes } from './db/outboxes.ts'
-import type { Desk } from './ports/desk.ts'
 
 /** Figures that cost a question to a server are asked for at most so often, whoever reads the page. */
 const ASK_EVERY_MS = 5 * SECOND

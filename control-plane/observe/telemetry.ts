@@ -1,11 +1,11 @@
 import type { Registry } from 'prom-client'
 import { Counter, Histogram } from 'prom-client'
+import type { PostReport } from '#control-plane/ports/telemetry/post-report.ts'
+import type { Telemetry } from '#control-plane/ports/telemetry/telemetry.ts'
 import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import { toAppError } from '#shared/errors.ts'
 import type { Traces } from './plane-traces.ts'
-import type { PostReport } from './ports/post-report.ts'
-import type { Telemetry } from './ports/telemetry.ts'
 
 const FAST_BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10]
 const SLOW_BUCKETS = [0.01, 0.1, 0.5, 2, 10, 60, 300, 1_800]

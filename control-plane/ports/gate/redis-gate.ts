@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import type { Announce } from '#control-plane/ports/updates/updates.ts'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
 import type { Batch } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, MAX_BATCH, placeOf } from '#shared/contract/money-scripts/batch.ts'
@@ -15,7 +16,6 @@ import { isId } from '#shared/ids.ts'
 import { ZERO } from '#shared/money.ts'
 import type { CountedKey, Gate, GateBalance, PostedBefore, PostedChange } from './gate.ts'
 import { gateClosed, runBatches, runEach } from './redis-money.ts'
-import type { Announce } from './updates.ts'
 
 type Options = {
   /** Should fail fast rather than queue while Redis is away. */

@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
 import { Agent, request } from 'undici'
 import { z } from 'zod'
+import { guardedLookup } from '#control-plane/ports/outbound/guarded-lookup.ts'
 import { SECOND } from '#shared/clock.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { isDialable } from '#shared/outbound-guard.ts'
 import { jobPath, readProviderJob } from '#shared/provider-job.ts'
-import { guardedLookup } from './guarded-lookup.ts'
 import type { AskedJob, JobProbe } from './job-probe.ts'
 import type { ListedModels, ListModels, Probe, ProbeResult, ProbeTarget, ProviderPlace } from './probe.ts'
 

@@ -1,10 +1,10 @@
 import type { LimitRow, SwitchRow } from '#control-plane/db/controls.ts'
 import { listLimits, listSwitches } from '#control-plane/db/controls.ts'
 import type { Database } from '#control-plane/db/database.ts'
-import type { Controls } from '#control-plane/ports/controls.ts'
 import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { Logger } from '#shared/logger.ts'
+import type { Controls } from './controls.ts'
 
 /** How old what a process knows may be. */
 const KNOWN_FOR_MS = SECOND

@@ -1,4 +1,3 @@
-import type { MoneyLedger, MoneyReads, MoneyTransaction } from '#control-plane/ports/money-ledger.ts'
 import {
   deleteAccountChanges,
   findBalances,
@@ -6,10 +5,10 @@ import {
   listAccountChanges,
   listFundedAccounts,
   lockAccounts,
-} from './accounts.ts'
-import type { Database, Trx } from './database.ts'
-import { isTransient, refusalOf, transact } from './database.ts'
-import { jobRows } from './jobs.ts'
+} from '#control-plane/db/accounts.ts'
+import type { Database, Trx } from '#control-plane/db/database.ts'
+import { isTransient, refusalOf, transact } from '#control-plane/db/database.ts'
+import { jobRows } from '#control-plane/db/jobs.ts'
 import {
   claimLedgerKey,
   findEntries,
@@ -17,7 +16,7 @@ import {
   insertEntries,
   insertTransactions,
   moveBalances,
-} from './ledger.ts'
+} from '#control-plane/db/ledger.ts'
 import {
   insertNewNodes,
   listMembers,
@@ -30,8 +29,9 @@ import {
   releaseRebuildLock,
   retireNodes,
   tryRebuildLock,
-} from './money-epoch.ts'
-import { findSettled, insertConflicts, insertPoison, insertSettlements } from './settlements.ts'
+} from '#control-plane/db/money-epoch.ts'
+import { findSettled, insertConflicts, insertPoison, insertSettlements } from '#control-plane/db/settlements.ts'
+import type { MoneyLedger, MoneyReads, MoneyTransaction } from './money-ledger.ts'
 
 /** Functions over a handle as functions that have it. */
 function bind<Handle, Given extends unknown[], Result>(

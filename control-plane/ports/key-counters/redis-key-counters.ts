@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis'
+import { gateClosed } from '#control-plane/ports/gate/redis-money.ts'
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd, ZERO } from '#shared/money.ts'
 import type { KeyCounters } from './key-counters.ts'
-import { gateClosed } from './redis-money.ts'
 
 /** Fields of a counter, see money-scripts/uses.ts. */
 const FIELDS = ['ep', 'd', 'du', 'm', 'mu'] as const

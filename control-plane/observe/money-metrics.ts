@@ -1,6 +1,6 @@
 import { Counter, Gauge, Registry } from 'prom-client'
+import type { MoneyMetrics } from '#control-plane/ports/telemetry/money-metrics.ts'
 import { SECOND } from '#shared/clock.ts'
-import type { MoneyMetrics } from './ports/money-metrics.ts'
 
 const STATES = { ok: 0, breach: 1, none: -1 } as const
 

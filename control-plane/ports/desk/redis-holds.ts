@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis'
+import { gateClosed } from '#control-plane/ports/gate/redis-money.ts'
 import { decodeAnswers } from '#shared/contract/money-scripts/batch.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import { moneyScripts, parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
@@ -6,7 +7,6 @@ import { bucketNames, moneyKeys } from '#shared/contract/redis-keys.ts'
 import { isId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { OpenHold } from './desk.ts'
-import { gateClosed } from './redis-money.ts'
 
 /** Holds of one bucket that one account's are looked for among. */
 const MAX_LOOKED_AT = 20_000

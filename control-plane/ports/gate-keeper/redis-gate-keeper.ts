@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { ChainableCommander } from 'ioredis'
 import { Redis } from 'ioredis'
+import { runBatches, runEach } from '#control-plane/ports/gate/redis-money.ts'
 import { encodeAck } from '#shared/contract/money-scripts/ack.ts'
 import type { CapUse } from '#shared/contract/money-scripts/uses.ts'
 import { broughtTake, encodeCapTake, encodeSeedUse } from '#shared/contract/money-scripts/uses.ts'
@@ -12,7 +13,6 @@ import type { Logger } from '#shared/logger.ts'
 import type { GateKeeper, GateView } from './gate-keeper.ts'
 import { unpostedUses } from './redis-cap-takes.ts'
 import { harvestBucket } from './redis-harvest.ts'
-import { runBatches, runEach } from './redis-money.ts'
 
 type Options = {
   readonly url: string

@@ -1,4 +1,3 @@
-import { invoke } from '#control-plane/operation.ts'
 import {
   adjustLedger,
   readTransaction,
@@ -21,74 +20,46 @@ import {
   resolveContradiction,
   retryPoisoned,
 } from '#control-plane/services/money/usage-review.ts'
-import { inputOf, procedure, router } from './procedure.ts'
+import { mutationOf, queryOf, router } from './procedure.ts'
 
 /** Operators' operations on money: what goes in and out, what waits for a person, what the checker says. */
 
 export const deposit = router({
-  recordFiat: procedure
-    .input(inputOf(recordFiatDeposit))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), recordFiatDeposit, input, ctx.options())),
+  recordFiat: mutationOf(recordFiatDeposit),
 })
 
 export const refund = router({
-  fiat: procedure
-    .input(inputOf(refundFiat))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), refundFiat, input, ctx.options())),
+  fiat: mutationOf(refundFiat),
 })
 
 export const ledger = router({
-  adjust: procedure
-    .input(inputOf(adjustLedger))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), adjustLedger, input, ctx.options())),
-  reverse: procedure
-    .input(inputOf(reverseTransaction))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), reverseTransaction, input, ctx.options())),
-  read: procedure
-    .input(inputOf(readTransaction))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), readTransaction, input, ctx.options())),
+  adjust: mutationOf(adjustLedger),
+  reverse: mutationOf(reverseTransaction),
+  read: queryOf(readTransaction),
 })
 
 export const poison = router({
-  list: procedure
-    .input(inputOf(listPoisoned))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listPoisoned, input ?? {}, ctx.options())),
-  read: procedure
-    .input(inputOf(readPoisoned))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), readPoisoned, input, ctx.options())),
-  retry: procedure
-    .input(inputOf(retryPoisoned))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), retryPoisoned, input, ctx.options())),
-  discard: procedure
-    .input(inputOf(discardPoisoned))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), discardPoisoned, input, ctx.options())),
+  list: queryOf(listPoisoned),
+  read: queryOf(readPoisoned),
+  retry: mutationOf(retryPoisoned),
+  discard: mutationOf(discardPoisoned),
 })
 
 export const conflict = router({
-  list: procedure
-    .input(inputOf(listContradictions))
-    .query(async ({ ctx, input }) =>
-      invoke(ctx.ctx, await ctx.actor(), listContradictions, input ?? {}, ctx.options()),
-    ),
-  resolve: procedure
-    .input(inputOf(resolveContradiction))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), resolveContradiction, input, ctx.options())),
+  list: queryOf(listContradictions),
+  resolve: mutationOf(resolveContradiction),
 })
 
 export const shortfall = router({
-  read: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), readShortfall, {}, ctx.options())),
-  explain: procedure
-    .input(inputOf(explainShortfall))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), explainShortfall, input, ctx.options())),
+  read: queryOf(readShortfall),
+  explain: mutationOf(explainShortfall),
 })
 
 export const invariants = router({
-  read: procedure.query(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), readInvariants, {}, ctx.options())),
-  run: procedure.mutation(async ({ ctx }) => invoke(ctx.ctx, await ctx.actor(), runInvariantsNow, {}, ctx.options())),
+  read: queryOf(readInvariants),
+  run: mutationOf(runInvariantsNow),
 })
 
 export const payoutHold = router({
-  clear: procedure
-    .input(inputOf(clearHold))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), clearHold, input, ctx.options())),
+  clear: mutationOf(clearHold),
 })

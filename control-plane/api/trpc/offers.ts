@@ -1,5 +1,4 @@
 import { collectLines } from '#control-plane/api/collect-lines.ts'
-import { invoke } from '#control-plane/operation.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
@@ -16,90 +15,42 @@ import { getPayoutPosition } from '#control-plane/services/sellers/payout-positi
 import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
 import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
 import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
-import { inputOf, procedure, router } from './procedure.ts'
+import { mutationOf, queryOf, router } from './procedure.ts'
 
 export const offer = router({
-  create: procedure
-    .input(inputOf(createOffer))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), createOffer, input, ctx.options())),
-  list: procedure
-    .input(inputOf(listOffers))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listOffers, input ?? {}, ctx.options())),
-  get: procedure
-    .input(inputOf(getOffer))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), getOffer, input, ctx.options())),
-  share: procedure
-    .input(inputOf(getOfferShare))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), getOfferShare, input, ctx.options())),
-  update: procedure
-    .input(inputOf(updateOffer))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), updateOffer, input, ctx.options())),
-  delete: procedure
-    .input(inputOf(deleteOffer))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), deleteOffer, input, ctx.options())),
-  bulkCreate: procedure
-    .input(inputOf(bulkCreateOffers))
-    .mutation(async ({ ctx, input }) =>
-      collectLines((await invoke(ctx.ctx, await ctx.actor(), bulkCreateOffers, input, ctx.options())).lines),
-    ),
-  bulkCancel: procedure.mutation(async ({ ctx }) =>
-    invoke(ctx.ctx, await ctx.actor(), bulkCancelOffers, {}, ctx.options()),
-  ),
-  resetHealth: procedure
-    .input(inputOf(resetHealth))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), resetHealth, input, ctx.options())),
-  rotateCredential: procedure
-    .input(inputOf(rotateCredential))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), rotateCredential, input, ctx.options())),
-  healthLog: procedure
-    .input(inputOf(listHealthLog))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listHealthLog, input ?? {}, ctx.options())),
+  create: mutationOf(createOffer),
+  list: queryOf(listOffers),
+  get: queryOf(getOffer),
+  share: queryOf(getOfferShare),
+  update: mutationOf(updateOffer),
+  delete: mutationOf(deleteOffer),
+  bulkCreate: mutationOf(bulkCreateOffers, ({ lines }) => collectLines(lines)),
+  bulkCancel: mutationOf(bulkCancelOffers),
+  resetHealth: mutationOf(resetHealth),
+  rotateCredential: mutationOf(rotateCredential),
+  healthLog: queryOf(listHealthLog),
 })
 
 /** Work that goes on after its answer. */
 export const operation = router({
-  get: procedure
-    .input(inputOf(getSellerOperation))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), getSellerOperation, input, ctx.options())),
+  get: queryOf(getSellerOperation),
 })
 
 /** Questions to a provider under a seller's key. */
 export const probe = router({
-  discover: procedure
-    .input(inputOf(discoverModels))
-    .mutation(async ({ ctx, input }) =>
-      collectLines(await invoke(ctx.ctx, await ctx.actor(), discoverModels, input, ctx.options())),
-    ),
-  testConnection: procedure
-    .input(inputOf(testConnection))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), testConnection, input, ctx.options())),
-  testHealth: procedure
-    .input(inputOf(testHealth))
-    .mutation(async ({ ctx, input }) =>
-      collectLines(await invoke(ctx.ctx, await ctx.actor(), testHealth, input, ctx.options())),
-    ),
+  discover: mutationOf(discoverModels, collectLines),
+  testConnection: mutationOf(testConnection),
+  testHealth: mutationOf(testHealth, collectLines),
 })
 
 export const config = router({
-  list: procedure
-    .input(inputOf(listConfigs).optional())
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listConfigs, input ?? {}, ctx.options())),
-  delete: procedure
-    .input(inputOf(deleteConfig))
-    .mutation(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), deleteConfig, input, ctx.options())),
+  list: queryOf(listConfigs),
+  delete: mutationOf(deleteConfig),
 })
 
 export const earnings = router({
-  get: procedure
-    .input(inputOf(getEarnings))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), getEarnings, input ?? {}, ctx.options())),
-  history: procedure
-    .input(inputOf(listSalesHistory))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), listSalesHistory, input ?? {}, ctx.options())),
-  export: procedure
-    .input(inputOf(exportSellerUsage))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), exportSellerUsage, input ?? {}, ctx.options())),
-  payouts: procedure
-    .input(inputOf(getPayoutPosition))
-    .query(async ({ ctx, input }) => invoke(ctx.ctx, await ctx.actor(), getPayoutPosition, input ?? {}, ctx.options())),
+  get: queryOf(getEarnings),
+  history: queryOf(listSalesHistory),
+  export: queryOf(exportSellerUsage),
+  payouts: queryOf(getPayoutPosition),
 })

@@ -6,7 +6,8 @@ import { idempotencyKeyOf, openActorOf } from '#control-plane/api/caller.ts'
 import { toTrpcCode } from '#control-plane/api/errors.ts'
 import { sendLimit } from '#control-plane/api/limit-headers.ts'
 import { peerOf } from '#control-plane/api/peer.ts'
-import type { Ctx, InvokeOptions } from '#control-plane/operation.ts'
+import type { Access, Ctx, InvokeOptions, Operation } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 
 /** What a tRPC call has of its request. */
@@ -61,7 +62,7 @@ const PRIVATE = new AppError('internal_error')
 export const router = trpc.router
 
 /** The caller behind a call, with an AppError turned into tRPC's own words for it. */
-export const procedure = trpc.procedure.use(async ({ ctx, next, path }) => {
+const procedure = trpc.procedure.use(async ({ ctx, next, path }) => {
   const result = await next()
   if (result.ok) return result
   const { error } = result
@@ -74,7 +75,64 @@ export const procedure = trpc.procedure.use(async ({ ctx, next, path }) => {
   throw new TRPCError({ code: toTrpcCode(known), message: known.message, cause: known })
 })
 
+/** How a door writes an answer that is not sent as it is: with its key as text, its lines as a list. */
+type Write<Output, Answer> = (output: Output) => Answer | Promise<Answer>
+
+/** The query that asks an operation. `write` makes the answer of what it gave. */
+export function queryOf<A extends Access, Input extends z.ZodType, Output>(
+  operation: Operation<A, Input, Output>,
+): ReturnType<typeof asQuery<Input, Output>>
+export function queryOf<A extends Access, Input extends z.ZodType, Output, Answer>(
+  operation: Operation<A, Input, Output>,
+  write: Write<Output, Answer>,
+): ReturnType<typeof asQuery<Input, Answer>>
+export function queryOf<A extends Access, Input extends z.ZodType, Output>(
+  operation: Operation<A, Input, Output>,
+  write: Write<Output, unknown> = (output) => output,
+) {
+  return asQuery(operation.input, callOf(operation, write))
+}
+
+/** The mutation that runs an operation. `write` makes the answer of what it gave. */
+export function mutationOf<A extends Access, Input extends z.ZodType, Output>(
+  operation: Operation<A, Input, Output>,
+): ReturnType<typeof asMutation<Input, Output>>
+export function mutationOf<A extends Access, Input extends z.ZodType, Output, Answer>(
+  operation: Operation<A, Input, Output>,
+  write: Write<Output, Answer>,
+): ReturnType<typeof asMutation<Input, Answer>>
+export function mutationOf<A extends Access, Input extends z.ZodType, Output>(
+  operation: Operation<A, Input, Output>,
+  write: Write<Output, unknown> = (output) => output,
+) {
+  return asMutation(operation.input, callOf(operation, write))
+}
+
+type Call<Answer> = (opts: { readonly ctx: TrpcContext; readonly input: unknown }) => Promise<Answer>
+
+function asQuery<Input extends z.ZodType, Answer>(input: Input, call: Call<Answer>) {
+  return procedure.input(inputOf(input)).query(call)
+}
+
+function asMutation<Input extends z.ZodType, Answer>(input: Input, call: Call<Answer>) {
+  return procedure.input(inputOf(input)).mutation(call)
+}
+
+function callOf<A extends Access, Input extends z.ZodType, Output, Answer>(
+  operation: Operation<A, Input, Output>,
+  write: Write<Output, Answer>,
+): Call<Answer> {
+  // An operation without a field that has to be given is called without an input, too.
+  const unless = operation.input.safeParse({}).success ? {} : undefined
+  return async ({ ctx, input = unless }) =>
+    write(await invoke(ctx.ctx, await ctx.actor(), operation, input, ctx.options()))
+}
+
+/** What the client gives: nothing at all, too, where no field has to be given. */
+type Given<Input extends z.ZodType> =
+  Record<never, never> extends z.input<Input> ? z.input<Input> | undefined : z.input<Input>
+
 /** Takes an input as it came, typed as the operation reads it: `invoke` is the one place that validates. */
-export function inputOf<Input extends z.ZodType>(operation: { readonly input: Input }) {
-  return z.custom<z.input<typeof operation.input>>()
+function inputOf<Input extends z.ZodType>(_input: Input) {
+  return z.custom<Given<Input>>()
 }

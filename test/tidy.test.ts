@@ -49,7 +49,7 @@ const RULES: readonly Rule[] = [
   { from: /^data-plane\//, allows: [shared, /^data-plane\//] },
   {
     from: /^control-plane\/services\//,
-    allows: [shared, /^control-plane\/(operation|actor)\.ts$/, /^control-plane\/(services|db|ports)\//],
+    allows: [shared, /^control-plane\/(services|operation|db|ports)\//],
   },
   // The rows that the ledger's port speaks of are those of the tables; what operators turn is read from them as well.
   { from: /^control-plane\/ports\/(ledger|limits)\//, allows: [shared, /^control-plane\/(ports|db)\//] },
@@ -58,8 +58,9 @@ const RULES: readonly Rule[] = [
   { from: /^control-plane\/db\//, allows: [shared, /^control-plane\/db\//] },
   {
     from: /^control-plane\/(api|workers)\//,
-    allows: [shared, /^control-plane\/(operation|actor)\.ts$/, /^control-plane\/(services|api|workers|ports)\//],
+    allows: [shared, /^control-plane\/(services|operation|api|workers|ports)\//],
   },
+  { from: /^control-plane\/operation\//, allows: [shared, /^control-plane\/(operation|db|ports)\//] },
   { from: /^control-plane\/check-ledger\//, allows: [/^control-plane\/check-ledger\//] },
   // The command line is a client like any other: of the planes it knows the router's type alone.
   { from: /^control-plane\/cli\//, allows: [shared, /^control-plane\/(cli\/|api\/trpc\/router\.ts$)/] },

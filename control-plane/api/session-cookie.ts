@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
 
 /** Seconds after which browsers forget the cookie; the session itself may end earlier. */

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
 
 /** Whose list it is: its name, its owner, and the filters that a page must not change on the way. */

@@ -1,5 +1,5 @@
 import { claimLease, releaseLease } from '#control-plane/db/leases.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 
 /** Runs `run` if this owner gets the lease; false when another has it. The lease outlives the run. */
 export async function withLease(

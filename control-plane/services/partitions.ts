@@ -4,7 +4,7 @@ import {
   listStrayPartitions,
   makeMonthPartitions,
 } from '#control-plane/db/partitions.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { utcMonth } from '#shared/clock.ts'
 
 /** Months for which partitions are kept ready. */

@@ -1,6 +1,6 @@
 import { deleteExpiredIdempotencyKeys } from '#control-plane/db/idempotency.ts'
 import { deleteExpiredSignIns } from '#control-plane/db/sessions.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 
 /** Removes stored answers past their end; answers how many. */
 export function purgeIdempotencyKeys(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {

@@ -4,7 +4,7 @@ import type { Trx } from '#control-plane/db/database.ts'
 import type { ListedOffer } from '#control-plane/db/listed-offers.ts'
 import { listActiveOffers } from '#control-plane/db/listed-offers.ts'
 import { listTrades } from '#control-plane/db/market-figures.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import type {
   LimitsDocumentSchema,

@@ -11,7 +11,7 @@ import {
   UNPUBLISHED,
   upsertPublished,
 } from '#control-plane/db/snapshot.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { PublishedDocument } from '#control-plane/ports/publisher/publisher.ts'
 import { SECOND } from '#shared/clock.ts'
 import { accountOfDocument, modelOfDocument, offersDocumentName, writeDocument } from '#shared/contract/snapshot.ts'

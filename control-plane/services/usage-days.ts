@@ -1,6 +1,6 @@
 import { transact } from '#control-plane/db/database.ts'
 import { compareNextDay, findDayToSum, lockUsageDays, sumDay } from '#control-plane/db/usage-days.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 
 /** Days summed in one turn, each in a transaction of its own: a long backlog takes several turns. */
 const MAX_DAYS = 100

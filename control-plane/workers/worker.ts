@@ -1,4 +1,4 @@
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { GateAudit } from '#control-plane/ports/gate/gate-audit.ts'
 import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
 import type { UsageQueue } from '#control-plane/ports/queue/usage-queue.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { checkMoney } from '#control-plane/check-ledger/check.ts'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { listStatements } from '#control-plane/services/buyers/statements.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { readMarketRows } from '#control-plane/services/market/market-rows.ts'

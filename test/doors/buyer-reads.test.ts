@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { createBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { DAY, HOUR, SECOND, systemClock } from '#shared/clock.ts'

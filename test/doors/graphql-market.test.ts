@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { importCatalog } from '#control-plane/services/catalog/catalog.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { marketPriceHistory, marketSeries } from '#control-plane/services/market/market-series.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
 import { reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { AccountPolicySchema } from '#shared/contract/key-record.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { RateLimits } from '#control-plane/operation.ts'
+import type { RateLimits } from '#control-plane/operation/ctx.ts'
 import type { Limiter } from '#control-plane/ports/limits/limiter.ts'
 import { createRedisLimiter } from '#control-plane/ports/limits/redis-limiter.ts'
 import { purgeSignIns } from '#control-plane/services/retention.ts'

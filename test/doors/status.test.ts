@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { createBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { readMarketOfModel } from '#control-plane/services/market/market-book.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { clearPayoutHold, setPayoutHold } from '#control-plane/db/money-watch.ts'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { EXPORT_LIFETIME_MS } from '#control-plane/services/exports/export-link.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { getEarnings } from '#control-plane/services/sellers/earnings.ts'

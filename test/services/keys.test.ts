@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { authenticate } from '#control-plane/services/authenticate.ts'
 import { noteKeyUses } from '#control-plane/services/keys/key-seen.ts'
 import { drainKeyChanges, restoreKeyStore } from '#control-plane/services/keys/key-store.ts'

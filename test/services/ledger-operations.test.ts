@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { machineOperator, NOBODY } from '#control-plane/actor.ts'
 import { findDebit, intendDebit } from '#control-plane/db/debits.ts'
-import { invoke } from '#control-plane/operation.ts'
+import { machineOperator, NOBODY } from '#control-plane/operation/actor.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
 import { finishDebits } from '#control-plane/services/money/ledger-debits.ts'
 import {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDatabase } from '#control-plane/db/database.ts'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { listMarketRowsPage } from '#control-plane/services/market/market-book.ts'
 import { keepMarketWarm } from '#control-plane/services/market/market-warmth.ts'
 import { reconcileSnapshot } from '#control-plane/services/snapshot.ts'

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { ListedModels, ProviderPlace } from '#control-plane/ports/provider/probe.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
 import { getOffer } from '#control-plane/services/offers/read.ts'

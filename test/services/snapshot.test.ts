@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listOfferSources } from '#control-plane/db/listed-offers.ts'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { getOffer } from '#control-plane/services/offers/read.ts'

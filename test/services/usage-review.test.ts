@@ -1,9 +1,9 @@
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { machineOperator, NOBODY } from '#control-plane/actor.ts'
 import { openAccount } from '#control-plane/db/accounts.ts'
 import { transact } from '#control-plane/db/database.ts'
-import { invoke } from '#control-plane/operation.ts'
+import { machineOperator, NOBODY } from '#control-plane/operation/actor.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
 import {

@@ -1,5 +1,5 @@
-import type { SellerActor } from '#control-plane/actor.ts'
-import { invoke } from '#control-plane/operation.ts'
+import type { SellerActor } from '#control-plane/operation/actor.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import type { TestMarket } from './control-plane.ts'
 

@@ -1,5 +1,5 @@
-import type { SessionActor } from '#control-plane/actor.ts'
-import { invoke } from '#control-plane/operation.ts'
+import type { SessionActor } from '#control-plane/operation/actor.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { acceptInvitation, createInvitation } from '#control-plane/services/organizations/invitations.ts'
 import { createOrganization } from '#control-plane/services/organizations/organizations.ts'
 import type { TestMarket } from './control-plane.ts'

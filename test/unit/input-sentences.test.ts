@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toRestError } from '#control-plane/api/errors.ts'
-import { parseInput } from '#control-plane/operation.ts'
+import { parseInput } from '#control-plane/operation/parse-input.ts'
 import { AppError } from '#shared/errors.ts'
 
 const INPUT = z.object({

@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { updateBuyerKey } from '#control-plane/services/keys/key-limits.ts'
 import type { RotatedKey } from '#control-plane/services/keys/key-rotation.ts'
 import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'

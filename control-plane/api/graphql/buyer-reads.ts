@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { UsageBucket, UsageFigures, UsageItem } from '#control-plane/services/buyers/buyer-usage.ts'
 import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'

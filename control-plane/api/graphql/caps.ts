@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Caps, CapView, KeyCaps } from '#control-plane/services/keys/key-caps.ts'
 import { listCaps } from '#control-plane/services/keys/key-caps.ts'
 import { MAX_ACTIVE_KEYS } from '#control-plane/services/keys/keys.ts'

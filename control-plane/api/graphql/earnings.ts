@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import type {
   Earnings,

@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { JobView } from '#control-plane/services/buyers/jobs.ts'
 import { listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
 import { builder } from './builder.ts'

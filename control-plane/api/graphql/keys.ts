@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { CreatedKey, KeyView } from '#control-plane/services/keys/key-views.ts'
 import {
   createBuyerKey,

@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Demand } from '#control-plane/services/market/demand.ts'
 import { marketDemand } from '#control-plane/services/market/demand.ts'
 import type { PriceHistory, SeriesPoint, TradeView } from '#control-plane/services/market/market-series.ts'

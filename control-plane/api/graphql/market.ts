@@ -1,6 +1,6 @@
 import type { BookOfferFields, MarketFields, PriceFields } from '#control-plane/api/market-fields.ts'
 import { bookOfferFields, marketFields } from '#control-plane/api/market-fields.ts'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { listMarketRowsPage, readMarketOfModel, readOrderBook } from '#control-plane/services/market/market-book.ts'
 import { MARKET_SORTS } from '#control-plane/services/market/market-order.ts'
 import { builder } from './builder.ts'

@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getOffer, getOffers, listOffers } from '#control-plane/services/offers/read.ts'

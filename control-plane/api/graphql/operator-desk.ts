@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { QueueCounts } from '#control-plane/ports/desk/desk.ts'
 import type { MoneyState, ShortfallReport, ShortfallRow } from '#control-plane/services/money/money-watch.ts'
 import { readInvariants, readShortfall } from '#control-plane/services/money/money-watch.ts'

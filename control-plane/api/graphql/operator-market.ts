@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { AliasView } from '#control-plane/services/catalog/aliases.ts'
 import { listAliases } from '#control-plane/services/catalog/aliases.ts'
 import type { ChangeView } from '#control-plane/services/catalog/catalog-history.ts'

@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { InvitationView } from '#control-plane/services/organizations/invitations.ts'
 import {
   acceptInvitation,

@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { PreferencesView } from '#control-plane/services/buyers/buyer-policy.ts'
 import { getPreferences, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
 import type { OwnProviderView } from '#control-plane/services/buyers/own-providers.ts'

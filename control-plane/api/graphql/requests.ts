@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { builder } from './builder.ts'

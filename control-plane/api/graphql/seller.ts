@@ -1,5 +1,5 @@
 import { collectLines } from '#control-plane/api/collect-lines.ts'
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { BulkLine } from '#control-plane/services/offers/bulk.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import type { ResetHealth } from '#control-plane/services/offers/reset-health.ts'

@@ -1,5 +1,5 @@
-import type { SessionActor } from '#control-plane/actor.ts'
-import { invoke } from '#control-plane/operation.ts'
+import type { SessionActor } from '#control-plane/operation/actor.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import {
   readChallenge,
   readSession,

@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Incident } from '#control-plane/services/market/incidents.ts'
 import { marketIncidents } from '#control-plane/services/market/incidents.ts'
 import type { RailState } from '#control-plane/services/market/rails.ts'

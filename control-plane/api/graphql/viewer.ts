@@ -1,5 +1,5 @@
-import type { Actor } from '#control-plane/actor.ts'
-import { invoke } from '#control-plane/operation.ts'
+import type { Actor } from '#control-plane/operation/actor.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { BuyerMe, CreditBalance, CreditEntry, UsageStats } from '#control-plane/services/buyers/buyers.ts'
 import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers/buyers.ts'
 import { builder } from './builder.ts'

@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { DeliveryView } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import type { WebhookView, WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'

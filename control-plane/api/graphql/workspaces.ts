@@ -1,4 +1,4 @@
-import { invoke } from '#control-plane/operation.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
 import type { AuditEntry } from '#control-plane/services/audit.ts'
 import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
 import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'

@@ -1,9 +1,10 @@
 import type { z } from 'zod'
-import type { Actor } from '#control-plane/actor.ts'
 import { toCamelFields, toSnakeBody } from '#control-plane/api/case.ts'
 import type { Envelope } from '#control-plane/api/errors.ts'
-import type { Access, Ctx, Operation } from '#control-plane/operation.ts'
-import { invoke } from '#control-plane/operation.ts'
+import type { Actor } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import type { Access, Operation } from '#control-plane/operation/operation.ts'
 import type { LimitState } from '#control-plane/ports/limits/limiter.ts'
 import type { ExportFile } from '#control-plane/services/exports/exports.ts'
 

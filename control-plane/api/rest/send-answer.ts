@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { toSnakeBody } from '#control-plane/api/case.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { toAppError } from '#shared/errors.ts'
 import type { RestAnswer } from './route.ts'
 

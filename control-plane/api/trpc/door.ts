@@ -1,7 +1,7 @@
 import type { CreateFastifyContextOptions } from '@trpc/server/adapters/fastify'
 import { fastifyTRPCPlugin } from '@trpc/server/adapters/fastify'
 import type { FastifyInstance } from 'fastify'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
 import { createTrpcContext } from './procedure.ts'
 import { appRouter } from './router.ts'

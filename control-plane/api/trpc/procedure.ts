@@ -1,13 +1,15 @@
 import { initTRPC, TRPCError } from '@trpc/server'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { Actor } from '#control-plane/actor.ts'
 import { idempotencyKeyOf, openActorOf } from '#control-plane/api/caller.ts'
 import { toTrpcCode } from '#control-plane/api/errors.ts'
 import { sendLimit } from '#control-plane/api/limit-headers.ts'
 import { peerOf } from '#control-plane/api/peer.ts'
-import type { Access, Ctx, InvokeOptions, Operation } from '#control-plane/operation.ts'
-import { invoke } from '#control-plane/operation.ts'
+import type { Actor } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { InvokeOptions } from '#control-plane/operation/invoke.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import type { Access, Operation } from '#control-plane/operation/operation.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 
 /** What a tRPC call has of its request. */

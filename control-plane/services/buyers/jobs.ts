@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { JobWithEnd } from '#control-plane/db/jobs.ts'
 import { listJobs } from '#control-plane/db/jobs.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PageSize, UlidToken } from '#control-plane/services/fields.ts'
 import type { Page } from '#control-plane/services/page.ts'
 import { pageOf } from '#control-plane/services/page.ts'

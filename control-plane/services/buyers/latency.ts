@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { CallTimes } from '#control-plane/db/call-times.ts'
 import { measureCallTimes } from '#control-plane/db/call-times.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PERIOD_NAMES, readWindow } from '#control-plane/services/usage-window.ts'
 
 /** Calls that are looked at: enough for a 95th percentile, and quickly read. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sumUsage } from '#control-plane/db/buyer-usage.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { Period } from '#control-plane/services/usage-window.ts'
 import { PERIOD_NAMES, readWindow } from '#control-plane/services/usage-window.ts'
 

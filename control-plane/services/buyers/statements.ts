@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { listStatementLines } from '#control-plane/db/statements.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PageSize, UlidToken } from '#control-plane/services/fields.ts'
 import type { Page } from '#control-plane/services/page.ts'
 import { pageOf } from '#control-plane/services/page.ts'

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { tenantOf } from '#control-plane/actor.ts'
 import {
   deleteAlias,
   findModelByName,
@@ -11,8 +10,9 @@ import {
 import { lockCatalog } from '#control-plane/db/catalog-history.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
-import type { Ctx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { tenantOf } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
 import { publishSoon } from '#control-plane/services/snapshot.ts'
 import type { Model } from '#shared/catalog/model.ts'

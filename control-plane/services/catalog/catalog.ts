@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { tenantOf } from '#control-plane/actor.ts'
 import {
   deleteAliases,
   findProvider,
@@ -12,8 +11,9 @@ import { lockCatalog } from '#control-plane/db/catalog-history.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { refusalOf, transact } from '#control-plane/db/database.ts'
 import { listModelsOfProvider } from '#control-plane/db/listed-offers.ts'
-import type { Ctx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { tenantOf } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
 import { publishSoon } from '#control-plane/services/snapshot.ts'
 import type { Provider } from '#shared/catalog/providers.ts'

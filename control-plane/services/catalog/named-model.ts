@@ -1,5 +1,5 @@
 import { findModelByName } from '#control-plane/db/catalog.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
 
 /** The canonical id of a model by any of its names. Throws `not_found`. */

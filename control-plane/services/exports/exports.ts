@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Ctx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { AUDIT_EXPORT, writeAudit } from '#control-plane/services/audit-export.ts'
 import { BUYER_USAGE_EXPORT, writeBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
 import { SELLER_USAGE_EXPORT, writeSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'

@@ -2,7 +2,7 @@ import { transact } from '#control-plane/db/database.ts'
 import { deleteFormerSecrets, listEndedSecrets } from '#control-plane/db/key-changes.ts'
 import { lockKeyStore } from '#control-plane/db/key-store.ts'
 import { nextVersion } from '#control-plane/db/snapshot.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { MINUTE } from '#shared/clock.ts'
 
 /** How often ended secrets are looked for, and how many one turn takes. */

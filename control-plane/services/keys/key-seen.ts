@@ -1,5 +1,5 @@
 import { findKeyUseMark, listKeyUses, updateKeysUsed, updateKeyUseMark } from '#control-plane/db/key-uses.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { ulidTime } from '#shared/ids.ts'
 

@@ -10,7 +10,7 @@ import {
   lockKeyStore,
 } from '#control-plane/db/key-store.ts'
 import { nextVersion } from '#control-plane/db/snapshot.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { PublishedKey } from '#control-plane/ports/publisher/publisher.ts'
 import type { KeyRecordSchema } from '#shared/contract/key-record.ts'
 

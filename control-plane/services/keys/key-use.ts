@@ -1,6 +1,6 @@
 import type { Database } from '#control-plane/db/database.ts'
 import { readPostedHorizon, sumKeyUse } from '#control-plane/db/money-epoch.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { CountedKey } from '#control-plane/ports/gate/gate.ts'
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { microUsd } from '#shared/money.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { DemandStep } from '#control-plane/db/demand.ts'
 import { sumDemand } from '#control-plane/db/demand.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { requireNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
 import { DAY } from '#shared/clock.ts'

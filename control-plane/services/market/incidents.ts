@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { IncidentRow } from '#control-plane/db/incidents.ts'
 import { listIncidents } from '#control-plane/db/incidents.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Millis, ModelName, PageSize } from '#control-plane/services/fields.ts'

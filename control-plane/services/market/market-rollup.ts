@@ -12,7 +12,7 @@ import {
   markDueHours,
   takeDue,
 } from '#control-plane/db/market-rollup.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { DAY, MINUTE } from '#shared/clock.ts'
 import { computeMarketRows, dayBefore } from './market-rows.ts'
 import { combine, storedOf } from './market-sums.ts'

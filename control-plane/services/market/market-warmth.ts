@@ -1,6 +1,6 @@
 import { listOfferedModels } from '#control-plane/db/listed-offers.ts'
 import { listMarketModels } from '#control-plane/db/market-book.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Updates } from '#control-plane/ports/updates/updates.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { modelOfDocument } from '#shared/contract/snapshot.ts'

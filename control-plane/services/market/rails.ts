@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import type { Ctx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 
 /** Ways to pay that the market has now. */
 const RAILS = ['credit'] as const

@@ -1,6 +1,6 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
 import type { Poison } from '#control-plane/db/settlements.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
 import type { MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
 import type { PostReport } from '#control-plane/ports/telemetry/post-report.ts'

@@ -13,7 +13,7 @@ import {
   startNextHold,
 } from '#control-plane/db/debits.ts'
 import { sumMoved } from '#control-plane/db/ledger-archive.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'

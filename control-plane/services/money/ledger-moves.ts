@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { AccountKind } from '#control-plane/db/accounts.ts'
 import { findUserByWallet } from '#control-plane/db/users.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'

@@ -1,6 +1,6 @@
 import type { Difference } from '#control-plane/db/money-watch.ts'
 import { replaceFindings } from '#control-plane/db/money-watch.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { CounterGap, GateAudit } from '#control-plane/ports/gate/gate-audit.ts'
 import { SECOND } from '#shared/clock.ts'
 import { compareBalances } from './sweep.ts'

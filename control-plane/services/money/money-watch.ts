@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { tenantOf } from '#control-plane/actor.ts'
 import type { Finding, InvariantRun, PayoutHold, ShortfallLine } from '#control-plane/db/money-watch.ts'
 import {
   clearPayoutHold,
@@ -13,8 +12,9 @@ import {
   setPayoutHold,
   trimInvariantRuns,
 } from '#control-plane/db/money-watch.ts'
-import type { Ctx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { tenantOf } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { MoneyReport } from '#control-plane/ports/ledger/money-check.ts'
 import { AppError } from '#shared/errors.ts'
 

@@ -1,7 +1,7 @@
 import { transact } from '#control-plane/db/database.ts'
 import type { Job } from '#control-plane/db/jobs.ts'
 import { findJobPlace, listAskedJobs, listParkedEnds, takeOverdueJobs } from '#control-plane/db/jobs.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
 import { checkBaseUrl } from '#control-plane/services/offers/base-url.ts'

@@ -1,6 +1,6 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
 import type { Difference } from '#control-plane/db/money-watch.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { microUsd } from '#shared/money.ts'

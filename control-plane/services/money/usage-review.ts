@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { tenantOf } from '#control-plane/actor.ts'
 import type { ConflictRow, PoisonRow } from '#control-plane/db/usage-review.ts'
 import {
   findPoison,
@@ -8,8 +7,9 @@ import {
   resolveConflict,
   resolvePoison,
 } from '#control-plane/db/usage-review.ts'
-import type { Ctx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { tenantOf } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { AppError } from '#shared/errors.ts'
 import { freeDiscarded, postBatch } from './ingest.ts'
 import { claimedCall, MAX_POISON_CHARS } from './usage-reading.ts'

@@ -1,5 +1,5 @@
 import { listProviders } from '#control-plane/db/catalog.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
 import { checkOutboundUrl } from '#shared/outbound-guard.ts'

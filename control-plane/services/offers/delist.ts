@@ -1,7 +1,7 @@
 import { transact } from '#control-plane/db/database.ts'
 import type { Offer } from '#control-plane/db/offers.ts'
 import { findAnyOffer, lockAnyOffer, updateOffer } from '#control-plane/db/offers.ts'
-import type { RunCtx } from '#control-plane/operation.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { logHealth } from '#control-plane/services/sellers/health-log.ts'
 import { publishOffers } from '#control-plane/services/snapshot.ts'
 import { AppError } from '#shared/errors.ts'

@@ -1,6 +1,6 @@
 import type { Offer } from '#control-plane/db/offers.ts'
 import { findOffer } from '#control-plane/db/offers.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'

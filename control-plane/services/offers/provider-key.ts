@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { findCredential } from '#control-plane/db/credentials.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'

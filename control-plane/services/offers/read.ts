@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { findModelByName } from '#control-plane/db/catalog.ts'
 import { listOffers as findOffers, listOffersById } from '#control-plane/db/offers.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { Page } from '#control-plane/services/page.ts'
 import { pageOf } from '#control-plane/services/page.ts'
 import { AppError } from '#shared/errors.ts'

@@ -1,5 +1,5 @@
-import type { Ctx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { HealthEntry } from '#control-plane/services/sellers/health-log.ts'
 import { logHealth } from '#control-plane/services/sellers/health-log.ts'
 import { AppError } from '#shared/errors.ts'

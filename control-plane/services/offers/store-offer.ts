@@ -1,7 +1,7 @@
 import { refusalOf } from '#control-plane/db/database.ts'
 import type { Offer } from '#control-plane/db/offers.ts'
 import { findActiveTwin, insertOffer } from '#control-plane/db/offers.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { requireFeature } from '#control-plane/services/operators/features.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'

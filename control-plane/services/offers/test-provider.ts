@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { createLineFeed, inParallel } from '#control-plane/services/exports/line-feed.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
 import { choosePlace, PlaceInput } from './provider-key.ts'

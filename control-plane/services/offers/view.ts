@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { listPricesAt } from '#control-plane/db/catalog.ts'
 import type { Offer } from '#control-plane/db/offers.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { costMultiplier, tokenPrices } from '#shared/market-view.ts'
 import type { KeptBps } from '#shared/money.ts'

@@ -11,8 +11,8 @@ import {
   lockDeclared,
   updateDeclared,
 } from '#control-plane/db/declared-incidents.ts'
-import type { RunCtx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Label, Millis, ModelName } from '#control-plane/services/fields.ts'

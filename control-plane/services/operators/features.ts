@@ -1,4 +1,4 @@
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { FeatureName } from '#shared/contract/features.ts'
 import { FEATURES } from '#shared/contract/features.ts'
 import { AppError } from '#shared/errors.ts'

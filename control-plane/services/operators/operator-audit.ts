@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { listAuditEntries } from '#control-plane/db/audit.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { AuditPage } from '#control-plane/services/audit.ts'
 import { entryOf } from '#control-plane/services/audit.ts'
 import { Instant, idToken, PageSize } from '#control-plane/services/fields.ts'

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { FailedJob, KnownNode, OpenHold, QueueCounts } from '#control-plane/ports/desk/desk.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'

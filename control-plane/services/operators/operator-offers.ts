@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { MarketOffer } from '#control-plane/db/operator-offers.ts'
 import { listMarketOffers } from '#control-plane/db/operator-offers.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { idToken, ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
 import { moveAsOperator } from '#control-plane/services/offers/delist.ts'

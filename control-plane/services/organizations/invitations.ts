@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { SessionActor } from '#control-plane/actor.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import type { InvitationRow } from '#control-plane/db/invitations.ts'
@@ -12,8 +11,9 @@ import {
   lockOrganization,
   upsertMember,
 } from '#control-plane/db/organizations.ts'
-import type { RunCtx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import type { SessionActor } from '#control-plane/operation/actor.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'

@@ -12,7 +12,7 @@ import {
   ROLES,
   upsertMember,
 } from '#control-plane/db/organizations.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Place } from './organization-access.ts'

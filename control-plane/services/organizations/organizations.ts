@@ -9,7 +9,7 @@ import {
   upsertMember,
 } from '#control-plane/db/organizations.ts'
 import { lockUser } from '#control-plane/db/users.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { lockWithRight, requireRight } from './organization-access.ts'

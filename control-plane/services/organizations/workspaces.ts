@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { ActorWorkspace, BuyerActor, SellerActor, SessionActor } from '#control-plane/actor.ts'
 import { openAccount } from '#control-plane/db/accounts.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { refusalOf, transact } from '#control-plane/db/database.ts'
@@ -12,8 +11,9 @@ import {
   listWorkspaces,
   updateWorkspaceName,
 } from '#control-plane/db/workspaces.ts'
-import type { Ctx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import type { ActorWorkspace, BuyerActor, SellerActor, SessionActor } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, OrganizationId } from '#shared/ids.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { SavedKey } from '#control-plane/db/credentials.ts'
 import { forgetCredential, listSavedKeys } from '#control-plane/db/credentials.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { listFields, pageOf } from '#control-plane/services/page.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'

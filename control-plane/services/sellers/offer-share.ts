@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { OfferShare } from '#control-plane/db/offer-share.ts'
 import { sumOfferShare } from '#control-plane/db/offer-share.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { OfferIdInput } from '#control-plane/services/offers/input.ts'
 import { requireOwnOffer } from '#control-plane/services/offers/own-offer.ts'
 import { DAY } from '#shared/clock.ts'

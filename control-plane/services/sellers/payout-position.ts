@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { sumByRecipient } from '#control-plane/db/earnings.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import type { PayoutHoldView } from './earnings.ts'
 import { findPayoutHold, readBalance } from './earnings.ts'

@@ -1,6 +1,6 @@
 import type { DueProbe, ProbedOffer } from '#control-plane/db/offer-probes.ts'
 import { deleteProbe, listDueProbes, listProbedOffers, updateProbe } from '#control-plane/db/offer-probes.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { ListedModels } from '#control-plane/ports/provider/probe.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { HealthRecord } from '#shared/contract/health-event.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Sale } from '#control-plane/db/earnings.ts'
 import { listSales } from '#control-plane/db/earnings.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'

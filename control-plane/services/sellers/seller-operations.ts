@@ -11,8 +11,8 @@ import {
   lockOpenOperation,
   updateSellerOperation,
 } from '#control-plane/db/seller-operations.ts'
-import type { Ctx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { publishOffers } from '#control-plane/services/snapshot.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'

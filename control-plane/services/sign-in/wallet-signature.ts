@@ -1,5 +1,5 @@
 import { recoverMessageAddress } from 'viem/utils'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { ContractWallets } from '#control-plane/ports/contract-wallets/contract-wallets.ts'
 import { AppError } from '#shared/errors.ts'
 

@@ -10,7 +10,7 @@ import {
   listWatchedKeys,
   markText,
 } from '#control-plane/db/webhook-alerts.ts'
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { KeyCounter } from '#control-plane/ports/key-counters/key-counters.ts'
 import { DAY, nextUtcDay, nextUtcMonth, utcDay, utcMonth } from '#shared/clock.ts'
 import type { DeliveryId } from '#shared/ids.ts'

@@ -1,4 +1,4 @@
-import type { Ctx } from '#control-plane/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import type { AccountId, WebhookId } from '#shared/ids.ts'
 import { openCredential, sealCredential } from '#shared/seal.ts'

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { BuyerActor } from '#control-plane/actor.ts'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { lockPolicy } from '#control-plane/db/own-providers.ts'
@@ -13,8 +12,9 @@ import {
   updateWebhook,
   WEBHOOK_EVENTS,
 } from '#control-plane/db/webhooks.ts'
-import type { Ctx } from '#control-plane/operation.ts'
-import { defineOperation } from '#control-plane/operation.ts'
+import type { BuyerActor } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Dollars, Label } from '#control-plane/services/fields.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'

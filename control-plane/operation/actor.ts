@@ -1,5 +1,5 @@
+import type { ManagementRole } from '#control-plane/db/organizations.ts'
 import type { AccountId, KeyId, OrganizationId, SessionId, UserId, WorkspaceId } from '#shared/ids.ts'
-import type { ManagementRole } from './db/organizations.ts'
 
 /** A wallet acting on one side of the market, through a key of that side or a session. */
 type WalletActor<Kind extends 'buyer' | 'seller'> = {

@@ -1,13 +1,24 @@
+import type { CallLimit } from '#control-plane/ports/limits/controls.ts'
+import type { LimitState } from '#control-plane/ports/limits/limiter.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Actor } from './actor.ts'
 import { credentialOf } from './actor.ts'
-import type { Ctx, InvokeOptions, LimitKind } from './operation.ts'
-import type { CallLimit } from './ports/limits/controls.ts'
-import type { LimitState } from './ports/limits/limiter.ts'
+import type { Ctx, LimitKind } from './ctx.ts'
+
+export type CountOptions = {
+  /** The network address that the call came from, as limits count it; left out inside the process. */
+  readonly peer?: string
+  /** Told where the caller stands in the limit that counted the call. */
+  readonly onLimit?: (state: LimitState) => void
+}
 
 /** A call that is being counted. */
-type Counting = { readonly ctx: Ctx; readonly kind: LimitKind | 'none'; readonly options: InvokeOptions }
+type Counting = {
+  readonly ctx: Pick<Ctx, 'clock' | 'controls' | 'limiter' | 'settings'>
+  readonly kind: LimitKind | 'none'
+  readonly options: CountOptions
+}
 /** One count that a call belongs to: of a key, a wallet, or a network address. */
 type Counter = { readonly source: 'key' | 'wallet' | 'address'; readonly who: string; readonly most: number }
 

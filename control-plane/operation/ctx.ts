@@ -1,0 +1,94 @@
+import type { Database } from '#control-plane/db/database.ts'
+import type { ContractWallets } from '#control-plane/ports/contract-wallets/contract-wallets.ts'
+import type { Desk } from '#control-plane/ports/desk/desk.ts'
+import type { DebitGate } from '#control-plane/ports/gate/debit-gate.ts'
+import type { Gate } from '#control-plane/ports/gate/gate.ts'
+import type { KeyCounters } from '#control-plane/ports/key-counters/key-counters.ts'
+import type { MoneyCheck } from '#control-plane/ports/ledger/money-check.ts'
+import type { MoneyLedger } from '#control-plane/ports/ledger/money-ledger.ts'
+import type { CallLimit, Controls } from '#control-plane/ports/limits/controls.ts'
+import type { Limiter } from '#control-plane/ports/limits/limiter.ts'
+import type { OfferState } from '#control-plane/ports/offer-state/offer-state.ts'
+import type { ListModels, Probe } from '#control-plane/ports/provider/probe.ts'
+import type { Publisher } from '#control-plane/ports/publisher/publisher.ts'
+import type { Waker } from '#control-plane/ports/queue/waker.ts'
+import type { MoneyMetrics } from '#control-plane/ports/telemetry/money-metrics.ts'
+import type { Telemetry } from '#control-plane/ports/telemetry/telemetry.ts'
+import type { Announce } from '#control-plane/ports/updates/updates.ts'
+import type { WebhookSender } from '#control-plane/ports/webhook/webhook-sender.ts'
+import type { Time } from '#shared/clock.ts'
+import type { ClockWatch } from '#shared/clock-skew.ts'
+import type { Ids } from '#shared/ids.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { KeptBps } from '#shared/money.ts'
+import type { OutboundPolicy } from '#shared/outbound-guard.ts'
+import type { KeyRing } from '#shared/seal.ts'
+import type { Secret } from '#shared/secret.ts'
+
+/** What limits tell apart. */
+export type LimitKind = 'read' | 'write' | 'probe' | 'challenge'
+export type RateLimits = Readonly<Record<LimitKind, CallLimit>>
+
+/** Numbers and secrets that operations work with. */
+export type Settings = {
+  readonly keyPepper: Secret
+  readonly fingerprintPepper: Secret
+  /** Signs links that open without a key. */
+  readonly linkSecret: Secret
+  /** Seals sign-in nonces, and what sessions are looked up under. */
+  readonly sessionSecret: Secret
+  /** The addresses of this service as browsers know it: `https://host[:port]`. */
+  readonly origins: readonly string[]
+  readonly keyRing: KeyRing
+  readonly outbound: OutboundPolicy
+  readonly platformFeeBps: KeptBps
+  /** Calls a minute that the data plane grants a key whose record sets none, and how many may run at once. */
+  readonly keyRatePerMinute: number
+  readonly keyInFlight: number
+  readonly rateLimits: RateLimits
+}
+
+/** The tables, and what the data plane is given and tells of them. */
+export type StoreParts = {
+  readonly db: Database
+  readonly publisher: Publisher
+  readonly offerState: OfferState
+  readonly announce: Announce
+}
+
+/** The ledger, and the gate that spending goes through. */
+export type MoneyParts = {
+  /** The same database as `db`, as far as money goes. */
+  readonly ledger: MoneyLedger
+  readonly gate: Gate
+  readonly debits: DebitGate
+  readonly keyCounters: KeyCounters
+  readonly checkMoney: MoneyCheck
+  readonly metrics: MoneyMetrics
+}
+
+/** Servers and chains of others. */
+export type OutsideParts = {
+  readonly probe: Probe
+  readonly listModels: ListModels
+  readonly sendWebhook: WebhookSender
+  readonly contractWallets: ContractWallets
+}
+
+/** What a process of this plane has whatever it works on. */
+export type ProcessParts = {
+  readonly clock: Time
+  /** How far this process's clock is from others: what depends on the time is not decided by a wrong one. */
+  readonly clocks: Pick<ClockWatch, 'requireTrusted'>
+  readonly ids: Ids
+  readonly log: Logger
+  readonly telemetry: Telemetry
+  readonly settings: Settings
+  readonly limiter: Limiter
+  readonly controls: Controls
+  readonly desk: Desk
+  readonly wake: Waker
+}
+
+/** What every operation may use. Plain functions take the parts that they use, by `Pick`. */
+export type Ctx = StoreParts & MoneyParts & OutsideParts & ProcessParts

@@ -1,0 +1,11 @@
+import { isTransient } from '#control-plane/db/database.ts'
+import { AppError } from '#shared/errors.ts'
+
+/** Runs work on the database; a failure that says nothing about the work is `service_unavailable`: try again. */
+export async function orUnavailable<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw isTransient(error) ? new AppError('service_unavailable', { cause: error, retryAfterSeconds: 1 }) : error
+  }
+}

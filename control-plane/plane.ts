@@ -22,6 +22,7 @@ import { createTraces } from './observe/plane-traces.ts'
 import { createTelemetry } from './observe/telemetry.ts'
 import { createRpcContractWallets } from './ports/contract-wallets/rpc-contract-wallets.ts'
 import { createRedisDesk } from './ports/desk/redis-desk.ts'
+import type { Exporters } from './ports/exports/exporter.ts'
 import { createRedisDebitGate } from './ports/gate/redis-debit-gate.ts'
 import { createRedisGate } from './ports/gate/redis-gate.ts'
 import { createRedisGateAudit } from './ports/gate/redis-gate-audit.ts'
@@ -39,7 +40,10 @@ import { createRedisTradeFeed } from './ports/updates/redis-trade-feed.ts'
 import { createRedisAnnounce, createRedisUpdates } from './ports/updates/redis-updates.ts'
 import type { Updates } from './ports/updates/updates.ts'
 import { createWebhookSender } from './ports/webhook/http-webhook-sender.ts'
+import { AUDIT_EXPORT, writeAudit } from './services/audit-export.ts'
+import { BUYER_USAGE_EXPORT, writeBuyerUsage } from './services/buyers/buyer-usage-export.ts'
 import { sweepHolds } from './services/money/sweep.ts'
+import { SELLER_USAGE_EXPORT, writeSellerUsage } from './services/sellers/seller-usage-export.ts'
 import { startWorkers } from './workers/index.ts'
 import { startRebuildGate } from './workers/rebuild-gate.ts'
 import type { WorkerPlane } from './workers/worker.ts'
@@ -85,7 +89,7 @@ export type ControlPlane = WorkerPlane & {
 }
 
 /** Parts that tests and the development network replace. */
-export type Overrides = Partial<Omit<Ctx, 'settings' | 'db' | 'ledger' | 'clocks' | 'telemetry'>> & {
+export type Overrides = Partial<Omit<Ctx, 'settings' | 'db' | 'ledger' | 'clocks' | 'telemetry' | 'exporters'>> & {
   readonly settings?: Partial<Settings>
   /** Where traces go; without it there are none. */
   readonly tracer?: Tracer | undefined
@@ -208,10 +212,20 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
       overrides.contractWallets ??
       (config.chainRpcUrl === undefined ? null : createRpcContractWallets(config.chainRpcUrl)),
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
+    exporters: exportersOf({ db }),
     offerState: overrides.offerState ?? createRedisOfferState({ money, cache }, clock),
     controls: overrides.controls ?? createLiveControls({ db, clock, log }),
     desk: overrides.desk ?? desk,
     settings: { ...settingsOf(config), ...overrides.settings },
+  }
+}
+
+/** Every kind of export. A new kind adds its line. */
+function exportersOf(ctx: Pick<Ctx, 'db'>): Exporters {
+  return {
+    [AUDIT_EXPORT]: (query) => writeAudit(ctx, query),
+    [BUYER_USAGE_EXPORT]: (query) => writeBuyerUsage(ctx, query),
+    [SELLER_USAGE_EXPORT]: (query) => writeSellerUsage(ctx, query),
   }
 }
 

@@ -6,10 +6,15 @@ import type { Terminal } from './terminal.ts'
 export type Options = Readonly<Record<string, unknown>>
 export type Given = { readonly args: readonly string[]; readonly options: Options }
 
+/** Everything that can be called. */
+export type CommandTable = { readonly groups: readonly Group[]; readonly commands: readonly Command[] }
+
 /** What a command may use. */
 export type Cli = {
   readonly terminal: Terminal
   readonly connection: Connection
+  /** What there is to call: help for a shell is made of it. */
+  readonly table: CommandTable
   /** True when a program reads the answer. */
   readonly isJson: boolean
 }
@@ -38,3 +43,16 @@ export type Command = {
 
 /** Words that stand before other words, with what they are about. */
 export type Group = { readonly name: string; readonly summary: string }
+
+/** Options that every command takes. */
+export const COMMON_OPTIONS = [
+  { flags: '--url <address>', text: 'the market to talk to' },
+  { flags: '--key-file <file>', text: 'a file of mode 0600 with the key to use' },
+  { flags: '--json', text: 'print the answer in JSON' },
+] as const
+
+/** The words before the last one, and the last one. */
+export function splitName(name: string): { parent: string; word: string } {
+  const at = name.lastIndexOf(' ')
+  return at < 0 ? { parent: '', word: name } : { parent: name.slice(0, at), word: name.slice(at + 1) }
+}

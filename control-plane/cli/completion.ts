@@ -1,6 +1,5 @@
-import type { Command } from './command.ts'
-import { COMMANDS, GROUPS } from './commands/index.ts'
-import { COMMON_OPTIONS, splitName } from './program.ts'
+import type { Command, CommandTable } from './command.ts'
+import { COMMON_OPTIONS, splitName } from './command.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
@@ -9,18 +8,18 @@ export type Shell = (typeof SHELLS)[number]
 type Place = { readonly path: string; readonly words: readonly Word[]; readonly options: readonly Word[] }
 type Word = { readonly word: string; readonly text: string }
 
-function places(): Place[] {
-  const all = [...GROUPS, ...COMMANDS]
-  const groups = ['', ...GROUPS.map(({ name }) => name)]
+function places({ groups, commands }: CommandTable): Place[] {
+  const all = [...groups, ...commands]
+  const paths = ['', ...groups.map(({ name }) => name)]
   return [
-    ...groups.map((path) => ({
+    ...paths.map((path) => ({
       path,
       words: all
         .filter(({ name }) => splitName(name).parent === path)
         .map(({ name, summary }) => ({ word: splitName(name).word, text: summary })),
       options: [{ word: '--help', text: 'show help' }],
     })),
-    ...COMMANDS.map((command) => ({ path: command.name, words: [], options: optionsOf(command) })),
+    ...commands.map((command) => ({ path: command.name, words: [], options: optionsOf(command) })),
   ]
 }
 
@@ -30,8 +29,8 @@ function optionsOf({ options = [] }: Command): Word[] {
 }
 
 /** A script that teaches a shell the commands and options; it asks nobody while somebody types. */
-export function completionScript(shell: Shell): string {
-  return SCRIPTS[shell](places())
+export function completionScript(shell: Shell, table: CommandTable): string {
+  return SCRIPTS[shell](places(table))
 }
 
 const SCRIPTS: { readonly [S in Shell]: (all: readonly Place[]) => string } = { bash, zsh, fish }

@@ -1,4 +1,5 @@
 import type { Cli, Command, Given } from './command.ts'
+import { COMMANDS, GROUPS } from './commands/index.ts'
 import type { CliConfig } from './config.ts'
 import { readCliConfig } from './config.ts'
 import type { Connection } from './connection.ts'
@@ -43,6 +44,7 @@ async function runCommand({ command, given, config, terminal }: Job): Promise<nu
     const cli: Cli = {
       terminal,
       isJson,
+      table: { groups: GROUPS, commands: COMMANDS },
       // Help for the shell needs no market.
       get connection() {
         known ??= connect(config, wanted)

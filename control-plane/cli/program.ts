@@ -1,14 +1,8 @@
 import { Command as Commander, CommanderError, Option as CommanderOption } from 'commander'
 import type { Command, Given, Group } from './command.ts'
+import { COMMON_OPTIONS, splitName } from './command.ts'
 import { COMMANDS, GROUPS } from './commands/index.ts'
 import { EXIT_CODES } from './failure.ts'
-
-/** Options that every command takes. */
-export const COMMON_OPTIONS = [
-  { flags: '--url <address>', text: 'the market to talk to' },
-  { flags: '--key-file <file>', text: 'a file of mode 0600 with the key to use' },
-  { flags: '--json', text: 'print the answer in JSON' },
-] as const
 
 type Run = (command: Command, given: Given) => Promise<void>
 type Streams = { out(text: string): void; err(text: string): void }
@@ -40,12 +34,6 @@ function prepare(commander: Commander, streams: Streams): Commander {
     .helpCommand(false)
     .showHelpAfterError('(--help says more)')
     .showSuggestionAfterError(true)
-}
-
-/** The words before the last one, and the last one. */
-export function splitName(name: string): { parent: string; word: string } {
-  const at = name.lastIndexOf(' ')
-  return at < 0 ? { parent: '', word: name } : { parent: name.slice(0, at), word: name.slice(at + 1) }
 }
 
 function addGroup(parents: Map<string, Commander>, { name, summary }: Group, streams: Streams): void {

@@ -1,8 +1,8 @@
 import type { Command } from './command.ts'
+import { COMMON_OPTIONS } from './command.ts'
 import { COMMANDS, GROUPS } from './commands/index.ts'
 import { VARIABLES } from './config.ts'
 import { EXIT_CODES } from './failure.ts'
-import { COMMON_OPTIONS } from './program.ts'
 
 /** The reference page of the program, written from its own tables. */
 export function referencePage(): string {

@@ -1,6 +1,7 @@
 import type { Database } from '#control-plane/db/database.ts'
 import type { ContractWallets } from '#control-plane/ports/contract-wallets/contract-wallets.ts'
 import type { Desk } from '#control-plane/ports/desk/desk.ts'
+import type { Exporters } from '#control-plane/ports/exports/exporter.ts'
 import type { DebitGate } from '#control-plane/ports/gate/debit-gate.ts'
 import type { Gate } from '#control-plane/ports/gate/gate.ts'
 import type { KeyCounters } from '#control-plane/ports/key-counters/key-counters.ts'
@@ -53,6 +54,8 @@ export type StoreParts = {
   readonly db: Database
   readonly publisher: Publisher
   readonly offerState: OfferState
+  /** What signed links open. */
+  readonly exporters: Exporters
   readonly announce: Announce
 }
 

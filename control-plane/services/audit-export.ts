@@ -3,13 +3,13 @@ import type { AuditFilter } from '#control-plane/db/audit.ts'
 import { listAuditEntries } from '#control-plane/db/audit.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AuditEntry } from './audit.ts'
 import { AuditFilterFields, entryOf, filterOf, organizationLog } from './audit.ts'
 import { csvLine } from './exports/csv.ts'
 import type { ExportLink } from './exports/export-link.ts'
 import { makeExportLink } from './exports/export-link.ts'
-import type { ExportFile } from './exports/exports.ts'
 import { RecordId } from './organizations/organizations.ts'
 
 /** The kind of export that a link of this file opens. */
@@ -59,7 +59,7 @@ const Query = z.object({
 })
 
 /** The file behind such a link. */
-export function writeAudit(ctx: Ctx, query: unknown): ExportFile {
+export function writeAudit(ctx: Pick<Ctx, 'db'>, query: unknown): ExportFile {
   const parsed = Query.safeParse(query).data
   if (parsed === undefined) throw new AppError('not_found')
   const { format, ...filter } = parsed
@@ -68,7 +68,7 @@ export function writeAudit(ctx: Ctx, query: unknown): ExportFile {
     : { fileName: 'audit.ndjson', contentType: 'application/x-ndjson', chunks: ndjsonOf(entriesOf(ctx, filter)) }
 }
 
-async function* entriesOf(ctx: Ctx, filter: AuditFilter): AsyncGenerator<AuditEntry[]> {
+async function* entriesOf(ctx: Pick<Ctx, 'db'>, filter: AuditFilter): AsyncGenerator<AuditEntry[]> {
   let beyond: string | undefined
   for (let batch = 0; batch < MAX_BATCHES; batch++) {
     const rows = await listAuditEntries(ctx.db, filter, { beyond, order: 'oldest', limit: BATCH })

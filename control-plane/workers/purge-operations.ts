@@ -1,5 +1,5 @@
+import { purgeHealthLog } from '#control-plane/services/offers/health-log.ts'
 import { purgeIdempotencyKeys, purgeSignIns } from '#control-plane/services/retention.ts'
-import { purgeHealthLog } from '#control-plane/services/sellers/health-log.ts'
 import { purgeSellerOperations } from '#control-plane/services/sellers/seller-operations.ts'
 import { HOUR } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'

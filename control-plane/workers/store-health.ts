@@ -1,4 +1,4 @@
-import { storeHealthEvents } from '#control-plane/services/sellers/health-log.ts'
+import { storeHealthEvents } from '#control-plane/services/offers/health-log.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { consume } from './queues.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'

@@ -5,13 +5,13 @@ import type { SellerActor } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
+import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { resetHealth } from '#control-plane/services/offers/reset-health.ts'
 import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
 import { testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
 import { deleteConfig, listConfigs } from '#control-plane/services/sellers/configs.ts'
 import { discoverModels } from '#control-plane/services/sellers/discovery.ts'
-import { listHealthLog } from '#control-plane/services/sellers/health-log.ts'
 import {
   bulkCancelOffers,
   getSellerOperation,

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bytes, count, dollars, duration, instant, perMillion } from '#control-plane/cli/amounts.ts'
+import { COMMON_OPTIONS, splitName } from '#control-plane/cli/command.ts'
 import { COMMANDS, GROUPS } from '#control-plane/cli/commands/index.ts'
 import { completionScript } from '#control-plane/cli/completion.ts'
-import { COMMON_OPTIONS, splitName } from '#control-plane/cli/program.ts'
 import { referencePage } from '#control-plane/cli/reference.ts'
 import { forgetKeys, keepKey, readCredentials, readSecretIn } from '#control-plane/cli/secret-files.ts'
 import { clean, tableLines, widthOf } from '#control-plane/cli/table.ts'
@@ -161,7 +161,7 @@ describe('completion', () => {
   /** What bash offers after these words. */
   function offered(...words: string[]): string[] {
     const file = join(folder, 'completion.bash')
-    writeFileSync(file, completionScript('bash'))
+    writeFileSync(file, completionScript('bash', { groups: GROUPS, commands: COMMANDS }))
     const script = `source ${file}; COMP_WORDS=(market ${words.join(' ')} ''); [[ -n $LAST ]] && COMP_WORDS[-1]=$LAST
       COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 )); _market; printf '%s\\n' "\${COMPREPLY[@]}"`
     return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim().split('\n')
@@ -176,7 +176,7 @@ describe('completion', () => {
 
   it('is written for three shells', () => {
     for (const shell of ['bash', 'zsh', 'fish'] as const) {
-      const script = completionScript(shell)
+      const script = completionScript(shell, { groups: GROUPS, commands: COMMANDS })
       expect(script).toContain('operator catalog')
       expect(script.split('\n').length).toBeGreaterThan(50)
     }
@@ -184,7 +184,7 @@ describe('completion', () => {
 
   it.skipIf(!isInstalled('fish'))('answers in fish', () => {
     const file = join(folder, 'completion.fish')
-    writeFileSync(file, completionScript('fish'))
+    writeFileSync(file, completionScript('fish', { groups: GROUPS, commands: COMMANDS }))
     const asked = (line: string) => {
       const script = `source ${file}; complete -C '${line}'`
       const answer = execFileSync('fish', ['--no-config', '-c', script], { encoding: 'utf8', timeout: SHELL_MS })
@@ -202,7 +202,7 @@ describe('completion', () => {
   it.skipIf(!isInstalled('zsh'))('answers in zsh, at its own prompt', () => {
     const file = join(folder, 'completion.zsh')
     const asking = join(folder, 'ask.zsh')
-    writeFileSync(file, completionScript('zsh'))
+    writeFileSync(file, completionScript('zsh', { groups: GROUPS, commands: COMMANDS }))
     // A zsh in a pseudo-terminal: its completion answers nobody else. Each read waits for the text it names.
     writeFileSync(
       asking,

@@ -8,7 +8,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { InvokeOptions } from '#control-plane/operation/invoke.ts'
 import { AppError } from '#shared/errors.ts'
 import { refuseDocument } from './limits.ts'
-import type { Live } from './subscriptions.ts'
+import type { Live } from './live.ts'
 
 /** What resolvers have of their request. */
 export type GraphQLContext = {

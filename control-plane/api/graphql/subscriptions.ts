@@ -1,10 +1,8 @@
 import { bookOfferFields } from '#control-plane/api/market-fields.ts'
 import { sideOf } from '#control-plane/operation/actor.ts'
-import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
-import type { UpdateChannel, Updates } from '#control-plane/ports/updates/updates.ts'
-import type { CreditBalance } from '#control-plane/services/buyers/buyers.ts'
-import { getBalance, readCredit } from '#control-plane/services/buyers/buyers.ts'
+import type { UpdateChannel } from '#control-plane/ports/updates/updates.ts'
+import { getBalance } from '#control-plane/services/buyers/buyers.ts'
 import type { BookState, OfferHealth } from '#control-plane/services/live-reads.ts'
 import {
   MAX_WATCHED_OFFERS,
@@ -13,10 +11,9 @@ import {
   readSellerOperation,
 } from '#control-plane/services/live-reads.ts'
 import { readOrderBook } from '#control-plane/services/market/market-book.ts'
-import type { TradeView } from '#control-plane/services/market/market-series.ts'
 import { marketTrades, readTrades } from '#control-plane/services/market/market-series.ts'
+import { readCredit } from '#control-plane/services/money/credit.ts'
 import { listOffers } from '#control-plane/services/offers/read.ts'
-import type { OperationView } from '#control-plane/services/sellers/seller-operations.ts'
 import { getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
 import { SECOND } from '#shared/clock.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
@@ -26,28 +23,7 @@ import { builder } from './builder.ts'
 import { BookOffer } from './market.ts'
 import { TradeType } from './market-figures.ts'
 import { Operation } from './seller.ts'
-import type { Topics } from './topics.ts'
-import { createTopics } from './topics.ts'
 import { Credit } from './viewer.ts'
-
-/** What can be watched in one process. */
-export type Live = {
-  readonly book: Topics<BookState>
-  readonly feed: Topics<readonly TradeView[]>
-  readonly health: Topics<readonly OfferHealth[]>
-  readonly credit: Topics<CreditBalance>
-  readonly operation: Topics<OperationView>
-}
-
-export function createLive(ctx: Ctx & { readonly updates: Updates }): Live {
-  return {
-    book: createTopics(ctx),
-    feed: createTopics(ctx),
-    health: createTopics(ctx),
-    credit: createTopics(ctx),
-    operation: createTopics(ctx),
-  }
-}
 
 /** Subscriptions that show everybody the same: who asks the same question shares the answer. */
 export const PUBLIC_SUBSCRIPTIONS: ReadonlySet<string> = new Set(['bookUpdates', 'tradeUpdates'])

@@ -1,7 +1,8 @@
 import type { Actor } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
-import type { BuyerMe, CreditBalance, CreditEntry, UsageStats } from '#control-plane/services/buyers/buyers.ts'
+import type { BuyerMe, CreditEntry, UsageStats } from '#control-plane/services/buyers/buyers.ts'
 import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers/buyers.ts'
+import type { CreditBalance } from '#control-plane/services/money/credit.ts'
 import { builder } from './builder.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 

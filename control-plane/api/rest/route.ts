@@ -5,8 +5,8 @@ import type { Actor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Access, Operation } from '#control-plane/operation/operation.ts'
+import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import type { LimitState } from '#control-plane/ports/limits/limiter.ts'
-import type { ExportFile } from '#control-plane/services/exports/exports.ts'
 
 /** What a REST request brings, already authenticated. */
 export type RestRequest = {

@@ -3,10 +3,10 @@ import type { UsageFilter } from '#control-plane/db/buyer-usage.ts'
 import { listUsageLines } from '#control-plane/db/buyer-usage.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import { csvCell, csvLine, LINE_END } from '#control-plane/services/exports/csv.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { makeExportLink } from '#control-plane/services/exports/export-link.ts'
-import type { ExportFile } from '#control-plane/services/exports/exports.ts'
 import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -64,7 +64,7 @@ const Query = z.object({
 const BOOKED = 0
 
 /** The file behind such a link. */
-export function writeBuyerUsage(ctx: Ctx, query: unknown): ExportFile {
+export function writeBuyerUsage(ctx: Pick<Ctx, 'db'>, query: unknown): ExportFile {
   const filter = Query.safeParse(query).data
   if (filter === undefined) throw new AppError('not_found')
   return { fileName: 'usage.csv', contentType: 'text/csv; charset=utf-8', chunks: chunksOf(ctx, filter) }

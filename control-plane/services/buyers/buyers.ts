@@ -3,46 +3,19 @@ import type { UsageSums } from '#control-plane/db/buyer-usage.ts'
 import { sumUsage } from '#control-plane/db/buyer-usage.ts'
 import { listEntries } from '#control-plane/db/entries.ts'
 import { listSettledCalls } from '#control-plane/db/settlements.ts'
-import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PageSize, UlidToken } from '#control-plane/services/fields.ts'
 import { lookupOfCall } from '#control-plane/services/lookup.ts'
-import { findBalance } from '#control-plane/services/money/ledger.ts'
+import type { CreditBalance } from '#control-plane/services/money/credit.ts'
+import { readCredit } from '#control-plane/services/money/credit.ts'
 import type { Page } from '#control-plane/services/page.ts'
 import { pageOf } from '#control-plane/services/page.ts'
 import { readWindow } from '#control-plane/services/usage-window.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
-import type { AccountId } from '#shared/ids.ts'
-import type { MicroUsd } from '#shared/money.ts'
-import { add, formatMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
 import { tokensOf } from './buyer-usage.ts'
 
 const RECENT_CALLS = 20
 const BREAKDOWN_MODELS = 50
-
-/** What a buyer has, in micro-USD as plain digits: the whole spendable credit, and what running calls hold. */
-export type CreditBalance = { readonly creditBalanceUsdc: string; readonly heldUsdc: string }
-
-/**
- * Spendable is posted − held − unposted as the gate has it. While the gate is away or has not been told of the account,
- * the ledger's balance stands in, which does not know of calls in flight.
- */
-export async function readCredit(
-  ctx: Pick<Ctx, 'ledger' | 'gate' | 'log'>,
-  account: AccountId,
-): Promise<CreditBalance> {
-  const inGate = await ctx.gate.spendable(account).catch((error: unknown) => {
-    ctx.log.debug({ err: error }, 'a balance is answered from the ledger')
-    return undefined
-  })
-  if (inGate === undefined) return written(await findBalance(ctx.ledger, account), ZERO)
-  const taken = add(inGate.heldMicro, inGate.unpostedMicro)
-  return written(subtractToZero(inGate.postedMicro, taken), inGate.heldMicro)
-}
-
-function written(spendable: MicroUsd, held: MicroUsd): CreditBalance {
-  return { creditBalanceUsdc: formatMicroUsd(spendable), heldUsdc: formatMicroUsd(held) }
-}
 
 /** The spendable balance of the caller. */
 export const getBalance = defineOperation({

@@ -1,29 +1,9 @@
 import { z } from 'zod'
-import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { AUDIT_EXPORT, writeAudit } from '#control-plane/services/audit-export.ts'
-import { BUYER_USAGE_EXPORT, writeBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
-import { SELLER_USAGE_EXPORT, writeSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
+import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { openExportLink } from './export-link.ts'
-
-/** A file on its way: its text comes piece by piece and is never whole in memory. */
-export type ExportFile = {
-  readonly fileName: string
-  readonly contentType: string
-  readonly chunks: AsyncIterable<string>
-}
-
-/** Makes the file of one kind of export out of the query that its link was signed for. */
-export type Exporter = (ctx: Ctx, query: unknown) => ExportFile
-
-/** Every kind of export that a link can open. A new kind adds its line. */
-const EXPORTERS: Readonly<Record<string, Exporter>> = {
-  [AUDIT_EXPORT]: writeAudit,
-  [BUYER_USAGE_EXPORT]: writeBuyerUsage,
-  [SELLER_USAGE_EXPORT]: writeSellerUsage,
-}
 
 /** How often one link may be opened a minute: a download may break off and be begun again. */
 const DOWNLOADS_PER_MINUTE = 10
@@ -41,13 +21,13 @@ export const downloadExport = defineOperation({
   idempotency: 'none',
   run: async (ctx, _actor, { token }): Promise<ExportFile> => {
     const { kind, query } = openExportLink(ctx, token)
-    const exporter = EXPORTERS[kind]
+    const exporter = ctx.exporters[kind]
     if (exporter === undefined) throw new AppError('not_found')
     const { isExceeded, resetsAt } = await ctx.limiter(`export:${token.slice(-TAIL_CHARS)}`, DOWNLOADS_PER_MINUTE)
     if (isExceeded) {
       const waitMs = Math.min(Math.max(resetsAt - ctx.clock.now(), SECOND), MINUTE)
       throw new AppError('rate_limited', { retryAfterSeconds: Math.ceil(waitMs / SECOND) })
     }
-    return exporter(ctx, query)
+    return exporter(query)
   },
 })

@@ -4,7 +4,7 @@ import { findJobPlace, listAskedJobs, listParkedEnds, takeOverdueJobs } from '#c
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { moneyTransaction } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
-import { checkBaseUrl } from '#control-plane/services/offers/base-url.ts'
+import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import type { SubmittedJob, UsageEvent } from '#shared/contract/usage-event.ts'

@@ -1,22 +1,11 @@
 import { z } from 'zod'
 import type { PricingMode } from '#control-plane/db/offers.ts'
 import { Dollars, idToken, Label, ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
+import { Fingerprint, ProviderKey } from '#control-plane/services/providers/provider-key.ts'
 import { percentToKept } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { keptBps } from '#shared/money.ts'
-import { Secret } from '#shared/secret.ts'
-
-/** A provider key: what can stand in a header and nothing else. */
-export const ProviderKey = z
-  .string()
-  .min(8)
-  .max(512)
-  .regex(/^[\x21-\x7e]+$/, 'a key is printable ASCII without spaces')
-  .transform((text) => new Secret(text))
-
-/** What a saved key is named by. */
-export const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'not a key fingerprint')
 
 /** Percent off the reference price, at most two decimals. */
 const Discount = z

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { createLineFeed, inParallel } from '#control-plane/services/exports/line-feed.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
-import { choosePlace, PlaceInput } from './provider-key.ts'
+import { choosePlace, PlaceInput } from '#control-plane/services/providers/provider-key.ts'
 
 /** Models that one test asks, and how many of them at once. */
 const MAX_TESTED = 50

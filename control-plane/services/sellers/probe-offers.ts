@@ -2,12 +2,12 @@ import type { DueProbe, ProbedOffer } from '#control-plane/db/offer-probes.ts'
 import { deleteProbe, listDueProbes, listProbedOffers, updateProbe } from '#control-plane/db/offer-probes.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { ListedModels } from '#control-plane/ports/provider/probe.ts'
+import type { HealthEntry } from '#control-plane/services/offers/health-log.ts'
+import { logHealth } from '#control-plane/services/offers/health-log.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { HealthRecord } from '#shared/contract/health-event.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { openCredential } from '#shared/seal.ts'
-import type { HealthEntry } from './health-log.ts'
-import { logHealth } from './health-log.ts'
 
 /** Keys that one turn tries, one question each, and how often a key is tried while all is well, and while it is not. */
 const PROBES_A_TURN = 10

@@ -3,10 +3,10 @@ import type { SoldFilter } from '#control-plane/db/earnings.ts'
 import { listSoldAfter } from '#control-plane/db/earnings.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import { csvCell, csvLine, LINE_END } from '#control-plane/services/exports/csv.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { makeExportLink } from '#control-plane/services/exports/export-link.ts'
-import type { ExportFile } from '#control-plane/services/exports/exports.ts'
 import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
@@ -65,7 +65,7 @@ const Query = z.object({
 })
 
 /** The file behind such a link. */
-export function writeSellerUsage(ctx: Ctx, query: unknown): ExportFile {
+export function writeSellerUsage(ctx: Pick<Ctx, 'db'>, query: unknown): ExportFile {
   const filter = Query.safeParse(query).data
   if (filter === undefined) throw new AppError('not_found')
   return { fileName: 'sales.csv', contentType: 'text/csv; charset=utf-8', chunks: chunksOf(ctx, filter, filter.limit) }

@@ -6,7 +6,6 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Millis, PageSize } from '#control-plane/services/fields.ts'
-import { requireOwnOffer } from '#control-plane/services/offers/own-offer.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import type { SignedPage } from '#control-plane/services/page.ts'
 import { signedPageOf } from '#control-plane/services/page.ts'
@@ -14,6 +13,7 @@ import { DAY } from '#shared/clock.ts'
 import type { ErrorClass, HealthEvent } from '#shared/contract/health-event.ts'
 import { HealthEventSchema } from '#shared/contract/health-event.ts'
 import { redact } from '#shared/errors.ts'
+import { requireOwnOffer } from './own-offer.ts'
 
 const Batch = z.object({ v: z.literal(1), events: z.array(z.unknown()).max(10_000) })
 

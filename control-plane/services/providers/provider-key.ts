@@ -5,10 +5,20 @@ import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { fingerprintCredential, openCredential } from '#shared/seal.ts'
-import type { Secret } from '#shared/secret.ts'
+import { Secret } from '#shared/secret.ts'
 import type { CheckedBaseUrl } from './base-url.ts'
 import { checkBaseUrl } from './base-url.ts'
-import { Fingerprint, ProviderKey } from './input.ts'
+
+/** A provider key: what can stand in a header and nothing else. */
+export const ProviderKey = z
+  .string()
+  .min(8)
+  .max(512)
+  .regex(/^[\x21-\x7e]+$/, 'a key is printable ASCII without spaces')
+  .transform((text) => new Secret(text))
+
+/** What a saved key is named by. */
+export const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'not a key fingerprint')
 
 /** A provider key in hand, with what it is found by. */
 export type ChosenKey = { readonly secret: Secret; readonly fingerprint: string }

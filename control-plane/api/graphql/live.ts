@@ -1,0 +1,27 @@
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { Updates } from '#control-plane/ports/updates/updates.ts'
+import type { BookState, OfferHealth } from '#control-plane/services/live-reads.ts'
+import type { TradeView } from '#control-plane/services/market/market-series.ts'
+import type { CreditBalance } from '#control-plane/services/money/credit.ts'
+import type { OperationView } from '#control-plane/services/sellers/seller-operations.ts'
+import type { Topics } from './topics.ts'
+import { createTopics } from './topics.ts'
+
+/** What can be watched in one process. */
+export type Live = {
+  readonly book: Topics<BookState>
+  readonly feed: Topics<readonly TradeView[]>
+  readonly health: Topics<readonly OfferHealth[]>
+  readonly credit: Topics<CreditBalance>
+  readonly operation: Topics<OperationView>
+}
+
+export function createLive(ctx: Ctx & { readonly updates: Updates }): Live {
+  return {
+    book: createTopics(ctx),
+    feed: createTopics(ctx),
+    health: createTopics(ctx),
+    credit: createTopics(ctx),
+    operation: createTopics(ctx),
+  }
+}

@@ -1,0 +1,29 @@
+import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { add, formatMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
+import { findBalance } from './ledger.ts'
+
+/** What a buyer has, in micro-USD as plain digits: the whole spendable credit, and what running calls hold. */
+export type CreditBalance = { readonly creditBalanceUsdc: string; readonly heldUsdc: string }
+
+/**
+ * Spendable is posted − held − unposted as the gate has it. While the gate is away or has not been told of the account,
+ * the ledger's balance stands in, which does not know of calls in flight.
+ */
+export async function readCredit(
+  ctx: Pick<Ctx, 'ledger' | 'gate' | 'log'>,
+  account: AccountId,
+): Promise<CreditBalance> {
+  const inGate = await ctx.gate.spendable(account).catch((error: unknown) => {
+    ctx.log.debug({ err: error }, 'a balance is answered from the ledger')
+    return undefined
+  })
+  if (inGate === undefined) return written(await findBalance(ctx.ledger, account), ZERO)
+  const taken = add(inGate.heldMicro, inGate.unpostedMicro)
+  return written(subtractToZero(inGate.postedMicro, taken), inGate.heldMicro)
+}
+
+function written(spendable: MicroUsd, held: MicroUsd): CreditBalance {
+  return { creditBalanceUsdc: formatMicroUsd(spendable), heldUsdc: formatMicroUsd(held) }
+}

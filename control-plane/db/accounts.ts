@@ -1,54 +1,7 @@
-import type { Generated } from 'kysely'
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
+import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import type { Database, Trx } from './database.ts'
-
-/** What an account stands for; the constraints of its table follow from it. */
-const ACCOUNT_KINDS = [
-  'buyer_credit',
-  'job_escrow',
-  'seller_pending',
-  'seller_available',
-  'payout_in_flight',
-  'platform_fee',
-  'platform_shortfall',
-  'external_usdc',
-  'external_fiat',
-  'promo',
-] as const
-export type AccountKind = (typeof ACCOUNT_KINDS)[number]
-
-/** Accounts that exist once, made by the first migration. All but the shortfall are summed, not materialised. */
-export const PLATFORM_ACCOUNTS = {
-  fee: 'acc_platform_fee',
-  shortfall: 'acc_platform_shortfall',
-  externalUsdc: 'acc_external_usdc',
-  externalFiat: 'acc_external_fiat',
-  promo: 'acc_promo',
-} as const satisfies Record<string, AccountId>
-
-export type AccountsTables = {
-  account: {
-    id: AccountId
-    kind: AccountKind
-    /** The `usr_` or `org_` it belongs to; null for the platform's own. */
-    owner: string | null
-    currency: Generated<string>
-    /** Micro-USD; stays 0 on summed accounts, whose balance is the sum of their entries. */
-    balance: Generated<bigint>
-    /** Number of entries that have changed the balance. */
-    version: Generated<bigint>
-    is_summed: Generated<boolean>
-    created_at: Generated<Date>
-  }
-  /** Newest balance of each buyer account that the spending gate has not confirmed yet. */
-  account_change: {
-    account: AccountId
-    balance: bigint
-    version: bigint
-    changed_at: Generated<Date>
-  }
-}
 
 /** A materialised balance in micro-USD with its version. */
 export type Balance = { readonly account: AccountId; readonly balance: bigint; readonly version: bigint }

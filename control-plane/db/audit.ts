@@ -2,22 +2,6 @@ import { sql } from 'kysely'
 import type { OrganizationId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
-export type AuditTables = {
-  audit_log: {
-    id: string
-    at: Date
-    actor_kind: string
-    actor: string
-    key_id: string | null
-    operation: string
-    subject: string | null
-    /** JSON texts. */
-    before: string | null
-    after: string | null
-    organization: OrganizationId | null
-  }
-}
-
 /** Who did what to what, and how it looked before and after. `at` is Unix milliseconds. */
 export type AuditEntry = {
   readonly id: string

@@ -1,21 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
 
-export type CatalogHistoryTables = {
-  catalog_change: {
-    id: string
-    at: Date
-    effective_at: Date
-    model: string
-    field: string
-    /** JSON texts. */
-    before: string | null
-    after: string | null
-    source: string
-    actor: string
-  }
-}
-
 /** One field of a model that was changed. `before` and `after` are plain JSON; null where there was or is nothing. */
 export type CatalogChange = {
   readonly id: string

@@ -1,23 +1,7 @@
-import type { ColumnType } from 'kysely'
 import { sql } from 'kysely'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import type { Database, Trx } from './database.ts'
-
-export type CatalogTables = {
-  provider: {
-    id: string
-    name: string
-    base_url: string
-    host: string
-    is_trusted: boolean
-    cost_reference_url: string | null
-    updated_at: Date
-  }
-  model: { id: string; is_sandbox: boolean; body: unknown; updated_at: Date }
-  model_alias: { alias: string; model: string; is_manual: ColumnType<boolean, boolean | undefined> }
-  model_price: { version: string; model: string; effective_at: Date; source: string; unit_prices: unknown }
-}
 
 const PROVIDER_COLUMNS = [
   'id',

@@ -1,10 +1,5 @@
 import type { Database, Trx } from './database.ts'
 
-export type ControlsTables = {
-  feature_switch: { name: string; is_on: boolean; reason: string; changed_at: Date; changed_by: string }
-  rate_limit: { name: string; per_key: number; per_wallet: number | null; changed_at: Date; changed_by: string }
-}
-
 /** Who changed a control, and when. */
 type Changed = { readonly changedAt: Date; readonly changedBy: string }
 export type SwitchRow = { readonly name: string; readonly isOn: boolean; readonly reason: string } & Changed

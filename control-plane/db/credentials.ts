@@ -4,22 +4,6 @@ import type { SealedCredential } from '#shared/contract/sealed-credential.ts'
 import type { AccountId, CredentialId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
-export type CredentialsTables = {
-  credential: {
-    id: CredentialId
-    tenant: AccountId
-    host: string
-    purpose: SealedCredential['purpose']
-    base_url: string
-    fingerprint: string
-    label: string | null
-    sealed: unknown
-    created_at: Date
-    /** Set once its owner wants it reused no more. */
-    forgotten_at: Date | null
-  }
-}
-
 /** A provider key at rest. `sealed` is JSON, to be read with its schema. */
 export type CredentialRow = {
   readonly id: CredentialId

@@ -1,30 +1,7 @@
-import type { Generated, JSONColumnType } from 'kysely'
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-
-/** A line as JSON carries it: micro-USD in plain digits, with a sign. */
-type WrittenLine = { readonly account: AccountId; readonly amount: string }
-
-export type DebitState = 'intended' | 'posted' | 'refused'
-
-export type DebitsTables = {
-  ledger_debit: {
-    key: string
-    account: AccountId
-    /** Micro-USD set aside for it. */
-    amount: bigint
-    tx: string
-    kind: string
-    note: string | null
-    entries: JSONColumnType<readonly WrittenLine[]>
-    state: Generated<DebitState>
-    hold_number: Generated<number>
-    is_freed: Generated<boolean>
-    intended_at: Generated<Date>
-    changed_at: Generated<Date>
-  }
-}
+import type { DebitState, WrittenLine } from './tables/ledger.ts'
 
 /** A debit that no call made: who pays how much, and the transaction it becomes. Amounts are signed micro-USD. */
 export type Debit = {

@@ -1,21 +1,7 @@
 import { sql } from 'kysely'
 import type { IncidentId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-
-export type IncidentState = 'investigating' | 'identified' | 'monitoring' | 'resolved'
-
-export type DeclaredIncidentsTables = {
-  declared_incident: {
-    id: IncidentId
-    title: string
-    models: readonly string[]
-    providers: readonly string[]
-    state: IncidentState
-    started_at: Date
-    ended_at: Date | null
-  }
-  declared_incident_note: { incident: IncidentId; number: number; at: Date; state: IncidentState; note: string }
-}
+import type { IncidentState } from './tables/market.ts'
 
 /** An incident as operators declared it; without a model and a provider it is of the whole market. */
 export type DeclaredRow = {

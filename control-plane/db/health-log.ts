@@ -2,27 +2,7 @@ import { sql } from 'kysely'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { Database } from './database.ts'
-
-/** What the data plane, probes, sellers and operators do about the health of an offer. */
-export type HealthAction = HealthEvent['action'] | 'reset' | 'credential_rotated' | 'delisted' | 'restored'
-
-export type HealthLogTables = {
-  health_log: {
-    id: string
-    at: Date
-    node: string
-    offer: string
-    model: string
-    rid: string | null
-    error_class: string | null
-    status_code: number | null
-    detail: string
-    action: string
-    backed_off_until: Date | null
-    /** Null for an offer that was not known when the event came. */
-    seller_account: AccountId | null
-  }
-}
+import type { HealthAction } from './tables/offers.ts'
 
 type NewHealthEvent = Omit<HealthEvent, 'v' | 'action'> & { readonly action: HealthAction }
 

@@ -1,20 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 
-export type IdempotencyTables = {
-  idempotency: {
-    tenant: string
-    operation: string
-    key: string
-    request_hash: string
-    /** The answer as JSON; null while the first run goes on. */
-    answer: unknown
-    claimed_at: Date
-    lease_until: Date
-    expires_at: Date
-  }
-}
-
 /** Where a key belongs: one caller's key for one operation. */
 export type IdempotencyPlace = { readonly tenant: string; readonly operation: string; readonly key: string }
 

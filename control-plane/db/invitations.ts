@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { InvitationId, OrganizationId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { Role } from './organizations.ts'
+import type { Role } from './tables/organizations.ts'
 
 /** An invitation that waits for its wallet's answer. */
 export type InvitationRow = {

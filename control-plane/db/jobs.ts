@@ -1,37 +1,8 @@
-import type { Generated } from 'kysely'
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { ApiFormat } from './offers.ts'
-
-export type JobsTables = {
-  job: {
-    rid: string
-    account: AccountId
-    seller_account: AccountId | null
-    escrow_account: AccountId
-    offer: string | null
-    key_id: string | null
-    provider_job: string
-    quote: bigint
-    paid: bigint
-    event: string
-    payload_hash: string
-    deadline_at: Date
-    posted_at: Generated<Date>
-    asked_at: Date | null
-    ended_at: Date | null
-  }
-  job_end: {
-    rid: string
-    event: string
-    payload_hash: string
-    source: string
-    received_at: Generated<Date>
-    booked_at: Date | null
-  }
-}
+import type { ApiFormat } from './tables/offers.ts'
 
 /** A long job whose quote went to escrow. Amounts are micro-USD. */
 export type Job = {

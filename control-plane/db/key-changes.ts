@@ -3,17 +3,6 @@ import type { Trx } from './database.ts'
 import type { KeyTerms } from './key-terms.ts'
 import { termColumns } from './key-terms.ts'
 
-export type KeyChangesTables = {
-  /** Earlier secrets of a key that live beside its present one. */
-  key_former_secret: {
-    hash: string
-    key_id: KeyId
-    key_prefix: string
-    replaced_at: Date
-    expires_at: Date
-  }
-}
-
 /** What an owner may change about a key. `expiresAt` is Unix milliseconds. */
 export type ChangedKey = {
   readonly label: string

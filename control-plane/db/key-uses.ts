@@ -1,11 +1,5 @@
-import type { Generated } from 'kysely'
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
-
-export type KeyUsesTables = {
-  /** One row: until when uses have been noted. */
-  key_use_mark: { id: Generated<boolean>; noted_until: Date }
-}
 
 /** The newest call of each key among those posted since; `since` is Unix milliseconds. */
 export async function listKeyUses(db: Database, since: number): Promise<{ keyId: string; rid: string }[]> {

@@ -1,39 +1,10 @@
-import type { Generated } from 'kysely'
 import { sql } from 'kysely'
 import type { KeyType } from '#shared/api-key.ts'
 import type { AccountId, KeyId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 import type { KeyTerms, StoredTerms } from './key-terms.ts'
 import { SELECT_TERMS, termColumns } from './key-terms.ts'
-import type { ManagementRole } from './organizations.ts'
-
-export type KeysTables = {
-  api_key: {
-    id: KeyId
-    type: KeyType
-    scope: 'org' | 'operator' | null
-    user_id: UserId | null
-    hash: string
-    key_prefix: string
-    label: string
-    min_discount_pct: number | null
-    providers_blocked: Generated<string[]>
-    allows_untrusted: boolean | null
-    cap_daily_micro: bigint | null
-    cap_monthly_micro: bigint | null
-    rate_per_minute: number | null
-    models_allowed: string[] | null
-    created_at: Date
-    last_used_at: Date | null
-    expires_at: Date | null
-    revoked_at: Date | null
-    organization_id: OrganizationId | null
-    organization_role: ManagementRole | null
-    made_by: UserId | null
-    workspace_id: WorkspaceId | null
-  }
-  key_change: { seq: Generated<bigint>; key_id: KeyId }
-}
+import type { ManagementRole } from './tables/organizations.ts'
 
 /** A key as its owner sees it. */
 export type KeyRow = StoredTerms & {

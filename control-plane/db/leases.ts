@@ -1,10 +1,6 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
 
-export type LeasesTables = {
-  worker_lease: { name: string; owner: string; expires_at: Date }
-}
-
 /** Takes or renews a lease for so many milliseconds; false while another owner holds it. */
 export async function claimLease(db: Database, name: string, owner: string, ttlMs: number): Promise<boolean> {
   const { numAffectedRows } = await sql`insert into worker_lease as held (name, owner, expires_at)

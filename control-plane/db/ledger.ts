@@ -1,31 +1,7 @@
-import type { Generated } from 'kysely'
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import type { Balance } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
-
-export type LedgerTables = {
-  ledger_tx: {
-    /** A ULID; for a call it is the request id. */
-    id: string
-    kind: string
-    note: string | null
-    at: Generated<Date>
-  }
-  /** The unique text key of a transaction that is not a call: `deposit:…`, `grant:{ticket}`. */
-  ledger_key: {
-    key: string
-    tx: string
-  }
-  ledger_entry: {
-    tx: string
-    account: AccountId
-    /** Signed micro-USD, never zero. */
-    amount: bigint
-  }
-  /** The same with the entries of detached months. */
-  every_ledger_entry: { tx: string; account: AccountId; amount: bigint }
-}
 
 /** One line of a transaction: signed micro-USD, at most one line an account. */
 export type Entry = { readonly tx: string; readonly account: AccountId; readonly amount: bigint }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId, OfferId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { ApiFormat } from './offers.ts'
+import type { ApiFormat } from './tables/offers.ts'
 
 /** An active offer as an order book has it. */
 export type BookedOffer = {

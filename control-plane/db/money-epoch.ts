@@ -1,20 +1,10 @@
-import type { Generated, RawBuilder } from 'kysely'
+import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Balance } from './accounts.ts'
 import { listFundedAccounts } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
-
-export type MoneyEpochTables = {
-  money_epoch: { is_only: Generated<boolean>; epoch: bigint; harvested: Generated<bigint>; raised_at: Generated<Date> }
-  node: {
-    id: string
-    first_seen_at: Generated<Date>
-    last_seen_at: Generated<Date>
-    retired_at: Date | null
-  }
-}
 
 /** Number of the advisory lock whose holder alone rebuilds the gate. */
 const REBUILD_LOCK = 7_305_010

@@ -1,40 +1,6 @@
-import type { Generated, JSONColumnType } from 'kysely'
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
-
-/** A finding of the checker, as a run keeps it. */
-export type StoredFinding = { readonly id: string; readonly state: 'ok' | 'breach' | 'none'; readonly detail: string }
-
-export type MoneyWatchTables = {
-  invariant_run: {
-    id: string
-    started_at: Date
-    took_ms: number
-    findings: JSONColumnType<readonly StoredFinding[]>
-    breaches: string[]
-    /** Why there are no findings. */
-    failure: string | null
-  }
-  money_finding: {
-    kind: string
-    subject: string
-    detail: string
-    first_seen_at: Generated<Date>
-    last_seen_at: Generated<Date>
-    times_seen: Generated<number>
-    gone_at: Date | null
-  }
-  /** Payouts wait while one is not cleared. */
-  payout_hold: {
-    id: string
-    reason: string
-    set_at: Generated<Date>
-    cleared_at: Date | null
-    cleared_by: string | null
-    clear_reason: string | null
-  }
-  shortfall_note: { tx: string; reason: string; noted_by: string; noted_at: Generated<Date> }
-}
+import type { StoredFinding } from './tables/operations.ts'
 
 /** A run of the checker. `startedAt` is Unix milliseconds. */
 export type InvariantRun = {

@@ -1,17 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId, CredentialId, OfferId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { ApiFormat } from './offers.ts'
-
-export type OfferProbesTables = {
-  offer_probe: {
-    credential_id: CredentialId
-    base_url: string
-    next_at: Date
-    failures: number
-    last_at: Date | null
-  }
-}
+import type { ApiFormat } from './tables/offers.ts'
 
 /** A saved key at an address, and when it is next tried there. */
 export type ProbePlan = { readonly credentialId: CredentialId; readonly baseUrl: string; readonly nextAt: number }

@@ -4,33 +4,7 @@ import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import type { NewCredential } from './credentials.ts'
 import { credentialUpsert } from './credentials.ts'
 import type { Database, Trx } from './database.ts'
-
-export type OfferStatus = 'active' | 'paused' | 'inactive'
-export type PricingMode = 'discount' | 'cost_multiplier'
-export type ApiFormat = 'openai' | 'messages'
-
-export type OffersTables = {
-  offer: {
-    id: OfferId
-    seller_account: AccountId
-    model: string
-    provider: string
-    credential_id: CredentialId
-    fingerprint: string
-    base_url: string
-    api_format: ApiFormat
-    provider_model: string
-    pricing_mode: PricingMode
-    kept_bps: number
-    cap_daily_micro: bigint | null
-    payout_address: string | null
-    label: string | null
-    status: OfferStatus
-    delisted_reason: string | null
-    created_at: Date
-    updated_at: Date
-  }
-}
+import type { ApiFormat, OfferStatus, PricingMode } from './tables/offers.ts'
 
 /** An offer as its seller knows it, with what its provider is. */
 export type Offer = {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId, OfferId, WorkspaceId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { OfferStatus } from './offers.ts'
+import type { OfferStatus } from './tables/offers.ts'
 
 /** An offer as operators see it among those of all sellers. */
 export type MarketOffer = {

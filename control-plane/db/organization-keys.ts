@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { KeyId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { ManagementRole } from './organizations.ts'
+import type { ManagementRole } from './tables/organizations.ts'
 
 /** A management key of an organisation, or a member's key for one of its workspaces. */
 export type OrganizationKeyRow = {

@@ -1,40 +1,7 @@
 import { sql } from 'kysely'
-import type { AccountId, InvitationId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
+import type { OrganizationId, UserId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-
-/** What a management key may do in its organisation, from the most to the least. */
-export const MANAGEMENT_ROLES = ['admin', 'developer', 'billing', 'viewer'] as const
-export type ManagementRole = (typeof MANAGEMENT_ROLES)[number]
-/** What a member may do: a key never owns. */
-export const ROLES = ['owner', ...MANAGEMENT_ROLES] as const
-export type Role = (typeof ROLES)[number]
-
-type Answer = 'accepted' | 'declined' | 'withdrawn'
-
-export type OrganizationsTables = {
-  organization: { id: OrganizationId; name: string; created_at: Date }
-  organization_member: { organization_id: OrganizationId; user_id: UserId; role: Role; created_at: Date }
-  organization_invitation: {
-    id: InvitationId
-    organization_id: OrganizationId
-    wallet: string
-    role: Role
-    invited_by: string
-    created_at: Date
-    expires_at: Date
-    answered_at: Date | null
-    answer: Answer | null
-  }
-  workspace: {
-    id: WorkspaceId
-    organization_id: OrganizationId
-    name: string
-    buyer_account: AccountId
-    seller_account: AccountId
-    created_at: Date
-    closed_at: Date | null
-  }
-}
+import type { Role } from './tables/organizations.ts'
 
 export type OrganizationRow = { readonly id: OrganizationId; readonly name: string; readonly createdAt: Date }
 export type MemberRow = {

@@ -2,29 +2,6 @@ import { sql } from 'kysely'
 import type { AccountId, CredentialId, OwnProviderId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
-export type OwnProvidersTables = {
-  own_provider: {
-    id: OwnProviderId
-    account: AccountId
-    provider: string
-    credential_id: CredentialId
-    model: string | null
-    provider_model: string | null
-    base_url: string
-    api_format: 'openai' | 'messages'
-    priority: number
-    label: string | null
-    created_at: Date
-  }
-  buyer_preference: {
-    account: AccountId
-    allows_untrusted: boolean
-    providers_blocked: string[]
-    min_discount_pct: number | null
-    updated_at: Date
-  }
-}
-
 /** A buyer's own provider with its sealed key; `sealed` is JSON, to be read with its schema. */
 export type OwnProviderRow = {
   readonly id: OwnProviderId

@@ -1,23 +1,7 @@
 import { sql } from 'kysely'
-import type { AccountId, OfferId, OperationId } from '#shared/ids.ts'
+import type { AccountId, OperationId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-
-export type SellerOperationStatus = 'pending' | 'running' | 'succeeded' | 'failed'
-
-export type SellerOperationsTables = {
-  seller_operation: {
-    id: OperationId
-    seller_account: AccountId
-    kind: 'bulk_cancel'
-    status: SellerOperationStatus
-    total: number
-    processed: number
-    failed_count: number
-    created_at: Date
-    updated_at: Date
-  }
-  seller_operation_item: { operation: OperationId; offer: OfferId; done_at: Date | null }
-}
+import type { SellerOperationStatus } from './tables/offers.ts'
 
 /** How far an operation is: `processed` of `total` items are over, `failedCount` of them without success. */
 export type SellerOperation = {

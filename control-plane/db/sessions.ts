@@ -2,18 +2,6 @@ import { sql } from 'kysely'
 import type { AccountId, SessionId, UserId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
-export type SessionsTables = {
-  used_nonce: { nonce: string; expires_at: Date }
-  web_session: {
-    id: SessionId
-    hash: string
-    user_id: UserId
-    created_at: Date
-    last_used_at: Date
-    expires_at: Date
-  }
-}
-
 /** A session with the wallet that signed in. */
 export type SessionRow = {
   readonly id: SessionId

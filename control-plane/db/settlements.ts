@@ -1,94 +1,8 @@
-import type { Generated, JSONColumnType, Selectable } from 'kysely'
+import type { Selectable } from 'kysely'
 import { sql } from 'kysely'
-import type { Attempt, Explanation, UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-
-/** One call as it was charged: written once, never changed. Amounts are micro-USD, durations milliseconds. */
-export type SettlementTable = {
-  /** The request id. */
-  rid: string
-  account: string
-  key_id: string | null
-  seller_account: string | null
-  offer: string | null
-  provider: string | null
-  model: string
-  requested_model: string
-  wire: string
-  endpoint: string
-  rail: UsageEvent['rail']
-  served_by: UsageEvent['servedBy']
-  node: string
-  is_streamed: boolean
-  outcome: UsageEvent['outcome']
-  error_code: string | null
-  finish_reason: string | null
-  hold_amount: bigint
-  charge: bigint
-  list_cost: bigint
-  seller_net: bigint
-  fee: bigint
-  fee_bps: number
-  kept_bps: number
-  price_version: string
-  usage_source: UsageEvent['usageSource']
-  input_tokens: bigint
-  cache_read_tokens: bigint
-  cache_write_tokens: bigint
-  output_tokens: bigint
-  reasoning_tokens: bigint
-  audio_input_tokens: bigint
-  audio_output_tokens: bigint
-  characters: bigint
-  images: bigint
-  pixels: bigint
-  milliseconds: bigint
-  calls: bigint
-  ttft_ms: number | null
-  stream_ms: number | null
-  duration_ms: number
-  overhead_ms: number
-  attempts: JSONColumnType<readonly Attempt[]>
-  explanation: JSONColumnType<Explanation> | null
-  anomalies: string[]
-  /** SHA-256 of the event's bytes, in hex: a repeat of the call is told from another call by it. */
-  payload_hash: string
-  started_at: Date
-  captured_at: Date
-  posted_at: Generated<Date>
-}
-
-export type SettlementsTables = {
-  settlement: SettlementTable
-  /** Events whose request id was settled with other bytes: the first one stands, each of these wants a person. */
-  usage_conflict: {
-    rid: string
-    payload_hash: string
-    event: string
-    source: string
-    seen_at: Generated<Date>
-    resolution_reason: string | null
-    resolved_by: string | null
-    resolved_at: Date | null
-  }
-  /** Events that cannot be posted as they are, with their bytes. Their money stays reserved until a person decides. */
-  usage_poison: {
-    payload_hash: string
-    rid: string | null
-    reason: string
-    detail: string
-    event: string
-    source: string
-    first_seen_at: Generated<Date>
-    last_seen_at: Generated<Date>
-    times_seen: Generated<number>
-    resolution: 'retried' | 'discarded' | null
-    resolution_reason: string | null
-    resolved_by: string | null
-    resolved_at: Date | null
-  }
-}
+import type { Tables } from './tables.ts'
 
 /** Tokens of a row: input with what was read from or written to a cache and audio, output with reasoning and audio. */
 export const INPUT_TOKENS = sql.raw('input_tokens + cache_read_tokens + cache_write_tokens + audio_input_tokens')
@@ -256,7 +170,7 @@ const LOOKUP_COLUMNS = [
   'started_at',
   'posted_at',
 ] as const
-export type SettledCall = Pick<Selectable<SettlementTable>, (typeof LOOKUP_COLUMNS)[number]>
+export type SettledCall = Pick<Selectable<Tables['settlement']>, (typeof LOOKUP_COLUMNS)[number]>
 
 /** The settled call of an account; undefined for another's. */
 export async function findSettledCall(

@@ -1,10 +1,6 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
 
-export type SnapshotTables = {
-  snapshot_document: { name: string; version: bigint; body_hash: string; published_at: Date; source: string | null }
-}
-
 /** What of a document has been published: its version and the SHA-256 of its body. */
 export type PublishedState = {
   readonly name: string

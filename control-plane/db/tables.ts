@@ -1,58 +1,33 @@
-import type { AccountsTables } from './accounts.ts'
-import type { AuditTables } from './audit.ts'
-import type { CatalogTables } from './catalog.ts'
-import type { CatalogHistoryTables } from './catalog-history.ts'
-import type { ControlsTables } from './controls.ts'
-import type { CredentialsTables } from './credentials.ts'
-import type { DebitsTables } from './debits.ts'
-import type { DeclaredIncidentsTables } from './declared-incidents.ts'
-import type { HealthLogTables } from './health-log.ts'
-import type { IdempotencyTables } from './idempotency.ts'
-import type { JobsTables } from './jobs.ts'
-import type { KeyChangesTables } from './key-changes.ts'
-import type { KeyUsesTables } from './key-uses.ts'
-import type { KeysTables } from './keys.ts'
-import type { LeasesTables } from './leases.ts'
-import type { LedgerTables } from './ledger.ts'
-import type { MoneyEpochTables } from './money-epoch.ts'
-import type { MoneyWatchTables } from './money-watch.ts'
-import type { OfferProbesTables } from './offer-probes.ts'
-import type { OffersTables } from './offers.ts'
-import type { OrganizationsTables } from './organizations.ts'
-import type { OwnProvidersTables } from './own-providers.ts'
-import type { SellerOperationsTables } from './seller-operations.ts'
-import type { SessionsTables } from './sessions.ts'
-import type { SettlementsTables } from './settlements.ts'
-import type { SnapshotTables } from './snapshot.ts'
-import type { UsersTables } from './users.ts'
-import type { WebhooksTables } from './webhooks.ts'
+import { ACCOUNT_TABLES } from './tables/accounts.ts'
+import { CATALOG_TABLES } from './tables/catalog.ts'
+import type { TablesOf } from './tables/column.ts'
+import { KEY_TABLES } from './tables/keys.ts'
+import { LEDGER_TABLES } from './tables/ledger.ts'
+import { MARKET_TABLES } from './tables/market.ts'
+import { MONTH_TABLES, MONTH_VIEWS } from './tables/months.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
+import { OPERATION_TABLES } from './tables/operations.ts'
+import { ORGANIZATION_TABLES } from './tables/organizations.ts'
+import { SETTLEMENT_TABLES } from './tables/settlements.ts'
+import { USAGE_DAY_TABLES } from './tables/usage-days.ts'
+import { WEBHOOK_TABLES } from './tables/webhooks.ts'
 
-/** Every table, put together from the noun files that own them. A new noun adds its interface here. */
-export type Tables = AccountsTables &
-  AuditTables &
-  CatalogTables &
-  CatalogHistoryTables &
-  ControlsTables &
-  CredentialsTables &
-  DebitsTables &
-  DeclaredIncidentsTables &
-  HealthLogTables &
-  IdempotencyTables &
-  JobsTables &
-  KeyChangesTables &
-  KeysTables &
-  KeyUsesTables &
-  LeasesTables &
-  LedgerTables &
-  MoneyEpochTables &
-  MoneyWatchTables &
-  OfferProbesTables &
-  OffersTables &
-  OrganizationsTables &
-  OwnProvidersTables &
-  SessionsTables &
-  SellerOperationsTables &
-  SettlementsTables &
-  SnapshotTables &
-  UsersTables &
-  WebhooksTables
+/** Every table and view with its columns, a file for each migration. A test compares them with the real schema. */
+export const TABLES = {
+  ...ACCOUNT_TABLES,
+  ...ORGANIZATION_TABLES,
+  ...KEY_TABLES,
+  ...CATALOG_TABLES,
+  ...OFFER_TABLES,
+  ...LEDGER_TABLES,
+  ...SETTLEMENT_TABLES,
+  ...USAGE_DAY_TABLES,
+  ...MONTH_TABLES,
+  ...MONTH_VIEWS,
+  ...MARKET_TABLES,
+  ...WEBHOOK_TABLES,
+  ...OPERATION_TABLES,
+}
+
+/** The shape of every table, as queries are checked with. */
+export type Tables = TablesOf<typeof TABLES>

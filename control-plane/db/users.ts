@@ -1,16 +1,6 @@
 import type { AccountId, UserId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
-export type UsersTables = {
-  app_user: {
-    id: UserId
-    wallet: string
-    buyer_account: AccountId
-    seller_account: AccountId
-    created_at: Date
-  }
-}
-
 /** The owner of a wallet, with its account on each side of the market. */
 export type User = {
   readonly id: UserId

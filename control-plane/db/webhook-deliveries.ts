@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId, DeliveryId, WebhookId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { DeliveryStatus } from './webhooks.ts'
+import type { DeliveryStatus } from './tables/webhooks.ts'
 
 /** A delivery as its owner sees it. */
 export type DeliveryRow = {

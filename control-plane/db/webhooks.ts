@@ -1,43 +1,7 @@
-import type { Generated } from 'kysely'
 import { sql } from 'kysely'
-import type { AccountId, DeliveryId, WebhookId } from '#shared/ids.ts'
+import type { AccountId, WebhookId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-
-/** What a webhook can be told of. */
-export const WEBHOOK_EVENTS = ['key.cap_reached', 'balance.low'] as const
-export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
-
-export type WebhooksTables = {
-  webhook: {
-    id: WebhookId
-    account: AccountId
-    url: string
-    label: string | null
-    events: WebhookEvent[]
-    low_balance_micro: bigint | null
-    is_enabled: boolean
-    secret: unknown
-    former_secret: unknown
-    former_until: Date | null
-    created_at: Date
-    updated_at: Date
-  }
-  webhook_alert: { webhook_id: WebhookId; subject: string; mark: string; at: Date }
-  webhook_delivery: {
-    id: DeliveryId
-    webhook_id: WebhookId
-    event: string
-    body: string
-    status: DeliveryStatus
-    attempts: Generated<number>
-    status_code: number | null
-    error: string | null
-    created_at: Date
-    attempted_at: Date | null
-    delivered_at: Date | null
-  }
-}
-export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
+import type { WebhookEvent } from './tables/webhooks.ts'
 
 /** A webhook without its secrets. */
 export type WebhookRow = {

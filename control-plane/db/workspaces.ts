@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { AccountId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { Role } from './organizations.ts'
+import type { Role } from './tables/organizations.ts'
 
 /** A workspace with its account on each side of the market. */
 export type WorkspaceRow = {

@@ -1,4 +1,4 @@
-import type { ManagementRole } from '#control-plane/db/organizations.ts'
+import type { ManagementRole } from '#control-plane/db/tables/organizations.ts'
 import type { AccountId, KeyId, OrganizationId, SessionId, UserId, WorkspaceId } from '#shared/ids.ts'
 
 /** A wallet acting on one side of the market, through a key of that side or a session. */

@@ -1,6 +1,7 @@
-import type { AccountKind, Balance } from '#control-plane/db/accounts.ts'
+import type { Balance } from '#control-plane/db/accounts.ts'
 import type { Entry } from '#control-plane/db/ledger.ts'
 import type { Conflict, Poison, Settled } from '#control-plane/db/settlements.ts'
+import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
 export type AccountRow = Balance & { readonly kind: AccountKind }
 export type SettlementRow = Settled & {

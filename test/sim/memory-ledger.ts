@@ -1,9 +1,10 @@
-import type { AccountKind, Balance } from '#control-plane/db/accounts.ts'
+import type { Balance } from '#control-plane/db/accounts.ts'
 import type { JobRows } from '#control-plane/db/jobs.ts'
 import type { MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
 import type { MoneyLedger, MoneyReads, MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { ulidFloor } from '#shared/ids.ts'
+import { ACCOUNT_KINDS } from '#shared/ledger/account-kinds.ts'
 import type { LedgerSession, Statement } from './ledger-host.ts'
 import { failure } from './ledger-host.ts'
 import type { AccountRow, LedgerTables, SettlementRow } from './ledger-tables.ts'
@@ -12,8 +13,6 @@ import type { AccountRow, LedgerTables, SettlementRow } from './ledger-tables.ts
 export type LedgerFlaw = 'insert_without_conflict'
 
 const MEMBER_SILENCE_MS = 48 * 60 * 60_000
-const SUMMED: ReadonlySet<AccountKind> = new Set(['platform_fee', 'external_usdc', 'external_fiat', 'promo'])
-const BOUNDED = /^(buyer_credit|job_escrow|seller_|payout_in_flight)/
 
 /** The ledger as one process reaches it. */
 export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<LedgerFlaw>): MoneyLedger {
@@ -204,13 +203,15 @@ function transaction(statement: Statement, wall: () => number, flaws: ReadonlySe
         const moved: Balance[] = []
         for (const { account, amount, entries } of movements) {
           const row = tables.accounts.get(account)
-          if (row === undefined || SUMMED.has(row.kind)) continue
+          if (row === undefined) continue
+          const rule = ACCOUNT_KINDS[row.kind]
+          if (rule.balance === 'sum') continue
           const balance = row.balance + amount
-          if (balance < 0n && BOUNDED.test(row.kind)) throw failure('23514', 'account_not_overdrawn')
+          if (balance < 0n && rule.bound === 'not_below_zero') throw failure('23514', 'account_not_overdrawn')
           const next = { ...row, balance, version: row.version + BigInt(entries) }
           tables.accounts.set(account, next)
           moved.push(balanceOf(next))
-          if (row.kind !== 'buyer_credit') continue
+          if (!rule.isGated) continue
           tables.changes.delete(account)
           tables.changes.set(account, balanceOf(next))
         }

@@ -1,5 +1,4 @@
 import { sql } from 'kysely'
-import type { AccountKind } from '#control-plane/db/accounts.ts'
 import { findBalances, openAccount } from '#control-plane/db/accounts.ts'
 import type { Database } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
@@ -8,6 +7,7 @@ import { postTransaction } from '#control-plane/services/money/ledger.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
+import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
 const ids = createIds(systemClock)
 

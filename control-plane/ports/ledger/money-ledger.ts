@@ -1,8 +1,9 @@
-import type { AccountKind, Balance } from '#control-plane/db/accounts.ts'
+import type { Balance } from '#control-plane/db/accounts.ts'
 import type { JobRows } from '#control-plane/db/jobs.ts'
 import type { Entry, LedgerTransaction, Movement } from '#control-plane/db/ledger.ts'
 import type { MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
 import type { Conflict, NewSettlement, Poison, Settled } from '#control-plane/db/settlements.ts'
+import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
 /** What may be read at any time, inside a transaction or not. */
 export type MoneyReads = {

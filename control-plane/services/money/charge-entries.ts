@@ -1,9 +1,9 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
-import { PLATFORM_ACCOUNTS } from '#control-plane/db/accounts.ts'
 import type { Entry, Movement } from '#control-plane/db/ledger.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 
 /** What a charge needs to be split: amounts in micro-USD with sellerNet + fee = charge. */
 export type ChargedEvent = Pick<

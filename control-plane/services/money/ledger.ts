@@ -1,6 +1,5 @@
 import { z } from 'zod'
 import type { Balance } from '#control-plane/db/accounts.ts'
-import { PLATFORM_ACCOUNTS } from '#control-plane/db/accounts.ts'
 import type { Movement } from '#control-plane/db/ledger.ts'
 import { findUserByWallet } from '#control-plane/db/users.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
@@ -10,6 +9,7 @@ import { Wallet } from '#control-plane/services/fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
+import { ACCOUNT_KINDS, PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { dollarsToMicroUsd, formatMicroUsd, MAX_MICRO_USD, microUsd, ZERO } from '#shared/money.ts'
 
@@ -59,12 +59,13 @@ export async function postTransaction(
   const locked = await trx.lockAccounts(accounts)
   for (const { account, amount } of lines) {
     const row = locked.get(account)
-    const isBounded = /^(buyer_credit|job_escrow|seller_|payout_in_flight)/.test(kinds.get(account) ?? '')
+    const kind = kinds.get(account)
+    const bound = kind === undefined ? 'none' : ACCOUNT_KINDS[kind].bound
     const balance = (row?.balance ?? 0n) + amount
-    if (isBounded && balance < 0n) throw new AppError('insufficient_balance', { detail: { account } })
-    if (isBounded && balance >= MAX_MICRO_USD)
+    if (bound === 'not_below_zero' && balance < 0n) throw new AppError('insufficient_balance', { detail: { account } })
+    if (bound === 'not_below_zero' && balance >= MAX_MICRO_USD)
       throw new AppError('conflict', { message: 'The balance would pass its limit.' })
-    if (kinds.get(account) === 'platform_shortfall' && balance > 0n)
+    if (bound === 'not_above_zero' && balance > 0n)
       throw new AppError('conflict', { message: 'The shortfall is less than that.' })
   }
   await trx.insertTransactions([{ id, kind, note }])

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import type { AccountKind } from '#control-plane/db/accounts.ts'
 import type { NewSettlement, Poison } from '#control-plane/db/settlements.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import { jobOfEnd, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
+import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { splitCharge, ZERO } from '#shared/money.ts'
 
 /** An event that may be posted, with its bytes and their SHA-256. */

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { PricingMode } from '#control-plane/db/offers.ts'
+import type { PricingMode } from '#control-plane/db/tables/offers.ts'
 import { Dollars, idToken, Label, ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
 import { Fingerprint, ProviderKey } from '#control-plane/services/providers/provider-key.ts'
 import { percentToKept } from '#shared/discount.ts'

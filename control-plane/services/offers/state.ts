@@ -1,4 +1,5 @@
-import type { OfferChange, OfferStatus } from '#control-plane/db/offers.ts'
+import type { OfferChange } from '#control-plane/db/offers.ts'
+import type { OfferStatus } from '#control-plane/db/tables/offers.ts'
 import type { ErrorCode } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
 

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listModelsByName, listProviders } from '#control-plane/db/catalog.ts'
 import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
-import type { DeclaredRow, IncidentState } from '#control-plane/db/declared-incidents.ts'
+import type { DeclaredRow } from '#control-plane/db/declared-incidents.ts'
 import {
   insertDeclared,
   insertNote,
@@ -11,6 +11,7 @@ import {
   lockDeclared,
   updateDeclared,
 } from '#control-plane/db/declared-incidents.ts'
+import type { IncidentState } from '#control-plane/db/tables/market.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'

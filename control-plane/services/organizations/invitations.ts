@@ -3,7 +3,6 @@ import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import type { InvitationRow } from '#control-plane/db/invitations.ts'
 import { insertInvitation, listInvitations, updateInvitationAnswered } from '#control-plane/db/invitations.ts'
-import type { Role } from '#control-plane/db/organizations.ts'
 import {
   countMembers,
   listMembers,
@@ -11,6 +10,7 @@ import {
   lockOrganization,
   upsertMember,
 } from '#control-plane/db/organizations.ts'
+import type { Role } from '#control-plane/db/tables/organizations.ts'
 import type { SessionActor } from '#control-plane/operation/actor.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'

@@ -3,15 +3,10 @@ import type { Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { insertKeyChange } from '#control-plane/db/key-store.ts'
 import { updateMadeKeysRevoked } from '#control-plane/db/organization-keys.ts'
-import type { MemberRow, Role } from '#control-plane/db/organizations.ts'
-import {
-  countMembers,
-  deleteMember,
-  findMember,
-  listMembers,
-  ROLES,
-  upsertMember,
-} from '#control-plane/db/organizations.ts'
+import type { MemberRow } from '#control-plane/db/organizations.ts'
+import { countMembers, deleteMember, findMember, listMembers, upsertMember } from '#control-plane/db/organizations.ts'
+import type { Role } from '#control-plane/db/tables/organizations.ts'
+import { ROLES } from '#control-plane/db/tables/organizations.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
 import { AppError } from '#shared/errors.ts'

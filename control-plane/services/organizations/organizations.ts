@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { transact } from '#control-plane/db/database.ts'
-import type { OrganizationRow, Role } from '#control-plane/db/organizations.ts'
+import type { OrganizationRow } from '#control-plane/db/organizations.ts'
 import {
   findOrganization,
   insertOrganization,
@@ -8,6 +8,7 @@ import {
   updateOrganizationName,
   upsertMember,
 } from '#control-plane/db/organizations.ts'
+import type { Role } from '#control-plane/db/tables/organizations.ts'
 import { lockUser } from '#control-plane/db/users.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'

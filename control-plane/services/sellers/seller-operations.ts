@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { isTransient, transact } from '#control-plane/db/database.ts'
-import type { SellerOperation, SellerOperationStatus } from '#control-plane/db/seller-operations.ts'
+import type { SellerOperation } from '#control-plane/db/seller-operations.ts'
 import {
   cancelNextOffers,
   deleteOldOperations,
@@ -11,6 +11,7 @@ import {
   lockOpenOperation,
   updateSellerOperation,
 } from '#control-plane/db/seller-operations.ts'
+import type { SellerOperationStatus } from '#control-plane/db/tables/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { publishOffers } from '#control-plane/services/snapshot.ts'

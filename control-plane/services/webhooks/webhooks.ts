@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { lockPolicy } from '#control-plane/db/own-providers.ts'
+import { WEBHOOK_EVENTS } from '#control-plane/db/tables/webhooks.ts'
 import type { WebhookRow, WebhookSettings } from '#control-plane/db/webhooks.ts'
 import {
   deleteWebhook,
@@ -10,7 +11,6 @@ import {
   listWebhooks,
   replaceWebhookSecret,
   updateWebhook,
-  WEBHOOK_EVENTS,
 } from '#control-plane/db/webhooks.ts'
 import type { BuyerActor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'

@@ -1,0 +1,28 @@
+import { boolean, json, nullable, text, timestamp, withDefault } from './column.ts'
+
+/** Tables of `0004_catalog.sql`. */
+export const CATALOG_TABLES = {
+  provider: {
+    id: text(),
+    name: text(),
+    base_url: text(),
+    host: text(),
+    is_trusted: boolean(),
+    cost_reference_url: nullable(text()),
+    updated_at: timestamp(),
+  },
+  model: { id: text(), is_sandbox: boolean(), body: json(), updated_at: timestamp() },
+  model_alias: { alias: text(), model: text(), is_manual: withDefault(boolean()) },
+  model_price: { version: text(), model: text(), effective_at: timestamp(), source: text(), unit_prices: json() },
+  catalog_change: {
+    id: text(),
+    at: timestamp(),
+    effective_at: timestamp(),
+    model: text(),
+    field: text(),
+    before: nullable(json()),
+    after: nullable(json()),
+    source: text(),
+    actor: text(),
+  },
+}

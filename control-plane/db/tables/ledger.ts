@@ -1,0 +1,52 @@
+import type { AccountId } from '#shared/ids.ts'
+import { bigint, boolean, id, integer, json, nullable, oneOf, text, timestamp, withDefault } from './column.ts'
+
+const DEBIT_STATES = ['intended', 'posted', 'refused'] as const
+export type DebitState = (typeof DEBIT_STATES)[number]
+
+/** A line as JSON carries it: micro-USD in plain digits, with a sign. */
+export type WrittenLine = { readonly account: AccountId; readonly amount: string }
+
+/** Tables of `0006_ledger.sql`. Amounts are micro-USD. */
+export const LEDGER_TABLES = {
+  ledger_tx: {
+    /** A ULID; for a call it is the request id. */
+    id: text(),
+    kind: text(),
+    note: nullable(text()),
+    at: withDefault(timestamp()),
+  },
+  ledger_key: { key: text(), tx: text() },
+  ledger_entry: {
+    tx: text(),
+    account: id('acc'),
+    /** Signed, never zero. */
+    amount: bigint(),
+  },
+  ledger_debit: {
+    key: text(),
+    account: id('acc'),
+    amount: bigint(),
+    tx: text(),
+    kind: text(),
+    note: nullable(text()),
+    entries: json<readonly WrittenLine[]>(),
+    state: withDefault(oneOf(DEBIT_STATES)),
+    hold_number: withDefault(integer()),
+    is_freed: withDefault(boolean()),
+    intended_at: withDefault(timestamp()),
+    changed_at: withDefault(timestamp()),
+  },
+  money_epoch: {
+    is_only: withDefault(boolean()),
+    epoch: bigint(),
+    harvested: withDefault(bigint()),
+    raised_at: withDefault(timestamp()),
+  },
+  node: {
+    id: text(),
+    first_seen_at: withDefault(timestamp()),
+    last_seen_at: withDefault(timestamp()),
+    retired_at: nullable(timestamp()),
+  },
+}

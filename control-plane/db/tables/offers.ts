@@ -1,0 +1,128 @@
+import type { HealthEvent } from '#shared/contract/health-event.ts'
+import {
+  bigint,
+  boolean,
+  id,
+  integer,
+  json,
+  made,
+  nullable,
+  oneOf,
+  smallint,
+  text,
+  texts,
+  timestamp,
+  withDefault,
+} from './column.ts'
+
+const API_FORMATS = ['openai', 'messages'] as const
+const OFFER_STATUSES = ['active', 'paused', 'inactive'] as const
+const PRICING_MODES = ['discount', 'cost_multiplier'] as const
+const OPERATION_STATUSES = ['pending', 'running', 'succeeded', 'failed'] as const
+/** What the data plane tells of an offer's health. */
+const TOLD: readonly HealthEvent['action'][] = ['counted', 'backed_off', 'recovered', 'flagged']
+const HEALTH_ACTIONS = [...TOLD, 'reset', 'credential_rotated', 'delisted', 'restored'] as const
+
+export type ApiFormat = (typeof API_FORMATS)[number]
+export type OfferStatus = (typeof OFFER_STATUSES)[number]
+export type PricingMode = (typeof PRICING_MODES)[number]
+export type SellerOperationStatus = (typeof OPERATION_STATUSES)[number]
+/** What the data plane, probes, sellers and operators do about the health of an offer. */
+export type HealthAction = (typeof HEALTH_ACTIONS)[number]
+
+/** Tables of `0005_offers.sql`. Amounts are micro-USD. */
+export const OFFER_TABLES = {
+  credential: {
+    id: id('crd'),
+    tenant: id('acc'),
+    host: text(),
+    purpose: oneOf(['offer', 'resource', 'own-provider']),
+    base_url: text(),
+    fingerprint: text(),
+    label: nullable(text()),
+    sealed: json(),
+    created_at: timestamp(),
+    /** Set once its owner wants it reused no more. */
+    forgotten_at: nullable(timestamp()),
+  },
+  offer: {
+    id: id('ofr'),
+    seller_account: id('acc'),
+    model: text(),
+    provider: text(),
+    credential_id: id('crd'),
+    fingerprint: text(),
+    base_url: text(),
+    api_format: oneOf(API_FORMATS),
+    provider_model: text(),
+    pricing_mode: oneOf(PRICING_MODES),
+    kept_bps: smallint(),
+    cap_daily_micro: nullable(bigint()),
+    payout_address: nullable(text()),
+    label: nullable(text()),
+    status: oneOf(OFFER_STATUSES),
+    delisted_reason: nullable(text()),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  offer_cap_change: {
+    id: made(bigint()),
+    offer: text(),
+    cap_daily_micro: nullable(bigint()),
+    at: withDefault(timestamp()),
+  },
+  offer_probe: {
+    credential_id: id('crd'),
+    base_url: text(),
+    next_at: timestamp(),
+    failures: withDefault(integer()),
+    last_at: nullable(timestamp()),
+  },
+  seller_operation: {
+    id: id('opn'),
+    seller_account: id('acc'),
+    kind: oneOf(['bulk_cancel']),
+    status: oneOf(OPERATION_STATUSES),
+    total: integer(),
+    processed: withDefault(integer()),
+    failed_count: withDefault(integer()),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  seller_operation_item: { operation: id('opn'), offer: id('ofr'), done_at: nullable(timestamp()) },
+  buyer_preference: {
+    account: id('acc'),
+    allows_untrusted: boolean(),
+    providers_blocked: texts(),
+    min_discount_pct: nullable(smallint()),
+    updated_at: timestamp(),
+  },
+  own_provider: {
+    id: id('prv'),
+    account: id('acc'),
+    provider: text(),
+    credential_id: id('crd'),
+    model: nullable(text()),
+    provider_model: nullable(text()),
+    base_url: text(),
+    api_format: oneOf(API_FORMATS),
+    priority: integer(),
+    label: nullable(text()),
+    created_at: timestamp(),
+  },
+  health_log: {
+    id: text(),
+    at: timestamp(),
+    node: text(),
+    offer: text(),
+    seller_account: nullable(id('acc')),
+    model: text(),
+    rid: nullable(text()),
+    error_class: nullable(text()),
+    status_code: nullable(integer()),
+    detail: text(),
+    action: oneOf(HEALTH_ACTIONS),
+    backed_off_until: nullable(timestamp()),
+    stored_at: withDefault(timestamp()),
+  },
+}

@@ -1,0 +1,34 @@
+import { id, nullable, oneOf, text, timestamp } from './column.ts'
+
+/** What a management key may do in its organisation, from the most to the least. */
+export const MANAGEMENT_ROLES = ['admin', 'developer', 'billing', 'viewer'] as const
+export type ManagementRole = (typeof MANAGEMENT_ROLES)[number]
+/** What a member may do: a key never owns. */
+export const ROLES = ['owner', ...MANAGEMENT_ROLES] as const
+export type Role = (typeof ROLES)[number]
+
+/** Tables of `0002_organizations.sql`. */
+export const ORGANIZATION_TABLES = {
+  organization: { id: id('org'), name: text(), created_at: timestamp() },
+  organization_member: { organization_id: id('org'), user_id: id('usr'), role: oneOf(ROLES), created_at: timestamp() },
+  organization_invitation: {
+    id: id('inv'),
+    organization_id: id('org'),
+    wallet: text(),
+    role: oneOf(ROLES),
+    invited_by: text(),
+    created_at: timestamp(),
+    expires_at: timestamp(),
+    answered_at: nullable(timestamp()),
+    answer: nullable(oneOf(['accepted', 'declined', 'withdrawn'])),
+  },
+  workspace: {
+    id: id('wsp'),
+    organization_id: id('org'),
+    name: text(),
+    buyer_account: id('acc'),
+    seller_account: id('acc'),
+    created_at: timestamp(),
+    closed_at: nullable(timestamp()),
+  },
+}

@@ -1,0 +1,39 @@
+import { bigint, boolean, date, id, made, nullable, text, withDefault } from './column.ts'
+
+/** Tables of `0008_usage_days.sql`. Amounts are micro-USD. */
+export const USAGE_DAY_TABLES = {
+  buyer_day: {
+    account: id('acc'),
+    day: date(),
+    started_on: date(),
+    model: text(),
+    key_id: nullable(text()),
+    provider: nullable(text()),
+    endpoint: text(),
+    outcome: text(),
+    served_by: nullable(text()),
+    requests: bigint(),
+    charge: bigint(),
+    list_cost: bigint(),
+    input_tokens: bigint(),
+    cache_read_tokens: bigint(),
+    cache_write_tokens: bigint(),
+    audio_input_tokens: bigint(),
+    output_tokens: bigint(),
+    reasoning_tokens: bigint(),
+    audio_output_tokens: bigint(),
+  },
+  seller_day: {
+    account: id('acc'),
+    day: date(),
+    started_on: date(),
+    model: text(),
+    requests: bigint(),
+    earned: bigint(),
+    input_tokens: bigint(),
+    output_tokens: bigint(),
+    last_rid: text(),
+  },
+  usage_summed: { only_one: withDefault(boolean()), before: nullable(date()), compared_next: nullable(date()) },
+  usage_late: { id: made(bigint()), account: id('acc'), day: date() },
+}

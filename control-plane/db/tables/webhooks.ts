@@ -1,0 +1,41 @@
+import { bigint, boolean, id, integer, json, nullable, oneOf, text, texts, timestamp, withDefault } from './column.ts'
+
+/** What a webhook can be told of. */
+export const WEBHOOK_EVENTS = ['key.cap_reached', 'balance.low'] as const
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
+
+const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
+export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
+
+/** Tables of `0011_webhooks.sql`. */
+export const WEBHOOK_TABLES = {
+  webhook: {
+    id: id('whk'),
+    account: id('acc'),
+    url: text(),
+    label: nullable(text()),
+    events: texts<WebhookEvent>(),
+    /** Micro-USD. */
+    low_balance_micro: nullable(bigint()),
+    is_enabled: boolean(),
+    secret: json(),
+    former_secret: nullable(json()),
+    former_until: nullable(timestamp()),
+    created_at: timestamp(),
+    updated_at: timestamp(),
+  },
+  webhook_alert: { webhook_id: id('whk'), subject: text(), mark: text(), at: timestamp() },
+  webhook_delivery: {
+    id: id('whd'),
+    webhook_id: id('whk'),
+    event: text(),
+    body: text(),
+    status: oneOf(DELIVERY_STATUSES),
+    attempts: withDefault(integer()),
+    status_code: nullable(integer()),
+    error: nullable(text()),
+    created_at: timestamp(),
+    attempted_at: nullable(timestamp()),
+    delivered_at: nullable(timestamp()),
+  },
+}

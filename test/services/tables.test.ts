@@ -1,0 +1,136 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CHECKED_KINDS } from '#control-plane/check-ledger/ledger-rules.ts'
+import type { Column, TableSet } from '#control-plane/db/tables/column.ts'
+import { TABLES } from '#control-plane/db/tables.ts'
+import { ACCOUNT_KINDS } from '#shared/ledger/account-kinds.ts'
+import type { TestDatabase } from '#test/support/database.ts'
+import { createTestDatabase } from '#test/support/database.ts'
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await createTestDatabase()
+})
+afterAll(() => database.drop())
+
+type RealColumn = {
+  readonly table: string
+  readonly name: string
+  readonly type: string
+  readonly isView: boolean
+  readonly isNullable: boolean
+  readonly filledBy: Column<unknown>['filledBy']
+  /** The checks of this column alone, as PostgreSQL writes them. */
+  readonly checks: readonly string[]
+}
+
+/** The columns of all tables and views but partitions, which have those of their parent. */
+async function readColumns(): Promise<RealColumn[]> {
+  const { rows } = await sql<RealColumn>`
+    select c.relname as "table", a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
+      c.relkind = 'v' as "isView", not a.attnotnull as "isNullable",
+      case when a.attgenerated <> '' or a.attidentity = 'a' then 'database'
+        when d.oid is not null then 'default' else 'insert' end as "filledBy",
+      array(select pg_get_constraintdef(k.oid) from pg_constraint k
+        where k.conrelid = c.oid and k.contype = 'c' and k.conkey = array[a.attnum]) as checks
+    from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+    left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p', 'v') and not c.relispartition
+    order by 1, 2`.execute(database.db)
+  return rows
+}
+
+/** The words that a check lets in: `CHECK ((kind = ANY (ARRAY['a'::text, …])))`, or `= 'a'::text` for one. */
+function wordsOf(checks: readonly string[]): Set<string> | undefined {
+  const list = checks.find((check) => /^CHECK \(\(\w+ = (ANY \(ARRAY\[[^\]]*\]\)|'[^']*'::text)\)\)$/.test(check))
+  return list === undefined ? undefined : quotedIn(list)
+}
+
+/** The words in quotes of an expression as PostgreSQL writes it. */
+function quotedIn(text: string): Set<string> {
+  return new Set([...text.matchAll(/'([^']*)'::text/g)].map(([, word = '']) => word))
+}
+
+const described: TableSet = TABLES
+
+describe('the description of the tables', () => {
+  it('has the tables, columns, types, nulls and defaults of the real schema, and no others', async () => {
+    const real = (await readColumns()).map(({ table, name, type, isView, isNullable, filledBy }) =>
+      // A view tells nothing of nulls and defaults.
+      isView ? { table, name, type } : { table, name, type, isNullable, filledBy },
+    )
+    const views = new Set(real.filter((column) => !('filledBy' in column)).map(({ table }) => table))
+    const ours = Object.entries(described).flatMap(([table, columns]) =>
+      Object.entries(columns).map(([name, { type, isNullable, filledBy }]) =>
+        views.has(table) ? { table, name, type } : { table, name, type, isNullable, filledBy },
+      ),
+    )
+    const byPlace = (columns: typeof real) =>
+      Object.fromEntries(columns.map((column) => [`${column.table}.${column.name}`, column]))
+    expect(byPlace(ours)).toEqual(byPlace(real))
+  })
+
+  it('has the words that the checks let in, and nowhere others', async () => {
+    const real = (await readColumns()).filter(({ isView }) => !isView)
+    const held = real.flatMap(({ table, name, checks }) => {
+      const words = wordsOf(checks)
+      return words === undefined ? [] : [[`${table}.${name}`, words] as const]
+    })
+    const ours = real.flatMap(({ table, name }) => {
+      const values = described[table]?.[name]?.values
+      return values === undefined ? [] : [[`${table}.${name}`, new Set(values)] as const]
+    })
+    expect(Object.fromEntries(ours)).toEqual(Object.fromEntries(held.filter(([place]) => place !== 'account.currency')))
+  })
+
+  it('has the beginnings of ids that the checks ask for', async () => {
+    const held = (await readColumns()).flatMap(({ table, name, checks }) => {
+      const prefix = checks.map((check) => /~ '\^([a-z]{3})_/.exec(check)?.[1]).find((found) => found !== undefined)
+      // Lines of the health log have ids that no type here names.
+      return prefix === undefined || table === 'health_log' ? [] : [[`${table}.${name}`, prefix] as const]
+    })
+    expect(held.length).toBeGreaterThan(10)
+    for (const [place, prefix] of held) {
+      const [table = '', name = ''] = place.split('.')
+      expect([place, described[table]?.[name]?.prefix]).toEqual([place, prefix])
+    }
+  })
+})
+
+describe('the table of account kinds', () => {
+  const kindsWhere = (is: (rule: (typeof ACCOUNT_KINDS)[keyof typeof ACCOUNT_KINDS]) => boolean) =>
+    new Set(Object.entries(ACCOUNT_KINDS).flatMap(([kind, rule]) => (is(rule) ? [kind] : [])))
+
+  /** The kinds that a constraint, or an expression of the table `account`, names. */
+  async function kindsIn(query: string): Promise<Set<string>> {
+    const { rows } = await sql<{ text: string }>`select ${sql.raw(query)} as text`.execute(database.db)
+    return quotedIn(rows[0]?.text ?? '')
+  }
+  const constraint = (name: string) =>
+    kindsIn(`(select pg_get_constraintdef(oid) from pg_constraint where conname = '${name}')`)
+
+  it('is what the constraints of the schema say', async () => {
+    expect(await constraint('account_kind_check')).toEqual(kindsWhere(() => true))
+    expect(await constraint('account_not_overdrawn')).toEqual(kindsWhere(({ bound }) => bound === 'not_below_zero'))
+    expect(await constraint('account_shortfall_owed')).toEqual(kindsWhere(({ bound }) => bound === 'not_above_zero'))
+    expect(await constraint('account_summed_is_bare')).toEqual(kindsWhere(({ balance }) => balance === 'sum'))
+    expect(await constraint('account_owner_known')).toEqual(kindsWhere(({ owner }) => owner === 'platform'))
+    expect(await constraint('account_within_limit')).toEqual(kindsWhere(({ isGated }) => isGated))
+    const summed = `(select pg_get_expr(d.adbin, d.adrelid) from pg_attrdef d join pg_attribute a
+      on a.attrelid = d.adrelid and a.attnum = d.adnum where d.adrelid = 'account'::regclass and a.attname = 'is_summed')`
+    expect(await kindsIn(summed)).toEqual(kindsWhere(({ balance }) => balance === 'sum'))
+    const funded = `pg_get_indexdef('account_funded'::regclass)`
+    expect(await kindsIn(funded)).toEqual(kindsWhere(({ isGated }) => isGated))
+  })
+
+  it("names the platform's accounts as the schema brings them", async () => {
+    const rows = await database.db.selectFrom('account').select(['id', 'kind']).where('owner', 'is', null).execute()
+    const named = Object.entries(ACCOUNT_KINDS).flatMap(([kind, rule]) => (rule.id === null ? [] : [[kind, rule.id]]))
+    expect(Object.fromEntries(named)).toEqual(Object.fromEntries(rows.map(({ id, kind }) => [kind, id])))
+  })
+
+  it('is what the checker of the ledger says in its own words', () => {
+    expect(new Set<string>(CHECKED_KINDS.bounded)).toEqual(kindsWhere(({ bound }) => bound === 'not_below_zero'))
+    expect(new Set<string>(CHECKED_KINDS.world)).toEqual(kindsWhere(({ side }) => side === 'world'))
+  })
+})

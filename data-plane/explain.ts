@@ -1,6 +1,6 @@
 import { AppError } from '#shared/errors.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type { RawRequest } from './call.ts'
-import { isRecord } from './dialects/json-members.ts'
 import { readPathFloor } from './http/raw-request.ts'
 import type { LocalCaller } from './pipeline/answer-locally.ts'
 import { explainRoute } from './pipeline/explain-route.ts'

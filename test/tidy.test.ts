@@ -19,8 +19,13 @@ const shared = /^shared\//
 /** The import table: the first row whose `from` fits a file decides what that file may import from this tree. */
 const RULES: readonly Rule[] = [
   { from: /^shared\//, allows: [shared] },
-  { from: /^data-plane\/wires\//, allows: [shared, /^data-plane\/(call\.ts|dialects\/|wires\/)/] },
-  { from: /^data-plane\/dialects\//, allows: [shared, /^data-plane\/(call\.ts|dialects\/)/] },
+  {
+    from: /^data-plane\/wires\//,
+    allows: [shared, /^data-plane\/(call\.ts|dialects\/translate\.ts|answers\/|middle-form\/|wires\/)/],
+  },
+  { from: /^data-plane\/dialects\//, allows: [shared, /^data-plane\/(call\.ts|answers\/|middle-form\/|dialects\/)/] },
+  { from: /^data-plane\/answers\//, allows: [shared, /^data-plane\/(call\.ts|answers\/)/] },
+  { from: /^data-plane\/middle-form\//, allows: [shared, /^data-plane\/(call\.ts|middle-form\/)/] },
   { from: /^data-plane\/rails\//, allows: [shared, /^data-plane\/(call\.ts|rails\/)/] },
   {
     from: /^data-plane\/pipeline\//,

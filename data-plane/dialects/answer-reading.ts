@@ -1,27 +1,20 @@
-import type { BadAnswer, ReportedUsage } from '#data-plane/call.ts'
-import type { AnswerEvent, AnswerReader } from './answer.ts'
-import { NO_EVENTS } from './answer.ts'
-import { malformed, NO_END, NO_OBJECT, TOO_LONG } from './bad-answer.ts'
-import type { JsonObject } from './json-members.ts'
-import { isRecord, isTooDeep, readJsonObject } from './json-members.ts'
-import { createSseReader } from './sse.ts'
+import { NO_OBJECT } from '#data-plane/answers/bad-answer.ts'
+import type { FrameGrammar, StreamState } from '#data-plane/answers/frames.ts'
+import { frameReader } from '#data-plane/answers/frames.ts'
+import type { ReportedUsage } from '#data-plane/call.ts'
+import type { AnswerEvent, AnswerReader } from '#data-plane/middle-form/answer.ts'
+import { NO_EVENTS } from '#data-plane/middle-form/answer.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { readJsonObject } from '#shared/json-members.ts'
 
 /** An answer as far as it was read, whatever its protocol. */
-export type Reading = {
+export type Reading = StreamState & {
   events: AnswerEvent[]
   readonly reported: ReportedUsage
-  isDone: boolean
-  failure: BadAnswer | undefined
 }
 
 /** What a protocol makes of an answer: each part adds events to its reading, or sets its failure. */
-export type AnswerGrammar = {
-  /** One event of a stream. */
-  takeFrame(frame: JsonObject): void
-  /** `[DONE]`, which some send that need not. */
-  takeDoneMark(): void
-  /** A stream has stopped before its protocol's own end; false where it had not even said why it ends. */
-  takeStop(): boolean
+export type AnswerGrammar = FrameGrammar & {
   /** A whole answer, with its own text. */
   takeWhole(body: JsonObject, text: string): void
 }
@@ -40,48 +33,20 @@ export function answerReader(reading: Reading, grammar: AnswerGrammar, isStreame
   }
 }
 
-/** The object that one event of a stream holds, or in words why it holds none. */
-export function readFrame(data: string): JsonObject | string {
-  if (isTooDeep(data)) return 'a frame that nests too deep'
-  try {
-    const frame: unknown = JSON.parse(data)
-    return isRecord(frame) ? frame : 'a frame that is not an object'
-  } catch {
-    return 'a frame that is not JSON'
-  }
-}
-
 type Parts = Pick<AnswerReader, 'push' | 'end'>
 
 function streamReading(reading: Reading, grammar: AnswerGrammar): Parts {
-  const sse = createSseReader((data) => {
-    takeData(reading, grammar, data)
-    return reading.failure === undefined && !reading.isDone
-  })
+  const frames = frameReader(reading, grammar)
   return {
     push(chunk) {
-      if (reading.isDone || reading.failure) return NO_EVENTS
-      sse.push(chunk)
-      if (sse.isTooLong()) reading.failure = TOO_LONG
+      frames.push(chunk)
       return taken(reading)
     },
     end() {
-      if (reading.isDone || reading.failure) return NO_EVENTS
-      sse.end()
-      if (!reading.failure && !reading.isDone && !grammar.takeStop()) reading.failure = NO_END
+      frames.end()
       return taken(reading)
     },
   }
-}
-
-function takeData(reading: Reading, grammar: AnswerGrammar, data: string): void {
-  if (data === '[DONE]') {
-    grammar.takeDoneMark()
-    return
-  }
-  const frame = readFrame(data)
-  if (typeof frame === 'string') reading.failure = malformed(frame)
-  else grammar.takeFrame(frame)
 }
 
 function taken(reading: Reading): readonly AnswerEvent[] {

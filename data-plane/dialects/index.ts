@@ -1,5 +1,5 @@
 import type { Offer } from '#data-plane/call.ts'
-import type { Dialect } from './answer.ts'
+import type { Dialect } from './dialect.ts'
 import { messages } from './messages/index.ts'
 import { openAiChat } from './openai-chat/index.ts'
 

@@ -1,5 +1,14 @@
-import type { AttemptPlan, Decoder, Ending } from '#data-plane/call.ts'
-import type { AnswerEnd, AnswerEvent, AnswerReader, AnswerWriter, FinishReason } from './answer.ts'
+import type { AttemptPlan, Decoder, Ending, UpstreamRequest } from '#data-plane/call.ts'
+import type {
+  AnswerEnd,
+  AnswerEvent,
+  AnswerReader,
+  AnswerWriter,
+  FinishReason,
+} from '#data-plane/middle-form/answer.ts'
+import { FINISH_WORDS } from '#data-plane/middle-form/answer.ts'
+import type { Conversation } from '#data-plane/middle-form/conversation.ts'
+import { dialectOf } from './index.ts'
 
 type State = {
   readonly plan: AttemptPlan
@@ -15,19 +24,26 @@ type State = {
   finish: { readonly reason: FinishReason; readonly stopSequence: string | null } | undefined
 }
 
-/** How finish reasons are called in events, lookups and on the chat wire. */
-export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
-  stop: 'stop',
-  length: 'length',
-  toolCalls: 'tool_calls',
-  contentFilter: 'content_filter',
+/** The request for the plan's provider, in the protocol that it speaks. */
+export function translateRequest(conversation: Conversation, plan: AttemptPlan): UpstreamRequest {
+  return dialectOf(plan.offer).encode(conversation, plan)
 }
 
 /**
- * Joins what reads a seller's protocol to what writes a buyer's into the decoder that the pipeline knows. Content is
- * counted here, once, whatever the two protocols are.
+ * The answer of the plan's provider, read in the protocol that it speaks and written by a wire. A wire gets the figures
+ * that the provider has reported so far, for what it has to say before the end.
  */
-export function translate(reader: AnswerReader, writer: AnswerWriter, plan: AttemptPlan): Decoder {
+export function translateAnswer(
+  plan: AttemptPlan,
+  isStreamed: boolean,
+  writerOf: (reported: AnswerReader['reported']) => AnswerWriter,
+): Decoder {
+  const reader = dialectOf(plan.offer).reader(isStreamed)
+  return join(reader, writerOf(reader.reported), plan)
+}
+
+/** Joins a reader to a writer. Content is counted here, once, whatever the two protocols are. */
+function join(reader: AnswerReader, writer: AnswerWriter, plan: AttemptPlan): Decoder {
   const state: State = {
     plan,
     reader,

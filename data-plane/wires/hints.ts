@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Demand, RawRequest, RoutingHints } from '#data-plane/call.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
 import { AppError } from '#shared/errors.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { MAX_MICRO_USD, microUsd } from '#shared/money.ts'
 

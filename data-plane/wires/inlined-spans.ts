@@ -1,13 +1,4 @@
-import {
-  BACKSLASH,
-  CLOSE_LIST,
-  CLOSE_OBJECT,
-  COLON,
-  COMMA,
-  OPEN_LIST,
-  OPEN_OBJECT,
-  QUOTE,
-} from '#data-plane/dialects/json-bytes.ts'
+import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from '#shared/json-bytes.ts'
 
 /** Where data lies in the bytes of a request, from its first byte to the one behind its last. */
 export type InlinedSpan = { readonly start: number; readonly end: number }

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
-import type { JsonMember } from '#data-plane/dialects/json-members.ts'
-import { isRecord, MAX_JSON_DEPTH, scanMembers } from '#data-plane/dialects/json-members.ts'
 import { AppError } from '#shared/errors.ts'
+import type { JsonMember } from '#shared/json-members.ts'
+import { isRecord, MAX_JSON_DEPTH, scanMembers } from '#shared/json-members.ts'
 import type { InlinedSource } from './inlined-data.ts'
 import { readAroundInlined } from './inlined-data.ts'
 

@@ -1,5 +1,5 @@
-import { isRecord } from '#data-plane/dialects/json-members.ts'
 import { AppError } from '#shared/errors.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 /** Limits of single parameters. */
 const MAX_CHOICES = 8

@@ -1,6 +1,6 @@
-import type { Sampling } from '#data-plane/dialects/conversation.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
-import { SAMPLING_KNOBS } from '#data-plane/dialects/openai-chat/sampling.ts'
+import type { Sampling } from '#data-plane/middle-form/conversation.ts'
+import { SAMPLING_KNOBS } from '#data-plane/middle-form/sampling-knobs.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 /** Members of a request that {@link readSampling} reads. */
 export const SAMPLING_FIELDS: readonly string[] = [...SAMPLING_KNOBS.map(([name]) => name), 'logit_bias']

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { MAX_JSON_DEPTH, readJsonObject, scanMembers } from '#data-plane/dialects/json-members.ts'
+import { MAX_JSON_DEPTH, readJsonObject, scanMembers } from '#shared/json-members.ts'
 
 /** The members as JSON.parse would give them, from the spans. */
 function members(text: string): Record<string, unknown> {

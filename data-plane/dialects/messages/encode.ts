@@ -1,6 +1,6 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
-import type { Conversation, FunctionTool, ResponseFormat } from '#data-plane/dialects/conversation.ts'
-import { takesMember } from '#data-plane/dialects/openai-chat/request.ts'
+import type { Conversation, FunctionTool, ResponseFormat } from '#data-plane/middle-form/conversation.ts'
+import { takesMember } from '#data-plane/middle-form/taken-members.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { thinkingOf } from './thinking.ts'
 import { cacheMark, messagesOf, textBlock } from './turns.ts'

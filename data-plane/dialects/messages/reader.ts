@@ -1,10 +1,10 @@
+import { malformed } from '#data-plane/answers/bad-answer.ts'
 import type { BadAnswer } from '#data-plane/call.ts'
-import type { AnswerReader, FinishReason } from '#data-plane/dialects/answer.ts'
 import type { Reading } from '#data-plane/dialects/answer-reading.ts'
 import { answerReader, newReading } from '#data-plane/dialects/answer-reading.ts'
-import { malformed } from '#data-plane/dialects/bad-answer.ts'
-import type { JsonObject } from '#data-plane/dialects/json-members.ts'
-import { elementTexts, isRecord, memberText, scanMembers } from '#data-plane/dialects/json-members.ts'
+import type { AnswerReader, FinishReason } from '#data-plane/middle-form/answer.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { elementTexts, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
 import type { InputClasses } from './usage.ts'
 import { mergeMessagesUsage } from './usage.ts'
 
@@ -55,9 +55,8 @@ export function messagesReader(isStreamed: boolean): AnswerReader {
   }
   const grammar = {
     takeFrame: (event: JsonObject) => takeEvent(state, event),
-    takeDoneMark() {
-      // Other protocols' end mark, which some proxies add.
-    },
+    // Other protocols' end mark, which some proxies add: it is no end here.
+    takeDoneMark: () => true,
     takeStop() {
       // A stream that has said why it ends may lack its last event.
       if (state.finish !== undefined) addFinish(state)

@@ -1,8 +1,8 @@
 import type { AttemptPlan } from '#data-plane/call.ts'
-import type { Conversation } from '#data-plane/dialects/conversation.ts'
+import type { Conversation } from '#data-plane/middle-form/conversation.ts'
+import { MIN_THINKING_TOKENS } from '#data-plane/middle-form/conversation.ts'
 
-/** The least thought that the protocol takes, and the most that is asked for by a word. */
-export const MIN_THINKING_TOKENS = 1_024
+/** The most thought that is asked for by a word. */
 const MAX_THINKING_TOKENS = 32_000
 
 /** Shares of the output that a word of OpenAI's stands for. */

@@ -10,8 +10,8 @@ import type {
   ToolResultPart,
   UrlSource,
   UserPart,
-} from '#data-plane/dialects/conversation.ts'
-import { readJsonObject } from '#data-plane/dialects/json-members.ts'
+} from '#data-plane/middle-form/conversation.ts'
+import { readJsonObject } from '#shared/json-members.ts'
 
 /** What a conversation opens with that has no question in front. */
 const OPENING = 'Continue.'

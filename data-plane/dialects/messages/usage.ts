@@ -1,8 +1,6 @@
-import type { Receipt, ReportedUsage } from '#data-plane/call.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
-import { dollars, takeCount } from '#data-plane/dialects/usage.ts'
-import type { Usage } from '#shared/usage.ts'
-import { outputTokens } from '#shared/usage.ts'
+import { takeCount } from '#data-plane/answers/reported-usage.ts'
+import type { ReportedUsage } from '#data-plane/call.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 /** The classes of input as this protocol gives them, apart from one another; each the last sane one. */
 export type InputClasses = { fresh: number; cacheRead: number; cacheWrite: number }
@@ -30,18 +28,4 @@ export function mergeMessagesUsage(into: ReportedUsage, classes: InputClasses, r
   }
   const output = takeCount(into, raw, 'output_tokens')
   if (isFinal && output !== undefined) into.outputTokens = output
-}
-
-/** The members of `usage` as JSON text without braces: input net of cache, and what the answer cost. */
-export function messagesUsageMembers({ usage, chargeMicro, listMicro }: Receipt): string {
-  return (
-    `"input_tokens":${freshInput(usage)},"cache_creation_input_tokens":${usage.cacheWrite ?? 0},` +
-    `"cache_read_input_tokens":${usage.cacheRead ?? 0},"output_tokens":${outputTokens(usage)},` +
-    `"cost":${dollars(chargeMicro)},"buyer_cost_micro":${chargeMicro},` +
-    `"cost_details":{"upstream_inference_cost":${dollars(listMicro)}}`
-  )
-}
-
-function freshInput(usage: Usage): number {
-  return (usage.input ?? 0) + (usage.audioInput ?? 0)
 }

@@ -5,12 +5,12 @@ import type {
   ResponseFormat,
   Sampling,
   ToolChoice,
-} from '#data-plane/dialects/conversation.ts'
+} from '#data-plane/middle-form/conversation.ts'
+import { SAMPLING_KNOBS } from '#data-plane/middle-form/sampling-knobs.ts'
+import { takesMember } from '#data-plane/middle-form/taken-members.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { takesParameter } from '#shared/catalog/model.ts'
 import { chatMessages } from './messages.ts'
-import { takesMember } from './request.ts'
-import { SAMPLING_KNOBS } from './sampling.ts'
 
 const SAMPLING: readonly (readonly [name: string, key: keyof Sampling])[] = [
   ...SAMPLING_KNOBS,

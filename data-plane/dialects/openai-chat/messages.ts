@@ -6,8 +6,8 @@ import type {
   TextPart,
   ToolResultPart,
   UserPart,
-} from '#data-plane/dialects/conversation.ts'
-import { textOf, urlOf } from '#data-plane/dialects/conversation.ts'
+} from '#data-plane/middle-form/conversation.ts'
+import { textOf, urlOf } from '#data-plane/middle-form/conversation.ts'
 import type { Model } from '#shared/catalog/model.ts'
 
 /** Makers whose models want their thoughts of a turn with calls back, as `reasoning_content`. */

@@ -1,11 +1,11 @@
-import type { AnswerReader, FinishReason } from '#data-plane/dialects/answer.ts'
+import { malformed } from '#data-plane/answers/bad-answer.ts'
+import { errorInside, knownFinishReason } from '#data-plane/answers/openai-answer.ts'
+import { mergeUsage } from '#data-plane/answers/reported-usage.ts'
 import type { Reading } from '#data-plane/dialects/answer-reading.ts'
 import { answerReader, newReading } from '#data-plane/dialects/answer-reading.ts'
-import { malformed } from '#data-plane/dialects/bad-answer.ts'
-import type { JsonObject } from '#data-plane/dialects/json-members.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
-import { mergeUsage } from '#data-plane/dialects/usage.ts'
-import { errorInside, knownFinishReason } from './decoder.ts'
+import type { AnswerReader, FinishReason } from '#data-plane/middle-form/answer.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type { ToolStates } from './tool-calls.ts'
 import { newToolStates, takeToolCalls } from './tool-calls.ts'
 
@@ -26,6 +26,7 @@ export function openAiReader(isStreamed: boolean): AnswerReader {
     takeDoneMark() {
       state.isDone = true
       addFinish(state)
+      return false
     },
     takeStop() {
       if (state.finish !== null) addFinish(state)

@@ -1,17 +1,13 @@
-import type { AttemptPlan } from '#data-plane/call.ts'
-import { dialectOf } from '#data-plane/dialects/index.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
-import { chatDecoder } from '#data-plane/dialects/openai-chat/decoder.ts'
-import { encodeChatRequest } from '#data-plane/dialects/openai-chat/request.ts'
-import { translate } from '#data-plane/dialects/translate.ts'
-import { openAiEnvelope, openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { translateAnswer, translateRequest } from '#data-plane/dialects/translate.ts'
+import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type { ChatRequest } from './read-request.ts'
 import { readChatRequest } from './read-request.ts'
+import { sameProtocol } from './same-protocol/index.ts'
 import { toConversation } from './to-conversation.ts'
 import { chatWriter } from './writer.ts'
 
@@ -27,19 +23,14 @@ export const chat: AnyWire = defineWire<ChatRequest>({
       openAiFormat: request.choices > 1 || request.body['logprobs'] === true || isRecord(request.body['audio']),
     }),
   encode(request, plan) {
-    const encoded = speaksChat(plan)
-      ? encodeChatRequest(request, ROUTING_FIELDS, plan)
-      : dialectOf(plan.offer).encode(toConversation(request), plan)
+    const encoded = sameProtocol.applies(plan)
+      ? sameProtocol.encode(request, plan)
+      : translateRequest(toConversation(request), plan)
     return putInlinedBack(encoded, request)
   },
   decoder(request, plan) {
+    if (sameProtocol.applies(plan)) return sameProtocol.decoder(request, plan)
     const { isStreamed } = request
-    if (speaksChat(plan)) return chatDecoder({ isStreamed, plan, errorBody: openAiErrorBody })
-    return translate(dialectOf(plan.offer).reader(plan, isStreamed), chatWriter(plan, isStreamed), plan)
+    return translateAnswer(plan, isStreamed, () => chatWriter(plan, isStreamed))
   },
 })
-
-/** True where seller and buyer speak the same protocol: the request's own text goes on. */
-function speaksChat({ offer }: AttemptPlan): boolean {
-  return offer.apiFormat === 'openai'
-}

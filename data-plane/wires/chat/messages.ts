@@ -1,8 +1,8 @@
-import { isRecord } from '#data-plane/dialects/json-members.ts'
 import type { Content } from '#data-plane/wires/content.ts'
 import { newContent } from '#data-plane/wires/content.ts'
 import type { InlinedSource } from '#data-plane/wires/inlined-data.ts'
 import { AppError } from '#shared/errors.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 /** Limits of a conversation. */
 const MAX_MESSAGES = 10_000

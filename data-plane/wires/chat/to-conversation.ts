@@ -11,11 +11,11 @@ import type {
   ToolChoice,
   Turn,
   UserPart,
-} from '#data-plane/dialects/conversation.ts'
-import { readDataUrl } from '#data-plane/dialects/conversation.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
+} from '#data-plane/middle-form/conversation.ts'
+import { readDataUrl } from '#data-plane/middle-form/conversation.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type { ChatRequest } from './read-request.ts'
 
 type Json = Readonly<Record<string, unknown>>

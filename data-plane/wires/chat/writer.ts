@@ -1,11 +1,10 @@
 import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
-import type { AnswerEnd, AnswerEvent, AnswerWriter } from '#data-plane/dialects/answer.ts'
-import { FINISH_WORDS } from '#data-plane/dialects/translate.ts'
-import { chatUsageJson } from '#data-plane/dialects/usage.ts'
+import type { AnswerEnd, AnswerEvent, AnswerWriter } from '#data-plane/middle-form/answer.ts'
+import { FINISH_WORDS } from '#data-plane/middle-form/answer.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-
-/** A comment with a single newline: it dispatches no event, not even an empty one. */
-const KEEP_ALIVE = ': keep-alive\n'
+import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
+import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
+import { frameHead, wholeHead } from './frames.ts'
 
 /** Writes events as an answer of the chat wire. */
 export function chatWriter(plan: AttemptPlan, isStreamed: boolean): AnswerWriter {
@@ -13,9 +12,7 @@ export function chatWriter(plan: AttemptPlan, isStreamed: boolean): AnswerWriter
 }
 
 function streamWriter(plan: AttemptPlan): AnswerWriter {
-  const head =
-    `data: {"id":"chatcmpl-${plan.rid}","object":"chat.completion.chunk","created":${plan.createdAt},` +
-    `"model":${JSON.stringify(plan.target.model.id)},"choices":[`
+  const head = frameHead(plan)
   let hasRole = false
   return {
     write(event) {
@@ -26,12 +23,9 @@ function streamWriter(plan: AttemptPlan): AnswerWriter {
       return `${head}{"index":0,"delta":{${role}${delta}},"finish_reason":null}]}\n\n`
     },
     finish(receipt, end) {
-      return (
-        `${head}{"index":0,"delta":{},${endMembers(end)}}]}\n\n` +
-        `${head}],"usage":${chatUsageJson(receipt)}}\n\ndata: [DONE]\n\n`
-      )
+      return `${head}{"index":0,"delta":{},${endText(end)}}]}\n\n${streamEnd(head, receipt)}`
     },
-    fail: (error) => `data: ${openAiErrorBody(error, plan.rid)}\n\ndata: [DONE]\n\n`,
+    fail: (error) => failedStream(error, plan.rid),
     keepAlive: () => KEEP_ALIVE,
   }
 }
@@ -63,8 +57,8 @@ function deltaOf(event: AnswerEvent): string {
   }
 }
 
-function endMembers({ reason, isCeiling }: AnswerEnd): string {
-  return `"finish_reason":"${FINISH_WORDS[reason]}"${isCeiling ? ',"native_finish_reason":"cost_ceiling_reached"' : ''}`
+function endText({ reason, isCeiling }: AnswerEnd): string {
+  return endMembers(FINISH_WORDS[reason], isCeiling)
 }
 
 type Call = { readonly id: string; readonly name: string; input: string }
@@ -145,8 +139,7 @@ function wholeText(plan: AttemptPlan, message: Message, receipt: Receipt, end: A
     ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
   })
   return (
-    `{"id":"chatcmpl-${plan.rid}","object":"chat.completion","created":${plan.createdAt},` +
-    `"model":${JSON.stringify(plan.target.model.id)},` +
-    `"choices":[{"index":0,"message":${body},"logprobs":null,${endMembers(end)}}],"usage":${chatUsageJson(receipt)}}`
+    `${wholeHead(plan)}[{"index":0,"message":${body},"logprobs":null,${endText(end)}}],` +
+    `"usage":${chatUsageJson(receipt)}}`
   )
 }

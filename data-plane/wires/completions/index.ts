@@ -1,15 +1,12 @@
-import type { AttemptPlan, Decoder, Demand } from '#data-plane/call.ts'
-import { dialectOf } from '#data-plane/dialects/index.ts'
-import { translate } from '#data-plane/dialects/translate.ts'
+import type { Demand } from '#data-plane/call.ts'
+import { translateAnswer, translateRequest } from '#data-plane/dialects/translate.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { TOKENS_A_MESSAGE } from '#data-plane/wires/text-demand.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
-import { encodeNative } from './native-request.ts'
-import { nativeStreamDecoder } from './native-stream.ts'
-import { nativeWholeDecoder } from './native-whole.ts'
 import type { CompletionsRequest } from './read-request.ts'
 import { readCompletionsRequest } from './read-request.ts'
+import { sameProtocol } from './same-protocol/index.ts'
 import { toConversation } from './to-conversation.ts'
 import { completionsWriter } from './writer.ts'
 
@@ -24,8 +21,14 @@ export const completions: AnyWire = defineWire<CompletionsRequest>({
   parse: readCompletionsRequest,
   demand: demandOf,
   encode: (request, plan) =>
-    request.isNative ? encodeNative(request, plan) : dialectOf(plan.offer).encode(toConversation(request), plan),
-  decoder: decoderOf,
+    sameProtocol.applies(request)
+      ? sameProtocol.encode(request, plan)
+      : translateRequest(toConversation(request), plan),
+  decoder(request, plan) {
+    if (sameProtocol.applies(request)) return sameProtocol.decoder(request, plan)
+    const { isStreamed } = request
+    return translateAnswer(plan, isStreamed, () => completionsWriter(plan, isStreamed))
+  },
 })
 
 function demandOf(request: CompletionsRequest): Demand {
@@ -48,9 +51,4 @@ function demandOf(request: CompletionsRequest): Demand {
     },
     maxCostMicro: request.maxCostMicro,
   }
-}
-
-function decoderOf({ isNative, isStreamed, choices }: CompletionsRequest, plan: AttemptPlan): Decoder {
-  if (isNative) return isStreamed ? nativeStreamDecoder(plan, choices) : nativeWholeDecoder(plan, choices)
-  return translate(dialectOf(plan.offer).reader(plan, isStreamed), completionsWriter(plan, isStreamed), plan)
 }

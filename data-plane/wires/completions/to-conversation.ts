@@ -1,5 +1,5 @@
-import type { Conversation } from '#data-plane/dialects/conversation.ts'
-import { PLAIN_CONVERSATION } from '#data-plane/dialects/conversation.ts'
+import type { Conversation } from '#data-plane/middle-form/conversation.ts'
+import { PLAIN_CONVERSATION } from '#data-plane/middle-form/conversation.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
 import type { CompletionsRequest } from './read-request.ts'

@@ -1,8 +1,9 @@
 import type { AttemptPlan } from '#data-plane/call.ts'
-import type { AnswerWriter } from '#data-plane/dialects/answer.ts'
-import { FINISH_WORDS } from '#data-plane/dialects/translate.ts'
+import type { AnswerWriter } from '#data-plane/middle-form/answer.ts'
+import { FINISH_WORDS } from '#data-plane/middle-form/answer.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-import { answerHead, endMembers, KEEP_ALIVE, pieceText, streamEnd, wholeAnswer } from './answer-text.ts'
+import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
+import { frameHead, pieceText, wholeAnswer } from './answer-text.ts'
 
 /** Writes what a seller answers to a prompt as the one choice of a text completion. Nothing is asked that makes calls. */
 export function completionsWriter(plan: AttemptPlan, isStreamed: boolean): AnswerWriter {
@@ -10,24 +11,24 @@ export function completionsWriter(plan: AttemptPlan, isStreamed: boolean): Answe
 }
 
 function streamWriter(plan: AttemptPlan): AnswerWriter {
-  const head = answerHead(plan)
+  const head = frameHead(plan)
   return {
     write(event) {
       switch (event.kind) {
         case 'text':
         case 'refusal':
-          return `data: ${head}${pieceText(0, event.text)}]}\n\n`
+          return `${head}${pieceText(0, event.text)}]}\n\n`
         case 'reasoning':
-          return `data: ${head}${pieceText(0, '', `,"reasoning":${JSON.stringify(event.text)}`)}]}\n\n`
+          return `${head}${pieceText(0, '', `,"reasoning":${JSON.stringify(event.text)}`)}]}\n\n`
         default:
           return ''
       }
     },
     finish(receipt, { reason, isCeiling }) {
       const last = `{"index":0,"text":"","logprobs":null,${endMembers(FINISH_WORDS[reason], isCeiling)}}`
-      return `data: ${head}${last}]}\n\n${streamEnd(head, receipt)}`
+      return `${head}${last}]}\n\n${streamEnd(head, receipt)}`
     },
-    fail: (error) => `data: ${openAiErrorBody(error, plan.rid)}\n\ndata: [DONE]\n\n`,
+    fail: (error) => failedStream(error, plan.rid),
     keepAlive: () => KEEP_ALIVE,
   }
 }

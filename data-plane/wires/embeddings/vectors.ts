@@ -1,4 +1,4 @@
-import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type { Encoding } from './read-request.ts'
 
 const BYTES_A_FLOAT = 4

@@ -1,6 +1,6 @@
-import { isRecord } from '#data-plane/dialects/json-members.ts'
-import { MIN_THINKING_TOKENS } from '#data-plane/dialects/messages/thinking.ts'
+import { MIN_THINKING_TOKENS } from '#data-plane/middle-form/conversation.ts'
 import { AppError } from '#shared/errors.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 /** Limits of single parameters. */
 const MAX_STOPS = 64

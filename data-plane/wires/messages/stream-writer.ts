@@ -1,5 +1,4 @@
-import type { AnswerEvent, AnswerWriter } from '#data-plane/dialects/answer.ts'
-import { messagesUsageMembers } from '#data-plane/dialects/messages/usage.ts'
+import type { AnswerEvent, AnswerWriter } from '#data-plane/middle-form/answer.ts'
 import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
 import type { Between, Ended, Idle, InBlock, Step } from './events.ts'
 import {
@@ -18,10 +17,11 @@ import {
   textDelta,
   thinkingDelta,
 } from './events.ts'
+import { messageHead, stopMembers } from './message-members.ts'
 import type { ToolInput } from './tool-input.ts'
 import { followToolInput } from './tool-input.ts'
-import type { WriterOptions } from './writer.ts'
-import { messageHead, stopMembers } from './writer.ts'
+import { messagesUsageMembers } from './usage-json.ts'
+import type { WriterOptions } from './writer-options.ts'
 
 type Shown = Exclude<AnswerEvent, { readonly kind: 'finish' }>
 

@@ -12,9 +12,9 @@ import type {
   Turn,
   UrlSource,
   UserPart,
-} from '#data-plane/dialects/conversation.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
+} from '#data-plane/middle-form/conversation.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type { MessagesRequest } from './read-request.ts'
 
 type Json = Readonly<Record<string, unknown>>

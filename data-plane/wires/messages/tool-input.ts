@@ -1,9 +1,4 @@
-const QUOTE = 34
-const BACKSLASH = 92
-const OPEN_LIST = 91
-const CLOSE_LIST = 93
-const OPEN_OBJECT = 123
-const CLOSE_OBJECT = 125
+import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, OPEN_LIST, OPEN_OBJECT, QUOTE } from '#shared/json-bytes.ts'
 
 /** Follows the input of one call through its pieces, to know when its object is complete. */
 export type ToolInput = {

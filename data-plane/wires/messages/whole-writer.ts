@@ -1,11 +1,11 @@
-import type { AnswerEvent, AnswerWriter } from '#data-plane/dialects/answer.ts'
-import { readJsonObject } from '#data-plane/dialects/json-members.ts'
-import { messagesUsageMembers } from '#data-plane/dialects/messages/usage.ts'
+import type { AnswerEvent, AnswerWriter } from '#data-plane/middle-form/answer.ts'
 import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
+import { readJsonObject } from '#shared/json-members.ts'
+import { messageHead, stopMembers } from './message-members.ts'
 import type { ToolInput } from './tool-input.ts'
 import { followToolInput } from './tool-input.ts'
-import type { WriterOptions } from './writer.ts'
-import { messageHead, stopMembers } from './writer.ts'
+import { messagesUsageMembers } from './usage-json.ts'
+import type { WriterOptions } from './writer-options.ts'
 
 type Block =
   | { readonly kind: 'text'; text: string }

@@ -1,45 +1,9 @@
-import type { AttemptPlan, ReportedUsage } from '#data-plane/call.ts'
-import type { AnswerEnd, AnswerWriter } from '#data-plane/dialects/answer.ts'
+import type { AnswerWriter } from '#data-plane/middle-form/answer.ts'
 import { streamWriter } from './stream-writer.ts'
 import { wholeWriter } from './whole-writer.ts'
-
-export type WriterOptions = {
-  readonly plan: AttemptPlan
-  readonly isStreamed: boolean
-  /** True where thoughts come with what their maker wants to see again; without it they are not shown. */
-  readonly showsThoughts: boolean
-  /** Our own estimate of the input in tokens, for the beginning of a stream whose provider says nothing yet. */
-  readonly inputEstimate: number
-  reported(): ReportedUsage
-}
+import type { WriterOptions } from './writer-options.ts'
 
 /** Writes events as an answer of the messages wire. */
 export function messagesWriter(options: WriterOptions): AnswerWriter {
   return options.isStreamed ? streamWriter(options) : wholeWriter(options)
-}
-
-/** The members of a message that stand before its content, as JSON text. */
-export function messageHead({ rid, target }: AttemptPlan): string {
-  return `"id":"msg_${rid}","type":"message","role":"assistant","model":${JSON.stringify(target.model.id)}`
-}
-
-/**
- * The stop reason and sequence as members. The reason is `tool_use` exactly where a call stands in the answer, unless the
- * limit has cut one off: what stands there then is not to be run, and the reason is `max_tokens`.
- */
-export function stopMembers({ reason, stopSequence }: AnswerEnd, hasTools: boolean, hasRefused: boolean): string {
-  const word = hasTools ? 'tool_use' : hasRefused ? 'refusal' : stopWord(reason, stopSequence)
-  const sequence = word === 'stop_sequence' ? JSON.stringify(stopSequence) : 'null'
-  return `"stop_reason":"${word}","stop_sequence":${sequence}`
-}
-
-function stopWord(reason: AnswerEnd['reason'], stopSequence: string | null): string {
-  switch (reason) {
-    case 'length':
-      return 'max_tokens'
-    case 'contentFilter':
-      return 'refusal'
-    default:
-      return stopSequence === null ? 'end_turn' : 'stop_sequence'
-  }
 }

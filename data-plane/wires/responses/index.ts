@@ -1,5 +1,4 @@
-import { dialectOf } from '#data-plane/dialects/index.ts'
-import { translate } from '#data-plane/dialects/translate.ts'
+import { translateAnswer, translateRequest } from '#data-plane/dialects/translate.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
@@ -22,11 +21,7 @@ export const responses: AnyWire = defineWire<ResponsesRequest>({
       ...textDemand({ isStreamed, maxTokens, messageCount: request.itemCount, ...request }),
     }
   },
-  encode: ({ conversation, json }, plan) => putInlinedBack(dialectOf(plan.offer).encode(conversation, plan), json),
+  encode: ({ conversation, json }, plan) => putInlinedBack(translateRequest(conversation, plan), json),
   decoder: (request, plan) =>
-    translate(
-      dialectOf(plan.offer).reader(plan, request.conversation.isStreamed),
-      responsesWriter(request, plan),
-      plan,
-    ),
+    translateAnswer(plan, request.conversation.isStreamed, () => responsesWriter(request, plan)),
 })

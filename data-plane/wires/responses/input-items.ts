@@ -5,12 +5,12 @@ import type {
   ToolCallPart,
   Turn,
   UserPart,
-} from '#data-plane/dialects/conversation.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
+} from '#data-plane/middle-form/conversation.ts'
 import type { Content } from '#data-plane/wires/content.ts'
 import { newContent } from '#data-plane/wires/content.ts'
 import type { InlinedSource } from '#data-plane/wires/inlined-data.ts'
 import { wordOf } from '#data-plane/wires/sampling.ts'
+import { isRecord } from '#shared/json-members.ts'
 import { readParts, readTexts } from './content-parts.ts'
 import { invalid } from './parameters.ts'
 import { openSeal } from './seal.ts'

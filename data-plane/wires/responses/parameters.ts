@@ -1,6 +1,6 @@
-import { isRecord } from '#data-plane/dialects/json-members.ts'
 import { checkParameter } from '#data-plane/wires/parameters.ts'
 import { AppError } from '#shared/errors.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 const MAX_INSTRUCTION_CHARS = 2_097_152
 const MAX_KEY_CHARS = 4_096

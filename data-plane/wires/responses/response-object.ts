@@ -1,6 +1,6 @@
 import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
-import { isRecord, memberText } from '#data-plane/dialects/json-members.ts'
-import { costMembers } from '#data-plane/wires/cost-json.ts'
+import { costMembers } from '#data-plane/wires/usage-json.ts'
+import { isRecord, memberText } from '#shared/json-members.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
 import type { ResponsesRequest } from './read-request.ts'
 

@@ -1,12 +1,10 @@
 import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
-import type { AnswerEnd, AnswerWriter } from '#data-plane/dialects/answer.ts'
+import type { AnswerEnd, AnswerWriter } from '#data-plane/middle-form/answer.ts'
 import { openAiError, openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+import { KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import { createOutput } from './output.ts'
 import type { ResponsesRequest } from './read-request.ts'
 import { responseWriter, usageText } from './response-object.ts'
-
-/** A comment with a single newline: it dispatches no event, not even an empty one. */
-const KEEP_ALIVE = ': keep-alive\n'
 
 /** Writes an answer as a response object, or as the events that lead to one. */
 export function responsesWriter(request: ResponsesRequest, plan: AttemptPlan): AnswerWriter {

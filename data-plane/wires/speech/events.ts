@@ -1,9 +1,6 @@
 import type { AttemptPlan, Decoder, Receipt } from '#data-plane/call.ts'
-import { costMembers } from '#data-plane/wires/cost-json.ts'
-import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-
-/** One comment line and no event: what every reader of such streams passes over. */
-const KEEP_ALIVE = ': keep-alive\n'
+import { errorFrame, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
+import { costMembers } from '#data-plane/wires/usage-json.ts'
 
 /**
  * Audio in OpenAI's speech events: each piece in base64 as it comes, then one event with what it cost. The provider is
@@ -19,7 +16,7 @@ export function inEvents(audio: Decoder, { rid }: AttemptPlan): Decoder {
       return `data: {"type":"speech.audio.delta","audio":"${Buffer.from(sound).toString('base64')}"}\n\n`
     },
     finish: (receipt) => `data: {"type":"speech.audio.done","usage":${usageJson(receipt)}}\n\n`,
-    fail: (error) => `data: ${openAiErrorBody(error, rid)}\n\n`,
+    fail: (error) => errorFrame(error, rid),
     keepAlive: () => KEEP_ALIVE,
   }
 }

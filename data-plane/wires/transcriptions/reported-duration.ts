@@ -1,6 +1,6 @@
 import type { Receipt, ReportedUsage } from '#data-plane/call.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
-import { costMembers } from '#data-plane/wires/cost-json.ts'
+import { costMembers } from '#data-plane/wires/usage-json.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 /** No file that is taken lasts longer. */
 const MAX_SECONDS = 1_000_000

@@ -1,17 +1,14 @@
+import { malformed, NO_OBJECT } from '#data-plane/answers/bad-answer.ts'
+import type { StreamState } from '#data-plane/answers/frames.ts'
+import { frameReader } from '#data-plane/answers/frames.ts'
+import { errorInside } from '#data-plane/answers/openai-answer.ts'
 import type { AttemptPlan, BadAnswer, Decoder, ReportedUsage } from '#data-plane/call.ts'
-import { readFrame } from '#data-plane/dialects/answer-reading.ts'
-import { malformed, NO_END, NO_OBJECT, TOO_LONG } from '#data-plane/dialects/bad-answer.ts'
-import type { JsonObject } from '#data-plane/dialects/json-members.ts'
-import { isRecord, readJsonObject } from '#data-plane/dialects/json-members.ts'
-import { errorInside } from '#data-plane/dialects/openai-chat/decoder.ts'
-import { createSseReader } from '#data-plane/dialects/sse.ts'
-import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+import { errorFrame, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord, readJsonObject } from '#shared/json-members.ts'
 import { durationJson, mergeDuration } from './reported-duration.ts'
 
-/** One comment line and no event: what every reader of such streams passes over. */
-const KEEP_ALIVE = ': keep-alive\n'
-
-type State = {
+type State = StreamState & {
   readonly reported: ReportedUsage
   readonly chunks: Buffer[]
   /** True where a provider answers whole although a stream was asked for. */
@@ -21,8 +18,6 @@ type State = {
   contentBytes: number
   /** Events to be sent. */
   out: string
-  isDone: boolean
-  failure: BadAnswer | undefined
 }
 
 /** A transcript as OpenAI streams it: deltas of text, and one last event with all of it, its time and its cost. */
@@ -38,7 +33,12 @@ export function streamedTranscript(plan: AttemptPlan): Decoder {
     isDone: false,
     failure: undefined,
   }
-  const reader = createSseReader((data) => takeEvent(state, data))
+  const frames = frameReader(state, {
+    takeFrame: (event) => takeEvent(state, event),
+    // Nothing that counts follows it, but it is no end: only the last event is.
+    takeDoneMark: () => false,
+    takeStop: () => false,
+  })
   return {
     contentType: () => 'text/event-stream; charset=utf-8',
     takesType(given) {
@@ -47,14 +47,12 @@ export function streamedTranscript(plan: AttemptPlan): Decoder {
     },
     push(chunk) {
       if (state.isWhole) state.chunks.push(chunk)
-      else reader.push(chunk)
-      if (reader.isTooLong()) state.failure ??= TOO_LONG
+      else frames.push(chunk)
       return takeOut(state)
     },
     end() {
       if (state.isWhole) readWhole(state)
-      else reader.end()
-      if (!state.isDone) state.failure ??= NO_END
+      else frames.end()
     },
     contentPieces: () => state.pieces,
     isDone: () => state.isDone && !state.isWhole,
@@ -72,7 +70,7 @@ export function streamedTranscript(plan: AttemptPlan): Decoder {
       const last = `{"type":"transcript.text.done","text":${JSON.stringify(state.text)},"usage":${durationJson(receipt)}}`
       return `${takeOut(state)}data: ${last}\n\n`
     },
-    fail: (error) => `data: ${openAiErrorBody(error, plan.rid)}\n\n`,
+    fail: (error) => errorFrame(error, plan.rid),
     keepAlive: () => KEEP_ALIVE,
   }
 }
@@ -83,23 +81,16 @@ function takeOut(state: State): string {
   return out
 }
 
-function takeEvent(state: State, data: string): boolean {
-  if (data === '[DONE]') return false
-  const event = readFrame(data)
-  if (typeof event === 'string') {
-    state.failure = malformed(event)
-    return false
-  }
+function takeEvent(state: State, event: JsonObject): void {
   state.failure = errorOf(event)
-  if (state.failure) return false
+  if (state.failure) return
   const { delta, text } = event
   if (event['type'] === 'transcript.text.delta' && typeof delta === 'string') addText(state, delta, event['logprobs'])
-  if (event['type'] !== 'transcript.text.done') return true
+  if (event['type'] !== 'transcript.text.done') return
   // Who sends the end alone has still sent the text.
   if (typeof text === 'string' && state.pieces === 0) addText(state, text, undefined)
   mergeDuration(state.reported, event)
   state.isDone = true
-  return false
 }
 
 /** An error among the events, in either of its two shapes. */

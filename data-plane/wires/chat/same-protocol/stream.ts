@@ -1,24 +1,21 @@
-import type { AttemptPlan, BadAnswer, Decoder, Ending, Receipt, ReportedUsage } from '#data-plane/call.ts'
-import { readFrame } from '#data-plane/dialects/answer-reading.ts'
-import { malformed, NO_END, TOO_LONG } from '#data-plane/dialects/bad-answer.ts'
-import type { JsonObject } from '#data-plane/dialects/json-members.ts'
-import { isRecord } from '#data-plane/dialects/json-members.ts'
-import type { SseReader } from '#data-plane/dialects/sse.ts'
-import { createSseReader } from '#data-plane/dialects/sse.ts'
-import { chatUsageJson, mergeUsage } from '#data-plane/dialects/usage.ts'
-import type { DecoderOptions } from './decoder.ts'
-import { errorInside, knownFinishReason } from './decoder.ts'
+import type { FrameReader, StreamState } from '#data-plane/answers/frames.ts'
+import { frameReader } from '#data-plane/answers/frames.ts'
+import { errorInside, knownFinishReason } from '#data-plane/answers/openai-answer.ts'
+import { mergeUsage } from '#data-plane/answers/reported-usage.ts'
+import type { AttemptPlan, Decoder, Ending, Receipt, ReportedUsage } from '#data-plane/call.ts'
+import { frameHead } from '#data-plane/wires/chat/frames.ts'
+import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type { DeltaState } from './delta.ts'
 import { deltaText, newDeltaState } from './delta.ts'
 
 /** More answers than this in one stream are not read. */
 const MAX_CHOICES = 8
-/** A comment with a single newline: it dispatches no event, not even an empty one. */
-const KEEP_ALIVE = ': keep-alive\n'
 
 type Choice = { readonly delta: DeltaState; finishReason: string | null }
 
-type State = {
+type State = StreamState & {
   readonly plan: AttemptPlan
   /** How every frame begins. */
   readonly head: string
@@ -27,21 +24,17 @@ type State = {
   readonly counts: DeltaState['counts']
   pieces: number
   out: string
-  isDone: boolean
   isStopped: boolean
-  failure: BadAnswer | undefined
 }
 
 /**
  * A streamed answer. Every frame is rebuilt from an allow-list of fields on one data line; frames without content are
  * not sent (the role rides with the first content), the finish reason and the usage are kept for the end.
  */
-export function streamDecoder({ plan, errorBody }: DecoderOptions): Decoder {
+export function streamDecoder(plan: AttemptPlan): Decoder {
   const state: State = {
     plan,
-    head:
-      `data: {"id":"chatcmpl-${plan.rid}","object":"chat.completion.chunk","created":${plan.createdAt},` +
-      `"model":${JSON.stringify(plan.target.model.id)},"choices":[`,
+    head: frameHead(plan),
     reported: { insaneFields: 0 },
     choices: [],
     counts: { contentBytes: 0, reasoningBytes: 0 },
@@ -51,15 +44,20 @@ export function streamDecoder({ plan, errorBody }: DecoderOptions): Decoder {
     isStopped: false,
     failure: undefined,
   }
-  const reader = createSseReader((data) => takeData(state, data))
+  const frames = frameReader(state, {
+    takeFrame: (frame) => takeFrame(state, frame),
+    takeDoneMark() {
+      state.isDone = true
+      return false
+    },
+    takeStop: () => hasFinished(state),
+  })
   return {
     push(chunk) {
-      return push(state, reader, chunk)
+      return push(state, frames, chunk)
     },
     end() {
-      if (state.isDone || state.isStopped || state.failure) return
-      reader.end()
-      if (!state.isDone && !state.failure && !hasFinished(state)) state.failure = NO_END
+      frames.end()
     },
     contentPieces() {
       return state.pieces
@@ -81,7 +79,7 @@ export function streamDecoder({ plan, errorBody }: DecoderOptions): Decoder {
       return finish(state, receipt)
     },
     fail(error) {
-      return `data: ${errorBody(error, plan.rid)}\n\ndata: [DONE]\n\n`
+      return failedStream(error, plan.rid)
     },
     keepAlive() {
       return KEEP_ALIVE
@@ -89,25 +87,11 @@ export function streamDecoder({ plan, errorBody }: DecoderOptions): Decoder {
   }
 }
 
-function push(state: State, reader: SseReader, chunk: Buffer): string {
-  if (state.isDone || state.failure) return ''
-  reader.push(chunk)
-  if (reader.isTooLong()) state.failure = TOO_LONG
+function push(state: State, frames: FrameReader, chunk: Buffer): string {
+  frames.push(chunk)
   const ready = state.out
   state.out = ''
   return ready
-}
-
-/** Takes the data of one event; false ends the reading. */
-function takeData(state: State, data: string): boolean {
-  if (data === '[DONE]') {
-    state.isDone = true
-    return false
-  }
-  const frame = readFrame(data)
-  if (typeof frame === 'string') state.failure = malformed(frame)
-  else takeFrame(state, frame)
-  return state.failure === undefined
 }
 
 function takeFrame(state: State, frame: JsonObject): void {
@@ -169,8 +153,8 @@ function finish(state: State, receipt: Receipt): string {
   for (let index = 0; index < Math.max(1, choices.length); index++) {
     if (choices.length > 0 && choices[index] === undefined) continue
     const reason = finishReasonOf(state, choices[index])
-    const native = reason === 'length' && plan.isCeilingBound ? ',"native_finish_reason":"cost_ceiling_reached"' : ''
-    frames += `${head}{"index":${index},"delta":{},"finish_reason":"${reason}"${native}}]}\n\n`
+    const end = endMembers(reason, reason === 'length' && plan.isCeilingBound)
+    frames += `${head}{"index":${index},"delta":{},${end}}]}\n\n`
   }
-  return `${frames}${head}],"usage":${chatUsageJson(receipt)}}\n\ndata: [DONE]\n\n`
+  return frames + streamEnd(head, receipt)
 }

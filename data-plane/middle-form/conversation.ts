@@ -135,6 +135,9 @@ export type ReasoningWish = {
   readonly isEnabled?: boolean
 }
 
+/** The least thought that the messages protocol takes, from its buyers and by its providers. */
+export const MIN_THINKING_TOKENS = 1_024
+
 /** A conversation of which nothing is wished: what a wire spreads its own over. */
 export const PLAIN_CONVERSATION: Conversation = {
   system: [],

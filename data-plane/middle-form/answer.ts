@@ -1,9 +1,16 @@
-import type { AttemptPlan, BadAnswer, Receipt, ReportedUsage, UpstreamRequest } from '#data-plane/call.ts'
+import type { BadAnswer, Receipt, ReportedUsage } from '#data-plane/call.ts'
 import type { AppError } from '#shared/errors.ts'
-import type { Conversation } from './conversation.ts'
 
 /** Why an answer ended, in no protocol's words. */
 export type FinishReason = 'stop' | 'length' | 'toolCalls' | 'contentFilter'
+
+/** How finish reasons are called in usage events, in lookups and in OpenAI's protocols. */
+export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
+  stop: 'stop',
+  length: 'length',
+  toolCalls: 'tool_calls',
+  contentFilter: 'content_filter',
+}
 
 /**
  * A piece of an answer in the middle form. Texts are pieces to be joined; `index` counts the calls of an answer from 0,
@@ -54,11 +61,4 @@ export type AnswerWriter = {
   fail(error: AppError): string
   /** What to send in a silence; also before anything else was written. */
   keepAlive(): string
-}
-
-/** A protocol that sellers' providers speak. */
-export type Dialect = {
-  /** Writes a conversation as a request. Throws AppError `invalid_request` for what the protocol cannot say. */
-  encode(conversation: Conversation, plan: AttemptPlan): UpstreamRequest
-  reader(plan: AttemptPlan, isStreamed: boolean): AnswerReader
 }

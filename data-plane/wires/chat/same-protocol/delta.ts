@@ -1,4 +1,4 @@
-import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 /** What a choice has sent so far, as far as the next delta depends on it. */
 export type DeltaState = {

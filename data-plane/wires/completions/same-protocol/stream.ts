@@ -1,15 +1,14 @@
-import type { AttemptPlan, BadAnswer, Decoder, Ending, Receipt, ReportedUsage } from '#data-plane/call.ts'
-import { readFrame } from '#data-plane/dialects/answer-reading.ts'
-import { malformed, NO_END, TOO_LONG } from '#data-plane/dialects/bad-answer.ts'
-import type { JsonObject } from '#data-plane/dialects/json-members.ts'
-import { errorInside } from '#data-plane/dialects/openai-chat/decoder.ts'
-import { createSseReader } from '#data-plane/dialects/sse.ts'
-import { mergeUsage } from '#data-plane/dialects/usage.ts'
-import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-import { answerHead, endMembers, KEEP_ALIVE, streamEnd } from './answer-text.ts'
-import { readChoice } from './native-choice.ts'
+import type { StreamState } from '#data-plane/answers/frames.ts'
+import { frameReader } from '#data-plane/answers/frames.ts'
+import { errorInside } from '#data-plane/answers/openai-answer.ts'
+import { mergeUsage } from '#data-plane/answers/reported-usage.ts'
+import type { AttemptPlan, Decoder, Ending, Receipt, ReportedUsage } from '#data-plane/call.ts'
+import { frameHead } from '#data-plane/wires/completions/answer-text.ts'
+import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { readChoice } from './choice.ts'
 
-type State = {
+type State = StreamState & {
   readonly plan: AttemptPlan
   readonly head: string
   readonly reported: ReportedUsage
@@ -18,16 +17,14 @@ type State = {
   out: string
   pieces: number
   contentBytes: number
-  isDone: boolean
   isStopped: boolean
-  failure: BadAnswer | undefined
 }
 
 /** A streamed answer of the completions protocol itself, rebuilt frame by frame; the end of each choice comes last. */
 export function nativeStreamDecoder(plan: AttemptPlan, count: number): Decoder {
   const state: State = {
     plan,
-    head: answerHead(plan),
+    head: frameHead(plan),
     reported: { insaneFields: 0 },
     reasons: Array.from({ length: count }, () => null),
     out: '',
@@ -37,21 +34,22 @@ export function nativeStreamDecoder(plan: AttemptPlan, count: number): Decoder {
     isStopped: false,
     failure: undefined,
   }
-  const reader = createSseReader((data) => takeData(state, data))
+  const frames = frameReader(state, {
+    takeFrame: (frame) => takeFrame(state, frame),
+    takeDoneMark() {
+      state.isDone = true
+      return false
+    },
+    takeStop: () => !state.reasons.includes(null),
+  })
   return {
     push(chunk) {
-      if (state.isDone || state.failure) return ''
-      reader.push(chunk)
-      if (reader.isTooLong()) state.failure = TOO_LONG
+      frames.push(chunk)
       const ready = state.out
       state.out = ''
       return ready
     },
-    end() {
-      if (state.isDone || state.failure) return
-      reader.end()
-      if (!state.isDone && !state.failure && state.reasons.includes(null)) state.failure = NO_END
-    },
+    end: frames.end,
     contentPieces: () => state.pieces,
     isDone: () => state.isDone,
     failure: () => state.failure,
@@ -61,20 +59,9 @@ export function nativeStreamDecoder(plan: AttemptPlan, count: number): Decoder {
       state.isDone = true
     },
     finish: (receipt) => finish(state, receipt),
-    fail: (error) => `data: ${openAiErrorBody(error, plan.rid)}\n\ndata: [DONE]\n\n`,
+    fail: (error) => failedStream(error, plan.rid),
     keepAlive: () => KEEP_ALIVE,
   }
-}
-
-function takeData(state: State, data: string): boolean {
-  if (data === '[DONE]') {
-    state.isDone = true
-    return false
-  }
-  const frame = readFrame(data)
-  if (typeof frame === 'string') state.failure = malformed(frame)
-  else takeFrame(state, frame)
-  return state.failure === undefined
 }
 
 function takeFrame(state: State, frame: JsonObject): void {
@@ -88,7 +75,7 @@ function takeFrame(state: State, frame: JsonObject): void {
     const { index, text, logprobs, reason } = choice
     if (text !== '') {
       state.out +=
-        `data: ${state.head}{"index":${index},"text":${JSON.stringify(text)},"logprobs":${logprobs},` +
+        `${state.head}{"index":${index},"text":${JSON.stringify(text)},"logprobs":${logprobs},` +
         `"finish_reason":null}]}\n\n`
       state.contentBytes += Buffer.byteLength(text)
       state.pieces++
@@ -120,7 +107,7 @@ function finish(state: State, receipt: Receipt): string {
   for (const index of state.reasons.keys()) {
     const reason = reasonOf(state, index)
     const end = endMembers(reason, reason === 'length' && state.plan.isCeilingBound)
-    frames += `data: ${state.head}{"index":${index},"text":"","logprobs":null,${end}}]}\n\n`
+    frames += `${state.head}{"index":${index},"text":"","logprobs":null,${end}}]}\n\n`
   }
   return frames + streamEnd(state.head, receipt)
 }

@@ -1,10 +1,12 @@
+import { malformed, NO_OBJECT } from '#data-plane/answers/bad-answer.ts'
+import { errorInside, knownFinishReason } from '#data-plane/answers/openai-answer.ts'
+import { mergeUsage } from '#data-plane/answers/reported-usage.ts'
 import type { AttemptPlan, BadAnswer, Decoder, ReportedUsage } from '#data-plane/call.ts'
-import { malformed, NO_OBJECT } from '#data-plane/dialects/bad-answer.ts'
-import { isRecord, memberText } from '#data-plane/dialects/json-members.ts'
-import { chatUsageJson, mergeUsage } from '#data-plane/dialects/usage.ts'
-import { gatherWhole, readWholeAnswer } from '#data-plane/dialects/whole-answer.ts'
-import type { DecoderOptions } from './decoder.ts'
-import { errorInside, knownFinishReason } from './decoder.ts'
+import { wholeHead } from '#data-plane/wires/chat/frames.ts'
+import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
+import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
+import { gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
+import { isRecord, memberText } from '#shared/json-members.ts'
 
 /** Top members of a provider's answer that pass beside the choices. */
 const PASSED = ['system_fingerprint', 'service_tier'] as const
@@ -27,7 +29,7 @@ type Answer = {
  * A whole answer: kept until the provider is done, then rebuilt from an allow-list of members. The choices stay the
  * provider's own text; id, model and usage are ours.
  */
-export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
+export function wholeDecoder(plan: AttemptPlan): Decoder {
   const answer: Answer = {
     reported: { insaneFields: 0 },
     choices: '',
@@ -52,14 +54,10 @@ export function wholeDecoder({ plan, errorBody }: DecoderOptions): Decoder {
       }
     },
     finish(receipt) {
-      return (
-        `{"id":"chatcmpl-${plan.rid}","object":"chat.completion","created":${plan.createdAt},` +
-        `"model":${JSON.stringify(plan.target.model.id)},"choices":${answer.choices},` +
-        `"usage":${chatUsageJson(receipt)}${answer.extra}}`
-      )
+      return `${wholeHead(plan)}${answer.choices},"usage":${chatUsageJson(receipt)}${answer.extra}}`
     },
     fail(error) {
-      return errorBody(error, plan.rid)
+      return openAiErrorBody(error, plan.rid)
     },
     push: whole.push,
     end: whole.end,

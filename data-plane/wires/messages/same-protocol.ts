@@ -1,17 +1,9 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
-import type { JsonMember } from '#data-plane/dialects/json-members.ts'
-import { isRecord, lastMembers } from '#data-plane/dialects/json-members.ts'
-import { takesMember } from '#data-plane/dialects/openai-chat/request.ts'
-import { MIN_THINKING_TOKENS } from './thinking.ts'
-
-/** A message request that can be forwarded by editing its own text. */
-export type EditableMessages = {
-  readonly text: string
-  readonly members: readonly JsonMember[]
-  readonly body: Readonly<Record<string, unknown>>
-  readonly isStreamed: boolean
-  readonly maxTokens: number
-}
+import { MIN_THINKING_TOKENS } from '#data-plane/middle-form/conversation.ts'
+import { takesMember } from '#data-plane/middle-form/taken-members.ts'
+import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { isRecord, lastMembers } from '#shared/json-members.ts'
+import type { MessagesRequest } from './read-request.ts'
 
 /** Members that go on as they came, each under the name by which a model may list it; others nobody has asked for. */
 const PASSED: ReadonlyMap<string, string> = new Map([
@@ -32,21 +24,27 @@ const PASSED: ReadonlyMap<string, string> = new Map([
 const OWN: ReadonlySet<string> = new Set(['model', 'max_tokens', 'stream'])
 
 /**
- * The request for a seller who speaks the messages protocol. What a buyer said stays byte for byte; the model's name and
- * the output limit are ours, tools that are no functions are left out, and so is what the protocol knows by beta headers
- * only, which are not forwarded.
+ * True where the provider speaks the messages protocol as well. The request's own text goes on then, because the middle
+ * form cannot hold all that it says: documents with citations, output settings, what a later version adds to a message.
+ * The answer goes through the middle form, which holds all of it, and it shows the thoughts: their signatures are their
+ * maker's, who will want to see them again.
  */
-export function encodeMessagesRequest(
-  request: EditableMessages,
-  routingFields: ReadonlySet<string>,
-  plan: AttemptPlan,
-): UpstreamRequest {
+export function isSameProtocol({ offer }: AttemptPlan): boolean {
+  return offer.apiFormat === 'messages'
+}
+
+/**
+ * The buyer's own request, edited. What a buyer said stays byte for byte; the model's name and the output limit are ours.
+ * Tools that are no functions are left out, and so is what the protocol knows by beta headers only: those are not
+ * forwarded.
+ */
+export function encodeMessagesRequest(request: MessagesRequest, plan: AttemptPlan): UpstreamRequest {
   const { body, isStreamed } = request
   const adapted: string[] = []
   let text = `{"model":${JSON.stringify(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`
   for (const member of lastMembers(request.members)) {
     const { key } = member
-    if (OWN.has(key) || routingFields.has(key) || body[key] === null) continue
+    if (OWN.has(key) || ROUTING_FIELDS.has(key) || body[key] === null) continue
     const listed = PASSED.get(key)
     if (listed === undefined || (listed !== '' && !takesMember(plan.target.model, listed))) {
       adapted.push(key)

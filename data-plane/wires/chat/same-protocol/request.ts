@@ -1,46 +1,10 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
-import type { JsonMember } from '#data-plane/dialects/json-members.ts'
-import { isRecord, lastMembers } from '#data-plane/dialects/json-members.ts'
+import { takesMember } from '#data-plane/middle-form/taken-members.ts'
+import type { ChatRequest } from '#data-plane/wires/chat/read-request.ts'
+import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { takesParameter } from '#shared/catalog/model.ts'
-
-/** A chat request that can be forwarded by editing its own text. */
-export type EditableRequest = {
-  readonly text: string
-  readonly members: readonly JsonMember[]
-  readonly body: Readonly<Record<string, unknown>>
-  readonly isStreamed: boolean
-  readonly maxTokens: number | undefined
-}
-
-/** Parameters that go only to models which list them, and the names under which a model may list each. */
-const GATED: ReadonlyMap<string, readonly string[]> = new Map([
-  ...[
-    'temperature',
-    'top_p',
-    'top_k',
-    'top_a',
-    'min_p',
-    'frequency_penalty',
-    'presence_penalty',
-    'repetition_penalty',
-    'seed',
-    'stop',
-    'logit_bias',
-    'logprobs',
-    'top_logprobs',
-    'reasoning_effort',
-    'reasoning',
-    'verbosity',
-    'web_search_options',
-  ].map((name): [string, readonly string[]] => [name, [name]]),
-  ['tools', ['tools']],
-  ['tool_choice', ['tools']],
-  ['parallel_tool_calls', ['tools']],
-  ['functions', ['tools']],
-  ['function_call', ['tools']],
-  ['response_format', ['response_format', 'structured_outputs']],
-])
+import { isRecord, lastMembers } from '#shared/json-members.ts'
 
 /** Members that we write ourselves, whatever the buyer sent. */
 const REWRITTEN: ReadonlySet<string> = new Set([
@@ -51,24 +15,18 @@ const REWRITTEN: ReadonlySet<string> = new Set([
   'stream_options',
 ])
 
-const parameterSets = new WeakMap<Model, ReadonlySet<string>>()
-
 /**
  * The request for a seller who speaks the OpenAI protocol. What a buyer said stays byte for byte; only the model's name,
  * the output limit and the stream options are ours, and what routing reads or the model does not take is left out.
  */
-export function encodeChatRequest(
-  request: EditableRequest,
-  routingFields: ReadonlySet<string>,
-  plan: AttemptPlan,
-): UpstreamRequest {
+export function encodeChatRequest(request: ChatRequest, plan: AttemptPlan): UpstreamRequest {
   const { model } = plan.target
   const adapted: string[] = []
   const limitName = limitParameter(request.body, model)
   let text = `{"model":${JSON.stringify(plan.offer.providerModel)}`
   for (const member of lastMembers(request.members)) {
     const { key } = member
-    if (REWRITTEN.has(key) || routingFields.has(key) || request.body[key] === null) continue
+    if (REWRITTEN.has(key) || ROUTING_FIELDS.has(key) || request.body[key] === null) continue
     if (!takesMember(model, key)) {
       adapted.push(key)
       continue
@@ -88,21 +46,6 @@ export function encodeChatRequest(
     accept: request.isStreamed ? 'text/event-stream' : 'application/json',
     adaptedParams: adapted,
   }
-}
-
-/** Whether a model takes a member of the request by what its catalogue entry lists. */
-export function takesMember(model: Model, key: string): boolean {
-  // It may stand in a model's list and is still never forwarded on this wire.
-  if (key === 'include_reasoning') return false
-  const names = GATED.get(key)
-  if (names === undefined) return true
-  let known = parameterSets.get(model)
-  if (known === undefined) {
-    known = new Set(model.parameters)
-    parameterSets.set(model, known)
-  }
-  // A catalogue entry that lists nothing says nothing.
-  return known.size === 0 || names.some((name) => known.has(name))
 }
 
 /** The tools as JSON text where some are not functions and had to go; undefined where all may stay as they came. */

@@ -1,7 +1,7 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { CompletionsRequest } from '#data-plane/wires/completions/read-request.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
 import { SAMPLING_FIELDS } from '#data-plane/wires/sampling.ts'
-import type { CompletionsRequest } from './read-request.ts'
 
 const EDITS = {
   /** Members that we write ourselves, that ask for nothing, or that no provider is ever told. */

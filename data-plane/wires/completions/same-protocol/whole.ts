@@ -1,12 +1,13 @@
+import { errorInside } from '#data-plane/answers/openai-answer.ts'
+import { mergeUsage } from '#data-plane/answers/reported-usage.ts'
 import type { AttemptPlan, Decoder, ReportedUsage } from '#data-plane/call.ts'
-import { errorInside } from '#data-plane/dialects/openai-chat/decoder.ts'
-import { mergeUsage } from '#data-plane/dialects/usage.ts'
-import type { Found } from '#data-plane/dialects/whole-answer.ts'
-import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/dialects/whole-answer.ts'
+import { wholeAnswer } from '#data-plane/wires/completions/answer-text.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
-import { endMembers, wholeAnswer } from './answer-text.ts'
-import type { NativeChoice } from './native-choice.ts'
-import { readChoice } from './native-choice.ts'
+import { endMembers } from '#data-plane/wires/openai-frames.ts'
+import type { Found } from '#data-plane/wires/whole-answer.ts'
+import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
+import type { NativeChoice } from './choice.ts'
+import { readChoice } from './choice.ts'
 
 type Answer = { readonly reported: ReportedUsage; choices: readonly NativeChoice[] }
 

@@ -1,10 +1,7 @@
-import type { Receipt, ReportedUsage } from '#data-plane/call.ts'
-import { decimal } from '#shared/decimal.ts'
-import type { MicroUsd } from '#shared/money.ts'
-import { inputTokens, outputTokens } from '#shared/usage.ts'
-import { isRecord } from './json-members.ts'
+import type { ReportedUsage } from '#data-plane/call.ts'
+import { isRecord } from '#shared/json-members.ts'
 
-/** No answer counts more tokens than this: what is above is no count. */
+/** The most tokens that an answer can count; a larger figure is taken for none. */
 const MAX_SANE_TOKENS = 1_000_000_000
 
 /** A field as a count; undefined, and noted, where it holds something that no count can be. */
@@ -37,23 +34,4 @@ export function mergeUsage(into: ReportedUsage, raw: unknown): void {
   if (audioIn !== undefined) into.audioInputTokens = audioIn
   const audioOut = take(completion, 'audio_tokens')
   if (audioOut !== undefined) into.audioOutputTokens = audioOut
-}
-
-/** The `usage` object of the chat wire as JSON text: the provider's figures as metered, and what they cost. */
-export function chatUsageJson({ usage, chargeMicro, listMicro }: Receipt): string {
-  const input = inputTokens(usage)
-  const output = outputTokens(usage)
-  return (
-    `{"prompt_tokens":${input},"completion_tokens":${output},"total_tokens":${input + output},` +
-    `"prompt_tokens_details":{"cached_tokens":${usage.cacheRead ?? 0},"cache_write_tokens":${usage.cacheWrite ?? 0},` +
-    `"audio_tokens":${usage.audioInput ?? 0}},` +
-    `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning ?? 0},"audio_tokens":${usage.audioOutput ?? 0}},` +
-    `"cost":${dollars(chargeMicro)},"buyer_cost_micro":${chargeMicro},` +
-    `"cost_details":{"upstream_inference_cost":${dollars(listMicro)}}}`
-  )
-}
-
-/** An amount as a JSON number of USD. */
-export function dollars(amount: MicroUsd): string {
-  return decimal(Number(amount), 6)
 }

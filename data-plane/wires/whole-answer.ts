@@ -1,7 +1,7 @@
+import { malformed } from '#data-plane/answers/bad-answer.ts'
 import type { BadAnswer, Decoder } from '#data-plane/call.ts'
-import { malformed } from './bad-answer.ts'
-import type { JsonMember, JsonObject } from './json-members.ts'
-import { isRecord, scanMembers } from './json-members.ts'
+import type { JsonMember, JsonObject } from '#shared/json-members.ts'
+import { isRecord, scanMembers } from '#shared/json-members.ts'
 
 /** An answer that is one JSON object, with its own text. */
 export type WholeAnswer = {

@@ -1,4 +1,4 @@
-import { isRecord } from '#data-plane/dialects/json-members.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 /** Why a choice can have ended on this wire. */
 const REASONS: ReadonlySet<unknown> = new Set(['stop', 'length', 'content_filter'])

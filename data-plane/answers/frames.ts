@@ -1,0 +1,66 @@
+import type { BadAnswer } from '#data-plane/call.ts'
+import type { JsonObject } from '#shared/json-members.ts'
+import { isRecord, isTooDeep } from '#shared/json-members.ts'
+import { malformed, NO_END, TOO_LONG } from './bad-answer.ts'
+import { createSseReader } from './sse.ts'
+
+/** How far a stream was read. Nothing is read of it once either is set. */
+export type StreamState = {
+  /** True when the protocol's own end has been seen. */
+  isDone: boolean
+  failure: BadAnswer | undefined
+}
+
+/** What a protocol makes of the frames of a stream: each part adds to its own state, or sets its failure. */
+export type FrameGrammar = {
+  /** One frame: the JSON object in the data of one event. */
+  takeFrame(frame: JsonObject): void
+  /** `[DONE]`, which some providers send that need not; false where nothing after it is read. */
+  takeDoneMark(): boolean
+  /** The stream has stopped before its protocol's own end; false where it had not even said why it ends. */
+  takeStop(): boolean
+}
+
+/** Reads a stream from bytes that may be cut anywhere. */
+export type FrameReader = {
+  push(chunk: Buffer): void
+  /** Called once when the provider is done: a stream that lacks its end fails here. */
+  end(): void
+}
+
+/** The one loop from a provider's bytes to the frames of its protocol, whoever reads them. */
+export function frameReader(state: StreamState, grammar: FrameGrammar): FrameReader {
+  const sse = createSseReader((data) => takeData(state, grammar, data))
+  return {
+    push(chunk) {
+      if (state.isDone || state.failure) return
+      sse.push(chunk)
+      if (sse.isTooLong()) state.failure = TOO_LONG
+    },
+    end() {
+      if (state.isDone || state.failure) return
+      sse.end()
+      if (!state.failure && !state.isDone && !grammar.takeStop()) state.failure = NO_END
+    },
+  }
+}
+
+/** Takes the data of one event; false ends the reading. */
+function takeData(state: StreamState, grammar: FrameGrammar, data: string): boolean {
+  if (data === '[DONE]') return grammar.takeDoneMark()
+  const frame = readFrame(data)
+  if (typeof frame === 'string') state.failure = malformed(frame)
+  else grammar.takeFrame(frame)
+  return state.failure === undefined && !state.isDone
+}
+
+/** The object that one event holds, or in words why it holds none. */
+function readFrame(data: string): JsonObject | string {
+  if (isTooDeep(data)) return 'a frame that nests too deep'
+  try {
+    const frame: unknown = JSON.parse(data)
+    return isRecord(frame) ? frame : 'a frame that is not an object'
+  } catch {
+    return 'a frame that is not JSON'
+  }
+}

@@ -1,0 +1,47 @@
+import type { Model } from '#shared/catalog/model.ts'
+
+/** OpenAI's parameters that go only to models which list them, and the names under which a model may list each. */
+const GATED: ReadonlyMap<string, readonly string[]> = new Map([
+  ...[
+    'temperature',
+    'top_p',
+    'top_k',
+    'top_a',
+    'min_p',
+    'frequency_penalty',
+    'presence_penalty',
+    'repetition_penalty',
+    'seed',
+    'stop',
+    'logit_bias',
+    'logprobs',
+    'top_logprobs',
+    'reasoning_effort',
+    'reasoning',
+    'verbosity',
+    'web_search_options',
+  ].map((name): [string, readonly string[]] => [name, [name]]),
+  ['tools', ['tools']],
+  ['tool_choice', ['tools']],
+  ['parallel_tool_calls', ['tools']],
+  ['functions', ['tools']],
+  ['function_call', ['tools']],
+  ['response_format', ['response_format', 'structured_outputs']],
+])
+
+const parameterSets = new WeakMap<Model, ReadonlySet<string>>()
+
+/** Whether a model takes a member of a request, under OpenAI's name for it, by what its catalogue entry lists. */
+export function takesMember(model: Model, key: string): boolean {
+  // A model may list it, and it is never forwarded.
+  if (key === 'include_reasoning') return false
+  const names = GATED.get(key)
+  if (names === undefined) return true
+  let known = parameterSets.get(model)
+  if (known === undefined) {
+    known = new Set(model.parameters)
+    parameterSets.set(model, known)
+  }
+  // A catalogue entry that lists nothing says nothing.
+  return known.size === 0 || names.some((name) => known.has(name))
+}

@@ -1,0 +1,28 @@
+import type { AttemptPlan } from '#data-plane/call.ts'
+import type { AnswerEnd } from '#data-plane/middle-form/answer.ts'
+
+/** The members of a message that stand before its content, as JSON text. */
+export function messageHead({ rid, target }: AttemptPlan): string {
+  return `"id":"msg_${rid}","type":"message","role":"assistant","model":${JSON.stringify(target.model.id)}`
+}
+
+/**
+ * The stop reason and sequence as members. The reason is `tool_use` exactly where a call stands in the answer, unless the
+ * limit has cut one off: what stands there then is not to be run, and the reason is `max_tokens`.
+ */
+export function stopMembers({ reason, stopSequence }: AnswerEnd, hasTools: boolean, hasRefused: boolean): string {
+  const word = hasTools ? 'tool_use' : hasRefused ? 'refusal' : stopWord(reason, stopSequence)
+  const sequence = word === 'stop_sequence' ? JSON.stringify(stopSequence) : 'null'
+  return `"stop_reason":"${word}","stop_sequence":${sequence}`
+}
+
+function stopWord(reason: AnswerEnd['reason'], stopSequence: string | null): string {
+  switch (reason) {
+    case 'length':
+      return 'max_tokens'
+    case 'contentFilter':
+      return 'refusal'
+    default:
+      return stopSequence === null ? 'end_turn' : 'stop_sequence'
+  }
+}

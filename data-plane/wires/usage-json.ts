@@ -1,0 +1,31 @@
+import type { Receipt } from '#data-plane/call.ts'
+import { decimal } from '#shared/decimal.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { inputTokens, outputTokens } from '#shared/usage.ts'
+
+/** What a call cost, as the members with which the `usage` object of every wire ends. */
+export function costMembers({ chargeMicro, listMicro }: Receipt): string {
+  return (
+    `"cost":${dollars(chargeMicro)},"buyer_cost_micro":${chargeMicro},` +
+    `"cost_details":{"upstream_inference_cost":${dollars(listMicro)}}`
+  )
+}
+
+/** The `usage` object of OpenAI's chat and completions as JSON text: the provider's figures as metered, and the cost. */
+export function chatUsageJson(receipt: Receipt): string {
+  const { usage } = receipt
+  const input = inputTokens(usage)
+  const output = outputTokens(usage)
+  return (
+    `{"prompt_tokens":${input},"completion_tokens":${output},"total_tokens":${input + output},` +
+    `"prompt_tokens_details":{"cached_tokens":${usage.cacheRead ?? 0},"cache_write_tokens":${usage.cacheWrite ?? 0},` +
+    `"audio_tokens":${usage.audioInput ?? 0}},` +
+    `"completion_tokens_details":{"reasoning_tokens":${usage.reasoning ?? 0},"audio_tokens":${usage.audioOutput ?? 0}},` +
+    `${costMembers(receipt)}}`
+  )
+}
+
+/** An amount as a JSON number of USD. */
+function dollars(amount: MicroUsd): string {
+  return decimal(Number(amount), 6)
+}

@@ -44,6 +44,7 @@ import { AUDIT_EXPORT, writeAudit } from './services/audit-export.ts'
 import { BUYER_USAGE_EXPORT, writeBuyerUsage } from './services/buyers/buyer-usage-export.ts'
 import { sweepHolds } from './services/money/sweep.ts'
 import { SELLER_USAGE_EXPORT, writeSellerUsage } from './services/sellers/seller-usage-export.ts'
+import { createPublication } from './services/snapshot/publication.ts'
 import { startWorkers } from './workers/index.ts'
 import { startRebuildGate } from './workers/rebuild-gate.ts'
 import type { WorkerPlane } from './workers/worker.ts'
@@ -89,7 +90,9 @@ export type ControlPlane = WorkerPlane & {
 }
 
 /** Parts that tests and the development network replace. */
-export type Overrides = Partial<Omit<Ctx, 'settings' | 'db' | 'ledger' | 'clocks' | 'telemetry' | 'exporters'>> & {
+export type Overrides = Partial<
+  Omit<Ctx, 'settings' | 'db' | 'ledger' | 'clocks' | 'telemetry' | 'exporters' | 'publication'>
+> & {
   readonly settings?: Partial<Settings>
   /** Where traces go; without it there are none. */
   readonly tracer?: Tracer | undefined
@@ -188,6 +191,8 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
   const { clock, log, db, money, cache, provider, waker, webhooks, desk, metrics, telemetry, clocks } = parts
   const where = { databaseUrl: config.databaseUrl.reveal(), redisUrl: config.redisUrl.reveal() }
   const announce = overrides.announce ?? createRedisAnnounce(cache)
+  const publisher = overrides.publisher ?? createRedisPublisher(cache)
+  const settings = { ...settingsOf(config), ...overrides.settings }
   return {
     db,
     ledger: createMoneyLedger(db),
@@ -202,7 +207,8 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     metrics: overrides.metrics ?? metrics,
     telemetry,
     clocks,
-    publisher: overrides.publisher ?? createRedisPublisher(cache),
+    publisher,
+    publication: createPublication({ db, publisher, settings, clock, log }),
     probe: overrides.probe ?? provider.probe,
     listModels: overrides.listModels ?? provider.listModels,
     wake: overrides.wake ?? waker.wake,
@@ -216,7 +222,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     offerState: overrides.offerState ?? createRedisOfferState({ money, cache }, clock),
     controls: overrides.controls ?? createLiveControls({ db, clock, log }),
     desk: overrides.desk ?? desk,
-    settings: { ...settingsOf(config), ...overrides.settings },
+    settings,
   }
 }
 

@@ -11,6 +11,7 @@ import type { CallLimit, Controls } from '#control-plane/ports/limits/controls.t
 import type { Limiter } from '#control-plane/ports/limits/limiter.ts'
 import type { OfferState } from '#control-plane/ports/offer-state/offer-state.ts'
 import type { ListModels, Probe } from '#control-plane/ports/provider/probe.ts'
+import type { Publication } from '#control-plane/ports/publisher/publication.ts'
 import type { Publisher } from '#control-plane/ports/publisher/publisher.ts'
 import type { Waker } from '#control-plane/ports/queue/waker.ts'
 import type { MoneyMetrics } from '#control-plane/ports/telemetry/money-metrics.ts'
@@ -53,6 +54,8 @@ export type Settings = {
 export type StoreParts = {
   readonly db: Database
   readonly publisher: Publisher
+  /** Publishes documents out of the tables, by way of the publisher. */
+  readonly publication: Publication
   readonly offerState: OfferState
   /** What signed links open. */
   readonly exporters: Exporters

@@ -1,5 +1,4 @@
 import { drainKeyChanges, restoreKeyStore } from '#control-plane/services/keys/key-store.ts'
-import { isSnapshotWhole, reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
@@ -17,8 +16,8 @@ export function startWatchStore(plane: WorkerPlane): RunningWorker {
       const wasEmpty = await restoreKeyStore(plane)
       await drainKeyChanges(plane)
       if (wasEmpty) plane.log.info('the key store was empty and is filled')
-      if (await isSnapshotWhole(plane)) return
-      const published = await reconcileSnapshot(plane)
+      if (await plane.publication.isWhole()) return
+      const published = await plane.publication.reconcile()
       plane.log.info({ documents: published.length }, 'the snapshot was not whole and is published')
     },
   })
@@ -30,7 +29,7 @@ export function startReconcileSnapshot(plane: WorkerPlane): RunningWorker {
     name: 'reconcile-snapshot',
     everyMs: RECONCILE_EVERY_MS,
     run: async () => {
-      const published = await reconcileSnapshot(plane)
+      const published = await plane.publication.reconcile()
       if (published.length > 0) plane.log.info({ documents: published }, 'documents were behind and are published')
     },
   })

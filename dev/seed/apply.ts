@@ -10,7 +10,7 @@ import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { listOffers } from '#control-plane/services/offers/read.ts'
-import { reconcileSnapshot } from '#control-plane/services/snapshot.ts'
+import { holdPublication } from '#control-plane/services/snapshot/publication.ts'
 import { createManagementKey, createUser } from '#control-plane/services/users.ts'
 import type { Address } from '#dev/network/ports.ts'
 import type { SeededKeys } from '#dev/network/seeded-keys.ts'
@@ -39,7 +39,7 @@ export type SeedOptions = {
  * funded buyer, offers. What is there already stays as it is, so a second run changes nothing.
  */
 export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> {
-  const quiet = publishLater(ctx)
+  const quiet = quietly(ctx)
   const catalog = readCatalog()
   const [keys] = await Promise.all([
     ensureKeys(quiet, options.keysFile),
@@ -63,15 +63,14 @@ export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> 
   await Promise.all(
     sellers.flatMap(({ actor, books }) => books.map((book) => createOffers(quiet, actor, { book, ...options }))),
   )
-  await reconcileSnapshot(ctx)
+  await ctx.publication.reconcile()
 }
 
 /** Hundreds of offers are published in one step at the end, and no rate limit counts them. */
-function publishLater(ctx: Ctx): Ctx {
-  const away = () => Promise.reject(new AppError('service_unavailable'))
+function quietly(ctx: Ctx): Ctx {
   return {
     ...ctx,
-    publisher: { ...ctx.publisher, versions: away },
+    publication: holdPublication(ctx.publication),
     limiter: async (_scope, limit) => ({ limit, remaining: limit, resetsAt: ctx.clock.now(), isExceeded: false }),
   }
 }

@@ -11,7 +11,6 @@ import { createControlPlane } from '#control-plane/plane.ts'
 import { createServer } from '#control-plane/server.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { keepMarketWarm } from '#control-plane/services/market/market-warmth.ts'
-import { publishOffers, reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
@@ -69,7 +68,7 @@ export async function measureGraphQL(size: MarketSize = SIZE): Promise<Figure[]>
     await fillHealthLog(database.db, size, size.calls)
     await sql`insert into model_alias (alias, model, is_manual) select id, id, false from model`.execute(plane.db)
     await rollUp(plane, 0)
-    await reconcileSnapshot(plane)
+    await plane.publication.reconcile()
     stopWarming = await keepMarketWarm(plane)
     const url = await server.listen({ host: '0.0.0.0', port: 0 })
     const port = Number(new URL(url).port)
@@ -138,7 +137,7 @@ async function measureSubscribers(plane: ControlPlane, port: number): Promise<Fi
     for (const subscriber of subscribers) Object.assign(subscriber, { seenAt: 0, looksFor })
     const startedAt = performance.now()
     await sql`update offer set kept_bps = ${kept}, updated_at = now() where id = ${id}`.execute(plane.db)
-    await publishOffers(plane, [WATCHED])
+    await plane.publication.publishOffers([WATCHED])
     await until('everybody has been told', WAIT_MS, () => subscribers.every(({ seenAt }) => seenAt > 0))
     const times = subscribers.map(({ seenAt }) => seenAt - startedAt)
     worst.push(Math.max(...times))

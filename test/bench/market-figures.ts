@@ -12,7 +12,6 @@ import { createControlPlane } from '#control-plane/plane.ts'
 import { rollUp } from '#control-plane/services/market/market-rollup.ts'
 import { readMarketRows } from '#control-plane/services/market/market-rows.ts'
 import { readSeries } from '#control-plane/services/market/market-series.ts'
-import { publishOffers, reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import { DAY, HOUR, SECOND } from '#shared/clock.ts'
@@ -109,9 +108,9 @@ async function rollUpBusyHour(db: Database, { calls, hours }: MarketSize): Promi
 async function measureSnapshot(plane: ControlPlane, redisUrl: string, used: Used): Promise<Figure[]> {
   const redis = new Redis(redisUrl)
   try {
-    const built = await timed(() => reconcileSnapshot(plane), used)
+    const built = await timed(() => plane.publication.reconcile(), used)
     const loader = await startLoader(redisUrl)
-    const again = await median(() => reconcileSnapshot(plane), used)
+    const again = await median(() => plane.publication.reconcile(), used)
     const routed: number[] = []
     for (let round = 0; round < ROUNDS; round++) {
       const id = `ofr_${round * 100}`
@@ -119,7 +118,7 @@ async function measureSnapshot(plane: ControlPlane, redisUrl: string, used: Used
       const startedAt = performance.now()
       await sql`update offer set kept_bps = ${kept}, updated_at = now() where id = ${id}`.execute(plane.db)
       const seen = loader.until(id, kept)
-      await publishOffers(plane, ['model-0'])
+      await plane.publication.publishOffers(['model-0'])
       routed.push((await seen) - startedAt - loader.skew)
     }
     const { loadMs, processorMs, pauseMs, listMs, megabytes } = loader

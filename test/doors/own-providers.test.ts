@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
-import { reconcileSnapshot } from '#control-plane/services/snapshot.ts'
+import { createPublication } from '#control-plane/services/snapshot/publication.ts'
 import { AccountPolicySchema } from '#shared/contract/key-record.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { DocumentEnvelopeSchema } from '#shared/contract/snapshot.ts'
@@ -128,19 +128,20 @@ describe("an account's preferences", () => {
 
   it('go out later when the store was away at the change', async () => {
     const person = await market.person()
-    const away = { ...market.plane.publisher, publish: () => Promise.reject(new Error('away')) }
-    await invoke({ ...market.plane, publisher: away }, person.buyer, putPreferences, { minDiscountPct: 9 })
+    const publisher = { ...market.plane.publisher, publish: () => Promise.reject(new Error('away')) }
+    const publication = createPublication({ ...market.plane, publisher })
+    await invoke({ ...market.plane, publication }, person.buyer, putPreferences, { minDiscountPct: 9 })
     expect(await market.world.redis.get(cacheKeys.account(person.buyer.account))).toBeNull()
-    expect(await reconcileSnapshot(market.plane)).toContain(`account:${person.buyer.account}`)
+    expect(await market.plane.publication.reconcile()).toContain(`account:${person.buyer.account}`)
     expect((await published(person.buyer.account)).minDiscountPct).toBe(9)
-    expect(await reconcileSnapshot(market.plane)).toEqual([])
+    expect(await market.plane.publication.reconcile()).toEqual([])
   })
 
   it('come back when the store has lost them', async () => {
     const person = await market.person()
     await market.rest('PUT', '/v1/buyer/preferences', { key: person.buyerKey, body: { min_discount_pct: 7 } })
     await market.world.redis.del(cacheKeys.account(person.buyer.account), cacheKeys.accountsIndex)
-    expect(await reconcileSnapshot(market.plane)).toContain(`account:${person.buyer.account}`)
+    expect(await market.plane.publication.reconcile()).toContain(`account:${person.buyer.account}`)
     expect((await published(person.buyer.account)).minDiscountPct).toBe(7)
   })
 })

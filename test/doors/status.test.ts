@@ -9,7 +9,6 @@ import { grantCredit } from '#control-plane/services/money/ledger.ts'
 import { deleteOffer } from '#control-plane/services/offers/change.ts'
 import { storeHealthEvents } from '#control-plane/services/offers/health-log.ts'
 import { putFeature } from '#control-plane/services/operators/operator-controls.ts'
-import { reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { Person, TestMarket } from '#test/support/control-plane.ts'
@@ -106,13 +105,13 @@ describe('incidents', () => {
       return page.items[0]?.offersOnSale
     }
     const readBook = () => invoke(market.plane, { kind: 'nobody' }, readMarketOfModel, { model: 'gpt-test' })
-    await reconcileSnapshot(market.plane)
+    await market.plane.publication.reconcile()
     await readBook()
     expect(await onSale()).toBe(2)
     const { offerId } = await listOffer(market, bob.seller, { discount: 30 })
     expect(await onSale()).toBe(3)
     await invoke(market.plane, bob.seller, deleteOffer, { id: offerId })
-    await reconcileSnapshot(market.plane)
+    await market.plane.publication.reconcile()
     await readBook()
     expect(await onSale()).toBe(2)
   })

@@ -3,7 +3,6 @@ import { createDatabase } from '#control-plane/db/database.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import { listMarketRowsPage } from '#control-plane/services/market/market-book.ts'
 import { keepMarketWarm } from '#control-plane/services/market/market-warmth.ts'
-import { reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { CHANNELS } from '#shared/contract/redis-keys.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
@@ -14,7 +13,7 @@ let market: TestMarket
 
 beforeAll(async () => {
   market = await startMarket()
-  await reconcileSnapshot(market.plane)
+  await market.plane.publication.reconcile()
 })
 afterAll(() => market.stop())
 

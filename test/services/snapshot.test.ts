@@ -5,7 +5,7 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { getOffer } from '#control-plane/services/offers/read.ts'
-import { isSnapshotWhole, publishChanged, publishOffers, reconcileSnapshot } from '#control-plane/services/snapshot.ts'
+import { createPublication } from '#control-plane/services/snapshot/publication.ts'
 import { HOUR } from '#shared/clock.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema, OffersDocumentSchema } from '#shared/contract/snapshot.ts'
@@ -25,7 +25,7 @@ beforeAll(async () => {
   // A model that was once sold keeps its document: so the index is the same before every test.
   const { id } = await create({ model: 'claude-test' })
   await invoke(market.plane, ada.seller, deleteOffer, { id })
-  await reconcileSnapshot(market.plane)
+  await market.plane.publication.reconcile()
 })
 afterAll(() => market.stop())
 
@@ -78,23 +78,23 @@ describe('a published snapshot', () => {
   })
 
   it('publishes nothing that has not changed', async () => {
-    await reconcileSnapshot(market.plane)
+    await market.plane.publication.reconcile()
     const before = await market.world.redis.hgetall(cacheKeys.snapshotIndex)
-    expect(await reconcileSnapshot(market.plane)).toEqual([])
+    expect(await market.plane.publication.reconcile()).toEqual([])
     expect(await market.world.redis.hgetall(cacheKeys.snapshotIndex)).toEqual(before)
   })
 
   it('builds the offers of a model again only when something they are made from was written', async () => {
     const offer = await create()
-    await reconcileSnapshot(market.plane)
-    expect(await reconcileSnapshot(market.plane)).toEqual([])
+    await market.plane.publication.reconcile()
+    expect(await market.plane.publication.reconcile()).toEqual([])
     // Whoever wrote it, and although nobody left word of it.
     await sql`update offer set kept_bps = 1234 where id = ${offer.id}`.execute(market.plane.db)
-    expect(await reconcileSnapshot(market.plane)).toEqual(['offers:gpt-test'])
+    expect(await market.plane.publication.reconcile()).toEqual(['offers:gpt-test'])
     expect((await offersOf('gpt-test')).find(({ id }) => id === offer.id)?.keptBps).toBe(1_234n)
     // A change that changes nothing of the document is looked at once.
     await sql`update offer set label = 'new' where id = ${offer.id}`.execute(market.plane.db)
-    expect(await reconcileSnapshot(market.plane)).toEqual([])
+    expect(await market.plane.publication.reconcile()).toEqual([])
     const { source } = await market.plane.db
       .selectFrom('snapshot_document')
       .select('source')
@@ -119,7 +119,7 @@ describe('a published snapshot', () => {
     const stored = await invoke(market.plane, ada.seller, getOffer, { id: offer.id })
     const [row] = await offersOf('claude-test')
     expect(row && keptToPercent(row.keptBps)).toBe(stored.discount)
-    expect(await isSnapshotWhole(market.plane)).toBe(true)
+    expect(await market.plane.publication.isWhole()).toBe(true)
     await invoke(market.plane, ada.seller, deleteOffer, { id: offer.id })
   })
 
@@ -141,7 +141,7 @@ describe('a published snapshot', () => {
     await invoke(market.plane, operator, importCatalog, { source: 'later', models: [item], effectiveAt })
     expect(await pricesNow()).toEqual(before)
     market.advance(HOUR)
-    expect(await reconcileSnapshot(market.plane)).toEqual(['prices'])
+    expect(await market.plane.publication.reconcile()).toEqual(['prices'])
     expect(await pricesNow()).toMatchObject({ source: 'later', unitPrices: { input: 1_000_000n } })
   })
 })
@@ -155,32 +155,33 @@ describe('a store that lost something', () => {
     await listener.subscribe(CHANNELS.snapshot)
     listener.on('message', (_channel, message) => sizes.add(JSON.parse(message).length))
     await market.world.redis.del(cacheKeys.snapshotIndex, ...index.map((name) => `snap:doc:${name}`))
-    expect(await isSnapshotWhole(market.plane)).toBe(false)
-    await publishChanged(market.plane, ['offers:gpt-test'])
+    expect(await market.plane.publication.isWhole()).toBe(false)
+    await market.plane.publication.publishChanged(['offers:gpt-test'])
     const after = Object.keys(await market.world.redis.hgetall(cacheKeys.snapshotIndex))
     expect(new Set(after)).toEqual(new Set(index))
     await until('the announcement is heard', 2_000, () => sizes.size > 0)
     expect([...sizes]).toEqual([index.length])
-    expect(await isSnapshotWhole(market.plane)).toBe(true)
+    expect(await market.plane.publication.isWhole()).toBe(true)
     listener.disconnect()
   })
 
   it('gets what a failed publication left behind', async () => {
     const offer = await create()
     const publish = () => Promise.reject(new Error('away'))
-    const away = { ...market.plane, publisher: { ...market.plane.publisher, publish } }
+    const publisher = { ...market.plane.publisher, publish }
+    const away = { ...market.plane, publication: createPublication({ ...market.plane, publisher }) }
     const changed = await invoke(away, ada.seller, updateOffer, { id: offer.id, discount: 91 })
     expect(changed.discount).toBe(91)
     const kept = async () => (await offersOf('gpt-test')).find(({ id }) => id === offer.id)?.keptBps
     expect(await kept()).toBe(9_000n)
-    expect(await reconcileSnapshot(market.plane)).toEqual(['offers:gpt-test'])
+    expect(await market.plane.publication.reconcile()).toEqual(['offers:gpt-test'])
     expect(await kept()).toBe(900n)
   })
 })
 
 describe('a storm of changes', () => {
   it('is published a few models at a time with rests between, whole, and without its callers waiting for it', async () => {
-    await reconcileSnapshot(market.plane)
+    await market.plane.publication.reconcile()
     const turns: string[][] = []
     const rests: number[] = []
     const clock = { ...market.plane.clock, sleep: async (ms: number) => void rests.push(ms) }
@@ -189,16 +190,16 @@ describe('a storm of changes', () => {
       return new Map(names.map((name) => [name, 1]))
     }
     const publisher = { ...market.plane.publisher, versions, publish: async () => undefined }
-    const plane = { ...market.plane, clock, publisher }
+    const publication = createPublication({ ...market.plane, clock, publisher })
     const models = Array.from({ length: 20 }, (_, at) => `storm-${at}`)
-    await publishOffers(plane, models)
+    await publication.publishOffers(models)
     expect(turns.flat().length).toBeLessThan(models.length)
     await until('all are published', 10_000, () => turns.flat().length === models.length)
     expect(turns.map((turn) => turn.length)).toEqual([8, 8, 4])
     expect(turns.flat()).toEqual(models.map((model) => `offers:${model}`))
     expect(rests).toHaveLength(1)
     // Of few changes each is out when its caller goes on.
-    await publishOffers(plane, ['storm-1'])
+    await publication.publishOffers(['storm-1'])
     expect(turns.at(-1)).toEqual(['offers:storm-1'])
     // Else whoever publishes next finds that the store lacks them.
     await sql`delete from snapshot_document where name like 'offers:storm-%'`.execute(market.plane.db)

@@ -3,16 +3,15 @@ import { transact } from '#control-plane/db/database.ts'
 import type { Preferences } from '#control-plane/db/own-providers.ts'
 import { findPreferences, lockPolicy, upsertPreferences } from '#control-plane/db/own-providers.ts'
 import { markUnpublished } from '#control-plane/db/snapshot.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import type { PublishCtx } from '#control-plane/services/snapshot.ts'
-import { publishSoon } from '#control-plane/services/snapshot.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { NO_PREFERENCES } from './account-policy.ts'
 
 /** Publishes an account's policy. Never throws: the reconciler finds what did not go out. */
-export function publishPolicy(ctx: PublishCtx, account: AccountId): Promise<void> {
-  return publishSoon(ctx, [accountDocumentName(account)])
+export function publishPolicy(ctx: Pick<Ctx, 'publication'>, account: AccountId): Promise<void> {
+  return ctx.publication.publishSoon([accountDocumentName(account)])
 }
 
 const PreferencesInput = z.strictObject({

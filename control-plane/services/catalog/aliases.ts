@@ -14,7 +14,6 @@ import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
-import { publishSoon } from '#control-plane/services/snapshot.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
@@ -62,7 +61,7 @@ export const putAlias = defineOperation({
       return before.id
     })
     ctx.note({ subject: model, before: null, after: { alias } })
-    await publishSoon(ctx, ['models'])
+    await ctx.publication.publishSoon(['models'])
     return { alias, model, isManual: true }
   },
 })
@@ -88,7 +87,7 @@ export const removeAlias = defineOperation({
       return before.id
     })
     ctx.note({ subject: model, before: { alias }, after: null })
-    await publishSoon(ctx, ['models'])
+    await ctx.publication.publishSoon(['models'])
     return { alias, model }
   },
 })

@@ -15,7 +15,6 @@ import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
-import { publishSoon } from '#control-plane/services/snapshot.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { hostOf, ProviderSchema } from '#shared/catalog/providers.ts'
 import { MINUTE } from '#shared/clock.ts'
@@ -99,7 +98,7 @@ export const importCatalog = defineOperation({
     const { rejected, takenNames, ...counts } = report
     const after = { ...counts, takenNames, rejected: rejected.length, source: input.source }
     ctx.note({ subject: 'catalog', before: null, after })
-    await publishSoon(ctx, ['models', 'prices', 'markets'])
+    await ctx.publication.publishSoon(['models', 'prices', 'markets'])
     return report
   },
 })
@@ -174,7 +173,7 @@ export const putProvider = defineOperation({
       throw new AppError('conflict', { message: 'Another provider has this host.', cause: error })
     }
     ctx.note({ subject: provider.id, before: before ?? null, after: provider })
-    await publishSoon(ctx, ['providers', ...models.map(offersDocumentName)])
+    await ctx.publication.publishSoon(['providers', ...models.map(offersDocumentName)])
     return provider
   },
 })

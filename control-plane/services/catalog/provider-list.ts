@@ -5,7 +5,6 @@ import { listModelsOfProvider } from '#control-plane/db/listed-offers.ts'
 import { countOffersByProvider } from '#control-plane/db/operator-offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { publishSoon } from '#control-plane/services/snapshot.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
@@ -44,7 +43,7 @@ export const trustProvider = defineOperation({
     await upsertProvider(ctx.db, after, ctx.clock.now())
     ctx.note({ subject: id, before: { isTrusted: before.isTrusted }, after: { isTrusted, reason } })
     const models = await listModelsOfProvider(ctx.db, id)
-    await publishSoon(ctx, ['providers', ...models.map(offersDocumentName)])
+    await ctx.publication.publishSoon(['providers', ...models.map(offersDocumentName)])
     return after
   },
 })
@@ -65,7 +64,7 @@ export const removeProvider = defineOperation({
       throw new AppError('conflict', { message: 'Offers or keys stand on this provider.', cause: error })
     }
     ctx.note({ subject: id, before, after: { removed: true, reason } })
-    await publishSoon(ctx, ['providers'])
+    await ctx.publication.publishSoon(['providers'])
     return { id }
   },
 })

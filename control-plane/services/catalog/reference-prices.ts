@@ -5,7 +5,6 @@ import { transact } from '#control-plane/db/database.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant, ModelName } from '#control-plane/services/fields.ts'
-import { publishSoon } from '#control-plane/services/snapshot.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { requireModel } from './aliases.ts'
@@ -92,7 +91,7 @@ export const putPrices = defineOperation({
     })
     const { model, version, before } = stored
     ctx.note({ subject: model, before, after: { ...unitPrices, effectiveAt: at, source: input.source } })
-    await publishSoon(ctx, ['prices'])
+    await ctx.publication.publishSoon(['prices'])
     return { model, version }
   },
 })

@@ -9,7 +9,6 @@ import { Dollars, Label, ModelName, Wallet } from '#control-plane/services/field
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
-import { publishOffers } from '#control-plane/services/snapshot.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { Pricing, readPricing } from './input.ts'
@@ -113,7 +112,7 @@ function startRun(ctx: RunCtx, rows: readonly unknown[], bulk: Bulk): BulkRun {
   })
   const done = work
     .then(async () => {
-      const published = publishOffers(ctx, [...models])
+      const published = ctx.publication.publishOffers([...models])
       // A publication writes all offers of a model: of many models nobody waits for them, they follow by themselves.
       if (models.size <= MAX_WAITED_FOR) await published
     })

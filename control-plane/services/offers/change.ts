@@ -4,7 +4,6 @@ import type { Offer, OfferChange } from '#control-plane/db/offers.ts'
 import { lockOffer, updateOffer as storeOffer } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { publishOffers } from '#control-plane/services/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -63,7 +62,7 @@ async function changeOffer(ctx: RunCtx, seller: AccountId, { id, set, event }: W
       if (event === 'activate') await planProbe(trx, id, at + FIRST_PROBE_MS)
     })
   await orTwin(ctx, seller, () => twin, change)
-  await publishOffers(ctx, [before.model])
+  await ctx.publication.publishOffers([before.model])
   const after = await readOffer(ctx, seller, id)
   ctx.note({ subject: id, before, after })
   return after

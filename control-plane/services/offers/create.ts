@@ -5,7 +5,6 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { chooseKey, probeFailed } from '#control-plane/services/providers/provider-key.ts'
-import { publishOffers } from '#control-plane/services/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { CreateOfferInput, readPricing } from './input.ts'
@@ -43,7 +42,7 @@ export const createOffer = defineOperation({
     const { capDailyUsd = null, payoutAddress = null, label = null } = input
     const terms = { ...pricing, capDailyMicro: capDailyUsd, payoutAddress, label }
     const offer = await storeNewOffer(ctx, seller, { model, base, key, apiFormat, providerModel, ...terms })
-    await publishOffers(ctx, [model])
+    await ctx.publication.publishOffers([model])
     const view = await viewOffer(ctx, offer)
     ctx.note({ subject: offer.id, before: null, after: view })
     return view

@@ -2,7 +2,6 @@ import { transact } from '#control-plane/db/database.ts'
 import type { Offer } from '#control-plane/db/offers.ts'
 import { findAnyOffer, lockAnyOffer, updateOffer } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
-import { publishOffers } from '#control-plane/services/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 import { logHealth } from './health-log.ts'
@@ -33,7 +32,7 @@ export async function moveAsOperator(ctx: RunCtx, { id, event, reason }: Operato
     await updateOffer(trx, offer.id, changeByEvent(offer, event, reason), ctx.clock.now())
     return offer
   })
-  await publishOffers(ctx, [before.model])
+  await ctx.publication.publishOffers([before.model])
   const action = event === 'delist' ? 'delisted' : 'restored'
   await logHealth(ctx, [
     { offer: id, model: before.model, action, detail: (reason ?? 'by the operator').slice(0, 300) },

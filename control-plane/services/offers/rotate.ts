@@ -9,7 +9,6 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { ProviderKey, probeFailed } from '#control-plane/services/providers/provider-key.ts'
-import { publishOffers } from '#control-plane/services/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
@@ -45,7 +44,7 @@ export const rotateCredential = defineOperation({
     await orTwin(ctx, seller, twin, () => storeKey(ctx, seller, { offer, key, host: base.provider.host }))
     const detail = 'another key was put under the offer'
     await clearHealth(ctx, { offer: offer.id, model: offer.model, action: 'credential_rotated', detail })
-    await publishOffers(ctx, [offer.model])
+    await ctx.publication.publishOffers([offer.model])
     const after = await readOffer(ctx, seller, id)
     const fingerprints = { before: offer.fingerprint, after: after.keyFingerprint }
     ctx.note({

@@ -5,7 +5,6 @@ import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx, Settings } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { CallLimit } from '#control-plane/ports/limits/controls.ts'
-import { publishSoon } from '#control-plane/services/snapshot.ts'
 import type { FeatureName } from '#shared/contract/features.ts'
 import { FEATURE_NAMES, FEATURES } from '#shared/contract/features.ts'
 import { AppError } from '#shared/errors.ts'
@@ -60,7 +59,7 @@ export const putFeature = defineOperation({
     const changed = { changedAt: new Date(ctx.clock.now()), changedBy: tenantOf(actor) }
     await upsertSwitch(ctx.db, { name, isOn, reason, ...changed })
     ctx.note({ subject: `feature ${name}`, before: { isOn: before?.isOn ?? true }, after: { isOn, reason } })
-    await publishSoon(ctx, ['limits'])
+    await ctx.publication.publishSoon(['limits'])
     const meaning = FEATURES[name]
     return { name, isOn, meaning, reason, changedAt: changed.changedAt.getTime(), changedBy: changed.changedBy }
   },
@@ -136,7 +135,7 @@ export const putRateLimit = defineOperation({
     }
     const after = await requireLimit(ctx, name)
     ctx.note({ subject: `limit ${name}`, before, after })
-    await publishSoon(ctx, ['limits'])
+    await ctx.publication.publishSoon(['limits'])
     return after
   },
 })

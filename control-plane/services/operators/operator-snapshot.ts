@@ -3,7 +3,6 @@ import { transact } from '#control-plane/db/database.ts'
 import { listPublishedTimes, markUnpublished } from '#control-plane/db/snapshot.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { publishChanged, reconcileSnapshot } from '#control-plane/services/snapshot.ts'
 import { accountOfDocument } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { byText } from '#shared/text-order.ts'
@@ -69,18 +68,21 @@ export const republishSnapshot = defineOperation({
   limit: 'none',
   idempotency: 'none',
   run: async (ctx, _actor, { names }): Promise<{ readonly published: readonly string[] }> => {
-    const published = names === undefined ? await reconcileSnapshot(ctx) : await publishAgain(ctx, names)
+    const published = names === undefined ? await ctx.publication.reconcile() : await publishAgain(ctx, names)
     ctx.note({ subject: 'snapshot', before: null, after: { published: published.length, named: names ?? null } })
     return { published }
   },
 })
 
-async function publishAgain(ctx: Ctx, names: readonly string[]): Promise<string[]> {
+async function publishAgain(
+  ctx: Pick<Ctx, 'db' | 'clock' | 'publication'>,
+  names: readonly string[],
+): Promise<string[]> {
   const known = new Set((await listPublishedTimes(ctx.db)).map(({ name }) => name))
   const unknown = names.find((name) => !known.has(name))
   if (unknown !== undefined) throw new AppError('not_found', { message: `No document is called ${unknown}.` })
   await transact(ctx.db, async (trx) => {
     for (const name of [...names].sort(byText)) await markUnpublished(trx, name, ctx.clock.now())
   })
-  return publishChanged(ctx, names)
+  return ctx.publication.publishChanged(names)
 }

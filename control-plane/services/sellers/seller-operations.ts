@@ -14,7 +14,6 @@ import {
 import type { SellerOperationStatus } from '#control-plane/db/tables/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { publishOffers } from '#control-plane/services/snapshot.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { OperationId } from '#shared/ids.ts'
@@ -103,7 +102,7 @@ export const getSellerOperation = defineOperation({
   },
 })
 
-type WorkCtx = Pick<Ctx, 'db' | 'clock' | 'publisher' | 'announce' | 'settings' | 'log'>
+type WorkCtx = Pick<Ctx, 'db' | 'clock' | 'publication' | 'announce' | 'log'>
 
 /** Works on every open operation to its end; a process that dies leaves the rest to the next look. Answers the steps. */
 export async function runSellerOperations(ctx: WorkCtx): Promise<number> {
@@ -138,7 +137,7 @@ async function takeStep(ctx: WorkCtx, id: OperationId): Promise<boolean> {
   })
   if (models === undefined) return false
   ctx.announce('operations', [id])
-  await publishOffers(ctx, models)
+  await ctx.publication.publishOffers(models)
   return true
 }
 

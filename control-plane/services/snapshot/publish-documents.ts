@@ -13,65 +13,11 @@ import {
 } from '#control-plane/db/snapshot.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { PublishedDocument } from '#control-plane/ports/publisher/publisher.ts'
-import { SECOND } from '#shared/clock.ts'
 import { accountOfDocument, modelOfDocument, offersDocumentName, writeDocument } from '#shared/contract/snapshot.ts'
 import { buildDocument, FIXED_DOCUMENTS, NO_OFFERS } from './snapshot-documents.ts'
 
 /** What publishing uses of the context. */
 export type PublishCtx = Pick<Ctx, 'db' | 'publisher' | 'settings' | 'clock' | 'log'>
-
-/**
- * Publishes what a committed change touched, so that it is routed at once. A failure is only logged: the reconciler
- * finds the same difference again.
- */
-export async function publishSoon(ctx: PublishCtx, names: readonly string[]): Promise<void> {
-  try {
-    await publishChanged(ctx, names)
-  } catch (error) {
-    ctx.log.warn({ err: error, documents: names }, 'a change is published later')
-  }
-}
-
-/** Models whose changed offers wait, in the order in which they came; `next` begins when the running turn is over. */
-type Lane = { readonly models: Set<string>; running: Promise<void>; next: Promise<void> | undefined; restMs: number }
-const lanes = new WeakMap<PublishCtx['publisher'], Lane>()
-/** Models of one turn. While more wait, a change does not wait for its own publication. */
-const MODELS_A_TURN = 8
-/** After such a turn the lane rests as long as it worked: a storm must not stop the service. */
-const MAX_REST_MS = 5 * SECOND
-
-/**
- * Publishes the offers of models. A publication writes all offers of a model, so changes that come before its turn go
- * together. Resolves when theirs is out, or at once while more wait than one turn takes. Never throws: see
- * {@link publishSoon}.
- */
-export async function publishOffers(ctx: PublishCtx, models: readonly string[]): Promise<void> {
-  const lane = lanes.get(ctx.publisher) ?? { models: new Set(), running: Promise.resolve(), next: undefined, restMs: 0 }
-  lanes.set(ctx.publisher, lane)
-  for (const model of models) lane.models.add(model)
-  const turn = nextTurn(ctx, lane)
-  if (lane.models.size <= MODELS_A_TURN) await turn
-}
-
-function nextTurn(ctx: PublishCtx, lane: Lane): Promise<void> {
-  if (lane.next === undefined) {
-    lane.next = lane.running.then(() => takeTurn(ctx, lane))
-    lane.running = lane.next
-  }
-  return lane.next
-}
-
-async function takeTurn(ctx: PublishCtx, lane: Lane): Promise<void> {
-  if (lane.restMs > 0) await ctx.clock.sleep(lane.restMs)
-  const taken = [...lane.models].slice(0, MODELS_A_TURN)
-  for (const model of taken) lane.models.delete(model)
-  lane.next = undefined
-  const startedAt = ctx.clock.monotonic()
-  await publishSoon(ctx, taken.map(offersDocumentName))
-  const tookMs = ctx.clock.monotonic() - startedAt
-  lane.restMs = lane.models.size > MODELS_A_TURN ? Math.min(tookMs, MAX_REST_MS) : 0
-  if (lane.models.size > 0) void nextTurn(ctx, lane)
-}
 
 /** Documents published at the same time: Postgres reads one while another is written. */
 const AT_ONCE = 3

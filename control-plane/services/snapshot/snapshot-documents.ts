@@ -5,6 +5,10 @@ import type { ListedOffer } from '#control-plane/db/listed-offers.ts'
 import { listActiveOffers } from '#control-plane/db/listed-offers.ts'
 import { listTrades } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { buildAccountPolicy } from '#control-plane/services/buyers/account-policy.ts'
+import { dayBefore, readRowBodies, readSpeedClasses } from '#control-plane/services/market/market-rows.ts'
+import { sellerAlias } from '#control-plane/services/market/seller-alias.ts'
+import { readDataPlaneControls } from '#control-plane/services/operators/operator-controls.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import type {
   LimitsDocumentSchema,
@@ -14,10 +18,6 @@ import type {
   TradesDocumentSchema,
 } from '#shared/contract/snapshot.ts'
 import { accountOfDocument, DOCUMENT_SCHEMAS, modelOfDocument } from '#shared/contract/snapshot.ts'
-import { buildAccountPolicy } from './buyers/account-policy.ts'
-import { dayBefore, readRowBodies, readSpeedClasses } from './market/market-rows.ts'
-import { sellerAlias } from './market/seller-alias.ts'
-import { readDataPlaneControls } from './operators/operator-controls.ts'
 
 /** Documents that always exist. */
 export const FIXED_DOCUMENTS = Object.keys(DOCUMENT_SCHEMAS)

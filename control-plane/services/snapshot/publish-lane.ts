@@ -1,0 +1,48 @@
+import type { Time } from '#shared/clock.ts'
+import { SECOND } from '#shared/clock.ts'
+
+/** Models of one turn. While more wait, a change does not wait for its own publication. */
+const MODELS_A_TURN = 8
+/** After such a turn the lane rests as long as it worked: a storm must not stop the service. */
+const MAX_REST_MS = 5 * SECOND
+
+/** Queues models for `publish`, which never throws. Resolves when theirs are out, or at once while many wait. */
+export type PublishLane = (models: readonly string[]) => Promise<void>
+
+/**
+ * A lane of turns that follow one another. A publication writes all offers of a model, so what changed of it before its
+ * turn goes together. Models are taken in the order in which they came.
+ */
+export function createPublishLane(clock: Time, publish: (models: readonly string[]) => Promise<void>): PublishLane {
+  const waiting = new Set<string>()
+  let running = Promise.resolve()
+  /** The turn that begins when the running one is over. */
+  let next: Promise<void> | undefined
+  let restMs = 0
+
+  function nextTurn(): Promise<void> {
+    if (next === undefined) {
+      next = running.then(takeTurn)
+      running = next
+    }
+    return next
+  }
+
+  async function takeTurn(): Promise<void> {
+    if (restMs > 0) await clock.sleep(restMs)
+    const taken = [...waiting].slice(0, MODELS_A_TURN)
+    for (const model of taken) waiting.delete(model)
+    next = undefined
+    const startedAt = clock.monotonic()
+    await publish(taken)
+    const tookMs = clock.monotonic() - startedAt
+    restMs = waiting.size > MODELS_A_TURN ? Math.min(tookMs, MAX_REST_MS) : 0
+    if (waiting.size > 0) void nextTurn()
+  }
+
+  return async (models) => {
+    for (const model of models) waiting.add(model)
+    const turn = nextTurn()
+    if (waiting.size <= MODELS_A_TURN) await turn
+  }
+}

@@ -142,8 +142,6 @@ function withDocument(parts: MarketParts, name: string, body: unknown): MarketPa
       return { ...parts, rows: DOCUMENT_SCHEMAS.markets.parse(body).rows }
     case 'trades':
       return { ...parts, trades: new Map(Object.entries(DOCUMENT_SCHEMAS.trades.parse(body).models)) }
-    case 'resources':
-      return { ...parts, resources: DOCUMENT_SCHEMAS.resources.parse(body).resources }
     case 'limits':
       return { ...parts, limits: DOCUMENT_SCHEMAS.limits.parse(body) }
   }

@@ -4,7 +4,6 @@ import type { FindProvider, Provider } from '#shared/catalog/providers.ts'
 import { createProviderFinder } from '#shared/catalog/providers.ts'
 import type { ResolveModel } from '#shared/catalog/resolve.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
-import type { Resource } from '#shared/catalog/resources.ts'
 import type { Limits, MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
 import type { parseTrades } from '#shared/contract/trades.ts'
 import { isId } from '#shared/ids.ts'
@@ -17,7 +16,6 @@ export type MarketParts = {
   readonly models: readonly Model[]
   readonly providers: readonly Provider[]
   readonly prices: ReadonlyMap<string, ReferencePrice>
-  readonly resources: readonly Resource[]
   readonly rows: readonly MarketRow[]
   /** What the offers of models sold, by model, as {@link parseTrades} reads it. */
   readonly trades: ReadonlyMap<string, string>
@@ -44,7 +42,6 @@ export const EMPTY_PARTS: MarketParts = {
   models: [],
   providers: [],
   prices: new Map(),
-  resources: [],
   rows: [],
   trades: new Map(),
   limits: DEFAULT_LIMITS,

@@ -1,7 +1,6 @@
 import { z } from 'zod'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
-import { ResourceSchema } from '#shared/catalog/resources.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { KeptBpsNumber, MicroUsdText } from './amount.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
@@ -10,7 +9,7 @@ import { TradesText } from './trades.ts'
 /**
  * What the data plane reads. A document has a name and a version that only rises; the index holds every name with its
  * version, and a publish announces the changed names on a channel. Names: `models`, `prices`, `providers`, `markets`,
- * `trades`, `resources`, `limits`, and `offers:{model}` for each model that has any.
+ * `trades`, `limits`, and `offers:{model}` for each model that has any.
  */
 const SNAPSHOT_SCHEMA_VERSION = 1
 
@@ -40,7 +39,6 @@ export type OfferRow = z.infer<typeof OfferRowSchema>
 export const OffersDocumentSchema = z.object({ model: z.string(), offers: z.array(OfferRowSchema) })
 const ModelsDocumentSchema = z.object({ models: z.array(ModelSchema) })
 const ProvidersDocumentSchema = z.object({ providers: z.array(ProviderSchema) })
-const ResourcesDocumentSchema = z.object({ resources: z.array(ResourceSchema) })
 
 /** Reference prices by canonical model id, each version with its date and source. */
 export const PricesDocumentSchema = z.object({
@@ -106,7 +104,6 @@ export const DOCUMENT_SCHEMAS = {
   providers: ProvidersDocumentSchema,
   markets: MarketsDocumentSchema,
   trades: TradesDocumentSchema,
-  resources: ResourcesDocumentSchema,
   limits: LimitsDocumentSchema,
 } as const
 export type DocumentName = keyof typeof DOCUMENT_SCHEMAS

@@ -1,8 +1,10 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { ERRORS } from '#shared/error-table.ts'
+import { byText } from '#shared/text-order.ts'
 import { ADVICE } from '#test/support/error-advice.ts'
 import { errorCatalogue } from '#test/support/error-catalogue.ts'
+import { ERRORS_TO_COME } from '#test/support/errors-to-come.ts'
 
 const FILE = new URL('../../docs/errors.md', import.meta.url)
 
@@ -14,4 +16,21 @@ it('docs/errors.md holds every error as the table has it; ERRORS_UPDATE=1 writes
 
 it('advises about nothing that is no error', () => {
   expect(Object.keys(ADVICE).filter((code) => !(code in ERRORS))).toEqual([])
+})
+
+/** The sources of both planes, without the table itself. */
+function productSources(): string[] {
+  return ['shared', 'data-plane', 'control-plane'].flatMap((folder) => {
+    const root = new URL(`../../${folder}/`, import.meta.url)
+    return readdirSync(root, { recursive: true, encoding: 'utf8' })
+      .filter((path) => path.endsWith('.ts') && path !== 'error-table.ts')
+      .map((path) => readFileSync(new URL(path, root), 'utf8'))
+  })
+}
+
+it('has no code that nothing raises, but for those that a named piece of work will: each is one or the other', () => {
+  const sources = productSources()
+  const isRaised = (code: string) => sources.some((source) => source.includes(`'${code}'`))
+  const silent = Object.keys(ERRORS).filter((code) => !isRaised(code))
+  expect(silent.toSorted(byText)).toEqual(Object.values(ERRORS_TO_COME).flat().toSorted(byText))
 })

@@ -52,8 +52,6 @@ async function readBody(ctx: BuildCtx, trx: Trx, name: string): Promise<unknown>
       return buildMarkets(trx)
     case 'trades':
       return buildTrades(trx, ctx.clock.now())
-    case 'resources':
-      return { resources: [] }
     case 'limits':
       return buildLimits(ctx, trx)
     default:

@@ -1,0 +1,29 @@
+import type { ErrorCode } from '#shared/errors.ts'
+
+/**
+ * Codes of the contract that nothing raises yet, by the work that will. Whoever raises one takes it from here: a test
+ * holds that a code is either raised in product code or stands in this list.
+ */
+export const ERRORS_TO_COME: Readonly<Record<string, readonly ErrorCode[]>> = {
+  'images, video, music and their files': [
+    'image_required',
+    'invalid_image_input',
+    'mask_not_supported',
+    'too_many_input_images',
+  ],
+  'the provider-key market, its proxy, and the forwarded families': [
+    'api_secret_unsupported',
+    'insufficient_credit',
+    'invalid_target_url',
+    'job_route_required',
+    'no_resource_offer',
+    'offers_unhealthy',
+    'platform_route_refused',
+    'policy_refused',
+    'pricing_multiplier_unsupported',
+    'provider_unpriceable',
+    'seller_cap_reached',
+    'trait_unavailable',
+    'unexpected_path',
+  ],
+}

@@ -31,6 +31,7 @@ import { createRedisKeyCounters } from './ports/key-counters/redis-key-counters.
 import { createMoneyLedger } from './ports/ledger/postgres-money-ledger.ts'
 import { createLiveControls } from './ports/limits/live-controls.ts'
 import { createRedisLimiter } from './ports/limits/redis-limiter.ts'
+import { createMarketMemory } from './ports/market-memory/market-memory.ts'
 import { createRedisOfferState } from './ports/offer-state/redis-offer-state.ts'
 import { createProviderProbe } from './ports/provider/provider-probe.ts'
 import { createRedisPublisher } from './ports/publisher/redis-publisher.ts'
@@ -42,6 +43,7 @@ import type { Updates } from './ports/updates/updates.ts'
 import { createWebhookSender } from './ports/webhook/http-webhook-sender.ts'
 import { AUDIT_EXPORT, writeAudit } from './services/audit-export.ts'
 import { BUYER_USAGE_EXPORT, writeBuyerUsage } from './services/buyers/buyer-usage-export.ts'
+import { createSellerAliases } from './services/market/seller-alias.ts'
 import { sweepHolds } from './services/money/sweep.ts'
 import { SELLER_USAGE_EXPORT, writeSellerUsage } from './services/sellers/seller-usage-export.ts'
 import { createPublication } from './services/snapshot/publication.ts'
@@ -91,7 +93,10 @@ export type ControlPlane = WorkerPlane & {
 
 /** Parts that tests and the development network replace. */
 export type Overrides = Partial<
-  Omit<Ctx, 'settings' | 'db' | 'ledger' | 'clocks' | 'telemetry' | 'exporters' | 'publication'>
+  Omit<
+    Ctx,
+    'settings' | 'db' | 'ledger' | 'clocks' | 'telemetry' | 'exporters' | 'publication' | 'marketMemory' | 'sellerAlias'
+  >
 > & {
   readonly settings?: Partial<Settings>
   /** Where traces go; without it there are none. */
@@ -193,6 +198,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
   const announce = overrides.announce ?? createRedisAnnounce(cache)
   const publisher = overrides.publisher ?? createRedisPublisher(cache)
   const settings = { ...settingsOf(config), ...overrides.settings }
+  const sellerAlias = createSellerAliases(settings.fingerprintPepper)
   return {
     db,
     ledger: createMoneyLedger(db),
@@ -208,7 +214,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     telemetry,
     clocks,
     publisher,
-    publication: createPublication({ db, publisher, settings, clock, log }),
+    publication: createPublication({ db, publisher, settings, clock, log, sellerAlias }),
     probe: overrides.probe ?? provider.probe,
     listModels: overrides.listModels ?? provider.listModels,
     wake: overrides.wake ?? waker.wake,
@@ -218,6 +224,8 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
       overrides.contractWallets ??
       (config.chainRpcUrl === undefined ? null : createRpcContractWallets(config.chainRpcUrl)),
     limiter: overrides.limiter ?? createRedisLimiter(cache, clock),
+    marketMemory: createMarketMemory(),
+    sellerAlias,
     exporters: exportersOf({ db }),
     offerState: overrides.offerState ?? createRedisOfferState({ money, cache }, clock),
     controls: overrides.controls ?? createLiveControls({ db, clock, log }),

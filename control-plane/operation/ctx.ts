@@ -9,6 +9,7 @@ import type { MoneyCheck } from '#control-plane/ports/ledger/money-check.ts'
 import type { MoneyLedger } from '#control-plane/ports/ledger/money-ledger.ts'
 import type { CallLimit, Controls } from '#control-plane/ports/limits/controls.ts'
 import type { Limiter } from '#control-plane/ports/limits/limiter.ts'
+import type { MarketMemory } from '#control-plane/ports/market-memory/market-memory.ts'
 import type { OfferState } from '#control-plane/ports/offer-state/offer-state.ts'
 import type { ListModels, Probe } from '#control-plane/ports/provider/probe.ts'
 import type { Publication } from '#control-plane/ports/publisher/publication.ts'
@@ -20,7 +21,7 @@ import type { Announce } from '#control-plane/ports/updates/updates.ts'
 import type { WebhookSender } from '#control-plane/ports/webhook/webhook-sender.ts'
 import type { Time } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
-import type { Ids } from '#shared/ids.ts'
+import type { AccountId, Ids } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { KeptBps } from '#shared/money.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
@@ -60,6 +61,10 @@ export type StoreParts = {
   /** What signed links open. */
   readonly exporters: Exporters
   readonly announce: Announce
+  /** What this process remembers of the market. */
+  readonly marketMemory: MarketMemory
+  /** What the public is told in place of a seller's account. */
+  readonly sellerAlias: (account: AccountId) => string
 }
 
 /** The ledger, and the gate that spending goes through. */

@@ -76,8 +76,9 @@ type Connections = {
 /** The same over connections that stand already. */
 export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connections): GateKeeper {
   const guarded = createGuard(redis)
+  const digestsOf = createDigests()
   return {
-    view: () => view(redis),
+    view: () => view(redis, digestsOf),
     raise: (epoch, before) =>
       guarded(before, (step) => {
         step.script('FLUSH', 'SYNC')
@@ -144,7 +145,7 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
   }
 }
 
-async function view(redis: Redis): Promise<GateView> {
+async function view(redis: Redis, digestsOf: DigestsOf): Promise<GateView> {
   const [text, doubted, nodes, info, time] = await Promise.all([
     redis.get(moneyKeys.epoch),
     redis.get(moneyKeys.doubt),
@@ -157,26 +158,28 @@ async function view(redis: Redis): Promise<GateView> {
     epoch,
     runId: /run_id:(\w+)/.exec(info)?.[1] ?? '',
     now: Number(time[0]) * 1000 + Math.floor(Number(time[1]) / 1000),
-    hasScripts: epoch !== undefined && (await hasScripts(redis, epoch)),
+    hasScripts: epoch !== undefined && (await hasScripts(redis, digestsOf(epoch.epoch))),
     doubted: doubted === null ? undefined : Number(doubted),
     nodes: new Map(Object.entries(nodes).map(([node, at]) => [node, Number(at)])),
   }
 }
 
-async function hasScripts(redis: Redis, { epoch }: MoneyEpoch): Promise<boolean> {
-  const shas = digestsOf(epoch)
+async function hasScripts(redis: Redis, shas: readonly string[]): Promise<boolean> {
   const found = await redis.script('EXISTS', ...shas)
   return Array.isArray(found) && found.length === shas.length && found.every((known) => known === 1)
 }
 
-let digests: { readonly epoch: number; readonly shas: readonly string[] } | undefined
+type DigestsOf = (epoch: number) => readonly string[]
 
-/** The digests of an epoch, worked out once: the view is taken several times a second. */
-function digestsOf(epoch: number): readonly string[] {
-  if (digests?.epoch !== epoch) {
-    digests = { epoch, shas: Object.values(moneyScripts(epoch)).map((script) => script.sha) }
+/** The digests of an epoch, worked out once for each: the view is taken several times a second. */
+function createDigests(): DigestsOf {
+  let known: { readonly epoch: number; readonly shas: readonly string[] } | undefined
+  return (epoch) => {
+    if (known?.epoch !== epoch) {
+      known = { epoch, shas: Object.values(moneyScripts(epoch)).map((script) => script.sha) }
+    }
+    return known.shas
   }
-  return digests.shas
 }
 
 function announce(step: ChainableCommander, epoch: MoneyEpoch): void {

@@ -3,6 +3,7 @@ import type { ModelChoice } from '#control-plane/db/market-book.ts'
 import { findModelBody, listMarketModels } from '#control-plane/db/market-book.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import type { MarketMemory } from '#control-plane/ports/market-memory/market-memory.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { ModelName, PageSize } from '#control-plane/services/fields.ts'
 import type { SignedPage } from '#control-plane/services/page.ts'
@@ -134,15 +135,14 @@ export async function viewMarkets(ctx: MarketCtx, models: readonly Model[]): Pro
     const [row, own, state] = [figures.get(model.id), offers.get(model.id), live.get(model.id)]
     if (row === undefined || own === undefined || state === undefined) return []
     const parts = { model, unitPrices: prices.get(model.id) ?? {}, row, offers: own, trades: new Map() }
-    return [{ id: model.id, model, summary: summaryOf(parts, state), figures: row, offerCount: own.length }]
+    return [
+      { id: model.id, model, summary: summaryOf(ctx.marketMemory, parts, state), figures: row, offerCount: own.length },
+    ]
   })
 }
 
-type Summed = { readonly live: LiveState; readonly prices: string; readonly summary: MarketSummary }
-const summaries = new WeakMap<MarketParts['offers'], Summed>()
-
 /** The summary of a model, the one that was made before while its offers, their state and the prices are the same. */
-function summaryOf(parts: MarketParts, live: LiveState): MarketSummary {
+function summaryOf({ ofBook: { summaries } }: MarketMemory, parts: MarketParts, live: LiveState): MarketSummary {
   const prices = JSON.stringify(writeUnitPrices(parts.unitPrices))
   const known = summaries.get(parts.offers)
   if (known !== undefined && known.live === live && known.prices === prices) return known.summary

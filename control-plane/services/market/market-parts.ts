@@ -1,10 +1,10 @@
 import { listPricesAt } from '#control-plane/db/catalog.ts'
-import type { Database } from '#control-plane/db/database.ts'
 import type { ModelAtProvider } from '#control-plane/db/listed-offers.ts'
 import { countActiveOffers, listBookedOffers } from '#control-plane/db/listed-offers.ts'
 import { listDocumentVersions } from '#control-plane/db/market-book.ts'
 import { listTrades } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import type { Aged, MarketMemory } from '#control-plane/ports/market-memory/market-memory.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { HealthRecord } from '#shared/contract/health-event.ts'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
@@ -17,10 +17,7 @@ import { keptBps, microUsd, parseMicroUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { dayBefore, groupBy, readMarketRows, readSpeedClasses } from './market-rows.ts'
-import { sellerAlias } from './seller-alias.ts'
 
-/** Offers that one process remembers over all models; the models asked for longest ago are forgotten first. */
-export const MAX_REMEMBERED = 200_000
 /** How long health, caps and trades of a model are taken to be what they were. */
 const LIVE_MS = SECOND
 const TRADES_MS = 10 * SECOND
@@ -31,33 +28,8 @@ const CAPS_OF_A_BOOK = 1_000
 const CAPS_OF_A_ROW = 8
 
 /** What reading the market uses of the context. */
-export type MarketCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'offerState'>
-type Shelf = { readonly version: number; readonly offers: readonly BookOffer[] }
+export type MarketCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'offerState' | 'marketMemory' | 'sellerAlias'>
 type Books = ReadonlyMap<string, readonly BookOffer[]>
-type Aged<Value> = { readonly at: number; readonly value: Promise<Value> }
-/** What was true of the offers of a model when it was asked after. */
-type LiveRow = { readonly at: number; readonly offers: readonly BookOffer[]; readonly live: LiveState }
-type Memory = {
-  readonly offers: Map<string, Shelf>
-  readonly live: Map<string, Aged<LiveState>>
-  readonly liveRows: Map<string, LiveRow>
-  readonly trades: Map<string, Aged<ReadonlyMap<string, OfferTrades>>>
-  readonly figures: Map<string, { readonly at: number; readonly row: MarketRow }>
-  count: number
-}
-const memories = new WeakMap<Database, Memory>()
-
-function memoryOf({ db }: MarketCtx): Memory {
-  const known = memories.get(db)
-  if (known !== undefined) return known
-  const memory: Memory = {
-    ...{ offers: new Map(), live: new Map(), liveRows: new Map(), trades: new Map(), figures: new Map() },
-    count: 0,
-  }
-  memories.set(db, memory)
-  return memory
-}
-
 /** The active offers of models in the order of the routing; read again only where their document has changed. */
 export async function readOffers(ctx: MarketCtx, models: readonly string[]): Promise<Books> {
   const { versions, books } = await recall(ctx, models)
@@ -66,24 +38,21 @@ export async function readOffers(ctx: MarketCtx, models: readonly string[]): Pro
   for (const [model, offers] of await loadOffers(ctx, stale)) found.set(model, offers)
   for (const [model, offers] of found) {
     const version = versions.get(offersDocumentName(model))
-    if (version !== undefined) remember(memoryOf(ctx), model, { version, offers })
+    if (version !== undefined) ctx.marketMemory.remember(model, { version, offers })
   }
   return found
 }
 
 /** The books that are remembered and still as they were published last, and the versions of all those asked for. */
 async function recall(ctx: MarketCtx, models: readonly string[]) {
-  const memory = memoryOf(ctx)
   const versions = await listDocumentVersions(ctx.db, models.map(offersDocumentName))
   const books = new Map<string, readonly BookOffer[]>()
   for (const model of models) {
-    const known = memory.offers.get(model)
+    const known = ctx.marketMemory.offers.get(model)
     if (known !== undefined && known.version === versions.get(offersDocumentName(model))) books.set(model, known.offers)
   }
   return { versions, books }
 }
-
-const countsOfBooks = new WeakMap<readonly BookOffer[], ReadonlyMap<string, number>>()
 
 /**
  * How many offers are on sale at each of some places, in their order: by the books that are remembered, which need no
@@ -98,23 +67,23 @@ export async function countOnSale(ctx: MarketCtx, places: readonly ModelAtProvid
   const inDatabase = groupBy(counted, ({ model }) => model)
   return places.map(({ model, provider }) => {
     const book = books.get(model)
-    if (book !== undefined) return countsOf(book).get(provider) ?? 0
+    if (book !== undefined) return countsOf(ctx.marketMemory, book).get(provider) ?? 0
     return inDatabase.get(model)?.find((place) => place.provider === provider)?.count ?? 0
   })
 }
 
-function countsOf(book: readonly BookOffer[]): ReadonlyMap<string, number> {
-  const known = countsOfBooks.get(book)
+function countsOf({ ofBook }: MarketMemory, book: readonly BookOffer[]): ReadonlyMap<string, number> {
+  const known = ofBook.counts.get(book)
   if (known !== undefined) return known
   const counts = new Map<string, number>()
   for (const { provider } of book) counts.set(provider, (counts.get(provider) ?? 0) + 1)
-  countsOfBooks.set(book, counts)
+  ofBook.counts.set(book, counts)
   return counts
 }
 
 /** The offers of those models that are remembered, as they were when last read: what can be asked after before they are read. */
 export function rememberedOffers(ctx: MarketCtx, models: readonly string[]): Books {
-  const { offers } = memoryOf(ctx)
+  const { offers } = ctx.marketMemory
   const found = new Map<string, readonly BookOffer[]>()
   for (const model of models) {
     const known = offers.get(model)
@@ -133,7 +102,7 @@ async function loadOffers(ctx: MarketCtx, models: readonly string[]): Promise<Bo
   for (const { model, sellerAccount, ...offer } of listed) {
     books.get(model)?.push({
       ...offer,
-      sellerAlias: sellerAlias(sellerAccount, ctx.settings.fingerprintPepper),
+      sellerAlias: ctx.sellerAlias(sellerAccount),
       keptBps: keptBps(offer.keptBps),
       capDailyMicro: offer.capDailyMicro === null ? null : parseMicroUsd(offer.capDailyMicro),
       ttftMs: speeds.get(offer.id) ?? null,
@@ -143,23 +112,11 @@ async function loadOffers(ctx: MarketCtx, models: readonly string[]): Promise<Bo
   return books
 }
 
-function remember(memory: Memory, model: string, shelf: Shelf): void {
-  memory.count += shelf.offers.length - (memory.offers.get(model)?.offers.length ?? 0)
-  memory.offers.delete(model)
-  memory.offers.set(model, shelf)
-  for (const [oldest, { offers }] of memory.offers) {
-    if (memory.count <= MAX_REMEMBERED || oldest === model) break
-    memory.count -= offers.length
-    memory.offers.delete(oldest)
-    memory.live.delete(oldest)
-    memory.liveRows.delete(oldest)
-    memory.trades.delete(oldest)
-  }
-}
-
 /** What is true of a model's offers now, at most a second ago; callers at the same time share one answer. */
 export function readLive(ctx: MarketCtx, model: string, offers: readonly BookOffer[]): Promise<LiveState> {
-  return aged(memoryOf(ctx).live, { key: model, now: ctx.clock.now(), maxAgeMs: LIVE_MS }, () => readState(ctx, offers))
+  return aged(ctx.marketMemory.live, { key: model, now: ctx.clock.now(), maxAgeMs: LIVE_MS }, () =>
+    readState(ctx, offers),
+  )
 }
 
 /** In place of the state of offers with which nothing is the matter: the same one, so that what follows is the same. */
@@ -167,7 +124,7 @@ const UNDISTURBED: LiveState = { isHealthy: () => true, usedToday: () => undefin
 
 /** The same for rows of a list: many models at once, and of each the caps of its best offers alone. */
 export async function readLiveRows(ctx: MarketCtx, books: Books): Promise<ReadonlyMap<string, LiveState>> {
-  const { liveRows } = memoryOf(ctx)
+  const { liveRows, ofBook } = ctx.marketMemory
   const now = ctx.clock.now()
   const stale = [...books].filter(([model, offers]) => {
     const known = liveRows.get(model)
@@ -185,31 +142,30 @@ export async function readLiveRows(ctx: MarketCtx, books: Books): Promise<Readon
   const blocked = [...health].filter(([, { backedOffUntil }]) => (backedOffUntil ?? 0) > now).map(([id]) => id)
   const isUsedUp = (offer: BookOffer) => (live.usedToday(offer) ?? -1n) >= (offer.capDailyMicro ?? 0n)
   for (const [model, offers] of stale) {
-    const isDisturbed = (capped.get(model) ?? []).some(isUsedUp) || (blocked.length > 0 && hasAny(offers, blocked))
+    const isDisturbed =
+      (capped.get(model) ?? []).some(isUsedUp) || (blocked.length > 0 && hasAny(ofBook.ids, offers, blocked))
     liveRows.set(model, { at: now, offers, live: isDisturbed ? live : UNDISTURBED })
   }
   return new Map([...books.keys()].map((model) => [model, liveRows.get(model)?.live ?? live]))
 }
 
-const idsOfBooks = new WeakMap<readonly BookOffer[], ReadonlySet<string>>()
-
 /** True when one of a few offers is among the many of a book. */
-function hasAny(offers: readonly BookOffer[], few: readonly string[]): boolean {
-  const ids = idsOfBooks.get(offers) ?? new Set(offers.map(({ id }) => id))
-  idsOfBooks.set(offers, ids)
+function hasAny(known: MarketMemory['ofBook']['ids'], offers: readonly BookOffer[], few: readonly string[]): boolean {
+  const ids = known.get(offers) ?? new Set(offers.map(({ id }) => id))
+  known.set(offers, ids)
   return few.some((id) => ids.has(id))
 }
 
 /** Forgets what was known live of a model: something has changed. */
-export function forgetLive(ctx: MarketCtx, model: string): void {
-  memoryOf(ctx).live.delete(model)
-  memoryOf(ctx).liveRows.delete(model)
+export function forgetLive(ctx: Pick<Ctx, 'marketMemory'>, model: string): void {
+  ctx.marketMemory.live.delete(model)
+  ctx.marketMemory.liveRows.delete(model)
 }
 
 /** What the offers of a model sold over the last day. */
 export function readTrades(ctx: MarketCtx, model: string): Promise<ReadonlyMap<string, OfferTrades>> {
   const now = ctx.clock.now()
-  return aged(memoryOf(ctx).trades, { key: model, now, maxAgeMs: TRADES_MS }, async () => {
+  return aged(ctx.marketMemory.trades, { key: model, now, maxAgeMs: TRADES_MS }, async () => {
     const texts = await listTrades(ctx.db, dayBefore(now), [model])
     return parseTrades(texts.get(model) ?? '')
   })
@@ -217,7 +173,7 @@ export function readTrades(ctx: MarketCtx, model: string): Promise<ReadonlyMap<s
 
 /** The figures of models, at most some seconds old: those that are older are read again together. */
 export async function readFigures(ctx: MarketCtx, models: readonly string[]): Promise<ReadonlyMap<string, MarketRow>> {
-  const { figures } = memoryOf(ctx)
+  const { figures } = ctx.marketMemory
   const now = ctx.clock.now()
   const isFresh = (at: number | undefined) => at !== undefined && now >= at && now - at < FIGURES_MS
   const stale = models.filter((model) => !isFresh(figures.get(model)?.at))

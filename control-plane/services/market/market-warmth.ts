@@ -1,13 +1,14 @@
 import { listOfferedModels } from '#control-plane/db/listed-offers.ts'
 import { listMarketModels } from '#control-plane/db/market-book.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { MAX_REMEMBERED } from '#control-plane/ports/market-memory/market-memory.ts'
 import type { Updates } from '#control-plane/ports/updates/updates.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { modelOfDocument } from '#shared/contract/snapshot.ts'
 import { describeCause } from '#shared/errors.ts'
 import { viewMarkets } from './market-book.ts'
 import type { MarketCtx } from './market-parts.ts'
-import { MAX_REMEMBERED, readOffers } from './market-parts.ts'
+import { readOffers } from './market-parts.ts'
 
 /** Models read at once: some thousands of offers in a large market. */
 const MODELS_AT_ONCE = 10

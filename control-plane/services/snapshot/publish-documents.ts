@@ -17,7 +17,7 @@ import { accountOfDocument, modelOfDocument, offersDocumentName, writeDocument }
 import { buildDocument, FIXED_DOCUMENTS, NO_OFFERS } from './snapshot-documents.ts'
 
 /** What publishing uses of the context. */
-export type PublishCtx = Pick<Ctx, 'db' | 'publisher' | 'settings' | 'clock' | 'log'>
+export type PublishCtx = Pick<Ctx, 'db' | 'publisher' | 'settings' | 'clock' | 'log' | 'sellerAlias'>
 
 /** Documents published at the same time: Postgres reads one while another is written. */
 const AT_ONCE = 3

@@ -7,7 +7,6 @@ import { listTrades } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { buildAccountPolicy } from '#control-plane/services/buyers/account-policy.ts'
 import { dayBefore, readRowBodies, readSpeedClasses } from '#control-plane/services/market/market-rows.ts'
-import { sellerAlias } from '#control-plane/services/market/seller-alias.ts'
 import { readDataPlaneControls } from '#control-plane/services/operators/operator-controls.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import type {
@@ -36,7 +35,7 @@ export async function buildDocument(ctx: BuildCtx, trx: Trx, name: string): Prom
   if (model !== undefined) return buildOffers(ctx, trx, model)
   return { body: JSON.stringify(await readBody(ctx, trx, name)), source: null }
 }
-type BuildCtx = Pick<Ctx, 'settings' | 'clock'>
+type BuildCtx = Pick<Ctx, 'settings' | 'clock' | 'sellerAlias'>
 
 async function readBody(ctx: BuildCtx, trx: Trx, name: string): Promise<unknown> {
   const account = accountOfDocument(name)
@@ -63,11 +62,11 @@ function listModels(trx: Trx) {
   return listModelBodies(trx).then((bodies) => bodies.map((body) => ModelSchema.parse(body)))
 }
 
-async function buildOffers({ settings, clock }: BuildCtx, trx: Trx, model: string): Promise<BuiltDocument> {
+async function buildOffers({ sellerAlias, clock }: BuildCtx, trx: Trx, model: string): Promise<BuiltDocument> {
   const { offers, source } = await listActiveOffers(trx, model)
   const speeds = await readSpeedClasses(trx, [model], clock.now())
   const rows = offers.map((offer) => {
-    const alias = sellerAlias(offer.sellerAccount, settings.fingerprintPepper)
+    const alias = sellerAlias(offer.sellerAccount)
     return writeOffer(offer, alias, speeds.get(offer.id))
   })
   return { body: `{"model":${JSON.stringify(model)},"offers":[${rows.join(',')}]}`, source: source ?? NO_OFFERS }

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import type { Readable } from 'node:stream'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import type { OwnProvider } from '#shared/contract/key-record.ts'
@@ -19,6 +20,8 @@ export type RawRequest = {
   readonly params: Readonly<Record<string, string>>
   readonly headers: IncomingHttpHeaders
   readonly body: Buffer
+  /** The body as it comes, in place of its bytes, where the row takes it so. */
+  readonly stream?: Readable
   /** The floor of the path's `min{N}` segment, in percent. */
   readonly pathFloorPercent: number | undefined
   /** Unix milliseconds, and the monotonic reading of the same instant. */

@@ -16,8 +16,9 @@ import { openTracer } from '#shared/telemetry/open-tracer.ts'
 import type { Config } from './config.ts'
 import { createAdmission } from './http/admission.ts'
 import { watchSlowBodies } from './http/connection-limits.ts'
-import type { Surface } from './http/server.ts'
+import { fetchRecord } from './http/pass-on.ts'
 import { createServer } from './http/server.ts'
+import type { Surface } from './http/surface.ts'
 import { openJournal } from './journal/journal.ts'
 import type { CallTraces } from './observe/call-traces.ts'
 import { createCallTraces } from './observe/call-traces.ts'
@@ -33,7 +34,7 @@ import { createTicker } from './pipeline/ticker.ts'
 import { creditRail } from './rails/credit.ts'
 import type { KeySources } from './reads/key.ts'
 import type { Rails } from './routes.ts'
-import { callRows, jobRows, localRows, READ_ROWS } from './routes.ts'
+import { CONTROL_PREFIXES, surfaceRows } from './routes.ts'
 import { createBuyerKeys } from './store/buyer-keys.ts'
 import { createEventQueues } from './store/events.ts'
 import { createFundNews } from './store/fund-news.ts'
@@ -225,7 +226,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
   const open = { count: 0 }
   const drains = { count: 0 }
   const ready: { isDraining: boolean } = { isDraining: false }
-  const { maxOpenCalls, maxEventLoopDelayMs: maxDelayMs } = config
+  const { maxOpenCalls, maxEventLoopDelayMs: maxDelayMs, controlPlaneUrl: url } = config
   const admission = createAdmission({ timers: clock, open, maxOpenCalls, maxDelayMs })
   metrics.mount(figureSources(stores, { open, drains, ready, admission }))
   const observe: CallPlane['observe'] =
@@ -242,19 +243,19 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
   }
   const surface: Surface = {
+    rows: surfaceRows(rails),
     calls,
-    callRows: callRows(rails),
-    localRows: localRows(rails),
     jobs: { calls, jobs: stores.jobs, funds, limits: JOB_LIMITS, tokenOf: tokensUnder(config.keyPepper) },
-    jobRows: jobRows(rails),
-    readRows: READ_ROWS,
     reads: { market, health, caps: offerCaps, feed: stores.tradeFeed, clock },
-    lookups: { funds, buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
-    keys: keySources({ config, clock }, stores),
+    lookups: {
+      requests: { funds, buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
+      keys: keySources({ config, clock }, stores),
+      fetchRecord: url === undefined ? undefined : (authorization, id) => fetchRecord(url, authorization, id),
+    },
     clock,
     ids,
     hosts: { base: new URL(config.baseUrl).host, api: new URL(config.apiBaseUrl).host },
-    controlPlaneUrl: config.controlPlaneUrl,
+    control: { prefixes: CONTROL_PREFIXES, url },
     maxOpenCalls,
     maxConnectionsPerAddress: config.maxConnectionsPerAddress,
     admission,

@@ -1,12 +1,14 @@
-import { AppError } from '#shared/errors.ts'
-import { explainCall } from './explain.ts'
-import type { JobRow } from './http/job-routes.ts'
-import type { LocalRoute } from './pipeline/answer-locally.ts'
-import type { CallRoute } from './pipeline/call-plane.ts'
+import type { ControlPrefix, Row, RowBody } from './http/row.ts'
+import type { RowIndex } from './http/row-index.ts'
+import { createRowIndex } from './http/row-index.ts'
+import { answerTokenCount } from './local/count-tokens.ts'
+import { explainCall } from './local/explain.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { listCompatModels, readCompatModel } from './reads/compat-models.ts'
 import { readTradeFeed } from './reads/feed.ts'
-import { listMarkets, readMarket, readPerformance } from './reads/markets.ts'
+import type { LookUp } from './reads/look-up.ts'
+import { lookUpGeneration, lookUpKey, lookUpRequest } from './reads/look-up.ts'
+import { listMarkets, readMarketOrPerformance } from './reads/markets.ts'
 import { listInferenceModels, listModels, readModel } from './reads/models.ts'
 import { listPrices } from './reads/prices.ts'
 import { listProviders } from './reads/providers.ts'
@@ -16,7 +18,6 @@ import { completions } from './wires/completions/index.ts'
 import { embeddings } from './wires/embeddings/index.ts'
 import { messagesEnvelope } from './wires/envelopes/messages.ts'
 import { openAiEnvelope } from './wires/envelopes/openai.ts'
-import { countTokens } from './wires/messages/count-tokens.ts'
 import { messages } from './wires/messages/index.ts'
 import { responses } from './wires/responses/index.ts'
 import { speech } from './wires/speech/index.ts'
@@ -26,21 +27,6 @@ import type { AnyWire } from './wires/wire.ts'
 
 const MEGABYTE = 1_048_576
 
-/** A paid path. */
-export type CallRow = {
-  readonly method: 'POST'
-  readonly path: string
-  /** True adds the same under `/min{N}`. */
-  readonly takesFloor: boolean
-  readonly bodyLimitBytes: number
-  /** What the body is; JSON unless said. */
-  readonly takes?: 'form'
-  readonly route: CallRoute
-}
-
-/** A free path. A path that ends in `*` hands what the star stands for, decoded, to the read under the name beside it. */
-export type ReadRow = { readonly path: string; readonly rest?: string; readonly read: Read }
-
 /** Ways to pay, as the composition root made them. */
 export type Rails = {
   readonly credit: AnyRail
@@ -48,145 +34,142 @@ export type Rails = {
   readonly creditByEitherHeader: AnyRail
 }
 
-/** A free path that takes a body and a key. */
-export type LocalRow = {
-  readonly method: 'POST'
-  readonly path: string
-  readonly bodyLimitBytes: number
-  readonly route: LocalRoute
+/** Methods, hosts and voices that rows share. The messages wire carries its floor behind its own first segment. */
+const POST = { methods: ['POST'] } as const
+const GET = { methods: ['GET', 'HEAD'], body: { kind: 'none' } } as const
+const DELETE = { methods: ['DELETE'], body: { kind: 'none' } } as const
+const API = { host: 'api', envelope: openAiEnvelope } as const
+const SITE = { host: 'base', envelope: openAiEnvelope } as const
+const BOTH = { host: 'both', envelope: openAiEnvelope } as const
+const COMPAT = { host: 'api', envelope: messagesEnvelope, idHeader: 'request-id' } as const
+const FLOOR = { floorBehind: '' } as const
+const COMPAT_FLOOR = { floorBehind: '/compat' } as const
+
+/** The whole surface: who may buy, ask or read what on which path, and paid how. */
+export function surfaceRows(rails: Rails): readonly Row[] {
+  const sold = soldRows(rails)
+  return [...sold, ...jobRows(rails), ...localRows(rails, createRowIndex(sold, API)), ...FREE_ROWS]
 }
 
-/** The paid surface: protocol by path, and who may pay how. */
-export function callRows({ credit, creditByEitherHeader }: Rails): readonly CallRow[] {
-  const chatRoute: CallRoute = { wire: chat, rails: [credit], withoutCredential: 'challenge' }
-  const chatLimit = 32 * MEGABYTE
-  const sold = (wire: AnyWire): CallRoute => ({ wire, rails: [credit], withoutCredential: 'challenge' })
+/** What is sold by the call. */
+function soldRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
   return [
-    { method: 'POST', path: '/v1/chat/completions', takesFloor: true, bodyLimitBytes: chatLimit, route: chatRoute },
+    { ...API, ...POST, path: '/v1/chat/completions', ...FLOOR, body: json(32), serves: sell(chat, credit) },
+    { ...SITE, ...POST, path: '/api/inference/v1/chat/completions', body: json(32), serves: sell(chat, credit) },
+    { ...API, ...POST, path: '/v1/completions', ...FLOOR, body: json(8), serves: sell(completions, credit) },
+    { ...SITE, ...POST, path: '/api/inference/v1/completions', body: json(8), serves: sell(completions, credit) },
+    { ...API, ...POST, path: '/v1/responses', ...FLOOR, body: json(32), serves: sell(responses, credit) },
+    { ...API, ...POST, path: '/v1/embeddings', body: json(8), serves: sell(embeddings, credit) },
+    { ...API, ...POST, path: '/v1/audio/speech', ...FLOOR, body: json(1), serves: sell(speech, credit) },
     {
-      method: 'POST',
-      path: '/api/inference/v1/chat/completions',
-      takesFloor: false,
-      bodyLimitBytes: chatLimit,
-      route: chatRoute,
-    },
-    {
-      method: 'POST',
-      path: '/v1/completions',
-      takesFloor: true,
-      bodyLimitBytes: 8 * MEGABYTE,
-      route: sold(completions),
-    },
-    {
-      method: 'POST',
-      path: '/api/inference/v1/completions',
-      takesFloor: false,
-      bodyLimitBytes: 8 * MEGABYTE,
-      route: sold(completions),
-    },
-    { method: 'POST', path: '/v1/responses', takesFloor: true, bodyLimitBytes: chatLimit, route: sold(responses) },
-    {
-      method: 'POST',
-      path: '/v1/embeddings',
-      takesFloor: false,
-      bodyLimitBytes: 8 * MEGABYTE,
-      route: sold(embeddings),
-    },
-    { method: 'POST', path: '/v1/audio/speech', takesFloor: true, bodyLimitBytes: MEGABYTE, route: sold(speech) },
-    {
-      method: 'POST',
-      path: '/v1/audio/transcriptions',
-      takesFloor: true,
+      ...{ ...API, ...POST, path: '/v1/audio/transcriptions', ...FLOOR },
       // A file of 25 MB and the fields beside it.
-      bodyLimitBytes: 26 * MEGABYTE,
-      takes: 'form',
-      route: sold(transcriptions),
+      body: { kind: 'form', limitBytes: 26 * MEGABYTE },
+      serves: sell(transcriptions, credit),
     },
     {
-      method: 'POST',
-      path: '/compat/v1/messages',
-      takesFloor: true,
-      bodyLimitBytes: chatLimit,
-      route: { wire: messages, rails: [creditByEitherHeader], withoutCredential: 'reject' },
+      ...{ ...COMPAT, ...POST, path: '/compat/v1/messages', ...COMPAT_FLOOR, body: json(32) },
+      serves: sellToKeys(messages, creditByEitherHeader),
     },
   ]
 }
 
-/** Free calls with a body. */
-export function localRows(rails: Rails): readonly LocalRow[] {
-  const { creditByEitherHeader } = rails
-  const sold = callRows(rails)
+/** What is sold as a long job. */
+function jobRows({ credit }: Rails): readonly Row[] {
+  const route = { wire: video, rails: [credit] }
+  const path = '/v1/video/generations'
+  return [
+    { ...API, ...POST, path, body: json(1), serves: { kind: 'job-submit', failover: 'until-connected', ...route } },
+    { ...API, ...GET, path: `${path}/:id`, serves: { kind: 'job-question', ...route } },
+    { ...API, ...DELETE, path: `${path}/:id`, serves: { kind: 'job-cancel', ...route } },
+  ]
+}
+
+/** Free calls with a key and a body. */
+function localRows({ creditByEitherHeader }: Rails, sold: RowIndex): readonly Row[] {
+  const keyed = { kind: 'local', rails: [creditByEitherHeader], withoutCredential: 'reject' } as const
   return [
     {
-      method: 'POST',
-      path: '/v1/route/explain',
-      bodyLimitBytes: 32 * MEGABYTE,
-      route: {
-        rails: [creditByEitherHeader],
-        withoutCredential: 'reject',
-        envelope: openAiEnvelope,
-        answer: (raw, caller) => explainCall(sold, raw, caller),
-      },
+      ...{ ...API, ...POST, path: '/v1/route/explain', body: json(32) },
+      serves: { ...keyed, envelope: API.envelope, answer: (raw, caller) => explainCall(sold, raw, caller) },
     },
     {
-      method: 'POST',
-      path: '/compat/v1/messages/count_tokens',
-      bodyLimitBytes: 32 * MEGABYTE,
-      route: {
-        rails: [creditByEitherHeader],
-        withoutCredential: 'reject',
-        envelope: messagesEnvelope,
-        answer(raw, { plane }) {
-          const { model, tokens } = countTokens(raw)
-          if (!plane.market().resolve(model)) throw new AppError('unknown_model', { param: 'model' })
-          return JSON.stringify({ input_tokens: tokens })
-        },
-      },
+      ...{ ...COMPAT, ...POST, path: '/compat/v1/messages/count_tokens', body: json(32) },
+      serves: { ...keyed, envelope: COMPAT.envelope, answer: answerTokenCount },
     },
   ]
 }
 
-/** The surface of long jobs. */
-export function jobRows({ credit }: Rails): readonly JobRow[] {
-  return [{ path: '/v1/video/generations', route: { wire: video, rails: [credit] } }]
-}
-
-/** The free reads. */
-export const READ_ROWS: readonly ReadRow[] = [
-  { path: '/v1/models', read: listModels },
-  { path: '/v1/models/*', rest: 'id', read: readModel },
-  { path: '/compat/v1/models', read: listCompatModels },
-  { path: '/compat/v1/models/*', rest: 'id', read: readCompatModel },
-  { path: '/api/inference/v1/models', read: listInferenceModels },
-  { path: '/v1/providers', read: listProviders },
-  { path: '/v1/prices', read: listPrices },
-  { path: '/api/inference/v1/prices', read: listPrices },
-  { path: '/api/markets', read: listMarkets },
-  { path: '/api/markets/feed', read: readTradeFeed },
+/** What costs nothing: reads for everybody, lookups for who has the key, and what operators watch. */
+const FREE_ROWS: readonly Row[] = [
+  { ...API, ...GET, path: '/v1/models', serves: read(listModels) },
+  { ...API, ...GET, path: '/v1/models/*id', serves: read(readModel) },
+  { ...COMPAT, ...GET, path: '/compat/v1/models', serves: read(listCompatModels) },
+  { ...COMPAT, ...GET, path: '/compat/v1/models/*id', serves: read(readCompatModel) },
+  { ...SITE, ...GET, path: '/api/inference/v1/models', serves: read(listInferenceModels) },
+  { ...API, ...GET, path: '/v1/providers', serves: read(listProviders) },
+  { ...API, ...GET, path: '/v1/prices', serves: read(listPrices) },
+  { ...SITE, ...GET, path: '/api/inference/v1/prices', serves: read(listPrices) },
+  { ...API, ...GET, path: '/api/markets', serves: read(listMarkets) },
+  { ...API, ...GET, path: '/api/markets/feed', serves: read(readTradeFeed) },
+  { ...API, ...GET, path: '/api/markets/*model', serves: read(readMarketOrPerformance) },
+  { ...API, ...GET, path: '/v1/generation', serves: lookup(lookUpGeneration) },
+  { ...API, ...GET, path: '/v1/key', serves: lookup(lookUpKey) },
+  { ...API, ...GET, path: '/v1/requests/:id', serves: lookup(lookUpRequest) },
+  { ...BOTH, ...GET, path: '/health/live', serves: { kind: 'health', words: ['live', 'live'], isWell: () => true } },
   {
-    path: '/api/markets/*',
-    rest: 'model',
-    read: (sources, request) => {
-      const asked = request.params['model'] ?? ''
-      if (!asked.endsWith('/performance')) return readMarket(sources, request)
-      return readPerformance(sources, { ...request, params: { model: asked.slice(0, -'/performance'.length) } })
-    },
+    ...BOTH,
+    ...GET,
+    path: '/health/ready',
+    serves: { kind: 'health', words: ['ready', 'not ready'], isWell: (plane) => plane.isReady() },
   },
+  // Apart from readiness: while the gate is rebuilt, reads and running calls go on here.
+  {
+    ...BOTH,
+    ...GET,
+    path: '/health/paid',
+    serves: { kind: 'health', words: ['open', 'closed'], isWell: (plane) => plane.takesPaidCalls() },
+  },
+  { ...BOTH, ...GET, path: '/metrics', serves: { kind: 'metrics' } },
 ]
 
+/** A call that anybody may buy: a stranger is told how. */
+function sell(wire: AnyWire, ...rails: AnyRail[]): Row['serves'] {
+  return { kind: 'call', wire, rails, withoutCredential: 'challenge', failover: 'until-content' }
+}
+
+/** A call for who has a key. */
+function sellToKeys(wire: AnyWire, ...rails: AnyRail[]): Row['serves'] {
+  return { kind: 'call', wire, rails, withoutCredential: 'reject', failover: 'until-content' }
+}
+
+function read(from: Read): Row['serves'] {
+  return { kind: 'read', read: from }
+}
+
+function lookup(look: LookUp): Row['serves'] {
+  return { kind: 'lookup', look }
+}
+
+function json(megabytes: number): RowBody {
+  return { kind: 'json', limitBytes: megabytes * MEGABYTE }
+}
+
 /** Paths that the control plane answers, passed on where one address serves both. */
-export const CONTROL_PREFIXES: readonly string[] = [
-  '/v1/seller',
-  '/v1/buyer',
-  '/v1/auth',
-  '/v1/organizations',
-  '/v1/invitations',
-  '/v1/audit',
-  '/v1/exports',
-  '/v1/payments',
-  '/graphql',
-  '/trpc',
-  '/openapi.json',
-  '/docs',
-  '/llms.txt',
+export const CONTROL_PREFIXES: readonly ControlPrefix[] = [
+  { host: 'api', prefix: '/v1/seller' },
+  { host: 'api', prefix: '/v1/buyer' },
+  { host: 'api', prefix: '/v1/auth' },
+  { host: 'api', prefix: '/v1/organizations' },
+  { host: 'api', prefix: '/v1/invitations' },
+  { host: 'api', prefix: '/v1/audit' },
+  { host: 'api', prefix: '/v1/exports' },
+  { host: 'api', prefix: '/v1/payments' },
+  // The list of calls, and calls that Redis has forgotten.
+  { host: 'api', prefix: '/v1/requests' },
+  { host: 'both', prefix: '/graphql' },
+  { host: 'both', prefix: '/trpc' },
+  { host: 'both', prefix: '/openapi.json' },
+  { host: 'both', prefix: '/docs' },
+  { host: 'both', prefix: '/llms.txt' },
 ]

@@ -42,7 +42,14 @@ const RULES: readonly Rule[] = [
   { from: /^data-plane\/reads\//, allows: [shared, /^data-plane\/(call\.ts|store\/|reads\/|wires\/envelopes\/)/] },
   {
     from: /^data-plane\/http\//,
-    allows: [shared, /^data-plane\/((call|routes)\.ts$|http\/|pipeline\/|reads\/|wires\/(envelopes\/|wire\.ts$))/],
+    allows: [shared, /^data-plane\/(call\.ts$|http\/|pipeline\/|reads\/|wires\/(envelopes\/|wire\.ts$))/],
+  },
+  {
+    from: /^data-plane\/local\//,
+    allows: [
+      shared,
+      /^data-plane\/(call\.ts$|local\/|http\/(row-index|path-floor)\.ts$|pipeline\/|wires\/|dialects\/)/,
+    ],
   },
   {
     from: /^data-plane\/observe\//,

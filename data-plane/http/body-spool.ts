@@ -1,4 +1,6 @@
 import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
+import { Transform } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
 
 /** Bytes of forms that may be in memory at once: failover needs a file again, so it is kept until its call is over. */
@@ -92,6 +94,35 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number): Pro
       request.on('error', listen.error)
     }
   })
+}
+
+/**
+ * A body as it comes, of which nothing is held. Past the limit the stream ends with `request_too_large`, with
+ * `invalid_request` where the body is cut. Throws `request_too_large` for one that says so itself.
+ */
+export function limitBody(request: IncomingMessage, limitBytes: number): Readable {
+  if ((declaredLength(request) ?? 0) > limitBytes) {
+    request.resume()
+    throw new AppError('request_too_large')
+  }
+  let bytes = 0
+  const limited = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      bytes += chunk.length
+      if (bytes <= limitBytes) done(null, chunk)
+      else done(new AppError('request_too_large'))
+    },
+  })
+  request.pipe(limited)
+  request.on('close', () => {
+    if (!request.readableEnded) limited.destroy(cutBody())
+  })
+  // Whoever no longer reads it lets the rest come, unread.
+  limited.on('close', () => {
+    request.unpipe(limited)
+    request.resume()
+  })
+  return limited
 }
 
 /** What is still being sent is let come, unread. */

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { BuyerReply } from '#data-plane/call.ts'
 import type { RequestId } from '#shared/ids.ts'
+import type { Voice } from './row.ts'
 
 /** Headers that scripts of another origin may read. */
 const EXPOSED = [
@@ -35,27 +36,19 @@ export const CORS_HEADERS: Readonly<Record<string, string>> = {
 
 const CORS_LINES: readonly string[] = Object.entries(CORS_HEADERS).flat()
 
-/** Where the messages wire lives, with an envelope and a header of its own. */
-export const COMPAT = '/compat'
-const COMPAT_PATH = /^\/compat(?:[/?]|$)/
-
-export function isCompat(url: string): boolean {
-  return COMPAT_PATH.test(url)
-}
-
 /** The id of a request under every name that the clients of its path look for. */
-export function idHeaders(url: string, id: string): Readonly<Record<string, string>> {
-  return isCompat(url) ? { 'x-request-id': id, 'request-id': id } : { 'x-request-id': id }
+export function idHeaders({ idHeader }: Pick<Voice, 'idHeader'>, id: string): Readonly<Record<string, string>> {
+  return idHeader === undefined ? { 'x-request-id': id } : { 'x-request-id': id, [idHeader]: id }
 }
 
 /** Bytes that may wait for a slow buyer before the provider is held back. */
 const MAX_BUFFERED_BYTES = 262_144
 
 /** An answer written straight to Node's response: the framework's own sending would copy every chunk of a stream. */
-export function createHttpReply(response: ServerResponse, requestId: RequestId): BuyerReply {
+export function createHttpReply(response: ServerResponse, requestId: RequestId, voice: Voice): BuyerReply {
   let isStarted = false
-  const isForCompat = isCompat(response.req.url ?? '')
-  const flatHeaders = (headers: Readonly<Record<string, string>>) => flatten(requestId, isForCompat, headers)
+  const { idHeader } = voice
+  const flatHeaders = (headers: Readonly<Record<string, string>>) => flatten(requestId, idHeader, headers)
   return {
     start(headers) {
       if (isStarted || response.destroyed) return
@@ -99,9 +92,13 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId):
 }
 
 /** Names and values one after another: the form that Node writes without looking anything up. */
-function flatten(requestId: RequestId, isForCompat: boolean, headers: Readonly<Record<string, string>>): string[] {
+function flatten(
+  requestId: RequestId,
+  idHeader: Voice['idHeader'],
+  headers: Readonly<Record<string, string>>,
+): string[] {
   const flat = ['x-request-id', requestId, 'x-generation-id', requestId, ...CORS_LINES]
-  if (isForCompat) flat.push('request-id', requestId)
+  if (idHeader !== undefined) flat.push(idHeader, requestId)
   for (const name in headers) flat.push(name, headers[name] ?? '')
   return flat
 }

@@ -1,41 +1,52 @@
 import httpProxy from '@fastify/http-proxy'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { CONTROL_PREFIXES } from '#data-plane/routes.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { AppError } from '#shared/errors.ts'
+import type { Gate } from './gate.ts'
 import { CORS_HEADERS } from './http-reply.ts'
 
 /** Headers that the control plane must not believe from outside, because this process stands before it. */
 const NOT_PASSED = ['x-request-id', 'forwarded', 'x-real-ip'] as const
 
-/** Answers a request itself, or leaves it to be passed on. */
-export type AnswerFirst = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+/** Paths under a prefix that are passed on. */
+export type PassedOn = {
+  readonly prefix: string
+  /** What a request goes through before anything else. */
+  readonly gate?: Gate
+  /** Answers a request itself, or leaves it to be passed on. */
+  readonly first?: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+}
 
-/**
- * Passes the control plane's paths on, so that one address serves a small deployment. Of `/v1/requests` it gets what
- * `lookUp` did not answer: the list, and calls that Redis has forgotten.
- */
-export async function mountControlPaths(app: FastifyInstance, upstream: string, lookUp: AnswerFirst): Promise<void> {
-  for (const prefix of [...CONTROL_PREFIXES, '/v1/requests']) {
-    await app.register(httpProxy, {
-      upstream,
-      prefix,
-      rewritePrefix: prefix,
-      websocket: false,
-      ...(prefix === '/v1/requests' ? { preHandler: lookUp } : {}),
-      replyOptions: {
-        rewriteRequestHeaders: (request, headers) => {
-          const passed = { ...headers }
-          for (const name of NOT_PASSED) delete passed[name]
-          // The control plane believes what the hops that it trusts have added, and this is one of them.
-          const before = headers['x-forwarded-for']
-          const hops = before === undefined ? [] : [before].flat()
-          passed['x-forwarded-for'] = [...hops, request.socket.remoteAddress ?? 'unknown'].join(', ')
-          return passed
+/** Passes the control plane's paths on, so that one address serves a small deployment. */
+export async function mountControlPaths(
+  app: FastifyInstance,
+  upstream: string,
+  paths: readonly PassedOn[],
+): Promise<void> {
+  for (const { prefix, gate, first } of paths) {
+    await app.register((scope, _options, done) => {
+      if (gate !== undefined) scope.addHook('onRequest', gate)
+      void scope.register(httpProxy, {
+        upstream,
+        prefix,
+        rewritePrefix: prefix,
+        websocket: false,
+        ...(first === undefined ? {} : { preHandler: first }),
+        replyOptions: {
+          rewriteRequestHeaders: (request, headers) => {
+            const passed = { ...headers }
+            for (const name of NOT_PASSED) delete passed[name]
+            // The control plane believes what the hops that it trusts have added, and this is one of them.
+            const before = headers['x-forwarded-for']
+            const hops = before === undefined ? [] : [before].flat()
+            passed['x-forwarded-for'] = [...hops, request.socket.remoteAddress ?? 'unknown'].join(', ')
+            return passed
+          },
+          rewriteHeaders: (headers) => ({ ...CORS_HEADERS, ...headers }),
         },
-        rewriteHeaders: (headers) => ({ ...CORS_HEADERS, ...headers }),
-      },
+      })
+      done()
     })
   }
 }

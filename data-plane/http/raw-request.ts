@@ -3,40 +3,43 @@ import type { RawRequest } from '#data-plane/call.ts'
 import type { Clock } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
+import { readFloor, splitFloor } from './path-floor.ts'
+import type { Row } from './row.ts'
 
 const MAX_QUERY_CHARS = 8_192
-const NOTHING = Buffer.alloc(0)
+export const NO_BODY = Buffer.alloc(0)
 const NO_QUERY = new URLSearchParams()
-const FLOOR_SEGMENT = /^\/min(0|[1-9]\d?|100)(?=\/)/
-/** The messages wire carries its floor behind its own first segment. */
-const COMPAT = '/compat'
+/** A request as the router gives it to a row. */
+export type RowRequest = FastifyRequest<{ Params: Record<string, string> }>
 
-/** The minimum discount in a path's first segment, on the messages wire in its second. Throws `invalid_minimum_discount` for a segment that is no floor. */
-export function readPathFloor(path: string): { floorPercent: number | undefined; rest: string } {
-  const prefix = path.startsWith(`${COMPAT}/min`) ? COMPAT : ''
-  const from = path.slice(prefix.length)
-  if (!from.startsWith('/min')) return { floorPercent: undefined, rest: path }
-  const match = FLOOR_SEGMENT.exec(from)
-  if (!match) throw new AppError('invalid_minimum_discount')
-  return { floorPercent: Number(match[1]), rest: prefix + from.slice(match[0].length) }
+/** How the requests of one mounted path are read. */
+export type Reading = {
+  readonly clock: Clock
+  /** Where the path's `min{N}` segment stands; undefined on the path without one. */
+  readonly floorBehind: Row['floorBehind']
+  /** The row's own parameters among those of the router. */
+  readParams(routed: Readonly<Record<string, string>>): Readonly<Record<string, string>>
 }
 
-/** What of a request any protocol may look at. The path is read as it came: nothing in it is decoded twice. */
-export function readRawRequest(request: FastifyRequest, requestId: RequestId, clock: Clock): RawRequest {
-  const { raw, body } = request
+/** A request as a row takes it. The path is read as it came: nothing in it is decoded twice. Throws `invalid_minimum_discount`. */
+export function readRawRequest(request: RowRequest, requestId: RequestId, reading: Reading, body: Buffer): RawRequest {
+  const { clock, floorBehind } = reading
+  const { raw } = request
   const url = raw.url ?? '/'
   const at = url.indexOf('?')
   const path = at < 0 ? url : url.slice(0, at)
-  const { floorPercent, rest } = readPathFloor(path)
+  const floored = floorBehind === undefined ? undefined : splitFloor(path, floorBehind)
+  // A floor that is written in another way than plainly is none.
+  if (floorBehind !== undefined && floored === undefined) throw new AppError('invalid_minimum_discount')
   return {
     requestId,
     method: raw.method ?? 'GET',
-    path: rest,
+    path: floored === undefined ? path : floored.rest,
     query: at < 0 ? NO_QUERY : new URLSearchParams(url.slice(at + 1, at + 1 + MAX_QUERY_CHARS)),
-    params: {},
+    params: reading.readParams(request.params),
     headers: raw.headers,
-    body: Buffer.isBuffer(body) ? body : NOTHING,
-    pathFloorPercent: floorPercent,
+    body,
+    pathFloorPercent: floored && readFloor(floored.floor),
     receivedAt: clock.now(),
     startedAt: clock.monotonic(),
   }
@@ -85,15 +88,4 @@ export function checkFraming(rawHeaders: readonly string[], url: string): AppErr
     return new AppError('invalid_request', { message: 'Authorization and Host are given once.' })
   }
   return undefined
-}
-
-/** The hosts of the site and of the API, each with its port where it has one; one and the same when they share it. */
-export type Hosts = { readonly base: string; readonly api: string }
-
-/** Where site and API have hosts of their own, each answers its own paths only. */
-export function isOtherHost({ base, api }: Hosts, host: string | undefined, url: string): boolean {
-  if (base === api || host === undefined) return false
-  const isSitePath = /^\/(?:api\/inference|api\/x402|x402|\.well-known)(?:\/|$)/.test(url)
-  const isApiPath = /^\/(?:v1|min|compat|resources|api\/markets)/.test(url)
-  return (host === api && isSitePath) || (host === base && isApiPath)
 }

@@ -23,6 +23,15 @@ const CAPS_OF_A_BOOK = 1_000
 /** Only an order book shows what each offer sold. */
 const NO_TRADES: ReadonlyMap<string, OfferTrades> = new Map()
 
+const PERFORMANCE = '/performance'
+
+/** `GET /api/markets/{model}` and what lies under it: a model's name may have slashes of its own. */
+export const readMarketOrPerformance: Read = (sources, request) => {
+  const asked = request.params['model'] ?? ''
+  if (!asked.endsWith(PERFORMANCE)) return readMarket(sources, request)
+  return readPerformance(sources, { ...request, params: { model: asked.slice(0, -PERFORMANCE.length) } })
+}
+
 /** `GET /api/markets[?model=]`: every model that anybody sells, with live prices, health and caps. */
 export const listMarkets: Read = async (sources, { query }) => {
   const asked = query.get('model')

@@ -3,7 +3,7 @@ import { createConfig, lintFromString } from '@redocly/openapi-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { DESCRIPTIONS } from '#control-plane/api/reference/rows/index.ts'
 import { ROWS } from '#control-plane/api/rest/door.ts'
-import { callRows, jobRows, localRows, READ_ROWS } from '#data-plane/routes.ts'
+import { surfaceRows } from '#data-plane/routes.ts'
 import { buildDocument } from '#dev/openapi/document.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
@@ -29,21 +29,17 @@ describe('docs/openapi.json', () => {
     expect(new Set(Object.keys(DESCRIPTIONS))).toEqual(new Set(rest))
     // Wires need no rails to say where they are mounted.
     const rail = {} as never
-    const rails = { credit: rail, creditByEitherHeader: rail }
-    const sold = callRows(rails).flatMap(({ path, takesFloor }) => {
-      const prefix = path.startsWith('/compat') ? '/compat' : ''
-      return [`POST ${path}`, ...(takesFloor ? [`POST ${prefix}/min{}${path.slice(prefix.length)}`] : [])]
+    const mounted = surfaceRows({ credit: rail, creditByEitherHeader: rail }).flatMap(({ methods, path, ...row }) => {
+      const behind = row.floorBehind
+      const floored = behind === undefined ? [] : [`${behind}/min{}${path.slice(behind.length)}`]
+      const below = path === '/api/markets/*model' ? [`${path}/performance`] : []
+      const names = methods.filter((method) => method !== 'HEAD')
+      return [path, ...floored, ...below].flatMap((each) => names.map((method) => `${method} ${each}`))
     })
-    const reads = READ_ROWS.flatMap(({ path }) =>
-      path === '/api/markets/*' ? [`GET ${path}`, `GET ${path}/performance`] : [`GET ${path}`],
-    )
-    const jobs = jobRows(rails).flatMap(({ path }) => [`POST ${path}`, `GET ${path}/{}`, `DELETE ${path}/{}`])
-    const local = localRows(rails).map(({ path }) => `POST ${path}`)
-    const plain = ['/v1/key', '/v1/generation', '/health/live', '/health/ready', '/health/paid'].map(
-      (path) => `GET ${path}`,
-    )
-    const rows = [...rest, ...sold, ...reads, ...jobs, ...local, ...plain]
-    const shaped = (name: string) => name.replace(/:\w+|\{\w*\}|\*/g, '{}')
+    // What operators scrape is described elsewhere.
+    const data = mounted.filter((name) => name !== 'GET /metrics')
+    const rows = [...rest, ...data]
+    const shaped = (name: string) => name.replace(/:\w+|\{\w*\}|\*\w+/g, '{}')
     expect(new Set(OPERATIONS.map(({ method, path }) => shaped(`${method} ${path}`)))).toEqual(
       new Set(rows.map(shaped)),
     )

@@ -9,7 +9,7 @@ it('passes on who called, behind what earlier hops have said, and nothing else t
   await new Promise<void>((done) => upstream.listen(0, '127.0.0.1', done))
   const { port } = upstream.address() as AddressInfo
   const app = fastify({ forceCloseConnections: true })
-  await mountControlPaths(app, `http://127.0.0.1:${port}`, async () => undefined)
+  await mountControlPaths(app, `http://127.0.0.1:${port}`, [{ prefix: '/v1/buyer' }])
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const seen = async (headers: Record<string, string>) =>
     (await fetch(`${url}/v1/buyer/me`, { headers })).json() as Promise<Record<string, string>>

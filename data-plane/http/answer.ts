@@ -1,0 +1,80 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { showJob } from '#data-plane/pipeline/finish-job.ts'
+import type { JobRoute } from '#data-plane/pipeline/job-plane.ts'
+import type { LookUp } from '#data-plane/reads/look-up.ts'
+import type { Read } from '#data-plane/reads/read.ts'
+import { readHeaders } from '#data-plane/reads/read.ts'
+import { AppError } from '#shared/errors.ts'
+import { CORS_HEADERS, idHeaders } from './http-reply.ts'
+import { NO_BODY, readRawRequest } from './raw-request.ts'
+import type { ServesOf } from './row.ts'
+import { requestIdOf } from './send-error.ts'
+import type { Surface } from './surface.ts'
+import type { Handler, Mounted } from './take-in.ts'
+
+/** A free answer, or 304 to whoever has it. */
+export function answerRead({ surface, row, reading }: Mounted, read: Read): Handler {
+  return async (request, reply) => {
+    const params = reading.readParams(request.params)
+    const answer = await read(surface.reads, { params, query: queryOf(request) })
+    const headers = readHeaders(answer)
+    reply.headers({ ...CORS_HEADERS, ...idHeaders(row, request.id), ...headers, 'content-type': 'application/json' })
+    if (request.headers['if-none-match'] === headers.etag) return reply.code(304).send()
+    return reply.send(answer.json)
+  }
+}
+
+/** An answer for one key. */
+export function answerLookup({ surface, reading }: Mounted, look: LookUp): Handler {
+  return async (request, reply) => {
+    const record = await lookUp(surface, look, request, reading.readParams(request.params))
+    if (record === undefined) throw new AppError('not_found', { message: 'There is no such request.' })
+    return sendPrivately(request, reply, JSON.stringify(record))
+  }
+}
+
+/** Answers a GET of one thing under a prefix that the lookup knows, and leaves all else to what comes after. */
+export function answerFirst(surface: Surface, look: LookUp, under: { readonly prefix: string; readonly name: string }) {
+  const from = under.prefix.length + 1
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
+    const [value = ''] = request.url.slice(from).split('?', 1)
+    if (request.method !== 'GET' || value === '' || value.includes('/')) return undefined
+    const record = await lookUp(surface, look, request, { [under.name]: value })
+    return record === undefined ? undefined : sendPrivately(request, reply, JSON.stringify(record))
+  }
+}
+
+function lookUp({ lookups }: Surface, look: LookUp, request: FastifyRequest, params: Readonly<Record<string, string>>) {
+  return look(lookups, { authorization: request.headers.authorization, params, query: queryOf(request) })
+}
+
+/** How a long job stands, or what becomes of it when it is cancelled. */
+export function answerForJob({ surface, reading }: Mounted, route: JobRoute, isCancel: boolean): Handler {
+  return async (request, reply) => {
+    const raw = readRawRequest(request, requestIdOf(request), reading, NO_BODY)
+    return sendPrivately(request, reply, await showJob(surface.jobs, route, raw, isCancel))
+  }
+}
+
+export function answerHealth({ surface }: Mounted, { isWell, words }: ServesOf<'health'>): Handler {
+  return (_request, reply) => {
+    const [well, ill] = words
+    const isAllWell = isWell(surface)
+    return reply.code(isAllWell ? 200 : 503).send({ status: isAllWell ? well : ill })
+  }
+}
+
+export function answerMetrics({ surface: { metrics } }: Mounted): Handler {
+  return async (_request, reply) => reply.header('content-type', metrics.contentType).send(await metrics.text())
+}
+
+function queryOf({ url }: FastifyRequest): URLSearchParams {
+  const at = url.indexOf('?')
+  return new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
+}
+
+/** JSON for one caller, which nobody may keep. */
+function sendPrivately(request: FastifyRequest, reply: FastifyReply, json: string): FastifyReply {
+  reply.headers({ ...CORS_HEADERS, 'x-request-id': request.id, 'cache-control': 'no-store' })
+  return reply.header('content-type', 'application/json').send(json)
+}

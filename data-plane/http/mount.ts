@@ -1,0 +1,113 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { answerLocally } from '#data-plane/pipeline/answer-locally.ts'
+import { authenticate } from '#data-plane/pipeline/authenticate.ts'
+import { refusalHeaders } from '#data-plane/pipeline/reply-headers.ts'
+import { serveCall } from '#data-plane/pipeline/serve-call.ts'
+import { submitJob } from '#data-plane/pipeline/submit-job.ts'
+import { answerForJob, answerHealth, answerLookup, answerMetrics, answerRead } from './answer.ts'
+import type { BodySpool } from './body-spool.ts'
+import { createBodySpool, MAX_SPOOLED_BYTES } from './body-spool.ts'
+import type { Intake } from './gate.ts'
+import { createGate } from './gate.ts'
+import type { Reading } from './raw-request.ts'
+import type { Kind, Row, ServesOf } from './row.ts'
+import { fromFramework, sendError } from './send-error.ts'
+import type { Surface } from './surface.ts'
+import type { Handler, Mounted } from './take-in.ts'
+import { takeIn } from './take-in.ts'
+
+type KindRules<K extends Kind> = {
+  readonly intake: Intake
+  /** True where a refusal before the call began says what it cost. */
+  readonly tellsCost?: true
+  handler(mounted: Mounted, serves: ServesOf<K>): Handler
+}
+
+/** What is done for each kind of row. */
+const KINDS: { readonly [K in Kind]: KindRules<K> } = {
+  call: {
+    intake: 'work',
+    tellsCost: true,
+    handler: (mounted, route) =>
+      takeIn(mounted, {
+        serve: (raw, reply) => serveCall(mounted.surface.calls, route, raw, reply),
+        identify: (raw) => authenticate(route, raw, mounted.surface.calls.apiBaseUrl).identify(),
+        isCounted: true,
+      }),
+  },
+  'job-submit': {
+    intake: 'read',
+    handler: (mounted, route) =>
+      takeIn(mounted, {
+        serve: (raw, reply) => submitJob(mounted.surface.jobs, route, raw, reply),
+        isCounted: true,
+      }),
+  },
+  'job-question': { intake: 'read', handler: (mounted, route) => answerForJob(mounted, route, false) },
+  'job-cancel': { intake: 'read', handler: (mounted, route) => answerForJob(mounted, route, true) },
+  local: {
+    intake: 'work',
+    handler: (mounted, route) =>
+      takeIn(mounted, {
+        serve: (raw, reply) => answerLocally(mounted.surface.calls, route, raw, reply),
+        isCounted: false,
+      }),
+  },
+  read: { intake: 'read', handler: (mounted, { read }) => answerRead(mounted, read) },
+  lookup: { intake: 'read', handler: (mounted, { look }) => answerLookup(mounted, look) },
+  health: { intake: 'always', handler: answerHealth },
+  metrics: { intake: 'always', handler: answerMetrics },
+}
+
+/** Mounts rows: everything that can be decided before a request comes is decided here. */
+export function mountRows(scope: FastifyInstance, surface: Surface, rows: readonly Row[]): void {
+  scope.removeAllContentTypeParsers()
+  // Bodies are read by those who take them, up to the limit of their row.
+  scope.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
+  const spool = createBodySpool(MAX_SPOOLED_BYTES)
+  for (const row of rows) mountRow(scope, { surface, row, spool }, row.serves)
+}
+
+type Mounting = { readonly surface: Surface; readonly row: Row; readonly spool: BodySpool }
+
+function mountRow<K extends Kind>(
+  scope: FastifyInstance,
+  { surface, row, spool }: Mounting,
+  serves: ServesOf<K>,
+): void {
+  const rules: KindRules<K> = KINDS[serves.kind]
+  const { path, floorBehind } = row
+  const onRequest = createGate(surface, { host: row.host, voice: row, intake: rules.intake })
+  const errorHandler = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
+    // Like every refusal it tried nobody.
+    if (rules.tellsCost) reply.headers(refusalHeaders(0, undefined))
+    sendError({ request, reply }, row, fromFramework(thrown))
+  }
+  const { url: plain, readParams } = readPattern(path)
+  const mount = (url: string, floor: Row['floorBehind']) => {
+    const reading: Reading = { clock: surface.clock, floorBehind: floor, readParams }
+    const handler = rules.handler({ surface, row, spool, reading }, serves)
+    scope.route<{ Params: Record<string, string> }>({
+      method: row.methods.filter((method) => method !== 'HEAD'),
+      exposeHeadRoute: row.methods.includes('HEAD'),
+      ...{ url, onRequest, handler, errorHandler },
+    })
+  }
+  mount(plain, undefined)
+  if (floorBehind !== undefined) mount(`${floorBehind}/min:floor${plain.slice(floorBehind.length)}`, floorBehind)
+}
+
+const NO_PARAMS: Readonly<Record<string, string>> = {}
+
+/** A row's path as the router takes it, and where the router puts what its names stand for. */
+function readPattern(path: string): Pick<Reading, 'readParams'> & { readonly url: string } {
+  const names = [...path.matchAll(/([:*])(\w+)/g)].map(([, mark = '', name = '']) => ({
+    name,
+    key: mark === '*' ? '*' : name,
+  }))
+  if (names.length === 0) return { url: path, readParams: () => NO_PARAMS }
+  return {
+    url: path.replace(/\*\w+$/, '*'),
+    readParams: (routed) => Object.fromEntries(names.map(({ name, key }) => [name, routed[key] ?? ''])),
+  }
+}

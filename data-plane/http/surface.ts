@@ -1,0 +1,30 @@
+import type { CallPlane } from '#data-plane/pipeline/call-plane.ts'
+import type { JobPlane } from '#data-plane/pipeline/job-plane.ts'
+import type { Lookups } from '#data-plane/reads/look-up.ts'
+import type { ReadSources } from '#data-plane/reads/read.ts'
+import type { Clock } from '#shared/clock.ts'
+import type { Ids } from '#shared/ids.ts'
+import type { Admission } from './admission.ts'
+import type { SlowBodies } from './connection-limits.ts'
+import type { ControlPrefix, Hosts, PlaneState, Row } from './row.ts'
+
+/** What the surface stands on: its rows, and what they are served by. */
+export type Surface = PlaneState & {
+  readonly rows: readonly Row[]
+  readonly calls: CallPlane
+  readonly jobs: JobPlane
+  readonly reads: ReadSources
+  readonly lookups: Lookups
+  readonly metrics: { text(): Promise<string>; readonly contentType: string }
+  readonly clock: Clock
+  readonly ids: Ids
+  readonly hosts: Hosts
+  /** Paths of the control plane, and where they are passed on to; without an address they are not served. */
+  readonly control: { readonly prefixes: readonly ControlPrefix[]; readonly url: string | undefined }
+  readonly maxOpenCalls: number
+  readonly maxConnectionsPerAddress: number
+  readonly admission: Admission
+  readonly slowBodies: SlowBodies
+  /** Calls under way. */
+  readonly open: { count: number }
+}

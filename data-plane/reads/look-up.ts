@@ -1,0 +1,39 @@
+import type { LookupRecord } from '#shared/contract/lookup.ts'
+import type { KeySources } from './key.ts'
+import { readKey } from './key.ts'
+import type { LookupSources } from './requests.ts'
+import { findRequest, generationOf } from './requests.ts'
+
+/** What answers to whoever has the key are made from. */
+export type Lookups = {
+  readonly requests: LookupSources
+  readonly keys: KeySources
+  /** Asks the control plane for a call that Redis has forgotten; undefined where there is none to ask. */
+  readonly fetchRecord:
+    | ((authorization: string | undefined, id: string) => Promise<LookupRecord | undefined>)
+    | undefined
+}
+
+export type LookupRequest = {
+  readonly authorization: string | undefined
+  /** Decoded path parameters. */
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+}
+
+/** An answer for one key, as JSON to be; undefined for what there is not. Throws AppError as {@link findRequest} does. */
+export type LookUp = (sources: Lookups, request: LookupRequest) => Promise<object | undefined>
+
+/** `GET /v1/requests/:id`: a call that Redis still knows. */
+export const lookUpRequest: LookUp = ({ requests }, { authorization, params }) =>
+  findRequest(requests, authorization, params['id'] ?? '')
+
+/** `GET /v1/generation?id=`: the same in OpenRouter's shape, also of a call that only the ledger knows. */
+export const lookUpGeneration: LookUp = async ({ requests, fetchRecord }, { authorization, query }) => {
+  const id = query.get('id') ?? ''
+  const record = (await findRequest(requests, authorization, id)) ?? (await fetchRecord?.(authorization, id))
+  return record && generationOf(record)
+}
+
+/** `GET /v1/key`: limits and standing of the asking key. */
+export const lookUpKey: LookUp = ({ keys }, { authorization }) => readKey(keys, authorization)

@@ -1,0 +1,164 @@
+import { readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { readConfig } from '#data-plane/config.ts'
+import type { Row } from '#data-plane/http/row.ts'
+import { METHODS } from '#data-plane/http/row.ts'
+import type { DataPlane } from '#data-plane/plane.ts'
+import { createDataPlane } from '#data-plane/plane.ts'
+import { CONTROL_PREFIXES, surfaceRows } from '#data-plane/routes.ts'
+import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
+import { createLogger } from '#shared/logger.ts'
+import type { Network } from '#test/support/network.ts'
+import { startNetwork } from '#test/support/network.ts'
+
+const SITE = 'site.example'
+const API = 'api.site.example'
+// Rows need no rails to say where they are mounted.
+const rail = {} as never
+const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail })
+
+let network: Network
+/** A plane whose site and API have hosts of their own, and no control plane behind it. */
+let split: DataPlane
+let url: URL
+
+beforeAll(async () => {
+  network = await startNetwork()
+  const secrets = z
+    .record(z.string(), z.string())
+    .parse(JSON.parse(readFileSync(join(network.home, 'secrets.json'), 'utf8')))
+  const config = readConfig({
+    ...secrets,
+    NODE_ENV: 'development',
+    PORT: '0',
+    HOST: '127.0.0.1',
+    REDIS_URL: network.sandbox.redis_url,
+    BASE_URL: `http://${SITE}`,
+    API_BASE_URL: `http://${API}`,
+    NODE_ID: 'rows',
+    JOURNAL_DIR: join(network.home, 'journal-rows'),
+    ALLOW_LOOPBACK_UPSTREAMS: '1',
+    DRAIN_MS: '1000',
+  })
+  split = await createDataPlane(config, { log: createLogger('data-plane', 'silent') })
+  url = new URL(await split.listen())
+}, 120_000)
+
+afterAll(async () => {
+  await split?.close()
+  await network?.remove()
+}, 60_000)
+
+type Answer = {
+  readonly status: number
+  readonly allow: string | undefined
+  readonly ids: number
+  readonly text: string
+}
+
+function ask(method: string, path: string, host: string, at = url): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ ...{ hostname: at.hostname, port: at.port, method, path }, headers: { host } }, (answer) => {
+      const { allow, 'x-request-id': id, 'request-id': other } = answer.headers
+      let text = ''
+      answer.setEncoding('utf8')
+      answer.on('data', (part: string) => {
+        text += part
+      })
+      const ids = [id, other].filter((each) => each !== undefined).length
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, allow, ids, text }))
+    })
+    sent.on('error', reject)
+    sent.end()
+  })
+}
+
+/** The paths of a row as they may be asked for, with and without a floor. */
+function pathsOf({ path, floorBehind: behind }: Row): string[] {
+  const asked = path.replace(/[:*]\w+/, 'thing')
+  return behind === undefined ? [asked] : [asked, `${behind}/min5${asked.slice(behind.length)}`]
+}
+
+const PATHS = ROWS.flatMap((row) => pathsOf(row).map((path) => ({ path, row })))
+
+/** What the rows of a path take together. */
+function methodsAt(path: string): string[] {
+  const there = new Set<string>(PATHS.filter((each) => each.path === path).flatMap(({ row }) => row.methods))
+  return METHODS.filter((method) => there.has(method))
+}
+
+describe('each path of the rows', () => {
+  it('[C077] answers its methods, and others with 405, the methods and the words of its row', async () => {
+    for (const { path, row } of PATHS) {
+      const host = row.host === 'base' ? SITE : API
+      const allow = [...methodsAt(path), 'OPTIONS'].join(', ')
+      for (const method of [...METHODS, 'PROPFIND']) {
+        const answer = await ask(method, path, host)
+        const isTaken = methodsAt(path).includes(method)
+        const said = [method, path, answer.status === 405, answer.allow]
+        expect(said).toEqual([method, path, !isTaken, isTaken ? undefined : allow])
+        if (isTaken || method === 'HEAD') continue
+        const isMessages = row.envelope === messagesEnvelope
+        expect([path, 'type' in JSON.parse(answer.text), answer.ids]).toEqual([path, isMessages, isMessages ? 2 : 1])
+      }
+    }
+  })
+
+  it('[C076] is answered on its own host alone, and on any host that is neither', async () => {
+    for (const { path, row } of PATHS) {
+      for (const method of METHODS) {
+        for (const [host, own] of [
+          [SITE, 'base'],
+          [API, 'api'],
+        ] as const) {
+          if (row.host === own || row.host === 'both') continue
+          const { status, allow } = await ask(method, path, host)
+          expect([method, path, host, status, allow]).toEqual([method, path, host, 404, undefined])
+        }
+        const { status } = await ask(method, path, 'other.example')
+        expect([method, path, status === 405]).toEqual([method, path, !methodsAt(path).includes(method)])
+      }
+    }
+  })
+
+  it.each([
+    [API, '/api/inference/v1/chat/completions', 404],
+    [API, '/.well-known/x402', 404],
+    [SITE, '/v1/chat/completions', 404],
+    [SITE, '/min5/v1/chat/completions', 404],
+    [SITE, '/min999/v1/chat/completions', 404],
+    [SITE, '/compat/v1/messages', 404],
+    [SITE, '/api/markets', 404],
+    [API, '/v1/chat/completions', 405],
+    [API, '/min999/v1/chat/completions', 400],
+    [SITE, '/api/inference/v1/chat/completions', 405],
+    [SITE, '/health/live', 200],
+    ['other.example', '/v1/models', 200],
+  ])('[C076] GET %s%s is %i', async (host, path, status) => {
+    expect((await ask('GET', path, host)).status).toBe(status)
+  })
+})
+
+it('a path of the control plane is passed on where there is one, and is nothing where there is none', async () => {
+  for (const { prefix } of CONTROL_PREFIXES) {
+    expect([prefix, (await ask('GET', prefix, API)).status]).toEqual([prefix, 404])
+  }
+  const whole = new URL(network.sandbox.api_base_url)
+  expect((await ask('GET', '/openapi.json', whole.host, whole)).status).toBe(200)
+})
+
+it('a path that no row has is 404 in the words of the rows beside it, whatever its body', async () => {
+  const whole = new URL(network.sandbox.api_base_url)
+  for (const [path, isMessages] of [
+    ['/v1/nothing', false],
+    ['/compat/nothing', true],
+    ['/nothing', false],
+  ] as const) {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(new URL(path, whole), { method: 'POST', headers, body: '{' })
+    expect([path, answer.status, 'type' in (await answer.json())]).toEqual([path, 404, isMessages])
+  }
+})

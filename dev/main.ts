@@ -13,7 +13,8 @@ const log = (line: string) => console.log(`${new Date().toISOString().slice(11, 
 async function runNetwork(home: Home, history: number): Promise<number> {
   const file = home.path('sandbox.json')
   removeSandbox(file)
-  let sandbox: Sandbox | undefined
+  /** What the file says now; undefined while the network does not answer. */
+  let sandbox: (() => Sandbox) | undefined
   const ending = new AbortController()
   let finish: (code: number) => void = () => undefined
   const finished = new Promise<number>((resolve) => {
@@ -27,10 +28,7 @@ async function runNetwork(home: Home, history: number): Promise<number> {
     },
     onPidsChange: (pids) => {
       home.noteChildren(Object.values(pids))
-      if (sandbox) {
-        sandbox = { ...sandbox, pids }
-        writeSandbox(file, sandbox)
-      }
+      if (sandbox) writeSandbox(file, sandbox())
     },
     onGiveUp: (member) => {
       log(`${member} keeps ending: giving up`)
@@ -43,9 +41,9 @@ async function runNetwork(home: Home, history: number): Promise<number> {
   void startNetwork({ home, crew, log, port: firstPort(), history, ...givenServices() }).then(
     (started) => {
       if (ending.signal.aborted) return
-      sandbox = { ...started, pids: crew.pids() }
-      writeSandbox(file, sandbox)
-      console.log(describeSandbox(sandbox, file))
+      sandbox = started
+      writeSandbox(file, sandbox())
+      console.log(describeSandbox(sandbox(), file))
       log(`ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`)
     },
     (error: unknown) => {

@@ -35,16 +35,29 @@ export type Crew = {
   readonly pids: () => Readonly<Record<string, number>>
   /** True while the member runs. */
   readonly has: (name: string) => boolean
+  /** Stops members that run, or are just starting, and starts them again: what they were told is no longer true. */
+  readonly renew: (names: readonly string[]) => Promise<void>
   /** Stops everyone, group after group, and whoever is in no group at the end. */
   readonly stop: (order: readonly (readonly string[])[]) => Promise<void>
 }
 
 export function createCrew(options: CrewOptions): Crew {
   const running = new Map<string, Running>()
+  const members = new Map<string, Member>()
+  const launches = new Map<string, Promise<unknown>>()
+  /** Whose end is meant, because they are started again. */
+  const renewed = new WeakSet<Running>()
   let isStopping = false
   const pids = () => Object.fromEntries([...running].map(([name, { pid }]) => [name, pid]))
 
-  async function launch<Started extends Running>(member: Member<Started>, restarts: number): Promise<Started> {
+  function launch<Started extends Running>(member: Member<Started>, restarts: number): Promise<Started> {
+    const launching = run(member, restarts)
+    members.set(member.name, member)
+    launches.set(member.name, launching)
+    return launching
+  }
+
+  async function run<Started extends Running>(member: Member<Started>, restarts: number): Promise<Started> {
     const started = await member.start()
     if (isStopping) {
       await started.stop()
@@ -56,7 +69,7 @@ export function createCrew(options: CrewOptions): Crew {
     void started.exited.then((code) => {
       if (running.get(member.name) !== started) return
       running.delete(member.name)
-      if (isStopping) return
+      if (isStopping || renewed.has(started)) return
       options.onPidsChange(pids())
       options.report(`${member.name} ended with code ${code}`, member.name)
       if (member.restart === 'always') void revive(member, performance.now() - since > STABLE_MS ? 0 : restarts)
@@ -67,6 +80,19 @@ export function createCrew(options: CrewOptions): Crew {
   async function revive(member: Member, restarts: number): Promise<void> {
     if (restarts >= MAX_RESTARTS) return options.onGiveUp(member.name)
     await delay(RESTART_PAUSE_MS * (restarts + 1))
+    await startAgain(member, restarts)
+  }
+
+  async function renew(name: string): Promise<void> {
+    await launches.get(name)?.catch(() => undefined)
+    const [member, started] = [members.get(name), running.get(name)]
+    if (!member || !started) return
+    renewed.add(started)
+    await started.stop()
+    await startAgain(member, 0)
+  }
+
+  async function startAgain(member: Member, restarts: number): Promise<void> {
     if (isStopping) return
     try {
       await launch(member, restarts + 1)
@@ -82,6 +108,9 @@ export function createCrew(options: CrewOptions): Crew {
     add: (member) => launch(member, 0),
     pids,
     has: (name) => running.has(name),
+    renew: async (names) => {
+      await Promise.all(names.map(renew))
+    },
     stop: async (order) => {
       isStopping = true
       for (const group of [...order, [...running.keys()]]) {

@@ -1,10 +1,10 @@
 import type { Home } from './home.ts'
-import type { NetworkPorts } from './ports.ts'
+import type { NetworkPlaces, Place } from './ports.ts'
 import type { NetworkSecrets } from './secrets.ts'
 
 export type PlaneFacts = {
   readonly home: Home
-  readonly ports: NetworkPorts
+  readonly places: NetworkPlaces
   readonly secrets: NetworkSecrets
   readonly databaseUrl: string
   readonly redisUrl: string
@@ -20,23 +20,29 @@ export type NetworkUrls = {
 }
 
 /** The addresses of a network: origins without a trailing slash, and the two doors' endpoints. */
-export function urlsOf(ports: NetworkPorts): NetworkUrls {
-  const dataPlane = `http://127.0.0.1:${ports.dataPlane}`
-  const controlPlane = `http://127.0.0.1:${ports.controlPlane}`
-  const [provider] = ports.providers.values()
+export function urlsOf(places: NetworkPlaces): NetworkUrls {
+  const dataPlane = originOf(places.dataPlane)
+  const controlPlane = originOf(places.controlPlane)
+  const [provider] = places.providers.values()
   return {
     base_url: dataPlane,
     api_base_url: dataPlane,
     control_plane_url: controlPlane,
     graphql_url: `${controlPlane}/graphql`,
     trpc_url: `${controlPlane}/trpc`,
-    provider_url: `http://${provider?.host ?? '127.0.0.1'}:${provider?.port ?? 0}`,
+    provider_url: provider === undefined ? '' : originOf(provider),
   }
+}
+
+/** The origin of what listens at a place. */
+export function originOf(place: Place): string {
+  const { host, port } = place.address()
+  return `http://${host}:${port}`
 }
 
 /** What every program of the network is told; the ports of its own come on top. */
 export function planeEnvironment(facts: PlaneFacts): NodeJS.ProcessEnv {
-  const urls = urlsOf(facts.ports)
+  const urls = urlsOf(facts.places)
   const ours = {
     NODE_ENV: 'development',
     HOST: '127.0.0.1',

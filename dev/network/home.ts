@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
-import { waitUntil } from '#dev/services/free-port.ts'
+import { waitUntil } from '#dev/services/wait-until.ts'
 import { AppError } from '#shared/errors.ts'
 import type { ProcessMark } from './processes.ts'
 import { isRunning, markOf } from './processes.ts'

@@ -1,28 +1,44 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { SandboxProvider } from '#dev/seed/sellers.ts'
-import { findFreePort, isPortFree } from '#dev/services/free-port.ts'
+import type { Address } from '#dev/services/ports.ts'
+import { claimAddress, claimPort, isPortFree } from '#dev/services/ports.ts'
 import { AppError } from '#shared/errors.ts'
 
 const DEFAULT_PORT = 8_402
 /** Where the providers listen: the first port and this. */
 const PROVIDER_OFFSET = 10
+const LOOPBACK = '127.0.0.1'
+/** How often one child may be driven from its port before it is no accident any more. */
+const MAX_MOVES = 20
 
 const KeptSchema = z.record(z.string(), z.object({ host: z.string(), port: z.number().int() }))
 
-export type Address = { readonly host: string; readonly port: number }
+/** Where one child listens, for as long as nobody else listens there. */
+export type Place = {
+  readonly address: () => Address
+  /**
+   * To be called just before a child is started there. Moves to another port when somebody has taken this one, and then
+   * answers true; throws an AppError where the port is one that the user named.
+   */
+  readonly secure: () => Promise<boolean>
+  readonly release: () => void
+}
 
-export type NetworkPorts = {
-  readonly dataPlane: number
-  readonly controlPlane: number
+export type NetworkPlaces = {
+  readonly dataPlane: Place
+  readonly controlPlane: Place
   /** Where the worker tells its health. */
-  readonly worker: number
+  readonly worker: Place
+  readonly postgres: Place
+  readonly redis: Place
   /** By provider id; the same on every start of a home while they are free, because offers name them. */
-  readonly providers: ReadonlyMap<string, Address>
+  readonly providers: ReadonlyMap<string, Place>
+  readonly release: () => void
 }
 
 export type PortWishes = {
-  /** The first port, when the caller named one: then it must be free. */
+  /** The first port, when the caller named one: then it must be free. Any that is free for 0. */
   readonly first: number | undefined
   readonly providers: readonly SandboxProvider[]
   /** Where provider addresses are remembered. */
@@ -38,34 +54,61 @@ export function readProviderAddresses(file: string): ReadonlyMap<string, Address
 export const PROVIDERS_FILE = 'providers.json'
 
 /** Picks the ports of a network. Throws an AppError when the port asked for is taken. */
-export async function choosePorts(wishes: PortWishes): Promise<NetworkPorts> {
-  const first = wishes.first ?? DEFAULT_PORT
-  const isFree = await isPortFree(first)
-  if (!isFree && wishes.first !== undefined) {
-    throw new AppError('conflict', { message: `port ${first} is taken: set PORT to a free one` })
+export async function choosePlaces({ first, providers, file }: PortWishes): Promise<NetworkPlaces> {
+  const start = first === 0 ? undefined : (first ?? DEFAULT_PORT)
+  const after = (port: number | undefined, offset: number) =>
+    port === undefined ? {} : { wish: { host: LOOPBACK, port: port + offset } }
+  const dataPlane = await createPlace({ ...after(start, 0), isFixed: first !== undefined && first !== 0 })
+  const next = start === undefined ? undefined : dataPlane.address().port
+  const places = {
+    dataPlane,
+    controlPlane: await createPlace(after(next, 1)),
+    worker: await createPlace({}),
+    postgres: await createPlace({}),
+    redis: await createPlace({}),
   }
-  const dataPlane = isFree ? first : await findFreePort()
-  const next = dataPlane + 1
-  const controlPlane = (await isPortFree(next)) ? next : await findFreePort()
-  const worker = await findFreePort()
-  const providers = await providerAddresses(wishes, first + PROVIDER_OFFSET)
-  return { dataPlane, controlPlane, worker, providers }
+  const kept = existsSync(file) ? KeptSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : {}
+  const chosen = new Map<string, Place>()
+  for (const { id, host } of providers) {
+    const wish = kept[id] ?? (start === undefined ? undefined : { host, port: start + PROVIDER_OFFSET })
+    chosen.set(id, await createPlace({ host, ...(wish && { wish }) }))
+  }
+  keepAddresses(file, chosen)
+  const all = [...Object.values(places), ...chosen.values()]
+  return { ...places, providers: chosen, release: () => all.forEach((place) => void place.release()) }
 }
 
-async function providerAddresses(wishes: PortWishes, port: number): Promise<ReadonlyMap<string, Address>> {
-  const kept = existsSync(wishes.file) ? KeptSchema.parse(JSON.parse(readFileSync(wishes.file, 'utf8'))) : {}
-  const chosen = new Map<string, Address>()
-  for (const { id, host } of wishes.providers) chosen.set(id, await addressFor(kept[id] ?? { host, port }))
-  writeFileSync(wishes.file, `${JSON.stringify(Object.fromEntries(chosen), null, 2)}\n`, { mode: 0o600 })
-  return chosen
+/** Remembers where the providers listen. */
+export function keepAddresses(file: string, providers: ReadonlyMap<string, Place>): void {
+  const addresses = [...providers].map(([id, place]) => [id, place.address()])
+  writeFileSync(file, `${JSON.stringify(Object.fromEntries(addresses), null, 2)}\n`, { mode: 0o600 })
 }
 
-/** The wished address, else a free port of its host, else one of 127.0.0.1 where a system knows no other loopback. */
-async function addressFor(wish: Address): Promise<Address> {
-  if (await isPortFree(wish.port, wish.host)) return wish
-  try {
-    return { host: wish.host, port: await findFreePort(wish.host) }
-  } catch {
-    return { host: '127.0.0.1', port: await findFreePort() }
+type PlaceWish = { readonly wish?: Address; readonly host?: string; readonly isFixed?: boolean }
+
+async function createPlace({ wish, host = LOOPBACK, isFixed = false }: PlaceWish): Promise<Place> {
+  const refuse = (port: number) =>
+    new AppError('conflict', { message: `port ${port} is taken: set PORT to a free one` })
+  const wished = wish && (await claimAddress(wish))
+  if (isFixed && wish && !wished) throw refuse(wish.port)
+  let claim = wished ?? (await claimAnywhere(host))
+  let moves = 0
+  return {
+    address: () => ({ host: claim.host, port: claim.port }),
+    async secure() {
+      const { host, port, release } = claim
+      if (await isPortFree(port, host)) return false
+      if (isFixed) throw refuse(port)
+      if (++moves > MAX_MOVES) throw new AppError('internal_error', { message: `every port of ${host} gets taken` })
+      claim = await claimAnywhere(host)
+      release()
+      return true
+    },
+    release: () => claim.release(),
   }
+}
+
+/** A port of the host, or of 127.0.0.1 where a system knows no other loopback. */
+async function claimAnywhere(host: string) {
+  return claimPort((await isPortFree(0, host)) ? host : LOOPBACK)
 }

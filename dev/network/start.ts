@@ -1,13 +1,15 @@
 import { readSandboxProviders } from '#dev/seed/sellers.ts'
-import { waitUntil } from '#dev/services/free-port.ts'
+import type { PortOf } from '#dev/services/ports.ts'
+import type { Service } from '#dev/services/postgres.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
+import { waitUntil } from '#dev/services/wait-until.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Crew, Running } from './crew.ts'
-import { planeEnvironment, urlsOf } from './environment.ts'
+import { originOf, planeEnvironment, urlsOf } from './environment.ts'
 import type { Home } from './home.ts'
-import type { NetworkPorts } from './ports.ts'
-import { choosePorts, PROVIDERS_FILE } from './ports.ts'
+import type { NetworkPlaces, Place } from './ports.ts'
+import { choosePlaces, keepAddresses, PROVIDERS_FILE } from './ports.ts'
 import { runProgram, startProgram, tailOf } from './programs.ts'
 import type { Sandbox } from './sandbox-file.ts'
 import { keepSecrets } from './secrets.ts'
@@ -15,6 +17,8 @@ import { readSeededKeys, SEEDED_KEYS_FILE } from './seeded-keys.ts'
 
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
+/** How often a provider may find its port taken between our look and its own. */
+const MAX_PROVIDER_TRIES = 5
 
 /** Names in `pids`, and the order of stopping: who takes calls first, who keeps the state last. */
 export const STOP_ORDER = [
@@ -22,6 +26,8 @@ export const STOP_ORDER = [
   ['worker', 'control_plane'],
 ] as const
 export const SERVICES = ['redis', 'postgres'] as const
+/** Who is told where the others listen, and has to be told again when one of them moves. */
+const PLANES = ['data_plane', 'control_plane', 'worker'] as const
 /** The one member that ends by itself when all is well. */
 export const HISTORY = 'history'
 
@@ -29,67 +35,82 @@ export type StartOptions = {
   readonly home: Home
   readonly crew: Crew
   readonly log: (line: string) => void
-  /** The first port, when the caller named one. */
+  /** The first port, when the caller named one; any that is free for 0. */
   readonly port: number | undefined
   /** Services to use in place of our own. */
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
   /** About how many calls the market made over the last 30 days before it is first seen; none for 0. */
   readonly history: number
+  /** Starts a program once its place is found; tests do something else in between. */
+  readonly launch?: typeof startProgram
 }
 
+/** A network that runs. */
+type Network = StartOptions & {
+  readonly places: NetworkPlaces
+  /** What every program is told, as it stands now. */
+  readonly environment: () => NodeJS.ProcessEnv
+}
+
+/** The URLs of the services, once they answer; one that moves changes its own. */
+type Services = { databaseUrl: string; redisUrl: string }
+
 /**
- * Starts every process of the network, side by side where nothing has to wait, and gives what `sandbox.json` says when
- * all of them answer. Throws an AppError that quotes the log of whatever failed.
+ * Starts every process of the network, side by side where nothing has to wait, and answers once all of them do: what
+ * `sandbox.json` says at any moment after that. Throws an AppError that quotes the log of whatever failed.
  */
-export async function startNetwork(options: StartOptions): Promise<Sandbox> {
+export async function startNetwork(options: StartOptions): Promise<() => Sandbox> {
   const { home } = options
   const secrets = keepSecrets(home.path('secrets.json'))
-  const ports = await choosePorts({
-    first: options.port,
-    providers: readSandboxProviders(),
-    file: home.path(PROVIDERS_FILE),
-  })
-  const providers = startProviders(options, ports)
-  const [databaseUrl, redisUrl] = await Promise.all([databaseOf(options), redisOf(options), providers])
-  const env = planeEnvironment({ home, ports, secrets, databaseUrl, redisUrl })
-  const urls = urlsOf(ports)
+  const file = home.path(PROVIDERS_FILE)
+  const places = await choosePlaces({ first: options.port, providers: readSandboxProviders(), file })
+  const services: Services = { databaseUrl: options.databaseUrl ?? '', redisUrl: options.redisUrl ?? '' }
+  const environment = () => planeEnvironment({ home, places, secrets, ...services })
+  const network: Network = { ...options, places, environment }
+  const providers = startProviders(network)
+  // Nobody waits for them before the seeds do.
+  providers.catch(() => undefined)
+  await Promise.all([startDatabase(network, services), startMoneyRedis(network, services)])
   const run = (name: string, args: readonly string[]) =>
-    runProgram(name, { args, env, logFile: home.path(`logs/${name}.log`) })
+    runProgram(name, { args, env: environment(), logFile: home.path(`logs/${name}.log`) })
 
-  const dataPlane = startPlane(options, 'data_plane', [...DATA_PLANE_FLAGS, ...profiling(), 'data-plane/main.ts'], {
-    ...env,
-    PORT: String(ports.dataPlane),
-  })
-  await run('migrate', ['control-plane/migrate.ts'])
-  const controlEnv = { ...env, PORT: String(ports.controlPlane) }
+  const dataPlaneArgs = [...DATA_PLANE_FLAGS, ...profiling(), 'data-plane/main.ts']
+  const migrated = run('migrate', ['control-plane/migrate.ts'])
+  const afterwards = async (start: () => Promise<unknown>) => {
+    await migrated
+    return start()
+  }
   await Promise.all([
-    dataPlane,
-    startPlane(options, 'control_plane', ['control-plane/main.ts', 'server'], controlEnv),
-    startPlane(options, 'worker', ['control-plane/main.ts', 'worker'], {
-      ...env,
-      PORT: String(ports.worker),
-    }),
-    run('seed', ['dev/seed/main.ts']),
+    startPlane(network, 'data_plane', dataPlaneArgs, places.dataPlane),
+    afterwards(() => startPlane(network, 'control_plane', ['control-plane/main.ts', 'server'], places.controlPlane)),
+    afterwards(() => startPlane(network, 'worker', ['control-plane/main.ts', 'worker'], places.worker)),
+    afterwards(() => providers.then(() => run('seed', ['dev/seed/main.ts']))),
   ])
   await Promise.all([
-    waitForReady(options, 'control_plane', urls.control_plane_url),
-    waitForReady(options, 'worker', `http://127.0.0.1:${ports.worker}`),
-    waitForReady(options, 'data_plane', urls.base_url),
-    waitForReady(options, 'data_plane', urls.base_url, 'paid'),
+    waitForReady(network, 'control_plane', places.controlPlane),
+    waitForReady(network, 'worker', places.worker),
+    waitForReady(network, 'data_plane', places.dataPlane),
+    waitForReady(network, 'data_plane', places.dataPlane, 'paid'),
   ])
   const keys = readSeededKeys(home.path(SEEDED_KEYS_FILE))
   if (!keys) throw new AppError('internal_error', { message: 'the seeds left no keys' })
   const [seller_key = ''] = Object.values(keys.seller_keys)
   const shown = { buyer_key: keys.buyer_key, seller_key, management_key: keys.management_key }
-  if (options.history > 0) await startHistory(options, env)
-  return { ...urls, database_url: databaseUrl, redis_url: redisUrl, ...shown, pids: options.crew.pids() }
+  if (options.history > 0) await startHistory(network)
+  return () => ({
+    ...urlsOf(places),
+    database_url: services.databaseUrl,
+    redis_url: services.redisUrl,
+    ...shown,
+    pids: options.crew.pids(),
+  })
 }
 
 /** Fills in the past beside the running market, which does not wait for it. */
-async function startHistory({ crew, home, history }: StartOptions, env: NodeJS.ProcessEnv): Promise<void> {
+async function startHistory({ crew, home, history, environment }: Network): Promise<void> {
   const args = ['dev/seed/history-main.ts', String(history)]
-  const start = () => startProgram({ args, env, logFile: home.path('logs/history.log') })
+  const start = () => startProgram({ args, env: environment(), logFile: home.path('logs/history.log') })
   await crew.add({ name: HISTORY, restart: 'never', start })
 }
 
@@ -102,72 +123,104 @@ function profiling(): string[] {
   return folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : []
 }
 
-async function startProviders({ crew, home }: StartOptions, ports: NetworkPorts): Promise<void> {
-  const starts = [...ports.providers].map(([id, { host, port }]) => {
+/** Starts the providers and remembers where each of them listens at last. */
+async function startProviders(network: Network): Promise<void> {
+  const { home, places } = network
+  await Promise.all([...places.providers].map(([id, place]) => startProvider(network, id, place)))
+  keepAddresses(home.path(PROVIDERS_FILE), places.providers)
+}
+
+async function startProvider({ crew, home, launch = startProgram }: Network, id: string, place: Place): Promise<void> {
+  const name = `provider_${id.replaceAll('-', '_')}`
+  const logFile = home.path(`logs/provider-${id}.log`)
+  const start = async () => {
+    await place.secure()
+    const { host, port } = place.address()
     const args = ['dev/provider/main.ts', '--host', host, '--port', String(port), '--name', id]
-    const logFile = home.path(`logs/provider-${id}.log`)
-    return crew.add({
-      name: `provider_${id.replaceAll('-', '_')}`,
-      restart: 'never',
-      start: () => startProgram({ args, env: process.env, logFile }),
-    })
+    return launch({ args, env: process.env, logFile })
+  }
+  for (let attempt = 1; attempt <= MAX_PROVIDER_TRIES; attempt += 1) {
+    const { exited } = await crew.add({ name, restart: 'never', start })
+    if (await isUp(() => `${originOf(place)}/__sandbox/count`, exited)) return
+  }
+  throw new AppError('internal_error', { message: `${name} did not start:\n${tailOf(logFile)}` })
+}
+
+/** Starts our own PostgreSQL, unless another one is given. */
+function startDatabase(network: Network, services: Services): Promise<void> {
+  if (network.databaseUrl) return Promise.resolve()
+  const { home, places } = network
+  const files = { dataDir: home.path('postgres'), logFile: home.path('logs/postgres.log') }
+  return startService(network, 'postgres', places.postgres, async (port) => {
+    const service = await startPostgres({ ...files, port })
+    services.databaseUrl = service.url
+    return service
   })
-  await Promise.all(starts)
 }
 
-/** The URL of PostgreSQL: the one given, or that of our own, which keeps its port when it has to be started again. */
-async function databaseOf({ crew, home, databaseUrl }: StartOptions): Promise<string> {
-  if (databaseUrl) return databaseUrl
-  let port: number | undefined
-  const start = async () => {
-    const service = await startPostgres({
-      dataDir: home.path('postgres'),
-      logFile: home.path('logs/postgres.log'),
-      ...(port === undefined ? {} : { port }),
-    })
-    port = Number(new URL(service.url).port)
+/** Starts our own Redis, unless another one is given. */
+function startMoneyRedis(network: Network, services: Services): Promise<void> {
+  if (network.redisUrl) return Promise.resolve()
+  const { home, places, log } = network
+  const files = { dataDir: home.path('redis'), logFile: home.path('logs/redis.log') }
+  return startService(network, 'redis', places.redis, async (port) => {
+    const service = await startRedis({ ...files, log, port })
+    services.redisUrl = service.url
     return service
-  }
-  return (await crew.add({ name: 'postgres', restart: 'always', start })).url
+  })
 }
 
-/** The URL of Redis, likewise. */
-async function redisOf({ crew, home, redisUrl, log }: StartOptions): Promise<string> {
-  if (redisUrl) return redisUrl
-  let port: number | undefined
-  const start = async () => {
-    const service = await startRedis({
-      dataDir: home.path('redis'),
-      logFile: home.path('logs/redis.log'),
-      log,
-      ...(port === undefined ? {} : { port }),
-    })
-    port = Number(new URL(service.url).port)
-    return service
-  }
-  return (await crew.add({ name: 'redis', restart: 'always', start })).url
-}
-
-function startPlane(
-  { crew, home }: StartOptions,
+/** Starts a service, which keeps its port when it has to be started again; if it cannot, everybody is told anew. */
+async function startService(
+  { crew }: Network,
   name: string,
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-): Promise<Running> {
-  const logFile = home.path(`logs/${name.replaceAll('_', '-')}.log`)
-  return crew.add({ name, restart: 'always', start: () => startProgram({ args, env, logFile }) })
+  place: Place,
+  launch: (port: PortOf) => Promise<Service>,
+): Promise<void> {
+  const start = async () => {
+    let hasMoved = false
+    const service = await launch(async () => {
+      hasMoved = (await place.secure()) || hasMoved
+      return place.address().port
+    })
+    if (hasMoved) void crew.renew(PLANES)
+    return service
+  }
+  await crew.add({ name, restart: 'always', start })
 }
 
-/** A process by its name in `pids`, its origin, and which of its health answers has to be good. */
-type WaitedFor = [name: string, origin: string, what?: 'ready' | 'paid']
+/** Starts a plane; when it has to move, those that were told where it listens are told anew. */
+function startPlane(network: Network, name: string, args: readonly string[], place: Place): Promise<Running> {
+  const { crew, home, environment, launch = startProgram } = network
+  const logFile = home.path(`logs/${name.replaceAll('_', '-')}.log`)
+  const start = async () => {
+    if (await place.secure()) void crew.renew(PLANES.filter((other) => other !== name))
+    return launch({ args, env: { ...environment(), PORT: String(place.address().port) }, logFile })
+  }
+  return crew.add({ name, restart: 'always', start })
+}
 
-async function waitForReady({ home }: StartOptions, ...[name, origin, what = 'ready']: WaitedFor): Promise<void> {
-  const answers = () =>
-    fetch(`${origin}/health/${what}`, { signal: AbortSignal.timeout(2_000) }).then(
-      (reply) => reply.ok,
-      () => false,
-    )
-  if (await waitUntil(answers, { limitMs: READY_LIMIT_MS, everyMs: READY_POLL_MS })) return
+async function waitForReady(
+  { home }: Network,
+  name: string,
+  place: Place,
+  what: 'ready' | 'paid' = 'ready',
+): Promise<void> {
+  if (await isUp(() => `${originOf(place)}/health/${what}`)) return
   const log = tailOf(home.path(`logs/${name.replaceAll('_', '-')}.log`))
   throw new AppError('internal_error', { message: `${name} did not become ready:\n${log}` })
+}
+
+/** True once the URL of the moment answers well; false when it does not in time, or its process has ended. */
+async function isUp(url: () => string, exited?: Promise<unknown>): Promise<boolean> {
+  let isOver = false
+  void exited?.then(() => {
+    isOver = true
+  })
+  const answers = () =>
+    fetch(url(), { signal: AbortSignal.timeout(2_000) }).then(
+      (reply) => reply.ok && !isOver,
+      () => false,
+    )
+  return waitUntil(answers, { limitMs: READY_LIMIT_MS, everyMs: READY_POLL_MS }, () => isOver)
 }

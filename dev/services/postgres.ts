@@ -4,14 +4,16 @@ import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
 import { AppError } from '#shared/errors.ts'
-import { findFreePort, waitUntil } from './free-port.ts'
 import { startHeld } from './held-process.ts'
+import type { PortOf } from './ports.ts'
+import { portFor } from './ports.ts'
 import { findPostgresBinaries, makePrivateFolder, UNPRIVILEGED_UID } from './postgres-binaries.ts'
+import { waitUntil } from './wait-until.ts'
 
 const DATABASE = 'market'
 const USER = 'market'
 const START_LIMIT_MS = 30_000
-/** A free port can be taken between looking and listening. */
+/** Somebody may listen on a port that we found free before our server does. */
 const MAX_START_TRIES = 3
 /** How long a server of a killed run may still be closing down in the same folder. */
 const PREDECESSOR_LIMIT_MS = 10_000
@@ -31,8 +33,8 @@ export type PostgresOptions = {
   /** Server settings: `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>
   readonly logFile?: string
-  /** A free one when absent. */
-  readonly port?: number
+  /** A port of its own when absent. */
+  readonly port?: PortOf
 }
 
 /**
@@ -49,7 +51,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Service> 
   if (!existsSync(join(options.dataDir, 'PG_VERSION'))) await initialise(native, options.dataDir, password, uid)
   await waitForPredecessor(options.dataDir)
   for (let attempt = 1; attempt <= MAX_START_TRIES; attempt += 1) {
-    const port = options.port ?? (await findFreePort())
+    const { port, release } = await portFor(options.port)
     const held = await startHeld({
       command: join(native, 'bin', 'postgres'),
       args: serverArguments(options.dataDir, uid, { port: String(port), ...options.settings }),
@@ -62,6 +64,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Service> 
     let isOver = false
     void held.exited.then(() => {
       isOver = true
+      release()
     })
     const admin = `postgres://${USER}:${password}@127.0.0.1:${port}/postgres`
     if (

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
-import { askPort, findFreePort, waitUntil } from './free-port.ts'
 import { startHeld } from './held-process.ts'
+import type { PortOf } from './ports.ts'
+import { askPort, portFor } from './ports.ts'
 import type { Service } from './postgres.ts'
 import { makePrivateFolder } from './postgres-binaries.ts'
 import { findRedisServer } from './redis-binary.ts'
+import { waitUntil } from './wait-until.ts'
 
 const START_LIMIT_MS = 30_000
 /**
@@ -14,7 +16,7 @@ const START_LIMIT_MS = 30_000
 const REWRITE_FROM = '256mb'
 /** A hold with its usage event stays one compact record, where Redis' own limit of 64 bytes would make it a table. */
 const COMPACT_FIELD_BYTES = '4096'
-/** A free port can be taken between looking and listening. */
+/** Somebody may listen on a port that we found free before our server does. */
 const MAX_START_TRIES = 3
 
 export type RedisOptions = {
@@ -24,8 +26,8 @@ export type RedisOptions = {
   /** Further settings: `{ 'cluster-enabled': 'yes' }`. */
   readonly extraConfig?: Readonly<Record<string, string>>
   readonly logFile?: string
-  /** A free one when absent. */
-  readonly port?: number
+  /** A port of its own when absent. */
+  readonly port?: PortOf
   readonly log?: (line: string) => void
 }
 
@@ -38,7 +40,7 @@ export async function startRedis(options: RedisOptions): Promise<Service> {
   const logFile = options.logFile ?? `${options.dataDir}.log`
   makePrivateFolder(options.dataDir)
   for (let attempt = 1; attempt <= MAX_START_TRIES; attempt += 1) {
-    const port = options.port ?? (await findFreePort())
+    const { port, release } = await portFor(options.port)
     const held = await startHeld({
       command: binary.command,
       args: serverArguments(options, port),
@@ -50,8 +52,10 @@ export async function startRedis(options: RedisOptions): Promise<Service> {
     let isOver = false
     void held.exited.then(() => {
       isOver = true
+      release()
     })
-    const isReady = async () => (await askPort(port, 'PING\r\n'))?.startsWith('+PONG') === true
+    // Another server may have been faster on this port: ours says that it is this very process, and that nothing is left to load.
+    const isReady = async () => isOwn(held.pid, await askPort(port, 'PING\r\nINFO server\r\n'))
     if (await waitUntil(isReady, { limitMs: START_LIMIT_MS, everyMs: 20 }, () => isOver)) {
       const stop = async () => {
         await held.stop([
@@ -65,6 +69,11 @@ export async function startRedis(options: RedisOptions): Promise<Service> {
   }
   const tail = readFileSync(logFile, 'utf8').trim().split('\n').slice(-4).join(' | ')
   throw new AppError('internal_error', { message: `Redis did not start: ${tail}` })
+}
+
+/** True for the answer of a server that runs as this process and takes commands. */
+function isOwn(pid: number, answer: string | undefined): boolean {
+  return answer?.startsWith('+PONG') === true && answer.includes(`process_id:${pid}\r`)
 }
 
 function serverArguments(options: RedisOptions, port: number): readonly string[] {

@@ -9,7 +9,6 @@
  * `-- --streams 2000 --stream-seconds 60` says how many streams are open how long.
  */
 import { parseArgs } from 'node:util'
-import { freePort } from '#test/support/network.ts'
 import { measureBuyers } from './buyers.ts'
 import { measureDisk } from './disk.ts'
 import { measureGraphQL } from './graphql.ts'
@@ -127,14 +126,9 @@ async function measureStreamed(sides: Sides): Promise<void> {
 async function measureMarket(): Promise<void> {
   const environment: Record<string, string> = values.profile ? { MARKET_PROFILE_DIR: values.profile } : {}
   const market = await startBenchMarket(environment)
-  const port = await freePort()
+  const passArgs = ['--upstream', market.upstreamUrl]
+  const { child, port } = await startScript(MEASURED_CORE, 'test/bench/pass-through.ts', passArgs)
   const url = `http://127.0.0.1:${port}`
-  const child = await startScript(MEASURED_CORE, 'test/bench/pass-through.ts', [
-    '--port',
-    String(port),
-    '--upstream',
-    market.upstreamUrl,
-  ])
   try {
     const sides: Sides = { market, pass: { url, pid: child.pid ?? 0 } }
     // First: what drives the loads holds this process still, and connections that it keeps do not outlive that.

@@ -7,7 +7,7 @@ import { z } from 'zod'
 import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Network } from '#test/support/network.ts'
-import { freePort, startNetwork } from '#test/support/network.ts'
+import { startNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
 
 /** The core of what is measured, and the core of everything around it. */
@@ -31,13 +31,18 @@ export type BenchMarket = {
   stop(): Promise<void>
 }
 
-/** Starts a script of this folder on one core and waits until it says so. */
-export async function startScript(core: number, script: string, args: readonly string[]): Promise<ChildProcess> {
+/** A script of this folder that listens on a port of its own choice. */
+export type Script = { readonly child: ChildProcess; readonly port: number }
+
+const Ready = z.object({ port: z.number().int() })
+
+/** Starts a script of this folder on one core and waits until it says where it listens. */
+export async function startScript(core: number, script: string, args: readonly string[]): Promise<Script> {
   const child = spawn('taskset', ['-c', String(core), process.execPath, '--import', 'tsx', script, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  if (child.stdout) await once(child.stdout, 'data')
-  return child
+  const [said] = await once(child.stdout, 'data')
+  return { child, port: Ready.parse(JSON.parse(String(said))).port }
 }
 
 /** Moves a process with all its threads to one core. */
@@ -119,10 +124,9 @@ export async function startBenchMarket(
 ): Promise<BenchMarket> {
   const model = 'gpt-5-nano'
   const network = await startNetwork({ LOG_LEVEL: 'warn', ...environment })
-  const port = await freePort()
   const host = '127.0.0.21'
-  const upstream = await startScript(OTHER_CORE, script, ['--host', host, '--port', String(port), ...more])
-  const upstreamUrl = `http://${host}:${port}`
+  const upstream = await startScript(OTHER_CORE, script, ['--host', host, ...more])
+  const upstreamUrl = `http://${host}:${upstream.port}`
   await operate(network, 'provider.put', {
     id: 'bench',
     name: 'Bench',
@@ -159,7 +163,7 @@ export async function startBenchMarket(
     },
     stop: async () => {
       process.kill(worker, 'SIGCONT')
-      upstream.kill()
+      upstream.child.kill()
       await network.remove()
     },
   }

@@ -1,12 +1,12 @@
 /**
  * The yardstick: Fastify in, undici out, the same body both ways, nothing else. Run as a process:
- * `--port --upstream http://127.0.0.1:9000`.
+ * `--upstream http://127.0.0.1:9000`. Prints where it listens, as `{"port":…}`.
  */
 import { parseArgs } from 'node:util'
 import fastify from 'fastify'
 import { Pool } from 'undici'
 
-const { values } = parseArgs({ options: { port: { type: 'string' }, upstream: { type: 'string' } } })
+const { values } = parseArgs({ options: { upstream: { type: 'string' } } })
 const pool = new Pool(values.upstream ?? '', { connections: 256, pipelining: 1 })
 const app = fastify({ logger: false })
 
@@ -24,5 +24,5 @@ app.post('/v1/chat/completions', async (request, reply) => {
   return reply.send(Buffer.from(await answer.body.arrayBuffer()))
 })
 
-await app.listen({ host: '127.0.0.1', port: Number(values.port ?? 0) })
-process.stdout.write('ready\n')
+const url = await app.listen({ host: '127.0.0.1', port: 0 })
+process.stdout.write(`${JSON.stringify({ port: Number(new URL(url).port) })}\n`)

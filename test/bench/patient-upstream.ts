@@ -1,10 +1,11 @@
 /**
  * A provider of long answers: a streamed request gets a piece of content every so often until its time is over, a whole
- * one is read to its end and answered at once. Run as a process: `--host --port --seconds 60 [--every-ms 1000]`.
+ * one is read to its end and answered at once. Run as a process: `--host --seconds 60 [--every-ms 1000]`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import { parseArgs } from 'node:util'
+import { listenAndSay } from './listen-and-say.ts'
 
 const HEAD = { id: 'chatcmpl-patient', object: 'chat.completion.chunk', created: 1_763_000_000, model: 'patient' }
 const BEGINNING_BYTES = 4_096
@@ -23,7 +24,6 @@ const MODELS = JSON.stringify({
 const { values } = parseArgs({
   options: {
     host: { type: 'string', default: '127.0.0.1' },
-    port: { type: 'string' },
     seconds: { type: 'string' },
     'every-ms': { type: 'string', default: '1000' },
   },
@@ -61,6 +61,4 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
   })
 }
 
-createServer({ requestTimeout: 0 }, serve).listen(Number(values.port ?? 0), values.host, () => {
-  process.stdout.write('ready\n')
-})
+listenAndSay(createServer({ requestTimeout: 0 }, serve), values.host)

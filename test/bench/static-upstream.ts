@@ -1,10 +1,11 @@
 /**
  * A provider that always gives the same chat answer, as cheaply as Node can: whole, or as 64 content chunks when the
- * request asks for a stream. Run as a process: `--host --port [--chunks 64]`.
+ * request asks for a stream. Run as a process: `--host [--chunks 64]`.
  */
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
+import { listenAndSay } from './listen-and-say.ts'
 
 const WHOLE_BODY = JSON.stringify({
   id: 'chatcmpl-static',
@@ -76,11 +77,11 @@ function serve(socket: Socket, frames: readonly Buffer[]): void {
 const { values } = parseArgs({
   options: {
     host: { type: 'string', default: '127.0.0.1' },
-    port: { type: 'string' },
     chunks: { type: 'string', default: '64' },
   },
 })
 const frames = streamFrames(Number(values.chunks))
-createServer((socket) => serve(socket, frames)).listen(Number(values.port ?? 0), values.host, () => {
-  process.stdout.write('ready\n')
-})
+listenAndSay(
+  createServer((socket) => serve(socket, frames)),
+  values.host,
+)

@@ -77,6 +77,20 @@ describe('the crew', () => {
     expect(actors).toHaveLength(6)
   })
 
+  it('renews who runs or is just starting, and takes their end for no accident', async () => {
+    const { actors, stops, member } = createStage()
+    const { crew, lines } = createObservedCrew()
+    await crew.add(member('plane'))
+    const starting = crew.add(member('worker'))
+    await crew.renew(['plane', 'worker', 'nobody'])
+    await starting
+    expect(new Set(stops)).toEqual(new Set(['plane', 'worker']))
+    expect([crew.has('plane'), crew.has('worker')]).toEqual([true, true])
+    expect(actors).toHaveLength(4)
+    expect(lines.filter((line) => line.includes('ended'))).toEqual([])
+    await crew.stop([])
+  })
+
   it('stops group after group, those in no group last, and starts nobody afterwards', async () => {
     const { actors, stops, member } = createStage()
     const { crew } = createObservedCrew()

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openHome } from '#dev/network/home.ts'
-import { choosePorts } from '#dev/network/ports.ts'
+import { choosePlaces, readProviderAddresses } from '#dev/network/ports.ts'
 import { markOf } from '#dev/network/processes.ts'
 import { keepSecrets } from '#dev/network/secrets.ts'
 import { readSandboxProviders } from '#dev/seed/sellers.ts'
@@ -36,10 +36,9 @@ describe('a home', () => {
       isOpen = true
       return home
     })
-    const ended = once(child, 'exit')
-    child.kill('SIGKILL')
-    await ended
+    await new Promise(setImmediate)
     expect(isOpen).toBe(false)
+    child.kill('SIGKILL')
     ;(await opening).release()
   })
 
@@ -65,15 +64,18 @@ describe('a home', () => {
   it('keeps the addresses of its providers, and refuses a first port that is taken', async () => {
     const file = join(newHome(), 'providers.json')
     const providers = readSandboxProviders()
-    const first = await choosePorts({ first: undefined, providers, file })
-    const again = await choosePorts({ first: undefined, providers, file })
-    expect([...again.providers]).toEqual([...first.providers])
+    const first = await choosePlaces({ first: undefined, providers, file })
+    const kept = [...readProviderAddresses(file)]
+    first.release()
+    const again = await choosePlaces({ first: undefined, providers, file })
+    expect([...readProviderAddresses(file)]).toEqual(kept)
+    again.release()
     expect(JSON.parse(readFileSync(file, 'utf8'))).toHaveProperty('sandbox-a.host', '127.0.0.11')
     const rival = createServer().listen(0, '127.0.0.1')
     await once(rival, 'listening')
     const address = rival.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
-    await expect(choosePorts({ first: port, providers, file })).rejects.toMatchObject({ code: 'conflict' })
+    await expect(choosePlaces({ first: port, providers, file })).rejects.toMatchObject({ code: 'conflict' })
     rival.close()
   })
 })

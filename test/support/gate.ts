@@ -16,6 +16,7 @@ import { openJournal } from '#data-plane/journal/journal.ts'
 import type { FundsStore } from '#data-plane/store/funds.ts'
 import { openFunds } from '#data-plane/store/funds.ts'
 import { connectMoney } from '#data-plane/store/money-connection.ts'
+import { claimPort } from '#dev/services/ports.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { UsageEvent } from '#shared/contract/usage-event.ts'
@@ -63,8 +64,9 @@ export type GateWorld = {
 export async function startGateWorld(buckets = 1): Promise<GateWorld> {
   const folder = await mkdtemp(join(tmpdir(), 'gate-'))
   const dataDir = join(folder, 'redis')
-  let server = await startRedis({ dataDir })
-  const port = Number(new URL(server.url).port)
+  const claim = await claimPort()
+  const port = async () => claim.port
+  let server = await startRedis({ dataDir, port })
   const database = await createTestDatabase()
   const ledger = createMoneyLedger(database.db)
   const redis = new Redis(server.url, { retryStrategy: () => 50, maxRetriesPerRequest: null })
@@ -127,6 +129,7 @@ export async function startGateWorld(buckets = 1): Promise<GateWorld> {
       gateRedis.disconnect()
       await database.drop()
       await server.stop()
+      claim.release()
       await rm(folder, { recursive: true, force: true })
     },
   }

@@ -5,7 +5,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
-import { isPortFree } from '#dev/services/free-port.ts'
 import { until } from './until.ts'
 
 const Sandbox = z.object({
@@ -43,14 +42,13 @@ const STOP_MS = 30_000
 
 export async function startNetwork(environment: Record<string, string> = {}): Promise<Network> {
   const home = await mkdtemp(join(tmpdir(), 'market-'))
-  const port = await freePort()
   let child: ChildProcess
   let printed = ''
   let sandbox: Sandbox
 
   async function start(): Promise<void> {
     child = spawn(process.execPath, ['--import', 'tsx', 'dev/main.ts', '--history', '0'], {
-      env: { ...process.env, ...environment, MARKET_HOME: home, PORT: String(port) },
+      env: { ...process.env, PORT: '0', ...environment, MARKET_HOME: home },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     for (const stream of [child.stdout, child.stderr]) {
@@ -96,20 +94,4 @@ export async function startNetwork(environment: Record<string, string> = {}): Pr
       await rm(home, { recursive: true, force: true })
     },
   }
-}
-
-/** Ports that the kernel gives to nobody by itself, so that a free one stays free (net.ipv4.ip_local_port_range). */
-const FIRST_PORT = 20_000
-const BLOCKS = 600
-const BLOCK = 20
-const MAX_BLOCKS_TRIED = 50
-
-/** The first of a block of ports that nobody listens on. */
-export async function freePort(): Promise<number> {
-  for (let tried = 0; tried < MAX_BLOCKS_TRIED; tried++) {
-    const first = FIRST_PORT + Math.floor(Math.random() * BLOCKS) * BLOCK
-    const free = await Promise.all(Array.from({ length: BLOCK }, (_, index) => isPortFree(first + index)))
-    if (free.every(Boolean)) return first
-  }
-  throw new Error('no block of ports is free')
 }

@@ -1,6 +1,8 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import type { PortOf } from '#dev/services/ports.ts'
+import { claimPort } from '#dev/services/ports.ts'
 import type { Service } from '#dev/services/postgres.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
@@ -21,11 +23,13 @@ export type Server = {
   stop(): Promise<void>
 }
 
-type Launch = (port: number | undefined) => Promise<Service>
+type Launch = (port: PortOf) => Promise<Service>
 
 async function keep(launch: Launch): Promise<Server> {
-  let service = await launch(undefined)
-  const port = Number(new URL(service.url).port)
+  // Ours until this run ends: between two lives of the server nobody else of ours may have it.
+  const claim = await claimPort()
+  const port = async () => claim.port
+  let service = await launch(port)
   let isRunning = true
   return {
     url: () => service.url,
@@ -60,7 +64,7 @@ export function startRedisServer(folder: string, name: string, policy: AofPolicy
       logFile: join(folder, 'logs', `${name}.log`),
       appendOnly: policy !== 'off',
       ...(policy === 'off' ? {} : { extraConfig: { appendfsync: policy } }),
-      ...(port === undefined ? {} : { port }),
+      port,
     }),
   )
 }
@@ -72,7 +76,7 @@ export function startPostgresServer(folder: string): Promise<Server> {
       dataDir: join(folder, 'postgres'),
       logFile: join(folder, 'logs', 'postgres.log'),
       settings: { fsync: 'off', max_connections: '200' },
-      ...(port === undefined ? {} : { port }),
+      port,
     }),
   )
 }

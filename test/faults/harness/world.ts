@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import pg from 'pg'
 import { DATA_PLANE_FLAGS } from '#dev/network/start.ts'
-import { freePort } from '#test/support/network.ts'
+import type { Claim } from '#dev/services/ports.ts'
+import { claimPort } from '#dev/services/ports.ts'
 import type { Relay } from '#test/support/relay.ts'
 import { startRelay } from '#test/support/relay.ts'
 import { until } from '#test/support/until.ts'
@@ -92,7 +93,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   mkdirSync(join(folder, 'logs'))
   const journalDir = join(folder, 'journal')
   const exits: Exit[] = []
-  const ports = await freePort()
+  const ports = await claimPorts(options.workers ?? 1)
   const secrets = makeSecrets()
   const binaries = buildBinaries(join(folder, 'bin'), options.mutant)
   const program = (name: string, args: readonly string[], environment: Environment, readyUrl?: string) =>
@@ -110,9 +111,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const providers = ['a', 'b'].map((name, index) =>
     program(
       `provider-${name}`,
-      ['dev/provider/main.ts', '--host', '127.0.0.1', '--port', String(ports + 10 + index), '--name', name],
+      ['dev/provider/main.ts', '--host', '127.0.0.1', '--port', String(ports.provider(index)), '--name', name],
       {},
-      `http://127.0.0.1:${ports + 10 + index}/__sandbox/count`,
+      `http://127.0.0.1:${ports.provider(index)}/__sandbox/count`,
     ),
   )
   const [postgres, firstRedis, cache] = await Promise.all([
@@ -137,9 +138,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     REDIS_URL: redis.url(),
     REDIS_CACHE_URL: cache.url(),
     JOURNAL_DIR: journalDir,
-    BASE_URL: `http://127.0.0.1:${ports}`,
-    API_BASE_URL: `http://127.0.0.1:${ports}`,
-    CONTROL_PLANE_URL: `http://127.0.0.1:${ports + 2}`,
+    BASE_URL: `http://127.0.0.1:${ports.dataPlane(0)}`,
+    API_BASE_URL: `http://127.0.0.1:${ports.dataPlane(0)}`,
+    CONTROL_PLANE_URL: `http://127.0.0.1:${ports.control}`,
     ALLOW_LOOPBACK_UPSTREAMS: '1',
     // Everybody in this world has one address.
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
@@ -165,13 +166,13 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       [...DATA_PLANE_FLAGS, entry],
       {
         ...direct,
-        PORT: String(ports + index),
+        PORT: String(ports.dataPlane(index)),
         NODE_ID: `node-${index}`,
         REDIS_URL: relays[`redis${index}`].url,
         SNAPSHOT_FILE: join(folder, `snapshot-${index}.json`),
         FAULT_CONTROL_FILE: join(folder, `control-${index}.json`),
       },
-      ready(ports + index),
+      ready(ports.dataPlane(index)),
     )
   const controlPlane = (role: 'server' | 'worker', name: string, port: number) =>
     program(
@@ -186,9 +187,9 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       ready(port),
     )
   const dataPlanes = [dataPlane(0), dataPlane(1)] as const
-  const control = controlPlane('server', 'control-plane', ports + 2)
+  const control = controlPlane('server', 'control-plane', ports.control)
   const workers = Array.from({ length: options.workers ?? 1 }, (_, index) =>
-    controlPlane('worker', `worker-${index}`, ports + 3 + index),
+    controlPlane('worker', `worker-${index}`, ports.worker(index)),
   )
   await migrateDatabase(postgres.url())
   const processes = [...dataPlanes, control, ...workers]
@@ -217,7 +218,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const untilPaid = async (limitMs = GATE_OPEN_MS) => {
     for (const index of [0, 1]) {
       await until(`node ${index} admits paid calls`, limitMs, () =>
-        isOk(`http://127.0.0.1:${ports + index}/health/paid`),
+        isOk(`http://127.0.0.1:${ports.dataPlane(index)}/health/paid`),
       )
     }
   }
@@ -242,8 +243,8 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     journalDir,
     binaries: bin,
     setControl,
-    origin: (index) => `http://127.0.0.1:${ports + index}`,
-    providerOrigin: (index) => `http://127.0.0.1:${ports + 10 + index}`,
+    origin: (index) => `http://127.0.0.1:${ports.dataPlane(index)}`,
+    providerOrigin: (index) => `http://127.0.0.1:${ports.provider(index)}`,
     untilPaid,
     dropSnapshot: (index) => rm(join(folder, `snapshot-${index}.json`), { force: true }),
     promote(server) {
@@ -276,6 +277,37 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     await Promise.all([...processes, ...providers].map((each) => each.kill()))
     await Promise.all([postgres.kill(), redis.kill(), cache.kill()])
     await Promise.all(Object.values(relays).map((relay) => relay.close()))
+    ports.release()
+  }
+}
+
+/** Ports that processes of a world come back to after every death. */
+type Ports = {
+  readonly control: number
+  dataPlane(index: number): number
+  worker(index: number): number
+  provider(index: number): number
+  release(): void
+}
+
+async function claimPorts(workers: number): Promise<Ports> {
+  const all: Claim[] = []
+  const claim = async () => {
+    const claimed = await claimPort()
+    all.push(claimed)
+    return claimed.port
+  }
+  const several = async (count: number) => {
+    const ports: number[] = []
+    while (ports.length < count) ports.push(await claim())
+    return (index: number) => ports[index] ?? 0
+  }
+  return {
+    control: await claim(),
+    dataPlane: await several(2),
+    worker: await several(workers),
+    provider: await several(2),
+    release: () => all.forEach(({ release }) => void release()),
   }
 }
 
@@ -285,10 +317,10 @@ function connectMoney(url: string): Redis {
   return redis
 }
 
-type Targets = { readonly postgres: Server; readonly redis: Server; readonly ports: number }
+type Targets = { readonly postgres: Server; readonly redis: Server; readonly ports: Ports }
 
 async function startRelays({ postgres, redis, ports }: Targets): Promise<Record<RelayName, Relay>> {
-  const seller = (index: number) => `http://127.0.0.1:${ports + 10 + index}`
+  const seller = (index: number) => `http://127.0.0.1:${ports.provider(index)}`
   const [redis0, redis1, redisControl, redisWorker, toPostgres, sellerA, sellerB] = await Promise.all([
     startRelay(redis.url()),
     startRelay(redis.url()),

@@ -1,0 +1,107 @@
+import { readFileSync } from 'node:fs'
+import { connect, createServer } from 'node:net'
+import { AppError } from '#shared/errors.ts'
+
+export type Address = { readonly host: string; readonly port: number }
+
+/** An address that is ours among all programs that claim: until it is released, or our process ends in any way. */
+export type Claim = Address & { readonly release: () => void }
+
+export type PortRange = { readonly first: number; readonly last: number }
+
+const LOOPBACK = '127.0.0.1'
+/** Where Linux says which ports it gives by itself: to connections that go out, and to whoever listens on port 0. */
+const KERNEL_RANGE_FILE = '/proc/sys/net/ipv4/ip_local_port_range'
+/** Below these are the ports that known services have by habit. */
+const LOWEST = 10_000
+const HIGHEST = 65_535
+/** Fewer ports than these are not worth looking through. */
+const LEAST_ROOM = 1_000
+/** What is looked through where the kernel does not say, or gives nearly every port by itself. */
+export const FALLBACK_RANGE: PortRange = { first: 20_000, last: 31_999 }
+const MAX_PORTS_TRIED = 500
+
+/** Ports that the kernel gives to nobody by itself, so that a free one stays free until somebody names it. */
+export function namedPorts(kernelRange = readKernelRange()): PortRange {
+  const given = /^(\d+)\s+(\d+)/.exec(kernelRange)
+  if (!given) return FALLBACK_RANGE
+  const below = { first: LOWEST, last: Number(given[1]) - 1 }
+  const above = { first: Math.max(LOWEST, Number(given[2]) + 1), last: HIGHEST }
+  const room = ({ first, last }: PortRange) => last - first + 1
+  return [below, above].find((range) => room(range) >= LEAST_ROOM) ?? FALLBACK_RANGE
+}
+
+function readKernelRange(): string {
+  try {
+    return readFileSync(KERNEL_RANGE_FILE, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+/** Says, before each try to listen, where. */
+export type PortOf = () => Promise<number>
+
+/** The port that the caller says, else one that is claimed until it is released. */
+export async function portFor(say: PortOf | undefined): Promise<Pick<Claim, 'port' | 'release'>> {
+  return say === undefined ? claimPort() : { port: await say(), release: () => undefined }
+}
+
+/** Claims a free port of a loopback address. */
+export async function claimPort(host = LOOPBACK): Promise<Claim> {
+  const { first, last } = namedPorts()
+  for (let tried = 0; tried < MAX_PORTS_TRIED; tried++) {
+    const claim = await claimAddress({ host, port: first + Math.floor(Math.random() * (last - first + 1)) })
+    if (claim) return claim
+  }
+  throw new AppError('internal_error', { message: `no port of ${host} is free` })
+}
+
+/** Claims one address; undefined when another process has claimed it or listens there. */
+export async function claimAddress({ host, port }: Address): Promise<Claim | undefined> {
+  // A name in the kernel, which knows no file and goes with its process. Who comes second must not even try the port:
+  // a child of the first may be about to listen there.
+  const mark = createServer()
+  const outcome = await listen(mark, { path: `\0inference-marketplace ${host}:${port}` })
+  if (outcome === 'EADDRINUSE') return undefined
+  mark.unref()
+  const release = () => void mark.close(() => undefined)
+  if (await isPortFree(port, host)) return { host, port, release }
+  release()
+  return undefined
+}
+
+/** True when the port can be listened on. */
+export async function isPortFree(port: number, host = LOOPBACK): Promise<boolean> {
+  const server = createServer()
+  if ((await listen(server, { port, host })) !== undefined) return false
+  await new Promise((resolve) => server.close(resolve))
+  return true
+}
+
+/** Listens, or answers the code of the error that kept it from that. */
+function listen(
+  server: ReturnType<typeof createServer>,
+  where: { path: string } | { port: number; host: string },
+): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    server.once('error', (error) => resolve('code' in error ? String(error.code) : error.message))
+    server.listen(where, () => resolve(undefined))
+  })
+}
+
+/** Sends a text to a port and gives what came first in answer; undefined when there was none in time. */
+export async function askPort(port: number, text: string, limitMs = 1_000): Promise<string | undefined> {
+  const socket = connect({ port, host: LOOPBACK })
+  try {
+    return await new Promise<string | undefined>((resolve) => {
+      socket.setTimeout(limitMs, () => resolve(undefined))
+      socket.once('error', () => resolve(undefined))
+      socket.once('close', () => resolve(undefined))
+      socket.once('data', (bytes) => resolve(bytes.toString('latin1')))
+      socket.write(text)
+    })
+  } finally {
+    socket.destroy()
+  }
+}

@@ -1,0 +1,10 @@
+import type { Server } from 'node:net'
+
+/** Listens on a port that nobody has and prints it, as `{"port":…}`, for whoever started this script. */
+export function listenAndSay(server: Server, host: string): void {
+  server.listen(0, host, () => {
+    const address = server.address()
+    const port = typeof address === 'object' && address !== null ? address.port : 0
+    process.stdout.write(`${JSON.stringify({ port })}\n`)
+  })
+}

@@ -48,12 +48,12 @@ function createMeddler(logs: readonly string[]) {
   return { left, launch }
 }
 
-const paths = ['/v1/models', '/v1/buyer/me'] as const
+const PATHS = ['/health/paid', '/v1/models', '/v1/buyer/me'] as const
 
-/** True when the data plane answers by itself and for the control plane behind it. */
+/** True when the data plane takes paid calls, and answers by itself and for the control plane behind it. */
 async function answers(sandbox: { base_url: string; buyer_key: string }): Promise<boolean> {
   const headers = { authorization: `Bearer ${sandbox.buyer_key}` }
-  const asked = paths.map((path) =>
+  const asked = PATHS.map((path) =>
     fetch(sandbox.base_url + path, { headers }).then(
       ({ status }) => status,
       () => 0,

@@ -1,24 +1,36 @@
-import type { Receipt } from '#data-plane/call.ts'
+import type { AttemptPlan, Decoder, Receipt, UpstreamRequest } from '#data-plane/call.ts'
+import { translateAnswer, translateRequest } from '#data-plane/dialects/translate.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
+import { readChatRequest } from '#data-plane/wires/chat/read-request.ts'
+import { sameProtocol } from '#data-plane/wires/chat/same-protocol/index.ts'
+import { toConversation as chatConversation } from '#data-plane/wires/chat/to-conversation.ts'
+import { chatWriter } from '#data-plane/wires/chat/writer.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
+import { readMessagesRequest } from '#data-plane/wires/messages/read-request.ts'
+import { encodeMessagesRequest } from '#data-plane/wires/messages/same-protocol.ts'
+import { toConversation as messagesConversation } from '#data-plane/wires/messages/to-conversation.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
 import { chatFrame, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
+import { middle } from './middle.ts'
 
 const CHUNKS = 256
 const STREAMS_A_ROUND = 100
-/** Every pair is measured in turns, so that what else the machine does meets all of them; the median counts. */
+/** Every way is measured in turns, so that what else the machine does meets all of them; the median counts. */
 const ROUNDS = 15
 
 const RECEIPT: Receipt = { chargeMicro: microUsd(1), listMicro: microUsd(2), usage: { input: 1, output: CHUNKS } }
 
-type Pair = {
+type Decoding = {
   readonly name: string
-  readonly wire: AnyWire
   readonly format: 'openai' | 'messages'
   readonly frames: readonly Buffer[]
+  /** Opens the decoder of one stream. */
+  readonly open: (plan: AttemptPlan) => Decoder
 }
+
+type Encoding = { readonly name: string; readonly run: () => UpstreamRequest }
 
 const word = (index: number) => ` word${index % 10}`
 const CHAT_FRAMES = [
@@ -38,40 +50,107 @@ const MESSAGE_FRAMES = [
   messagesEvent({ type: 'message_stop' }),
 ].map((text) => Buffer.from(text))
 
-const UNTRANSLATED: Pair = { name: 'chat wire, OpenAI seller', wire: chat, format: 'openai', frames: CHAT_FRAMES }
-const PAIRS: readonly Pair[] = [
-  UNTRANSLATED,
-  { name: 'messages wire, OpenAI seller', wire: messages, format: 'openai', frames: CHAT_FRAMES },
-  { name: 'chat wire, messages seller', wire: chat, format: 'messages', frames: MESSAGE_FRAMES },
-  { name: 'messages wire, messages seller', wire: messages, format: 'messages', frames: MESSAGE_FRAMES },
+const STREAMED = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, messages: [{ role: 'user', content: 'hi' }] }
+const openBy = (wire: AnyWire) => {
+  const call = wire.read(buildRaw(JSON.stringify(STREAMED)))
+  return (plan: AttemptPlan) => call.decoder(plan)
+}
+/** What the same bytes would cost if both sides speaking one protocol were no short way. */
+const openTranslated = (plan: AttemptPlan) => translateAnswer(plan, true, () => chatWriter(plan, true))
+
+const OPENAI = { format: 'openai', frames: CHAT_FRAMES } as const
+const MESSAGES = { format: 'messages', frames: MESSAGE_FRAMES } as const
+const SAME_PROTOCOL: Decoding = { name: 'chat wire, OpenAI seller', ...OPENAI, open: openBy(chat) }
+const DECODINGS: readonly Decoding[] = [
+  SAME_PROTOCOL,
+  { name: 'the same without its short way', ...OPENAI, open: openTranslated },
+  { name: 'messages wire, OpenAI seller', ...OPENAI, open: openBy(messages) },
+  { name: 'chat wire, messages seller', ...MESSAGES, open: openBy(chat) },
+  { name: 'messages wire, messages seller', ...MESSAGES, open: openBy(messages) },
 ]
 
-/** Chunks a second through the decoders of each pair of protocols, one chunk a read, without sockets. */
-export function measureTranslation(): { what: string; figure: string; beside: string }[] {
-  const rates = new Map<Pair, number[]>(PAIRS.map((pair) => [pair, []]))
-  for (const pair of PAIRS) runStreams(pair)
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const pair of PAIRS) rates.get(pair)?.push(runStreams(pair))
-  }
-  const bare = median(rates.get(UNTRANSLATED) ?? [])
-  return PAIRS.map((pair) => {
-    const rate = median(rates.get(pair) ?? [])
+/** A conversation of so many turns, each of so many words. */
+const TURNS = 40
+const WORDS_A_TURN = 100
+const REQUESTS_A_ROUND = 500
+const TURN = Array.from({ length: WORDS_A_TURN }, (_, index) => word(index)).join('')
+const LONG = JSON.stringify({
+  ...STREAMED,
+  messages: Array.from({ length: TURNS }, (_, index) => ({ role: index % 2 ? 'assistant' : 'user', content: TURN })),
+})
+const CHAT_REQUEST = readChatRequest(buildRaw(LONG))
+const MESSAGES_REQUEST = readMessagesRequest(buildRaw(LONG))
+const CHAT_PLAN = buildPlan({ offer: offerOf({ apiFormat: 'openai' }) })
+const MESSAGES_PLAN = buildPlan({ offer: offerOf({ apiFormat: 'messages' }) })
+/** Each short way before the long one of the same request. */
+const ENCODINGS: readonly (readonly [short: Encoding, long: Encoding])[] = [
+  [
+    { name: 'chat request, same protocol', run: () => sameProtocol.encode(CHAT_REQUEST, CHAT_PLAN) },
+    { name: 'chat request, translated', run: () => translateRequest(chatConversation(CHAT_REQUEST), CHAT_PLAN) },
+  ],
+  [
+    { name: 'messages request, same protocol', run: () => encodeMessagesRequest(MESSAGES_REQUEST, MESSAGES_PLAN) },
+    {
+      name: 'messages request, translated',
+      run: () => translateRequest(messagesConversation(MESSAGES_REQUEST), MESSAGES_PLAN),
+    },
+  ],
+]
+
+type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
+
+/**
+ * Chunks a second through the decoders of each pair of protocols, one chunk a read, and requests a second through their
+ * encoders, without sockets: where both sides speak one protocol, the short way beside the one through the middle form.
+ */
+export function measureTranslation(): Figure[] {
+  return [...measureDecoding(), ...measureEncoding()]
+}
+
+function measureDecoding(): Figure[] {
+  const rates = byTurns(DECODINGS, runStreams)
+  const bare = rates.get(SAME_PROTOCOL) ?? Number.NaN
+  return DECODINGS.map((decoding) => {
+    const rate = rates.get(decoding) ?? Number.NaN
     return {
-      what: `decoding, ${pair.name}`,
+      what: `decoding, ${decoding.name}`,
       figure: `${(rate / 1_000).toFixed(0)}k chunks/s`,
-      beside: pair === UNTRANSLATED ? '1.00, untranslated' : `${(rate / bare).toFixed(2)} of the untranslated stream`,
+      beside: decoding === SAME_PROTOCOL ? '1.00, same protocol' : `${(rate / bare).toFixed(2)} of the same protocol`,
     }
   })
 }
 
+function measureEncoding(): Figure[] {
+  const rates = byTurns(ENCODINGS.flat(), runRequests)
+  return ENCODINGS.flatMap(([short, long]) => {
+    const [most = Number.NaN, least = Number.NaN] = [rates.get(short), rates.get(long)]
+    const figure = (rate: number) => `${(rate / 1_000).toFixed(1)}k requests/s`
+    const kilobytes = `${(LONG.length / 1_000).toFixed(0)} kB each`
+    return [
+      { what: `encoding, ${short.name}`, figure: figure(most), beside: `1.00, ${kilobytes}` },
+      {
+        what: `encoding, ${long.name}`,
+        figure: figure(least),
+        beside: `${(least / most).toFixed(2)} of the short way`,
+      },
+    ]
+  })
+}
+
+/** The median rate of each way, measured by turns after a first one. */
+function byTurns<Way>(ways: readonly Way[], run: (way: Way) => number): ReadonlyMap<Way, number> {
+  const rates = new Map<Way, number[]>(ways.map((way) => [way, []]))
+  for (const way of ways) run(way)
+  for (let round = 0; round < ROUNDS; round++) for (const way of ways) rates.get(way)?.push(run(way))
+  return new Map([...rates].map(([way, all]) => [way, middle(all)]))
+}
+
 /** Chunks a second over some streams. */
-function runStreams({ wire, format, frames }: Pair): number {
-  const body = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, messages: [{ role: 'user', content: 'hi' }] }
-  const call = wire.read(buildRaw(JSON.stringify(body)))
+function runStreams({ open, format, frames }: Decoding): number {
   const plan = buildPlan({ offer: offerOf({ apiFormat: format }) })
   const start = performance.now()
   for (let stream = 0; stream < STREAMS_A_ROUND; stream++) {
-    const decoder = call.decoder(plan)
+    const decoder = open(plan)
     for (const frame of frames) decoder.push(frame)
     decoder.end()
     decoder.finish(RECEIPT)
@@ -79,7 +158,9 @@ function runStreams({ wire, format, frames }: Pair): number {
   return (STREAMS_A_ROUND * CHUNKS * 1_000) / (performance.now() - start)
 }
 
-function median(figures: readonly number[]): number {
-  const sorted = [...figures].sort((left, right) => left - right)
-  return sorted[Math.floor(sorted.length / 2)] ?? 0
+/** Requests a second, up to the bytes that are sent. */
+function runRequests({ run }: Encoding): number {
+  const start = performance.now()
+  for (let request = 0; request < REQUESTS_A_ROUND; request++) Buffer.from(run().body)
+  return (REQUESTS_A_ROUND * 1_000) / (performance.now() - start)
 }

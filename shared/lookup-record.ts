@@ -1,4 +1,5 @@
 import type { LookupRecord } from './contract/lookup.ts'
+import { settlementTypeOf } from './contract/rails.ts'
 import type { Explanation, UsageEvent } from './contract/usage-event.ts'
 import { inputTokens, outputTokens } from './usage.ts'
 
@@ -31,8 +32,6 @@ export function standingOf(
 /** A long job whose quote is in escrow: taken, and not yet anybody's. */
 export const RUNNING_JOB: Standing = { settlement_status: 'accrued', settlement_error: null, confirmed_at: null }
 
-export const SETTLEMENT_TYPES = { credit: 'credit', 'x402-exact': 'x402', 'x402-upto': 'x402', mpp: 'mpp' } as const
-
 /** The lookup record of a call: both planes write it from the event, each at its own stage of the settlement. */
 export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, standing: Standing): LookupRecord {
   return {
@@ -40,7 +39,7 @@ export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, st
     model: event.model,
     provider: event.provider,
     served_by: event.servedBy,
-    settlement_type: SETTLEMENT_TYPES[event.rail],
+    settlement_type: settlementTypeOf(event.rail),
     ...standing,
     buyer_cost_micro: Number(event.chargeMicro),
     list_cost_micro: Number(event.listMicro),

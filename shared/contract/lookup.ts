@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SETTLEMENT_TYPES } from './rails.ts'
 import { SERVED_BY } from './usage-event.ts'
 
 /** Where the money of a call stands. */
@@ -16,7 +17,7 @@ export const LookupRecordSchema = z.object({
   /** Null while the call runs, and for one that nobody served. */
   served_by: z.enum(SERVED_BY).nullable(),
   settlement_status: z.enum(SETTLEMENT_STATUSES),
-  settlement_type: z.enum(['credit', 'x402', 'mpp', 'allowance']),
+  settlement_type: z.enum(SETTLEMENT_TYPES),
   settlement_error: z.string().nullable(),
   confirmed_at: z.number().int().nullable(),
   buyer_cost_micro: z.number().int().nonnegative(),

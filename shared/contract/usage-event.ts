@@ -2,12 +2,12 @@ import { z } from 'zod'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { UsageSchema } from '#shared/usage.ts'
 import { KeptBpsNumber, MicroUsdText } from './amount.ts'
+import { RailNameSchema } from './rails.ts'
 
 /** Most attempts a call makes, and most offers its explanation names. */
 export const MAX_ATTEMPTS = 3
 export const MAX_EXPLAINED_OFFERS = 20
 
-export const RAILS = ['credit', 'x402-exact', 'x402-upto', 'mpp'] as const
 export const SERVED_BY = ['marketplace', 'own_key', 'fallback_key'] as const
 
 /** One try at one offer. `status` is the provider's HTTP status, 0 when there was none. */
@@ -83,9 +83,14 @@ export const UsageEventSchema = z.object({
   startedAt: z.number().int(),
   endedAt: z.number().int(),
   node: z.string(),
-  account: z.string().startsWith('acc_'),
+  /** Null where a wallet without an account pays. */
+  account: z.string().startsWith('acc_').nullable(),
   keyId: z.string().nullable(),
-  rail: z.enum(RAILS),
+  /** The wallet that pays by the call; absent where an account does. */
+  wallet: z.string().min(1).max(100).optional(),
+  rail: RailNameSchema,
+  /** What the rail needs to finish the payment in another process; absent where the ids say all. */
+  payment: z.record(z.string(), z.unknown()).optional(),
   wire: z.string(),
   endpoint: z.string(),
   /** Canonical model, and the name that was asked for. */

@@ -5,11 +5,12 @@ import { findSettledCall, listSettledCalls } from '#control-plane/db/settlements
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
+import { settlementTypeOf } from '#shared/contract/rails.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
-import { lookupRecordOf, RUNNING_JOB, routingOf, SETTLEMENT_TYPES, standingOf } from '#shared/lookup-record.ts'
+import { lookupRecordOf, RUNNING_JOB, routingOf, standingOf } from '#shared/lookup-record.ts'
 
 function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
   return attempts.map(({ provider, status, ms }) => ({ provider, status, ms }))
@@ -23,7 +24,7 @@ export function lookupOfCall(call: SettledCall): LookupRecord {
     model: call.model,
     provider: call.provider,
     served_by: call.served_by,
-    settlement_type: SETTLEMENT_TYPES[call.rail],
+    settlement_type: settlementTypeOf(call.rail),
     ...standingOf({ charge, outcome, errorCode }, call.posted_at.getTime()),
     buyer_cost_micro: Number(call.charge),
     list_cost_micro: Number(call.list_cost),

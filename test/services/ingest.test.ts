@@ -342,7 +342,7 @@ describe('the split of charges', () => {
           const events = wishes.map(({ charge, feeBps }) => {
             const { sellerNet, fee } = splitCharge(microUsd(charge), keptBps(feeBps))
             const money = { chargeMicro: microUsd(charge), sellerNetMicro: sellerNet, feeMicro: fee }
-            return { rid: ids.ulid(), account: 'acc_b', sellerAccount: 'acc_s', ...money }
+            return { rid: ids.ulid(), payer: 'acc_b' as const, isBounded: true, sellerAccount: 'acc_s', ...money }
           })
           const { entries, movements } = splitCharges(events, new Map([['acc_b', { balance: BigInt(funds) }]]))
           for (const { rid } of events) {

@@ -6,36 +6,37 @@ import { isId } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 
 /** What a charge needs to be split: amounts in micro-USD with sellerNet + fee = charge. */
-export type ChargedEvent = Pick<
-  UsageEvent,
-  'rid' | 'account' | 'sellerAccount' | 'chargeMicro' | 'sellerNetMicro' | 'feeMicro'
->
+export type Charge = Pick<UsageEvent, 'rid' | 'sellerAccount' | 'chargeMicro' | 'sellerNetMicro' | 'feeMicro'> & {
+  readonly payer: AccountId
+  /** False where the payer's account may go below zero, as the world outside does. */
+  readonly isBounded: boolean
+}
 
 /**
- * The entries of charges that were not yet posted, in the order given, and what they move each balance by. The buyer
+ * The entries of charges that were not yet posted, in the order given, and what they move each balance by. The payer
  * pays out of the locked balance; what that does not cover stands against the platform's shortfall, and the seller is
  * paid all the same. The entries of each charge sum to zero.
  */
 export function splitCharges(
-  events: readonly ChargedEvent[],
+  charges: readonly Charge[],
   locked: ReadonlyMap<string, Pick<Balance, 'balance'>>,
 ): { readonly entries: Entry[]; readonly movements: Movement[] } {
   const entries: Entry[] = []
   const moved = new Map<AccountId, { amount: bigint; entries: number }>()
-  for (const event of events) {
-    const buyer = accountOf(event.account)
-    const seller = accountOf(event.sellerAccount ?? '')
-    const left = (locked.get(buyer)?.balance ?? 0n) + (moved.get(buyer)?.amount ?? 0n)
-    const paid = left < event.chargeMicro ? left : event.chargeMicro
+  for (const charge of charges) {
+    const { payer } = charge
+    const seller = accountOf(charge.sellerAccount ?? '')
+    const left = (locked.get(payer)?.balance ?? 0n) + (moved.get(payer)?.amount ?? 0n)
+    const paid = charge.isBounded && left < charge.chargeMicro ? left : charge.chargeMicro
     const lines: [AccountId, bigint][] = [
-      [buyer, -paid],
-      [PLATFORM_ACCOUNTS.shortfall, paid - event.chargeMicro],
-      [seller, event.sellerNetMicro],
-      [PLATFORM_ACCOUNTS.fee, event.feeMicro],
+      [payer, -paid],
+      [PLATFORM_ACCOUNTS.shortfall, paid - charge.chargeMicro],
+      [seller, charge.sellerNetMicro],
+      [PLATFORM_ACCOUNTS.fee, charge.feeMicro],
     ]
     for (const [account, amount] of lines) {
       if (amount === 0n) continue
-      entries.push({ tx: event.rid, account, amount })
+      entries.push({ tx: charge.rid, account, amount })
       const sum = moved.get(account) ?? { amount: 0n, entries: 0 }
       moved.set(account, { amount: sum.amount + amount, entries: sum.entries + 1 })
     }

@@ -40,10 +40,9 @@ export async function bookJobEvent(trx: MoneyTransaction, read: ReadEvent, sourc
 }
 
 async function bookSubmit(trx: MoneyTransaction, read: ReadEvent): Promise<JobOutcome> {
-  const { event, payloadHash, text } = read
+  const { event, payer: account, posting, payloadHash, text } = read
   const { rid, job: terms } = event
   if (terms === undefined) throw new AppError('internal_error', { cause: new Error('a submit without its job') })
-  const account = accountOf(event.account)
   const escrowAccount = await trx.jobs.openEscrow(account)
   // Two deliveries of one submit meet at this lock, so that the second finds what the first wrote.
   const locked = await trx.lockAccounts([account, escrowAccount])
@@ -58,7 +57,7 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent): Promise<JobOu
   }
   const quote: bigint = event.chargeMicro
   const balance = locked.get(account)?.balance ?? 0n
-  const paid = balance < quote ? balance : quote
+  const paid = posting.isBounded && balance < quote ? balance : quote
   const postedAt = await trx.jobs.insertJob({
     rid,
     account,
@@ -112,8 +111,8 @@ export async function bookParked(trx: MoneyTransaction, end: JobEnd): Promise<Ba
   return bookEnd(trx, job, read)
 }
 
-function misfitOf(job: Job, { event }: ReadEvent): string | undefined {
-  if (event.account !== job.account) return 'account: not that of the job'
+function misfitOf(job: Job, { event, payer }: ReadEvent): string | undefined {
+  if (payer !== job.account) return 'account: not that of the job'
   if (event.holdMicro !== job.quote) return 'holdMicro: not the quote of the job'
   if (event.chargeMicro > 0n && event.sellerAccount !== job.sellerAccount) return 'sellerAccount: not that of the job'
   return undefined

@@ -11,15 +11,19 @@ import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
+import type { Charge } from './charge-entries.ts'
 import { splitCharges } from './charge-entries.ts'
 import type { JobOutcome } from './finish-job.ts'
 import { bookJobEvent } from './finish-job.ts'
+import type { RailPostings } from './rail-postings.ts'
 import type { ReadEvent } from './usage-reading.ts'
 import { brokenAccount, claimedCall, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
 
 export type IngestCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'> & {
   /** Told of new trades; nobody is without it. */
   readonly feed?: TradeFeed
+  /** How each rail is booked; as the product's rails are unless handed in. */
+  readonly postings?: RailPostings
 }
 
 /** Events to post, as the bytes that were captured, and where they came from, for what is set aside. */
@@ -38,7 +42,7 @@ export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostRepor
   const poison: Poison[] = []
   const readable: ReadEvent[] = []
   for (const text of batch.events) {
-    const read = readEvent(text, batch.source)
+    const read = readEvent(text, batch.source, ctx.postings)
     if (isPoison(read)) poison.push(read)
     else readable.push(read)
   }
@@ -106,7 +110,7 @@ export async function freeDiscarded(
 /** Keeps events of a batch for a person, whatever they hold, and does nothing else with them. */
 export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Promise<void> {
   const poison = batch.events.map((text) => {
-    const read = readEvent(text, batch.source)
+    const read = readEvent(text, batch.source, ctx.postings)
     const rid = isPoison(read) ? read.rid : read.event.rid
     return poisonOf({ text, payloadHash: read.payloadHash }, { rid, reason, detail: '', source: batch.source })
   })
@@ -129,10 +133,10 @@ async function withoutStrangers(
   events: readonly ReadEvent[],
   poison: Poison[],
 ): Promise<ReadEvent[]> {
-  const named = new Set(events.flatMap(({ event }) => [event.account, event.sellerAccount ?? event.account]))
+  const named = new Set(events.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
   const kinds = await withRetries(ctx, () => ctx.ledger.findKinds([...named]))
   return events.filter((read) => {
-    const broken = brokenAccount(read.event, kinds)
+    const broken = brokenAccount(read, kinds)
     if (broken !== undefined) poison.push(poisonOf(read, { rid: read.event.rid, source: batch.source, ...broken }))
     return broken === undefined
   })
@@ -229,13 +233,19 @@ async function compareWithSettled(
   return fates
 }
 
+/** What of a charge decides whose balances it moves. */
+function chargeOf({ event, payer, posting }: ReadEvent): Charge {
+  const { rid, sellerAccount, chargeMicro, sellerNetMicro, feeMicro } = event
+  return { rid, payer, isBounded: posting.isBounded, sellerAccount, chargeMicro, sellerNetMicro, feeMicro }
+}
+
 async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): Promise<Balance[]> {
-  const charged = events.map(({ event }) => event).filter((event) => event.chargeMicro > 0n)
+  const charged = events.filter(({ event }) => event.chargeMicro > 0n)
   if (charged.length === 0) return []
   // Whatever needs no locked account comes first: other posters wait for these accounts until the commit.
-  await trx.insertTransactions(charged.map((event) => ({ id: event.rid, kind: 'settle', note: null })))
-  const parties = new Set(charged.flatMap((event) => [event.account, event.sellerAccount ?? event.account]))
-  const { entries, movements } = splitCharges(charged, await trx.lockAccounts([...parties]))
+  await trx.insertTransactions(charged.map(({ event }) => ({ id: event.rid, kind: 'settle', note: null })))
+  const parties = new Set(charged.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
+  const { entries, movements } = splitCharges(charged.map(chargeOf), await trx.lockAccounts([...parties]))
   await trx.insertEntries(entries)
   return trx.moveBalances(movements)
 }
@@ -247,13 +257,14 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
     const known = newest.get(row.account)
     if (known === undefined || row.version > known.version) newest.set(row.account, row)
   }
-  const others = new Set(booked.events.map(({ read }) => read.event.account).filter((account) => !newest.has(account)))
+  const counted = booked.events.filter(({ read }) => read.posting.isCountedInGate)
+  const others = new Set(counted.map(({ read }) => read.payer).filter((account) => !newest.has(account)))
   if (others.size > 0) {
     for (const row of await withRetries(ctx, () => ctx.ledger.findBalances([...others]))) newest.set(row.account, row)
   }
   const changes: PostedChange[] = []
-  for (const { read, fate, postedAt } of booked.events) {
-    const balance = newest.get(read.event.account)
+  for (const { read, fate, postedAt } of counted) {
+    const balance = newest.get(read.payer)
     const { rid } = read.event
     if (balance === undefined) continue
     // What the gate keeps of a contradicting event is not what was booked.
@@ -264,7 +275,7 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
   crashPoint('before_ack')
   const postedBefore = await ctx.gate.ack(changes)
   if (postedBefore.size > 0) {
-    const again = booked.events.filter(({ read }) => postedBefore.has(read.event.rid))
+    const again = counted.filter(({ read }) => postedBefore.has(read.event.rid))
     await ctx.gate.uncount(again.flatMap(({ read }) => capUseOf(read.text) ?? []))
   }
   crashPoint('after_ack')

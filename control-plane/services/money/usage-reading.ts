@@ -7,15 +7,23 @@ import type { AccountId, RequestId } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { splitCharge, ZERO } from '#shared/money.ts'
+import type { RailPosting, RailPostings } from './rail-postings.ts'
+import { RAIL_POSTINGS } from './rail-postings.ts'
 
-/** An event that may be posted, with its bytes and their SHA-256. */
-export type ReadEvent = { readonly event: UsageEvent; readonly text: string; readonly payloadHash: string }
+/** An event that may be posted, with its bytes and their SHA-256, and who pays it by the rules of its rail. */
+export type ReadEvent = {
+  readonly event: UsageEvent
+  readonly text: string
+  readonly payloadHash: string
+  readonly payer: AccountId
+  readonly posting: RailPosting
+}
 
 /** Longest piece of an event that is kept when it cannot be posted. */
 export const MAX_POISON_CHARS = 1_000_000
 
 /** Reads the bytes of an event; what breaks a rule of its own comes back as poison, with the rule. */
-export function readEvent(text: string, source: string): ReadEvent | Poison {
+export function readEvent(text: string, source: string, postings: RailPostings = RAIL_POSTINGS): ReadEvent | Poison {
   const payloadHash = createHash('sha256').update(text).digest('hex')
   const refuse = (rid: string | null, reason: string, detail: string) =>
     poisonOf({ text, payloadHash }, { rid, reason, detail, source })
@@ -33,8 +41,13 @@ export function readEvent(text: string, source: string): ReadEvent | Poison {
   }
   const event = parsed.data
   if (callOf(event) === undefined) return refuse(null, 'schema', 'rid: not a ULID')
-  const broken = brokenRule(event)
-  return broken === undefined ? { event, text, payloadHash } : refuse(event.rid, broken.reason, broken.detail)
+  const posting = postings.get(event.rail)
+  if (posting === undefined) return refuse(event.rid, 'rail', `rail: ${event.rail} is not posted here`)
+  const broken = brokenRule(event, posting)
+  if (broken !== undefined) return refuse(event.rid, broken.reason, broken.detail)
+  const payer = posting.payerOf(event)
+  if (payer === undefined) return refuse(event.rid, 'unknown_account', `account: none that pays by ${event.rail}`)
+  return { event, text, payloadHash, payer, posting }
 }
 
 export function isPoison(read: ReadEvent | Poison): read is Poison {
@@ -71,7 +84,7 @@ export function poisonOf(
 type Broken = { readonly reason: string; readonly detail: string }
 
 /** The money rules that one event must keep by itself. */
-function brokenRule(event: UsageEvent): Broken | undefined {
+function brokenRule(event: UsageEvent, { isFree }: RailPosting): Broken | undefined {
   if (!isInstant(event.startedAt) || !isInstant(event.endedAt))
     return { reason: 'schema', detail: 'startedAt, endedAt' }
   if (event.chargeMicro > event.holdMicro) return { reason: 'over_hold', detail: 'chargeMicro: above holdMicro' }
@@ -87,7 +100,7 @@ function brokenRule(event: UsageEvent): Broken | undefined {
   }
   if (event.chargeMicro === ZERO) return undefined
   if (event.sellerAccount === null) return { reason: 'no_seller', detail: 'sellerAccount: null with a charge' }
-  if (event.rail !== 'credit') return { reason: 'rail', detail: `rail: ${event.rail} is not posted from events` }
+  if (isFree) return { reason: 'rail', detail: `rail: ${event.rail} charges nothing` }
   return undefined
 }
 
@@ -99,10 +112,13 @@ function isInstant(at: number): boolean {
 }
 
 /** The rule that an event breaks together with the accounts that exist. */
-export function brokenAccount(event: UsageEvent, kinds: ReadonlyMap<string, AccountKind>): Broken | undefined {
-  const buyer = kinds.get(event.account)
-  if (buyer !== 'buyer_credit') {
-    return { reason: 'unknown_account', detail: `account: ${buyer ?? 'none'} instead of buyer_credit` }
+export function brokenAccount(
+  { event, payer, posting }: ReadEvent,
+  kinds: ReadonlyMap<string, AccountKind>,
+): Broken | undefined {
+  const kind = kinds.get(payer)
+  if (kind !== posting.payerKind) {
+    return { reason: 'unknown_account', detail: `account: ${kind ?? 'none'} instead of ${posting.payerKind}` }
   }
   if (event.chargeMicro === ZERO || event.sellerAccount === null) return undefined
   const seller = kinds.get(event.sellerAccount)
@@ -113,11 +129,11 @@ export function brokenAccount(event: UsageEvent, kinds: ReadonlyMap<string, Acco
 }
 
 /** The settlement row of an event. */
-export function settlementOf({ event, payloadHash }: ReadEvent): NewSettlement {
+export function settlementOf({ event, payer, payloadHash }: ReadEvent): NewSettlement {
   const { usage } = event
   return {
     rid: callOf(event) ?? event.rid,
-    account: event.account,
+    account: payer,
     key_id: event.keyId,
     seller_account: event.sellerAccount,
     offer: event.offer,

@@ -1,17 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { Endpoint, Model } from '#shared/catalog/model.ts'
-import type { HoldRecord } from '#shared/contract/hold.ts'
-import type { OwnProvider } from '#shared/contract/key-record.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import type { AppError } from '#shared/errors.ts'
-import type { AccountId, KeyId, OfferId, RequestId } from '#shared/ids.ts'
+import type { OfferId, RequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 import type { Usage, UsageSource } from '#shared/usage.ts'
+import type { Chargeable, Hold } from './payment.ts'
 
-/** A request as it came in, before any protocol has read it. */
-export type RawRequest = {
+/** The head of a request: all that is known before its body is read. */
+export type RequestHead = {
   readonly requestId: RequestId
   readonly method: string
   /** Path without query and without a `min{N}` segment. */
@@ -19,14 +18,25 @@ export type RawRequest = {
   readonly query: URLSearchParams
   readonly params: Readonly<Record<string, string>>
   readonly headers: IncomingHttpHeaders
-  readonly body: Buffer
-  /** The body as it comes, in place of its bytes, where the row takes it so. */
-  readonly stream?: Readable
   /** The floor of the path's `min{N}` segment, in percent. */
   readonly pathFloorPercent: number | undefined
   /** Unix milliseconds, and the monotonic reading of the same instant. */
   readonly receivedAt: number
   readonly startedAt: number
+}
+
+/** A request as it came in, before any protocol has read it. */
+export type RawRequest = RequestHead & {
+  readonly body: Buffer
+  /** The body as it comes, in place of its bytes, where the row takes it so. */
+  readonly stream?: Readable
+}
+
+/** A request at the door: its body is read once, when it is known who sends it. */
+export type Incoming = {
+  readonly head: RequestHead
+  /** Throws AppError: `request_too_large`, `invalid_request` for a cut body, `overloaded` where there is no room for it. */
+  read(): Promise<RawRequest>
 }
 
 /** Which providers a buyer wants, refuses or prefers, in any spelling. */
@@ -101,57 +111,26 @@ export type Target = {
   readonly requestedModel: string
 }
 
-/** Who pays, as a rail identified them. */
-export type Payer = {
-  readonly account: AccountId
-  readonly keyId: KeyId | null
-  readonly wallet: string | null
-  readonly floorPercents: readonly (number | undefined)[]
-  readonly providersBlocked: readonly string[]
-  readonly allowsUntrusted: boolean | undefined
-  readonly modelsAllowed: readonly string[] | null
-  readonly caps: SpendingCaps
-  readonly ratePerMinute: number | null
-  /** Provider keys of the payer's own, as its account has them. */
-  readonly ownProviders?: readonly OwnProvider[]
-}
-
-/** Spending caps of a key; null is no cap. They reset at 00:00 UTC and on the first of a month. */
-export type SpendingCaps = { readonly dailyMicro: MicroUsd | null; readonly monthlyMicro: MicroUsd | null }
-
-/** The most a call may cost, over the offers that failover may use. */
-export type Quote = {
-  readonly rid: RequestId
-  /** What to hold if the balance covers it, and the least with which the call still makes sense. */
-  readonly wantMicro: MicroUsd
-  readonly minMicro: MicroUsd
-  readonly ttlMs: number
-}
-
-/** Money set aside for a call: plain data, so that another process can finish or void it. */
-export type Hold = {
-  readonly rid: RequestId
-  readonly account: AccountId
-  readonly keyId: KeyId | null
-  readonly grantedMicro: MicroUsd
-}
-
-/** What a capture is made under: a call's hold, or the end of a long job, whose money left the balance at its submit. */
-export type Chargeable = Omit<Hold, 'rid' | 'grantedMicro'> & { readonly rid: string }
-
 /** What the buyer is told of the charge. */
 export type Receipt = {
   readonly chargeMicro: MicroUsd
   readonly listMicro: MicroUsd
   readonly usage: Usage
+  /** Members that the rail adds to the body; absent where it has none. */
+  readonly members?: Readonly<Record<string, unknown>>
 }
 
-/** An offer with what the hot path has worked out about it. */
-export type Offer = OfferRow & {
-  readonly id: OfferId
-  /** Set for a provider of the buyer's own: nobody sells here, nothing is charged. */
-  readonly own?: 'own_key' | 'fallback_key'
-}
+/** What serves a call: capacity on sale, or a provider of the payer's own. */
+export type Offer = MarketOffer | OwnOffer
+
+/** Capacity on sale in the market. */
+export type MarketOffer = OfferRow & { readonly id: OfferId; readonly servedBy: 'marketplace' }
+
+/** A provider of the payer's own: nobody sells here, it has no standing in the market, and it keeps none of the price. */
+export type OwnOffer = Pick<
+  OfferRow,
+  'provider' | 'baseUrl' | 'apiFormat' | 'providerModel' | 'keptBps' | 'capDailyMicro' | 'credential'
+> & { readonly id: null; readonly sellerAccount: null; readonly servedBy: 'own_key' | 'fallback_key' }
 
 /** What an attempt at one offer needs beside the request itself. */
 export type AttemptPlan = {
@@ -287,46 +266,9 @@ export type Metered = {
   readonly anomalies: readonly string[]
 }
 
-export type ReserveRequest = {
-  readonly rid: RequestId
-  readonly account: AccountId
-  readonly keyId: KeyId | null
-  readonly wantMicro: MicroUsd
-  readonly minMicro: MicroUsd
-  readonly ttlMs: number
-  readonly caps: SpendingCaps
-}
-
-/**
- * How sure a capture is: in Redis, or so far only in this process, which needs the journal to be synced first. A
- * contradicted one met another amount of the same call in Redis, which stands.
- */
-export type CaptureOutcome = 'accepted' | 'contradicted' | 'queued'
-
-/**
- * The spending gate in Redis. All calls of one tick travel in one batch script a bucket. While money is in doubt,
- * `reserve` refuses with `service_unavailable`; captures and releases wait in an outbox and are sent again in order.
- */
-export type Funds = {
-  /**
-   * Sets money aside: the most of `wantMicro` that the balance covers, but not under `minMicro`.
-   * Throws AppError: `insufficient_balance`, `key_cap_reached` (whose, limit, spent, resets_at) or
-   * `service_unavailable` with a retry hint.
-   */
-  reserve(request: ReserveRequest): Promise<Hold>
-  /** Charges a hold. `event` is the usage event, as the bytes to keep. Never rejects. */
-  capture(hold: Chargeable, usedMicro: MicroUsd, event: string): Promise<CaptureOutcome>
-  /** Gives a hold back. Never rejects; the answer need not be awaited before replying. */
-  release(hold: Hold, reason: string, event: string): Promise<void>
-  /** The hold of a request id of this account, or undefined. Throws `service_unavailable` while Redis is away. */
-  find(account: AccountId, rid: RequestId): Promise<HoldRecord | undefined>
-  /** Whether paid calls are admitted now. */
-  isOpen(): boolean
-}
-
 /** How far a call has come, for a start after a kill. */
 export type Progress = {
-  readonly hold: Hold
+  readonly hold: Pick<Hold, 'rid'>
   readonly offer: OfferId | null
   readonly outputTokens: number
   readonly chargeMicro: MicroUsd
@@ -338,16 +280,19 @@ export type Progress = {
 export type Journal = {
   progress(record: Progress): void
   /** Notes the usage event of a call as its capture. */
-  capture(of: Pick<Chargeable, 'rid' | 'account'>, event: string): void
+  capture(of: Pick<Chargeable, 'rid' | 'rail' | 'account'>, event: string): void
   sync(): Promise<void>
   /** False while nothing can be written: paid calls are refused then. */
   isWritable(): boolean
 }
 
+/** What of an offer its cap is about; a provider of the payer's own has none. */
+type CappedOffer = Pick<Offer, 'id' | 'capDailyMicro'>
+
 /** Takes of an offer's daily cap, one per attempt. */
 export type OfferCaps = {
   /** Takes from today's cap; false when it does not fit. */
-  take(offer: Offer, attempt: string, amountMicro: MicroUsd, ttlMs: number): Promise<boolean>
+  take(offer: CappedOffer, attempt: string, amountMicro: MicroUsd, ttlMs: number): Promise<boolean>
   /** Settles a take to what was charged; zero gives all of it back. Never rejects. */
-  settle(offer: Offer, attempt: string, usedMicro: MicroUsd): Promise<void>
+  settle(offer: CappedOffer, attempt: string, usedMicro: MicroUsd): Promise<void>
 }

@@ -5,6 +5,7 @@ import type { Time } from '#shared/clock.ts'
 import { systemClock } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
 import { createClockWatch, readRedisTime } from '#shared/clock-skew.ts'
+import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
@@ -29,9 +30,12 @@ import { watchFunds } from './observe/watched-funds.ts'
 import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
 import { CHAT_LIMITS } from './pipeline/call-plane.ts'
 import { JOB_LIMITS } from './pipeline/job-plane.ts'
+import { createPendingSettlements } from './pipeline/pending-settlements.ts'
 import { createRetryBudget } from './pipeline/retry-budget.ts'
 import { createTicker } from './pipeline/ticker.ts'
 import { creditRail } from './rails/credit.ts'
+import { ownProviderRail } from './rails/own-providers.ts'
+import { defineRail, payBy } from './rails/rail.ts'
 import type { KeySources } from './reads/key.ts'
 import type { Rails } from './routes.ts'
 import { CONTROL_PREFIXES, surfaceRows } from './routes.ts'
@@ -108,6 +112,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
   const app = await createServer(surface)
   await Promise.all([stores.snapshot.start(), stores.health.start(), stores.buyerKeys.start()])
   stores.rates.start()
+  stores.pending.start()
   stores.clocks.start()
   return {
     app,
@@ -158,7 +163,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     buckets: config.moneyBuckets,
     clock,
     log,
-    journal,
+    journal: journal.replay(CREDIT_RAIL),
     onOpen() {
       for (const resume of onOpen) {
         resume().catch((cause: unknown) => log.warn({ cause: describeCause(cause) }, 'the caps could not be resumed'))
@@ -169,6 +174,8 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
   onOpen.push(() => offerCaps.resume())
   const snapshot = createSnapshotStore({ redis: cache, subscriptions, clock, log, file: config.snapshotFile })
   const events = createEventQueues({ redis: queueRedis, node: config.nodeId, ids, log })
+  const ownCalls = createOwnCalls(cache)
+  const pending = createPendingSettlements({ journal, events, clock, log })
   const health = createHealth({ redis: cache, subscriptions, clock, ids, node: config.nodeId, emit: events.health })
   const buyerKeys = createBuyerKeys({ redis: cache, subscriptions, clock, pepper: config.keyPepper })
   const rates = createRateLimits({ redis: cache, clock })
@@ -186,7 +193,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     ...{ snapshot, events, health, buyerKeys, rates, clocks, warm },
     tradeFeed: createTradeFeed(cache),
     fundNews: createFundNews(cache),
-    ownCalls: createOwnCalls(cache),
+    ...{ ownCalls, pending, ownProviders: pending.watched(ownProviderRail(ownCalls)) },
     async close() {
       clocks.close()
       nodeReports.close()
@@ -194,6 +201,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
       rates.close()
       health.close()
       buyerKeys.close()
+      await pending.close()
       await events.close()
       await funds.leave(POSTING_MS)
       await journal.close()
@@ -242,10 +250,11 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     credit: creditRail({ funds, buyerKeys }),
     creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
   }
+  const railsByName = new Map([rails.credit, defineRail(stores.ownProviders)].map((rail) => [rail.name, rail]))
   const surface: Surface = {
     rows: surfaceRows(rails),
     calls,
-    jobs: { calls, jobs: stores.jobs, funds, limits: JOB_LIMITS, tokenOf: tokensUnder(config.keyPepper) },
+    jobs: { calls, jobs: stores.jobs, rails: railsByName, limits: JOB_LIMITS, tokenOf: tokensUnder(config.keyPepper) },
     reads: { market, health, caps: offerCaps, feed: stores.tradeFeed, clock },
     lookups: {
       requests: { funds, buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
@@ -285,6 +294,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     spentCaps: createSpentCaps(),
     warm: stores.warm,
     ownCalls: stores.ownCalls,
+    ownProviders: payBy(stores.ownProviders, true),
     offerCaps,
     rates,
     upstream: createUpstream({

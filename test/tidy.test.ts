@@ -26,20 +26,23 @@ const RULES: readonly Rule[] = [
   { from: /^data-plane\/dialects\//, allows: [shared, /^data-plane\/(call\.ts|answers\/|middle-form\/|dialects\/)/] },
   { from: /^data-plane\/answers\//, allows: [shared, /^data-plane\/(call\.ts|answers\/)/] },
   { from: /^data-plane\/middle-form\//, allows: [shared, /^data-plane\/(call\.ts|middle-form\/)/] },
-  { from: /^data-plane\/rails\//, allows: [shared, /^data-plane\/(call\.ts|rails\/)/] },
+  { from: /^data-plane\/rails\//, allows: [shared, /^data-plane\/(call\.ts|payment\.ts|rails\/)/] },
   {
     from: /^data-plane\/pipeline\//,
     allows: [
       shared,
-      /^data-plane\/(call\.ts|store\/|upstream\/|journal\/|pipeline\/)/,
+      /^data-plane\/(call\.ts|payment\.ts|store\/|upstream\/|journal\/|pipeline\/)/,
       /^data-plane\/(wires\/wire|rails\/rail)\.ts$/,
     ],
   },
   {
     from: /^data-plane\/(store|upstream|journal)\//,
-    allows: [shared, /^data-plane\/(call\.ts|store\/|upstream\/|journal\/)/],
+    allows: [shared, /^data-plane\/(call\.ts|payment\.ts|store\/|upstream\/|journal\/)/],
   },
-  { from: /^data-plane\/reads\//, allows: [shared, /^data-plane\/(call\.ts|store\/|reads\/|wires\/envelopes\/)/] },
+  {
+    from: /^data-plane\/reads\//,
+    allows: [shared, /^data-plane\/(call\.ts|payment\.ts|store\/|reads\/|wires\/envelopes\/)/],
+  },
   {
     from: /^data-plane\/http\//,
     allows: [shared, /^data-plane\/(call\.ts$|http\/|pipeline\/|reads\/|wires\/(envelopes\/|wire\.ts$))/],
@@ -55,7 +58,7 @@ const RULES: readonly Rule[] = [
     from: /^data-plane\/observe\//,
     allows: [
       shared,
-      /^data-plane\/(call\.ts$|observe\/|http\/admission\.ts$|pipeline\/call-plane\.ts$|store\/|journal\/)/,
+      /^data-plane\/((call|payment)\.ts$|observe\/|http\/admission\.ts$|pipeline\/call-plane\.ts$|store\/|journal\/)/,
     ],
   },
   { from: /^data-plane\//, allows: [shared, /^data-plane\//] },

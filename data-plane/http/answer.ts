@@ -6,7 +6,7 @@ import type { Read } from '#data-plane/reads/read.ts'
 import { readHeaders } from '#data-plane/reads/read.ts'
 import { AppError } from '#shared/errors.ts'
 import { CORS_HEADERS, idHeaders } from './http-reply.ts'
-import { NO_BODY, readRawRequest } from './raw-request.ts'
+import { readRequestHead } from './raw-request.ts'
 import type { ServesOf } from './row.ts'
 import { requestIdOf } from './send-error.ts'
 import type { Surface } from './surface.ts'
@@ -51,8 +51,8 @@ function lookUp({ lookups }: Surface, look: LookUp, request: FastifyRequest, par
 /** How a long job stands, or what becomes of it when it is cancelled. */
 export function answerForJob({ surface, reading }: Mounted, route: JobRoute, isCancel: boolean): Handler {
   return async (request, reply) => {
-    const raw = readRawRequest(request, requestIdOf(request), reading, NO_BODY)
-    return sendPrivately(request, reply, await showJob(surface.jobs, route, raw, isCancel))
+    const head = readRequestHead(request, requestIdOf(request), reading)
+    return sendPrivately(request, reply, await showJob(surface.jobs, route, head, isCancel))
   }
 }
 

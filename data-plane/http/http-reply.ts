@@ -41,6 +41,8 @@ export function idHeaders({ idHeader }: Pick<Voice, 'idHeader'>, id: string): Re
   return idHeader === undefined ? { 'x-request-id': id } : { 'x-request-id': id, [idHeader]: id }
 }
 
+const TOO_LARGE = 413
+
 /** Bytes that may wait for a slow buyer before the provider is held back. */
 const MAX_BUFFERED_BYTES = 262_144
 
@@ -71,6 +73,8 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
       isStarted = true
       const flat = flatHeaders(headers)
       flat.push('content-length', String(Buffer.byteLength(body)))
+      // What is still being sent is let come, unread: a client that still sends would not hear the refusal.
+      if (status === TOO_LARGE) flat.push('connection', 'close')
       response.writeHead(status, flat)
       response.end(body)
     },

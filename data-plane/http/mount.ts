@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { answerLocally } from '#data-plane/pipeline/answer-locally.ts'
-import { authenticate } from '#data-plane/pipeline/authenticate.ts'
 import { refusalHeaders } from '#data-plane/pipeline/reply-headers.ts'
 import { serveCall } from '#data-plane/pipeline/serve-call.ts'
 import { submitJob } from '#data-plane/pipeline/submit-job.ts'
@@ -30,8 +29,7 @@ const KINDS: { readonly [K in Kind]: KindRules<K> } = {
     tellsCost: true,
     handler: (mounted, route) =>
       takeIn(mounted, {
-        serve: (raw, reply) => serveCall(mounted.surface.calls, route, raw, reply),
-        identify: (raw) => authenticate(route, raw, mounted.surface.calls.apiBaseUrl).identify(),
+        serve: (incoming, reply) => serveCall(mounted.surface.calls, route, incoming, reply),
         isCounted: true,
       }),
   },
@@ -39,7 +37,7 @@ const KINDS: { readonly [K in Kind]: KindRules<K> } = {
     intake: 'read',
     handler: (mounted, route) =>
       takeIn(mounted, {
-        serve: (raw, reply) => submitJob(mounted.surface.jobs, route, raw, reply),
+        serve: (incoming, reply) => submitJob(mounted.surface.jobs, route, incoming, reply),
         isCounted: true,
       }),
   },
@@ -49,7 +47,7 @@ const KINDS: { readonly [K in Kind]: KindRules<K> } = {
     intake: 'work',
     handler: (mounted, route) =>
       takeIn(mounted, {
-        serve: (raw, reply) => answerLocally(mounted.surface.calls, route, raw, reply),
+        serve: (incoming, reply) => answerLocally(mounted.surface.calls, route, incoming, reply),
         isCounted: false,
       }),
   },

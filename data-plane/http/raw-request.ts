@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { RawRequest } from '#data-plane/call.ts'
+import type { RawRequest, RequestHead } from '#data-plane/call.ts'
 import type { Clock } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
@@ -21,8 +21,8 @@ export type Reading = {
   readParams(routed: Readonly<Record<string, string>>): Readonly<Record<string, string>>
 }
 
-/** A request as a row takes it. The path is read as it came: nothing in it is decoded twice. Throws `invalid_minimum_discount`. */
-export function readRawRequest(request: RowRequest, requestId: RequestId, reading: Reading, body: Buffer): RawRequest {
+/** The head of a request as a row takes it. The path is read as it came: nothing in it is decoded twice. Throws `invalid_minimum_discount`. */
+export function readRequestHead(request: RowRequest, requestId: RequestId, reading: Reading): RequestHead {
   const { clock, floorBehind } = reading
   const { raw } = request
   const url = raw.url ?? '/'
@@ -38,11 +38,16 @@ export function readRawRequest(request: RowRequest, requestId: RequestId, readin
     query: at < 0 ? NO_QUERY : new URLSearchParams(url.slice(at + 1, at + 1 + MAX_QUERY_CHARS)),
     params: reading.readParams(request.params),
     headers: raw.headers,
-    body,
     pathFloorPercent: floored && readFloor(floored.floor),
     receivedAt: clock.now(),
     startedAt: clock.monotonic(),
   }
+}
+
+/** Member by member: a literal that spreads another is made some twenty times slower, and this is made for every call. */
+export function withBody(head: RequestHead, body: Buffer): RawRequest {
+  const { requestId, method, path, query, params, headers, pathFloorPercent, receivedAt, startedAt } = head
+  return { requestId, method, path, query, params, headers, pathFloorPercent, receivedAt, startedAt, body }
 }
 
 /** Throws `unsupported_media_type` unless the body is plain JSON in UTF-8. */

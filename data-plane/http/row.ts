@@ -1,5 +1,5 @@
 import type { LocalRoute } from '#data-plane/pipeline/answer-locally.ts'
-import type { CallRoute } from '#data-plane/pipeline/call-plane.ts'
+import type { CallRoute, Failover } from '#data-plane/pipeline/call-plane.ts'
 import type { JobRoute } from '#data-plane/pipeline/job-plane.ts'
 import type { LookUp } from '#data-plane/reads/look-up.ts'
 import type { Read } from '#data-plane/reads/read.ts'
@@ -17,9 +17,6 @@ export type RowBody =
   | { readonly kind: 'none' }
   | { readonly kind: 'json' | 'form' | 'raw'; readonly limitBytes: number }
 
-/** How far a failed attempt may be followed by another: the provider may have done its work already. */
-export type Failover = 'until-content' | 'until-connected' | 'never'
-
 /** How a path says no, and the header that names the request there beside `x-request-id`. */
 export type Voice = { readonly envelope: Envelope; readonly idHeader?: 'request-id' }
 
@@ -32,7 +29,7 @@ export type PlaneState = {
 
 type ServedBy = {
   /** A paid call: by which protocol, paid how, and what a stranger gets. */
-  readonly call: CallRoute & { readonly failover: Failover }
+  readonly call: CallRoute
   /** A long job: submitted, asked for, cancelled. */
   readonly 'job-submit': JobRoute & { readonly failover: Failover }
   readonly 'job-question': JobRoute

@@ -1,5 +1,6 @@
-import type { Journal } from '#data-plane/call.ts'
+import type { Journal, Progress } from '#data-plane/call.ts'
 import type { Time } from '#shared/clock.ts'
+import type { RailName } from '#shared/contract/rails.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
@@ -27,7 +28,7 @@ export type { Captured } from './unposted.ts'
 const SEGMENT_BYTES = 64 * 1024 * 1024
 const PREPARED_BYTES = 4 * 1024 * 1024
 
-/** What the gate needs of the journal: the captures that may not be posted yet, and a cursor over them. */
+/** What one rail needs of the journal: its captures that may not be posted yet, and a cursor over them. */
 export type JournalReplay = {
   /**
    * The usage events of captures that are not known to be posted, oldest first, what was taken over included; of an
@@ -43,14 +44,18 @@ export type JournalReplay = {
   unpostedCount(): number
   /** The name under which this process takes part in the gate: its node and its boot, so no two share it. */
   readonly member: string
-  /** What dead processes left, since their captures are in this journal and until it is crossed off. */
+  /** What dead processes left, since their captures are in this journal and until this rail crosses it off. */
   inherited(): readonly Inheritance[]
-  /** The gate has the captures of an inheritance and does not wait for its member any more. */
+  /** The rail has its captures of an inheritance, and waits for nothing more of its member. */
   crossOff(inheritance: Inheritance): void
 }
 
 export type OpenJournal = Journal &
-  JournalReplay & {
+  Pick<JournalReplay, 'member'> & {
+    /** The journal as one rail sees it: no other rail's captures are among its own. */
+    replay(rail: RailName): JournalReplay
+    /** Captures of all rails that are not known to be posted. */
+    unpostedCount(): number
     figures(): WriterFigures
     /** Writes what waits, syncs and ends. */
     close(): Promise<void>
@@ -111,7 +116,7 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
     onGiveUp,
   })
   const parts: Parts = { directory, files, writer, unposted, full, numbering }
-  const { append, capture } = createAppender(parts)
+  const { append, capture, progress } = createAppender(parts, clock)
   const adoption = createAdoption({
     root,
     boot,
@@ -146,15 +151,13 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
     onGone: onGiveUp,
   })
   return {
-    progress({ hold, event }) {
-      // A disk that takes nothing must not be awaited with more than has to be kept.
-      if (writer.isWritable()) unposted.progressed(hold.rid, append('P', event), clock.monotonic())
-    },
+    progress,
     capture,
     sync: writer.sync,
     isWritable: writer.isWritable,
     figures: writer.figures,
-    ...createReplay(parts, append, adoption),
+    replay: createReplays(parts, append, { adoption, member }),
+    unpostedCount: unposted.size,
     member,
     async close() {
       stopUpkeep()
@@ -175,7 +178,7 @@ type Parts = {
 
 type Append = (type: RecordType, payload: string) => number
 
-function createAppender({ writer, unposted, numbering }: Parts) {
+function createAppender({ writer, unposted, numbering }: Parts, clock: Time) {
   /** Answers with the sequence number. */
   function append(type: RecordType, payload: string): number {
     if (payload.length > MAX_PAYLOAD_CHARS) {
@@ -188,43 +191,86 @@ function createAppender({ writer, unposted, numbering }: Parts) {
   }
   return {
     append,
-    capture({ rid, account }: Subject, event: string): void {
-      unposted.captured({ seq: append('C', event), rid, account })
+    progress({ hold, event }: Progress): void {
+      // A disk that takes nothing must not be awaited with more than has to be kept.
+      if (writer.isWritable()) unposted.progressed(hold.rid, append('P', event), clock.monotonic())
+    },
+    capture({ rid, rail, account }: Subject, event: string): void {
+      unposted.captured({ seq: append('C', event), rid, rail, account })
     },
   }
 }
 
-function createReplay(parts: Parts, append: Append, adoption: Adoption) {
+type Taking = { readonly adoption: Adoption; readonly member: string }
+
+/** The views of the rails over one journal: one cursor moves for all of them, and one question at a time is under way. */
+function createReplays(parts: Parts, append: Append, { adoption, member }: Taking): (rail: RailName) => JournalReplay {
   const { writer, unposted, numbering } = parts
-  let isAdvancing = false
-  return {
-    unposted: (of?: Inheritance) => readUnposted(parts, of?.from ?? 1, of?.to ?? Number.MAX_SAFE_INTEGER),
-    async advance(check: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<void> {
-      if (isAdvancing) return
-      isAdvancing = true
-      try {
-        const isAnyPosted = await unposted.check(adoption.firstOpen(), check)
-        if (!isAnyPosted || !writer.isWritable()) return
-        crashPoint('before_cursor')
-        const posted = (unposted.firstCapture() ?? numbering.last + 1) - 1
-        append('K', `${posted} ${unposted.firstNeeded(numbering.last)}`)
-      } finally {
-        isAdvancing = false
-      }
-    },
-    unpostedCount: () => unposted.size(),
-    inherited: adoption.inherited,
-    crossOff: adoption.crossOff,
+  let last = Promise.resolve()
+
+  async function advance(ask: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<void> {
+    const isAnyPosted = await unposted.check(adoption.firstOpen(), ask)
+    if (!isAnyPosted || !writer.isWritable()) return
+    crashPoint('before_cursor')
+    const posted = (unposted.firstCapture() ?? numbering.last + 1) - 1
+    append('K', `${posted} ${unposted.firstNeeded(numbering.last)}`)
+  }
+
+  /** One after the other: a check moves what it has found. A rail whose turn has not come yet gets no second one. */
+  function takeTurn(turns: Map<RailName, Promise<void>>, rail: RailName, run: () => Promise<void>): Promise<void> {
+    const waiting = turns.get(rail)
+    if (waiting !== undefined) return waiting
+    const turn = last.then(run).finally(() => turns.delete(rail))
+    turns.set(rail, turn)
+    last = turn.catch(() => undefined)
+    return turn
+  }
+
+  const turns = new Map<RailName, Promise<void>>()
+  const rails = new Set<RailName>()
+  const done = new WeakMap<Inheritance, Set<RailName>>()
+  const hasCrossedOff = (rail: RailName, inheritance: Inheritance) => done.get(inheritance)?.has(rail) === true
+  return (rail) => {
+    rails.add(rail)
+    return {
+      unposted: (of) => readUnposted(parts, { rail, from: of?.from ?? 1, to: of?.to ?? Number.MAX_SAFE_INTEGER }),
+      advance: (check) => takeTurn(turns, rail, () => advance((captures) => askOwn(rail, captures, check))),
+      unpostedCount: () => unposted.sizeOf(rail),
+      inherited: () => adoption.inherited().filter((inheritance) => !hasCrossedOff(rail, inheritance)),
+      crossOff(inheritance) {
+        const by = done.get(inheritance) ?? new Set()
+        done.set(inheritance, by.add(rail))
+        // Each rail brings its own captures: it stays until all of them have.
+        if ([...rails].every((name) => by.has(name))) adoption.crossOff(inheritance)
+      },
+      member,
+    }
   }
 }
+
+/** Asks a rail about its own captures among these; the others are not known to be posted. */
+async function askOwn(
+  rail: RailName,
+  captures: readonly Captured[],
+  check: (captures: readonly Captured[]) => Promise<readonly boolean[]>,
+): Promise<readonly boolean[]> {
+  const own = captures.filter((capture) => capture.rail === rail)
+  if (own.length === captures.length) return check(captures)
+  const answers = own.length === 0 ? [] : await check(own)
+  const posted = new Set(own.filter((_capture, index) => answers[index] === true))
+  return captures.map((capture) => posted.has(capture))
+}
+
+/** Captures of one rail whose numbers lie in a range, its ends included. */
+type Stretch = { readonly rail: RailName; readonly from: number; readonly to: number }
 
 /**
  * Unposted captures with their numbers in a range. The end that is not safe yet is read from memory, so that a disk
  * that takes nothing keeps no capture from the gate.
  */
-async function* readUnposted(parts: Parts, from: number, to: number): AsyncGenerator<string> {
+async function* readUnposted(parts: Parts, { rail, from, to }: Stretch): AsyncGenerator<string> {
   const { directory, files, writer, unposted, full } = parts
-  const isWanted = (seq: number) => seq >= from && seq <= to && unposted.has(seq)
+  const isWanted = (seq: number) => seq >= from && seq <= to && unposted.has(seq, rail)
   const inMemory: { readonly seq: number; readonly event: string }[] = []
   let firstInMemory = Number.MAX_SAFE_INTEGER
   for (const bytes of writer.unsafe()) {

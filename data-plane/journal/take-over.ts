@@ -54,11 +54,15 @@ export async function takeOver(left: string, ports: TakeOver): Promise<boolean> 
   return true
 }
 
-/** Request and account id of a usage event, without parsing it: inside a JSON string a quote is always escaped. */
+/**
+ * Request id, rail and account id of a usage event, without parsing it: inside a JSON string a quote is always escaped,
+ * and these three come before any member that the rail adds.
+ */
 function identify(event: string): Subject | undefined {
   const rid = fieldOf(event, '"rid":"')
-  const account = fieldOf(event, '"account":"')
-  return rid === undefined || account === undefined ? undefined : { rid, account }
+  const rail = fieldOf(event, '"rail":"')
+  if (rid === undefined || rail === undefined) return undefined
+  return { rid, rail, account: fieldOf(event, '"account":"') ?? null }
 }
 
 function fieldOf(event: string, opening: string): string | undefined {

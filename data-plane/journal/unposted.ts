@@ -1,7 +1,8 @@
 import { HOUR } from '#shared/clock.ts'
+import type { RailName } from '#shared/contract/rails.ts'
 
-/** The call that a record is about. */
-export type Subject = { readonly rid: string; readonly account: string }
+/** The call that a record is about, and the rail that ends it; a wallet that pays by the call has no account. */
+export type Subject = { readonly rid: string; readonly rail: RailName; readonly account: string | null }
 
 /** A capture in the journal that is not known to be posted. */
 export type Captured = Subject & { readonly seq: number }
@@ -18,8 +19,11 @@ const MAX_RUNNING_MS = 2 * HOUR
 export type Unposted = {
   captured(capture: Captured): void
   progressed(rid: string, seq: number, now: number): void
-  has(seq: number): boolean
+  /** Whether the capture of this number is unposted, and of that rail where one is named. */
+  has(seq: number, rail?: RailName): boolean
   size(): number
+  /** Unposted captures of one rail. */
+  sizeOf(rail: RailName): number
   firstCapture(): number | undefined
   /** The lowest sequence number that a start after a kill would need; `last` + 1 when there is none. */
   firstNeeded(last: number): number
@@ -48,6 +52,7 @@ export function createUnposted(): Unposted {
     },
     has: captures.has,
     size: captures.size,
+    sizeOf: captures.sizeOf,
     firstCapture: captures.first,
     firstNeeded(last) {
       const progress = running.values().next().value?.seq
@@ -88,12 +93,17 @@ function createQueue() {
     },
     size: () => places.length - head,
     first: () => places[head]?.seq,
-    has(seq: number): boolean {
+    sizeOf(rail: RailName): number {
+      let count = 0
+      for (let at = head; at < places.length; at++) if (places[at]?.rail === rail) count += 1
+      return count
+    },
+    has(seq: number, rail?: RailName): boolean {
       let [low, high] = [head, places.length - 1]
       while (low <= high) {
         const middle = (low + high) >> 1
         const found = places[middle]?.seq ?? 0
-        if (found === seq) return true
+        if (found === seq) return rail === undefined || places[middle]?.rail === rail
         if (found < seq) low = middle + 1
         else high = middle - 1
       }

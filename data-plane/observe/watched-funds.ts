@@ -1,4 +1,4 @@
-import type { Funds } from '#data-plane/call.ts'
+import type { Funds } from '#data-plane/payment.ts'
 import type { FundNews } from '#data-plane/store/fund-news.ts'
 import type { Clock } from '#shared/clock.ts'
 import { toAppError } from '#shared/errors.ts'

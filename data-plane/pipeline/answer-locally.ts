@@ -1,9 +1,10 @@
-import type { BuyerReply, Payer, RawRequest } from '#data-plane/call.ts'
-import type { RateStanding } from '#data-plane/store/rate-limits.ts'
+import type { BuyerReply, Incoming, RawRequest } from '#data-plane/call.ts'
+import type { Payer } from '#data-plane/payment.ts'
 import type { Envelope } from '#data-plane/wires/wire.ts'
-import { toAppError } from '#shared/errors.ts'
-import { authenticate } from './authenticate.ts'
+import { AppError, toAppError } from '#shared/errors.ts'
+import { refuse } from './buyer-answer.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
+import { enter, isPaying, leave, openVisit } from './entrance.ts'
 import { refusalHeaders } from './reply-headers.ts'
 
 /** Who asks, and what an answer may be made of. */
@@ -20,24 +21,19 @@ export type LocalRoute = Pick<CallRoute, 'rails' | 'withoutCredential'> & {
 export async function answerLocally(
   plane: CallPlane,
   route: LocalRoute,
-  raw: RawRequest,
+  incoming: Incoming,
   reply: BuyerReply,
 ): Promise<void> {
-  let standing: RateStanding | undefined
-  let scope: string | undefined
+  const visit = openVisit()
   try {
-    const payer = await authenticate(route, raw, plane.apiBaseUrl).identify()
-    const { limits } = plane.market()
-    const payerScope = payer.keyId ?? payer.account
-    standing = plane.rates.enter(payerScope, payer.ratePerMinute ?? limits.keyRatePerMinute, limits.keyInFlight)
-    scope = payerScope
-    const body = route.answer(raw, { payer, plane })
-    const headers = { ...refusalHeaders(0, standing), 'x-mkt-marketplace-status': 'served' }
+    const guest = await enter(plane, route, incoming, visit)
+    if (!isPaying(guest)) throw new AppError('authentication_required')
+    const body = route.answer(guest.raw, { payer: guest.payer, plane })
+    const headers = { ...refusalHeaders(0, visit.standing), 'x-mkt-marketplace-status': 'served' }
     reply.whole(200, { ...headers, 'content-type': 'application/json' }, body)
   } catch (thrown) {
-    const { status, headers, body } = route.envelope(toAppError(thrown), raw.requestId)
-    reply.whole(status, { ...refusalHeaders(0, standing), ...headers }, body)
+    refuse(route, incoming.head, reply, { error: toAppError(thrown), attempts: 0, standing: visit.standing })
   } finally {
-    if (scope !== undefined) plane.rates.leave(scope)
+    leave(plane, visit)
   }
 }

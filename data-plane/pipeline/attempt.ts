@@ -1,12 +1,16 @@
-import type { AttemptPlan, BuyerReply, Decoder, UpstreamRequest } from '#data-plane/call.ts'
+import type { AttemptPlan, Decoder, UpstreamRequest } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyBadAnswer, classifyError, classifyStatus, ownFailure } from '#data-plane/upstream/classify.ts'
 import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
+import type { Attempt } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
+import { startAnswer } from './buyer-answer.ts'
 import type { BuyerStream } from './buyer-stream.ts'
 import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
 import type { CallPlane } from './call-plane.ts'
+import type { Turn } from './finish-call.ts'
 import { BYTES_A_TOKEN } from './meter-usage.ts'
+import { progressEvent } from './settle-call.ts'
 import type { Watcher } from './ticker.ts'
 
 /** The most of a refusal's body that is read. */
@@ -29,15 +33,11 @@ export type AttemptJob = {
   readonly plan: AttemptPlan
   readonly request: UpstreamRequest
   readonly decoder: Decoder
-  readonly reply: BuyerReply
-  readonly isStreamed: boolean
-  readonly choices: number
+  readonly turn: Turn
+  /** The tries before this one. */
+  readonly before: readonly Attempt[]
   /** Monotonic milliseconds at which the whole call must be over. */
   readonly deadlineAt: number
-  /** Sends the stream's head; it names this attempt only when that has brought content. */
-  startReply(hasWon: boolean): void
-  /** Called at the first content and now and then after it. */
-  onProgress(): void
 }
 
 export type AttemptResult = {
@@ -51,6 +51,20 @@ export type AttemptResult = {
   readonly endedAt: number
   readonly firstContentAt: number | undefined
   readonly lastContentAt: number | undefined
+}
+
+/** How an attempt stands in the call's event and its look-up. */
+export function attemptRow(
+  { offer }: AttemptPlan,
+  result: Pick<AttemptResult, 'status' | 'sentAt' | 'endedAt' | 'failure'>,
+): Attempt {
+  return {
+    offer: offer.id,
+    provider: offer.provider,
+    status: result.status,
+    ms: Math.round(result.endedAt - result.sentAt),
+    errorClass: result.failure?.errorClass ?? null,
+  }
 }
 
 /** An attempt under way. */
@@ -81,6 +95,8 @@ type Running = {
 export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptResult> {
   return new Promise((resolve) => {
     const sentAt = plane.clock.monotonic()
+    const { reply, demand } = job.turn.call
+    const { isStreamed } = demand
     const run: Running = {
       plane,
       job,
@@ -92,7 +108,7 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
           tick(run, now)
         },
       },
-      stream: job.isStreamed ? createBuyerStream(job.reply) : NO_STREAM,
+      stream: isStreamed ? createBuyerStream(reply) : NO_STREAM,
       flow: undefined,
       head: undefined,
       refusal: undefined,
@@ -106,13 +122,13 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
       isOver: false,
       lingerUntil: 0,
     }
-    if (job.reply.isGone()) {
+    if (reply.isGone()) {
       finish(run, { isGone: true })
       return
     }
     plane.ticker.add(run.watcher)
-    job.reply.onGone(() => buyerLeft(run))
-    const firstByteMs = job.isStreamed ? plane.limits.firstByteMs : plane.limits.totalMs
+    reply.onGone(() => buyerLeft(run))
+    const firstByteMs = isStreamed ? plane.limits.firstByteMs : plane.limits.totalMs
     run.flow = plane.upstream.send(
       job.plan.offer,
       job.request,
@@ -140,7 +156,8 @@ export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptRe
 function takeHead(run: Running, head: UpstreamHead): void {
   run.head = head
   crashPoint('after_headers')
-  const { decoder, isStreamed } = run.job
+  const { decoder, turn } = run.job
+  const { isStreamed } = turn.call.demand
   const isRightType = decoder.takesType
     ? decoder.takesType(head.contentType)
     : isStreamed
@@ -172,11 +189,15 @@ function takeData(run: Running, chunk: Buffer): void {
   }
 }
 
+function choicesOf({ turn }: AttemptJob): number {
+  return turn.call.demand.bounds.choices
+}
+
 /** True when a stream has run so far past its limit that its provider does not keep to it. */
 function isOverrun({ job, pieces }: Running): boolean {
   // What is not sold by tokens was not limited in them.
   if (job.plan.maxOutputTokens === 0) return false
-  const limit = job.plan.maxOutputTokens * job.choices * OVERRUN + OVERRUN_PIECES
+  const limit = job.plan.maxOutputTokens * choicesOf(job) * OVERRUN + OVERRUN_PIECES
   // Pieces may be parts of tokens, so their bytes must say the same.
   return pieces > limit && job.decoder.ending().contentBytes / BYTES_A_TOKEN > limit
 }
@@ -187,7 +208,7 @@ function isOverrun({ job, pieces }: Running): boolean {
  */
 function isPastCeiling({ job, pieces }: Running): boolean {
   if (pieces === 0) return false
-  const limit = job.plan.maxOutputTokens * job.choices
+  const limit = job.plan.maxOutputTokens * choicesOf(job)
   const tokens = job.decoder.ending().contentBytes / BYTES_A_TOKEN
   return tokens > limit * OVERRUN + CEILING_SLACK_TOKENS
 }
@@ -199,7 +220,7 @@ function deliver(run: Running, part: string | Buffer): void {
   run.lastContentAt = now
   if (run.firstContentAt === undefined) {
     run.firstContentAt = now
-    if (run.drainUntil === undefined && !job.reply.isStarted()) job.startReply(true)
+    if (run.drainUntil === undefined && !job.turn.call.reply.isStarted()) begin(run, true)
     record(run, now)
     crashPoint('after_first_content')
   } else {
@@ -209,10 +230,26 @@ function deliver(run: Running, part: string | Buffer): void {
   if (run.drainUntil === undefined) run.stream.send(part, now)
 }
 
+/** Sends the stream's head; it names this attempt only when that has brought content. */
+function begin({ job }: Running, hasWon: boolean): void {
+  const { call, decisionMs } = job.turn
+  startAnswer(call, hasWon ? job : undefined, { attempts: job.before.length + 1, decisionMs })
+}
+
+/** Writes down how far the call has come. */
 function record(run: Running, now: number): void {
   run.recordedAt = now
   run.recordedPieces = run.pieces
-  run.job.onProgress()
+  const { plane, job } = run
+  const { turn, plan, decoder, before } = job
+  turn.hasProgress = true
+  const soFar = { status: 200, sentAt: run.sentAt, endedAt: now, failure: undefined }
+  const attempts = [...before, attemptRow(plan, soFar)]
+  plane.journal.progress({
+    hold: turn.call.hold,
+    offer: plan.offer.id,
+    ...progressEvent(plane, turn.call, { plan, decoder, attempts }),
+  })
 }
 
 function takeEnd(run: Running): void {
@@ -224,7 +261,7 @@ function takeEnd(run: Running): void {
   }
   run.job.decoder.end()
   const bad = run.job.decoder.failure()
-  if (!run.job.isStreamed && !bad) run.firstContentAt ??= run.plane.clock.monotonic()
+  if (!run.job.turn.call.demand.isStreamed && !bad) run.firstContentAt ??= run.plane.clock.monotonic()
   finish(run, bad ? { failure: classifyBadAnswer(bad) } : {})
 }
 
@@ -273,7 +310,7 @@ function tick(run: Running, now: number): void {
       run.flow?.abort()
       finish(run, { isGone: true })
     }
-  } else if (job.isStreamed) tickStream(run, now)
+  } else if (job.turn.call.demand.isStreamed) tickStream(run, now)
 }
 
 function tickStream(run: Running, now: number): void {
@@ -288,7 +325,7 @@ function tickStream(run: Running, now: number): void {
     if (run.stream.silentSince(run.sentAt, now) < plane.limits.keepAliveMs) return
     const sign = job.decoder.keepAlive()
     if (sign === '') return
-    if (!job.reply.isStarted()) job.startReply(false)
+    if (!job.turn.call.reply.isStarted()) begin(run, false)
     run.stream.send(sign, now)
   }
 }

@@ -1,5 +1,5 @@
-import type { AttemptPlan, CallFacts, Journal, RawRequest } from '#data-plane/call.ts'
-import type { AnyRail } from '#data-plane/rails/rail.ts'
+import type { AttemptPlan, CallFacts, Journal, RequestHead } from '#data-plane/call.ts'
+import type { AnyRail, Payment } from '#data-plane/rails/rail.ts'
 import type { EventQueues } from '#data-plane/store/events.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
@@ -49,7 +49,7 @@ type Log = {
 
 /** Told how calls go, while they are traced. */
 export type CallTracing = {
-  begin(raw: RawRequest): void
+  begin(head: RequestHead): void
   tried(plan: AttemptPlan, result: AttemptResult): void
 }
 
@@ -73,6 +73,8 @@ export type CallPlane = {
   readonly retries: RetryBudget
   /** Streams without a buyer that are being read to their end. */
   readonly drains: { count: number }
+  /** What pays for a call to the payer's own providers. */
+  readonly ownProviders: Payment
   readonly ownCalls: OwnCalls
   /** Admitted calls of this process, for a lookup before their end. */
   readonly running: Map<RequestId, RunningCall>
@@ -84,10 +86,17 @@ export type CallPlane = {
   logsCall(): boolean
 }
 
-/** A row of the surface: which protocol, and who may pay how. */
+/**
+ * How far a failed attempt may be followed by another: until the buyer has content, until a provider was reached that acts
+ * on what it is sent, or not at all.
+ */
+export type Failover = 'until-content' | 'until-connected' | 'never'
+
+/** A row of the surface: which protocol, who may pay how, and how far failover goes. */
 export type CallRoute = {
   readonly wire: AnyWire
   readonly rails: readonly AnyRail[]
   /** What somebody without a credential gets. */
   readonly withoutCredential: 'challenge' | 'reject'
+  readonly failover: Failover
 }

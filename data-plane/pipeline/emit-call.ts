@@ -1,25 +1,27 @@
-import type { CallFacts, RawRequest } from '#data-plane/call.ts'
+import type { CallFacts, RequestHead } from '#data-plane/call.ts'
+import type { Chargeable } from '#data-plane/payment.ts'
 import { toMicrosecond } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import type { AppError } from '#shared/errors.ts'
 import { describeCause } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
+import type { AdmittedCall } from './admitted-call.ts'
 import type { CallPlane } from './call-plane.ts'
 import type { Relay } from './relay-with-failover.ts'
-import type { AdmittedCall, Settlement } from './settle-call.ts'
+import type { Settlement } from './settle-call.ts'
 
 /** Reports a call that was admitted: one usage event, one line in the log, and the counters. */
 export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, settlement: Settlement): void {
-  if (settlement.isInGate) plane.events.captured(call.hold)
-  else plane.events.usage(settlement.event)
+  announce(plane, call.hold, settlement)
   if (settlement.metered.anomalies.length > 0) suspect(plane, call, relay, settlement)
-  const durationMs = plane.clock.monotonic() - call.startedAt
+  const { startedAt } = call.raw
+  const durationMs = plane.clock.monotonic() - startedAt
   const result = relay.last?.result
   const { usage } = settlement.metered
   const facts: CallFacts = {
     rid: call.hold.rid,
-    wire: call.wire,
+    wire: call.route.wire.name,
     model: call.target.model.id,
     provider: relay.last?.plan.offer.provider ?? null,
     outcome: settlement.outcome,
@@ -29,12 +31,22 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
     attempts: relay.attempts.length,
     durationMs,
     overheadMs: durationMs - relay.waitedMs,
-    ttftMs: result?.firstContentAt === undefined ? null : result.firstContentAt - call.startedAt,
+    ttftMs: result?.firstContentAt === undefined ? null : result.firstContentAt - startedAt,
     inputTokens: inputTokens(usage),
     outputTokens: outputTokens(usage),
     chargeMicro: settlement.receipt.chargeMicro,
   }
   report(plane, facts, relay.attempts, 'call')
+}
+
+/** Tells whoever books the call of it: by its name where its rail keeps the event, else by the event itself. */
+export function announce(
+  { events }: Pick<CallPlane, 'events'>,
+  { rid, account }: Pick<Chargeable, 'rid' | 'account'>,
+  { booking, event }: Pick<Settlement, 'booking' | 'event'>,
+): void {
+  if (booking === 'by-name' && account !== null) events.captured({ rid, account })
+  else if (booking !== 'later') events.usage(event)
 }
 
 /** Counts a call, and one line of it stands in the log. */
@@ -52,7 +64,7 @@ function report(plane: CallPlane, facts: CallFacts, tried: readonly Attempt[], l
 /** Reports a long job that a provider has taken: what is charged by then is its quote. */
 export function emitJob(
   plane: CallPlane,
-  raw: RawRequest,
+  raw: RequestHead,
   {
     tried,
     ...job
@@ -81,14 +93,13 @@ export function emitJob(
 function suspect({ health, log }: CallPlane, { hold }: AdmittedCall, { last }: Relay, { metered }: Settlement): void {
   if (last === undefined) return
   const { offer } = last.plan
-  if (offer.own !== undefined) return
   const { anomalies } = metered
   if (!health.suspect(offer, hold.rid, anomalies)) return
   log.warn({ rid: hold.rid, offer: offer.id, sellerAccount: offer.sellerAccount, anomalies }, 'a seller was flagged')
 }
 
 /** Reports a call that was refused before any money was set aside. */
-export function emitRefusal(plane: CallPlane, wire: string, raw: RawRequest, error: AppError): void {
+export function emitRefusal(plane: CallPlane, wire: string, raw: RequestHead, error: AppError): void {
   const facts: CallFacts = {
     rid: raw.requestId,
     wire,

@@ -1,21 +1,18 @@
-import type { Offer, Payer, RawRequest, Target } from '#data-plane/call.ts'
+import type { MarketOffer, RawRequest } from '#data-plane/call.ts'
+import type { Payer } from '#data-plane/payment.ts'
 import type { ParsedCall } from '#data-plane/wires/wire.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import type { AppError } from '#shared/errors.ts'
 import { toAppError } from '#shared/errors.ts'
 import { chargeShare } from '#shared/money.ts'
 import type { CallPlane } from './call-plane.ts'
-import { checkCapability } from './check-capability.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { ELIGIBLE, FILTERS, stageOf } from './offer-filters.ts'
-import { ownOffersOf } from './own-providers.ts'
-import { conversationOf, preferWarm } from './prefer-warm.ts'
-import { boundOf, quoteCall } from './quote-call.ts'
-import { checkAllowed, resolveTarget } from './resolve-target.ts'
-import type { Choice } from './routing-choice.ts'
-import { readChoice } from './routing-choice.ts'
+import type { Course } from './plan-call.ts'
+import { plotCourse, quoteFor, rankOffersFor, selectionPorts } from './plan-call.ts'
+import { boundOf } from './quote-call.ts'
 import type { Affinity } from './select-offers.ts'
-import { offersOf, selectOffers } from './select-offers.ts'
+import { offersOf } from './select-offers.ts'
 
 /** Offers that an explanation lists on each side; more are counted. */
 const MAX_LISTED = 200
@@ -59,28 +56,21 @@ export function explainRoute(
   raw: RawRequest,
   { demand }: Pick<ParsedCall, 'demand'>,
 ): RouteExplanation {
-  const market = plane.market()
-  const target = resolveTarget(market, demand)
-  checkAllowed(market, target, payer)
-  checkCapability(target, demand)
-  const ports = { market, health: plane.health, caps: plane.spentCaps, now: raw.receivedAt }
-  const choice = readChoice(market, demand, payer, raw.requestId)
+  const course = plotCourse(plane, { raw, demand, payer })
+  const { target, choice, own } = course
   const { bill } = boundOf(target, demand)
   let refusal: AppError | undefined
-  let candidates: readonly Offer[] = []
+  let candidates: readonly MarketOffer[] = []
   let affinity: Affinity | undefined
   let holdMicro: number | null = null
   try {
-    const conversation = conversationOf(raw, demand, payer)
-    const cheapest = selectOffers(ports, target, choice)
-    const ranked = preferWarm(plane.warm, { ports, target, demand, choice, conversation }, cheapest)
-    ;({ candidates, affinity } = ranked)
-    const quote = quoteCall({ rid: raw.requestId, target, demand, totalMs: plane.limits.totalMs }, candidates)
-    holdMicro = Number(quote.wantMicro)
+    // In two steps: an explanation shows the offers of a call that no quote can be made for.
+    ;({ candidates, affinity } = rankOffersFor(plane, course).ranked)
+    holdMicro = Number(quoteFor(course, candidates, plane.limits.totalMs).wantMicro)
   } catch (thrown) {
     refusal = toAppError(thrown)
   }
-  const passedOver = excludedOf(ports, target, { choice, candidates })
+  const passedOver = excludedOf(selectionPorts(plane, raw), course, candidates)
   return {
     model: target.model.id,
     requested_model: target.requestedModel,
@@ -95,26 +85,23 @@ export function explainRoute(
     excluded: passedOver.slice(0, MAX_LISTED),
     excluded_total: passedOver.length,
     affinity: affinity === undefined ? null : { offer: affinity.offer, saving_micro: Number(affinity.savingMicro) },
-    own_providers: ownOf(payer, target, choice, raw),
+    // By the slug of each.
+    own_providers: { before: own.first.map(slugOf), after: own.last.map(slugOf) },
     refusal,
   }
 }
 
-/** Own providers by the slug of each. */
-function ownOf(payer: Payer, target: Target, choice: Choice, { pathFloorPercent }: RawRequest) {
-  const { first, last } = ownOffersOf(payer, target, choice, pathFloorPercent)
-  return { before: first.map(({ provider }) => provider), after: last.map(({ provider }) => provider) }
+function slugOf({ provider }: { readonly provider: string }): string {
+  return provider
 }
 
 /** The reason of an offer that passed every filter and that failover does not reach. */
 const RANKED_LOWER = 'rank'
 
-type Chosen = { readonly choice: Choice; readonly candidates: readonly Offer[] }
-
 function excludedOf(
   ports: SelectionPorts,
-  target: Target,
-  { choice, candidates }: Chosen,
+  { target, choice }: Course,
+  candidates: readonly MarketOffer[],
 ): (ShownOffer & { reason: string })[] {
   const excluded: (ShownOffer & { reason: string })[] = []
   for (const offer of offersOf(ports.market, target)) {
@@ -125,6 +112,6 @@ function excludedOf(
   return excluded
 }
 
-function shown({ id, provider, isTrusted, keptBps }: Offer): ShownOffer {
+function shown({ id, provider, isTrusted, keptBps }: MarketOffer): ShownOffer {
   return { offer: id, provider, trusted: isTrusted, discount_pct: keptToPercent(keptBps) }
 }

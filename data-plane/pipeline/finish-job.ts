@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
-import type { RawRequest, Receipt } from '#data-plane/call.ts'
+import type { Receipt, RequestHead } from '#data-plane/call.ts'
+import type { Chargeable, PayerIdentity } from '#data-plane/payment.ts'
 import type { JobEnd, JobRecord, StoredJob } from '#data-plane/store/jobs.ts'
 import type { JobView } from '#data-plane/wires/wire.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
@@ -10,8 +11,8 @@ import { ZERO } from '#shared/money.ts'
 import type { ProviderJob } from '#shared/provider-job.ts'
 import { chargeJob } from '#shared/provider-job.ts'
 import { askProvider } from './ask-provider.ts'
-import { authenticate } from './authenticate.ts'
-import { captureJob } from './capture-job.ts'
+import { bookJobEvent } from './book-job-event.ts'
+import { recognize } from './entrance.ts'
 import { endEvent, termsOf } from './job-event.ts'
 import type { JobPlane, JobRoute } from './job-plane.ts'
 import { jobIdOf, requestOfJob } from './job-plane.ts'
@@ -22,12 +23,12 @@ const SECOND_MS = 1_000
  * How a job stands, asked of its provider until it is over. The end is put down once, captured, and only then shown:
  * nobody gets a result that is not booked. Throws `job_not_found` for a stranger's job and past its binding.
  */
-export async function showJob(plane: JobPlane, route: JobRoute, raw: RawRequest, isCancel: boolean): Promise<string> {
-  const { id = '' } = raw.params
+export async function showJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCancel: boolean): Promise<string> {
+  const { id = '' } = head.params
   const rid = requestOfJob(id)
   const stored = rid === undefined ? undefined : await plane.jobs.find(rid)
   if (rid === undefined || stored === undefined) throw new AppError('job_not_found')
-  await checkOwner(plane, route, raw, { rid, job: stored.job })
+  await checkOwner(plane, route, head, { rid, job: stored.job })
   if (stored.end !== undefined) return route.wire.shown(await showEnd(plane, rid, { ...stored, end: stored.end }))
   const { job } = stored
   if (plane.calls.clock.now() >= job.createdAt + plane.limits.bindingMs) throw new AppError('job_not_found')
@@ -45,17 +46,18 @@ const NOT_OVER = { artifacts: [], receipt: undefined, error: undefined } as cons
 
 type Owned = { readonly rid: RequestId; readonly job: JobRecord }
 
-/** The account that submitted it, or whoever has its token. A foreign job is one that does not exist. */
-async function checkOwner(plane: JobPlane, route: JobRoute, raw: RawRequest, { rid, job }: Owned): Promise<void> {
-  const token = raw.headers['x-job-token']
+/** The account or the wallet that submitted it, or whoever has its token. A foreign job is one that does not exist. */
+async function checkOwner(plane: JobPlane, route: JobRoute, head: RequestHead, { rid, job }: Owned): Promise<void> {
+  const token = head.headers['x-job-token']
   if (typeof token === 'string') {
     const [given, expected] = [Buffer.from(token), Buffer.from(plane.tokenOf(jobIdOf(rid)))]
     if (given.length === expected.length && timingSafeEqual(given, expected)) return
     throw new AppError('job_not_found')
   }
-  const payment = authenticate({ ...route, withoutCredential: 'reject' }, raw, plane.calls.apiBaseUrl)
-  const payer = await payment.identify()
-  if (payer.account !== job.account) throw new AppError('job_not_found')
+  const payment = recognize(route, head)
+  if (payment === undefined) throw new AppError('authentication_required')
+  const { account, wallet } = await payment.identify()
+  if (account === null ? wallet !== job.wallet : account !== job.account) throw new AppError('job_not_found')
 }
 
 /** What the provider says now; undefined while it says nothing that can be read, which is no end. */
@@ -93,15 +95,24 @@ async function showEnd(plane: JobPlane, rid: RequestId, { job, end, isBooked }: 
   return { ...headOf(rid, job), state: end.state, artifacts: end.artifacts, receipt: receiptOf(end), error }
 }
 
-/** Captures the end under an id of its own. Doing so again, here or in another process, changes nothing. */
+/** Settles the end under an id of its own. Doing so again, here or in another process, changes nothing. */
 async function bookEnd(plane: JobPlane, rid: RequestId, job: JobRecord, { event }: JobEnd): Promise<void> {
-  const { calls } = plane
-  const { account, keyId } = job
-  if (!isId('acc', account)) throw new AppError('internal_error')
-  const end = { rid: `${rid}.end`, account, keyId: keyId !== null && isId('key', keyId) ? keyId : null }
-  // The money left the balance at the submit: what is captured now is the news of how it is split.
-  await captureJob(calls, end, event, () => plane.funds.capture(end, ZERO, event))
+  const rail = plane.rails.get(job.rail)
+  if (rail === undefined)
+    throw new AppError('internal_error', { cause: new Error(`no rail ${job.rail} ends jobs here`) })
+  const end: Chargeable = { ...identityOf(job), rid: `${rid}.end`, rail: job.rail, record: job.payment }
+  // The money left the balance at the submit: what is settled now is the news of how it is split.
+  await bookJobEvent(plane.calls, end, event, () => rail.settle(end, ZERO, event))
   await plane.jobs.markBooked(rid)
+}
+
+/** Throws `internal_error` for a record that names neither an account nor a wallet. */
+function identityOf({ account, keyId, wallet }: JobRecord): PayerIdentity {
+  if (account !== null && isId('acc', account)) {
+    return { account, keyId: keyId !== null && isId('key', keyId) ? keyId : null, wallet }
+  }
+  if (account === null && wallet !== null) return { account, keyId: null, wallet }
+  throw new AppError('internal_error', { cause: new Error('a job nobody pays for') })
 }
 
 function receiptOf({ event }: JobEnd): Receipt | undefined {

@@ -1,4 +1,5 @@
 import type { JobRecord, JobRecordText } from '#data-plane/store/jobs.ts'
+import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
 import { keptBps, splitCharge } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
@@ -74,7 +75,8 @@ function common(job: Facts, node: string, now: number) {
     node,
     account: job.account,
     keyId: job.keyId,
-    rail: 'credit' as const,
+    rail: job.rail ?? CREDIT_RAIL,
+    ...(job.account === null && job.wallet != null && { wallet: job.wallet }),
     wire: job.wire,
     endpoint: job.endpoint,
     model: job.model,
@@ -82,7 +84,7 @@ function common(job: Facts, node: string, now: number) {
     offer: job.offer,
     sellerAccount: job.sellerAccount,
     provider: job.provider,
-    servedBy: 'marketplace' as const,
+    servedBy: job.servedBy ?? ('marketplace' as const),
     isStreamed: false,
     finishReason: null,
     priceVersion: job.priceVersion,
@@ -94,5 +96,6 @@ function common(job: Facts, node: string, now: number) {
     overheadMs: 0,
     attempts: [...job.attempts],
     explanation: null,
+    ...(job.payment != null && { payment: job.payment }),
   }
 }

@@ -1,7 +1,7 @@
-import type { Funds } from '#data-plane/call.ts'
-import type { AnyRail } from '#data-plane/rails/rail.ts'
+import type { AnyRail, Settling } from '#data-plane/rails/rail.ts'
 import type { JobStore } from '#data-plane/store/jobs.ts'
 import type { JobWire } from '#data-plane/wires/wire.ts'
+import type { RailName } from '#shared/contract/rails.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import type { CallPlane } from './call-plane.ts'
@@ -23,7 +23,8 @@ export const JOB_LIMITS: JobLimits = { askMs: 30_000, bindingMs: 27 * HOUR_MS, d
 export type JobPlane = {
   readonly calls: CallPlane
   readonly jobs: JobStore
-  readonly funds: Pick<Funds, 'capture'>
+  /** Rails by their names, for the ends of jobs that any process may come to. */
+  readonly rails: ReadonlyMap<RailName, Settling>
   readonly limits: JobLimits
   /** The capability that a job's token is: whoever shows it may ask for the job. */
   tokenOf(id: JobId): string

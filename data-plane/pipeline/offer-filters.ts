@@ -1,4 +1,4 @@
-import type { Offer } from '#data-plane/call.ts'
+import type { MarketOffer } from '#data-plane/call.ts'
 import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
@@ -20,7 +20,7 @@ export type SelectionPorts = {
 }
 
 /** The index of the first filter that refuses an offer, or {@link ELIGIBLE}. */
-export function stageOf({ health, caps, now }: SelectionPorts, choice: Choice, offer: Offer): number {
+export function stageOf({ health, caps, now }: SelectionPorts, choice: Choice, offer: MarketOffer): number {
   if (choice.isOpenAiOnly && offer.apiFormat !== 'openai') return 0
   const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
   // A named provider must have an active healthy offer: one that is down does not count as found.

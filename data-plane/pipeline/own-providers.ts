@@ -1,16 +1,12 @@
-import type { Demand, Hold, Offer, Payer, Target } from '#data-plane/call.ts'
-import type { Payment } from '#data-plane/rails/rail.ts'
-import type { OwnCalls } from '#data-plane/store/own-calls.ts'
+import type { OwnOffer, Target } from '#data-plane/call.ts'
+import type { Payer } from '#data-plane/payment.ts'
 import type { OwnProvider } from '#shared/contract/key-record.ts'
 import type { ErrorCode } from '#shared/errors.ts'
-import type { RequestId } from '#shared/ids.ts'
-import { keptBps, ZERO } from '#shared/money.ts'
-import type { CallQuote } from './quote-call.ts'
-import { boundOf } from './quote-call.ts'
+import { keptBps } from '#shared/money.ts'
 import type { Choice } from './routing-choice.ts'
 
 /** A buyer's own providers for one call: those before the marketplace and those after it, each in their order. */
-export type OwnOffers = { readonly first: readonly Offer[]; readonly last: readonly Offer[] }
+export type OwnOffers = { readonly first: readonly OwnOffer[]; readonly last: readonly OwnOffer[] }
 
 const NONE: OwnOffers = { first: [], last: [] }
 /** Own keys are never charged. */
@@ -21,12 +17,12 @@ const FREE = keptBps(0)
  * the call is about them too, and a floor in the path asks for the marketplace alone.
  */
 export function ownOffersOf(
-  payer: Payer,
+  payer: Payer | undefined,
   target: Target,
   choice: Choice,
   pathFloorPercent: number | undefined,
 ): OwnOffers {
-  const rows = payer.ownProviders ?? []
+  const rows = payer?.ownProviders ?? []
   if (rows.length === 0 || pathFloorPercent !== undefined) return NONE
   const usable = rows.filter(
     ({ provider, apiFormat }) =>
@@ -41,48 +37,19 @@ export function ownOffersOf(
   }
 }
 
-/** An own provider in the shape that an attempt takes: an offer that keeps nothing of the price. */
-function toOffer(row: OwnProvider, { model }: Target, own: 'own_key' | 'fallback_key'): Offer {
+/** An own provider as an offer: one that keeps nothing of the price. */
+function toOffer(row: OwnProvider, { model }: Target, servedBy: OwnOffer['servedBy']): OwnOffer {
   return {
-    id: `ofr_${row.id}`,
-    own,
-    model: model.id,
-    sellerAccount: row.credential.tenant,
-    sellerAlias: own,
+    id: null,
+    sellerAccount: null,
+    servedBy,
     provider: row.provider,
-    isTrusted: true,
     baseUrl: row.baseUrl,
     apiFormat: row.apiFormat,
     providerModel: row.providerModel ?? model.id,
     keptBps: FREE,
     capDailyMicro: null,
     credential: row.credential,
-    ttftMs: null,
-    createdAt: 0,
-  }
-}
-
-/** The quote of a call that costs nothing, and the hold that nobody holds. */
-export function unbilledQuote(rid: RequestId, target: Target, demand: Demand): CallQuote {
-  return { rid, wantMicro: ZERO, minMicro: ZERO, ttlMs: 0, bound: boundOf(target, demand) }
-}
-
-export function unbilledHold(rid: RequestId, { account, keyId }: Payer): Hold {
-  return { rid, account, keyId, grantedMicro: ZERO }
-}
-
-/** The payment of such a call: who it is stays, and nothing moves. Its end is noted for look-ups. */
-export function unbilledPayment(payment: Payment, ownCalls: Pick<OwnCalls, 'ended'>): Payment {
-  return {
-    ...payment,
-    settle(hold, _charge, event) {
-      ownCalls.ended(hold, event)
-      return Promise.resolve('accepted')
-    },
-    release(hold, _reason, event) {
-      ownCalls.ended(hold, event)
-      return Promise.resolve()
-    },
   }
 }
 

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
-import type { Demand, Offer, Payer, RawRequest, Target } from '#data-plane/call.ts'
+import type { Demand, MarketOffer, RawRequest, Target } from '#data-plane/call.ts'
+import type { Payer } from '#data-plane/payment.ts'
 import type { WarmOffers, Warmth } from '#data-plane/store/warm-offers.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import { billOf, chargeShare, subtractToZero } from '#shared/money.ts'
@@ -17,15 +18,16 @@ const MAX_SESSION_CHARS = 256
 
 /**
  * What names the conversation of a call: the buyer's own word for it, or the beginning of its body, which a next turn
- * repeats. Undefined for a short call without a name, and where the buyer wants no affinity.
+ * repeats. Undefined for a stranger's, for a short call without a name, and where the buyer wants no affinity.
  */
-export function conversationOf(raw: RawRequest, { hints }: Demand, payer: Payer): string | undefined {
-  if (raw.headers['x-mkt-affinity'] === 'off') return undefined
+export function conversationOf(raw: RawRequest, { hints }: Demand, payer: Payer | undefined): string | undefined {
+  const whose = payer?.account ?? payer?.wallet
+  if (whose === undefined || raw.headers['x-mkt-affinity'] === 'off') return undefined
   const header = raw.headers['x-session-id']
   const named = hints.session ?? (typeof header === 'string' && header !== '' ? header : undefined)
-  if (named !== undefined) return `${payer.account} s ${digest(named.slice(0, MAX_SESSION_CHARS))}`
+  if (named !== undefined) return `${whose} s ${digest(named.slice(0, MAX_SESSION_CHARS))}`
   if (raw.body.length < PREFIX_BYTES) return undefined
-  return `${payer.account} p ${digest(raw.body.subarray(0, PREFIX_BYTES))}`
+  return `${whose} p ${digest(raw.body.subarray(0, PREFIX_BYTES))}`
 }
 
 /** Other processes are told of it: of what a buyer said nothing is in it. */
@@ -45,7 +47,7 @@ type Call = {
  * Puts the offer in front that has the conversation in its prompt cache, as long as its expected total cost is the
  * lowest. Every filter holds for it too; an order of the buyer's own, by name or by speed, stays as it is.
  */
-export function preferWarm(warm: WarmOffers, call: Call, ranked: RankedOffers): RankedOffers {
+export function preferWarm(warm: WarmOffers, call: Call, ranked: RankedOffers<MarketOffer>): RankedOffers<MarketOffer> {
   const { ports, target, choice, conversation } = call
   if (conversation === undefined || choice.order !== undefined || choice.isFastestFirst) return ranked
   const warmth = warm.find(`${conversation} ${target.model.id}`, ports.now)
@@ -63,7 +65,7 @@ export function preferWarm(warm: WarmOffers, call: Call, ranked: RankedOffers): 
 }
 
 /** What staying costs less than going to the cheapest offer, by expectation; undefined where it saves nothing. */
-function savingOf(call: Call, warmth: Warmth, offer: Offer, cheapest: Offer): MicroUsd | undefined {
+function savingOf(call: Call, warmth: Warmth, offer: MarketOffer, cheapest: MarketOffer): MicroUsd | undefined {
   const input = Math.ceil(call.demand.bounds.inputBytes / BYTES_A_TOKEN)
   const chance = (warmth.hits + 1) / (warmth.hits + warmth.misses + 2)
   const cached = Math.floor(chance * Math.min(input, warmth.inputTokens))

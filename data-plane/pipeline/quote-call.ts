@@ -1,8 +1,19 @@
-import type { Demand, Offer, Quote, Target } from '#data-plane/call.ts'
+import type { Demand, Offer, Target } from '#data-plane/call.ts'
+import type { Quote } from '#data-plane/payment.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { KeptBps, MicroUsd, PicoUsd } from '#shared/money.ts'
-import { billOf, chargeShare, formatMicroUsd, max, min, subtractToZero, unitsWithin, ZERO } from '#shared/money.ts'
+import {
+  billOf,
+  chargeShare,
+  formatMicroUsd,
+  keptBps,
+  max,
+  min,
+  subtractToZero,
+  unitsWithin,
+  ZERO,
+} from '#shared/money.ts'
 import { billLines, dearestInput, dearestOutput, unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 
@@ -10,6 +21,7 @@ import type { Usage } from '#shared/usage.ts'
 const DEFAULT_MAX_OUTPUT_TOKENS = 8_192
 /** A call whose balance covers less output than this is not worth making. */
 const LEAST_OUTPUT_TOKENS = 256
+const FREE = keptBps(0)
 /** A hold outlives the hard limit of its call by this. */
 const HOLD_SLACK_MS = 30_000
 
@@ -88,7 +100,9 @@ export function quoteCall(
     if (dearest === undefined || keptBps > dearest) dearest = keptBps
     if (cheapest === undefined || keptBps < cheapest) cheapest = keptBps
   }
-  const isPriced = bound.units === undefined || unpricedClasses(target.price.unitPrices, bound.units).length === 0
+  // What is given away needs no price.
+  const isPriced =
+    bound.units === undefined || dearest === FREE || unpricedClasses(target.price.unitPrices, bound.units).length === 0
   if (dearest === undefined || cheapest === undefined || !isPriced) throw new AppError('no_sellers_for_model')
   const least = bound.isGiven ? bound.outputTokens : Math.min(bound.outputTokens, LEAST_OUTPUT_TOKENS * bound.choices)
   const { maxCostMicro } = demand

@@ -6,13 +6,15 @@ import { formatMicroUsd, sum, ZERO } from '#shared/money.ts'
 
 /** The refusal of a call that no offer's daily cap has room for: all their caps together, and what is used of them. */
 export function capRefusal(offers: readonly Offer[], caps: SpentCaps, now: number, message: string): AppError {
-  const capped = offers.filter((offer) => offer.capDailyMicro !== null && caps.isSpent(offer.id, now))
+  const capped = offers.flatMap(({ id, capDailyMicro }) =>
+    id !== null && capDailyMicro !== null && caps.isSpent(id, now) ? [{ id, capDailyMicro }] : [],
+  )
   return new AppError('no_healthy_sellers', {
     message,
     detail: {
       limit_source: 'seller_cap',
       limit_scope: 'offer',
-      limit_usdc: formatMicroUsd(sum(capped.map(({ capDailyMicro }) => capDailyMicro ?? ZERO))),
+      limit_usdc: formatMicroUsd(sum(capped.map(({ capDailyMicro }) => capDailyMicro))),
       spent_usdc: formatMicroUsd(sum(capped.map(({ id }) => caps.usedOf(id) ?? ZERO))),
       resets_at: nextUtcDay(now) / SECOND,
     },

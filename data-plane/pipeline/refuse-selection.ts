@@ -1,4 +1,4 @@
-import type { Offer, Target } from '#data-plane/call.ts'
+import type { MarketOffer, Target } from '#data-plane/call.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
@@ -9,7 +9,7 @@ import type { Choice } from './routing-choice.ts'
 import { unsupportedProvider } from './routing-choice.ts'
 
 /** A model's offers of which a call can use none. */
-export type Emptied = { readonly target: Target; readonly offers: readonly Offer[] }
+export type Emptied = { readonly target: Target; readonly offers: readonly MarketOffer[] }
 
 /** The refusal of the filter that emptied the list: the furthest that any offer came. */
 export function refuseSelection(ports: SelectionPorts, choice: Choice, { target, offers }: Emptied): AppError {
@@ -41,7 +41,7 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
 }
 
 /** Backed off, all that were left: the nearest recovery is when to come again. */
-function healthRefusal({ health, now }: SelectionPorts, offers: readonly Offer[]): AppError {
+function healthRefusal({ health, now }: SelectionPorts, offers: readonly MarketOffer[]): AppError {
   const recovery = offers.reduce(
     (nearest, offer) => Math.min(nearest, health.blockedUntil(offer, now) || nearest),
     Number.MAX_SAFE_INTEGER,
@@ -53,7 +53,7 @@ function healthRefusal({ health, now }: SelectionPorts, offers: readonly Offer[]
 }
 
 /** The best discount among offers that pass every other filter. */
-function discountRefusal(ports: SelectionPorts, choice: Choice, offers: readonly Offer[]): AppError {
+function discountRefusal(ports: SelectionPorts, choice: Choice, offers: readonly MarketOffer[]): AppError {
   const withoutFloor = { ...choice, floorPercent: undefined }
   let best: KeptBps | undefined
   for (const offer of offers) {

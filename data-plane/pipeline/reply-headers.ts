@@ -30,7 +30,7 @@ export function replyHeaders(facts: ReplyFacts): Record<string, string> {
   }
   if (facts.isStreamed) headers['x-accel-buffering'] = 'no'
   if (plan !== undefined) {
-    headers['x-mkt-served-by'] = plan.offer.own ?? 'marketplace'
+    headers['x-mkt-served-by'] = plan.offer.servedBy
     headers['x-mkt-provider-family'] = plan.offer.provider
   }
   if (request !== undefined && request.adaptedParams.length > 0) {

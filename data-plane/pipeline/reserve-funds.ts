@@ -1,4 +1,4 @@
-import type { Hold, Payer, Quote } from '#data-plane/call.ts'
+import type { Hold, Payer, Quote } from '#data-plane/payment.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
 import { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
@@ -7,14 +7,20 @@ import { refuseSwitchedOff } from './refuse-switched-off.ts'
 
 const RETRY_SECONDS = 5
 
-/** Sets the money aside. A process that cannot write down what it will charge does not begin a call. */
-export function reserveFunds(plane: CallPlane, payment: Payment, payer: Payer, quote: Quote): Promise<Hold> {
+/** Sets the money aside. A process that cannot write down what it will charge does not begin a call that may cost something. */
+export function reserveFunds(
+  plane: CallPlane,
+  payment: Pick<Payment, 'reserve'>,
+  payer: Payer,
+  quote: Quote,
+): Promise<Hold> {
+  if (quote.wantMicro === ZERO) return payment.reserve(payer, quote)
   if (!plane.journal.isWritable()) {
     throw new AppError('service_unavailable', {
       detail: { limit_source: 'journal', limit_scope: 'platform', resets_at: null },
       retryAfterSeconds: RETRY_SECONDS,
     })
   }
-  if (quote.wantMicro > ZERO) refuseSwitchedOff(plane, 'paid_calls')
+  refuseSwitchedOff(plane, 'paid_calls')
   return payment.reserve(payer, quote)
 }

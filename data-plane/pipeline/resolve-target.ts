@@ -1,4 +1,5 @@
-import type { Demand, Payer, Target } from '#data-plane/call.ts'
+import type { Demand, Target } from '#data-plane/call.ts'
+import type { Payer } from '#data-plane/payment.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import { AppError } from '#shared/errors.ts'
 
@@ -22,9 +23,10 @@ export function resolveTarget(market: Market, demand: Demand): Target {
 }
 
 /** Throws `model_not_allowed` when the payer's key names models and this is none of them. */
-export function checkAllowed(market: Market, target: Target, payer: Payer): void {
-  if (payer.modelsAllowed === null) return
-  const isAllowed = payer.modelsAllowed.some((name) => market.resolve(name)?.id === target.model.id)
+export function checkAllowed(market: Market, target: Target, payer: Payer | undefined): void {
+  const allowed = payer?.modelsAllowed ?? null
+  if (allowed === null) return
+  const isAllowed = allowed.some((name) => market.resolve(name)?.id === target.model.id)
   if (!isAllowed)
     throw new AppError('model_not_allowed', {
       param: 'model',

@@ -1,4 +1,5 @@
-import type { Demand, Payer } from '#data-plane/call.ts'
+import type { Demand } from '#data-plane/call.ts'
+import type { Payer } from '#data-plane/payment.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import { strictestFloor } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
@@ -27,17 +28,18 @@ export type Choice = {
 }
 
 /** Reads hints and preferences into the sets of a {@link Choice}. */
-export function readChoice(market: Market, demand: Demand, payer: Payer, rid?: RequestId): Choice {
+export function readChoice(market: Market, demand: Demand, payer: Payer | undefined, rid?: RequestId): Choice {
   const { hints } = demand
   const lists = hints.only.map((names) => idSet(market, [names]) ?? NONE)
   const unknownAt = lists.indexOf(NONE)
   return {
     only: lists.length === 0 ? undefined : intersect(lists),
     unknown: unknownAt < 0 ? undefined : hints.only[unknownAt],
-    blocked: idSet(market, [hints.blocked, payer.providersBlocked]),
+    blocked: idSet(market, payer === undefined ? [hints.blocked] : [hints.blocked, payer.providersBlocked]),
     order: hints.order.length === 0 ? undefined : orderOf(market, hints.order),
-    allowsUntrusted: hints.allowsUntrusted ?? payer.allowsUntrusted ?? false,
-    floorPercent: strictestFloor([...demand.floorPercents, ...payer.floorPercents]),
+    // Whoever has no account has nobody who could have weighed the risk: trusted sellers only.
+    allowsUntrusted: payer?.account != null && (hints.allowsUntrusted ?? payer.allowsUntrusted ?? false),
+    floorPercent: strictestFloor([...demand.floorPercents, ...(payer?.floorPercents ?? [])]),
     isOpenAiOnly: demand.needs.openAiFormat === true || demand.endpoint !== 'chat',
     isFirstOnly: hints.isFirstOnly === true,
     isFastestFirst: hints.isFastestFirst === true,

@@ -1,4 +1,4 @@
-import type { Offer, Target } from '#data-plane/call.ts'
+import type { MarketOffer, Offer, Target } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { OfferIndex } from '#data-plane/store/offer-index.ts'
 import { CAPPED, MESSAGES, offerIndexOf, TRUSTED } from '#data-plane/store/offer-index.ts'
@@ -14,8 +14,8 @@ import type { Choice } from './routing-choice.ts'
 export const MAX_CANDIDATES = 6
 
 /** The offers a call may use, in order, never empty; and why others were passed over before them. */
-export type RankedOffers = {
-  readonly candidates: readonly Offer[]
+export type RankedOffers<Of extends Offer = Offer> = {
+  readonly candidates: readonly Of[]
   readonly excluded: readonly { readonly offer: string; readonly reason: string }[]
   /** Set where a conversation stays with the offer that has it in its cache. */
   readonly affinity?: Affinity
@@ -26,7 +26,7 @@ export type Affinity = { readonly offer: OfferId; readonly savingMicro: MicroUsd
 
 /** Offers passed over that are remembered beside them. */
 const MAX_EXCLUDED = MAX_EXPLAINED_OFFERS - MAX_CANDIDATES
-const NO_OFFERS: readonly Offer[] = []
+const NO_OFFERS: readonly MarketOffer[] = []
 /** What a walk knows of a provider; from {@link WANTED} on it is the rank in the buyer's order. */
 const UNKNOWN = 0
 const REFUSED = 1
@@ -37,7 +37,7 @@ const WANTED = 2
  * walk reads columns of numbers: whether an offer is healthy and has cap left is asked of those alone that would be
  * taken. It ends as soon as no later offer could come before those found. Throws the refusal of the filter that left none.
  */
-export function selectOffers(ports: SelectionPorts, target: Target, choice: Choice): RankedOffers {
+export function selectOffers(ports: SelectionPorts, target: Target, choice: Choice): RankedOffers<MarketOffer> {
   const byPrice = offersOf(ports.market, target)
   const offers = choice.isFastestFirst ? fastestFirst(byPrice) : byPrice
   if (choice.unknown !== undefined) throw refuseSelection(ports, choice, { target, offers })
@@ -46,7 +46,7 @@ export function selectOffers(ports: SelectionPorts, target: Target, choice: Choi
   walk(ports, choice, index, found)
   if (found.places.length === 0) throw refuseSelection(ports, choice, { target, offers })
   if (choice.isFirstOnly) found.places.length = 1
-  const candidates: Offer[] = []
+  const candidates: MarketOffer[] = []
   for (const place of found.places) {
     const offer = offers[place]
     if (offer !== undefined) candidates.push(offer)
@@ -55,17 +55,20 @@ export function selectOffers(ports: SelectionPorts, target: Target, choice: Choi
 }
 
 /** The offers of a model that can be asked for this at all. */
-export function offersOf(market: Market, { model, endpoint }: Pick<Target, 'model' | 'endpoint'>): readonly Offer[] {
+export function offersOf(
+  market: Market,
+  { model, endpoint }: Pick<Target, 'model' | 'endpoint'>,
+): readonly MarketOffer[] {
   return model.endpoints.includes(endpoint) ? (market.offers.get(model.id) ?? NO_OFFERS) : NO_OFFERS
 }
 
-const speedOrders = new WeakMap<readonly Offer[], readonly Offer[]>()
+const speedOrders = new WeakMap<readonly MarketOffer[], readonly MarketOffer[]>()
 
 /** The same offers by the measured time to their first content; those that nobody has measured follow by price. */
-function fastestFirst(offers: readonly Offer[]): readonly Offer[] {
+function fastestFirst(offers: readonly MarketOffer[]): readonly MarketOffer[] {
   let ordered = speedOrders.get(offers)
   if (ordered === undefined) {
-    const speedOf = ({ ttftMs }: Offer) => ttftMs ?? Number.MAX_SAFE_INTEGER
+    const speedOf = ({ ttftMs }: MarketOffer) => ttftMs ?? Number.MAX_SAFE_INTEGER
     ordered = [...offers].sort((left, right) => speedOf(left) - speedOf(right))
     speedOrders.set(offers, ordered)
   }
@@ -123,7 +126,7 @@ function judge(verdicts: Uint16Array, { only, blocked, order }: Choice, index: O
   return verdict === UNKNOWN ? REFUSED : verdict
 }
 
-function isUsable({ health, caps, now }: SelectionPorts, offer: Offer | undefined, bits: number): boolean {
+function isUsable({ health, caps, now }: SelectionPorts, offer: MarketOffer | undefined, bits: number): boolean {
   if (offer === undefined) return false
   if ((bits & CAPPED) !== 0 && caps.isSpent(offer.id, now)) return false
   return health.isAllWell() || health.blockedUntil(offer, now) === 0
@@ -141,7 +144,7 @@ function insert({ places, ranks }: Found, place: number, rank: number): void {
   ranks[at] = rank
 }
 
-function exclude(ports: SelectionPorts, choice: Choice, offer: Offer | undefined, { excluded }: Found): void {
+function exclude(ports: SelectionPorts, choice: Choice, offer: MarketOffer | undefined, { excluded }: Found): void {
   if (offer === undefined) return
   excluded.push({ offer: offer.id, reason: FILTERS[stageOf(ports, choice, offer)] ?? '' })
 }

@@ -1,207 +1,142 @@
-import type { BuyerReply, Payer, RawRequest, Target } from '#data-plane/call.ts'
+import type { BuyerReply, Incoming, Offer } from '#data-plane/call.ts'
 import type { Payment } from '#data-plane/rails/rail.ts'
-import type { RateStanding } from '#data-plane/store/rate-limits.ts'
-import type { ParsedCall } from '#data-plane/wires/wire.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { toAppError } from '#shared/errors.ts'
-import type { Admission, Tried } from './answer-call.ts'
-import { finishCall, refuse, relayCall } from './answer-call.ts'
-import { authenticate } from './authenticate.ts'
+import type { AdmittedCall, ReadCall } from './admitted-call.ts'
+import { admittedCall, onlyThese } from './admitted-call.ts'
+import type { Winner } from './buyer-answer.ts'
+import { refuse } from './buyer-answer.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
-import { checkCapability } from './check-capability.ts'
 import { emitRefusal } from './emit-call.ts'
-import type { OwnOffers } from './own-providers.ts'
-import { mayFallBack, ownOffersOf, unbilledHold, unbilledPayment, unbilledQuote } from './own-providers.ts'
-import { conversationOf, preferWarm } from './prefer-warm.ts'
-import { quoteCall } from './quote-call.ts'
-import type { Winner } from './relay-with-failover.ts'
+import type { PayingGuest, Visit } from './entrance.ts'
+import { challengeOf, enter, isPaying, leave, openVisit, standingOf } from './entrance.ts'
+import type { Before, Relayed } from './finish-call.ts'
+import { finishCall, NOTHING_BEFORE, relayCall } from './finish-call.ts'
+import { mayFallBack } from './own-providers.ts'
+import type { Course } from './plan-call.ts'
+import { planCall, plotCourse, quoteFor } from './plan-call.ts'
 import { reserveFunds } from './reserve-funds.ts'
-import { checkAllowed, resolveTarget } from './resolve-target.ts'
-import type { Choice } from './routing-choice.ts'
-import { readChoice } from './routing-choice.ts'
-import { selectOffers } from './select-offers.ts'
-import type { AdmittedCall } from './settle-call.ts'
 
 /**
  * The one flow of every paid call, whatever its protocol and its way to pay. Always answers and never rejects: what
  * goes wrong becomes the protocol's refusal, and a hold has exactly one end on every path.
  */
-export async function serveCall(plane: CallPlane, route: CallRoute, raw: RawRequest, reply: BuyerReply): Promise<void> {
-  let standing: RateStanding | undefined
-  let scope: string | undefined
-  // Not an arrow over both: the loader would name it for every call.
-  let asked: { readonly scope: string; readonly perMinute: number } | undefined
-  const progress: Progress = { attempts: 0, last: undefined }
+export async function serveCall(
+  plane: CallPlane,
+  route: CallRoute,
+  incoming: Incoming,
+  reply: BuyerReply,
+): Promise<void> {
+  const { head } = incoming
+  const visit = openVisit()
+  const journey: Journey = { attempts: 0, last: undefined }
   plane.retries.callBegins()
-  plane.tracing?.begin(raw)
+  plane.tracing?.begin(head)
   try {
-    const payment = authenticate(route, raw, plane.apiBaseUrl)
-    const payer = await payment.identify()
-    const { limits } = plane.market()
-    const perMinute = payer.ratePerMinute ?? limits.keyRatePerMinute
-    asked = { scope: payerScope(payer), perMinute }
-    standing = plane.rates.enter(asked.scope, perMinute, limits.keyInFlight)
-    scope = asked.scope
-    const call = route.wire.read(raw)
-    const caller: Caller = { raw, reply, call, payment, payer, standing, wire: route.wire }
-    const course = plotCourse(plane, caller)
-    const running = { account: payer.account, model: course.target.model.id, isStreamed: call.demand.isStreamed }
+    const guest = await enter(plane, route, incoming, visit)
+    const { raw } = guest
+    const parsed = route.wire.read(raw)
+    const course = plotCourse(plane, { raw, demand: parsed.demand, payer: guest.payer })
+    if (!isPaying(guest)) throw challengeOf(plane, route, raw, planCall(plane, course, plane.limits.totalMs).quote)
+    const call: Planned = { plane, guest, course, read: { raw, reply, route, parsed, standing: visit.standing } }
+    const { account } = guest.payer
+    const running = { account, model: course.target.model.id, isStreamed: parsed.demand.isStreamed }
     if (course.own.first.length + course.own.last.length > 0) {
       plane.running.set(raw.requestId, running)
       plane.ownCalls.begun(raw.requestId, running)
-      await serveInTurn(plane, caller, course, progress)
+      await serveInTurn(call, journey)
     } else {
-      const admission = await admit(plane, caller, course)
+      const admitted = await admit(call)
       plane.running.set(raw.requestId, running)
-      await finishCall(plane, admission, await relayCall(plane, admission, FIRST_TURN))
+      await finishCall(plane, admitted, await relayCall(plane, admitted, NOTHING_BEFORE, MAX_ATTEMPTS))
     }
   } catch (thrown) {
-    const error = toAppError(thrown)
-    if (plane.running.has(raw.requestId)) plane.ownCalls.refused(raw.requestId)
-    emitRefusal(plane, route.wire.name, raw, error)
-    refuse(route, raw, reply, {
-      error,
-      ...progress,
-      standing: standing ?? (asked && plane.rates.look(asked.scope, asked.perMinute)),
-    })
+    refuseCall(plane, { route, incoming, reply }, { error: toAppError(thrown), visit, journey })
   } finally {
-    plane.running.delete(raw.requestId)
-    if (scope !== undefined) plane.rates.leave(scope)
+    plane.running.delete(head.requestId)
+    leave(plane, visit)
   }
-}
-
-const FIRST_TURN = { before: { attempts: [], waitedMs: 0 }, maxAttempts: MAX_ATTEMPTS }
-
-function payerScope(payer: Payer): string {
-  return payer.keyId ?? payer.account
-}
-
-type Caller = {
-  readonly raw: RawRequest
-  readonly reply: BuyerReply
-  readonly call: ParsedCall
-  readonly payment: Payment
-  readonly payer: Payer
-  readonly standing: RateStanding
-  readonly wire: CallRoute['wire']
 }
 
 /** What a call that is refused in its midst has been through. */
-type Progress = { attempts: number; last: Winner | undefined }
+type Journey = { attempts: number; last: Winner | undefined }
 
-/** What a call is to buy, by which wishes, and the buyer's own providers that may serve it. */
-type Course = { readonly target: Target; readonly choice: Choice; readonly own: OwnOffers }
+type Exchange = { readonly route: CallRoute; readonly incoming: Incoming; readonly reply: BuyerReply }
+type Refusing = { readonly error: ReturnType<typeof toAppError>; readonly visit: Visit; readonly journey: Journey }
 
-/** Everything that is decided before any offer is looked at. Throws what the call is refused with. */
-function plotCourse(plane: CallPlane, { raw, call, payer }: Caller): Course {
-  const market = plane.market()
-  const { demand } = call
-  const target = resolveTarget(market, demand)
-  checkAllowed(market, target, payer)
-  checkCapability(target, demand)
-  const choice = readChoice(market, demand, payer, raw.requestId)
-  return { target, choice, own: ownOffersOf(payer, target, choice, raw.pathFloorPercent) }
+function refuseCall(plane: CallPlane, { route, incoming, reply }: Exchange, { error, visit, journey }: Refusing): void {
+  const { head } = incoming
+  if (plane.running.has(head.requestId)) plane.ownCalls.refused(head.requestId)
+  emitRefusal(plane, route.wire.name, head, error)
+  const { attempts, last } = journey
+  refuse(route.wire, head, reply, { error, attempts, last, standing: standingOf(plane, visit) })
+}
+
+/** A call whose course is set, with who pays it and where its answer goes. */
+type Planned = {
+  readonly plane: CallPlane
+  readonly guest: PayingGuest
+  readonly course: Course
+  readonly read: ReadCall
 }
 
 /** From a course to offers of the market that may serve the call, and the money set aside for them. */
-async function admit(plane: CallPlane, caller: Caller, { target, choice }: Course): Promise<Admission> {
-  const { raw, call, payment, payer } = caller
-  const { demand } = call
-  const market = plane.market()
-  const ports = { market, health: plane.health, caps: plane.spentCaps, now: raw.receivedAt }
-  const conversation = conversationOf(raw, demand, payer)
-  const cheapest = selectOffers(ports, target, choice)
-  const ranked = preferWarm(plane.warm, { ports, target, demand, choice, conversation }, cheapest)
-  const quote = quoteCall({ rid: raw.requestId, target, demand, totalMs: plane.limits.totalMs }, ranked.candidates)
+async function admit({ plane, guest, course, read }: Planned): Promise<AdmittedCall> {
+  const { ranked, quote, conversation } = planCall(plane, course, plane.limits.totalMs)
+  const { payment, payer } = guest
   crashPoint('before_reserve')
   const hold = await reserveFunds(plane, payment, payer, quote)
   crashPoint('after_reserve')
-  return admission(plane, caller, { target, quote, conversation, payment, hold, ranked })
+  const feeBps = plane.market().limits.platformFeeBps
+  return admittedCall(read, { target: course.target, ranked, quote, conversation, payment, hold, feeBps })
 }
 
-/** A call to the buyer's own providers: admitted without money. */
-function admitUnbilled(
-  plane: CallPlane,
-  caller: Caller,
-  { target }: Course,
-  candidates: OwnOffers['first'],
-): Admission {
-  const { raw, call, payment, payer } = caller
-  return admission(plane, caller, {
-    target,
-    quote: unbilledQuote(raw.requestId, target, call.demand),
-    conversation: undefined,
-    payment: unbilledPayment(payment, plane.ownCalls),
-    hold: unbilledHold(raw.requestId, payer),
-    ranked: { candidates, excluded: [] },
-  })
-}
-
-type Admitting = Pick<Admission, 'quote' | 'conversation'> &
-  Pick<AdmittedCall, 'target' | 'payment' | 'hold' | 'ranked'>
-
-/** Member by member: a literal that spreads others is made some twenty times slower, and this is made for every call. */
-function admission(plane: CallPlane, caller: Caller, admitting: Admitting): Admission {
-  const { raw, reply, call, standing, wire } = caller
-  const { quote, conversation, target, payment, hold, ranked } = admitting
-  return {
-    raw,
-    reply,
-    call,
-    standing,
-    wire,
-    quote,
-    conversation,
-    admitted: {
-      wire: wire.name,
-      payment,
-      hold,
-      target,
-      demand: call.demand,
-      ranked,
-      bill: quote.bound.bill,
-      feeBps: plane.market().limits.platformFeeBps,
-      receivedAt: raw.receivedAt,
-      startedAt: raw.startedAt,
-    },
-  }
+/** The same for the payer's own providers, which are paid by their own rail. */
+async function admitOwn({ plane, guest, course, read }: Planned, offers: readonly Offer[]): Promise<AdmittedCall> {
+  const payment: Payment = plane.ownProviders
+  const quote = quoteFor(course, offers, plane.limits.totalMs)
+  const hold = await reserveFunds(plane, payment, guest.payer, quote)
+  const feeBps = plane.market().limits.platformFeeBps
+  const ranked = onlyThese(offers)
+  return admittedCall(read, { target: course.target, ranked, quote, conversation: undefined, payment, hold, feeBps })
 }
 
 /**
- * The buyer's own providers of the model first, then the marketplace, then its providers for every model: each while
+ * The payer's own providers of the model first, then the marketplace, then its providers for every model: each while
  * nothing of an answer has gone out. Money is set aside only for the marketplace, and given back before the last turn.
  */
-async function serveInTurn(plane: CallPlane, caller: Caller, course: Course, progress: Progress) {
+async function serveInTurn(call: Planned, journey: Journey): Promise<void> {
+  const { plane, course, read } = call
   const { first, last } = course.own
   const kept = last.length > 0 ? 1 : 0
-  let before: Tried['relay'] | typeof FIRST_TURN.before = FIRST_TURN.before
-  const goOn = (tried: Tried): boolean => {
-    before = tried.relay
-    progress.attempts = tried.relay.attempts.length
-    progress.last = tried.relay.last
-    return mayGoOn(tried, caller.reply)
+  let before: Before = NOTHING_BEFORE
+  const goOn = (relayed: Relayed): boolean => {
+    before = relayed.relay
+    journey.attempts = relayed.relay.attempts.length
+    journey.last = relayed.relay.last
+    return mayGoOn(relayed, read.reply)
   }
   if (first.length > 0) {
-    const own = admitUnbilled(plane, caller, course, first)
+    const own = await admitOwn(call, first)
     // The marketplace and what comes after it get a try each.
-    const tried = await relayCall(plane, own, { before, maxAttempts: MAX_ATTEMPTS - 1 - kept })
-    if (!goOn(tried)) return finishCall(plane, own, tried)
+    const relayed = await relayCall(plane, own, before, MAX_ATTEMPTS - 1 - kept)
+    if (!goOn(relayed)) return finishCall(plane, own, relayed)
   }
   try {
-    const sold = await admit(plane, caller, course)
-    const tried = await relayCall(plane, sold, { before, maxAttempts: MAX_ATTEMPTS - kept })
-    if (kept === 0 || !goOn(tried)) return finishCall(plane, sold, tried)
-    await sold.admitted.payment.release(sold.admitted.hold, 'fallback', '')
+    const sold = await admit(call)
+    const relayed = await relayCall(plane, sold, before, MAX_ATTEMPTS - kept)
+    if (kept === 0 || !goOn(relayed)) return finishCall(plane, sold, relayed)
+    await sold.payment.release(sold.hold, 'fallback', '')
   } catch (thrown) {
     if (kept === 0 || !mayFallBack(toAppError(thrown).code)) throw thrown
   }
-  const fallback = admitUnbilled(plane, caller, course, last)
-  await finishCall(plane, fallback, await relayCall(plane, fallback, { before, maxAttempts: MAX_ATTEMPTS }))
+  const fallback = await admitOwn(call, last)
+  await finishCall(plane, fallback, await relayCall(plane, fallback, before, MAX_ATTEMPTS))
 }
 
 /** True while another provider may take over: the answer failed, and the buyer is there and has seen none of it. */
-function mayGoOn({ relay }: Tried, reply: BuyerReply): boolean {
+function mayGoOn({ relay }: Relayed, reply: BuyerReply): boolean {
   const hasContent = (relay.last?.decoder.contentPieces() ?? 0) > 0
   return relay.error !== undefined && !relay.isGone && !hasContent && !reply.isGone()
 }

@@ -1,38 +1,22 @@
 import type { z } from 'zod'
-import type { AttemptPlan, Decoder, Demand, Hold, Metered, Receipt, Target } from '#data-plane/call.ts'
-import type { Payment } from '#data-plane/rails/rail.ts'
+import type { AttemptPlan, Decoder, Demand, Metered, Receipt } from '#data-plane/call.ts'
+import type { Settled } from '#data-plane/payment.ts'
 import { toMicrosecond } from '#shared/clock.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
-import type { KeptBps, MicroUsd, PicoUsd } from '#shared/money.ts'
+import type { MicroUsd } from '#shared/money.ts'
 import { chargeShare, chargeUp, KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
 import { billLines } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { isNothing, outputTokens } from '#shared/usage.ts'
+import type { AdmittedCall } from './admitted-call.ts'
 import type { CallPlane } from './call-plane.ts'
 import { meterUsage } from './meter-usage.ts'
 import type { Relay } from './relay-with-failover.ts'
-import type { RankedOffers } from './select-offers.ts'
 
 /** A usage event as it is written: amounts are digits. */
 export type UsageEventText = Omit<z.input<typeof UsageEventSchema>, 'usage'> & { readonly usage: Usage }
-
-/** An admitted call, from the hold on. */
-export type AdmittedCall = {
-  readonly wire: string
-  readonly payment: Payment
-  readonly hold: Hold
-  readonly target: Target
-  readonly demand: Demand
-  readonly ranked: RankedOffers
-  /** What the most that it may consume costs at the reference price. */
-  readonly bill: PicoUsd
-  readonly feeBps: KeptBps
-  /** Unix milliseconds, and the monotonic reading of the same instant. */
-  readonly receivedAt: number
-  readonly startedAt: number
-}
 
 export type Outcome = 'succeeded' | 'failed' | 'cut' | 'cancelled'
 
@@ -42,15 +26,17 @@ export type Settlement = {
   readonly receipt: Receipt
   readonly metered: Metered
   readonly event: string
-  /** True when Redis has the event: who posts it finds it there. */
-  readonly isInGate: boolean
+  /** How whoever books it learns of it. */
+  readonly booking: Settled['booking']
+  /** Headers that the buyer is owed. */
+  readonly headers: Settled['headers']
 }
 
 const NOTHING: Metered = { usage: {}, source: 'reported', finishReason: null, anomalies: [] }
 
 /**
- * Charges what was metered, at most the hold, and makes it last: written to the journal, accepted by the gate, and where
- * the gate is away, on the disk before anybody is told. A call that costs nothing gives its hold back.
+ * Charges what was metered, at most the hold, and makes it last: written to the journal, settled by the rail of the hold,
+ * and where that is not final yet, on the disk before anybody is told. A call that costs nothing gives its hold back.
  */
 export async function settleCall(
   plane: CallPlane,
@@ -70,9 +56,8 @@ export async function settleCall(
     error: relay.error,
     charge,
   })
-  const receipt: Receipt = { chargeMicro: charge.chargeMicro, listMicro: charge.listMicro, usage: charge.metered.usage }
   const text = JSON.stringify(event)
-  let isInGate = false
+  let settled = RELEASED
   // What a progress record has announced must be closed by a capture, also one of nothing.
   if (charge.chargeMicro === ZERO && !hasProgress) {
     void call.payment.release(call.hold, relay.error?.code ?? outcome, text)
@@ -80,17 +65,27 @@ export async function settleCall(
     crashPoint('before_C')
     plane.journal.capture(call.hold, text)
     crashPoint('before_capture')
-    const captured = await call.payment.settle(call.hold, charge.chargeMicro, text)
-    // A disk that takes nothing keeps no call from its end: the capture waits for Redis in memory.
-    isInGate = captured === 'accepted'
-    if (captured === 'queued') await plane.journal.sync().catch(() => undefined)
+    settled = await call.payment.settle(call.hold, charge.chargeMicro, text)
+    // A disk that takes nothing keeps no call from its end: the rail still has the charge in memory.
+    if (settled.state === 'pending') await plane.journal.sync().catch(() => undefined)
     crashPoint('after_capture')
   }
   // Not before the capture is sure: an heir that brings it settles the take, and must still find it.
   if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
     void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
   }
-  return { outcome, receipt, metered: charge.metered, event: text, isInGate }
+  const { booking, headers } = settled
+  return { outcome, receipt: withMembers(charge, settled), metered: charge.metered, event: text, booking, headers }
+}
+
+const NONE: Readonly<Record<string, never>> = {}
+/** A hold that was given back: its event goes to whoever books it. */
+const RELEASED: Settled = { state: 'final', booking: 'by-event', headers: NONE, members: NONE }
+
+function withMembers({ chargeMicro, listMicro, metered }: Charge, { members }: Settled): Receipt {
+  const { usage } = metered
+  for (const _name in members) return { chargeMicro, listMicro, usage, members }
+  return { chargeMicro, listMicro, usage }
 }
 
 /** What a call will have cost, where that is known before its end. */
@@ -166,28 +161,29 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
   const { metered, chargeMicro, listMicro } = facts.charge
   const { sellerNet, fee } = splitCharge(chargeMicro, call.feeBps)
   const now = plane.clock.monotonic()
-  const durationMs = now - call.startedAt
+  const { receivedAt, startedAt } = call.raw
+  const durationMs = now - startedAt
   const result = relay?.last?.result
   // An offer that failed before content sold nothing.
   const sold = facts.outcome === 'failed' ? undefined : plan
-  const isOwn = sold?.offer.own !== undefined
-  return {
+  const { hold } = call
+  const event: UsageEventText = {
     v: 1,
-    rid: call.hold.rid,
-    startedAt: call.receivedAt,
-    endedAt: call.receivedAt + Math.round(durationMs),
+    rid: hold.rid,
+    startedAt: receivedAt,
+    endedAt: receivedAt + Math.round(durationMs),
     node: plane.nodeId,
-    account: call.hold.account,
-    keyId: call.hold.keyId,
-    rail: call.payment.rail,
-    wire: call.wire,
+    account: hold.account,
+    keyId: hold.keyId,
+    rail: hold.rail,
+    wire: call.route.wire.name,
     endpoint: call.target.endpoint,
     model: call.target.model.id,
     requestedModel: call.target.requestedModel,
-    offer: isOwn ? null : (sold?.offer.id ?? null),
-    sellerAccount: isOwn ? null : (sold?.offer.sellerAccount ?? null),
+    offer: sold?.offer.id ?? null,
+    sellerAccount: sold?.offer.sellerAccount ?? null,
     provider: sold?.offer.provider ?? null,
-    servedBy: sold === undefined ? null : (sold.offer.own ?? 'marketplace'),
+    servedBy: sold?.offer.servedBy ?? null,
     isStreamed: call.demand.isStreamed,
     outcome: facts.outcome,
     errorCode: facts.error?.code ?? null,
@@ -198,16 +194,22 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     priceVersion: call.target.price.version,
     keptBps: Number(sold?.offer.keptBps ?? KEEP_ALL),
     feeBps: Number(call.feeBps),
-    holdMicro: call.hold.grantedMicro.toString(),
+    holdMicro: hold.grantedMicro.toString(),
     chargeMicro: chargeMicro.toString(),
     listMicro: listMicro.toString(),
     sellerNetMicro: sellerNet.toString(),
     feeMicro: fee.toString(),
-    ttftMs: call.demand.isStreamed ? rounded(result?.firstContentAt, call.startedAt) : null,
+    ttftMs: call.demand.isStreamed ? rounded(result?.firstContentAt, startedAt) : null,
     streamMs: call.demand.isStreamed ? rounded(result?.lastContentAt, result?.firstContentAt) : null,
     overheadMs: Math.max(0, toMicrosecond(durationMs - (relay?.waitedMs ?? 0))),
     attempts: [...facts.attempts],
     explanation: explain(call),
+  }
+  if (hold.account !== null && hold.record === null) return event
+  return {
+    ...event,
+    ...(hold.account === null && { wallet: hold.wallet }),
+    ...(hold.record !== null && { payment: hold.record }),
   }
 }
 
@@ -216,12 +218,12 @@ function rounded(at: number | undefined, since: number | undefined): number | nu
 }
 
 /** The offers in order with the most that the call could have cost at each, and why others were passed over. */
-function explain({ ranked, bill }: AdmittedCall): UsageEventText['explanation'] {
+function explain({ ranked, quote }: AdmittedCall): UsageEventText['explanation'] {
   return {
-    ranked: ranked.candidates.map(({ id, own, provider, keptBps }) => ({
-      offer: own === undefined ? id : own,
+    ranked: ranked.candidates.map(({ id, servedBy, provider, keptBps }) => ({
+      offer: id ?? servedBy,
       provider,
-      estimateMicro: chargeShare(bill, keptBps).toString(),
+      estimateMicro: chargeShare(quote.bound.bill, keptBps).toString(),
     })),
     excluded: ranked.excluded.map(({ offer, reason }) => ({ offer, reason })),
     ...(ranked.affinity && {

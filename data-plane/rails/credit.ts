@@ -1,4 +1,6 @@
-import type { Funds, Payer } from '#data-plane/call.ts'
+import type { RequestHead } from '#data-plane/call.ts'
+import type { CaptureOutcome, CreditClaim, Funds, Payer, PayerIdentity, Settled } from '#data-plane/payment.ts'
+import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AnyRail } from './rail.ts'
 import { defineRail } from './rail.ts'
@@ -19,27 +21,53 @@ type Ports = { readonly funds: Funds; readonly buyerKeys: BuyerKeys; readonly ta
 /** Prepaid credit under a buyer key in `Authorization: Bearer`. */
 export function creditRail({ funds, buyerKeys, takesApiKeyHeader }: Ports): AnyRail {
   return defineRail<string>({
-    name: 'credit',
-    recognize(raw) {
-      const key = bearerKey(raw.headers.authorization)
-      return takesApiKeyHeader === true ? eitherKey(key, raw.headers['x-api-key']) : key
+    name: CREDIT_RAIL,
+    recognize({ headers }: RequestHead) {
+      const key = bearerKey(headers.authorization)
+      return takesApiKeyHeader === true ? eitherKey(key, headers['x-api-key']) : key
     },
     identify: (key) => buyerKeys.identify(key),
     // Credit is opened by an account, not by a payment: there is nothing to ask for in a 402.
-    challenge: () => undefined,
-    reserve: (payer, _key, quote) =>
-      funds.reserve({
-        rid: quote.rid,
-        account: payer.account,
-        keyId: payer.keyId,
-        wantMicro: quote.wantMicro,
-        minMicro: quote.minMicro,
-        ttlMs: quote.ttlMs,
-        caps: payer.caps,
-      }),
-    settle: (hold, charge, event) => funds.capture(hold, charge, event),
-    release: (hold, reason, event) => funds.release(hold, reason, event),
+    challenge: null,
+    async reserve(payer, _key, quote) {
+      const { keyId, wallet, caps } = payer
+      const { rid, wantMicro, minMicro, ttlMs } = quote
+      const account = accountOf(payer)
+      const { grantedMicro } = await funds.reserve({ rid, account, keyId, wantMicro, minMicro, ttlMs, caps })
+      return { rid, rail: CREDIT_RAIL, account, keyId, wallet, record: null, grantedMicro }
+    },
+    settle: (hold, charge, event) => funds.capture(claimOf(hold), charge, event).then(settledAs),
+    release: (hold, reason, event) => funds.release(claimOf(hold), reason, event),
   })
+}
+
+/** Throws `internal_error` for a payer who has no account: such a hold is another rail's. */
+function accountOf({ account }: PayerIdentity): CreditClaim['account'] {
+  if (account === null) throw new AppError('internal_error', { cause: new Error('credit without an account') })
+  return account
+}
+
+function claimOf(hold: PayerIdentity & { readonly rid: string }): CreditClaim {
+  return { rid: hold.rid, account: accountOf(hold), keyId: hold.keyId }
+}
+
+const NOTHING: Readonly<Record<string, never>> = {}
+/** The gate has the event, and who books the call finds it there. */
+const ACCEPTED: Settled = { state: 'final', booking: 'by-name', headers: NOTHING, members: NOTHING }
+/** Another amount of the same call stands in the gate: who books it sees both. */
+const CONTRADICTED: Settled = { state: 'final', booking: 'by-event', headers: NOTHING, members: NOTHING }
+/** The gate is away: the journal vouches for the capture until it is back. */
+const QUEUED: Settled = { state: 'pending', booking: 'by-event', headers: NOTHING, members: NOTHING }
+
+function settledAs(outcome: CaptureOutcome): Settled {
+  switch (outcome) {
+    case 'accepted':
+      return ACCEPTED
+    case 'contradicted':
+      return CONTRADICTED
+    case 'queued':
+      return QUEUED
+  }
 }
 
 function bearerKey(header: string | undefined): string | undefined {

@@ -1,4 +1,4 @@
-import type { Payer } from '#data-plane/call.ts'
+import type { AccountPayer } from '#data-plane/payment.ts'
 import type { ReadKeyStanding } from '#data-plane/store/key-standing.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { RateLimits } from '#data-plane/store/rate-limits.ts'
@@ -9,7 +9,7 @@ import type { MicroUsd } from '#shared/money.ts'
 import { formatMicroUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
 
 export type KeySources = {
-  readonly buyerKeys: { identify(key: string): Promise<Payer> }
+  readonly buyerKeys: { identify(key: string): Promise<AccountPayer> }
   readonly standingOf: ReadKeyStanding
   readonly rates: Pick<RateLimits, 'look'>
   readonly market: () => Market

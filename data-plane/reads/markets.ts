@@ -1,4 +1,4 @@
-import type { Offer } from '#data-plane/call.ts'
+import type { MarketOffer } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { MarketRow } from '#shared/contract/snapshot.ts'
@@ -101,7 +101,7 @@ export const readPerformance: Read = (sources, { params }) => {
   return { json: JSON.stringify({ model: asked, providers }), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
-function findParts(market: Market, asked: string): MarketParts & { readonly offers: readonly Offer[] } {
+function findParts(market: Market, asked: string): MarketParts & { readonly offers: readonly MarketOffer[] } {
   const model = market.resolve(asked)
   if (!model) throw new AppError('not_found', { message: 'The model does not exist.' })
   const parts = partsOf(market, model.id)
@@ -116,7 +116,7 @@ function findParts(market: Market, asked: string): MarketParts & { readonly offe
   )
 }
 
-function partsOf(market: Market, id: string): (MarketParts & { readonly offers: readonly Offer[] }) | undefined {
+function partsOf(market: Market, id: string): (MarketParts & { readonly offers: readonly MarketOffer[] }) | undefined {
   const offers = market.offers.get(id)
   const model = market.resolve(id)
   const price = market.prices.get(id)
@@ -132,7 +132,7 @@ type Live = LiveState & {
 /** What is known live of some models' offers; of each model, the caps of its best offers that have one. */
 async function liveState(
   { health, caps, clock }: ReadSources,
-  books: readonly (readonly Offer[])[],
+  books: readonly (readonly MarketOffer[])[],
   capsOfEach: number,
 ): Promise<Live> {
   const now = clock.now()
@@ -153,7 +153,7 @@ async function liveState(
   }
 }
 
-function cappedOffers(offers: readonly Offer[], limit: number): OfferId[] {
+function cappedOffers(offers: readonly MarketOffer[], limit: number): OfferId[] {
   const found: OfferId[] = []
   for (const offer of offers) {
     if (offer.capDailyMicro !== null) found.push(offer.id)

@@ -1,4 +1,4 @@
-import type { Funds, Payer } from '#data-plane/call.ts'
+import type { AccountPayer, Funds } from '#data-plane/payment.ts'
 import type { OwnCall, OwnCalls, RunningCall } from '#data-plane/store/own-calls.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
 import { OWNER_DIED } from '#shared/contract/hold.ts'
@@ -12,7 +12,7 @@ import { microUsd, microUsdToDollars } from '#shared/money.ts'
 
 export type LookupSources = {
   readonly funds: Pick<Funds, 'find'>
-  readonly buyerKeys: { identify(key: string): Promise<Payer> }
+  readonly buyerKeys: { identify(key: string): Promise<AccountPayer> }
   /** Calls of this process that have not ended. */
   readonly running: ReadonlyMap<RequestId, RunningCall>
   readonly ownCalls: Pick<OwnCalls, 'find'>

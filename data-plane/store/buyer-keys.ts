@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Redis } from 'ioredis'
-import type { Payer } from '#data-plane/call.ts'
+import type { AccountPayer } from '#data-plane/payment.ts'
 import { hashApiKey, isWellFormedKey, keyTypeOf } from '#shared/api-key.ts'
 import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
@@ -23,7 +23,7 @@ export type KeyFigures = { readonly known: number; readonly hits: number; readon
 
 export type BuyerKeyStore = {
   /** Throws AppError: `invalid_api_key`, `wrong_key_type`, `service_unavailable`. */
-  identify(key: string): Promise<Payer>
+  identify(key: string): Promise<AccountPayer>
   figures(): KeyFigures
   start(): Promise<void>
   close(): void
@@ -99,7 +99,7 @@ function checkForm(key: string): void {
   if (!isWellFormedKey(key)) throw new AppError('invalid_api_key')
 }
 
-function check({ record, payer }: KnownKey, now: number): Payer {
+function check({ record, payer }: KnownKey, now: number): AccountPayer {
   if (record.type !== 'buyer') throw new AppError('wrong_key_type')
   if (record.isRevoked || (record.expiresAt !== null && record.expiresAt <= now)) throw new AppError('invalid_api_key')
   return payer
@@ -136,7 +136,7 @@ function readPolicy(text: string): AccountPolicy {
 }
 
 /** The payer that a key and its account's preferences make: floors and block lists add up, the key's trust wins. */
-function toPayer(record: KeyRecord, policy: AccountPolicy | undefined): Payer {
+function toPayer(record: KeyRecord, policy: AccountPolicy | undefined): AccountPayer {
   const { id, account } = record
   if (!isId('key', id) || !isId('acc', account)) throw new AppError('internal_error')
   return {

@@ -158,6 +158,8 @@ export async function arePosted(
   const scores = new Map<string, string | null>()
   const groups = new Map<string, string[]>()
   for (const { rid, account } of captures) {
+    // Nobody's capture is in the gate.
+    if (account === null) continue
     const bucket = moneyBucket(account, buckets)
     const group = groups.get(bucket)
     if (group) group.push(rid)

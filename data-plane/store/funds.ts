@@ -1,5 +1,5 @@
-import type { Funds, Hold, ReserveRequest } from '#data-plane/call.ts'
 import type { JournalReplay } from '#data-plane/journal/journal.ts'
+import type { CreditHold, Funds, ReserveRequest } from '#data-plane/payment.ts'
 import type { Time } from '#shared/clock.ts'
 import { nextUtcDay, nextUtcMonth, SECOND } from '#shared/clock.ts'
 import type { HoldRecord } from '#shared/contract/hold.ts'
@@ -161,7 +161,7 @@ type ReservePorts = {
   readonly node: string
 }
 
-async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<Hold> {
+async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<CreditHold> {
   const { rid, account, keyId, wantMicro, minMicro, ttlMs, caps } = request
   const { dailyMicro: dailyCapMicro, monthlyMicro: monthlyCapMicro } = caps
   const operation = {

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import type { Offer } from '#data-plane/call.ts'
+import type { MarketOffer, Offer } from '#data-plane/call.ts'
 import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
@@ -14,10 +14,13 @@ import { blockedUntil, newBreaker, takeFailure } from './breaker.ts'
 const PROBE_LEASE_MS = 60 * SECOND
 const POLL_MS = 10 * SECOND
 
-/** Offers' health in this process, shared with the others through Redis. Only offers that have failed are known to it. */
+/**
+ * Offers' health in this process, shared with the others through Redis. Only offers that have failed are known to it. A
+ * provider of a buyer's own has no standing in the market: what is reported of one changes nothing.
+ */
 export type HealthStore = {
   /** 0 when the offer may be tried now, else the Unix milliseconds at which it may be. */
-  blockedUntil(offer: Offer, now: number): number
+  blockedUntil(offer: MarketOffer, now: number): number
   /** True while no offer has anything against it: nothing needs to be asked. */
   isAllWell(): boolean
   /** Offers that are backed off now, and those with something against them. */
@@ -57,11 +60,12 @@ export function createHealth(parts: Parts): HealthStore {
       const breaker = breakers.get(offer.id)
       return breaker === undefined ? 0 : blockedUntil(breaker, now)
     },
-    begin(offer) {
-      const breaker = breakers.get(offer.id)
+    begin({ id }) {
+      const breaker = id === null ? undefined : breakers.get(id)
       if (breaker && breaker.backedOffUntil !== null) breaker.probingUntil = clock.now() + PROBE_LEASE_MS
     },
     succeeded(offer, rid) {
+      if (offer.id === null) return
       const breaker = breakers.get(offer.id)
       if (breaker === undefined) return
       breaker.consecutiveFailures = 0
@@ -72,6 +76,7 @@ export function createHealth(parts: Parts): HealthStore {
       report(parts, offer, rid, { action: 'recovered' })
     },
     failed(offer, rid, failure) {
+      if (offer.id === null) return
       const breaker = breakers.get(offer.id) ?? newBreaker(clock.now())
       breakers.set(offer.id, breaker)
       const isBackedOff = takeFailure(breaker, failure, clock.now())
@@ -84,7 +89,7 @@ export function createHealth(parts: Parts): HealthStore {
         backedOffUntil: breaker.backedOffUntil,
       })
     },
-    suspect: (offer, rid, anomalies) => suspect(parts, suspicions, { offer, rid, anomalies }),
+    suspect: (offer, rid, anomalies) => offer.id !== null && suspect(parts, suspicions, { offer, rid, anomalies }),
     async start() {
       const takeSome = (offers: readonly string[]) => takeChanged(parts, breakers, offers).catch(() => undefined)
       const take = () => takeAll(parts, breakers).catch(() => undefined)
@@ -106,7 +111,7 @@ const FALSE_FIGURES: ReadonlySet<string> = new Set([
 const SUSPICIONS_A_FLAG = 3
 const MAX_SUSPECTS = 10_000
 
-type Suspicion = { readonly offer: Offer; readonly rid: RequestId; readonly anomalies: readonly string[] }
+type Suspicion = { readonly offer: MarketOffer; readonly rid: RequestId; readonly anomalies: readonly string[] }
 
 function suspect(parts: Parts, suspicions: Map<string, number>, { offer, rid, anomalies }: Suspicion): boolean {
   const found = anomalies.filter((anomaly) => FALSE_FIGURES.has(anomaly))
@@ -167,7 +172,7 @@ function takeRecord(breakers: Map<string, Breaker>, offer: string, text: string 
 
 function report(
   { ids, clock, node, emit }: Parts,
-  offer: Offer,
+  offer: MarketOffer,
   rid: RequestId,
   change: Partial<HealthEvent> & Pick<HealthEvent, 'action'>,
 ): void {

@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import { MicroUsdText } from '#shared/contract/amount.ts'
+import { CREDIT_RAIL, RailNameSchema } from '#shared/contract/rails.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
+import { SERVED_BY } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 
@@ -22,14 +24,21 @@ const AttemptRow = z.object({
 const JobRecordSchema = z.object({
   v: z.literal(1),
   rid: z.string().length(26),
-  account: z.string().startsWith('acc_'),
+  /** Null where a wallet without an account pays. */
+  account: z.string().startsWith('acc_').nullable(),
   keyId: z.string().nullable(),
+  wallet: z.string().nullable().default(null),
+  rail: RailNameSchema.default(CREDIT_RAIL),
+  /** What the rail needs to finish the payment. */
+  payment: z.record(z.string(), z.unknown()).nullable().default(null),
   wire: z.string(),
   endpoint: z.string(),
   model: z.string(),
   requestedModel: z.string(),
-  offer: z.string(),
-  sellerAccount: z.string(),
+  /** Null for a provider of the payer's own, whom nobody sells. */
+  offer: z.string().nullable(),
+  sellerAccount: z.string().nullable(),
+  servedBy: z.enum(SERVED_BY).default('marketplace'),
   provider: z.string(),
   /** Where its provider is asked, with the credential that submitted it. */
   baseUrl: z.string(),

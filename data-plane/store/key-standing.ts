@@ -1,4 +1,4 @@
-import type { Payer } from '#data-plane/call.ts'
+import type { AccountPayer } from '#data-plane/payment.ts'
 import type { Clock } from '#shared/clock.ts'
 import { utcDay, utcMonth } from '#shared/clock.ts'
 import { ACCOUNT_FIELDS, readAccount } from '#shared/contract/money-scripts.ts'
@@ -16,7 +16,7 @@ export type KeyStanding = {
   readonly monthMicro: MicroUsd | null
 }
 
-export type ReadKeyStanding = (payer: Payer) => Promise<KeyStanding>
+export type ReadKeyStanding = (payer: AccountPayer) => Promise<KeyStanding>
 
 type Parts = {
   readonly connection: Pick<MoneyConnection, 'reads'>

@@ -1,4 +1,4 @@
-import type { Payer } from '#data-plane/call.ts'
+import type { AccountPayer } from '#data-plane/payment.ts'
 import type { KeyRecord } from '#shared/contract/key-record.ts'
 
 /** Keys in memory; past it the oldest go. */
@@ -7,7 +7,7 @@ const MAX_KNOWN = 50_000
 export type KnownKey = {
   readonly hmac: string
   readonly record: KeyRecord
-  readonly payer: Payer
+  readonly payer: AccountPayer
   /** Must be read again before its next use; the old one serves while Redis is out of reach. */
   isStale: boolean
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Offer } from '#data-plane/call.ts'
+import type { MarketOffer } from '#data-plane/call.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { DocumentName, OfferRow } from '#shared/contract/snapshot.ts'
 import {
@@ -108,7 +108,7 @@ export function documentKey(name: string): string {
   return isDocumentName(name) ? cacheKeys.document(name) : cacheKeys.document(`offers:${name.slice(OFFERS.length)}`)
 }
 
-type ModelOffers = { readonly model: string; readonly offers: readonly Offer[] }
+type ModelOffers = { readonly model: string; readonly offers: readonly MarketOffer[] }
 
 /** The same document, its rows not yet looked at. */
 const OffersBody = OffersDocumentSchema.extend({ offers: z.array(z.unknown()) })

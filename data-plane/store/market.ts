@@ -1,4 +1,4 @@
-import type { Offer } from '#data-plane/call.ts'
+import type { MarketOffer } from '#data-plane/call.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { FindProvider, Provider } from '#shared/catalog/providers.ts'
 import { createProviderFinder } from '#shared/catalog/providers.ts'
@@ -20,7 +20,7 @@ export type MarketParts = {
   /** What the offers of models sold, by model, as {@link parseTrades} reads it. */
   readonly trades: ReadonlyMap<string, string>
   readonly limits: Limits
-  readonly offers: ReadonlyMap<string, readonly Offer[]>
+  readonly offers: ReadonlyMap<string, readonly MarketOffer[]>
 }
 
 /** The market as the hot path reads it: never changed, only swapped whole. */
@@ -63,12 +63,8 @@ export function buildMarket(parts: MarketParts, previous?: Market): Market {
 }
 
 /** Offers in the order of the routing. */
-export function rankOffers(rows: readonly OfferRow[]): Offer[] {
-  const offers: Offer[] = []
-  for (const row of rows) if (isOffer(row)) offers.push(row)
+export function rankOffers(rows: readonly OfferRow[]): MarketOffer[] {
+  const offers: MarketOffer[] = []
+  for (const row of rows) if (isId('ofr', row.id)) offers.push({ ...row, id: row.id, servedBy: 'marketplace' })
   return offers.sort(byRank)
-}
-
-function isOffer(row: OfferRow): row is Offer {
-  return isId('ofr', row.id)
 }

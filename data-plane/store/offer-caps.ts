@@ -72,7 +72,7 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
 
   return {
     async take(offer, attempt, amountMicro, ttlMs) {
-      if (offer.capDailyMicro === null) return true
+      if (offer.id === null || offer.capDailyMicro === null) return true
       const membership = member.open()
       if (membership === undefined) return false
       const { epoch } = membership

@@ -1,11 +1,11 @@
-import type { Offer } from '#data-plane/call.ts'
+import type { MarketOffer } from '#data-plane/call.ts'
 
 /**
  * A model's offers as columns of numbers, in the order of the routing: what a walk over thousands of them reads. Providers
  * are counted from zero within the model.
  */
 export type OfferIndex = {
-  readonly offers: readonly Offer[]
+  readonly offers: readonly MarketOffer[]
   readonly providers: readonly string[]
   readonly providerOf: Uint16Array
   /** Basis points that are kept of the reference price: never falling where the order is that of price. */
@@ -21,10 +21,10 @@ export const MESSAGES = 2
 export const CAPPED = 4
 
 const MAX_PROVIDERS = 65_535
-const indexes = new WeakMap<readonly Offer[], OfferIndex>()
+const indexes = new WeakMap<readonly MarketOffer[], OfferIndex>()
 
 /** The index of a ranked list of offers, built at its first use: lists are never changed, only replaced. */
-export function offerIndexOf(offers: readonly Offer[]): OfferIndex {
+export function offerIndexOf(offers: readonly MarketOffer[]): OfferIndex {
   let index = indexes.get(offers)
   if (index === undefined) {
     index = buildIndex(offers)
@@ -33,13 +33,13 @@ export function offerIndexOf(offers: readonly Offer[]): OfferIndex {
   return index
 }
 
-function buildIndex(offers: readonly Offer[]): OfferIndex {
+function buildIndex(offers: readonly MarketOffer[]): OfferIndex {
   const numbers = new Map<string, number>()
   const providerOf = new Uint16Array(offers.length)
   const kept = new Uint16Array(offers.length)
   const flags = new Uint8Array(offers.length)
   const starts: number[] = []
-  let before: Offer | undefined
+  let before: MarketOffer | undefined
   for (const [at, offer] of offers.entries()) {
     const number = numbers.get(offer.provider) ?? numbers.size
     if (number > MAX_PROVIDERS) throw new RangeError('a model has offers of too many providers')

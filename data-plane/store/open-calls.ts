@@ -1,4 +1,4 @@
-import type { Hold } from '#data-plane/call.ts'
+import type { CreditHold } from '#data-plane/payment.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { Batch, Place } from '#shared/contract/money-scripts/batch.ts'
 import { decodeAnswers, MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
@@ -7,6 +7,7 @@ import { encodeRegister } from '#shared/contract/money-scripts/register.ts'
 import type { CaptureOperation, SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import type { MoneyScript } from '#shared/contract/money-scripts.ts'
+import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { jobOfEnd, readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeyId } from '#shared/ids.ts'
@@ -18,11 +19,11 @@ import { groupByBucket } from './bucket-groups.ts'
 import type { Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
 
-type OpenCall = { readonly hold: Hold; readonly deadline: number }
+type OpenCall = { readonly hold: CreditHold; readonly deadline: number }
 
 /** The holds of this process that have no end in Redis yet: what it brings into a new epoch. */
 export type OpenCalls = {
-  add(hold: Hold, ttlMs: number): void
+  add(hold: CreditHold, ttlMs: number): void
   remove(rid: string): void
   operations(node: string): RegisterOperation[]
   size(): number
@@ -45,13 +46,14 @@ export function createOpenCalls(clock: Clock): OpenCalls {
   }
 }
 
-/** The capture that a usage event stands for; undefined when the text is no event. */
+/** The capture that a usage event of credit stands for; undefined when the text is none. */
 export function captureOf(event: string, node: string): CaptureOperation | undefined {
   const read = readUsageEvent(event)
   const isEnd = read?.kind === 'end'
   const call = read === undefined ? undefined : parseRequestId(isEnd ? (jobOfEnd(read.rid) ?? '') : read.rid)
   if (read === undefined || call === undefined) return undefined
   const { account, chargeMicro, endedAt } = read
+  if (account === null || read.rail !== CREDIT_RAIL) return undefined
   const keyId = readKeyId(read.keyId)
   return {
     kind: 'capture',

@@ -9,19 +9,19 @@ const RUNNING_MS = 11 * MINUTE
 const OVER_MS = MINUTE
 
 /** What is known of a call before its end. */
-export type RunningCall = { readonly account: AccountId; readonly model: string; readonly isStreamed: boolean }
+export type RunningCall = { readonly account: AccountId | null; readonly model: string; readonly isStreamed: boolean }
 
 /** A call at a provider of the buyer's own: running, or over with its usage event as text. */
 export type OwnCall = Omit<z.infer<typeof OwnCallSchema>, 'account'>
 
 const OwnCallSchema = z.object({
-  account: z.string(),
+  account: z.string().nullable(),
   model: z.string(),
   isStreamed: z.boolean(),
   event: z.string().optional(),
 })
 
-type Ended = { readonly rid: string; readonly account: AccountId }
+type Ended = { readonly rid: string; readonly account: AccountId | null }
 
 /** Calls that the gate knows nothing of, for look-ups in any process until they are booked. Nothing waits for a note. */
 export type OwnCalls = {

@@ -1,4 +1,4 @@
-import type { CaptureOutcome } from '#data-plane/call.ts'
+import type { CaptureOutcome } from '#data-plane/payment.ts'
 import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { Answer } from '#shared/contract/money-scripts/batch.ts'

@@ -10,6 +10,7 @@ import { connectMoney } from '#data-plane/store/money-connection.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import { systemClock } from '#shared/clock.ts'
 import { moneyScripts } from '#shared/contract/money-scripts.ts'
+import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
@@ -53,7 +54,7 @@ const funds = openFunds({
   buckets: 1,
   clock: systemClock,
   log,
-  journal,
+  journal: journal.replay(CREDIT_RAIL),
 })
 await until('the gate is open', 5_000, () => funds.isOpen())
 
@@ -87,8 +88,8 @@ async function buyer(): Promise<void> {
     })
     const granted = performance.now()
     reserveMs.push(granted - begun)
-    const event = `{"v":1,"rid":"${rid}","account":"${account}","filler":"${filler}"}`
-    journal.capture(hold, event)
+    const event = `{"v":1,"rid":"${rid}","account":"${account}","rail":"credit","filler":"${filler}"}`
+    journal.capture({ rid, account, rail: CREDIT_RAIL }, event)
     await funds.capture(hold, microUsd(120), event)
     captureMs.push(performance.now() - granted)
     posted.push({ account, balanceMicro: microUsd(10_000_000_000), version: 1n, rid, postedAt: 1 })

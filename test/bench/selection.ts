@@ -1,4 +1,4 @@
-import type { Demand, Offer } from '#data-plane/call.ts'
+import type { Demand, MarketOffer } from '#data-plane/call.ts'
 import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
 import { selectOffers } from '#data-plane/pipeline/select-offers.ts'
 import { buildMarket, EMPTY_PARTS, rankOffers } from '#data-plane/store/market.ts'
@@ -67,7 +67,7 @@ function time(size: number, demand: Demand): number {
   const failed = new Map(offers.filter((_, at) => at % 50 === 0).map(({ id }) => [id, 0]))
   const ports = {
     market,
-    health: { isAllWell: () => false, blockedUntil: ({ id }: Offer) => failed.get(id) ?? 0 },
+    health: { isAllWell: () => false, blockedUntil: ({ id }: MarketOffer) => failed.get(id) ?? 0 },
     caps: createSpentCaps(),
     now: 0,
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Hold } from '#data-plane/call.ts'
+import type { CreditHold } from '#data-plane/payment.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
@@ -27,7 +27,7 @@ const call = fc.record({
 type Call = typeof call extends fc.Arbitrary<infer Value> ? Value : never
 const calls = fc.array(call, { minLength: 200, maxLength: 400 })
 
-type Ended = { readonly hold: Hold; readonly used: number }
+type Ended = { readonly hold: CreditHold; readonly used: number }
 
 /** Makes one call at one of the two processes; undefined where it was refused for lack of money. */
 async function make(index: number, account: AccountId, one: Call, caps: object): Promise<Ended | undefined> {

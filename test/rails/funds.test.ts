@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { Hold } from '#data-plane/call.ts'
+import type { CreditHold } from '#data-plane/payment.ts'
 import { encodeReserve } from '#shared/contract/money-scripts/reserve.ts'
 import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
@@ -24,7 +24,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-const capture = (hold: Hold, used: number) => node.funds.capture(hold, microUsd(used), eventText(hold, used, 'n1'))
+const capture = (hold: CreditHold, used: number) =>
+  node.funds.capture(hold, microUsd(used), eventText(hold, used, 'n1'))
 const refusal = (promise: Promise<unknown>) =>
   promise.then(
     () => undefined,

@@ -19,7 +19,7 @@ import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { Secret } from '#shared/secret.ts'
 import { createSubscriptions } from '#shared/subscriptions.ts'
-import { buildModel, buildOffer, buildPlan, buildProvider } from '#test/support/build-market.ts'
+import { buildMarketOffer, buildModel, buildOffer, buildPlan, buildProvider } from '#test/support/build-market.ts'
 import { until } from '#test/support/until.ts'
 
 /** Databases of the run's Redis that only this file uses; news is of the whole server, so names must not meet. */
@@ -331,7 +331,7 @@ describe('offers’ health', () => {
   it('is shared: what one process backs off no other tries, and what one heals all may', async () => {
     const events: HealthEvent[] = []
     const [first, second] = [await startHealth('n1', events), await startHealth('n2')]
-    const { offer, rid } = buildPlan()
+    const [offer, { rid }] = [buildMarketOffer(), buildPlan()]
     const failure = { errorClass: 'rate_limited', status: 429, retryAfterMs: 60_000, detail: 'status 429' } as const
     first.failed(offer, rid, failure)
     expect(first.blockedUntil(offer, Date.now())).toBeGreaterThan(Date.now())
@@ -345,7 +345,7 @@ describe('offers’ health', () => {
   it('is known to a process that could not hear what was shared, from when it can', async () => {
     const late = connect({ lazyConnect: true })
     const [first, second] = [await startHealth('n1'), await startHealth('n2', [], late)]
-    const { offer, rid } = buildPlan()
+    const [offer, { rid }] = [buildMarketOffer(), buildPlan()]
     first.failed(offer, rid, { errorClass: 'not_found', status: 404, retryAfterMs: undefined, detail: '' })
     await until('it is shared', 1_000, async () => (await redis.hexists(cacheKeys.health, offer.id)) === 1)
     expect(second.blockedUntil(offer, Date.now())).toBe(0)
@@ -355,7 +355,7 @@ describe('offers’ health', () => {
 
   it('is reset when its record is taken away', async () => {
     const health = await startHealth('n1')
-    const { offer, rid } = buildPlan()
+    const [offer, { rid }] = [buildMarketOffer(), buildPlan()]
     health.failed(offer, rid, { errorClass: 'not_found', status: 404, retryAfterMs: undefined, detail: '' })
     await until('it is shared', 1_000, async () => (await redis.hexists(cacheKeys.health, offer.id)) === 1)
     await redis.hdel(cacheKeys.health, offer.id)

@@ -4,7 +4,7 @@ import { retireNodes } from '#control-plane/db/money-epoch.ts'
 import { rebuildGate } from '#control-plane/services/money/gate-rebuild.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { sweepHolds } from '#control-plane/services/money/sweep.ts'
-import type { Hold } from '#data-plane/call.ts'
+import type { CreditHold } from '#data-plane/payment.ts'
 import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
 import { systemClock } from '#shared/clock.ts'
 import { OWNER_DIED } from '#shared/contract/hold.ts'
@@ -23,7 +23,7 @@ beforeEach(async () => {
 })
 afterEach(() => world.stop())
 
-async function capture(node: Node, hold: Hold, used: number, isToldToGate: boolean): Promise<void> {
+async function capture(node: Node, hold: CreditHold, used: number, isToldToGate: boolean): Promise<void> {
   const event = eventText(hold, used, node.id)
   node.journal.capture(hold, event)
   if (isToldToGate) await node.funds.capture(hold, microUsd(used), event)

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { raiseMoneyEpoch } from '#control-plane/db/money-epoch.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
-import type { Hold } from '#data-plane/call.ts'
+import type { CreditHold } from '#data-plane/payment.ts'
 import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
 import { systemClock } from '#shared/clock.ts'
 import { moneyScripts } from '#shared/contract/money-scripts.ts'
@@ -29,7 +29,7 @@ const epochText = () => world.redis.get(moneyKeys.epoch)
 const epochNow = async () => Number((await epochText())?.split(':')[0])
 
 /** What settle-call does: the journal first, then the gate. */
-async function capture(node: Node, hold: Hold, used: number) {
+async function capture(node: Node, hold: CreditHold, used: number) {
   const event = eventText(hold, used, node.id)
   node.journal.capture(hold, event)
   return node.funds.capture(hold, microUsd(used), event)

@@ -1,4 +1,5 @@
-import type { Demand, Hold, Offer, Target } from '#data-plane/call.ts'
+import type { Demand, MarketOffer, Target } from '#data-plane/call.ts'
+import type { CreditHold } from '#data-plane/payment.ts'
 import type { CallQuote } from '#data-plane/pipeline/quote-call.ts'
 import { limitWithin, quoteCall } from '#data-plane/pipeline/quote-call.ts'
 import type { RequestId } from '#shared/ids.ts'
@@ -35,7 +36,7 @@ export const TAKE_MS = TOTAL_MS + 60_000
 type Call = {
   readonly node: DataNode
   readonly request: ModelRequest
-  readonly hold: Hold
+  readonly hold: CreditHold
   readonly target: Target
   readonly demand: Demand
   readonly quote: CallQuote
@@ -67,7 +68,7 @@ async function admit(parts: Parts, { machine, node }: Place, plan: CallPlan): Pr
   const request = model.start({ rid, account, keyId, machine: machine.id, pid: node.process.pid })
   const caps = { dailyMicro, monthlyMicro: null }
   const startedAt = node.process.time.monotonic()
-  let hold: Hold
+  let hold: CreditHold
   try {
     hold = await node.funds.reserve({ ...quote, account, keyId, caps })
   } catch {
@@ -80,7 +81,7 @@ async function admit(parts: Parts, { machine, node }: Place, plan: CallPlan): Pr
 }
 
 /** Tries offers until one answers; what fails before content costs nothing. */
-async function serve(parts: Parts, call: Call, offers: readonly Offer[], plan: CallPlan): Promise<void> {
+async function serve(parts: Parts, call: Call, offers: readonly MarketOffer[], plan: CallPlan): Promise<void> {
   const { node, hold, request } = call
   const time = node.process.time
   let attempts = 0
@@ -109,13 +110,13 @@ async function serve(parts: Parts, call: Call, offers: readonly Offer[], plan: C
   )
 }
 
-function limitOf(ground: Ground, { target, quote, hold }: Call, offer: Offer): number | undefined {
+function limitOf(ground: Ground, { target, quote, hold }: Call, offer: MarketOffer): number | undefined {
   if (ground.mutant === 'hold_without_failover_price') return quote.bound.maxOutputTokens
   return limitWithin(target, quote.bound, offer.keptBps, hold.grantedMicro)
 }
 
 type Attempt = {
-  readonly offer: Offer
+  readonly offer: MarketOffer
   /** The id of its take, and the attempts so far, this one among them. */
   readonly attempt: string
   readonly attempts: number
@@ -153,7 +154,7 @@ async function deliver(parts: Parts, call: Call, served: Attempt): Promise<void>
   request.capturedAt = parts.ground.scheduler.now()
   parts.onMoney()
   parts.ground.crash.pass('before capture')
-  node.journal.capture(hold, text)
+  node.journal.capture({ ...hold, rail: 'credit' }, text)
   const captured = await node.funds.capture(hold, chargeMicro, text)
   void node.caps.settle(offer, attempt, chargeMicro)
   // What Redis was not there to take is in the journal alone.
@@ -179,7 +180,7 @@ function writeProgress({ ground }: Parts, call: Call, { offer, attempts }: Attem
   node.journal.progress({ hold, offer: offer.id, outputTokens: tokens, chargeMicro, event })
 }
 
-function costOf({ target, demand }: Call, offer: Offer, tokens: number): MicroUsd {
+function costOf({ target, demand }: Call, offer: MarketOffer, tokens: number): MicroUsd {
   const usage = { input: demand.bounds.inputTokens, output: tokens }
   return tokens === 0 ? ZERO : chargeUsage(target.price.unitPrices, usage, offer.keptBps)
 }
@@ -194,7 +195,7 @@ type End = {
 
 function eventOf(
   call: Call,
-  offer: Offer | undefined,
+  offer: MarketOffer | undefined,
   { tokens, chargeMicro, outcome, attempts, mutant }: End,
 ): string {
   const { hold, target, demand, node, startedAt } = call

@@ -95,7 +95,7 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
       buckets: BUCKETS,
       clock,
       log,
-      journal,
+      journal: journal.replay('credit'),
       onOpen: () => onOpen.forEach((run) => void run()),
     })
     const caps = createOfferCaps({ gate: funds.gate, clock, log })

@@ -1,4 +1,4 @@
-import type { Demand, Offer, Target } from '#data-plane/call.ts'
+import type { Demand, MarketOffer, Target } from '#data-plane/call.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
 import { buildDemand, buildModel, buildOffer } from '#test/support/build-market.ts'
@@ -14,7 +14,7 @@ export type Buyer = {
 /** What is on sale in a world. Prices change while calls run; each call keeps those that it began with. */
 export type Market = {
   readonly buyers: readonly [Buyer, ...Buyer[]]
-  readonly offers: readonly [Offer, ...Offer[]]
+  readonly offers: readonly [MarketOffer, ...MarketOffer[]]
   target(): Target
   demand(inputTokens: number, maxOutputTokens: number | undefined): Demand
   changePrice(percent: number): void
@@ -35,7 +35,7 @@ export function createMarket(random: Random): Market {
     keyId: `key_buyer${index}`,
     dailyMicro: index === 1 ? microUsd(30_000) : null,
   })
-  const offer = (index: number): Offer => ({
+  const offer = (index: number): MarketOffer => ({
     ...buildOffer({
       sellerAccount: `acc_seller${index}`,
       provider: `p${index}`,
@@ -43,6 +43,7 @@ export function createMarket(random: Random): Market {
       capDailyMicro: index === 0 ? microUsd(25_000) : null,
       createdAt: index,
     }),
+    servedBy: 'marketplace',
     id: `ofr_${index}`,
   })
   let version = 1

@@ -1,4 +1,5 @@
-import type { Hold, Offer, Target } from '#data-plane/call.ts'
+import type { MarketOffer, Target } from '#data-plane/call.ts'
+import type { CreditHold } from '#data-plane/payment.ts'
 import type { UsageEventText } from '#data-plane/pipeline/settle-call.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { KEEP_ALL, microUsd, splitCharge } from '#shared/money.ts'
@@ -6,8 +7,8 @@ import type { Usage } from '#shared/usage.ts'
 import { FEE_BPS } from './market.ts'
 
 type Facts = {
-  readonly hold: Hold
-  readonly offer: Offer | undefined
+  readonly hold: CreditHold
+  readonly offer: MarketOffer | undefined
   readonly usage: Usage
   readonly chargeMicro: MicroUsd
   readonly listMicro: MicroUsd

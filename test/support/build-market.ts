@@ -1,4 +1,5 @@
-import type { AttemptPlan, Demand, Offer, Payer, RawRequest, Target } from '#data-plane/call.ts'
+import type { AttemptPlan, Demand, MarketOffer, Offer, RawRequest, Target } from '#data-plane/call.ts'
+import type { AccountPayer } from '#data-plane/payment.ts'
 import { buildMarket, EMPTY_PARTS, rankOffers } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
@@ -104,7 +105,7 @@ export function buildDemand(given: Partial<Demand> = {}): Demand {
   }
 }
 
-export function buildPayer(given: Partial<Payer> = {}): Payer {
+export function buildPayer(given: Partial<AccountPayer> = {}): AccountPayer {
   return {
     account: 'acc_1',
     keyId: 'key_1',
@@ -119,11 +120,14 @@ export function buildPayer(given: Partial<Payer> = {}): Payer {
   }
 }
 
+export function buildMarketOffer(given: Partial<OfferRow> = {}): MarketOffer {
+  return rankOffers([buildOffer(given)])[0]!
+}
+
 export function buildPlan(given: Partial<AttemptPlan> = {}): AttemptPlan {
-  const [offer] = rankOffers([buildOffer()])
   return {
     rid: ids.requestId(),
-    offer: offer!,
+    offer: buildMarketOffer(),
     target: buildTarget(),
     maxOutputTokens: 50,
     createdAt: 1_763_000_000,

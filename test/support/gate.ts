@@ -10,9 +10,8 @@ import { openRedisGateKeeper } from '#control-plane/ports/gate-keeper/redis-gate
 import type { MoneyLedger } from '#control-plane/ports/ledger/money-ledger.ts'
 import { createMoneyLedger } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
 import { startRebuildGate } from '#control-plane/workers/rebuild-gate.ts'
-import type { Hold, ReserveRequest } from '#data-plane/call.ts'
-import type { OpenJournal } from '#data-plane/journal/journal.ts'
 import { openJournal } from '#data-plane/journal/journal.ts'
+import type { CreditHold, ReserveRequest } from '#data-plane/payment.ts'
 import type { FundsStore } from '#data-plane/store/funds.ts'
 import { openFunds } from '#data-plane/store/funds.ts'
 import { connectMoney } from '#data-plane/store/money-connection.ts'
@@ -24,6 +23,8 @@ import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { keptBps, microUsd, splitCharge, subtractToZero } from '#shared/money.ts'
+import type { CreditJournal } from './credit-journal.ts'
+import { asCreditJournal } from './credit-journal.ts'
 import { createTestDatabase } from './database.ts'
 import { until } from './until.ts'
 
@@ -34,7 +35,7 @@ export const log = createLogger('test', 'silent')
 export type Node = {
   readonly id: string
   readonly funds: FundsStore
-  readonly journal: OpenJournal
+  readonly journal: CreditJournal
   /** Ends without settling anything, as a kill would. */
   drop(): Promise<void>
 }
@@ -139,7 +140,8 @@ type NodeOptions = { id: string; redisUrl: string; journalDir: string; buckets: 
 
 async function openNode({ id, redisUrl, journalDir, buckets }: NodeOptions): Promise<Node> {
   const boot = ids.ulid()
-  const journal = await openJournal({ dir: journalDir, node: id, boot, clock: systemClock, log })
+  const opened = await openJournal({ dir: journalDir, node: id, boot, clock: systemClock, log })
+  const journal = asCreditJournal(opened)
   const funds = openFunds({
     connect: (listeners) => connectMoney({ url: redisUrl, clock: systemClock, log }, listeners),
     buckets,
@@ -193,12 +195,12 @@ export function reserveRequest(account: AccountId, wish: Wish = {}): ReserveRequ
 }
 
 /** A usage event of a successful call, as its bytes. */
-export function eventText(hold: Hold, chargeMicro: number, node: string): string {
+export function eventText(hold: CreditHold, chargeMicro: number, node: string): string {
   const charge = microUsd(chargeMicro)
   const feeBps = keptBps(500)
   const { sellerNet, fee } = splitCharge(charge, feeBps)
   const now = Date.now()
-  const event: Record<Exclude<keyof UsageEvent, 'kind' | 'job'>, unknown> = {
+  const event: Record<Exclude<keyof UsageEvent, 'kind' | 'job' | 'wallet' | 'payment'>, unknown> = {
     v: 1,
     rid: hold.rid,
     startedAt: now - 100,

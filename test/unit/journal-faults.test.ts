@@ -244,7 +244,7 @@ describe('[F08] the journal of a dead process', () => {
 
   it('counts the first of two captures of one call', async () => {
     const journal = await world.open()
-    const subject = { rid: world.ids.requestId(), account: ACCOUNT }
+    const subject = { rid: world.ids.requestId(), rail: 'credit', account: ACCOUNT }
     for (const chargeMicro of ['5', '0']) journal.capture(subject, JSON.stringify({ v: 1, ...subject, chargeMicro }))
     await world.during(journal.sync())
     world.kill(journal)

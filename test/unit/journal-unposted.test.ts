@@ -20,7 +20,7 @@ describe('the captures of a journal that are not known to be posted', () => {
         for (const one of steps) {
           if ('skipped' in one) {
             seq += 1 + one.skipped
-            unposted.captured({ seq, rid: `r${seq}`, account: 'acc_1' })
+            unposted.captured({ seq, rid: `r${seq}`, rail: 'credit', account: 'acc_1' })
             expected.add(seq)
             continue
           }
@@ -31,7 +31,7 @@ describe('the captures of a journal that are not known to be posted', () => {
             const answers = captures.map((_, index) => one.posted[index] ?? false)
             // What comes while the question is on its way is not part of it.
             seq += 1
-            unposted.captured({ seq, rid: `r${seq}`, account: 'acc_1' })
+            unposted.captured({ seq, rid: `r${seq}`, rail: 'credit', account: 'acc_1' })
             for (const [index, { seq: number }] of captures.entries()) if (answers[index]) expected.delete(number)
             expected.add(seq)
             return answers
@@ -49,7 +49,7 @@ describe('the captures of a journal that are not known to be posted', () => {
 
   it('leave from the middle of many, past what is stuck in front', async () => {
     const unposted = createUnposted()
-    for (let seq = 1; seq <= 30_000; seq++) unposted.captured({ seq, rid: `r${seq}`, account: 'acc_1' })
+    for (let seq = 1; seq <= 30_000; seq++) unposted.captured({ seq, rid: `r${seq}`, rail: 'credit', account: 'acc_1' })
     const isStuck = (seq: number) => seq % 1_000 === 7
     for (let turn = 0; turn < 3; turn++) {
       await unposted.check(30_001, async (captures) => captures.map(({ seq }) => !isStuck(seq)))

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Progress } from '#data-plane/call.ts'
-import type { OpenJournal } from '#data-plane/journal/journal.ts'
 import { openJournal } from '#data-plane/journal/journal.ts'
 import { RECORD_HEAD_BYTES, SEGMENT_HEAD_BYTES } from '#data-plane/journal/record.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -12,13 +11,15 @@ import type { AccountId, RequestId } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import { createLogger } from '#shared/logger.ts'
 import { microUsd } from '#shared/money.ts'
+import type { CreditJournal } from '#test/support/credit-journal.ts'
+import { asCreditJournal } from '#test/support/credit-journal.ts'
 import { until } from '#test/support/until.ts'
 
 const ids = createIds(systemClock)
 const log = createLogger('test', 'silent')
 const ACCOUNT: AccountId = 'acc_1'
 let root: string
-let opened: OpenJournal[]
+let opened: CreditJournal[]
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'journal-'))
@@ -34,19 +35,20 @@ type Wish = { node?: string; segmentBytes?: number; preparedBytes?: number; acce
 async function open(options: Wish = {}) {
   const { node = 'n1', dir = root, ...rest } = options
   const journal = await openJournal({ dir, node, boot: ids.ulid(), clock: systemClock, log, ...rest })
-  opened.push(journal)
-  return journal
+  const credit = asCreditJournal(journal)
+  opened.push(credit)
+  return credit
 }
 
 const eventOf = (rid: RequestId, charge: number, filler = '') =>
-  JSON.stringify({ v: 1, rid, account: ACCOUNT, chargeMicro: charge.toString(), filler })
+  JSON.stringify({ v: 1, rid, account: ACCOUNT, rail: 'credit', chargeMicro: charge.toString(), filler })
 
-const capture = (journal: OpenJournal, rid: RequestId, charge: number) =>
+const capture = (journal: CreditJournal, rid: RequestId, charge: number) =>
   journal.capture({ rid, account: ACCOUNT }, eventOf(rid, charge))
 
 function progressOf(rid: RequestId, charge: number): Progress {
   return {
-    hold: { rid, account: ACCOUNT, keyId: null, grantedMicro: microUsd(1_000) },
+    hold: { rid },
     offer: null,
     outputTokens: charge,
     chargeMicro: microUsd(charge),
@@ -54,14 +56,14 @@ function progressOf(rid: RequestId, charge: number): Progress {
   }
 }
 
-async function unposted(journal: OpenJournal): Promise<string[]> {
+async function unposted(journal: CreditJournal): Promise<string[]> {
   const events: string[] = []
   for await (const event of journal.unposted()) events.push(event)
   return events
 }
 
 /** Ends a journal and makes its directory look like that of a process that is gone. */
-async function kill(journal: OpenJournal): Promise<string> {
+async function kill(journal: CreditJournal): Promise<string> {
   await journal.close()
   opened.splice(opened.indexOf(journal), 1)
   const boots = (await readdir(root)).filter((name) => /^[0-9A-Z]{26}$/.test(name))

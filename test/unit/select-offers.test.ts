@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Demand, Payer } from '#data-plane/call.ts'
+import type { Demand } from '#data-plane/call.ts'
+import type { AccountPayer } from '#data-plane/payment.ts'
 import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
 import { MAX_CANDIDATES, selectOffers } from '#data-plane/pipeline/select-offers.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
@@ -29,7 +30,7 @@ const NOW = Date.UTC(2026, 10, 21, 12)
 
 type Setting = {
   demand?: Partial<Demand>
-  payer?: Partial<Payer>
+  payer?: Partial<AccountPayer>
   model?: Model
   /** Providers, or offers, that are backed off until a minute from now; and those whose cap is spent. */
   down?: readonly string[]

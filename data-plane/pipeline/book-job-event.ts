@@ -1,0 +1,19 @@
+import type { Chargeable, Settled } from '#data-plane/payment.ts'
+import type { CallPlane } from './call-plane.ts'
+import { announce } from './emit-call.ts'
+
+/**
+ * Makes the event of a job last and has it booked: written to the journal, settled by its rail, and where that is not
+ * final yet, on the disk before anybody is told. Rejects when neither the rail nor the disk took it.
+ */
+export async function bookJobEvent(
+  calls: Pick<CallPlane, 'journal' | 'events'>,
+  subject: Pick<Chargeable, 'rid' | 'rail' | 'account'>,
+  event: string,
+  settle: () => Promise<Settled>,
+): Promise<void> {
+  calls.journal.capture(subject, event)
+  const { state, booking } = await settle()
+  if (state === 'pending') await calls.journal.sync()
+  announce(calls, subject, { booking, event })
+}

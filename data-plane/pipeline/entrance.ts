@@ -1,0 +1,113 @@
+import type { Incoming, RawRequest, RequestHead } from '#data-plane/call.ts'
+import type { Payer, Quote } from '#data-plane/payment.ts'
+import type { AnyRail, Payment } from '#data-plane/rails/rail.ts'
+import type { RateStanding } from '#data-plane/store/rate-limits.ts'
+import { AppError } from '#shared/errors.ts'
+import type { CallPlane, CallRoute } from './call-plane.ts'
+
+/** Who may pay how on a path, and what somebody without a credential gets there. */
+export type Entrance = Pick<CallRoute, 'rails' | 'withoutCredential'>
+
+/** Where a request stands in its payer's limits, from the door to the end of its answer. */
+export type Visit = {
+  /** Under what it is counted in flight, once it is. */
+  scope: string | undefined
+  /** What it was to be counted under, which a refusal shows too. */
+  asked: { readonly scope: string; readonly perMinute: number } | undefined
+  standing: RateStanding | undefined
+}
+
+/** A request whose body is read and whose payer is known; nobody pays on a path that asks for its price first. */
+export type Guest = {
+  readonly raw: RawRequest
+  readonly payment: Payment | undefined
+  readonly payer: Payer | undefined
+}
+
+/** Who came with a credential. */
+export type PayingGuest = Guest & { readonly payment: Payment; readonly payer: Payer }
+
+type Ports = Pick<CallPlane, 'market' | 'rates' | 'apiBaseUrl'>
+
+export function openVisit(): Visit {
+  return { scope: undefined, asked: undefined, standing: undefined }
+}
+
+/**
+ * The one door of calls, long jobs and local answers: the credential in the head, then whose it is, then the body, then
+ * the payer's rate and calls in flight. Nothing is read of a body whose sender is refused. A guest without a payment
+ * comes back only where a rail of the path has a price to ask for; see {@link challengeOf}. Throws AppError:
+ * `authentication_required`, `payment_required`, what a rail or the body refuses, `rate_limited`, `too_many_in_flight`.
+ */
+export async function enter(ports: Ports, door: Entrance, incoming: Incoming, visit: Visit): Promise<Guest> {
+  const payment = recognize(door, incoming.head)
+  if (payment === undefined) {
+    if (door.withoutCredential === 'reject') throw new AppError('authentication_required')
+    if (!door.rails.some(hasPrice)) throw challengeOf(ports, door, incoming.head, undefined)
+    return { raw: await incoming.read(), payment, payer: undefined }
+  }
+  const payer = await payment.identify()
+  const raw = await incoming.read()
+  const { limits } = ports.market()
+  const perMinute = payer.ratePerMinute ?? limits.keyRatePerMinute
+  const scope = scopeOf(payer)
+  visit.asked = { scope, perMinute }
+  visit.standing = ports.rates.enter(scope, perMinute, limits.keyInFlight)
+  visit.scope = scope
+  return { raw, payment, payer }
+}
+
+/** True for somebody who can be asked to pay. */
+export function isPaying(guest: Guest): guest is PayingGuest {
+  return guest.payment !== undefined && guest.payer !== undefined
+}
+
+/** Counts a request out again; nothing for one that was never counted in. */
+export function leave({ rates }: Ports, { scope }: Visit): void {
+  if (scope !== undefined) rates.leave(scope)
+}
+
+/** Where the payer stands, also one whose limit refused the request. */
+export function standingOf({ rates }: Ports, { standing, asked }: Visit): RateStanding | undefined {
+  return standing ?? (asked && rates.look(asked.scope, asked.perMinute))
+}
+
+/** The first rail of the path that recognises a credential in the head, with its proof. */
+export function recognize({ rails }: Pick<Entrance, 'rails'>, head: RequestHead): Payment | undefined {
+  for (const rail of rails) {
+    const payment = rail.recognize(head)
+    if (payment !== undefined) return payment
+  }
+  return undefined
+}
+
+/** What calls of one payer are counted under: its key, or the account or wallet where it came without one. */
+export function scopeOf({ keyId, account, wallet }: Payer): string {
+  return keyId ?? account ?? wallet ?? ''
+}
+
+function hasPrice({ challenge }: AnyRail): boolean {
+  return challenge !== null
+}
+
+/** `payment_required` with what every rail of the path asks for this very call. */
+export function challengeOf(
+  { apiBaseUrl }: Pick<Ports, 'apiBaseUrl'>,
+  { rails }: Pick<Entrance, 'rails'>,
+  asked: RequestHead | RawRequest,
+  quote: Quote | undefined,
+): AppError {
+  const challenges =
+    quote === undefined || !('body' in asked) ? [] : rails.flatMap((rail) => rail.challenge?.(quote, asked) ?? [])
+  return new AppError('payment_required', {
+    detail: {
+      accepts: challenges.flatMap(({ accepts }) => accepts),
+      headers: Object.assign({}, ...challenges.map(({ headers }) => headers)),
+      resource: {
+        url: apiBaseUrl + asked.path,
+        description: 'Inference, paid by the request',
+        mimeType: 'application/json',
+      },
+    },
+  })
+}

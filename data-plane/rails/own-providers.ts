@@ -1,0 +1,37 @@
+import type { Chargeable, Settled } from '#data-plane/payment.ts'
+import { OWN_RAIL } from '#shared/contract/rails.ts'
+import { AppError } from '#shared/errors.ts'
+import { ZERO } from '#shared/money.ts'
+import type { Rail } from './rail.ts'
+
+/** Told of calls to providers of the buyer's own, for look-ups until they are booked. */
+type OwnCallNotes = { ended(call: Pick<Chargeable, 'rid' | 'account'>, event: string): void }
+
+const NOTHING_OWED: Settled = { state: 'final', booking: 'by-event', headers: {}, members: {} }
+
+/**
+ * Calls to providers of the payer's own: nothing is set aside, nothing is charged, and what became of them is noted.
+ * Nobody brings a proof of it; the payment stands in for that of the rail by which the payer came.
+ */
+export function ownProviderRail(notes: OwnCallNotes): Rail<true> {
+  return {
+    name: OWN_RAIL,
+    recognize: () => undefined,
+    identify: () =>
+      Promise.reject(new AppError('internal_error', { cause: new Error('own providers identify nobody') })),
+    challenge: null,
+    reserve: (payer, _proof, { rid }) => {
+      const { account, keyId, wallet } = payer
+      const identity = account === null ? { account, keyId, wallet } : { account, keyId, wallet }
+      return Promise.resolve({ ...identity, rid, rail: OWN_RAIL, record: null, grantedMicro: ZERO })
+    },
+    settle(hold, _charge, event) {
+      notes.ended(hold, event)
+      return Promise.resolve(NOTHING_OWED)
+    },
+    release(hold, _reason, event) {
+      if (event !== '') notes.ended(hold, event)
+      return Promise.resolve()
+    },
+  }
+}

@@ -20,8 +20,6 @@ export type Envelope = (error: AppError, requestId: RequestId) => Refusal
 export type Wire<Request> = {
   readonly name: WireName
   readonly envelope: Envelope
-  /** How far a failed attempt may be followed by another: a relay that acts on its first byte may not be repeated. */
-  readonly failover: 'until-first-content' | 'until-connected'
   /** Reads and checks the request. Throws AppError: `invalid_json`, `invalid_request` and their kin. */
   parse(raw: RawRequest): Request
   demand(request: Request): Demand
@@ -40,7 +38,6 @@ export type ParsedCall = {
 export type AnyWire = {
   readonly name: WireName
   readonly envelope: Envelope
-  readonly failover: Wire<unknown>['failover']
   read(raw: RawRequest): ParsedCall
 }
 
@@ -48,7 +45,6 @@ export function defineWire<Request>(wire: Wire<Request>): AnyWire {
   return {
     name: wire.name,
     envelope: wire.envelope,
-    failover: wire.failover,
     read(raw) {
       const request = wire.parse(raw)
       return {

@@ -10,6 +10,7 @@ import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import { microUsd, min } from '#shared/money.ts'
 import type { LedgerLine } from './ledger.ts'
 import { mergeLines } from './ledger.ts'
+import { isBounded } from './rail-postings.ts'
 import type { ReadEvent } from './usage-reading.ts'
 import { callOf, isPoison, readEvent, settlementOf } from './usage-reading.ts'
 
@@ -57,7 +58,7 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent): Promise<JobOu
   }
   const quote: bigint = event.chargeMicro
   const balance = locked.get(account)?.balance ?? 0n
-  const paid = posting.isBounded && balance < quote ? balance : quote
+  const paid = isBounded(posting) && balance < quote ? balance : quote
   const postedAt = await trx.jobs.insertJob({
     rid,
     account,

@@ -16,6 +16,7 @@ import { splitCharges } from './charge-entries.ts'
 import type { JobOutcome } from './finish-job.ts'
 import { bookJobEvent } from './finish-job.ts'
 import type { RailPostings } from './rail-postings.ts'
+import { isBounded } from './rail-postings.ts'
 import type { ReadEvent } from './usage-reading.ts'
 import { brokenAccount, claimedCall, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
 
@@ -236,7 +237,7 @@ async function compareWithSettled(
 /** What of a charge decides whose balances it moves. */
 function chargeOf({ event, payer, posting }: ReadEvent): Charge {
   const { rid, sellerAccount, chargeMicro, sellerNetMicro, feeMicro } = event
-  return { rid, payer, isBounded: posting.isBounded, sellerAccount, chargeMicro, sellerNetMicro, feeMicro }
+  return { rid, payer, isBounded: isBounded(posting), sellerAccount, chargeMicro, sellerNetMicro, feeMicro }
 }
 
 async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): Promise<Balance[]> {

@@ -15,7 +15,6 @@ import { chatWriter } from './writer.ts'
 export const chat: AnyWire = defineWire<ChatRequest>({
   name: 'chat',
   envelope: openAiEnvelope,
-  failover: 'until-first-content',
   parse: readChatRequest,
   demand: (request) =>
     textDemand(request, {

@@ -17,7 +17,6 @@ import { completionsWriter } from './writer.ts'
 export const completions: AnyWire = defineWire<CompletionsRequest>({
   name: 'completions',
   envelope: openAiEnvelope,
-  failover: 'until-first-content',
   parse: readCompletionsRequest,
   demand: demandOf,
   encode: (request, plan) =>

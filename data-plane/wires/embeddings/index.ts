@@ -14,7 +14,6 @@ const EDITS = { hidden: new Set(['stream']), gated: new Set(['encoding_format', 
 export const embeddings: AnyWire = defineWire<EmbeddingsRequest>({
   name: 'embeddings',
   envelope: openAiEnvelope,
-  failover: 'until-first-content',
   parse: readEmbeddingsRequest,
   demand: ({ model, inputs, wantsDimensions, hints, floorPercents, maxCostMicro }) => ({
     endpoint: 'embeddings',

@@ -15,7 +15,6 @@ import { messagesWriter } from './writer.ts'
 export const messages: AnyWire = defineWire<MessagesRequest>({
   name: 'messages',
   envelope: messagesEnvelope,
-  failover: 'until-first-content',
   parse: readMessagesRequest,
   demand: textDemand,
   encode(request, plan) {

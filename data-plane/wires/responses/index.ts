@@ -12,7 +12,6 @@ import { responsesWriter } from './writer.ts'
 export const responses: AnyWire = defineWire<ResponsesRequest>({
   name: 'responses',
   envelope: openAiEnvelope,
-  failover: 'until-first-content',
   parse: readResponsesRequest,
   demand: (request) => {
     const { isStreamed, maxTokens } = request.conversation

@@ -13,7 +13,6 @@ const EDITS = { hidden: new Set(['stream', 'stream_format']), gated: new Set(['s
 export const speech: AnyWire = defineWire<SpeechRequest>({
   name: 'speech',
   envelope: openAiEnvelope,
-  failover: 'until-first-content',
   parse: readSpeechRequest,
   demand: ({ model, characters, hints, floorPercents, maxCostMicro }) => ({
     endpoint: 'speech',

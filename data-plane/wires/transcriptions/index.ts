@@ -11,7 +11,6 @@ import { wholeTranscript } from './whole.ts'
 export const transcriptions: AnyWire = defineWire<TranscriptionRequest>({
   name: 'transcriptions',
   envelope: openAiEnvelope,
-  failover: 'until-first-content',
   parse: readTranscriptionRequest,
   demand: ({ model, isStreamed, duration, wantsTimestamps, hints, floorPercents, maxCostMicro }) => ({
     endpoint: 'transcription',

@@ -8,18 +8,18 @@ import type { Actor } from './actor.ts'
 import { scopeOf } from './actor.ts'
 import type { Ctx } from './ctx.ts'
 
-/** Operations with an idempotency key keep their answer as JSON, so they say how to read it back. */
+/** Operations with an idempotency key keep their answer as JSON. */
 export type Replay<Output> =
   | { readonly idempotency: 'none' }
   | {
       readonly idempotency: 'required' | 'accepted'
-      /** Reads the stored answer of the first run. */
-      readonly output: z.ZodType<Output>
+      /** Reads the stored answer of the first run, where `output` cannot. */
+      readonly stored?: z.ZodType<Output>
       /** What of an answer is stored: without secrets. All of it when left out. */
       readonly forReplay?: (output: Output) => Output
       /**
        * For an answer that goes on after it was given, like a stream of lines. It calls `last` once the work is over, with
-       * what is to be stored in the form that `output` reads. The answer that it returns ends only after `last` has: a caller
+       * what is to be stored in the form that `stored` reads. The answer that it returns ends only after `last` has: a caller
        * who has read all of it and asks again is given the same. Neither `last` nor the wait for it rejects.
        */
       readonly endAfter?: (output: Output, last: (stored: unknown) => Promise<void>) => Output
@@ -33,7 +33,7 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 type OnceCtx = Pick<Ctx, 'db' | 'clock' | 'log' | 'settings'>
 
 type Once<Output> = {
-  readonly operation: { readonly name: string } & Replay<Output>
+  readonly operation: { readonly name: string; readonly output: z.ZodType<Output> } & Replay<Output>
   readonly rawInput: unknown
   /** What the caller sent as `Idempotency-Key`. */
   readonly key: string | undefined
@@ -65,7 +65,7 @@ export async function runOnce<Output>(ctx: OnceCtx, actor: Actor, once: Once<Out
   })
   if (claim.state === 'reused') throw new AppError('idempotency_key_reused')
   if (claim.state === 'running') throw new AppError('idempotency_in_progress', { retryAfterSeconds: 1 })
-  if (claim.state === 'done') return operation.output.parse(claim.answer)
+  if (claim.state === 'done') return (operation.stored ?? operation.output).parse(claim.answer)
   let output: Output
   try {
     output = await run()

@@ -31,6 +31,11 @@ export type Operation<A extends Access, Input extends z.ZodType, Output> = {
   readonly name: string
   readonly access: A
   readonly input: Input
+  /**
+   * What it answers: doors and their descriptions read the shape of an answer here. Nothing is validated while it runs;
+   * the tests hold every answer against it.
+   */
+  readonly output: z.ZodType<Output>
   /** Which limit counts it. `none` is for operations of operators. Whatever is not a `read` is audited. */
   readonly limit: LimitKind | 'none'
   /**

@@ -4,6 +4,7 @@ import { listAuditEntries } from '#control-plane/db/audit.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
+import { ExportLinkSchema } from '#control-plane/services/exports/export-link.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AuditEntry } from './audit.ts'
 import { AuditFilterFields, entryOf, filterOf, organizationLog } from './audit.ts'
@@ -33,6 +34,7 @@ export const exportOrganizationAudit = defineOperation({
   input: z.strictObject({ organization: RecordId, format: FormatField, ...AuditFilterFields }),
   limit: 'read',
   idempotency: 'none',
+  output: ExportLinkSchema,
   run: async (ctx, actor, { organization, format, ...input }): Promise<ExportLink> =>
     linkTo(ctx, filterOf(await organizationLog(ctx, actor, organization), input), format),
 })
@@ -44,6 +46,7 @@ export const exportOwnAudit = defineOperation({
   input: z.strictObject({ format: FormatField, ...AuditFilterFields }),
   limit: 'read',
   idempotency: 'none',
+  output: ExportLinkSchema,
   run: async (ctx, { user }, { format, ...input }): Promise<ExportLink> =>
     linkTo(ctx, filterOf({ user }, input), format),
 })

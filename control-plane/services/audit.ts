@@ -7,24 +7,25 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { idToken, Millis, PageSize } from './fields.ts'
 import { requireRight } from './organizations/organization-access.ts'
 import { RecordId } from './organizations/organizations.ts'
-import type { Page } from './page.ts'
-import { pageOf } from './page.ts'
+import { pageOf, pageSchema } from './page.ts'
+import { UnixMs } from './view-fields.ts'
 
 /** What was done: by whom, to what, how it looked before and after. `at` is Unix milliseconds. */
-export type AuditEntry = {
-  readonly id: string
-  readonly at: number
-  readonly operation: string
+export const AuditEntrySchema = z.object({
+  id: z.string(),
+  at: UnixMs,
+  operation: z.string(),
   /** How the actor came: with a key of a side, a session, a management key, or none at a sign-in. */
-  readonly actorKind: string
+  actorKind: z.string(),
   /** The user, or the id of the management key. */
-  readonly actor: string
-  readonly wallet: string | null
-  readonly keyId: string | null
-  readonly subject: string | null
-  readonly before: unknown
-  readonly after: unknown
-}
+  actor: z.string(),
+  wallet: z.string().nullable(),
+  keyId: z.string().nullable(),
+  subject: z.string().nullable(),
+  before: z.unknown(),
+  after: z.unknown(),
+})
+export type AuditEntry = z.infer<typeof AuditEntrySchema>
 
 export function entryOf({ at, ...row }: AuditRow): AuditEntry {
   return { ...row, at: at.getTime() }
@@ -61,7 +62,8 @@ export async function organizationLog(
 }
 
 /** A page of a log, newest first. */
-export type AuditPage = Page<AuditEntry>
+export const AuditPageSchema = pageSchema(AuditEntrySchema)
+export type AuditPage = z.infer<typeof AuditPageSchema>
 
 const PageFields = { maxItems: PageSize, nextToken: idToken('aud').nullish() }
 
@@ -82,6 +84,7 @@ export const listOrganizationAudit = defineOperation({
   input: z.strictObject({ organization: RecordId, ...AuditFilterFields, ...PageFields }),
   limit: 'read',
   idempotency: 'none',
+  output: AuditPageSchema,
   run: async (ctx, actor, { organization, ...input }): Promise<AuditPage> =>
     readPage(ctx, filterOf(await organizationLog(ctx, actor, organization), input), input),
 })
@@ -93,5 +96,6 @@ export const listOwnAudit = defineOperation({
   input: z.strictObject({ ...AuditFilterFields, ...PageFields }),
   limit: 'read',
   idempotency: 'none',
+  output: AuditPageSchema,
   run: (ctx, { user }, input): Promise<AuditPage> => readPage(ctx, filterOf({ user }, input), input),
 })

@@ -53,6 +53,7 @@ export const getRequest = defineOperation({
   input: z.strictObject({ id: z.string().max(64) }),
   limit: 'read',
   idempotency: 'none',
+  output: LookupRecordSchema,
   run: async (ctx, actor, input): Promise<LookupRecord> => {
     const rid = parseRequestId(input.id)
     const call = rid === undefined ? undefined : await findSettledCall(ctx.db, actor.account, rid)
@@ -84,6 +85,7 @@ export const listRequests = defineOperation({
   }),
   limit: 'read',
   idempotency: 'none',
+  output: RequestPageSchema,
   run: async (ctx, actor, input): Promise<RequestPage> => {
     // One more than asked for tells whether another page follows.
     const calls = await listSettledCalls(ctx.db, actor.account, { before: input.before, limit: input.limit + 1 })

@@ -14,6 +14,16 @@ export const listFields = (prefix: IdPrefix) => ({
 /** Some items of a list, and the id after which the next page begins; null where this is the last. */
 export type Page<Item> = { readonly items: readonly Item[]; readonly nextToken: string | null }
 
+/** The token of the next page, null on the last. */
+export const NextToken = z
+  .string()
+  .nullable()
+  .describe('Give it back as next_token for the next page; null on the last.')
+
+export function pageSchema<Item extends z.ZodType>(item: Item) {
+  return z.object({ items: z.array(item).readonly(), nextToken: NextToken })
+}
+
 /** A page of `size` items out of rows of which one more was asked for, to see whether another page follows. */
 export function pageOf<Row, Item extends { readonly id: string }>(
   rows: readonly Row[],
@@ -27,14 +37,23 @@ export function pageOf<Row, Item extends { readonly id: string }>(
 /** A page of a list with signed tokens. `cursorOf` is the token of the page after an item; no body carries it. */
 export type SignedPage<Item> = Page<Item> & { readonly cursorOf: (item: Item) => string }
 
-/** The same as {@link pageOf}, where `cursorOf` makes the token of the page after an item. */
+export function signedPageSchema<Item extends z.ZodType>(item: Item) {
+  return pageSchema(item).extend({ cursorOf: cursorOf<z.output<Item>>() })
+}
+
+/** What makes the token of the page after an item, where no body carries it. */
+export function cursorOf<Item>() {
+  return z.custom<(item: Item) => string>((value) => typeof value === 'function').meta({ isInside: true })
+}
+
+/** The same as {@link pageOf}, where `tokenAfter` makes the token of the page after an item. */
 export function signedPageOf<Row, Item>(
   rows: readonly Row[],
   size: number,
   view: (row: Row) => Item,
-  cursorOf: (item: Item) => string,
+  tokenAfter: (item: Item) => string,
 ): SignedPage<Item> {
   const items = rows.slice(0, size).map(view)
   const last = rows.length > size ? items.at(-1) : undefined
-  return { items, nextToken: last === undefined ? null : cursorOf(last), cursorOf }
+  return { items, nextToken: last === undefined ? null : tokenAfter(last), cursorOf: tokenAfter }
 }

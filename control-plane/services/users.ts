@@ -9,9 +9,9 @@ import { findUserByWallet, insertUser } from '#control-plane/db/users.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { AppError } from '#shared/errors.ts'
-import type { KeyId, OrganizationId } from '#shared/ids.ts'
+import type { OrganizationId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
-import type { Secret } from '#shared/secret.ts'
+import { Secret } from '#shared/secret.ts'
 import { Instant, Label, Wallet } from './fields.ts'
 import { publishKeysSoon } from './keys/key-store.ts'
 import { NO_TERMS } from './keys/key-terms.ts'
@@ -29,14 +29,15 @@ const CreateUserInput = z.object({
 })
 
 /** A user with the keys that were made for it; a key is shown once. */
-export type CreatedUser = {
-  readonly id: string
-  readonly wallet: string
-  readonly buyerAccount: string
-  readonly sellerAccount: string
-  readonly buyerKey: Secret | null
-  readonly sellerKey: Secret | null
-}
+export const CreatedUserSchema = z.object({
+  id: z.string(),
+  wallet: z.string(),
+  buyerAccount: z.string(),
+  sellerAccount: z.string(),
+  buyerKey: z.instanceof(Secret).nullable(),
+  sellerKey: z.instanceof(Secret).nullable(),
+})
+export type CreatedUser = z.infer<typeof CreatedUserSchema>
 
 /** Finds or makes the user of a wallet, and makes keys for it. Until wallets sign in, this is how a first key is had. */
 export const createUser = defineOperation({
@@ -45,6 +46,7 @@ export const createUser = defineOperation({
   input: CreateUserInput,
   limit: 'none',
   idempotency: 'none',
+  output: CreatedUserSchema,
   run: async (ctx, _actor, input): Promise<CreatedUser> => {
     const created = await transact(ctx.db, async (trx) => {
       const user = await ensureUser(ctx, trx, input.wallet)
@@ -93,13 +95,14 @@ const ManagementKeyInput = z
   })
 
 /** A management key; the key is shown once. */
-export type CreatedManagementKey = {
-  readonly id: KeyId
-  readonly scope: 'org' | 'operator'
-  readonly keyPrefix: string
-  readonly label: string
-  readonly key: Secret
-}
+export const CreatedManagementKeySchema = z.object({
+  id: z.string(),
+  scope: z.enum(['org', 'operator']),
+  keyPrefix: z.string(),
+  label: z.string(),
+  key: z.instanceof(Secret),
+})
+export type CreatedManagementKey = z.infer<typeof CreatedManagementKeySchema>
 
 /** Makes a management key. One with the scope `operator` is only made on the machine, never through a door. */
 export const createManagementKey = defineOperation({
@@ -108,6 +111,7 @@ export const createManagementKey = defineOperation({
   input: ManagementKeyInput,
   limit: 'none',
   idempotency: 'none',
+  output: CreatedManagementKeySchema,
   run: async (ctx, actor, input): Promise<CreatedManagementKey> => {
     if (input.scope === 'operator' && actor.keyId !== null) throw new AppError('forbidden')
     const { label, role, expiresAt = null } = input

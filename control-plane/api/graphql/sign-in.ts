@@ -1,5 +1,5 @@
-import type { SessionActor } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
+import type { SessionOwner } from '#control-plane/services/sign-in/sign-in.ts'
 import {
   readChallenge,
   readSession,
@@ -19,8 +19,7 @@ const SignInChallenge = builder.objectRef<Challenge>('SignInChallenge').implemen
   }),
 })
 
-type Session = Pick<SessionActor, 'user' | 'wallet'> & { readonly id: string }
-const BrowserSession = builder.objectRef<Session>('BrowserSession').implement({
+const BrowserSession = builder.objectRef<SessionOwner>('BrowserSession').implement({
   description: 'Who is signed in with this browser.',
   fields: (t) => ({
     id: t.exposeID('id'),

@@ -15,7 +15,7 @@ import {
   withDefault,
 } from './column.ts'
 
-const INCIDENT_STATES = ['investigating', 'identified', 'monitoring', 'resolved'] as const
+export const INCIDENT_STATES = ['investigating', 'identified', 'monitoring', 'resolved'] as const
 export type IncidentState = (typeof INCIDENT_STATES)[number]
 
 /** Figures of a model at a provider in an hour or on a day; a sketch is read with `shared/sketch.ts`. */

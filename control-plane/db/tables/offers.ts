@@ -21,7 +21,7 @@ const PRICING_MODES = ['discount', 'cost_multiplier'] as const
 const OPERATION_STATUSES = ['pending', 'running', 'succeeded', 'failed'] as const
 /** What the data plane tells of an offer's health. */
 const TOLD: readonly HealthEvent['action'][] = ['counted', 'backed_off', 'recovered', 'flagged']
-const HEALTH_ACTIONS = [...TOLD, 'reset', 'credential_rotated', 'delisted', 'restored'] as const
+export const HEALTH_ACTIONS = [...TOLD, 'reset', 'credential_rotated', 'delisted', 'restored'] as const
 
 export type ApiFormat = (typeof API_FORMATS)[number]
 export type OfferStatus = (typeof OFFER_STATUSES)[number]

@@ -4,7 +4,7 @@ import { bigint, boolean, id, integer, json, nullable, oneOf, text, texts, times
 export const WEBHOOK_EVENTS = ['key.cap_reached', 'balance.low'] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 
-const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
+export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
 /** Tables of `0011_webhooks.sql`. */

@@ -21,7 +21,12 @@ const PreferencesInput = z.strictObject({
 })
 
 /** Preferences as their buyer sees them. */
-export type PreferencesView = z.output<typeof PreferencesInput>
+export const PreferencesViewSchema = z.object({
+  allowUntrusted: z.boolean(),
+  providersBlocked: z.array(z.string()),
+  minDiscountPct: z.number().int().nullable(),
+})
+export type PreferencesView = z.infer<typeof PreferencesViewSchema>
 
 function viewOf({ allowsUntrusted, providersBlocked, minDiscountPct }: Preferences): PreferencesView {
   return { allowUntrusted: allowsUntrusted, providersBlocked, minDiscountPct }
@@ -34,6 +39,7 @@ export const getPreferences = defineOperation({
   input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
+  output: PreferencesViewSchema,
   run: async (ctx, actor): Promise<PreferencesView> =>
     viewOf((await findPreferences(ctx.db, actor.account)) ?? NO_PREFERENCES),
 })
@@ -45,6 +51,7 @@ export const putPreferences = defineOperation({
   input: PreferencesInput,
   limit: 'write',
   idempotency: 'none',
+  output: PreferencesViewSchema,
   run: async (ctx, actor, input): Promise<PreferencesView> => {
     const wanted: Preferences = {
       allowsUntrusted: input.allowUntrusted,

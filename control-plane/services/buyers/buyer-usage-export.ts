@@ -6,7 +6,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import { csvCell, csvLine, LINE_END } from '#control-plane/services/exports/csv.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
-import { makeExportLink } from '#control-plane/services/exports/export-link.ts'
+import { ExportLinkSchema, makeExportLink } from '#control-plane/services/exports/export-link.ts'
 import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -42,6 +42,7 @@ export const exportBuyerUsage = defineOperation({
   input: z.strictObject({ ...UsageFilterFields, format: z.literal('csv').default('csv') }),
   limit: 'read',
   idempotency: 'none',
+  output: ExportLinkSchema,
   run: async (ctx, actor, { format: _format, ...input }): Promise<ExportLink> => {
     const query = await readUsageFilter(ctx, actor.account, input)
     return makeExportLink(ctx, { kind: BUYER_USAGE_EXPORT, query })

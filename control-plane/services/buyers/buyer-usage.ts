@@ -5,13 +5,12 @@ import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { ModelName, PageSize, UlidToken } from '#control-plane/services/fields.ts'
-import type { Page } from '#control-plane/services/page.ts'
-import { pageOf } from '#control-plane/services/page.ts'
+import { pageOf, pageSchema } from '#control-plane/services/page.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
+import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
-import type { SettlementStatus } from '#shared/contract/lookup.ts'
-import type { UsageEvent } from '#shared/contract/usage-event.ts'
-import { SERVED_BY } from '#shared/contract/usage-event.ts'
+import { SETTLEMENT_STATUSES } from '#shared/contract/lookup.ts'
+import { SERVED_BY, UsageEventSchema } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { standingOf } from '#shared/lookup-record.ts'
@@ -43,15 +42,16 @@ export async function readUsageFilter(
 }
 
 /** Tokens of calls: input counts what was read from or written to a cache and audio, output counts reasoning and audio. */
-export type TokenView = {
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cacheReadTokens: number
-  readonly cacheWriteTokens: number
-  readonly reasoningTokens: number
-  readonly audioInputTokens: number
-  readonly audioOutputTokens: number
-}
+export const TokenViewSchema = z.object({
+  inputTokens: Count,
+  outputTokens: Count,
+  cacheReadTokens: Count,
+  cacheWriteTokens: Count,
+  reasoningTokens: Count,
+  audioInputTokens: Count,
+  audioOutputTokens: Count,
+})
+export type TokenView = z.infer<typeof TokenViewSchema>
 
 export function tokensOf(sums: TokenSums): TokenView {
   return {
@@ -66,27 +66,28 @@ export function tokensOf(sums: TokenSums): TokenView {
 }
 
 /** One booked call. Instants are Unix milliseconds, `*Micro` whole micro-USD. `txHash` is null before the chain rails. */
-export type UsageItem = TokenView & {
+export const UsageItemSchema = TokenViewSchema.extend({
   /** The request id, as the cursor of a list. */
-  readonly id: string
-  readonly requestId: string
-  readonly createdAt: number
-  readonly model: string
-  readonly requestedModel: string
-  readonly provider: string | null
-  readonly servedBy: UsageEvent['servedBy']
-  readonly endpoint: string
-  readonly keyId: string | null
-  readonly outcome: UsageEvent['outcome']
-  readonly streamed: boolean
-  readonly settlementStatus: SettlementStatus
-  readonly settlementError: string | null
-  readonly buyerCostMicro: number
-  readonly listCostMicro: number
-  readonly ttftMs: number | null
-  readonly durationMs: number
-  readonly txHash: string | null
-}
+  id: z.string(),
+  requestId: z.string(),
+  createdAt: UnixMs,
+  model: z.string(),
+  requestedModel: z.string(),
+  provider: z.string().nullable(),
+  servedBy: z.enum(SERVED_BY).nullable(),
+  endpoint: z.string(),
+  keyId: z.string().nullable(),
+  outcome: UsageEventSchema.shape.outcome,
+  streamed: z.boolean(),
+  settlementStatus: z.enum(SETTLEMENT_STATUSES),
+  settlementError: z.string().nullable(),
+  buyerCostMicro: WholeMicro,
+  listCostMicro: WholeMicro,
+  ttftMs: z.number().nullable(),
+  durationMs: z.number(),
+  txHash: z.string().nullable(),
+})
+export type UsageItem = z.infer<typeof UsageItemSchema>
 
 function usageItemOf(row: UsageRow): UsageItem {
   const standing = standingOf(row, row.postedAt.getTime())
@@ -106,7 +107,8 @@ function usageItemOf(row: UsageRow): UsageItem {
   }
 }
 
-export type UsagePage = Page<UsageItem>
+export const UsagePageSchema = pageSchema(UsageItemSchema)
+export type UsagePage = z.infer<typeof UsagePageSchema>
 
 /** The caller's booked calls, newest first, filtered. */
 export const listBuyerUsage = defineOperation({
@@ -115,6 +117,7 @@ export const listBuyerUsage = defineOperation({
   input: Filter.extend({ maxItems: PageSize, nextToken: UlidToken.optional() }),
   limit: 'read',
   idempotency: 'none',
+  output: UsagePageSchema,
   run: async (ctx, actor, { maxItems, nextToken, ...input }): Promise<UsagePage> => {
     const filter = await readUsageFilter(ctx, actor.account, input)
     const found = await listUsage(ctx.db, filter, { before: nextToken, limit: maxItems + 1 })
@@ -123,12 +126,13 @@ export const listBuyerUsage = defineOperation({
 })
 
 /** What calls came to. Savings are what the same calls would have cost at the reference price, less what they cost. */
-export type UsageFigures = TokenView & {
-  readonly requests: number
-  readonly failedRequests: number
-  readonly buyerCostMicro: number
-  readonly listCostMicro: number
-}
+export const UsageFiguresSchema = TokenViewSchema.extend({
+  requests: Count,
+  failedRequests: Count,
+  buyerCostMicro: WholeMicro,
+  listCostMicro: WholeMicro,
+})
+export type UsageFigures = z.infer<typeof UsageFiguresSchema>
 
 function figuresOf(sums: UsageSums): UsageFigures {
   return {
@@ -141,8 +145,16 @@ function figuresOf(sums: UsageSums): UsageFigures {
 }
 
 /** Calls of one UTC hour, day or month; `bucket` is its first millisecond, `group` the model, key, provider or endpoint. */
-export type UsageBucket = UsageFigures & { readonly bucket: number; readonly group: string | null }
-export type UsageBuckets = { readonly interval: UsageInterval; readonly buckets: readonly UsageBucket[] }
+export const UsageBucketSchema = UsageFiguresSchema.extend({
+  bucket: UnixMs,
+  group: z.string().nullable(),
+})
+export type UsageBucket = z.infer<typeof UsageBucketSchema>
+export const UsageBucketsSchema = z.object({
+  interval: z.enum(USAGE_INTERVALS),
+  buckets: z.array(UsageBucketSchema).readonly(),
+})
+export type UsageBuckets = z.infer<typeof UsageBucketsSchema>
 
 /** Buckets of one answer, and the longest window that an interval is answered for. */
 const MAX_BUCKETS = 5_000
@@ -162,6 +174,7 @@ export const listUsageBuckets = defineOperation({
   }),
   limit: 'read',
   idempotency: 'none',
+  output: UsageBucketsSchema,
   run: async (ctx, actor, { interval, groupBy, ...input }): Promise<UsageBuckets> => {
     const filter = await readUsageFilter(ctx, actor.account, input)
     if (filter.to - filter.from > MAX_WINDOW_MS[interval]) {

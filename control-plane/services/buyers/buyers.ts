@@ -7,11 +7,11 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PageSize, UlidToken } from '#control-plane/services/fields.ts'
 import { lookupOfCall } from '#control-plane/services/lookup.ts'
 import type { CreditBalance } from '#control-plane/services/money/credit.ts'
-import { readCredit } from '#control-plane/services/money/credit.ts'
-import type { Page } from '#control-plane/services/page.ts'
-import { pageOf } from '#control-plane/services/page.ts'
+import { CreditBalanceSchema, readCredit } from '#control-plane/services/money/credit.ts'
+import { pageOf, pageSchema } from '#control-plane/services/page.ts'
 import { readWindow } from '#control-plane/services/usage-window.ts'
-import type { LookupRecord } from '#shared/contract/lookup.ts'
+import { Count, MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
+import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { tokensOf } from './buyer-usage.ts'
 
 const RECENT_CALLS = 20
@@ -24,28 +24,37 @@ export const getBalance = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
+  output: CreditBalanceSchema,
   run: (ctx, actor): Promise<CreditBalance> => readCredit(ctx, actor.account),
 })
 
 /** Totals of calls: spent in whole micro-USD. */
-export type UsageStats = {
-  readonly totalSpent: number
-  readonly totalInputTokens: number
-  readonly totalOutputTokens: number
-  readonly totalRequests: number
-}
+export const UsageStatsSchema = z.object({
+  totalSpent: WholeMicro,
+  totalInputTokens: Count,
+  totalOutputTokens: Count,
+  totalRequests: Count,
+})
+export type UsageStats = z.infer<typeof UsageStatsSchema>
 
-export type BuyerMe = CreditBalance & {
-  readonly wallet: string
+export const BuyerMeSchema = CreditBalanceSchema.extend({
+  wallet: z.string(),
   /** On-chain figures: null before the chain rails exist. */
-  readonly balanceUsdc: string | null
-  readonly allowanceUsdc: string | null
-  readonly settlementContract: string | null
-  readonly stats: UsageStats
-  readonly modelBreakdown: readonly (UsageStats & { readonly model: string })[]
+  balanceUsdc: MicroDigits.nullable(),
+  allowanceUsdc: MicroDigits.nullable(),
+  settlementContract: z.string().nullable(),
+  stats: UsageStatsSchema,
+  modelBreakdown: z
+    .array(
+      UsageStatsSchema.extend({
+        model: z.string(),
+      }),
+    )
+    .readonly(),
   /** In the wire's own spelling, as `GET /v1/requests/{id}` answers them. */
-  readonly recentUsage: readonly LookupRecord[]
-}
+  recentUsage: z.array(LookupRecordSchema).readonly(),
+})
+export type BuyerMe = z.infer<typeof BuyerMeSchema>
 
 /** The caller's account at a glance; also the free check of a key. */
 export const getMe = defineOperation({
@@ -54,6 +63,7 @@ export const getMe = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
+  output: BuyerMeSchema,
   run: async (ctx, actor): Promise<BuyerMe> => {
     const { account, wallet } = actor
     const [credit, { total, byModel }, recent] = await Promise.all([
@@ -87,14 +97,16 @@ function statsOf(sums: UsageSums): UsageStats {
 }
 
 /** One line of the caller's ledger: signed micro-USD in plain digits. */
-export type CreditEntry = {
-  readonly id: string
-  readonly kind: string
-  readonly amountMicro: string
-  readonly note: string | null
-  readonly createdAt: number
-}
-export type CreditEntryPage = Page<CreditEntry>
+export const CreditEntrySchema = z.object({
+  id: z.string(),
+  kind: z.string(),
+  amountMicro: MicroDigits,
+  note: z.string().nullable(),
+  createdAt: UnixMs,
+})
+export type CreditEntry = z.infer<typeof CreditEntrySchema>
+export const CreditEntryPageSchema = pageSchema(CreditEntrySchema)
+export type CreditEntryPage = z.infer<typeof CreditEntryPageSchema>
 
 /** The caller's ledger lines, newest first. */
 export const listCreditEntries = defineOperation({
@@ -106,6 +118,7 @@ export const listCreditEntries = defineOperation({
   }),
   limit: 'read',
   idempotency: 'none',
+  output: CreditEntryPageSchema,
   run: async (ctx, actor, input): Promise<CreditEntryPage> => {
     const query = { before: input.nextToken, limit: input.maxItems + 1 }
     const found = await listEntries(ctx.db, actor.account, query)

@@ -3,29 +3,31 @@ import type { JobWithEnd } from '#control-plane/db/jobs.ts'
 import { listJobs } from '#control-plane/db/jobs.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PageSize, UlidToken } from '#control-plane/services/fields.ts'
-import type { Page } from '#control-plane/services/page.ts'
-import { pageOf } from '#control-plane/services/page.ts'
+import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 
 /** A long job of the caller. Instants are Unix milliseconds, amounts micro-USD as plain digits. */
-export type JobView = {
+export const JobViewSchema = z.object({
   /** The request id of its submit, by which it is asked for and looked up. */
-  readonly id: string
-  readonly model: string
-  readonly provider: string | null
-  readonly endpoint: string
-  readonly keyId: string | null
+  id: z.string(),
+  model: z.string(),
+  provider: z.string().nullable(),
+  endpoint: z.string(),
+  keyId: z.string().nullable(),
   /** `running` until its end is booked, then how it ended. */
-  readonly state: 'running' | 'succeeded' | 'failed' | 'cancelled'
-  readonly submittedAt: number
+  state: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
+  submittedAt: UnixMs,
   /** When it has to be over: what its seller's provider has not finished then costs nothing. */
-  readonly deadlineAt: number
-  readonly endedAt: number | null
+  deadlineAt: UnixMs,
+  endedAt: UnixMs.nullable(),
   /** What was set aside for it, and what it cost in the end. */
-  readonly quoteMicro: string
-  readonly chargeMicro: string | null
-}
-export type JobPage = Page<JobView>
+  quoteMicro: MicroDigits,
+  chargeMicro: MicroDigits.nullable(),
+})
+export type JobView = z.infer<typeof JobViewSchema>
+export const JobPageSchema = pageSchema(JobViewSchema)
+export type JobPage = z.infer<typeof JobPageSchema>
 
 /** The caller's long jobs, newest first: all of them, or those that run. One is listed once its submit is booked. */
 export const listOwnJobs = defineOperation({
@@ -38,6 +40,7 @@ export const listOwnJobs = defineOperation({
   }),
   limit: 'read',
   idempotency: 'none',
+  output: JobPageSchema,
   run: async (ctx, actor, { state, maxItems, nextToken }): Promise<JobPage> => {
     const choice = { isRunning: state === 'running', before: nextToken, limit: maxItems + 1 }
     return pageOf(await listJobs(ctx.db, actor.account, choice), maxItems, viewOfJob)

@@ -123,7 +123,10 @@ async function requireAnswer(ctx: RunCtx, base: CheckedBaseUrl, { apiFormat, api
 }
 
 /** The buyer's own providers in the order they are tried. */
-export type OwnProviderList = { readonly providers: readonly OwnProviderView[] }
+export const OwnProviderListSchema = z.object({
+  providers: z.array(OwnProviderViewSchema).readonly(),
+})
+export type OwnProviderList = z.infer<typeof OwnProviderListSchema>
 
 export const listBuyerProviders = defineOperation({
   name: 'own-provider.list',
@@ -131,6 +134,7 @@ export const listBuyerProviders = defineOperation({
   input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
+  output: OwnProviderListSchema,
   run: async (ctx, actor): Promise<OwnProviderList> => ({
     providers: (await listOwnProviders(ctx.db, actor.account)).map(viewOf),
   }),
@@ -143,6 +147,7 @@ export const removeOwnProvider = defineOperation({
   input: z.strictObject({ id: z.string().max(100) }),
   limit: 'write',
   idempotency: 'none',
+  output: OwnProviderViewSchema,
   run: async (ctx, actor, { id }): Promise<OwnProviderView> => {
     const removed = await transact(ctx.db, (trx) => remove(trx, actor, { id, at: ctx.clock.now() }))
     ctx.note({ subject: id, before: removed, after: null })
@@ -166,6 +171,7 @@ export const retiredFallbackKey = defineOperation({
   input: z.unknown(),
   limit: 'read',
   idempotency: 'none',
+  output: z.never(),
   run: async (): Promise<never> => {
     throw new AppError('gone', {
       message: 'Fallback keys are own providers now: POST /v1/buyer/providers with model null.',

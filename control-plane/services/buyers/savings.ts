@@ -1,25 +1,33 @@
 import { z } from 'zod'
 import { sumUsage } from '#control-plane/db/buyer-usage.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import type { Period } from '#control-plane/services/usage-window.ts'
 import { PERIOD_NAMES, readWindow } from '#control-plane/services/usage-window.ts'
+import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 
 const MODELS_SHOWN = 100
 
 /** Spending beside the reference price, in whole micro-USD; `savedPct` has two decimals. */
-export type SavingsFigures = {
-  readonly requests: number
-  readonly spentMicro: number
-  readonly listMicro: number
-  readonly savedMicro: number
-  readonly savedPct: number
-}
-export type Savings = SavingsFigures & {
-  readonly period: Period
+export const SavingsFiguresSchema = z.object({
+  requests: Count,
+  spentMicro: WholeMicro,
+  listMicro: WholeMicro,
+  savedMicro: WholeMicro,
+  savedPct: z.number(),
+})
+export type SavingsFigures = z.infer<typeof SavingsFiguresSchema>
+export const SavingsSchema = SavingsFiguresSchema.extend({
+  period: z.enum(PERIOD_NAMES),
   /** Unix milliseconds; 0 for a lifetime. */
-  readonly since: number
-  readonly byModel: readonly (SavingsFigures & { readonly model: string })[]
-}
+  since: UnixMs,
+  byModel: z
+    .array(
+      SavingsFiguresSchema.extend({
+        model: z.string(),
+      }),
+    )
+    .readonly(),
+})
+export type Savings = z.infer<typeof SavingsSchema>
 
 /**
  * What the caller saved against the reference prices. Only what the marketplace served counts: a call on a key of the
@@ -31,6 +39,7 @@ export const getSavings = defineOperation({
   input: z.strictObject({ period: z.enum(PERIOD_NAMES).default('30d') }),
   limit: 'read',
   idempotency: 'none',
+  output: SavingsSchema,
   run: async (ctx, actor, { period }): Promise<Savings> => {
     const window = readWindow({ period }, ctx.clock.now(), period)
     const filter = { account: actor.account, servedBy: 'marketplace' as const, ...window }

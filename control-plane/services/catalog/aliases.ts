@@ -24,7 +24,12 @@ const MAX_LISTED = 5_000
 const SOURCE = 'operator'
 
 /** A name of a model; one given by hand outlives imports. */
-export type AliasView = { readonly alias: string; readonly model: string; readonly isManual: boolean }
+export const AliasViewSchema = z.object({
+  alias: z.string(),
+  model: z.string(),
+  isManual: z.boolean(),
+})
+export type AliasView = z.infer<typeof AliasViewSchema>
 
 /** Exact names of one model or of all. */
 export const listAliases = defineOperation({
@@ -33,6 +38,7 @@ export const listAliases = defineOperation({
   input: z.strictObject({ model: ModelName.optional() }),
   limit: 'read',
   idempotency: 'none',
+  output: z.array(AliasViewSchema).readonly(),
   run: async (ctx, _actor, { model }): Promise<readonly AliasView[]> => {
     const id = await findNamedModel(ctx, model)
     return listNames(ctx.db, { model: id, limit: MAX_LISTED })
@@ -46,6 +52,7 @@ export const putAlias = defineOperation({
   input: z.strictObject({ alias: ModelName, model: ModelName }),
   limit: 'none',
   idempotency: 'none',
+  output: AliasViewSchema,
   run: async (ctx, actor, input): Promise<AliasView> => {
     const alias = input.alias.toLowerCase()
     const model = await transact(ctx.db, async (trx) => {
@@ -73,6 +80,10 @@ export const removeAlias = defineOperation({
   input: z.strictObject({ alias: ModelName }),
   limit: 'none',
   idempotency: 'none',
+  output: z.object({
+    alias: z.string(),
+    model: z.string(),
+  }),
   run: async (ctx, actor, input): Promise<{ readonly alias: string; readonly model: string }> => {
     const alias = input.alias.toLowerCase()
     const model = await transact(ctx.db, async (trx) => {

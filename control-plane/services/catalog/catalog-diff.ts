@@ -1,16 +1,23 @@
+import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { byText } from '#shared/text-order.ts'
 
 /** One field of a model, or `price.` and a usage class in pico-USD, as it is and as it would be; null is nothing. */
-export type FieldChange = { readonly field: string; readonly before: unknown; readonly after: unknown }
+export const FieldChangeSchema = z.object({
+  field: z.string(),
+  before: z.unknown(),
+  after: z.unknown(),
+})
+export type FieldChange = z.infer<typeof FieldChangeSchema>
 
 /** What an import would do to one model. */
-export type ModelChange = {
-  readonly model: string
-  readonly kind: 'added' | 'changed'
-  readonly fields: readonly FieldChange[]
-}
+export const ModelChangeSchema = z.object({
+  model: z.string(),
+  kind: z.enum(['added', 'changed']),
+  fields: z.array(FieldChangeSchema).readonly(),
+})
+export type ModelChange = z.infer<typeof ModelChangeSchema>
 
 /** Pico-USD by usage class, as decimal strings. */
 export type StoredPrices = Readonly<Record<string, string>>

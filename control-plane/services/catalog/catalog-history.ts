@@ -5,7 +5,8 @@ import type { Trx } from '#control-plane/db/database.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { ModelName, PageSize, UlidToken } from '#control-plane/services/fields.ts'
-import { pageOf } from '#control-plane/services/page.ts'
+import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import type { ModelChange } from './catalog-diff.ts'
 
 /** Who changes the catalogue, where the values come from, and from when (Unix milliseconds) its prices count. */
@@ -34,10 +35,18 @@ export async function recordChanges(
 }
 
 /** A change as it is shown; times are Unix milliseconds. Prices are pico-USD of one unit. */
-export type ChangeView = Omit<CatalogChange, 'at' | 'effectiveAt'> & {
-  readonly at: number
-  readonly effectiveAt: number
-}
+export const ChangeViewSchema = z.object({
+  id: z.string(),
+  at: UnixMs,
+  effectiveAt: UnixMs,
+  model: z.string(),
+  field: z.string(),
+  before: z.unknown(),
+  after: z.unknown(),
+  source: z.string(),
+  actor: z.string(),
+})
+export type ChangeView = z.infer<typeof ChangeViewSchema>
 
 /** The history of the catalogue, newest first: every field of every model with its source. */
 export const listCatalogHistory = defineOperation({
@@ -51,6 +60,7 @@ export const listCatalogHistory = defineOperation({
   }),
   limit: 'read',
   idempotency: 'none',
+  output: pageSchema(ChangeViewSchema),
   run: async (ctx, _actor, { model, limit, nextToken }) => {
     const rows = await listCatalogChanges(ctx.db, { model, below: nextToken, limit: limit + 1 })
     const view = (row: CatalogChange): ChangeView => ({

@@ -9,12 +9,13 @@ import { modelOf, unitPricesOf } from './catalog-items.ts'
 import { CatalogRow, canonicalOf, completeRow } from './catalog-rows.ts'
 
 /** A row that is not taken, by its place in the list from 0. */
-export type RejectedRow = {
-  readonly index: number
-  readonly id: string | null
-  readonly field: string | null
-  readonly message: string
-}
+export const RejectedRowSchema = z.object({
+  index: z.number(),
+  id: z.string().nullable(),
+  field: z.string().nullable(),
+  message: z.string(),
+})
+export type RejectedRow = z.infer<typeof RejectedRowSchema>
 
 /** A model as an import would leave it. */
 export type PlannedModel = {

@@ -21,11 +21,11 @@ import { MINUTE } from '#shared/clock.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { checkOutboundUrl } from '#shared/outbound-guard.ts'
-import type { ModelChange } from './catalog-diff.ts'
+import { ModelChangeSchema } from './catalog-diff.ts'
 import { recordChanges } from './catalog-history.ts'
 import { namesOf } from './catalog-items.ts'
-import type { CatalogPlan, RejectedRow } from './catalog-plan.ts'
-import { planImport } from './catalog-plan.ts'
+import type { CatalogPlan } from './catalog-plan.ts'
+import { planImport, RejectedRowSchema } from './catalog-plan.ts'
 
 const MAX_ROWS = 5_000
 /** A price of the past would change what calls were said to cost. */
@@ -44,24 +44,26 @@ const ImportInput = z.object({
 })
 
 /** What an import did. */
-export type ImportReport = {
+export const ImportReportSchema = z.object({
   /** Models in the list that were taken, changed or not. */
-  readonly models: number
-  readonly added: number
-  readonly changed: number
+  models: z.number(),
+  added: z.number(),
+  changed: z.number(),
   /** Models that got a new version of their prices. */
-  readonly repriced: number
+  repriced: z.number(),
   /** Names that another model holds already. */
-  readonly takenNames: readonly string[]
-  readonly rejected: readonly RejectedRow[]
-}
+  takenNames: z.array(z.string()).readonly(),
+  rejected: z.array(RejectedRowSchema).readonly(),
+})
+export type ImportReport = z.infer<typeof ImportReportSchema>
 
 /** What an import would do. */
-export type ImportDiff = {
-  readonly models: number
-  readonly changes: readonly ModelChange[]
-  readonly rejected: readonly RejectedRow[]
-}
+export const ImportDiffSchema = z.object({
+  models: z.number(),
+  changes: z.array(ModelChangeSchema).readonly(),
+  rejected: z.array(RejectedRowSchema).readonly(),
+})
+export type ImportDiff = z.infer<typeof ImportDiffSchema>
 
 /** Says what an import of the same list would change, and which rows it would not take. */
 export const diffCatalog = defineOperation({
@@ -70,6 +72,7 @@ export const diffCatalog = defineOperation({
   input: z.object({ models: Rows, effectiveAt: EffectiveAt }),
   limit: 'read',
   idempotency: 'none',
+  output: ImportDiffSchema,
   run: async (ctx, _actor, input): Promise<ImportDiff> => {
     const { models, rejected } = await planImport(ctx.db, input.models, priceTime(ctx, input.effectiveAt))
     const changes = models.flatMap(({ change }) => (change === undefined ? [] : [change]))
@@ -87,6 +90,7 @@ export const importCatalog = defineOperation({
   input: ImportInput,
   limit: 'none',
   idempotency: 'none',
+  output: ImportReportSchema,
   run: async (ctx, actor, input): Promise<ImportReport> => {
     const at = priceTime(ctx, input.effectiveAt)
     const by = { source: input.source, actor: tenantOf(actor), at }
@@ -156,6 +160,7 @@ export const putProvider = defineOperation({
   input: PutProviderInput,
   limit: 'none',
   idempotency: 'none',
+  output: ProviderSchema,
   run: async (ctx, _actor, input): Promise<Provider> => {
     const host = hostOf(input.baseUrl)
     const url = host === undefined ? undefined : checkOutboundUrl(input.baseUrl, new Set([host]), ctx.settings.outbound)

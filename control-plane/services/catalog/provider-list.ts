@@ -14,7 +14,10 @@ const Id = ProviderSchema.shape.id
 const Reason = z.string().trim().min(1).max(500)
 
 /** An entry of the allow-list with how many offers stand on it. */
-export type ProviderView = Provider & { readonly activeOffers: number }
+export const ProviderViewSchema = ProviderSchema.extend({
+  activeOffers: z.number(),
+})
+export type ProviderView = z.infer<typeof ProviderViewSchema>
 
 /** The allow-list, in order of id. */
 export const listProviders = defineOperation({
@@ -23,6 +26,7 @@ export const listProviders = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
+  output: z.array(ProviderViewSchema).readonly(),
   run: async (ctx): Promise<readonly ProviderView[]> => {
     const [providers, counts] = await Promise.all([listAll(ctx.db), countOffersByProvider(ctx.db)])
     const active = new Map(counts.map(({ provider, count }) => [provider, count]))
@@ -37,6 +41,7 @@ export const trustProvider = defineOperation({
   input: z.strictObject({ id: Id, isTrusted: z.boolean(), reason: Reason }),
   limit: 'none',
   idempotency: 'none',
+  output: ProviderSchema,
   run: async (ctx, _actor, { id, isTrusted, reason }): Promise<Provider> => {
     const before = await requireProvider(ctx, id)
     const after = { ...before, isTrusted }
@@ -55,6 +60,9 @@ export const removeProvider = defineOperation({
   input: z.strictObject({ id: Id, reason: Reason }),
   limit: 'none',
   idempotency: 'none',
+  output: z.object({
+    id: z.string(),
+  }),
   run: async (ctx, _actor, { id, reason }): Promise<{ readonly id: string }> => {
     const before = await requireProvider(ctx, id)
     try {

@@ -5,6 +5,7 @@ import { transact } from '#control-plane/db/database.ts'
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant, ModelName } from '#control-plane/services/fields.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { requireModel } from './aliases.ts'
@@ -16,14 +17,15 @@ import { readPrices } from './catalog-plan.ts'
 const MAX_VERSIONS = 200
 
 /** A version of a model's reference prices: pico-USD of one unit by usage class. Times are Unix milliseconds. */
-export type PriceVersion = {
-  readonly version: string
-  readonly effectiveAt: number
-  readonly source: string
-  readonly unitPrices: Readonly<Record<string, string>>
+export const PriceVersionSchema = z.object({
+  version: z.string(),
+  effectiveAt: UnixMs,
+  source: z.string(),
+  unitPrices: z.record(z.string(), z.string()),
   /** `current` counts now, `scheduled` will, `past` did. */
-  readonly state: 'scheduled' | 'current' | 'past'
-}
+  state: z.enum(['scheduled', 'current', 'past']),
+})
+export type PriceVersion = z.infer<typeof PriceVersionSchema>
 
 /** The versions of one model's prices, newest first, those that wait among them. */
 export const listPrices = defineOperation({
@@ -32,6 +34,10 @@ export const listPrices = defineOperation({
   input: z.strictObject({ model: ModelName }),
   limit: 'read',
   idempotency: 'none',
+  output: z.object({
+    model: z.string(),
+    versions: z.array(PriceVersionSchema).readonly(),
+  }),
   run: async (ctx, _actor, input): Promise<{ readonly model: string; readonly versions: readonly PriceVersion[] }> => {
     const model = await findModelByName(ctx.db, input.model)
     if (model === undefined) throw new AppError('not_found')
@@ -69,6 +75,10 @@ export const putPrices = defineOperation({
   input: PutPricesInput,
   limit: 'none',
   idempotency: 'none',
+  output: z.object({
+    model: z.string(),
+    version: z.string().nullable(),
+  }),
   run: async (ctx, actor, input): Promise<{ readonly model: string; readonly version: string | null }> => {
     const now = ctx.clock.now()
     const at = input.effectiveAt ?? now

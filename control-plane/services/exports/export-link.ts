@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 
@@ -16,7 +17,11 @@ export type ExportGrant = { readonly kind: string; readonly query: unknown }
 const Payload = z.object({ k: z.string(), q: z.unknown(), e: z.number().int() })
 
 /** Where a file can be had without a key, and until when in Unix milliseconds. */
-export type ExportLink = { readonly url: string; readonly expiresAt: number }
+export const ExportLinkSchema = z.object({
+  url: z.string(),
+  expiresAt: UnixMs,
+})
+export type ExportLink = z.infer<typeof ExportLinkSchema>
 
 /**
  * A path that anybody may open for the next five minutes, without a key: it says what is exported and for whom, and is

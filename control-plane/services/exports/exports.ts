@@ -1,9 +1,13 @@
 import { z } from 'zod'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
+import { linesOf } from '#control-plane/services/view-fields.ts'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { openExportLink } from './export-link.ts'
+
+/** {@link ExportFile} as the door is given it. */
+const ExportFileSchema = z.object({ fileName: z.string(), contentType: z.string(), chunks: linesOf(z.string()) })
 
 /** How often one link may be opened a minute: a download may break off and be begun again. */
 const DOWNLOADS_PER_MINUTE = 10
@@ -19,6 +23,7 @@ export const downloadExport = defineOperation({
   limit: 'none',
   isAudited: false,
   idempotency: 'none',
+  output: ExportFileSchema,
   run: async (ctx, _actor, { token }): Promise<ExportFile> => {
     const { kind, query } = openExportLink(ctx, token)
     const exporter = ctx.exporters[kind]

@@ -5,37 +5,41 @@ import { keyOwnerOf } from '#control-plane/operation/actor.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { KeyCounter } from '#control-plane/ports/key-counters/key-counters.ts'
 import { readCredit } from '#control-plane/services/money/credit.ts'
+import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY, nextUtcDay, nextUtcMonth, utcMonth } from '#shared/clock.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { formatMicroUsd, parseMicroUsd, subtractToZero } from '#shared/money.ts'
 import { hasCap, termsOf } from './key-terms.ts'
 
 /** A cap in the UTC day or month that counts now. Amounts are micro-USD as plain digits, instants Unix milliseconds. */
-export type CapView = {
-  readonly capUsdc: string
+export const CapViewSchema = z.object({
+  capUsdc: MicroDigits,
   /** What calls have used, with what running ones hold. */
-  readonly usedUsdc: string
-  readonly leftUsdc: string
+  usedUsdc: MicroDigits,
+  leftUsdc: MicroDigits,
   /** True once it has refused a call in this period: what is left was too little for it. */
-  readonly isRefusing: boolean
-  readonly resetsAt: number
+  isRefusing: z.boolean(),
+  resetsAt: UnixMs,
   /** When it will be used up at the pace of this period so far; null when it lasts. */
-  readonly runsOutAt: number | null
-}
+  runsOutAt: UnixMs.nullable(),
+})
+export type CapView = z.infer<typeof CapViewSchema>
 /** The caps of one key, and which of them, or of the balance, has least left: that one ends the spending first. */
-export type KeyCaps = {
-  readonly keyId: string
-  readonly label: string
-  readonly daily: CapView | null
-  readonly monthly: CapView | null
-  readonly binds: 'daily' | 'monthly' | 'balance'
-}
-export type Caps = {
-  readonly creditBalanceUsdc: string
-  readonly heldUsdc: string
+export const KeyCapsSchema = z.object({
+  keyId: z.string(),
+  label: z.string(),
+  daily: CapViewSchema.nullable(),
+  monthly: CapViewSchema.nullable(),
+  binds: z.enum(['daily', 'monthly', 'balance']),
+})
+export type KeyCaps = z.infer<typeof KeyCapsSchema>
+export const CapsSchema = z.object({
+  creditBalanceUsdc: MicroDigits,
+  heldUsdc: MicroDigits,
   /** The keys that may spend now, newest first. */
-  readonly keys: readonly KeyCaps[]
-}
+  keys: z.array(KeyCapsSchema).readonly(),
+})
+export type Caps = z.infer<typeof CapsSchema>
 
 /** What bounds the caller's spending now: the balance, and the caps of each key. Throws `service_unavailable`. */
 export const listCaps = defineOperation({
@@ -44,6 +48,7 @@ export const listCaps = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
+  output: CapsSchema,
   run: async (ctx, actor): Promise<Caps> => {
     const now = ctx.clock.now()
     const [credit, keys] = await Promise.all([

@@ -18,7 +18,7 @@ import { publishKeysSoon } from './key-store.ts'
 import { changeTerms, hasCap, KeyTermFields, termsOf } from './key-terms.ts'
 import { seedKeyUse } from './key-use.ts'
 import type { KeyView } from './key-views.ts'
-import { viewOfKey } from './key-views.ts'
+import { KeyViewSchema, viewOfKey } from './key-views.ts'
 import { MAX_ACTIVE_KEYS, requireFuture } from './keys.ts'
 
 /** The buyer key of the caller with this id. Throws `not_found`, for another's too, and `conflict` for a revoked one. */
@@ -48,6 +48,7 @@ export const updateBuyerKey = defineOperation({
   input: KeyPatch,
   limit: 'write',
   idempotency: 'none',
+  output: KeyViewSchema,
   run: async (ctx, actor, input): Promise<KeyView> => {
     const { id } = input
     if (!isId('key', id)) throw new AppError('not_found')

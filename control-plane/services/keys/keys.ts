@@ -12,6 +12,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant, Label } from '#control-plane/services/fields.ts'
+import { KeyViewSchema } from '#control-plane/services/keys/key-views.ts'
 import { listFields, pageOf } from '#control-plane/services/page.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { AppError } from '#shared/errors.ts'
@@ -116,7 +117,11 @@ export const createBuyerKey = defineOperation({
 })
 
 /** The keys of one side of a wallet, newest first, revoked ones included. */
-export type KeyList = { readonly keys: readonly KeyView[]; readonly nextToken: string | null }
+export const KeyListSchema = z.object({
+  keys: z.array(KeyViewSchema).readonly(),
+  nextToken: z.string().nullable(),
+})
+export type KeyList = z.infer<typeof KeyListSchema>
 const KeyListInput = z.object(listFields('key'))
 
 async function listOwnKeys(
@@ -135,6 +140,7 @@ export const listSellerKeys = defineOperation({
   input: KeyListInput,
   limit: 'read',
   idempotency: 'none',
+  output: KeyListSchema,
   run: (ctx, actor, input) => listOwnKeys(ctx, actor, input),
 })
 
@@ -144,6 +150,7 @@ export const listBuyerKeys = defineOperation({
   input: KeyListInput,
   limit: 'read',
   idempotency: 'none',
+  output: KeyListSchema,
   run: (ctx, actor, input) => listOwnKeys(ctx, actor, input),
 })
 
@@ -174,6 +181,7 @@ export const revokeSellerKey = defineOperation({
   input: KeyInput,
   limit: 'write',
   idempotency: 'none',
+  output: KeyViewSchema,
   run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, actor, input.id),
 })
 
@@ -184,5 +192,6 @@ export const revokeBuyerKey = defineOperation({
   input: KeyInput,
   limit: 'write',
   idempotency: 'none',
+  output: KeyViewSchema,
   run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, actor, input.id),
 })

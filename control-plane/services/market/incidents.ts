@@ -5,8 +5,8 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Millis, ModelName, PageSize } from '#control-plane/services/fields.ts'
-import type { SignedPage } from '#control-plane/services/page.ts'
-import { signedPageOf } from '#control-plane/services/page.ts'
+import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { countOnSale } from './market-parts.ts'
@@ -19,22 +19,24 @@ const SPAN_MS = 7 * DAY
  * A time during which offers of a model at a provider were down: backed off after failures of real calls. Times are Unix
  * milliseconds. It names no offer and no seller.
  */
-export type Incident = {
-  readonly id: string
-  readonly model: string
-  readonly provider: string
-  readonly startedAt: number
+export const IncidentSchema = z.object({
+  id: z.string(),
+  model: z.string(),
+  provider: z.string(),
+  startedAt: UnixMs,
   /** When the last of the offers was back; null while one is still down. */
-  readonly endedAt: number | null
+  endedAt: UnixMs.nullable(),
   /** Offers that were down, and how many are on sale there now. */
-  readonly offers: number
-  readonly offersOnSale: number
+  offers: z.number(),
+  offersOnSale: z.number(),
   /** How often one of them was taken out of the rotation. */
-  readonly backOffs: number
+  backOffs: z.number(),
   /** The error that most of them had: `timeout`, `rate_limit` …; null when nobody said. */
-  readonly cause: string | null
-}
-export type IncidentPage = SignedPage<Incident>
+  cause: z.string().nullable(),
+})
+export type Incident = z.infer<typeof IncidentSchema>
+export const IncidentPageSchema = signedPageSchema(IncidentSchema)
+export type IncidentPage = z.infer<typeof IncidentPageSchema>
 
 /** Which incidents are listed: of a time, of a model, of a provider. */
 export const IncidentList = z.strictObject({
@@ -53,6 +55,7 @@ export const marketIncidents = defineOperation({
   input: IncidentList,
   limit: 'read',
   idempotency: 'none',
+  output: IncidentPageSchema,
   run: async (ctx, _actor, { maxItems, nextToken, model: name, provider, ...span }): Promise<IncidentPage> => {
     const now = ctx.clock.now()
     const { from, to } = readSpan(span, now)

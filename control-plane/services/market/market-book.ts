@@ -7,17 +7,18 @@ import type { MarketMemory } from '#control-plane/ports/market-memory/market-mem
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { ModelName, PageSize } from '#control-plane/services/fields.ts'
 import type { SignedPage } from '#control-plane/services/page.ts'
-import { signedPageOf } from '#control-plane/services/page.ts'
+import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
+import { Count } from '#control-plane/services/view-fields.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { KeptBpsNumber } from '#shared/contract/amount.ts'
-import type { MarketRow } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import type { BookEntry, LiveState, MarketParts, MarketSummary, RankedOffer } from '#shared/market-view.ts'
 import { buildBook, byRank, summarizeMarket } from '#shared/market-view.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import type { MarketPlace } from './market-order.ts'
 import { chooseMarkets, MarketChoice, placeOfMarket } from './market-order.ts'
+import { BookEntrySchema, MarketFiguresSchema, MarketSummarySchema } from './market-outputs.ts'
 import type { MarketCtx } from './market-parts.ts'
 import {
   readFigures,
@@ -30,15 +31,17 @@ import {
 } from './market-parts.ts'
 
 /** One model on the market: what it is, what it costs at best now, and the figures of the last day. */
-export type MarketView = {
+export const MarketViewSchema = z.object({
   /** The canonical id of the model. */
-  readonly id: string
-  readonly model: Model
-  readonly summary: MarketSummary
-  readonly figures: MarketRow
+  id: z.string(),
+  model: ModelSchema,
+  summary: MarketSummarySchema,
+  figures: MarketFiguresSchema,
   /** Offers on sale, whether they can serve now or not. */
-  readonly offerCount: number
-}
+  offerCount: Count,
+})
+export type MarketView = z.infer<typeof MarketViewSchema>
+export const MarketPageSchema = signedPageSchema(MarketViewSchema)
 export type MarketPage = SignedPage<MarketView>
 
 const Word = z.string().min(1).max(100)
@@ -62,6 +65,7 @@ export const listMarketRowsPage = defineOperation({
   }),
   limit: 'read',
   idempotency: 'none',
+  output: MarketPageSchema,
   run: async (
     ctx,
     _actor,
@@ -113,6 +117,7 @@ export const readMarketOfModel = defineOperation({
   input: z.strictObject({ model: ModelName }),
   limit: 'read',
   idempotency: 'none',
+  output: MarketViewSchema,
   run: async (ctx, _actor, { model }): Promise<MarketView> => {
     const [market] = await viewMarkets(ctx, [await requireModel(ctx, model)])
     if (market === undefined) throw new AppError('not_found')
@@ -152,6 +157,7 @@ function summaryOf({ ofBook: { summaries } }: MarketMemory, parts: MarketParts, 
 }
 
 /** The order book of a model, best offer first. */
+export const BookPageSchema = signedPageSchema(BookEntrySchema).extend({ model: ModelSchema })
 export type BookPage = SignedPage<BookEntry> & { readonly model: Model }
 
 /** The public order book of one model by any of its names. Throws `not_found`. */
@@ -161,6 +167,7 @@ export const readOrderBook = defineOperation({
   input: z.strictObject({ model: ModelName, maxItems: PageSize, nextToken: Token.optional() }),
   limit: 'read',
   idempotency: 'none',
+  output: BookPageSchema,
   run: async (ctx, _actor, { model: name, maxItems, nextToken }): Promise<BookPage> => {
     const model = await requireModel(ctx, name)
     const scope = { list: 'book', tenant: 'public', filters: [model.id] }

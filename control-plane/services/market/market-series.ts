@@ -1,16 +1,25 @@
 import { z } from 'zod'
-import type { FigureRow, Trade } from '#control-plane/db/market-figures.ts'
+import type { FigureRow } from '#control-plane/db/market-figures.ts'
 import { listFigures, listLatestTrades, listPriceVersions } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY, HOUR } from '#shared/clock.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema, writeUnitPrices } from '#shared/pricing.ts'
 import { groupBy } from './market-rows.ts'
-import type { Speed } from './market-sums.ts'
-import { answeredPct, cacheHitPct, combine, discountPct, shownSpeed, speedOf, uptimePct } from './market-sums.ts'
+import {
+  answeredPct,
+  cacheHitPct,
+  combine,
+  discountPct,
+  SpeedSchema,
+  shownSpeed,
+  speedOf,
+  uptimePct,
+} from './market-sums.ts'
 
 /** Most buckets of one series, and most points over all its groups. */
 const MAX_BUCKETS = 1_000
@@ -38,23 +47,24 @@ const SeriesInput = z.object({
 type SeriesWish = z.input<typeof SeriesInput>
 
 /** The figures of one bucket, which begins at `bucket` (Unix milliseconds, UTC). Null means too few calls to measure. */
-export type SeriesPoint = Speed & {
-  readonly bucket: number
+export const SeriesPointSchema = SpeedSchema.extend({
+  bucket: UnixMs,
   /** Null unless the series is grouped by it. */
-  readonly model: string | null
-  readonly provider: string | null
-  readonly calls: number
-  readonly trades: number
-  readonly volumeMicro: bigint
-  readonly inputTokens: number
-  readonly cacheReadTokens: number
-  readonly outputTokens: number
-  readonly uptimePct: number | null
-  readonly cacheHitRatePct: number | null
+  model: z.string().nullable(),
+  provider: z.string().nullable(),
+  calls: Count,
+  trades: z.number(),
+  volumeMicro: z.bigint(),
+  inputTokens: Count,
+  cacheReadTokens: Count,
+  outputTokens: Count,
+  uptimePct: z.number().nullable(),
+  cacheHitRatePct: z.number().nullable(),
   /** What was paid below the reference price, weighted by volume, and the best that anybody got. */
-  readonly discountPct: number | null
-  readonly bestDiscountPct: number | null
-}
+  discountPct: z.number().nullable(),
+  bestDiscountPct: z.number().nullable(),
+})
+export type SeriesPoint = z.infer<typeof SeriesPointSchema>
 
 /** Figures of the market over time, for everybody. */
 export const marketSeries = defineOperation({
@@ -63,6 +73,7 @@ export const marketSeries = defineOperation({
   input: SeriesInput,
   limit: 'read',
   idempotency: 'none',
+  output: z.array(SeriesPointSchema).readonly(),
   run: async (ctx, _actor, input): Promise<readonly SeriesPoint[]> => readSeries(ctx, input),
 })
 
@@ -137,18 +148,33 @@ const PriceHistoryInput = z.object({
 })
 
 /** The prices of a model over time: the reference, version by version, and what buyers paid of it. */
-export type PriceHistory = {
-  readonly model: string
-  readonly references: readonly {
-    readonly version: string
-    /** Unix milliseconds. */
-    readonly effectiveAt: number
-    readonly source: string
-    /** Pico-USD by usage class, as decimal strings. */
-    readonly unitPrices: Readonly<Record<string, string>>
-  }[]
-  readonly paid: readonly Pick<SeriesPoint, 'bucket' | 'trades' | 'volumeMicro' | 'discountPct' | 'bestDiscountPct'>[]
-}
+export const PriceHistorySchema = z.object({
+  model: z.string(),
+  references: z
+    .array(
+      z.object({
+        version: z.string(),
+        /** Unix milliseconds. */
+        effectiveAt: UnixMs,
+        source: z.string(),
+        /** Pico-USD by usage class, as decimal strings. */
+        unitPrices: z.record(z.string(), z.string()),
+      }),
+    )
+    .readonly(),
+  paid: z
+    .array(
+      SeriesPointSchema.pick({
+        bucket: true,
+        trades: true,
+        volumeMicro: true,
+        discountPct: true,
+        bestDiscountPct: true,
+      }),
+    )
+    .readonly(),
+})
+export type PriceHistory = z.infer<typeof PriceHistorySchema>
 
 /** The price history of one model by its canonical id, for everybody; of the last 30 days unless said. */
 export const marketPriceHistory = defineOperation({
@@ -157,6 +183,7 @@ export const marketPriceHistory = defineOperation({
   input: PriceHistoryInput,
   limit: 'read',
   idempotency: 'none',
+  output: PriceHistorySchema,
   run: async (ctx, _actor, { model, bucket, to = ctx.clock.now(), from = to - 30 * DAY }): Promise<PriceHistory> => {
     const [references, points] = await Promise.all([
       listPriceVersions(ctx.db, model, { from, to }),
@@ -187,6 +214,16 @@ const FeedInput = z.object({
   model: z.string().min(1).max(128).optional(),
 })
 
+/** A charged call as everybody may see it; the instant is Unix milliseconds. */
+export const TradeViewSchema = z.object({
+  model: z.string(),
+  inputTokens: Count,
+  outputTokens: Count,
+  chargeMicro: z.bigint(),
+  createdAt: UnixMs,
+})
+export type TradeView = z.infer<typeof TradeViewSchema>
+
 /** The latest trades out of the ledger's own rows, newest first and without anybody's name. */
 export const marketTrades = defineOperation({
   name: 'market.trades',
@@ -194,11 +231,9 @@ export const marketTrades = defineOperation({
   input: FeedInput,
   limit: 'read',
   idempotency: 'none',
+  output: z.array(TradeViewSchema).readonly(),
   run: (ctx, _actor, { limit, model }) => readTrades(ctx, limit, model),
 })
-
-/** A charged call as everybody may see it; the instant is Unix milliseconds. */
-export type TradeView = Omit<Trade, 'at'> & { readonly createdAt: number }
 
 /** The latest trades, newest first. */
 export async function readTrades(ctx: Pick<Ctx, 'db'>, limit: number, model?: string): Promise<TradeView[]> {

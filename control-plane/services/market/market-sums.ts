@@ -1,4 +1,6 @@
+import { z } from 'zod'
 import type { Counted } from '#control-plane/db/market-figures.ts'
+import { Count } from '#control-plane/services/view-fields.ts'
 import { HOUR } from '#shared/clock.ts'
 import type { Sketch } from '#shared/sketch.ts'
 import { mergeStored, sketchQuantile, writeSketch } from '#shared/sketch.ts'
@@ -53,12 +55,13 @@ export function storedOf({ ttft, tps, ...sums }: Combined): Counted {
 }
 
 /** Speed as it is shown: medians in milliseconds and in tokens a second, null below {@link MIN_SAMPLES}. */
-export type Speed = {
-  readonly ttftP50Ms: number | null
-  readonly ttftSamples: number
-  readonly tpsP50: number | null
-  readonly tpsSamples: number
-}
+export const SpeedSchema = z.object({
+  ttftP50Ms: z.number().nullable(),
+  ttftSamples: Count,
+  tpsP50: z.number().nullable(),
+  tpsSamples: Count,
+})
+export type Speed = z.infer<typeof SpeedSchema>
 
 /** The speed of combined rows, by their sketches. */
 export function speedOf({ ttft, tps, ttftSamples, tpsSamples }: Combined): Speed {

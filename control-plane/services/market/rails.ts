@@ -6,10 +6,11 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 const RAILS = ['credit'] as const
 
 /** A way to pay: `up`, `switched_off` by operators, or `down` while nothing can admit paid calls. */
-export type RailState = {
-  readonly rail: (typeof RAILS)[number]
-  readonly state: 'up' | 'switched_off' | 'down'
-}
+export const RailStateSchema = z.object({
+  rail: z.enum(RAILS),
+  state: z.enum(['up', 'switched_off', 'down']),
+})
+export type RailState = z.infer<typeof RailStateSchema>
 
 /** The state of every rail now; for everybody. */
 export const listRails = defineOperation({
@@ -18,6 +19,7 @@ export const listRails = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
+  output: z.array(RailStateSchema).readonly(),
   run: async (ctx): Promise<readonly RailState[]> => {
     const state = await stateOfCredit(ctx)
     return RAILS.map((rail) => ({ rail, state }))

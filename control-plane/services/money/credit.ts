@@ -1,11 +1,14 @@
+import { z } from 'zod'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { add, formatMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
 import { findBalance } from './ledger.ts'
 
 /** What a buyer has, in micro-USD as plain digits: the whole spendable credit, and what running calls hold. */
-export type CreditBalance = { readonly creditBalanceUsdc: string; readonly heldUsdc: string }
+export const CreditBalanceSchema = z.object({ creditBalanceUsdc: MicroDigits, heldUsdc: MicroDigits })
+export type CreditBalance = z.infer<typeof CreditBalanceSchema>
 
 /**
  * Spendable is posted − held − unposted as the gate has it. While the gate is away or has not been told of the account,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { listBookedEntries } from '#control-plane/db/ledger-archive.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
@@ -12,13 +13,21 @@ import type { Move } from './ledger-moves.ts'
 import { bookMove, findParty, Note, namesOneParty, ONE_PARTY, PartyFields, Ticket } from './ledger-moves.ts'
 
 /** A transaction as it was booked; lines are signed micro-USD in plain digits. */
-export type BookedMove = {
-  readonly key: string
-  readonly kind: string
-  readonly lines: readonly { readonly account: AccountId; readonly amountMicro: string }[]
+export const BookedMoveSchema = z.object({
+  key: z.string(),
+  kind: z.string(),
+  lines: z
+    .array(
+      z.object({
+        account: z.string(),
+        amountMicro: MicroDigits,
+      }),
+    )
+    .readonly(),
   /** True when this key had been booked before with the same lines. */
-  readonly isRepeat: boolean
-}
+  isRepeat: z.boolean(),
+})
+export type BookedMove = z.infer<typeof BookedMoveSchema>
 
 async function book(ctx: RunCtx, subject: string, move: Move): Promise<BookedMove> {
   const { isRepeat } = await bookMove(ctx, move)
@@ -50,6 +59,7 @@ export const recordFiatDeposit = defineOperation({
     .refine(namesOneParty, ONE_PARTY),
   limit: 'none',
   idempotency: 'none',
+  output: BookedMoveSchema,
   run: async (ctx, _actor, input): Promise<BookedMove> => {
     const { account } = await findParty(ctx, input, ['buyer_credit'])
     const entries = transfer(PLATFORM_ACCOUNTS.externalFiat, account, input.amountUsd)
@@ -76,6 +86,7 @@ export const refundFiat = defineOperation({
     .refine(namesOneParty, ONE_PARTY),
   limit: 'none',
   idempotency: 'none',
+  output: BookedMoveSchema,
   run: async (ctx, _actor, input): Promise<BookedMove> => {
     const { account } = await findParty(ctx, input, ['buyer_credit'])
     const entries = transfer(account, PLATFORM_ACCOUNTS.externalFiat, input.amountUsd)
@@ -106,6 +117,7 @@ export const adjustLedger = defineOperation({
     .refine(namesOneParty, ONE_PARTY),
   limit: 'none',
   idempotency: 'none',
+  output: BookedMoveSchema,
   run: async (ctx, _actor, input): Promise<BookedMove> => {
     const { account } = await findParty(ctx, input, ADJUSTABLE)
     const counter = COUNTERS[input.counter]
@@ -128,6 +140,7 @@ export const reverseTransaction = defineOperation({
   input: z.strictObject({ key: z.string().min(3).max(170), reason: z.string().trim().min(1).max(500) }),
   limit: 'none',
   idempotency: 'none',
+  output: BookedMoveSchema,
   run: async (ctx, _actor, input): Promise<BookedMove> => {
     const found = await listBookedEntries(ctx.db, input.key)
     if (found.length === 0) throw new AppError('not_found', { message: 'Nothing is booked under this key.' })
@@ -146,6 +159,7 @@ export const readTransaction = defineOperation({
   input: ReadKeyInput,
   limit: 'read',
   idempotency: 'none',
+  output: BookedMoveSchema.omit({ isRepeat: true }),
   run: async (ctx, _actor, { key }): Promise<Omit<BookedMove, 'isRepeat'>> => {
     const found = await listBookedEntries(ctx.db, key)
     const [first] = found

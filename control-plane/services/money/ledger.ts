@@ -6,6 +6,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { MoneyReads, MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
+import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
@@ -142,13 +143,14 @@ const GrantInput = z
   .refine((input) => (input.wallet === undefined) !== (input.account === undefined), 'name a wallet or an account')
 
 /** A grant as it was booked; amounts are micro-USD in plain digits. */
-export type Grant = {
-  readonly account: AccountId
-  readonly amountMicro: string
-  readonly balanceMicro: string
+export const GrantSchema = z.object({
+  account: z.templateLiteral(['acc_', z.string()]),
+  amountMicro: MicroDigits,
+  balanceMicro: MicroDigits,
   /** True when this ticket had been booked before with the same account and amount. */
-  readonly isRepeat: boolean
-}
+  isRepeat: z.boolean(),
+})
+export type Grant = z.infer<typeof GrantSchema>
 
 /**
  * Puts credit on a buyer's account, once a ticket. The same ticket with another account, amount or source throws
@@ -160,6 +162,7 @@ export const grantCredit = defineOperation({
   input: GrantInput,
   limit: 'none',
   idempotency: 'none',
+  output: GrantSchema,
   run: async (ctx, _actor, input): Promise<Grant> => {
     const account = input.account ?? (await findUserByWallet(ctx.db, input.wallet ?? ''))?.buyerAccount
     if (account === undefined) throw new AppError('not_found', { message: 'No such wallet.' })

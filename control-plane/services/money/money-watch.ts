@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Finding, InvariantRun, PayoutHold, ShortfallLine } from '#control-plane/db/money-watch.ts'
+import type { InvariantRun } from '#control-plane/db/money-watch.ts'
 import {
   clearPayoutHold,
   countBacklog,
@@ -16,6 +16,7 @@ import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { MoneyReport } from '#control-plane/ports/ledger/money-check.ts'
+import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 
 type WatchCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'checkMoney' | 'metrics'>
@@ -68,12 +69,47 @@ async function check(ctx: WatchCtx): Promise<MoneyReport | undefined> {
   })
 }
 
-export type MoneyState = {
-  readonly runs: readonly InvariantRun[]
+export const RunViewSchema = z.object({
+  id: z.string(),
+  startedAt: UnixMs,
+  tookMs: z.number(),
+  findings: z
+    .array(
+      z.object({
+        id: z.string(),
+        state: z.enum(['ok', 'breach', 'none']),
+        detail: z.string(),
+      }),
+    )
+    .readonly(),
+  breaches: z.array(z.string()).readonly(),
+  failure: z.string().nullable(),
+})
+export type RunView = z.infer<typeof RunViewSchema>
+export const DifferenceViewSchema = z.object({
+  subject: z.string(),
+  detail: z.string(),
+  kind: z.string(),
+  firstSeenAt: UnixMs,
+  timesSeen: z.number(),
+})
+export type DifferenceView = z.infer<typeof DifferenceViewSchema>
+export const HoldOfPayoutsSchema = z.object({
+  id: z.string(),
+  reason: z.string(),
+  setAt: UnixMs,
+  clearedAt: UnixMs.nullable(),
+  clearedBy: z.string().nullable(),
+  clearReason: z.string().nullable(),
+})
+export type HoldOfPayouts = z.infer<typeof HoldOfPayoutsSchema>
+export const MoneyStateSchema = z.object({
+  runs: z.array(RunViewSchema).readonly(),
   /** What comparisons found to differ and still do. */
-  readonly differences: readonly Finding[]
-  readonly payoutHolds: readonly PayoutHold[]
-}
+  differences: z.array(DifferenceViewSchema).readonly(),
+  payoutHolds: z.array(HoldOfPayoutsSchema).readonly(),
+})
+export type MoneyState = z.infer<typeof MoneyStateSchema>
 
 /** The last runs of the checker, what differs now, and what payouts wait for. */
 export const readInvariants = defineOperation({
@@ -82,6 +118,7 @@ export const readInvariants = defineOperation({
   input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
+  output: MoneyStateSchema,
   run: async (ctx): Promise<MoneyState> => ({
     runs: await listInvariantRuns(ctx.db, SHOWN_RUNS),
     differences: await listFindings(ctx.db, SHOWN_ROWS),
@@ -96,6 +133,7 @@ export const runInvariantsNow = defineOperation({
   input: z.strictObject({}),
   limit: 'none',
   idempotency: 'none',
+  output: RunViewSchema,
   run: (ctx): Promise<InvariantRun> => runInvariants(ctx),
 })
 
@@ -106,6 +144,9 @@ export const clearHold = defineOperation({
   input: z.strictObject({ id: z.string().length(26), reason: z.string().trim().min(1).max(500) }),
   limit: 'none',
   idempotency: 'none',
+  output: z.object({
+    id: z.string(),
+  }),
   run: async (ctx, actor, { id, reason }): Promise<{ readonly id: string }> => {
     if (!(await clearPayoutHold(ctx.db, { id, by: tenantOf(actor), reason }))) {
       throw new AppError('not_found', { message: 'No such hold is in force.' })
@@ -116,8 +157,21 @@ export const clearHold = defineOperation({
 })
 
 /** A posting that took from the shortfall or paid it off, in micro-USD. */
-export type ShortfallRow = Omit<ShortfallLine, 'amount' | 'at'> & { readonly amountMicro: string; readonly at: number }
-export type ShortfallReport = { readonly owedMicro: string; readonly lines: readonly ShortfallRow[] }
+export const ShortfallRowSchema = z.object({
+  tx: z.string(),
+  kind: z.string(),
+  amountMicro: MicroDigits,
+  at: UnixMs,
+  reason: z.string().nullable(),
+  /** The buyer whose balance did not cover it. */
+  account: z.string().nullable(),
+})
+export type ShortfallRow = z.infer<typeof ShortfallRowSchema>
+export const ShortfallReportSchema = z.object({
+  owedMicro: MicroDigits,
+  lines: z.array(ShortfallRowSchema).readonly(),
+})
+export type ShortfallReport = z.infer<typeof ShortfallReportSchema>
 
 /** What the platform could not collect: posting by posting, with the fault each was traced to. */
 export const readShortfall = defineOperation({
@@ -126,6 +180,7 @@ export const readShortfall = defineOperation({
   input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
+  output: ShortfallReportSchema,
   run: async (ctx): Promise<ShortfallReport> => {
     const [{ shortfallMicro }, lines] = await Promise.all([countBacklog(ctx.db), listShortfall(ctx.db, SHOWN_ROWS)])
     return {
@@ -142,6 +197,9 @@ export const explainShortfall = defineOperation({
   input: z.strictObject({ tx: z.string().length(26), reason: z.string().trim().min(1).max(500) }),
   limit: 'none',
   idempotency: 'none',
+  output: z.object({
+    tx: z.string(),
+  }),
   run: async (ctx, actor, { tx, reason }): Promise<{ readonly tx: string }> => {
     if (!(await noteShortfall(ctx.db, { tx, reason, by: tenantOf(actor) }))) {
       throw new AppError('not_found', { message: 'No such posting took from the shortfall.' })

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ConflictRow, PoisonRow } from '#control-plane/db/usage-review.ts'
+import type { PoisonRow } from '#control-plane/db/usage-review.ts'
 import {
   findPoison,
   listConflicts,
@@ -10,14 +10,40 @@ import {
 import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { freeDiscarded, postBatch } from './ingest.ts'
 import { claimedCall, MAX_POISON_CHARS } from './usage-reading.ts'
 
 /** Times as Unix milliseconds. */
-type Written<Row> = { readonly [Name in keyof Row]: Row[Name] extends Date ? number : Row[Name] }
-export type PoisonView = Written<PoisonRow>
-export type ConflictView = Omit<Written<ConflictRow>, 'settledCharge'> & { readonly settledChargeMicro: string | null }
+export const PoisonViewSchema = z.object({
+  payloadHash: z.string(),
+  rid: z.string().nullable(),
+  reason: z.string(),
+  detail: z.string(),
+  source: z.string(),
+  firstSeenAt: UnixMs,
+  lastSeenAt: UnixMs,
+  timesSeen: z.number(),
+  resolution: z.enum(['retried', 'discarded']).nullable(),
+  resolutionReason: z.string().nullable(),
+  resolvedBy: z.string().nullable(),
+  /** Whether its call has been settled by another delivery since. */
+  isSettled: z.boolean(),
+})
+export type PoisonView = z.infer<typeof PoisonViewSchema>
+export const ConflictViewSchema = z.object({
+  rid: z.string(),
+  payloadHash: z.string(),
+  source: z.string(),
+  event: z.string(),
+  seenAt: UnixMs,
+  resolutionReason: z.string().nullable(),
+  resolvedBy: z.string().nullable(),
+  /** What stands: the charge of the settlement. */
+  settledChargeMicro: MicroDigits.nullable(),
+})
+export type ConflictView = z.infer<typeof ConflictViewSchema>
 
 const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'a payload hash is 64 hex digits')
 const Reason = z.string().trim().min(1).max(500)
@@ -44,6 +70,7 @@ export const listPoisoned = defineOperation({
   input: ListInput,
   limit: 'read',
   idempotency: 'none',
+  output: z.array(PoisonViewSchema).readonly(),
   run: async (ctx, _actor, { show, limit }): Promise<readonly PoisonView[]> =>
     (await listPoison(ctx.db, { isWaiting: show === 'waiting', limit })).map(viewOf),
 })
@@ -55,6 +82,9 @@ export const readPoisoned = defineOperation({
   input: z.strictObject({ payloadHash: Hash }),
   limit: 'read',
   idempotency: 'none',
+  output: PoisonViewSchema.extend({
+    event: z.string(),
+  }),
   run: async (ctx, _actor, { payloadHash }): Promise<PoisonView & { readonly event: string }> => {
     const { event, ...row } = await requirePoison(ctx, payloadHash)
     return { ...viewOf(row), event }
@@ -68,6 +98,9 @@ export const retryPoisoned = defineOperation({
   input: z.strictObject({ payloadHash: Hash, reason: Reason }),
   limit: 'none',
   idempotency: 'none',
+  output: z.object({
+    payloadHash: z.string(),
+  }),
   run: async (ctx, actor, { payloadHash, reason }): Promise<{ readonly payloadHash: string }> => {
     const row = await requirePoison(ctx, payloadHash)
     if (row.resolution !== null) throw new AppError('conflict', { message: `It was ${row.resolution} before.` })
@@ -98,6 +131,9 @@ export const discardPoisoned = defineOperation({
   input: z.strictObject({ payloadHash: Hash, reason: Reason }),
   limit: 'none',
   idempotency: 'none',
+  output: z.object({
+    payloadHash: z.string(),
+  }),
   run: async (ctx, actor, { payloadHash, reason }): Promise<{ readonly payloadHash: string }> => {
     const row = await requirePoison(ctx, payloadHash)
     const decision = { payloadHash, reason, by: tenantOf(actor), resolution: 'discarded' } as const
@@ -124,6 +160,7 @@ export const listContradictions = defineOperation({
   input: ListInput,
   limit: 'read',
   idempotency: 'none',
+  output: z.array(ConflictViewSchema).readonly(),
   run: async (ctx, _actor, { show, limit }): Promise<readonly ConflictView[]> =>
     (await listConflicts(ctx.db, { isWaiting: show === 'waiting', limit })).map(
       ({ seenAt, settledCharge, ...row }) => ({
@@ -144,6 +181,9 @@ export const resolveContradiction = defineOperation({
   input: z.strictObject({ rid: z.string().min(26).max(30), payloadHash: Hash, reason: Reason }),
   limit: 'none',
   idempotency: 'none',
+  output: z.object({
+    rid: z.string(),
+  }),
   run: async (ctx, actor, { rid, payloadHash, reason }): Promise<{ readonly rid: string }> => {
     if (!(await resolveConflict(ctx.db, { rid, payloadHash, reason, by: tenantOf(actor) }))) {
       throw new AppError('not_found', { message: 'No such contradiction waits.' })

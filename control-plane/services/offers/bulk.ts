@@ -9,6 +9,7 @@ import { Dollars, Label, ModelName, Wallet } from '#control-plane/services/field
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
+import { linesOf } from '#control-plane/services/view-fields.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { Pricing, readPricing } from './input.ts'
@@ -39,7 +40,11 @@ export const BulkLineSchema = z.discriminatedUnion('status', [
 export type BulkLine = z.infer<typeof BulkLineSchema>
 
 /** Lines as rows are done, and all of them at the end: `done` never rejects. The work goes on when nobody reads. */
-export type BulkRun = { readonly lines: AsyncIterable<BulkLine>; readonly done: Promise<readonly BulkLine[]> }
+const BulkRunSchema = z.object({
+  lines: linesOf(BulkLineSchema),
+  done: z.custom<Promise<readonly BulkLine[]>>((value) => value instanceof Promise),
+})
+export type BulkRun = z.infer<typeof BulkRunSchema>
 
 /**
  * Lists up to 200 models of one provider with one key. The provider is asked once for its list; a key that it refuses
@@ -56,7 +61,8 @@ export const bulkCreateOffers = defineOperation({
   }),
   limit: 'probe',
   idempotency: 'accepted',
-  output: z.array(BulkLineSchema).transform(asRun),
+  output: BulkRunSchema,
+  stored: z.array(BulkLineSchema).transform(asRun),
   endAfter: (run, last) => {
     const done = run.done.then(async (lines) => {
       await last(lines)

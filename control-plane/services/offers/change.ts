@@ -13,6 +13,7 @@ import type { OfferEvent } from './state.ts'
 import { changeByEvent } from './state.ts'
 import { FIRST_PROBE_MS, orTwin } from './store-offer.ts'
 import type { OfferView } from './view.ts'
+import { OfferViewSchema } from './view.ts'
 
 /** Changes price, cap, label, payout address or state; what is left out stays. */
 export const updateOffer = defineOperation({
@@ -21,6 +22,7 @@ export const updateOffer = defineOperation({
   input: UpdateOfferInput,
   limit: 'write',
   idempotency: 'none',
+  output: OfferViewSchema,
   run: async (ctx, actor, input): Promise<OfferView> => {
     const pricing = readPricing(input)
     const { capDailyUsd, payoutAddress, label, status } = input
@@ -42,6 +44,7 @@ export const deleteOffer = defineOperation({
   input: OfferIdInput,
   limit: 'write',
   idempotency: 'none',
+  output: OfferViewSchema,
   run: async (ctx, actor, input): Promise<OfferView> =>
     changeOffer(ctx, actor.account, { id: input.id, set: {}, event: 'remove' }),
 })

@@ -3,13 +3,14 @@ import type { HealthLogRow } from '#control-plane/db/health-log.ts'
 import { deleteOldHealthEvents, insertHealthEvents, listHealthEvents } from '#control-plane/db/health-log.ts'
 import { deleteOldIncidents } from '#control-plane/db/incidents.ts'
 import type { HealthAction } from '#control-plane/db/tables/offers.ts'
+import { HEALTH_ACTIONS } from '#control-plane/db/tables/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Millis, PageSize } from '#control-plane/services/fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
-import type { SignedPage } from '#control-plane/services/page.ts'
-import { signedPageOf } from '#control-plane/services/page.ts'
+import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import type { ErrorClass, HealthEvent } from '#shared/contract/health-event.ts'
 import { HealthEventSchema } from '#shared/contract/health-event.ts'
@@ -72,18 +73,20 @@ export async function logHealth(
 }
 
 /** One line of the log. `timestamp` is Unix milliseconds; a category names the cause, an action what was done about it. */
-export type HealthLine = {
-  readonly id: string
-  readonly timestamp: number
-  readonly offerId: string
-  readonly model: string
-  readonly errorCategory: string | null
-  readonly errorDetail: string
-  readonly statusCode: number | null
-  readonly actionTaken: HealthAction
-  readonly backedOffUntil: number | null
-}
-export type HealthPage = SignedPage<HealthLine>
+export const HealthLineSchema = z.object({
+  id: z.string(),
+  timestamp: z.number(),
+  offerId: z.string(),
+  model: z.string(),
+  errorCategory: z.string().nullable(),
+  errorDetail: z.string(),
+  statusCode: z.number().nullable(),
+  actionTaken: z.enum(HEALTH_ACTIONS),
+  backedOffUntil: UnixMs.nullable(),
+})
+export type HealthLine = z.infer<typeof HealthLineSchema>
+export const HealthPageSchema = signedPageSchema(HealthLineSchema)
+export type HealthPage = z.infer<typeof HealthPageSchema>
 
 /**
  * The health log of the caller, or of a workspace, newest first unless asked otherwise. Throws `not_found` for an offer that
@@ -108,6 +111,7 @@ export const listHealthLog = defineOperation({
     }),
   limit: 'read',
   idempotency: 'none',
+  output: HealthPageSchema,
   run: async (ctx, actor, input): Promise<HealthPage> => {
     const { offerId, since, until, sortOrder, maxItems, nextToken } = input
     const seller = await accountOf(ctx, actor, input.workspaceId)

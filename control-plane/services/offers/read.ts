@@ -2,17 +2,17 @@ import { z } from 'zod'
 import { findModelByName } from '#control-plane/db/catalog.ts'
 import { listOffers as findOffers, listOffersById } from '#control-plane/db/offers.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import type { Page } from '#control-plane/services/page.ts'
-import { pageOf } from '#control-plane/services/page.ts'
+import { pageOf, pageSchema } from '#control-plane/services/page.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 import { readOffer } from './create.ts'
 import { ListOffersInput, OfferIdInput } from './input.ts'
 import type { OfferView } from './view.ts'
-import { viewOffers } from './view.ts'
+import { OfferViewSchema, viewOffers } from './view.ts'
 
 /** A page of offers, newest first. `nextToken` is null on the last. */
-export type OfferPage = Page<OfferView>
+export const OfferPageSchema = pageSchema(OfferViewSchema)
+export type OfferPage = z.infer<typeof OfferPageSchema>
 
 /** The caller's offers. The token of a page is the id of its last offer, so pages stay right while offers come and go. */
 export const listOffers = defineOperation({
@@ -21,6 +21,7 @@ export const listOffers = defineOperation({
   input: ListOffersInput,
   limit: 'read',
   idempotency: 'none',
+  output: OfferPageSchema,
   run: async (ctx, actor, input): Promise<OfferPage> => {
     const { status, nextToken, maxItems } = input
     const model = input.model === undefined ? undefined : ((await findModelByName(ctx.db, input.model)) ?? input.model)
@@ -38,6 +39,7 @@ export const getOffer = defineOperation({
   input: OfferIdInput,
   limit: 'read',
   idempotency: 'none',
+  output: OfferViewSchema,
   run: async (ctx, actor, input): Promise<OfferView> => {
     if (!isId('ofr', input.id)) throw new AppError('not_found')
     return readOffer(ctx, actor.account, input.id)
@@ -53,6 +55,7 @@ export const getOffers = defineOperation({
   input: z.object({ ids: z.array(z.string().max(100)).max(MAX_OFFERS_AT_ONCE) }),
   limit: 'read',
   idempotency: 'none',
+  output: z.array(OfferViewSchema).readonly(),
   run: async (ctx, actor, input): Promise<readonly OfferView[]> => {
     const ids = input.ids.filter((id) => isId('ofr', id))
     return viewOffers(ctx, await listOffersById(ctx.db, actor.account, ids))

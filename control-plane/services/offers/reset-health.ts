@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { AppError } from '#shared/errors.ts'
@@ -7,7 +8,11 @@ import { OfferIdInput } from './input.ts'
 import { requireOwnOffer } from './own-offer.ts'
 import { nextState } from './state.ts'
 
-export type ResetHealth = { readonly healthy: true; readonly status: 'active' | 'paused' | 'inactive' }
+export const ResetHealthSchema = z.object({
+  healthy: z.literal(true),
+  status: z.enum(['active', 'paused', 'inactive']),
+})
+export type ResetHealth = z.infer<typeof ResetHealthSchema>
 
 /** Returns an offer to the rotation at once, with nothing held against it. Throws `not_found`, `conflict`. */
 export const resetHealth = defineOperation({
@@ -16,6 +21,7 @@ export const resetHealth = defineOperation({
   input: OfferIdInput,
   limit: 'write',
   idempotency: 'none',
+  output: ResetHealthSchema,
   run: async (ctx, actor, { id }): Promise<ResetHealth> => {
     const offer = await requireOwnOffer(ctx, actor.account, id)
     nextState(offer, 'reset')

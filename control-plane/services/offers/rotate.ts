@@ -18,6 +18,7 @@ import { clearHealth } from './reset-health.ts'
 import { nextState } from './state.ts'
 import { FIRST_PROBE_MS, orTwin, refuseTwin } from './store-offer.ts'
 import type { OfferView } from './view.ts'
+import { OfferViewSchema } from './view.ts'
 
 /**
  * Puts another provider key under an offer that is not inactive, once its provider has taken it. What was held against
@@ -29,6 +30,7 @@ export const rotateCredential = defineOperation({
   input: z.object({ id: z.string().max(100), apiKey: ProviderKey }),
   limit: 'probe',
   idempotency: 'none',
+  output: OfferViewSchema,
   run: async (ctx, actor, { id, apiKey }): Promise<OfferView> => {
     const seller = actor.account
     const offer = await requireOwnOffer(ctx, seller, id)

@@ -3,14 +3,24 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { createLineFeed, inParallel } from '#control-plane/services/exports/line-feed.ts'
 import { ModelName } from '#control-plane/services/fields.ts'
 import { choosePlace, PlaceInput } from '#control-plane/services/providers/provider-key.ts'
+import { linesOf } from '#control-plane/services/view-fields.ts'
 
 /** Models that one test asks, and how many of them at once. */
 const MAX_TESTED = 50
 const ASKED_AT_ONCE = 4
 
-export type ConnectionTest =
-  | { readonly ok: true; readonly latencyMs: number }
-  | { readonly ok: false; readonly error: string; readonly status?: number }
+export const ConnectionTestSchema = z.union([
+  z.object({
+    ok: z.literal(true),
+    latencyMs: z.number(),
+  }),
+  z.object({
+    ok: z.literal(false),
+    error: z.string(),
+    status: z.number().optional(),
+  }),
+])
+export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
 
 /**
  * Asks a provider whether it takes a key, and serves a model where one is named. What it says is the answer, never an
@@ -23,6 +33,7 @@ export const testConnection = defineOperation({
   limit: 'probe',
   isAudited: false,
   idempotency: 'none',
+  output: ConnectionTestSchema,
   run: async (ctx, actor, input): Promise<ConnectionTest> => {
     const { base, key } = await choosePlace(ctx, actor.account, input)
     const { apiFormat, model: providerModel = null } = input
@@ -33,12 +44,13 @@ export const testConnection = defineOperation({
   },
 })
 
-export type HealthTest = {
-  readonly model: string
-  readonly ok: boolean
-  readonly latencyMs?: number
-  readonly error?: string
-}
+export const HealthTestSchema = z.object({
+  model: z.string(),
+  ok: z.boolean(),
+  latencyMs: z.number().optional(),
+  error: z.string().optional(),
+})
+export type HealthTest = z.infer<typeof HealthTestSchema>
 
 /** Asks each model for one token, a few at once, and tells each answer as it comes. The key is stored nowhere. */
 export const testHealth = defineOperation({
@@ -48,6 +60,7 @@ export const testHealth = defineOperation({
   limit: 'probe',
   isAudited: false,
   idempotency: 'none',
+  output: linesOf(HealthTestSchema),
   run: async (ctx, actor, input): Promise<AsyncIterable<HealthTest>> => {
     const { base, key } = await choosePlace(ctx, actor.account, input)
     const { apiFormat } = input

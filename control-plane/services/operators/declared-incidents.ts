@@ -11,15 +11,15 @@ import {
   lockDeclared,
   updateDeclared,
 } from '#control-plane/db/declared-incidents.ts'
-import type { IncidentState } from '#control-plane/db/tables/market.ts'
+import { INCIDENT_STATES } from '#control-plane/db/tables/market.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { Label, Millis, ModelName } from '#control-plane/services/fields.ts'
 import { IncidentList, readSpan } from '#control-plane/services/market/incidents.ts'
-import type { SignedPage } from '#control-plane/services/page.ts'
-import { signedPageOf } from '#control-plane/services/page.ts'
+import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
 
@@ -28,20 +28,30 @@ export const MAX_NOTES = 20
 const MAX_TOUCHED = 100
 
 /** An incident that operators declared, as everybody reads it. Times are Unix milliseconds. */
-export type DeclaredIncident = {
-  readonly id: string
-  readonly title: string
+export const DeclaredIncidentSchema = z.object({
+  id: z.string(),
+  title: z.string(),
   /** What it touches; neither a model nor a provider means the whole market. */
-  readonly models: readonly string[]
-  readonly providers: readonly string[]
-  readonly state: IncidentState
-  readonly startedAt: number
+  models: z.array(z.string()).readonly(),
+  providers: z.array(z.string()).readonly(),
+  state: z.enum(INCIDENT_STATES),
+  startedAt: UnixMs,
   /** Null until it is resolved. */
-  readonly endedAt: number | null
+  endedAt: UnixMs.nullable(),
   /** What was said of it, from the first to the last. */
-  readonly notes: readonly { readonly at: number; readonly state: IncidentState; readonly note: string }[]
-}
-export type DeclaredPage = SignedPage<DeclaredIncident>
+  notes: z
+    .array(
+      z.object({
+        at: UnixMs,
+        state: z.enum(INCIDENT_STATES),
+        note: z.string(),
+      }),
+    )
+    .readonly(),
+})
+export type DeclaredIncident = z.infer<typeof DeclaredIncidentSchema>
+export const DeclaredPageSchema = signedPageSchema(DeclaredIncidentSchema)
+export type DeclaredPage = z.infer<typeof DeclaredPageSchema>
 
 const OpenState = z.enum(['investigating', 'identified', 'monitoring'])
 const Note = z.string().trim().min(1).max(2_000)
@@ -64,6 +74,7 @@ export const declareIncident = defineOperation({
   }),
   limit: 'none',
   idempotency: 'none',
+  output: DeclaredIncidentSchema,
   run: async (ctx, _actor, { note, startedAt, ...input }): Promise<DeclaredIncident> => {
     const now = ctx.clock.now()
     if (startedAt !== undefined && startedAt > now) {
@@ -92,6 +103,7 @@ export const updateIncident = defineOperation({
   }),
   limit: 'none',
   idempotency: 'none',
+  output: DeclaredIncidentSchema,
   run: (ctx, _actor, { id, note, ...changes }) =>
     transact(ctx.db, async (trx) => {
       const before = await lockOpen(trx, id)
@@ -113,6 +125,7 @@ export const endIncident = defineOperation({
   input: z.strictObject({ id: Id, note: Note }),
   limit: 'none',
   idempotency: 'none',
+  output: DeclaredIncidentSchema,
   run: (ctx, _actor, { id, note }) =>
     transact(ctx.db, async (trx) => {
       const before = await lockOpen(trx, id)
@@ -129,6 +142,7 @@ export const listDeclaredIncidents = defineOperation({
   input: IncidentList,
   limit: 'read',
   idempotency: 'none',
+  output: DeclaredPageSchema,
   run: async (ctx, _actor, { maxItems, nextToken, model: name, provider, ...span }): Promise<DeclaredPage> => {
     const model = await findNamedModel(ctx, name)
     const scope = { list: 'declared-incidents', tenant: 'public', filters: [model, provider, span.from, span.to] }

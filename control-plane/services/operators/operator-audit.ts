@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listAuditEntries } from '#control-plane/db/audit.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { AuditPage } from '#control-plane/services/audit.ts'
-import { entryOf } from '#control-plane/services/audit.ts'
+import { AuditPageSchema, entryOf } from '#control-plane/services/audit.ts'
 import { Instant, idToken, PageSize } from '#control-plane/services/fields.ts'
 import { pageOf } from '#control-plane/services/page.ts'
 
@@ -24,6 +24,7 @@ export const searchAudit = defineOperation({
   }),
   limit: 'read',
   idempotency: 'none',
+  output: AuditPageSchema,
   run: async (ctx, _actor, { limit, nextToken, ...wanted }): Promise<AuditPage> => {
     const filter = { owner: { everybody: true }, ...wanted } as const
     const rows = await listAuditEntries(ctx.db, filter, { beyond: nextToken, order: 'newest', limit: limit + 1 })

@@ -5,22 +5,23 @@ import { tenantOf } from '#control-plane/operation/actor.ts'
 import type { Ctx, Settings } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { CallLimit } from '#control-plane/ports/limits/controls.ts'
-import type { FeatureName } from '#shared/contract/features.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { FEATURE_NAMES, FEATURES } from '#shared/contract/features.ts'
 import { AppError } from '#shared/errors.ts'
 
 const Reason = z.string().trim().min(1).max(500)
 
 /** A switch as it stands; `changedAt` is Unix milliseconds, null for one that nobody has touched. */
-export type FeatureView = {
-  readonly name: FeatureName
-  readonly isOn: boolean
+export const FeatureViewSchema = z.object({
+  name: z.enum(FEATURE_NAMES),
+  isOn: z.boolean(),
   /** What goes on while it is on. */
-  readonly meaning: string
-  readonly reason: string | null
-  readonly changedAt: number | null
-  readonly changedBy: string | null
-}
+  meaning: z.string(),
+  reason: z.string().nullable(),
+  changedAt: UnixMs.nullable(),
+  changedBy: z.string().nullable(),
+})
+export type FeatureView = z.infer<typeof FeatureViewSchema>
 
 async function viewFeatures(ctx: Pick<Ctx, 'db'>): Promise<FeatureView[]> {
   const rows = new Map((await listSwitches(ctx.db)).map((row) => [row.name, row]))
@@ -44,6 +45,7 @@ export const listFeatures = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
+  output: z.array(FeatureViewSchema).readonly(),
   run: async (ctx): Promise<readonly FeatureView[]> => viewFeatures(ctx),
 })
 
@@ -54,6 +56,7 @@ export const putFeature = defineOperation({
   input: z.strictObject({ name: z.enum(FEATURE_NAMES), isOn: z.boolean(), reason: Reason }),
   limit: 'none',
   idempotency: 'none',
+  output: FeatureViewSchema,
   run: async (ctx, actor, { name, isOn, reason }): Promise<FeatureView> => {
     const before = (await viewFeatures(ctx)).find((feature) => feature.name === name)
     const changed = { changedAt: new Date(ctx.clock.now()), changedBy: tenantOf(actor) }
@@ -69,14 +72,17 @@ export const putFeature = defineOperation({
 const KEY_LIMITS = ['key_rate', 'key_in_flight'] as const
 
 /** A limit as it counts. `perKey` is calls a minute, for `key_in_flight` calls at once. */
-export type LimitView = CallLimit & {
-  readonly name: string
+export const LimitViewSchema = z.object({
+  perKey: z.number(),
+  perWallet: z.number().nullable(),
+  name: z.string(),
   /** Where it is enforced. */
-  readonly plane: 'control' | 'data'
-  readonly isStandard: boolean
-  readonly changedAt: number | null
-  readonly changedBy: string | null
-}
+  plane: z.enum(['control', 'data']),
+  isStandard: z.boolean(),
+  changedAt: UnixMs.nullable(),
+  changedBy: z.string().nullable(),
+})
+export type LimitView = z.infer<typeof LimitViewSchema>
 
 function standards(settings: Settings): { name: string; plane: 'control' | 'data'; limit: CallLimit }[] {
   const kinds = Object.entries(settings.rateLimits)
@@ -110,6 +116,7 @@ export const listRateLimits = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
+  output: z.array(LimitViewSchema).readonly(),
   run: async (ctx): Promise<readonly LimitView[]> => viewLimits(ctx),
 })
 
@@ -122,6 +129,7 @@ export const putRateLimit = defineOperation({
   input: z.strictObject({ name: z.string().max(64), perKey: Calls.nullable(), perWallet: Calls.nullish() }),
   limit: 'none',
   idempotency: 'none',
+  output: LimitViewSchema,
   run: async (ctx, actor, { name, perKey, perWallet }): Promise<LimitView> => {
     const before = await requireLimit(ctx, name)
     if (perWallet != null && before.plane === 'data') {

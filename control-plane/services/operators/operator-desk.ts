@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import type { FailedJob, KnownNode, OpenHold, QueueCounts } from '#control-plane/ports/desk/desk.ts'
+import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import { NodeReportSchema } from '#shared/contract/node-report.ts'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import { parseRequestId } from '#shared/ids.ts'
@@ -10,7 +11,38 @@ const Limit = z.coerce.number().int().min(1).max(500).default(100)
 const QueueName = z.enum(Object.values(QUEUES))
 
 /** A hold as it is shown: the amount as micro-USD in plain digits. */
-export type HoldView = Omit<OpenHold, 'amountMicro'> & { readonly amountMicro: string; readonly isOverdue: boolean }
+export const HoldViewSchema = z.object({
+  rid: z.string(),
+  account: z.string(),
+  keyId: z.string().nullable(),
+  node: z.string(),
+  amountMicro: MicroDigits,
+  openedAt: UnixMs,
+  expiresAt: UnixMs,
+  isOverdue: z.boolean(),
+})
+export type HoldView = z.infer<typeof HoldViewSchema>
+
+/** How many jobs of a queue are in which state. */
+export const QueueViewSchema = z.object({
+  queue: z.string(),
+  waiting: z.number(),
+  active: z.number(),
+  delayed: z.number(),
+  failed: z.number(),
+})
+export type QueueView = z.infer<typeof QueueViewSchema>
+
+/** A job that gave up; what it carries is not shown. */
+export const FailedJobViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  reason: z.string(),
+  attempts: Count,
+  addedAt: UnixMs,
+  failedAt: UnixMs.nullable(),
+})
+export type FailedJobView = z.infer<typeof FailedJobViewSchema>
 
 /** Open holds, those that end first before the others. */
 export const listOpenHolds = defineOperation({
@@ -19,6 +51,7 @@ export const listOpenHolds = defineOperation({
   input: z.strictObject({ account: z.string().startsWith('acc_').max(100).optional(), limit: Limit }),
   limit: 'read',
   idempotency: 'none',
+  output: z.array(HoldViewSchema).readonly(),
   run: async (ctx, _actor, { account, limit }): Promise<readonly HoldView[]> => {
     const now = ctx.clock.now()
     return (await ctx.desk.listHolds({ account, limit })).map(({ amountMicro, ...hold }) => ({
@@ -39,6 +72,9 @@ export const releaseOpenHold = defineOperation({
   input: z.strictObject({ rid: z.string().max(64), reason: Reason }),
   limit: 'none',
   idempotency: 'none',
+  output: z.object({
+    rid: z.string(),
+  }),
   run: async (ctx, _actor, { rid, reason }): Promise<{ readonly rid: string }> => {
     if (parseRequestId(rid) === undefined || !(await ctx.desk.releaseHold(rid))) {
       throw new AppError('not_found', { message: 'No open hold has this request id.' })
@@ -55,7 +91,8 @@ export const listQueues = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx): Promise<readonly QueueCounts[]> => ctx.desk.countJobs(),
+  output: z.array(QueueViewSchema).readonly(),
+  run: async (ctx): Promise<readonly QueueView[]> => ctx.desk.countJobs(),
 })
 
 /** Jobs that gave up, newest first, without what they carry. */
@@ -65,7 +102,8 @@ export const listFailedJobs = defineOperation({
   input: z.strictObject({ queue: QueueName, limit: Limit }),
   limit: 'read',
   idempotency: 'none',
-  run: async (ctx, _actor, { queue, limit }): Promise<readonly FailedJob[]> => ctx.desk.listFailed(queue, limit),
+  output: z.array(FailedJobViewSchema).readonly(),
+  run: async (ctx, _actor, { queue, limit }): Promise<readonly FailedJobView[]> => ctx.desk.listFailed(queue, limit),
 })
 
 /** Puts failed jobs back in their queue: the named one, or the newest. Jobs may run again without harm. */
@@ -75,6 +113,9 @@ export const retryFailedJobs = defineOperation({
   input: z.strictObject({ queue: QueueName, id: z.string().max(200).optional(), limit: Limit }),
   limit: 'none',
   idempotency: 'none',
+  output: z.object({
+    retried: z.number(),
+  }),
   run: async (ctx, _actor, { queue, id, limit }): Promise<{ readonly retried: number }> => {
     const retried = await ctx.desk.retryJobs(queue, id === undefined ? { limit } : { id })
     if (id !== undefined && retried === 0) throw new AppError('not_found', { message: 'No such job has failed.' })
@@ -84,7 +125,16 @@ export const retryFailedJobs = defineOperation({
 })
 
 /** A data-plane process. `isAlive` says that it spoke within the last seconds. */
-export type NodeView = KnownNode & { readonly isAlive: boolean }
+export const NodeViewSchema = z.object({
+  node: z.string(),
+  /** Its last sign of life; null for one that signed off with nothing to settle. */
+  lastSeenAt: UnixMs.nullable(),
+  /** Whether its membership is on record: only then it admits paid calls. */
+  isMember: z.boolean(),
+  report: NodeReportSchema.nullable(),
+  isAlive: z.boolean(),
+})
+export type NodeView = z.infer<typeof NodeViewSchema>
 
 /** A process looks at the gate every second. */
 const SILENT_AFTER_MS = 10_000
@@ -96,6 +146,7 @@ export const listNodes = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
+  output: z.array(NodeViewSchema).readonly(),
   run: async (ctx): Promise<readonly NodeView[]> => {
     const now = ctx.clock.now()
     return (await ctx.desk.listNodes()).map((node) => ({

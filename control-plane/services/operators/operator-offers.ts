@@ -6,16 +6,30 @@ import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
 import { idToken, ModelName, PageSize, Wallet } from '#control-plane/services/fields.ts'
 import { moveAsOperator } from '#control-plane/services/offers/delist.ts'
 import type { OfferView } from '#control-plane/services/offers/view.ts'
-import { pageOf } from '#control-plane/services/page.ts'
+import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
+import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 
 const KEPT_BPS_PER_PERCENT = 100
 
 /** An offer among those of all sellers. `discountPct` is percent off the reference; times are Unix milliseconds. */
-export type MarketOfferView = Omit<MarketOffer, 'keptBps' | 'capDailyMicro' | 'createdAt'> & {
-  readonly discountPct: number
-  readonly capDailyMicro: string | null
-  readonly createdAt: number
-}
+export const MarketOfferViewSchema = z.object({
+  id: z.string(),
+  sellerAccount: z.string(),
+  /** Of a seller that is a wallet, lower-case `0x…`; an organisation's offers have their workspace. */
+  wallet: z.string().nullable(),
+  workspace: z.string().nullable(),
+  model: z.string(),
+  provider: z.string(),
+  isTrusted: z.boolean(),
+  baseUrl: z.string(),
+  status: z.enum(['active', 'paused', 'inactive']),
+  delistedReason: z.string().nullable(),
+  discountPct: z.number(),
+  capDailyMicro: MicroDigits.nullable(),
+  createdAt: UnixMs,
+})
+export type MarketOfferView = z.infer<typeof MarketOfferViewSchema>
 
 function viewOf({ keptBps, capDailyMicro, createdAt, ...offer }: MarketOffer): MarketOfferView {
   return {
@@ -42,6 +56,7 @@ export const searchOffers = defineOperation({
   }),
   limit: 'read',
   idempotency: 'none',
+  output: pageSchema(MarketOfferViewSchema),
   run: async (ctx, _actor, { model: name, limit, nextToken, provider, status, isDelisted, wallet }) => {
     const model = await findNamedModel(ctx, name)
     const search = { model, provider, status, isDelisted, wallet, after: nextToken, limit: limit + 1 }
@@ -59,6 +74,7 @@ export const delistOffer = defineOperation({
   input: Move,
   limit: 'none',
   idempotency: 'none',
+  output: OfferViewSchema,
   run: async (ctx, _actor, { id, reason }): Promise<OfferView> => moveAsOperator(ctx, { id, event: 'delist', reason }),
 })
 
@@ -69,6 +85,7 @@ export const restoreOffer = defineOperation({
   input: Move,
   limit: 'none',
   idempotency: 'none',
+  output: OfferViewSchema,
   run: async (ctx, _actor, { id, reason }): Promise<OfferView> => {
     const restored = await moveAsOperator(ctx, { id, event: 'restore', reason: null })
     ctx.note({ subject: id, before: null, after: { restored: true, reason } })

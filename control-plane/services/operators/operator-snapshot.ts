@@ -3,28 +3,31 @@ import { transact } from '#control-plane/db/database.ts'
 import { listPublishedTimes, markUnpublished } from '#control-plane/db/snapshot.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { accountOfDocument } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { byText } from '#shared/text-order.ts'
 
 /** A document of the snapshot: what Postgres remembers of it and what stands in the store. Times are Unix milliseconds. */
-export type DocumentView = {
-  readonly name: string
-  readonly version: number
+export const DocumentViewSchema = z.object({
+  name: z.string(),
+  version: z.number(),
   /** Null when the store does not have it. */
-  readonly versionInStore: number | null
-  readonly bytes: number | null
-  readonly publishedAt: number
-  readonly isCurrent: boolean
-}
+  versionInStore: z.number().nullable(),
+  bytes: z.number().nullable(),
+  publishedAt: UnixMs,
+  isCurrent: z.boolean(),
+})
+export type DocumentView = z.infer<typeof DocumentViewSchema>
 
-export type SnapshotView = {
-  readonly documents: readonly DocumentView[]
+export const SnapshotViewSchema = z.object({
+  documents: z.array(DocumentViewSchema).readonly(),
   /** Accounts' own documents, of which only those behind are listed above. */
-  readonly accounts: number
-  readonly bytes: number
-  readonly isWhole: boolean
-}
+  accounts: z.number(),
+  bytes: z.number(),
+  isWhole: z.boolean(),
+})
+export type SnapshotView = z.infer<typeof SnapshotViewSchema>
 
 /** Every document with version, size and age; of accounts only how many. */
 export const readSnapshot = defineOperation({
@@ -33,6 +36,7 @@ export const readSnapshot = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
+  output: SnapshotViewSchema,
   run: async (ctx): Promise<SnapshotView> => viewSnapshot(ctx),
 })
 
@@ -67,6 +71,9 @@ export const republishSnapshot = defineOperation({
   input: z.strictObject({ names: z.array(z.string().max(200)).min(1).max(MAX_NAMED).optional() }),
   limit: 'none',
   idempotency: 'none',
+  output: z.object({
+    published: z.array(z.string()).readonly(),
+  }),
   run: async (ctx, _actor, { names }): Promise<{ readonly published: readonly string[] }> => {
     const published = names === undefined ? await ctx.publication.reconcile() : await publishAgain(ctx, names)
     ctx.note({ subject: 'snapshot', before: null, after: { published: published.length, named: names ?? null } })

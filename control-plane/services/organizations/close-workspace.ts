@@ -7,7 +7,7 @@ import { AppError } from '#shared/errors.ts'
 import { lockWithRight } from './organization-access.ts'
 import { RecordId } from './organizations.ts'
 import type { WorkspaceView } from './workspaces.ts'
-import { viewOfWorkspace } from './workspaces.ts'
+import { viewOfWorkspace, WorkspaceViewSchema } from './workspaces.ts'
 
 /**
  * Closes a workspace for good: its records can be read, and nothing begins in it again. Its name is free. To close one again
@@ -20,6 +20,7 @@ export const closeWorkspace = defineOperation({
   input: z.strictObject({ organization: RecordId, workspace: RecordId }),
   limit: 'write',
   idempotency: 'none',
+  output: WorkspaceViewSchema,
   run: async (ctx, actor, input): Promise<WorkspaceView> => {
     const at = ctx.clock.now()
     const { before, after } = await transact(ctx.db, async (trx) => {

@@ -10,39 +10,43 @@ import {
   lockOrganization,
   upsertMember,
 } from '#control-plane/db/organizations.ts'
-import type { Role } from '#control-plane/db/tables/organizations.ts'
 import type { SessionActor } from '#control-plane/operation/actor.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Wallet } from '#control-plane/services/fields.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
-import { MAX_MEMBERS, RoleField } from './members.ts'
+import { MAX_MEMBERS } from './members.ts'
 import { lockWithRight, requireOver, requireRight } from './organization-access.ts'
-import { MAX_ORGANIZATIONS, RecordId, tooMany } from './organizations.ts'
+import { MAX_ORGANIZATIONS, RecordId, RoleField, tooMany } from './organizations.ts'
 
 /** How long an invitation waits for its answer, and how many may wait at once. */
 const INVITATION_MS = 7 * DAY
 const MAX_OPEN = 100
 
 /** An open invitation. Times are Unix milliseconds. */
-export type InvitationView = {
-  readonly id: string
-  readonly organization: string
-  readonly organizationName: string
-  readonly wallet: string
-  readonly role: Role
-  readonly invitedBy: string
-  readonly createdAt: number
-  readonly expiresAt: number
-}
+export const InvitationViewSchema = z.object({
+  id: z.string(),
+  organization: z.string(),
+  organizationName: z.string(),
+  wallet: z.string(),
+  role: RoleField,
+  invitedBy: z.string(),
+  createdAt: UnixMs,
+  expiresAt: UnixMs,
+})
+export type InvitationView = z.infer<typeof InvitationViewSchema>
 
 function viewOf({ createdAt, expiresAt, ...facts }: InvitationRow): InvitationView {
   return { ...facts, createdAt: createdAt.getTime(), expiresAt: expiresAt.getTime() }
 }
 
 /** Invitations that wait, newest first. */
-export type InvitationList = { readonly invitations: readonly InvitationView[] }
+export const InvitationListSchema = z.object({
+  invitations: z.array(InvitationViewSchema).readonly(),
+})
+export type InvitationList = z.infer<typeof InvitationListSchema>
 
 /** Invites a wallet; an open invitation of the same wallet gives way. Throws `conflict` for a member. */
 export const createInvitation = defineOperation({
@@ -51,6 +55,7 @@ export const createInvitation = defineOperation({
   input: z.strictObject({ organization: RecordId, wallet: Wallet, role: RoleField }),
   limit: 'write',
   idempotency: 'none',
+  output: InvitationViewSchema,
   run: async (ctx, actor, { wallet, role, ...input }): Promise<InvitationView> => {
     const createdAt = ctx.clock.now()
     const id = ctx.ids.make('inv')
@@ -80,6 +85,7 @@ export const listOrganizationInvitations = defineOperation({
   input: z.strictObject({ organization: RecordId }),
   limit: 'read',
   idempotency: 'none',
+  output: InvitationListSchema,
   run: async (ctx, actor, input): Promise<InvitationList> => {
     const { organization } = await requireRight(ctx.db, actor, input.organization, 'people.change')
     const rows = await listInvitations(ctx.db, { organization }, { now: ctx.clock.now(), limit: MAX_OPEN })
@@ -94,6 +100,7 @@ export const withdrawInvitation = defineOperation({
   input: z.strictObject({ organization: RecordId, invitation: RecordId }),
   limit: 'write',
   idempotency: 'none',
+  output: InvitationViewSchema,
   run: async (ctx, actor, input): Promise<InvitationView> => {
     const at = ctx.clock.now()
     const gone = await transact(ctx.db, async (trx) => {
@@ -116,6 +123,7 @@ export const listOwnInvitations = defineOperation({
   input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
+  output: InvitationListSchema,
   run: async (ctx, { wallet }): Promise<InvitationList> => {
     const rows = await listInvitations(ctx.db, { wallet }, { now: ctx.clock.now(), limit: MAX_OPEN })
     return { invitations: rows.map(viewOf) }
@@ -131,6 +139,7 @@ export const acceptInvitation = defineOperation({
   input: AnswerInput,
   limit: 'write',
   idempotency: 'none',
+  output: InvitationViewSchema,
   run: (ctx, actor, { invitation }) =>
     answer(ctx, { actor, invitation, answer: 'accepted' }, async (trx, { organization, role }) => {
       if ((await countMembers(trx, organization)) >= MAX_MEMBERS) throw tooMany('The organisation is full.')
@@ -147,6 +156,7 @@ export const declineInvitation = defineOperation({
   input: AnswerInput,
   limit: 'write',
   idempotency: 'none',
+  output: InvitationViewSchema,
   run: (ctx, actor, { invitation }) => answer(ctx, { actor, invitation, answer: 'declined' }, async () => undefined),
 })
 

@@ -6,33 +6,35 @@ import { updateMadeKeysRevoked } from '#control-plane/db/organization-keys.ts'
 import type { MemberRow } from '#control-plane/db/organizations.ts'
 import { countMembers, deleteMember, findMember, listMembers, upsertMember } from '#control-plane/db/organizations.ts'
 import type { Role } from '#control-plane/db/tables/organizations.ts'
-import { ROLES } from '#control-plane/db/tables/organizations.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Place } from './organization-access.ts'
 import { lockWithRight, RIGHTS, requireOver, requireRight } from './organization-access.ts'
-import { RecordId } from './organizations.ts'
+import { RecordId, RoleField } from './organizations.ts'
 
 /** Members that an organisation may have. */
 export const MAX_MEMBERS = 200
 
 /** A member of an organisation. `createdAt` is Unix milliseconds. */
-export type MemberView = {
-  readonly id: string
-  readonly wallet: string
-  readonly role: Role
-  readonly createdAt: number
-}
+export const MemberViewSchema = z.object({
+  id: z.string(),
+  wallet: z.string(),
+  role: RoleField,
+  createdAt: UnixMs,
+})
+export type MemberView = z.infer<typeof MemberViewSchema>
 
 function viewOf({ user, wallet, role, createdAt }: MemberRow): MemberView {
   return { id: user, wallet, role, createdAt: createdAt.getTime() }
 }
 
-export const RoleField = z.enum(ROLES)
-
 /** The members of an organisation, those who came first first. */
-export type MemberList = { readonly members: readonly MemberView[] }
+export const MemberListSchema = z.object({
+  members: z.array(MemberViewSchema).readonly(),
+})
+export type MemberList = z.infer<typeof MemberListSchema>
 
 export const listOrganizationMembers = defineOperation({
   name: 'member.list',
@@ -40,6 +42,7 @@ export const listOrganizationMembers = defineOperation({
   input: z.strictObject({ organization: RecordId }),
   limit: 'read',
   idempotency: 'none',
+  output: MemberListSchema,
   run: async (ctx, actor, input): Promise<MemberList> => {
     const { organization } = await requireRight(ctx.db, actor, input.organization, 'organization.read')
     return { members: (await listMembers(ctx.db, organization, MAX_MEMBERS)).map(viewOf) }
@@ -56,6 +59,7 @@ export const updateMember = defineOperation({
   input: z.strictObject({ organization: RecordId, member: RecordId, role: RoleField }),
   limit: 'write',
   idempotency: 'none',
+  output: MemberViewSchema,
   run: async (ctx, actor, { role, ...input }): Promise<MemberView> => {
     const at = ctx.clock.now()
     const change = await transact(ctx.db, async (trx) => {
@@ -85,6 +89,7 @@ export const removeMember = defineOperation({
   input: z.strictObject({ organization: RecordId, member: RecordId }),
   limit: 'write',
   idempotency: 'none',
+  output: MemberViewSchema,
   run: async (ctx, actor, input): Promise<MemberView> => {
     const isSelf = actor.kind === 'session' && actor.user === input.member
     const change = await transact(ctx.db, async (trx) => {

@@ -57,10 +57,11 @@ export function viewOfOrganizationKey({ type, ...row }: OrganizationKeyRow): Org
 }
 
 /** Keys of an organisation or a workspace, newest first. */
-export type OrganizationKeyList = {
-  readonly keys: readonly OrganizationKeyView[]
-  readonly nextToken: string | null
-}
+export const OrganizationKeyListSchema = z.object({
+  keys: z.array(OrganizationKeySchema).readonly(),
+  nextToken: z.string().nullable(),
+})
+export type OrganizationKeyList = z.infer<typeof OrganizationKeyListSchema>
 
 /** A page of a holder's keys, newest first, revoked ones included. */
 export async function listHeld(
@@ -162,6 +163,7 @@ export const listManagementKeys = defineOperation({
   input: z.strictObject({ organization: RecordId, ...listFields('key') }),
   limit: 'read',
   idempotency: 'none',
+  output: OrganizationKeyListSchema,
   run: async (ctx, actor, input): Promise<OrganizationKeyList> => {
     const { organization } = await requireRight(ctx.db, actor, input.organization, 'management-key.change')
     return listHeld(ctx.db, { organization }, input)
@@ -175,6 +177,7 @@ export const revokeOrganizationKey = defineOperation({
   input: z.strictObject({ organization: RecordId, key: RecordId }),
   limit: 'write',
   idempotency: 'none',
+  output: OrganizationKeySchema,
   run: async (ctx, actor, input): Promise<OrganizationKeyView> => {
     const change = await transact(ctx.db, async (trx) => {
       const { organization } = await lockWithRight(trx, actor, input.organization, 'management-key.change')

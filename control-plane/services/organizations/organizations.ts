@@ -9,25 +9,31 @@ import {
   upsertMember,
 } from '#control-plane/db/organizations.ts'
 import type { Role } from '#control-plane/db/tables/organizations.ts'
+import { ROLES } from '#control-plane/db/tables/organizations.ts'
 import { lockUser } from '#control-plane/db/users.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { lockWithRight, requireRight } from './organization-access.ts'
 
 /** Organisations that one wallet may belong to. */
 export const MAX_ORGANIZATIONS = 50
 
+/** A role in an organisation. */
+export const RoleField = z.enum(ROLES)
+
 /** The id of a record in a path or argument; what is not there is told by whoever looks. */
 export const RecordId = z.string().max(100)
 
 /** An organisation with the caller's role in it. `createdAt` is Unix milliseconds. */
-export type OrganizationView = {
-  readonly id: string
-  readonly name: string
-  readonly role: Role
-  readonly createdAt: number
-}
+export const OrganizationViewSchema = z.object({
+  id: z.string(),
+  name: z.string(),
+  role: RoleField,
+  createdAt: UnixMs,
+})
+export type OrganizationView = z.infer<typeof OrganizationViewSchema>
 
 function viewOf({ id, name, createdAt }: OrganizationRow, role: Role): OrganizationView {
   return { id, name, role, createdAt: createdAt.getTime() }
@@ -40,6 +46,7 @@ export const createOrganization = defineOperation({
   input: z.strictObject({ name: Label }),
   limit: 'write',
   idempotency: 'none',
+  output: OrganizationViewSchema,
   run: async (ctx, { user }, { name }): Promise<OrganizationView> => {
     const id = ctx.ids.make('org')
     const at = ctx.clock.now()
@@ -61,7 +68,10 @@ export function tooMany(message: string): AppError {
 }
 
 /** The organisations of the caller. */
-export type OrganizationList = { readonly organizations: readonly OrganizationView[] }
+export const OrganizationListSchema = z.object({
+  organizations: z.array(OrganizationViewSchema).readonly(),
+})
+export type OrganizationList = z.infer<typeof OrganizationListSchema>
 
 export const listOrganizations = defineOperation({
   name: 'organization.list',
@@ -69,6 +79,7 @@ export const listOrganizations = defineOperation({
   input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
+  output: OrganizationListSchema,
   run: async (ctx, actor): Promise<OrganizationList> => {
     if (actor.kind === 'session') {
       const rows = await listOrganizationsOf(ctx.db, actor.user, MAX_ORGANIZATIONS)
@@ -85,6 +96,7 @@ export const getOrganization = defineOperation({
   input: z.strictObject({ organization: RecordId }),
   limit: 'read',
   idempotency: 'none',
+  output: OrganizationViewSchema,
   run: async (ctx, actor, input): Promise<OrganizationView> => {
     const { organization, role } = await requireRight(ctx.db, actor, input.organization, 'organization.read')
     const row = await findOrganization(ctx.db, organization)
@@ -100,6 +112,7 @@ export const updateOrganization = defineOperation({
   input: z.strictObject({ organization: RecordId, name: Label }),
   limit: 'write',
   idempotency: 'none',
+  output: OrganizationViewSchema,
   run: async (ctx, actor, input): Promise<OrganizationView> => {
     const change = await transact(ctx.db, async (trx) => {
       const { organization, role } = await lockWithRight(trx, actor, input.organization, 'organization.change')

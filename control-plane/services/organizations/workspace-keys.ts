@@ -15,7 +15,14 @@ import { AppError } from '#shared/errors.ts'
 import type { Right } from './organization-access.ts'
 import { lockWithRight, requireRight } from './organization-access.ts'
 import type { CreatedOrganizationKey, OrganizationKeyList, OrganizationKeyView } from './organization-keys.ts'
-import { CreatedOrganizationKeySchema, listHeld, revokeHeld, viewOfOrganizationKey } from './organization-keys.ts'
+import {
+  CreatedOrganizationKeySchema,
+  listHeld,
+  OrganizationKeyListSchema,
+  OrganizationKeySchema,
+  revokeHeld,
+  viewOfOrganizationKey,
+} from './organization-keys.ts'
 import { RecordId } from './organizations.ts'
 import { findOpenWorkspace } from './workspaces.ts'
 
@@ -75,6 +82,7 @@ export const listWorkspaceKeys = defineOperation({
   input: WorkspaceInput.extend(listFields('key')),
   limit: 'read',
   idempotency: 'none',
+  output: OrganizationKeyListSchema,
   run: async (ctx, actor, input): Promise<OrganizationKeyList> => {
     const { id: workspace } = await requireWorkspace(ctx.db, actor, input, 'organization.read')
     return listHeld(ctx.db, { workspace }, input)
@@ -91,6 +99,7 @@ export const revokeWorkspaceKey = defineOperation({
   input: WorkspaceInput.extend({ key: RecordId }),
   limit: 'write',
   idempotency: 'none',
+  output: OrganizationKeySchema,
   run: async (ctx, actor, input): Promise<OrganizationKeyView> => {
     const change = await transact(ctx.db, async (trx) => {
       await lockWithRight(trx, actor, input.organization, 'organization.read')

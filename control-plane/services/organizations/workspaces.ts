@@ -15,6 +15,7 @@ import type { ActorWorkspace, BuyerActor, SellerActor, SessionActor } from '#con
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, OrganizationId } from '#shared/ids.ts'
 import { lockWithRight, RIGHTS, requireRight } from './organization-access.ts'
@@ -25,22 +26,26 @@ const MAX_WORKSPACES = 100
 const MAX_LISTED_WORKSPACES = 1_000
 
 /** A workspace: accounts of its own on both sides of the market. Instants are Unix milliseconds; a closed one can be read. */
-export type WorkspaceView = {
-  readonly id: string
-  readonly organization: string
-  readonly name: string
-  readonly buyerAccount: string
-  readonly sellerAccount: string
-  readonly createdAt: number
-  readonly closedAt: number | null
-}
+export const WorkspaceViewSchema = z.object({
+  id: z.string(),
+  organization: z.string(),
+  name: z.string(),
+  buyerAccount: z.string(),
+  sellerAccount: z.string(),
+  createdAt: UnixMs,
+  closedAt: UnixMs.nullable(),
+})
+export type WorkspaceView = z.infer<typeof WorkspaceViewSchema>
 
 export function viewOfWorkspace({ createdAt, closedAt, ...facts }: WorkspaceRow): WorkspaceView {
   return { ...facts, createdAt: createdAt.getTime(), closedAt: closedAt?.getTime() ?? null }
 }
 
 /** The workspaces of an organisation, open ones first, the oldest first. */
-export type WorkspaceList = { readonly workspaces: readonly WorkspaceView[] }
+export const WorkspaceListSchema = z.object({
+  workspaces: z.array(WorkspaceViewSchema).readonly(),
+})
+export type WorkspaceList = z.infer<typeof WorkspaceListSchema>
 
 export const listOrganizationWorkspaces = defineOperation({
   name: 'workspace.list',
@@ -48,6 +53,7 @@ export const listOrganizationWorkspaces = defineOperation({
   input: z.strictObject({ organization: RecordId }),
   limit: 'read',
   idempotency: 'none',
+  output: WorkspaceListSchema,
   run: async (ctx, actor, input): Promise<WorkspaceList> => {
     const { organization } = await requireRight(ctx.db, actor, input.organization, 'organization.read')
     return { workspaces: (await listWorkspaces(ctx.db, organization, MAX_LISTED_WORKSPACES)).map(viewOfWorkspace) }
@@ -61,6 +67,7 @@ export const createWorkspace = defineOperation({
   input: z.strictObject({ organization: RecordId, name: Label }),
   limit: 'write',
   idempotency: 'none',
+  output: WorkspaceViewSchema,
   run: async (ctx, actor, { name, ...input }): Promise<WorkspaceView> => {
     const made = await nameOnce(() =>
       transact(ctx.db, async (trx) => {
@@ -89,6 +96,7 @@ export const updateWorkspace = defineOperation({
   input: z.strictObject({ organization: RecordId, workspace: RecordId, name: Label }),
   limit: 'write',
   idempotency: 'none',
+  output: WorkspaceViewSchema,
   run: async (ctx, actor, { name, ...input }): Promise<WorkspaceView> => {
     const before = await nameOnce(() =>
       transact(ctx.db, async (trx) => {

@@ -3,22 +3,28 @@ import type { SavedKey } from '#control-plane/db/credentials.ts'
 import { forgetCredential, listSavedKeys } from '#control-plane/db/credentials.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { listFields, pageOf } from '#control-plane/services/page.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 
 /** A saved provider key as a card: nothing on it is any part of the key. `createdAt` is Unix milliseconds. */
-export type ConfigCard = {
-  readonly id: string
-  readonly label: string | null
-  readonly baseUrl: string
+export const ConfigCardSchema = z.object({
+  id: z.string(),
+  label: z.string().nullable(),
+  baseUrl: z.string(),
   /** Names the key in `reuse_key_fingerprint`: an HMAC, of which the key cannot be told. */
-  readonly keyFingerprint: string
+  keyFingerprint: z.string(),
   /** Tells one key from another by where and when it was saved. */
-  readonly hint: string
-  readonly createdAt: number
-}
+  hint: z.string(),
+  createdAt: UnixMs,
+})
+export type ConfigCard = z.infer<typeof ConfigCardSchema>
 
-export type ConfigList = { readonly configs: readonly ConfigCard[]; readonly nextToken: string | null }
+export const ConfigListSchema = z.object({
+  configs: z.array(ConfigCardSchema).readonly(),
+  nextToken: z.string().nullable(),
+})
+export type ConfigList = z.infer<typeof ConfigListSchema>
 
 function cardOf(saved: SavedKey): ConfigCard {
   const { id, label, baseUrl, fingerprint, provider, createdAt, offers } = saved
@@ -34,6 +40,7 @@ export const listConfigs = defineOperation({
   input: z.object(listFields('crd')),
   limit: 'read',
   idempotency: 'none',
+  output: ConfigListSchema,
   run: async (ctx, actor, { maxItems, nextToken: before }): Promise<ConfigList> => {
     const rows = await listSavedKeys(ctx.db, actor.account, { before, limit: maxItems + 1 })
     const { items: configs, nextToken } = pageOf(rows, maxItems, cardOf)
@@ -48,6 +55,9 @@ export const deleteConfig = defineOperation({
   input: z.object({ id: z.string().max(100) }),
   limit: 'write',
   idempotency: 'none',
+  output: z.object({
+    id: z.string(),
+  }),
   run: async (ctx, actor, { id }): Promise<{ readonly id: string }> => {
     if (!isId('crd', id) || !(await forgetCredential(ctx.db, actor.account, id, ctx.clock.now()))) {
       throw new AppError('not_found')

@@ -3,6 +3,7 @@ import { listModelBodies, listPricesAt } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
+import { linesOf } from '#control-plane/services/view-fields.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
@@ -15,27 +16,28 @@ import { UnitPricesSchema } from '#shared/pricing.ts'
 const MAX_TOLD = 5_000
 
 /** One model of a provider. Reference prices are whole micro-USD; null means there is none. */
-export type DiscoveredModel = {
+export const DiscoveredModelSchema = z.object({
   /** The canonical id where the market knows the model, the provider's name otherwise. */
-  readonly model: string
+  model: z.string(),
   /** True when it can be listed for sale here. */
-  readonly supported: boolean
-  readonly pricing: {
-    readonly inputPer1m: number | null
-    readonly outputPer1m: number | null
+  supported: z.boolean(),
+  pricing: z.object({
+    inputPer1m: z.number().nullable(),
+    outputPer1m: z.number().nullable(),
     /** `per 1M tokens`, or what media are sold by. */
-    readonly priceUnit: string | null
+    priceUnit: z.string().nullable(),
     /** Price of one unit of media; null for tokens. */
-    readonly unitPrice: number | null
+    unitPrice: z.number().nullable(),
     /** True when the price depends on more than one figure, as of input and output. */
-    readonly priceVariable: boolean
-  }
-  readonly metadata: {
-    readonly providerModelId: string
-    readonly modelType: string | null
-    readonly availabilityStatus: 'available' | 'unknown_model' | 'no_reference_price'
-  }
-}
+    priceVariable: z.boolean(),
+  }),
+  metadata: z.object({
+    providerModelId: z.string(),
+    modelType: z.string().nullable(),
+    availabilityStatus: z.enum(['available', 'unknown_model', 'no_reference_price']),
+  }),
+})
+export type DiscoveredModel = z.infer<typeof DiscoveredModelSchema>
 
 /**
  * What a provider serves under a key, as far as it lists it, with what this market knows of each model. The key is stored
@@ -48,6 +50,7 @@ export const discoverModels = defineOperation({
   limit: 'probe',
   isAudited: false,
   idempotency: 'none',
+  output: linesOf(DiscoveredModelSchema),
   run: async (ctx, actor, input): Promise<AsyncIterable<DiscoveredModel>> => {
     const { base, key } = await choosePlace(ctx, actor.account, input)
     const listed = await ctx.listModels({ baseUrl: base.url, apiFormat: input.apiFormat, apiKey: key.secret })

@@ -6,11 +6,12 @@ import { listPayoutHolds } from '#control-plane/db/money-watch.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
+import { SaleViewSchema } from '#control-plane/services/sellers/sales.ts'
+import { Count, MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { DAY, utcDay } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidTime } from '#shared/ids.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
-import type { SaleView } from './sales.ts'
 import { viewSale } from './sales.ts'
 
 /** Days of each range, today among them; null is all there is. */
@@ -19,55 +20,63 @@ const RANGE_NAMES = ['7d', '30d', '90d', 'lifetime'] as const
 const RECENT_SALES = 20
 
 /** What was earned on one UTC day. `micro` figures are whole micro-USD. */
-export type EarningsDay = {
-  readonly day: string
-  readonly earnedMicro: number
-  readonly earnedUsd: number
-  readonly requests: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly totalTokens: number
-}
+export const EarningsDaySchema = z.object({
+  day: z.string(),
+  earnedMicro: WholeMicro,
+  earnedUsd: z.number(),
+  requests: Count,
+  inputTokens: Count,
+  outputTokens: Count,
+  totalTokens: Count,
+})
+export type EarningsDay = z.infer<typeof EarningsDaySchema>
 
-export type EarningsModel = {
-  readonly model: string
-  readonly earnedMicro: number
-  readonly earnedUsd: number
-  readonly requests: number
-  readonly totalTokens: number
+export const EarningsModelSchema = z.object({
+  model: z.string(),
+  earnedMicro: WholeMicro,
+  earnedUsd: z.number(),
+  requests: Count,
+  totalTokens: Count,
   /** Unix milliseconds. */
-  readonly lastSaleAt: number
-}
+  lastSaleAt: UnixMs,
+})
+export type EarningsModel = z.infer<typeof EarningsModelSchema>
 
 /** The range in one line. */
-export type EarningsShare = {
-  readonly earnedUsd: number
-  readonly requests: number
-  readonly tokens: number
+export const EarningsShareSchema = z.object({
+  earnedUsd: z.number(),
+  requests: Count,
+  tokens: Count,
   /** The model that earned most, null when nothing was sold, and its part of all that was earned. */
-  readonly topModel: string | null
-  readonly shareBps: number
-}
+  topModel: z.string().nullable(),
+  shareBps: Count,
+})
+export type EarningsShare = z.infer<typeof EarningsShareSchema>
 
 /** Why payouts wait, and since when in Unix milliseconds. */
-export type PayoutHoldView = { readonly reason: string; readonly since: number }
+export const PayoutHoldViewSchema = z.object({
+  reason: z.string(),
+  since: UnixMs,
+})
+export type PayoutHoldView = z.infer<typeof PayoutHoldViewSchema>
 
 /** What a seller earned. `usdc` figures are micro-USD as plain digits. */
-export type Earnings = {
-  readonly range: (typeof RANGE_NAMES)[number]
+export const EarningsSchema = z.object({
+  range: z.enum(RANGE_NAMES),
   /** Earned in the range. */
-  readonly totalEarnedUsdc: string
+  totalEarnedUsdc: MicroDigits,
   /** On the seller's account now, whatever the range: not yet paid out. */
-  readonly pendingUsdc: string
-  readonly inFlightUsdc: string
-  readonly paidUsdc: string
+  pendingUsdc: MicroDigits,
+  inFlightUsdc: MicroDigits,
+  paidUsdc: MicroDigits,
   /** One for each day of the range; of a lifetime those with sales. */
-  readonly daily: readonly EarningsDay[]
-  readonly byModel: readonly EarningsModel[]
-  readonly share: EarningsShare
-  readonly recentSales: readonly SaleView[]
-  readonly payoutHold?: PayoutHoldView
-}
+  daily: z.array(EarningsDaySchema).readonly(),
+  byModel: z.array(EarningsModelSchema).readonly(),
+  share: EarningsShareSchema,
+  recentSales: z.array(SaleViewSchema).readonly(),
+  payoutHold: PayoutHoldViewSchema.optional(),
+})
+export type Earnings = z.infer<typeof EarningsSchema>
 
 /** All figures of the caller's earnings, summed from the booked calls and its account at the moment of asking. */
 export const getEarnings = defineOperation({
@@ -76,6 +85,7 @@ export const getEarnings = defineOperation({
   input: z.object({ range: z.enum(RANGE_NAMES).default('7d'), workspaceId: WorkspaceField }),
   limit: 'read',
   idempotency: 'none',
+  output: EarningsSchema,
   run: async (ctx, actor, { range, workspaceId }): Promise<Earnings> => {
     const seller = await accountOf(ctx, actor, workspaceId)
     const days = RANGES[range]

@@ -2,25 +2,34 @@ import { z } from 'zod'
 import { sumByRecipient } from '#control-plane/db/earnings.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
-import type { PayoutHoldView } from './earnings.ts'
+import { PayoutHoldViewSchema } from '#control-plane/services/sellers/earnings.ts'
+import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { findPayoutHold, readBalance } from './earnings.ts'
 
 /** What a payout has to come to, in micro-USD. */
 const THRESHOLD_MICRO = 1_000_000n
 
 /** Where a seller stands with payouts. Amounts are micro-USD as plain digits. */
-export type PayoutPosition = {
+export const PayoutPositionSchema = z.object({
   /** On the account, and nowhere under way. */
-  readonly availableUsdc: string
-  readonly inFlightUsdc: string
-  readonly paidUsdc: string
-  readonly thresholdUsdc: string
+  availableUsdc: MicroDigits,
+  inFlightUsdc: MicroDigits,
+  paidUsdc: MicroDigits,
+  thresholdUsdc: MicroDigits,
   /** What the offers of each recipient have earned; the wallet itself stands for offers that name none. */
-  readonly recipients: readonly { readonly recipient: string; readonly earnedUsdc: string }[]
+  recipients: z
+    .array(
+      z.object({
+        recipient: z.string(),
+        earnedUsdc: MicroDigits,
+      }),
+    )
+    .readonly(),
   /** Payouts that were carried out: none yet. */
-  readonly payouts: readonly never[]
-  readonly payoutHold?: PayoutHoldView
-}
+  payouts: z.array(z.never()).readonly(),
+  payoutHold: PayoutHoldViewSchema.optional(),
+})
+export type PayoutPosition = z.infer<typeof PayoutPositionSchema>
 
 /** The payout position of the caller, or of a workspace. There are no payouts yet: what was earned stands on the account. */
 export const getPayoutPosition = defineOperation({
@@ -29,6 +38,7 @@ export const getPayoutPosition = defineOperation({
   input: z.object({ workspaceId: WorkspaceField }),
   limit: 'read',
   idempotency: 'none',
+  output: PayoutPositionSchema,
   run: async (ctx, actor, { workspaceId }): Promise<PayoutPosition> => {
     const seller = await accountOf(ctx, actor, workspaceId)
     const [balance, sums, hold] = await Promise.all([

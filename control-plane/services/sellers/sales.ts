@@ -5,31 +5,32 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
-import type { SignedPage } from '#control-plane/services/page.ts'
-import { signedPageOf } from '#control-plane/services/page.ts'
+import { cursorOf, NextToken, signedPageOf } from '#control-plane/services/page.ts'
+import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { standingOf } from '#shared/lookup-record.ts'
 import { tokenPrices } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 
 /** One sale: the call's id, what the seller earned by it, and the price it was sold at. */
-export type SaleView = {
-  readonly id: string
-  readonly model: string
-  readonly offerId: string | null
-  readonly settlementStatus: string
+export const SaleViewSchema = z.object({
+  id: z.string(),
+  model: z.string(),
+  offerId: z.string().nullable(),
+  settlementStatus: z.string(),
   /** Unix milliseconds. */
-  readonly createdAt: number
+  createdAt: UnixMs,
   /** What the seller earned, in micro-USD as plain digits. */
-  readonly sellerCostUsdc: string
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cacheReadTokens: number
+  sellerCostUsdc: MicroDigits,
+  inputTokens: Count,
+  outputTokens: Count,
+  cacheReadTokens: Count,
   /** Whole micro-USD per million tokens as sold; null for what is not sold by tokens. */
-  readonly effectiveInputPer1m: number | null
-  readonly effectiveOutputPer1m: number | null
-  readonly txHash: string | null
-}
+  effectiveInputPer1m: z.number().nullable(),
+  effectiveOutputPer1m: z.number().nullable(),
+  txHash: z.string().nullable(),
+})
+export type SaleView = z.infer<typeof SaleViewSchema>
 
 /** A sale as its seller sees it. */
 export function viewSale(sale: Sale): SaleView {
@@ -52,7 +53,12 @@ export function viewSale(sale: Sale): SaleView {
   }
 }
 
-export type SalesPage = Omit<SignedPage<SaleView>, 'items'> & { readonly recentSales: readonly SaleView[] }
+export const SalesPageSchema = z.object({
+  recentSales: z.array(SaleViewSchema).readonly(),
+  nextToken: NextToken,
+  cursorOf: cursorOf<SaleView>(),
+})
+export type SalesPage = z.infer<typeof SalesPageSchema>
 
 /** The caller's sales from the newest down. The cursor is signed: no other seller's, and no edited one, is taken. */
 export const listSalesHistory = defineOperation({
@@ -61,13 +67,13 @@ export const listSalesHistory = defineOperation({
   input: z.object({ limit: PageSize, cursor: z.string().max(200).optional(), workspaceId: WorkspaceField }),
   limit: 'read',
   idempotency: 'none',
+  output: SalesPageSchema,
   run: async (ctx, actor, { limit, cursor, workspaceId }): Promise<SalesPage> => {
     const seller = await accountOf(ctx, actor, workspaceId)
     const scope = { list: 'sales', tenant: seller }
     const before = cursor === undefined ? undefined : readCursor(ctx, scope, cursor)
     const sales = await listSales(ctx.db, seller, { before, limit: limit + 1 })
-    const cursorOf = ({ id }: SaleView) => signCursor(ctx, scope, id)
-    const { items, nextToken } = signedPageOf(sales, limit, viewSale, cursorOf)
-    return { recentSales: items, nextToken, cursorOf }
+    const page = signedPageOf(sales, limit, viewSale, ({ id }) => signCursor(ctx, scope, id))
+    return { recentSales: page.items, nextToken: page.nextToken, cursorOf: page.cursorOf }
   },
 })

@@ -95,6 +95,7 @@ export const getSellerOperation = defineOperation({
   input: z.object({ id: z.string().max(100) }),
   limit: 'read',
   idempotency: 'none',
+  output: OperationViewSchema,
   run: async (ctx, actor, { id }): Promise<OperationView> => {
     const found = isId('opn', id) ? await findSellerOperation(ctx.db, actor.account, id) : undefined
     if (found === undefined) throw new AppError('not_found')

@@ -6,7 +6,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import { csvCell, csvLine, LINE_END } from '#control-plane/services/exports/csv.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
-import { makeExportLink } from '#control-plane/services/exports/export-link.ts'
+import { ExportLinkSchema, makeExportLink } from '#control-plane/services/exports/export-link.ts'
 import { readAhead } from '#control-plane/services/exports/read-ahead.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
@@ -50,6 +50,7 @@ export const exportSellerUsage = defineOperation({
   }),
   limit: 'read',
   idempotency: 'none',
+  output: ExportLinkSchema,
   run: async (ctx, actor, { from, to, limit, workspaceId }): Promise<ExportLink> => {
     const window = readWindow({ from, to }, ctx.clock.now(), '30d')
     const query = { seller: await accountOf(ctx, actor, workspaceId), ...window, limit }

@@ -12,14 +12,15 @@ import { Instant, Label, Wallet } from '#control-plane/services/fields.ts'
 import { publishKeysSoon } from '#control-plane/services/keys/key-store.ts'
 import { NO_TERMS } from '#control-plane/services/keys/key-terms.ts'
 import type { CreatedKey } from '#control-plane/services/keys/key-views.ts'
-import { viewOfKey } from '#control-plane/services/keys/key-views.ts'
+import { CreatedKeySchema, viewOfKey } from '#control-plane/services/keys/key-views.ts'
 import { issueKey } from '#control-plane/services/keys/keys.ts'
 import { requireFeature } from '#control-plane/services/require-feature.ts'
 import { ensureUser } from '#control-plane/services/users.ts'
-import type { Secret } from '#shared/secret.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
+import { Secret } from '#shared/secret.ts'
 import { hashSessionToken, newSessionToken, SESSION_MS } from './session-token.ts'
 import type { Challenge, SignedMessage } from './siwe.ts'
-import { makeChallenge, proveWallet } from './siwe.ts'
+import { ChallengeSchema, makeChallenge, proveWallet } from './siwe.ts'
 
 /** Sessions that one wallet may have; the oldest give way. */
 const MAX_SESSIONS = 20
@@ -36,6 +37,7 @@ export const readChallenge = defineOperation({
   isAudited: false,
   countBy: ({ address }) => address,
   idempotency: 'none',
+  output: ChallengeSchema,
   run: async (ctx, _actor, { address }): Promise<Challenge> => makeChallenge(ctx, address),
 })
 
@@ -56,6 +58,7 @@ function signInOperation(type: 'buyer' | 'seller') {
     limit: 'write',
     isCountedByRun: true,
     idempotency: 'none',
+    output: CreatedKeySchema,
     run: (ctx, _actor, input): Promise<CreatedKey> => issueBySignature(ctx, type, input),
   })
 }
@@ -127,13 +130,14 @@ async function makeUser(ctx: RunCtx, wallet: string): Promise<User> {
 }
 
 /** A new session. `token` is what the cookie holds; times are Unix milliseconds. */
-export type CreatedSession = {
-  readonly id: string
-  readonly wallet: string
-  readonly createdAt: number
-  readonly expiresAt: number
-  readonly token: Secret
-}
+export const CreatedSessionSchema = z.object({
+  id: z.string(),
+  wallet: z.string(),
+  createdAt: UnixMs,
+  expiresAt: UnixMs,
+  token: z.instanceof(Secret),
+})
+export type CreatedSession = z.infer<typeof CreatedSessionSchema>
 
 /** Signs a browser in. The session that came with the call ends, so a cookie is never older than its sign-in. */
 export const createSession = defineOperation({
@@ -143,6 +147,7 @@ export const createSession = defineOperation({
   limit: 'write',
   isCountedByRun: true,
   idempotency: 'none',
+  output: CreatedSessionSchema,
   run: async (ctx, actor: Actor, input): Promise<CreatedSession> => {
     const wallet = await prove(ctx, input)
     const token = newSessionToken()
@@ -162,6 +167,11 @@ export const createSession = defineOperation({
   },
 })
 
+const SessionOwnerSchema = z
+  .object({ id: z.string(), user: z.string(), wallet: z.string() })
+  .meta({ id: 'SessionOwner' })
+export type SessionOwner = z.infer<typeof SessionOwnerSchema>
+
 /** Who is signed in. */
 export const readSession = defineOperation({
   name: 'session.read',
@@ -169,6 +179,7 @@ export const readSession = defineOperation({
   input: z.object({}),
   limit: 'read',
   idempotency: 'none',
+  output: SessionOwnerSchema,
   run: async (_ctx, { sessionId: id, user, wallet }) => ({ id, user, wallet }),
 })
 
@@ -179,6 +190,7 @@ export const endSession = defineOperation({
   input: z.object({}),
   limit: 'write',
   idempotency: 'none',
+  output: z.object({}),
   run: async (ctx, { sessionId, user, wallet }) => {
     await deleteSession(ctx.db, user, sessionId)
     ctx.announce('sessions', [user])

@@ -4,6 +4,7 @@ import { getAddress } from 'viem/utils'
 import { z } from 'zod'
 import { insertUsedNonce } from '#control-plane/db/sessions.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Secret } from '#shared/secret.ts'
@@ -20,7 +21,12 @@ const MAX_LIFETIME_MS = 10 * MINUTE
 const STATEMENT = 'Sign in to the inference marketplace.'
 
 /** A message to sign. `expiresAt` is Unix milliseconds. */
-export type Challenge = { readonly message: string; readonly nonce: string; readonly expiresAt: number }
+export const ChallengeSchema = z.object({
+  message: z.string(),
+  nonce: z.string(),
+  expiresAt: UnixMs,
+})
+export type Challenge = z.infer<typeof ChallengeSchema>
 
 /** A signed message as it came back. */
 export type SignedMessage = { readonly message: string; readonly signature: string }

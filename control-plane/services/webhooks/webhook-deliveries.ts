@@ -1,4 +1,6 @@
+import { z } from 'zod'
 import type { Database, Trx } from '#control-plane/db/database.ts'
+import { DELIVERY_STATUSES } from '#control-plane/db/tables/webhooks.ts'
 import type { AttemptResult, DeliveryRow, SendableDelivery } from '#control-plane/db/webhook-deliveries.ts'
 import {
   findDelivery,
@@ -12,8 +14,8 @@ import {
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { idToken, PageSize } from '#control-plane/services/fields.ts'
-import type { Page } from '#control-plane/services/page.ts'
-import { pageOf } from '#control-plane/services/page.ts'
+import { pageOf, pageSchema } from '#control-plane/services/page.ts'
+import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { DeliveryId, WebhookId } from '#shared/ids.ts'
@@ -91,20 +93,22 @@ async function send(ctx: SendCtx, id: DeliveryId, found: SendableDelivery): Prom
 }
 
 /** One delivery as its owner sees it. Instants are Unix milliseconds; `body` is what was signed and sent. */
-export type DeliveryView = {
-  readonly id: string
-  readonly event: string
-  readonly status: DeliveryRow['status']
-  readonly attempts: number
+export const DeliveryViewSchema = z.object({
+  id: z.string(),
+  event: z.string(),
+  status: z.enum(DELIVERY_STATUSES),
+  attempts: Count,
   /** HTTP status and fault of the last attempt. */
-  readonly statusCode: number | null
-  readonly error: string | null
-  readonly body: string
-  readonly createdAt: number
-  readonly attemptedAt: number | null
-  readonly deliveredAt: number | null
-}
-export type DeliveryPage = Page<DeliveryView>
+  statusCode: z.number().nullable(),
+  error: z.string().nullable(),
+  body: z.string(),
+  createdAt: UnixMs,
+  attemptedAt: UnixMs.nullable(),
+  deliveredAt: UnixMs.nullable(),
+})
+export type DeliveryView = z.infer<typeof DeliveryViewSchema>
+export const DeliveryPageSchema = pageSchema(DeliveryViewSchema)
+export type DeliveryPage = z.infer<typeof DeliveryPageSchema>
 
 function viewOf({ createdAt, attemptedAt, deliveredAt, ...row }: DeliveryRow): DeliveryView {
   return {
@@ -125,6 +129,7 @@ export const listWebhookDeliveries = defineOperation({
   }),
   limit: 'read',
   idempotency: 'none',
+  output: DeliveryPageSchema,
   run: async (ctx, actor, { id, maxItems, nextToken }): Promise<DeliveryPage> => {
     const hook = await requireWebhook(ctx.db, actor, id)
     const found = await listDeliveries(ctx.db, hook.id, { before: nextToken, limit: maxItems + 1 })
@@ -139,6 +144,7 @@ export const testWebhook = defineOperation({
   input: WebhookInput,
   limit: 'probe',
   idempotency: 'none',
+  output: DeliveryViewSchema,
   run: async (ctx, actor, { id }): Promise<DeliveryView> => {
     const hook = await requireWebhook(ctx.db, actor, id)
     const data = { webhook_id: hook.id, message: 'This is a test.' }

@@ -122,7 +122,10 @@ export const createWebhook = defineOperation({
 })
 
 /** The caller's webhooks, oldest first. */
-export type WebhookList = { readonly webhooks: readonly WebhookView[] }
+export const WebhookListSchema = z.object({
+  webhooks: z.array(WebhookViewSchema).readonly(),
+})
+export type WebhookList = z.infer<typeof WebhookListSchema>
 
 export const listBuyerWebhooks = defineOperation({
   name: 'webhook.list',
@@ -130,6 +133,7 @@ export const listBuyerWebhooks = defineOperation({
   input: z.strictObject({}),
   limit: 'read',
   idempotency: 'none',
+  output: WebhookListSchema,
   run: async (ctx, actor): Promise<WebhookList> => ({
     webhooks: (await listWebhooks(ctx.db, actor.account)).map(viewOf),
   }),
@@ -143,6 +147,7 @@ export const getWebhook = defineOperation({
   input: WebhookInput,
   limit: 'read',
   idempotency: 'none',
+  output: WebhookViewSchema,
   run: async (ctx, actor, { id }): Promise<WebhookView> => viewOf(await requireWebhook(ctx.db, actor, id)),
 })
 
@@ -159,6 +164,7 @@ export const changeWebhook = defineOperation({
   }),
   limit: 'write',
   idempotency: 'none',
+  output: WebhookViewSchema,
   run: async (ctx, actor, input): Promise<WebhookView> => {
     if (input.url !== undefined) requirePublicUrl(ctx, input.url)
     const change = await transact(ctx.db, async (trx) => {
@@ -186,6 +192,7 @@ export const removeWebhook = defineOperation({
   input: WebhookInput,
   limit: 'write',
   idempotency: 'none',
+  output: WebhookViewSchema,
   run: async (ctx, actor, { id }): Promise<WebhookView> => {
     const removed = await transact(ctx.db, async (trx) => {
       const found = await requireWebhook(trx, actor, id)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
-import { RoleField } from '#control-plane/services/organizations/members.ts'
 import { OrganizationKeySchema } from '#control-plane/services/organizations/organization-keys.ts'
+import { RoleField } from '#control-plane/services/organizations/organizations.ts'
 import type { Descriptions } from './described.ts'
 import { Millis, pageOf } from './described.ts'
 

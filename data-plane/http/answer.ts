@@ -35,10 +35,12 @@ export function answerLookup({ surface, reading }: Mounted, look: LookUp): Handl
 
 /** Answers a GET of one thing under a prefix that the lookup knows, and leaves all else to what comes after. */
 export function answerFirst(surface: Surface, look: LookUp, under: { readonly prefix: string; readonly name: string }) {
-  const from = under.prefix.length + 1
+  const beginning = `${under.prefix}/`
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    const [value = ''] = request.url.slice(from).split('?', 1)
-    if (request.method !== 'GET' || value === '' || value.includes('/')) return undefined
+    const [path = ''] = request.url.split('?', 1)
+    const value = path.slice(beginning.length)
+    const isOne = path.startsWith(beginning) && value !== '' && !value.includes('/')
+    if (request.method !== 'GET' || !isOne) return undefined
     const record = await lookUp(surface, look, request, { [under.name]: value })
     return record === undefined ? undefined : sendPrivately(request, reply, JSON.stringify(record))
   }

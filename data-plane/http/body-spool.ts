@@ -113,6 +113,8 @@ export function limitBody(request: IncomingMessage, limitBytes: number): Readabl
       else done(new AppError('request_too_large'))
     },
   })
+  // A call may be refused before anybody reads its body, which then ends unheard.
+  limited.on('error', () => undefined)
   request.pipe(limited)
   request.on('close', () => {
     if (!request.readableEnded) limited.destroy(cutBody())

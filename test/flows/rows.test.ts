@@ -148,6 +148,14 @@ it('a path of the control plane is passed on where there is one, and is nothing 
   }
   const whole = new URL(network.sandbox.api_base_url)
   expect((await ask('GET', '/openapi.json', whole.host, whole)).status).toBe(200)
+  // Of what lies under a lookup's prefix, only one thing is looked up here.
+  for (const path of ['/v1/requests', '/v1/requests?limit=5', '/v1/requests/?limit=5']) {
+    const headers = { authorization: `Bearer ${network.sandbox.buyer_key}` }
+    expect([path, Object.keys((await (await fetch(new URL(path, whole), { headers })).json()) as object)[0]]).toEqual([
+      path,
+      path.includes('/?') ? 'error' : 'requests',
+    ])
+  }
 })
 
 it('a path that no row has is 404 in the words of the rows beside it, whatever its body', async () => {

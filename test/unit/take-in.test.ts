@@ -1,0 +1,127 @@
+import { once } from 'node:events'
+import type { AddressInfo, Socket } from 'node:net'
+import { connect } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { fastify } from 'fastify'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createBodySpool } from '#data-plane/http/body-spool.ts'
+import type { Row } from '#data-plane/http/row.ts'
+import { fromFramework, sendError } from '#data-plane/http/send-error.ts'
+import type { Surface } from '#data-plane/http/surface.ts'
+import { takeIn } from '#data-plane/http/take-in.ts'
+import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
+import { systemClock } from '#shared/clock.ts'
+import { toAppError } from '#shared/errors.ts'
+import { createIds } from '#shared/ids.ts'
+
+const LIMIT = 1_000
+const ids = createIds(systemClock)
+const row: Row = {
+  methods: ['POST'],
+  host: 'both',
+  path: '/raw',
+  body: { kind: 'raw', limitBytes: LIMIT },
+  envelope: openAiEnvelope,
+  serves: { kind: 'metrics' },
+}
+let app: FastifyInstance
+let port = 0
+/** Parts of a body as the flow got them, or how the body ended. */
+let heard: (part: string) => void = () => undefined
+const open = { count: 0 }
+
+beforeAll(async () => {
+  app = fastify({ genReqId: () => ids.requestId(), forceCloseConnections: true })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
+  const surface = { open, maxOpenCalls: 2 } as Partial<Surface> as Surface
+  const reading = { clock: systemClock, floorBehind: undefined, readParams: () => ({}) }
+  const handler = takeIn(
+    { surface, row, reading, spool: createBodySpool(LIMIT) },
+    {
+      isCounted: true,
+      async serve(incoming, reply) {
+        try {
+          const { stream, body } = await incoming.read()
+          for await (const part of stream ?? []) heard(String(part))
+          heard('end')
+          reply.whole(200, {}, `${body.length} held, ${open.count} open`)
+        } catch (thrown) {
+          const error = toAppError(thrown)
+          heard(error.code)
+          const refusal = openAiEnvelope(error, incoming.head.requestId)
+          reply.whole(refusal.status, refusal.headers, refusal.body)
+        }
+      },
+    },
+  )
+  app.route<{ Params: Record<string, string> }>({
+    method: 'POST',
+    url: '/raw',
+    handler,
+    errorHandler: (thrown, request, reply) => sendError({ request, reply }, row, fromFramework(thrown)),
+  })
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  port = (app.server.address() as AddressInfo).port
+})
+afterAll(() => app?.close())
+
+function begin(head: string, body: string): Socket {
+  const socket = connect(port, '127.0.0.1')
+  socket.write(`POST /raw HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${head}\r\n\r\n${body}`)
+  return socket
+}
+
+function nextPart(): Promise<string> {
+  return new Promise((resolve) => {
+    heard = resolve
+  })
+}
+
+async function answerOf(socket: Socket): Promise<string> {
+  let text = ''
+  socket.on('data', (part) => {
+    text += String(part)
+  })
+  await once(socket, 'close')
+  return text
+}
+
+describe('a row whose body is raw', () => {
+  it('hands the bytes on as they come, before the last of them is there, and holds none', async () => {
+    let part = nextPart()
+    const socket = begin('content-length: 6', 'abc')
+    expect(await part).toBe('abc')
+    part = nextPart()
+    socket.write('def')
+    expect(await part).toBe('def')
+    expect(await answerOf(socket)).toMatch(/^HTTP\/1\.1 200 [\s\S]*0 held, 1 open$/)
+    expect(open.count).toBe(0)
+  })
+
+  it('ends the stream where it passes the limit, and does not begin one that says it will', async () => {
+    const chunk = 'x'.repeat(600)
+    const parts: string[] = []
+    heard = (part) => parts.push(part)
+    const line = `${chunk.length.toString(16)}\r\n${chunk}\r\n`
+    expect(await answerOf(begin('transfer-encoding: chunked', `${line}${line}0\r\n\r\n`))).toMatch(/^HTTP\/1\.1 413 /)
+    expect(parts.at(-1)).toBe('request_too_large')
+    expect(parts.join('').length).toBeLessThan(LIMIT + 'request_too_large'.length)
+    const known = parts.length
+    expect(await answerOf(begin(`content-length: ${LIMIT + 1}`, ''))).toMatch(/^HTTP\/1\.1 413 /)
+    expect([parts.slice(known), open.count]).toEqual([['request_too_large'], 0])
+  })
+
+  it('ends it where the buyer leaves', async () => {
+    let part = nextPart()
+    const socket = begin('content-length: 6', 'abc')
+    expect(await part).toBe('abc')
+    part = nextPart()
+    socket.destroy()
+    expect(await part).toBe('invalid_request')
+  })
+
+  it('takes no compressed one', async () => {
+    expect(await answerOf(begin('content-encoding: gzip\r\ncontent-length: 0', ''))).toMatch(/^HTTP\/1\.1 415 /)
+  })
+})

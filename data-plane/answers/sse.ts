@@ -13,7 +13,7 @@ export type SseReader = {
 }
 
 /**
- * Comments, `id`, `event` and `retry` lines are dropped: no field of a seller's stream but `data` means anything to us.
+ * Comments, `id`, `event` and `retry` lines are dropped: `data` is the only field that any provider protocol needs.
  * Lines end with LF, CRLF or a bare CR, as the standard says.
  */
 export function createSseReader(onData: (data: string) => boolean): SseReader {

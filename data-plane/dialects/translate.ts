@@ -14,7 +14,7 @@ type State = {
   readonly plan: AttemptPlan
   readonly reader: AnswerReader
   readonly writer: AnswerWriter
-  /** What the end of the bytes brought, to be sent with the last ones. */
+  /** What the end of the provider's bytes brought: it is sent with the last bytes. */
   late: string
   pieces: number
   contentBytes: number
@@ -125,7 +125,7 @@ function count(state: State, event: Exclude<AnswerEvent, { readonly kind: 'finis
   state.pieces++
 }
 
-/** An answer with calls ended for their sake and one without did not, whatever its provider says. */
+/** An answer that stopped by itself ended for its calls exactly when it has calls, whatever its provider says. */
 function endOf({ finish, hasTools, isStopped, plan }: State): AnswerEnd {
   const said = isStopped ? 'length' : (finish?.reason ?? 'stop')
   const reason = said === 'stop' || said === 'toolCalls' ? (hasTools ? 'toolCalls' : 'stop') : said

@@ -1,7 +1,7 @@
 /**
  * The middle form of a text request: what was said and what is wished, in no protocol's words and without anything that
  * routing reads. A wire reads its request into it, a dialect writes it in a seller's protocol. Where buyer and seller
- * speak the same protocol it is not used: the request's own text is edited in place.
+ * speak the same protocol it is not used: the wire edits the request's own text.
  */
 export type Conversation = {
   /** Instructions ahead of all turns, in their order. */
@@ -138,7 +138,7 @@ export type ReasoningWish = {
 /** The least thought that the messages protocol takes, from its buyers and by its providers. */
 export const MIN_THINKING_TOKENS = 1_024
 
-/** A conversation of which nothing is wished: what a wire spreads its own over. */
+/** An empty conversation without wishes: a wire spreads its own members over it. */
 export const PLAIN_CONVERSATION: Conversation = {
   system: [],
   turns: [],

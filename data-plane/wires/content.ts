@@ -10,7 +10,7 @@ export type Content = {
   readonly lengthOf: (text: string) => number
 }
 
-/** Counts nothing yet. Only in a request that has stand-ins one counts for what it stands for: else anybody could write one. */
+/** An empty count. Only where we have put stand-ins in does one count as its data: a buyer could write one. */
 export function newContent({ hasStandIns }: Pick<InlinedSource, 'hasStandIns'>): Content {
   return { images: 0, inlinedChars: 0, spokenChars: 0, lengthOf: hasStandIns ? fullLength : charsOf }
 }

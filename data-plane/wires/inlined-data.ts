@@ -3,8 +3,8 @@ import type { InlinedSpan } from './inlined-spans.ts'
 import { findInlinedSpans } from './inlined-spans.ts'
 
 /**
- * Stands around where data lies that was left in the bytes: a code point that is no character, which JSON.stringify
- * writes as it is, so that a stand-in is the same in a text, in JSON and in JSON within JSON.
+ * Begins and ends a stand-in, which says where in the bytes its data lies. This code point is no character, and
+ * JSON.stringify does not escape it: a stand-in is the same in a text, in JSON and in JSON within JSON.
  */
 const EDGE = '\uffff'
 const STAND_IN = /\uffff(\d+):(\d+)\uffff/g

@@ -8,7 +8,7 @@ const MIN_SPAN_BYTES = 16_384
 /** Members of a message's part that hold data: `data:` URLs, or base64 without a head. */
 const HOLDERS: ReadonlySet<string> = new Set(['url', 'image_url', 'file_data', 'data'])
 const MAX_HOLDER_BYTES = 16
-/** The head of a `data:` URL; a text's own is none, because one who writes the messages protocol reads it. */
+/** The head of a `data:` URL, but not of a text's: the messages dialect decodes those. */
 const HEAD = /^data:(?!text)(?:[^\\,"]|\\\/)*?;base64,/
 const MAX_HEAD_BYTES = 256
 
@@ -26,7 +26,7 @@ type Walk = {
   depth: number
   /** True behind the name of the member that is searched, until the next name at the top. */
   isInside: boolean
-  /** The last text. */
+  /** The string that was read last. */
   last: InlinedSpan
   /** The name whose value comes next; empty where what comes is an element or a name. */
   name: string

@@ -16,13 +16,13 @@ const MAX_MODEL_CHARS = 160
 /** The most members that the body's object may have. */
 const MAX_MEMBERS = 200
 const BOM = 0xfeff
-/** From this size on images are what makes a body large: as text and as what the text means they would be held thrice. */
+/** A larger body is mostly inlined images. They would be held three times: as bytes, as text and parsed. */
 const LARGE_BYTES = 1_048_576
 
 /**
- * Reads the object of a request body. In a large one, data that is inlined in `inlinedIn` stays in the bytes: who measures
- * a text there asks `lengthOf` of its content, and what goes to a seller goes through `putInlinedBack`. Throws AppError:
- * `invalid_json`, `invalid_request`.
+ * Reads the object of a request body. In a large one, data that is inlined in `inlinedIn` stays in the bytes: texts are
+ * then measured by `lengthOf` of the content, and the seller's request is passed through `putInlinedBack`. Throws
+ * AppError: `invalid_json`, `invalid_request`.
  */
 export function readJsonBody(bytes: Buffer, inlinedIn?: 'messages' | 'input'): JsonBody {
   if (!isUtf8(bytes)) throw new AppError('invalid_json', { message: 'The request body is not valid UTF-8.' })

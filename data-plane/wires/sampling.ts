@@ -15,7 +15,7 @@ export function readSampling(body: Readonly<Record<string, unknown>>): Sampling 
   return isRecord(body['logit_bias']) ? { ...sampling, logitBias: body['logit_bias'] } : sampling
 }
 
-/** `stop` as the list it stands for. */
+/** `stop`, which may be one text or a list, as a list. */
 export function readStop(value: unknown): readonly string[] {
   if (typeof value === 'string') return [value]
   return Array.isArray(value) ? value.filter((text) => typeof text === 'string') : []
@@ -26,7 +26,7 @@ export function flagOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
-/** A text that may be absent; an empty one is. */
+/** A text that may be absent; an empty one counts as absent. */
 export function wordOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -17,7 +17,7 @@ export type SpokenRequest = Routing & {
   readonly messageCount: number
 }
 
-/** What a request for text wants to buy; `needs` where it needs more of a seller than to see its images. */
+/** The demand of a request for text; `needs` where its seller must be able to do more than see images. */
 export function textDemand(request: SpokenRequest, needs?: Demand['needs']): Demand {
   const { content } = request
   return {

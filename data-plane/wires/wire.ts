@@ -6,7 +6,7 @@ import type { Usage } from '#shared/usage.ts'
 
 export type WireName = 'chat' | 'messages' | 'completions' | 'responses' | 'embeddings' | 'speech' | 'transcriptions'
 
-/** A refusal as bytes. */
+/** A refusal as it is sent. */
 export type Refusal = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -63,7 +63,7 @@ export function defineWire<Request>(wire: Wire<Request>): AnyWire {
 /** A long job as its buyer asked for it. */
 export type ParsedJob = {
   readonly demand: Demand
-  /** What it may use at the most, which is what it is quoted by. */
+  /** The most that it may use: its quote is made from it. */
   readonly bound: Usage
   encode(offer: Offer): UpstreamRequest
 }

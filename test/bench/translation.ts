@@ -5,6 +5,7 @@ import { readChatRequest } from '#data-plane/wires/chat/read-request.ts'
 import { sameProtocol } from '#data-plane/wires/chat/same-protocol/index.ts'
 import { toConversation as chatConversation } from '#data-plane/wires/chat/to-conversation.ts'
 import { chatWriter } from '#data-plane/wires/chat/writer.ts'
+import { completions } from '#data-plane/wires/completions/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { readMessagesRequest } from '#data-plane/wires/messages/read-request.ts'
 import { encodeMessagesRequest } from '#data-plane/wires/messages/same-protocol.ts'
@@ -50,9 +51,17 @@ const MESSAGE_FRAMES = [
   messagesEvent({ type: 'message_stop' }),
 ].map((text) => Buffer.from(text))
 
+const COMPLETION_FRAMES = [
+  ...Array.from({ length: CHUNKS }, (_, index) => completionFrame({ index: index % 2, text: word(index) })),
+  ...[0, 1].map((index) => completionFrame({ index, text: '', finish_reason: 'stop' })),
+  'data: [DONE]\n\n',
+].map((text) => Buffer.from(text))
+
 const STREAMED = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, messages: [{ role: 'user', content: 'hi' }] }
-const openBy = (wire: AnyWire) => {
-  const call = wire.read(buildRaw(JSON.stringify(STREAMED)))
+/** Two answers: only the completions protocol itself can say that. */
+const COMPLETION = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, prompt: 'hi', n: 2 }
+const openBy = (wire: AnyWire, body: object = STREAMED) => {
+  const call = wire.read(buildRaw(JSON.stringify(body)))
   return (plan: AttemptPlan) => call.decoder(plan)
 }
 /** What the same bytes would cost if both sides speaking one protocol were no short way. */
@@ -60,10 +69,12 @@ const openTranslated = (plan: AttemptPlan) => translateAnswer(plan, true, () => 
 
 const OPENAI = { format: 'openai', frames: CHAT_FRAMES } as const
 const MESSAGES = { format: 'messages', frames: MESSAGE_FRAMES } as const
+const COMPLETIONS = { format: 'openai', frames: COMPLETION_FRAMES } as const
 const SAME_PROTOCOL: Decoding = { name: 'chat wire, OpenAI seller', ...OPENAI, open: openBy(chat) }
 const DECODINGS: readonly Decoding[] = [
   SAME_PROTOCOL,
   { name: 'the same without its short way', ...OPENAI, open: openTranslated },
+  { name: 'completions wire, same protocol', ...COMPLETIONS, open: openBy(completions, COMPLETION) },
   { name: 'messages wire, OpenAI seller', ...OPENAI, open: openBy(messages) },
   { name: 'chat wire, messages seller', ...MESSAGES, open: openBy(chat) },
   { name: 'messages wire, messages seller', ...MESSAGES, open: openBy(messages) },
@@ -163,4 +174,8 @@ function runRequests({ run }: Encoding): number {
   const start = performance.now()
   for (let request = 0; request < REQUESTS_A_ROUND; request++) Buffer.from(run().body)
   return (REQUESTS_A_ROUND * 1_000) / (performance.now() - start)
+}
+
+function completionFrame(choice: object): string {
+  return `data: ${JSON.stringify({ object: 'text_completion', choices: [choice] })}\n\n`
 }

@@ -8,7 +8,7 @@ import { cacheMark, messagesOf, textBlock } from './turns.ts'
 /** The hottest temperature of this protocol. */
 const MAX_TEMPERATURE = 1
 const MAX_USER_CHARS = 256
-/** OpenAI's words for what this protocol has no field for. */
+/** Parameters that this protocol has no field for: OpenAI's name, and the place in the middle form. */
 const UNSAID = [
   ['seed', 'seed'],
   ['min_p', 'minP'],
@@ -70,7 +70,7 @@ function toolMembers({ tools, toolChoice, parallelToolCalls }: Conversation, mod
 
 function toolText({ name, description, schema, cacheControl }: FunctionTool): string {
   const said = description === undefined ? '' : `,"description":${JSON.stringify(description)}`
-  // This protocol wants the type of the arguments said.
+  // This protocol refuses a schema without a type.
   const typed = schema['type'] === undefined ? { type: 'object', ...schema } : schema
   return `{"name":${JSON.stringify(name)}${said},"input_schema":${JSON.stringify(typed)}${cacheMark(cacheControl)}}`
 }
@@ -114,7 +114,7 @@ function userMember({ user }: Conversation, adapt: Adapt): string {
   return ''
 }
 
-/** This protocol has no such field on every model: the wish goes into the instructions. */
+/** Not every model of this protocol has a field for it: the wish goes into the instructions. */
 function formatInstruction(format: ResponseFormat | undefined): string {
   if (format === undefined) return ''
   const only = 'Answer with a single JSON value and nothing else: no explanation, no code fence.'

@@ -30,7 +30,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   refusal: 'contentFilter',
 }
 
-/** The HTTP status that an error's type stands for; a stranger is a failed provider. */
+/** The HTTP status that an error's type stands for; an unknown type counts as 502. */
 const ERROR_STATUS: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -107,7 +107,7 @@ function takeFinish(state: State, { stop_reason: reason, stop_sequence: sequence
   state.finish = { reason: isKnown ? (REASONS[reason] ?? 'stop') : 'stop', stopSequence }
 }
 
-/** `text` is the block as it was written, where it came whole: its input goes on letter by letter. */
+/** `text` is the block's own text where it came whole, so that a call's input goes on letter by letter. */
 function startBlock(state: State, index: unknown, block: JsonObject, text?: string): void {
   switch (block['type']) {
     case 'tool_use': {
@@ -173,7 +173,7 @@ function takeDelta(state: State, index: unknown, delta: JsonObject): void {
   }
 }
 
-/** A call whose input came with its start, and in no piece since, has it now. */
+/** A call whose input came with its start alone gets it here. */
 function stopBlock(state: State, index: unknown): void {
   const tool = state.tools.get(index)
   if (tool === undefined) return

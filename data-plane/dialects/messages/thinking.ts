@@ -5,7 +5,7 @@ import { MIN_THINKING_TOKENS } from '#data-plane/middle-form/conversation.ts'
 /** The most thought that is asked for by a word. */
 const MAX_THINKING_TOKENS = 32_000
 
-/** Shares of the output that a word of OpenAI's stands for. */
+/** The share of the output limit that each of OpenAI's words is taken for. */
 const EFFORT_SHARES: ReadonlyMap<string, number> = new Map([
   ['minimal', 0.1],
   ['low', 0.2],
@@ -18,9 +18,8 @@ const USUAL_SHARE = 0.5
 export type Thinking = { readonly type: 'enabled'; readonly budget_tokens: number }
 
 /**
- * The wish for thought as this protocol says it: tokens within the output limit. Undefined where none is wished or where
- * the protocol would refuse: under a forced call, under a limit too low, and in the middle of calls that were made
- * without thought.
+ * The wish for thought as this protocol says it: tokens within the output limit. Undefined where none is wished, and
+ * where the protocol would refuse it: with a forced call, under too low a limit, and amid calls made without thought.
  */
 export function thinkingOf(conversation: Conversation, { maxOutputTokens, target }: AttemptPlan): Thinking | undefined {
   const { reasoning, toolChoice } = conversation

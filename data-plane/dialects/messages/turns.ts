@@ -13,7 +13,7 @@ import type {
 } from '#data-plane/middle-form/conversation.ts'
 import { readJsonObject } from '#shared/json-members.ts'
 
-/** What a conversation opens with that has no question in front. */
+/** The user's text that is put in front of a conversation which begins with an answer, or is empty. */
 const OPENING = 'Continue.'
 
 /** The blocks of `system` and the list of `messages`, as JSON text: calls keep their input letter by letter. */
@@ -32,7 +32,7 @@ export function messagesOf(
     if (before?.role === role) before.blocks += `,${blocks}`
     else messages.push({ role, blocks })
   }
-  // The protocol wants a question, also where only instructions or an empty text were given.
+  // The protocol refuses a list without a message.
   if (messages.length === 0) messages.push({ role: 'user', blocks: textBlock(OPENING) })
   return {
     system: blocksOf([systemBlocks, instruction]),
@@ -97,7 +97,7 @@ function sourceText(source: DataSource | UrlSource): string {
   if (source.kind === 'url') return JSON.stringify({ type: 'url', url: source.url })
   const { mediaType, data } = source
   if (!mediaType.startsWith('text/')) return JSON.stringify({ type: 'base64', media_type: mediaType, data })
-  // Only a text's own words are taken for a text.
+  // The protocol takes texts as they are, without base64.
   return JSON.stringify({ type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') })
 }
 
@@ -116,7 +116,7 @@ function resultBlock({ callId: id, parts, isError, cacheControl }: ToolResultPar
   return `{"type":"tool_result","tool_use_id":${JSON.stringify(callId(id))}${content}${failed}${cacheMark(cacheControl)}}`
 }
 
-/** Ids of other makers in the letters that this protocol takes, the same wherever one stands. */
+/** An id of another protocol in the letters that this one takes: the same for a call and its result. */
 function callId(id: string): string {
   return id.replace(/[^a-zA-Z0-9_-]/g, '_')
 }

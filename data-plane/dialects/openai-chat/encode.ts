@@ -81,7 +81,7 @@ const EFFORT_FROM_TOKENS: readonly (readonly [leastTokens: number, effort: strin
   [0, 'low'],
 ]
 
-/** A wish for thought in the one of the two forms that the model lists; a model that lists none is not told of it. */
+/** A wish for thought in the form that the model lists of the two; for a model that lists none it is left out. */
 function* reasoningOf({ reasoning }: Conversation, model: Model): Iterable<readonly [name: string, value: unknown]> {
   if (reasoning === undefined) return
   const { effort, maxTokens, isEnabled } = reasoning

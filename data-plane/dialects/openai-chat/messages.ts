@@ -46,7 +46,7 @@ function addUser(messages: object[], parts: readonly UserPart[]): void {
   messages.push({ role: 'user', content: isText && said.length === 1 ? textOf(said) : said.map(contentPart) })
 }
 
-/** This protocol has no word for a failed call: the text says it. */
+/** This protocol has no field for a failed call: the text says it. */
 function resultText({ parts, isError }: ToolResultPart): string {
   const text = textOf(parts)
   return isError ? `Error: ${text}` : text

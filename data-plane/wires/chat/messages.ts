@@ -76,7 +76,7 @@ function checkImage(part: Readonly<Record<string, unknown>>, param: string, { le
   throw invalid('An image part has image_url.url.', param)
 }
 
-/** A file has to come with its data or its address: an id means something at one provider, and to its owner, only. */
+/** A file has to come with its data or its address: an id is known to one provider and one of its accounts only. */
 function checkFile(part: Readonly<Record<string, unknown>>, param: string): void {
   const file = isRecord(part['file']) ? part['file'] : part
   const isHere = file['file_data'] !== undefined || file['file_url'] !== undefined

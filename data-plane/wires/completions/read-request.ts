@@ -22,9 +22,9 @@ export type CompletionsRequest = Routing & {
   readonly prompts: readonly string[]
   readonly isStreamed: boolean
   readonly maxTokens: number | undefined
-  /** Answers in all: so many to each prompt. */
+  /** Answers to all prompts together. */
   readonly choices: number
-  /** True where only the completions protocol itself can say what is asked: it is not told as a conversation then. */
+  /** True where only the completions protocol can say what is asked: the call cannot become a conversation. */
   readonly isNative: boolean
   readonly wantsLogprobs: boolean
   readonly promptBytes: number
@@ -75,7 +75,7 @@ function readPrompts(prompt: unknown): readonly string[] {
   })
 }
 
-/** Answers that are made and thrown away are never bought. */
+/** `best_of` makes more answers than it returns: those are not sold. */
 function checkBestOf(value: unknown, perPrompt: number): void {
   if (isGiven(value) && value !== perPrompt) throw mustBe('best_of', 'absent or the same as n')
 }

@@ -10,7 +10,7 @@ const SAID: ReadonlySet<string> = new Set([
   ...['n', 'best_of', 'echo', 'suffix', 'logprobs', ...SAMPLING_FIELDS],
 ])
 
-/** A prompt as what a user says: every seller of text can answer that. What it cannot hold is named. */
+/** A prompt as the message of a user, which every seller of text can answer. What it cannot hold is named. */
 export function toConversation({ json, prompts, maxTokens, isStreamed }: CompletionsRequest): Conversation {
   const { body } = json
   return {

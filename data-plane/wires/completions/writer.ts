@@ -5,7 +5,7 @@ import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
 import { frameHead, pieceText, wholeAnswer } from './answer-text.ts'
 
-/** Writes what a seller answers to a prompt as the one choice of a text completion. Nothing is asked that makes calls. */
+/** Writes an answer as the one choice of a text completion. It has no calls, because this wire has no tools. */
 export function completionsWriter(plan: AttemptPlan, isStreamed: boolean): AnswerWriter {
   return isStreamed ? streamWriter(plan) : wholeWriter(plan)
 }

@@ -12,7 +12,7 @@ import { readVectors, writeVectors } from './vectors.ts'
 
 type Answer = { readonly reported: ReportedUsage; data: string }
 
-/** Vectors, whole: the provider's own text where it says what was asked, written anew in the asked encoding where not. */
+/** Vectors, whole. The provider's own text goes on where it has the asked encoding; otherwise they are written anew. */
 export function embeddingsDecoder(request: EmbeddingsRequest, plan: AttemptPlan): Decoder {
   const answer: Answer = { reported: { insaneFields: 0 }, data: '[]' }
   const whole = gatherWhole((bytes) => read(answer, bytes, request))

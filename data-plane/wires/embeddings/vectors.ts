@@ -9,7 +9,7 @@ const PASSED: ReadonlySet<string> = new Set(['object', 'index', 'embedding'])
 /** The vectors of an answer, checked. */
 export type Vectors = {
   readonly entries: readonly { readonly index: number; readonly embedding: string | readonly number[] }[]
-  /** True when the provider's own text says it as it was asked for, and nothing else. */
+  /** True when the provider's own text has the encoding that was asked for and no members that may not pass. */
   readonly isAsAsked: boolean
   readonly bytes: number
 }

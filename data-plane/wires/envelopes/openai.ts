@@ -5,7 +5,7 @@ import { paymentRequired } from './payment-required.ts'
 
 /** Statuses that say which limit was met, whose it is and when it lifts. */
 const LIMITED: ReadonlySet<number> = new Set([402, 403, 429, 503])
-/** What such a refusal says where its thrower had nothing more to say. */
+/** The limit that such a refusal names where its thrower named none. */
 const NO_LIMIT = { limit_source: 'service', limit_scope: 'platform', resets_at: null }
 
 /** An error as the /v1 surface words it. */

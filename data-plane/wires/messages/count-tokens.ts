@@ -3,15 +3,15 @@ import type { Content } from '#data-plane/wires/content.ts'
 import type { SaidRequest } from './read-request.ts'
 import { readSaid } from './read-request.ts'
 
-/** A token is about so many characters of plain ASCII, and so many of anything else. */
+/** Estimates: tokens differ from model to model. */
 const ASCII_CHARS_A_TOKEN = 3.8
 const OTHER_CHARS_A_TOKEN = 1.4
 const TOKENS_A_MESSAGE = 4
-/** What a model is told of how to call, once tools are given. */
+/** The instructions on how to call, which a model gets with any tools. */
 const TOKENS_OF_TOOL_USE = 340
 const TOKENS_AN_IMAGE = 1_500
 
-/** What a message request would read, told by its words alone. Throws what reading it throws. */
+/** Estimates the input tokens of a message request. Throws what reading the request throws. */
 export function countTokens(raw: RawRequest): { readonly model: string; readonly tokens: number } {
   const said = readSaid(raw)
   return { model: said.model, tokens: estimateTokens(said) }

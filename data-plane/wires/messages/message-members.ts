@@ -7,8 +7,8 @@ export function messageHead({ rid, target }: AttemptPlan): string {
 }
 
 /**
- * The stop reason and sequence as members. The reason is `tool_use` exactly where a call stands in the answer, unless the
- * limit has cut one off: what stands there then is not to be run, and the reason is `max_tokens`.
+ * The stop reason and sequence as members. The reason is `tool_use` exactly where the answer has a call. Where the
+ * limit has cut a call off it is `max_tokens`, so that no client runs the calls of half an answer.
  */
 export function stopMembers({ reason, stopSequence }: AnswerEnd, hasTools: boolean, hasRefused: boolean): string {
   const word = hasTools ? 'tool_use' : hasRefused ? 'refusal' : stopWord(reason, stopSequence)

@@ -24,10 +24,10 @@ const PASSED: ReadonlyMap<string, string> = new Map([
 const OWN: ReadonlySet<string> = new Set(['model', 'max_tokens', 'stream'])
 
 /**
- * True where the provider speaks the messages protocol as well. The request's own text goes on then, because the middle
- * form cannot hold all that it says: documents with citations, output settings, what a later version adds to a message.
- * The answer goes through the middle form, which holds all of it, and it shows the thoughts: their signatures are their
- * maker's, who will want to see them again.
+ * True where the provider speaks the messages protocol as well. The request's own text goes on then, so that nothing is
+ * lost that the middle form has no place for. The answer goes through the middle form all the same, because its
+ * events are written anew in either case. Only such an answer shows thoughts: they have the signatures that their maker
+ * asks for in the next turn.
  */
 export function isSameProtocol({ offer }: AttemptPlan): boolean {
   return offer.apiFormat === 'messages'

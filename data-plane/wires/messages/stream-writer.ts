@@ -70,7 +70,7 @@ export function streamWriter(options: WriterOptions): AnswerWriter {
 
 function take(state: State, event: Shown): string {
   const { tool } = state
-  // Text after text, which is nearly all there is.
+  // Most events are text after text.
   if (event.kind === 'text' && state.at.at === 'text') return textDelta(state.at, event.text)
   if (tool !== undefined && event.kind === 'toolInput' && event.index === tool.index) {
     const text = feed(state, event.text)
@@ -130,7 +130,7 @@ function show(state: State, event: Shown): string {
     case 'reasoning':
     case 'signature':
     case 'redactedReasoning':
-      // What is not shown is still life: the buyer sees that the answer is under way.
+      // A ping in place of a hidden thought tells the buyer that the answer is under way.
       return state.options.showsThoughts ? showThought(state, event) : begin(state) + PING
   }
 }
@@ -155,7 +155,7 @@ function showThought(
   }
   let text = ''
   let { at } = state
-  // A signature ends its thought: what is thought after it is another one.
+  // A signature ends its thought: reasoning after it begins another one.
   if (at.at !== 'thinking' || (state.isSigned && event.kind === 'reasoning')) {
     const before = close(state)
     const opened = openThinking(before.state)
@@ -174,7 +174,7 @@ function feed({ at, tool }: State, piece: string): string {
   return text === '' || at.at !== 'tool' ? '' : inputDelta(at, text)
 }
 
-/** Begins the message where it has not. */
+/** Begins the message unless it has begun. */
 function begin(state: State): string {
   if (state.at.at !== 'idle') return ''
   const started = startMessage(state.at, startOf(state.options))
@@ -182,7 +182,7 @@ function begin(state: State): string {
   return started.text
 }
 
-/** Leaves whatever is open; a message that has not begun begins. */
+/** Closes the open block; a message that has not begun begins. */
 function close(state: State): Step<Between> {
   const { at } = state
   switch (at.at) {
@@ -194,7 +194,7 @@ function close(state: State): Step<Between> {
     case 'between':
       return { state: at, text: '' }
     case 'ended':
-      // Nobody writes after the end; an empty message would be the lesser evil.
+      // The pipeline writes nothing after the end; the types want an answer all the same.
       return startMessage(IDLE, startOf(state.options))
     default: {
       const closed = closeBlock(at)

@@ -128,7 +128,7 @@ function shownPart(block: Json): (TextPart | ImagePart | FilePart)[] {
     case 'image':
       return [{ kind: 'image', source: sourceOf(source), ...markOf(block) }]
     case 'document': {
-      // A document that is words already is said as such.
+      // A document in plain text is passed as text.
       if (source['type'] === 'text') return textPart({ ...block, text: source['data'] })
       if (source['type'] === 'content') {
         const { content } = source
@@ -151,7 +151,7 @@ function sourceOf(source: Json): DataSource | UrlSource {
 function readTools(tools: unknown): FunctionTool[] {
   return listOf(tools).flatMap((tool) => {
     const schema = tool['input_schema']
-    // Computers, editors and their kin are tools of one maker's models: nobody else could run them.
+    // Tools of the protocol's own types (computer, editor) belong to one maker's models: nobody else could run them.
     if (!isFunctionTool(tool) || !isRecord(schema)) return []
     return [{ name: wordOf(tool['name']) ?? '', description: wordOf(tool['description']), schema, ...markOf(tool) }]
   })

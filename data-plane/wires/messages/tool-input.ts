@@ -2,7 +2,7 @@ import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, OPEN_LIST, OPEN_OBJECT, QUOTE } fr
 
 /** Follows the input of one call through its pieces, to know when its object is complete. */
 export type ToolInput = {
-  /** The part of a piece that belongs to the object: nothing once it is closed, nothing of what is no object. */
+  /** The part of a piece that belongs to the object. Empty after its end, and where the input is no object. */
   take(piece: string): string
   isComplete(): boolean
   /** True when its object has begun and has not ended. */

@@ -83,7 +83,10 @@ function gather(state: State, event: AnswerEvent, showsThoughts: boolean): void 
   }
 }
 
-/** A call whose input the limit cut off is not shown, because nobody could make it; without any only the last can be one. */
+/**
+ * True for a call whose input the limit cut off: nobody could make that call. One without any input counts as cut off
+ * only where it is the last block.
+ */
 function isCutOff(block: Block, isLast: boolean): boolean {
   return block.kind === 'tool' && (block.follow.isOpen() || (isLast && !block.follow.isComplete()))
 }

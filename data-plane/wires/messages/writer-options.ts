@@ -4,7 +4,7 @@ import type { AttemptPlan, ReportedUsage } from '#data-plane/call.ts'
 export type WriterOptions = {
   readonly plan: AttemptPlan
   readonly isStreamed: boolean
-  /** True where thoughts come with what their maker wants to see again; without it they are not shown. */
+  /** True where the provider signs its thoughts. Others are hidden: no provider takes an unsigned one back. */
   readonly showsThoughts: boolean
   /** Our own estimate of the input in tokens, for the beginning of a stream whose provider says nothing yet. */
   readonly inputEstimate: number

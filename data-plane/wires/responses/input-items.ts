@@ -129,7 +129,7 @@ function addResult({ turns }: Reading, part: UserPart): void {
   else turns.push({ role: 'user', isResults: true, parts: [part] })
 }
 
-/** A thought of an answer before: its own text where it was shown, else its summary; none where neither is. */
+/** A thought of an earlier answer: its own text where it was shown, else its summary; none where it has neither. */
 function readThought(item: Json, param: string, content: Content): ReasoningPart[] {
   const shown = textsOf(item['content'], `${param}.content`)
   const text = shown === '' ? textsOf(item['summary'], `${param}.summary`) : shown

@@ -7,7 +7,7 @@ const MAX_KEY_CHARS = 4_096
 
 type Body = Readonly<Record<string, unknown>>
 
-/** What cannot be served here and would change the answer if it were passed over, with the words that say so. */
+/** Parameters that cannot be served and would change the answer if they were ignored, each with its refusal. */
 const REFUSED: readonly (readonly [name: string, isRefused: (value: unknown) => boolean, words: string])[] = [
   ['previous_response_id', () => true, 'No answers are kept here: send the whole conversation as input.'],
   ['conversation', () => true, 'No conversations are kept here: send the whole of it as input.'],
@@ -65,7 +65,7 @@ export function checkParameters(body: Body): void {
   }
 }
 
-/** What of a request is named as left out: what no row knows, and settings that no seller is told. */
+/** The parameters that are reported as left out: unknown ones, and settings that are never forwarded. */
 export function unsaidParameters(body: Body, known: ReadonlySet<string>): readonly string[] {
   const unsaid = Object.keys(body).filter((name) => !known.has(name) && !isAbsent(body[name]))
   const { text } = body

@@ -17,7 +17,7 @@ export type ResponseState = {
 /** Writes a response object; what it repeats of its request is made once. */
 export type ResponseWriter = (state: ResponseState) => string
 
-/** The response object of one answer at any point of it. */
+/** The writer of one answer's response object, at its beginning and at its end. */
 export function responseWriter(request: ResponsesRequest, { rid, createdAt, target }: AttemptPlan): ResponseWriter {
   const head = `{"id":"resp_${rid}","object":"response","created_at":${createdAt},"completed_at":null`
   const model = `"model":${JSON.stringify(target.model.id)}`
@@ -27,7 +27,7 @@ export function responseWriter(request: ResponsesRequest, { rid, createdAt, targ
     `"output":[${output}],"usage":${usage},${echo}}`
 }
 
-/** What a response says of its request: as it was given, and what counts where nothing was. */
+/** The members that repeat the request: as they were given, or the default that counted. */
 function echoMembers({ json, keptTools }: ResponsesRequest): string {
   const { text, members, body } = json
   const given = (name: string, otherwise: string) => {

@@ -1,4 +1,4 @@
-/** What only a thought's maker can read: its stamp on a text that is shown, or the thought itself. */
+/** What only the maker of a thought can read: its signature over a text that is shown, or the thought itself, sealed. */
 export type Seal = { readonly kind: 'signature' | 'redacted'; readonly text: string }
 
 const MARKS = { signature: 'sig.', redacted: 'red.' } as const
@@ -8,7 +8,7 @@ export function closeSeal({ kind, text }: Seal): string {
   return MARKS[kind] + text
 }
 
-/** What stands in an `encrypted_content` of ours; nothing in anybody else's. */
+/** Opens an `encrypted_content` that we have written; anybody else's holds nothing for us. */
 export function openSeal(content: string | undefined): { readonly signature?: string; readonly redacted?: string } {
   if (content?.startsWith(MARKS.signature)) return { signature: content.slice(MARKS.signature.length) }
   if (content?.startsWith(MARKS.redacted)) return { redacted: content.slice(MARKS.redacted.length) }

@@ -13,12 +13,12 @@ const AUDIO_TYPES: ReadonlySet<string> = new Set([
   'audio/x-wav',
   'audio/l16',
 ])
-/** What a provider says that does not know: the format that was asked for names the type then. */
+/** Types that say nothing of the audio: the buyer is told the type of the asked format then. */
 const UNNAMED_TYPES: ReadonlySet<string> = new Set(['application/octet-stream', 'binary/octet-stream'])
 /** The parameters without which raw samples cannot be played. */
 const SAMPLE_PARAMETER = /^(?:rate|channels)=\d{1,6}$/
 
-/** Audio: bytes are passed on as they come. There are no words in it for an error or a sign of life. */
+/** Audio: bytes are passed on as they come. It has no place for an error or a keep-alive. */
 export function speechDecoder({ format }: SpeechRequest): Decoder {
   let contentType: string = FORMATS[format]
   let pieces = 0

@@ -4,7 +4,7 @@ import { costMembers } from '#data-plane/wires/usage-json.ts'
 
 /**
  * Audio in OpenAI's speech events: each piece in base64 as it comes, then one event with what it cost. The provider is
- * asked for plain audio, so that every seller can be heard this way. Here there are words for a failure.
+ * asked for plain audio, so that every seller can serve this form. A failure is an event here.
  */
 export function inEvents(audio: Decoder, { rid }: AttemptPlan): Decoder {
   return {

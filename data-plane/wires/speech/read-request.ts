@@ -27,7 +27,7 @@ export type SpeechRequest = Routing & {
   readonly characters: number
 }
 
-/** So long a text is some eighteen minutes of speech, which as raw audio still fits into what an answer may hold. */
+/** Some eighteen minutes of speech, which as raw audio still fit into the longest answer that is relayed. */
 const MAX_INPUT_CHARS = 16_384
 const MAX_INSTRUCTIONS_CHARS = 16_384
 const MAX_VOICE_CHARS = 256
@@ -60,7 +60,7 @@ export function readSpeechRequest(raw: RawRequest): SpeechRequest {
   }
 }
 
-/** Audio is always sent on as it comes, as it is or in events. */
+/** Checks `stream`, which changes nothing because audio is always sent on as it comes, and `stream_format`. */
 function checkStreaming({ stream, stream_format: format }: Readonly<Record<string, unknown>>): void {
   if (isGiven(stream) && typeof stream !== 'boolean') throw mustBe('stream', 'true or false')
   if (isGiven(format) && format !== 'audio' && format !== 'sse') throw mustBe('stream_format', '"audio" or "sse"')

@@ -8,10 +8,10 @@ export type AudioDuration = {
 
 /** Speech is never packed tighter than this: Opus at six kilobits a second. */
 const LEAST_BYTES_A_SECOND = 750
-/** Nor looser than this, where nothing tells: samples of a compact disc. */
+/** Speech of an unknown format is taken to be packed no looser than this: samples of a compact disc. */
 const MOST_BYTES_A_SECOND = 176_400
 const SHORTEST_MS = 1_000
-/** Of an Ogg file's end, where the last page begins. */
+/** The last page of an Ogg file begins somewhere in so much of its end. */
 const OGG_TAIL_BYTES = 131_072
 const OPUS_RATE = 48_000
 

@@ -10,7 +10,7 @@ import type { Form, FormField, FormFile } from './form.ts'
 import { readForm } from './form.ts'
 import { routingBody } from './routing-fields.ts'
 
-/** What a transcript can be asked for as. */
+/** The formats of a transcript. */
 export const FORMATS = ['json', 'text', 'srt', 'verbose_json', 'vtt'] as const
 export type TranscriptFormat = (typeof FORMATS)[number]
 

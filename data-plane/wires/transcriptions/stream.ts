@@ -87,7 +87,7 @@ function takeEvent(state: State, event: JsonObject): void {
   const { delta, text } = event
   if (event['type'] === 'transcript.text.delta' && typeof delta === 'string') addText(state, delta, event['logprobs'])
   if (event['type'] !== 'transcript.text.done') return
-  // Who sends the end alone has still sent the text.
+  // A provider that sends the last event alone sends its whole text there.
   if (typeof text === 'string' && state.pieces === 0) addText(state, text, undefined)
   mergeDuration(state.reported, event)
   state.isDone = true

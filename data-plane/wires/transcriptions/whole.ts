@@ -46,7 +46,7 @@ export function wholeTranscript({ format }: TranscriptionRequest, plan: AttemptP
   }
 }
 
-/** Web pages are texts as well, and no transcripts. */
+/** Whether an answer of this media type can be the format. A web page is a text and no transcript. */
 function isTypeOf(format: TranscriptFormat, given: string): boolean {
   const isText = given.startsWith('text/') && !given.startsWith('text/html')
   switch (format) {

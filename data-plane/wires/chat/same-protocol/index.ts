@@ -6,10 +6,11 @@ import { streamDecoder } from './stream.ts'
 import { wholeDecoder } from './whole.ts'
 
 /**
- * The short way of a chat call whose provider speaks the chat protocol as well. It applies to every such call, because
- * nothing has to be translated there: the buyer's text goes on with few members edited, and the members of an answer
- * that may pass are copied from frame to frame. The middle form would build events in between and would lose what only
- * this protocol can say: several choices, log probabilities, audio, annotations.
+ * The way of a chat call whose provider speaks the chat protocol as well. It applies to every such call. The request's
+ * own text goes on with a few members edited; the choices of a whole answer stay the provider's own text; a frame's
+ * members that may pass are copied to the buyer's frame. It may skip the middle form because nothing has to be
+ * translated, and it must, because the middle form has no place for what only this protocol can say: several choices,
+ * log probabilities, audio, annotations. Everything that passes is on a list, as in the middle form.
  */
 export const sameProtocol: Pick<Wire<ChatRequest>, 'encode' | 'decoder'> & { applies(plan: AttemptPlan): boolean } = {
   applies: ({ offer }) => offer.apiFormat === 'openai',

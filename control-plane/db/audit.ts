@@ -1,6 +1,11 @@
 import { sql } from 'kysely'
 import type { OrganizationId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { ACCOUNT_TABLES } from './tables/accounts.ts'
+import { nullable } from './tables/column.ts'
+import { OPERATION_TABLES } from './tables/operations.ts'
 
 /** Who did what to what, and how it looked before and after. `at` is Unix milliseconds. */
 export type AuditEntry = {
@@ -47,19 +52,20 @@ export type AuditFilter = {
 }
 
 /** An entry as it is read: `before` and `after` are JSON. */
-export type AuditRow = {
-  readonly id: string
-  readonly at: Date
-  readonly actorKind: string
-  readonly actor: string
+const AUDIT_ROW = {
+  id: OPERATION_TABLES.audit_log.id,
+  at: OPERATION_TABLES.audit_log.at,
+  actorKind: OPERATION_TABLES.audit_log.actor_kind,
+  actor: OPERATION_TABLES.audit_log.actor,
   /** The wallet of an actor that is a user. */
-  readonly wallet: string | null
-  readonly keyId: string | null
-  readonly operation: string
-  readonly subject: string | null
-  readonly before: unknown
-  readonly after: unknown
+  wallet: nullable(ACCOUNT_TABLES.app_user.wallet),
+  keyId: OPERATION_TABLES.audit_log.key_id,
+  operation: OPERATION_TABLES.audit_log.operation,
+  subject: OPERATION_TABLES.audit_log.subject,
+  before: OPERATION_TABLES.audit_log.before,
+  after: OPERATION_TABLES.audit_log.after,
 }
+export type AuditRow = RowOf<typeof AUDIT_ROW>
 
 type AuditPage = {
   /** The id beyond which the page begins; undefined begins at the end that comes first. */
@@ -85,11 +91,15 @@ export async function listAuditEntries(
     until === undefined ? undefined : sql`a.at < ${new Date(until)}`,
     beyond === undefined ? undefined : isNewest ? sql`a.id < ${beyond}` : sql`a.id > ${beyond}`,
   ].filter((condition) => condition !== undefined)
-  const { rows } = await sql<AuditRow>`select a.id, a.at, a.actor_kind as "actorKind", a.actor, u.wallet,
+  const rows = await readRows(
+    db,
+    AUDIT_ROW,
+    sql`select a.id, a.at, a.actor_kind as "actorKind", a.actor, u.wallet,
       a.key_id as "keyId", a.operation, a.subject, a.before, a.after
     from audit_log a left join app_user u on u.id = a.actor
     where ${sql.join(conditions, sql` and `)}
-    order by a.id ${isNewest ? sql`desc` : sql`asc`} limit ${limit}`.execute(db)
+    order by a.id ${isNewest ? sql`desc` : sql`asc`} limit ${limit}`,
+  )
   return rows
 }
 

@@ -4,7 +4,11 @@ import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
 import { INPUT_TOKENS, OUTPUT_TOKENS, STARTED_AT_TEXT } from './settlements.ts'
+import { bigint, nullable, text, timestamp } from './tables/column.ts'
+import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
 
 /** Which calls of a buyer are meant: admitted from `from` on and before `to`, in Unix milliseconds. */
@@ -21,36 +25,39 @@ export type UsageFilter = {
   readonly servedBy?: UsageEvent['servedBy'] | undefined
 }
 
-/** One booked call. Amounts are micro-USD; token classes are disjoint. */
-export type UsageRow = {
-  readonly rid: string
-  readonly startedAt: Date
-  readonly postedAt: Date
-  readonly model: string
-  readonly requestedModel: string
-  readonly provider: string | null
-  readonly servedBy: UsageEvent['servedBy']
-  readonly endpoint: string
-  readonly keyId: string | null
-  readonly outcome: UsageEvent['outcome']
-  readonly errorCode: string | null
-  readonly isStreamed: boolean
-  readonly charge: bigint
-  readonly listCost: bigint
-  readonly durationMs: number
-  readonly ttftMs: number | null
-} & TokenSums
-
 /** Tokens by class: `input` is neither cached nor audio, `output` neither reasoning nor audio. */
-export type TokenSums = {
-  readonly input: bigint
-  readonly cacheRead: bigint
-  readonly cacheWrite: bigint
-  readonly audioInput: bigint
-  readonly output: bigint
-  readonly reasoning: bigint
-  readonly audioOutput: bigint
+const TOKEN_SUMS_ROW = {
+  input: SETTLEMENT_TABLES.settlement.input_tokens,
+  cacheRead: SETTLEMENT_TABLES.settlement.cache_read_tokens,
+  cacheWrite: SETTLEMENT_TABLES.settlement.cache_write_tokens,
+  audioInput: SETTLEMENT_TABLES.settlement.audio_input_tokens,
+  output: SETTLEMENT_TABLES.settlement.output_tokens,
+  reasoning: SETTLEMENT_TABLES.settlement.reasoning_tokens,
+  audioOutput: SETTLEMENT_TABLES.settlement.audio_output_tokens,
 }
+export type TokenSums = RowOf<typeof TOKEN_SUMS_ROW>
+
+/** One booked call. Amounts are micro-USD; token classes are disjoint. */
+const USAGE_ROW = {
+  ...TOKEN_SUMS_ROW,
+  rid: SETTLEMENT_TABLES.settlement.rid,
+  startedAt: SETTLEMENT_TABLES.settlement.started_at,
+  postedAt: SETTLEMENT_TABLES.settlement.posted_at,
+  model: SETTLEMENT_TABLES.settlement.model,
+  requestedModel: SETTLEMENT_TABLES.settlement.requested_model,
+  provider: SETTLEMENT_TABLES.settlement.provider,
+  servedBy: SETTLEMENT_TABLES.settlement.served_by,
+  endpoint: SETTLEMENT_TABLES.settlement.endpoint,
+  keyId: SETTLEMENT_TABLES.settlement.key_id,
+  outcome: SETTLEMENT_TABLES.settlement.outcome,
+  errorCode: SETTLEMENT_TABLES.settlement.error_code,
+  isStreamed: SETTLEMENT_TABLES.settlement.is_streamed,
+  charge: SETTLEMENT_TABLES.settlement.charge,
+  listCost: SETTLEMENT_TABLES.settlement.list_cost,
+  durationMs: SETTLEMENT_TABLES.settlement.duration_ms,
+  ttftMs: SETTLEMENT_TABLES.settlement.ttft_ms,
+}
+export type UsageRow = RowOf<typeof USAGE_ROW>
 
 const ROW = sql.raw(`rid, started_at as "startedAt", posted_at as "postedAt", model,
   requested_model as "requestedModel", provider, served_by as "servedBy", endpoint, key_id as "keyId", outcome,
@@ -109,22 +116,27 @@ export async function listUsage(
   page: { readonly before: string | undefined; readonly limit: number },
 ): Promise<UsageRow[]> {
   const before = page.before === undefined ? sql`` : sql`and rid < ${page.before}`
-  const { rows } = await sql<UsageRow>`select ${ROW} from settlement
-    where ${matching(filter)} ${before} order by rid desc limit ${page.limit}`.execute(db)
+  const rows = await readRows(
+    db,
+    USAGE_ROW,
+    sql`select ${ROW} from settlement
+    where ${matching(filter)} ${before} order by rid desc limit ${page.limit}`,
+  )
   return rows
 }
 
 /** A line of a usage file, with all that needs no quoting put together by the database. */
-export type UsageLine = {
-  readonly rid: string
-  readonly model: string
+const USAGE_LINE_ROW = {
+  rid: SETTLEMENT_TABLES.settlement.rid,
+  model: SETTLEMENT_TABLES.settlement.model,
   /** `created_at` in ISO 8601. */
-  readonly createdAt: string
+  createdAt: text(),
   /** Input, output, cached, reasoning tokens, cost and list cost in micro-USD, separated by commas. */
-  readonly figures: string
-  readonly charge: bigint
-  readonly outcome: UsageEvent['outcome']
+  figures: text(),
+  charge: bigint(),
+  outcome: text<UsageEvent['outcome']>(),
 }
+export type UsageLine = RowOf<typeof USAGE_LINE_ROW>
 
 /** A batch of calls from the oldest up, after a request id: what an export is written from. */
 export async function listUsageLines(
@@ -132,19 +144,25 @@ export async function listUsageLines(
   filter: UsageFilter,
   page: { readonly after: string; readonly limit: number },
 ): Promise<UsageLine[]> {
-  const { rows } = await sql<UsageLine>`select rid, model, ${STARTED_AT_TEXT} as "createdAt", charge, outcome,
+  const rows = await readRows(
+    db,
+    USAGE_LINE_ROW,
+    sql`select rid, model, ${STARTED_AT_TEXT} as "createdAt", charge, outcome,
       concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, cache_read_tokens, reasoning_tokens, charge, list_cost) as figures
-    from settlement where ${matching(filter)} and rid > ${page.after} order by rid limit ${page.limit}`.execute(db)
+    from settlement where ${matching(filter)} and rid > ${page.after} order by rid limit ${page.limit}`,
+  )
   return rows
 }
 
 /** What calls came to. */
-export type UsageSums = TokenSums & {
-  readonly requests: bigint
-  readonly failed: bigint
-  readonly charge: bigint
-  readonly listCost: bigint
+const USAGE_SUMS_ROW = {
+  ...TOKEN_SUMS_ROW,
+  requests: bigint(),
+  failed: bigint(),
+  charge: bigint(),
+  listCost: SETTLEMENT_TABLES.settlement.list_cost,
 }
+export type UsageSums = RowOf<typeof USAGE_SUMS_ROW>
 
 /** What a bucket of calls is also told apart by, with the column that says so. */
 const USAGE_GROUPS = { model: 'model', key: 'key_id', provider: 'provider', endpoint: 'endpoint' } as const
@@ -152,7 +170,12 @@ export type UsageGroup = keyof typeof USAGE_GROUPS
 export const USAGE_INTERVALS = ['hour', 'day', 'month'] as const
 export type UsageInterval = (typeof USAGE_INTERVALS)[number]
 
-export type UsageBucketRow = UsageSums & { readonly at: Date; readonly group: string | null }
+const USAGE_BUCKET_ROW = {
+  ...USAGE_SUMS_ROW,
+  at: timestamp(),
+  group: nullable(text()),
+}
+export type UsageBucketRow = RowOf<typeof USAGE_BUCKET_ROW>
 
 /** Calls by UTC hour, day or month, oldest first, and by one more thing where that is asked for; at most `limit` rows. */
 export async function sumUsageByTime(
@@ -162,9 +185,13 @@ export async function sumUsageByTime(
 ): Promise<UsageBucketRow[]> {
   const group = by.group === undefined ? sql`null::text` : sql.ref(USAGE_GROUPS[by.group])
   const calls = by.interval === 'hour' ? eachCall(filter) : summedCalls(filter)
-  const { rows } = await sql<UsageBucketRow>`${calls} select
+  const rows = await readRows(
+    db,
+    USAGE_BUCKET_ROW,
+    sql`${calls} select
       date_trunc(${by.interval}, at) at time zone 'UTC' as at, ${group} as "group", ${SUMS}
-    from calls group by 1, 2 order by 1, 2 limit ${by.limit}`.execute(db)
+    from calls group by 1, 2 order by 1, 2 limit ${by.limit}`,
+  )
   return rows
 }
 
@@ -174,9 +201,13 @@ export async function sumUsage(
   filter: UsageFilter,
   models: number,
 ): Promise<{ total: UsageSums | undefined; byModel: (UsageSums & { readonly model: string })[] }> {
-  const { rows } = await sql<UsageSums & { model: string | null }>`${summedCalls(filter)} select model, ${SUMS}
+  const rows = await readRows(
+    db,
+    { ...USAGE_SUMS_ROW, model: nullable(text()) },
+    sql`${summedCalls(filter)} select model, ${SUMS}
     from calls group by rollup (model)
-    order by grouping(model) desc, charge desc, model limit ${models + 1}`.execute(db)
+    order by grouping(model) desc, charge desc, model limit ${models + 1}`,
+  )
   const byModel = rows.flatMap(({ model, ...sums }) => (model === null ? [] : [{ ...sums, model }]))
   return { total: rows.find(({ model }) => model === null), byModel }
 }

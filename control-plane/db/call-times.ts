@@ -2,6 +2,8 @@ import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import { readRows } from './rows.ts'
+import { doubles, integer, nullable } from './tables/column.ts'
 
 /** Half and nineteen of twenty calls took no longer than so many milliseconds. */
 export type Percentiles = { readonly p50: number; readonly p95: number }
@@ -14,11 +16,11 @@ export type CallTimes = {
   readonly durationMs: Percentiles | null
 }
 
-type Row = {
-  readonly calls: number
-  readonly timed: number
-  readonly ttft: readonly number[] | null
-  readonly duration: readonly number[] | null
+const CALL_TIMES_ROW = {
+  calls: integer(),
+  timed: integer(),
+  ttft: nullable(doubles()),
+  duration: nullable(doubles()),
 }
 
 const QUANTILES = sql.raw('percentile_disc(array[0.5, 0.95]::float8[])')
@@ -29,12 +31,16 @@ export async function measureCallTimes(
   account: AccountId,
   newest: { readonly since: number; readonly limit: number },
 ): Promise<CallTimes> {
-  const { rows } = await sql<Row>`select count(*)::int as calls, count(ttft_ms)::int as timed,
+  const rows = await readRows(
+    db,
+    CALL_TIMES_ROW,
+    sql`select count(*)::int as calls, count(ttft_ms)::int as timed,
       ${QUANTILES} within group (order by ttft_ms) as ttft,
       ${QUANTILES} within group (order by duration_ms) as duration
     from (select ttft_ms, duration_ms from settlement
       where account = ${account} and rid >= ${ulidFloor(newest.since)} and outcome = 'succeeded'
-      order by rid desc limit ${newest.limit}) newest`.execute(db)
+      order by rid desc limit ${newest.limit}) newest`,
+  )
   const [row] = rows
   return {
     calls: row?.calls ?? 0,

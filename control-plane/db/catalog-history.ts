@@ -1,18 +1,22 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { CATALOG_TABLES } from './tables/catalog.ts'
 
 /** One field of a model that was changed. `before` and `after` are plain JSON; null where there was or is nothing. */
-export type CatalogChange = {
-  readonly id: string
-  readonly at: Date
-  readonly effectiveAt: Date
-  readonly model: string
-  readonly field: string
-  readonly before: unknown
-  readonly after: unknown
-  readonly source: string
-  readonly actor: string
+const CATALOG_CHANGE_ROW = {
+  id: CATALOG_TABLES.catalog_change.id,
+  at: CATALOG_TABLES.catalog_change.at,
+  effectiveAt: CATALOG_TABLES.catalog_change.effective_at,
+  model: CATALOG_TABLES.catalog_change.model,
+  field: CATALOG_TABLES.catalog_change.field,
+  before: CATALOG_TABLES.catalog_change.before,
+  after: CATALOG_TABLES.catalog_change.after,
+  source: CATALOG_TABLES.catalog_change.source,
+  actor: CATALOG_TABLES.catalog_change.actor,
 }
+export type CatalogChange = RowOf<typeof CATALOG_CHANGE_ROW>
 
 /** Rows of one insert: far under the most parameters that a statement takes. */
 const INSERT_BATCH = 1_000
@@ -45,9 +49,13 @@ export async function listCatalogChanges(
 ): Promise<CatalogChange[]> {
   const ofModel = model === undefined ? sql`` : sql`and model = ${model}`
   const older = below === undefined ? sql`` : sql`and id < ${below}`
-  const { rows } = await sql<CatalogChange>`select id, at, effective_at as "effectiveAt", model, field, before, after,
+  const rows = await readRows(
+    db,
+    CATALOG_CHANGE_ROW,
+    sql`select id, at, effective_at as "effectiveAt", model, field, before, after,
       source, actor
-    from catalog_change where true ${ofModel} ${older} order by id desc limit ${limit}`.execute(db)
+    from catalog_change where true ${ofModel} ${older} order by id desc limit ${limit}`,
+  )
   return rows
 }
 

@@ -2,6 +2,9 @@ import { sql } from 'kysely'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { CATALOG_TABLES } from './tables/catalog.ts'
 
 const PROVIDER_COLUMNS = [
   'id',
@@ -54,7 +57,11 @@ export async function listModelBodies(db: Database | Trx): Promise<unknown[]> {
   return rows.map((row) => row.body)
 }
 
-export type Alias = { readonly alias: string; readonly model: string }
+const ALIAS_ROW = {
+  alias: CATALOG_TABLES.model_alias.alias,
+  model: CATALOG_TABLES.model_alias.model,
+}
+export type Alias = RowOf<typeof ALIAS_ROW>
 
 /** Removes the names of models that an import gave, to be given anew; those given by hand stay. */
 export async function deleteAliases(trx: Trx, models: readonly string[]): Promise<void> {
@@ -73,8 +80,12 @@ export async function listAliases(
 
 /** Those names of the given models that were given by hand. */
 export async function listManualAliases(db: Database | Trx, models: readonly string[]): Promise<Alias[]> {
-  const { rows } = await sql<Alias>`select alias, model from model_alias
-    where is_manual and model = any(${[...models]}::text[]) order by alias`.execute(db)
+  const rows = await readRows(
+    db,
+    ALIAS_ROW,
+    sql`select alias, model from model_alias
+    where is_manual and model = any(${[...models]}::text[]) order by alias`,
+  )
   return rows
 }
 
@@ -91,23 +102,35 @@ export async function deleteAlias(trx: Trx, alias: string): Promise<string | und
 
 /** The canonical ids behind exact names, by the name in lower case. */
 export async function listModelsByName(db: Database | Trx, names: readonly string[]): Promise<Alias[]> {
-  const { rows } = await sql<Alias>`select alias, model from model_alias
-    where alias = any(${names.map((name) => name.toLowerCase())}::text[])`.execute(db)
+  const rows = await readRows(
+    db,
+    ALIAS_ROW,
+    sql`select alias, model from model_alias
+    where alias = any(${names.map((name) => name.toLowerCase())}::text[])`,
+  )
   return rows
 }
 
 /** The bodies of some models, to be read with the schema of a model. */
 export async function listBodiesOf(db: Database | Trx, models: readonly string[]): Promise<unknown[]> {
-  const { rows } = await sql<{ body: unknown }>`select body from model
-    where id = any(${[...models]}::text[]) order by id`.execute(db)
+  const rows = await readRows(
+    db,
+    { body: CATALOG_TABLES.model.body },
+    sql`select body from model
+    where id = any(${[...models]}::text[]) order by id`,
+  )
   return rows.map((row) => row.body)
 }
 
 /** Every version of a model's prices, the one that counts last first. */
 export async function listPriceVersions(db: Database | Trx, model: string, limit: number): Promise<PriceRow[]> {
-  const { rows } = await sql<PriceRow>`select version, model, effective_at as "effectiveAt", source,
+  const rows = await readRows(
+    db,
+    PRICE_ROW,
+    sql`select version, model, effective_at as "effectiveAt", source,
       unit_prices as "unitPrices"
-    from model_price where model = ${model} order by effective_at desc, version desc limit ${limit}`.execute(db)
+    from model_price where model = ${model} order by effective_at desc, version desc limit ${limit}`,
+  )
   return rows
 }
 
@@ -119,14 +142,18 @@ export async function deleteProvider(trx: Trx, id: string): Promise<boolean> {
 
 /** Gives names to models; a name that another model has stays where it is and is answered. */
 export async function insertAliases(trx: Trx, aliases: readonly Alias[]): Promise<string[]> {
-  const { rows } = await sql<{ alias: string }>`
+  const rows = await readRows(
+    trx,
+    { alias: CATALOG_TABLES.model_alias.alias },
+    sql`
     with wanted as (
       select * from unnest(${aliases.map((row) => row.alias)}::text[], ${aliases.map((row) => row.model)}::text[])
         as wanted(alias, model)
     ), given as (
       insert into model_alias (alias, model) select alias, model from wanted on conflict (alias) do nothing returning alias
     )
-    select alias from wanted where alias not in (select alias from given)`.execute(trx)
+    select alias from wanted where alias not in (select alias from given)`,
+  )
   return rows.map((row) => row.alias)
 }
 
@@ -141,21 +168,26 @@ export async function findModelByName(db: Database | Trx, name: string): Promise
 }
 
 /** One version of a model's reference prices. `unitPrices` is JSON as the contract carries it. */
-export type PriceRow = {
-  readonly version: string
-  readonly model: string
-  readonly effectiveAt: Date
-  readonly source: string
-  readonly unitPrices: unknown
+const PRICE_ROW = {
+  version: CATALOG_TABLES.model_price.version,
+  model: CATALOG_TABLES.model_alias.model,
+  effectiveAt: CATALOG_TABLES.model_price.effective_at,
+  source: CATALOG_TABLES.model_price.source,
+  unitPrices: CATALOG_TABLES.model_price.unit_prices,
 }
+export type PriceRow = RowOf<typeof PRICE_ROW>
 
 /** The prices that count at `at` (Unix milliseconds): of each model the latest whose time has come. */
 export async function listPricesAt(db: Database | Trx, at: number, models?: readonly string[]): Promise<PriceRow[]> {
   const chosen = models === undefined ? sql`` : sql`and model = any(${[...models]}::text[])`
-  const { rows } = await sql<PriceRow>`select distinct on (model) version, model, effective_at as "effectiveAt", source,
+  const rows = await readRows(
+    db,
+    PRICE_ROW,
+    sql`select distinct on (model) version, model, effective_at as "effectiveAt", source,
       unit_prices as "unitPrices"
     from model_price where effective_at <= ${new Date(at)} ${chosen}
-    order by model, effective_at desc, version desc`.execute(db)
+    order by model, effective_at desc, version desc`,
+  )
   return rows
 }
 

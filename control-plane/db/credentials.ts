@@ -3,6 +3,10 @@ import { sql } from 'kysely'
 import type { SealedCredential } from '#shared/contract/sealed-credential.ts'
 import type { AccountId, CredentialId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { bigint, id, text } from './tables/column.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
 
 /** A provider key at rest. `sealed` is JSON, to be read with its schema. */
 export type CredentialRow = {
@@ -43,7 +47,7 @@ export async function findCredential(
 
 /** Adds a credential, or answers the id of the same key of the same owner, which is remembered again. */
 export async function upsertCredential(trx: Trx, credential: NewCredential): Promise<CredentialId> {
-  const { rows } = await sql<{ id: CredentialId }>`${credentialUpsert(credential)}`.execute(trx)
+  const rows = await readRows(trx, { id: OFFER_TABLES.credential.id }, credentialUpsert(credential))
   const id = rows[0]?.id
   if (id === undefined) throw new Error('an upsert answered no row')
   return id
@@ -61,15 +65,16 @@ export function credentialUpsert(credential: NewCredential): RawBuilder<unknown>
 }
 
 /** A saved provider key of a seller, and how many offers stand on it. */
-export type SavedKey = {
-  readonly id: CredentialId
-  readonly label: string | null
-  readonly baseUrl: string
-  readonly provider: string
-  readonly fingerprint: string
-  readonly createdAt: Date
-  readonly offers: bigint
+const SAVED_KEY_ROW = {
+  id: id('crd'),
+  label: OFFER_TABLES.credential.label,
+  baseUrl: OFFER_TABLES.credential.base_url,
+  provider: text(),
+  fingerprint: OFFER_TABLES.credential.fingerprint,
+  createdAt: OFFER_TABLES.credential.created_at,
+  offers: bigint(),
 }
+export type SavedKey = RowOf<typeof SAVED_KEY_ROW>
 
 /** The saved provider keys of a seller, newest first. */
 export async function listSavedKeys(
@@ -78,13 +83,16 @@ export async function listSavedKeys(
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
 ): Promise<SavedKey[]> {
   const older = before === undefined ? sql`` : sql`and c.id < ${before}`
-  const { rows } =
-    await sql<SavedKey>`select c.id, c.label, c.base_url as "baseUrl", coalesce(p.name, c.host) as provider,
+  const rows = await readRows(
+    db,
+    SAVED_KEY_ROW,
+    sql`select c.id, c.label, c.base_url as "baseUrl", coalesce(p.name, c.host) as provider,
       c.fingerprint, c.created_at as "createdAt",
       (select count(*) from offer o where o.credential_id = c.id and o.status <> 'inactive') as offers
     from credential c left join provider p on p.host = c.host
     where c.tenant = ${tenant} and c.purpose = 'offer' and c.forgotten_at is null ${older}
-    order by c.id desc limit ${limit}`.execute(db)
+    order by c.id desc limit ${limit}`,
+  )
   return rows
 }
 

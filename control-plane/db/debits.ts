@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { DebitState, WrittenLine } from './tables/ledger.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import type { DebitState } from './tables/ledger.ts'
+import { LEDGER_TABLES } from './tables/ledger.ts'
 
 /** A debit that no call made: who pays how much, and the transaction it becomes. Amounts are signed micro-USD. */
 export type Debit = {
@@ -21,7 +24,20 @@ export type Debit = {
 const COLUMNS = sql`key, account, amount, tx, kind, note, entries, state, hold_number as "holdNumber",
   is_freed as "isFreed"`
 
-type Row = Omit<Debit, 'entries'> & { readonly entries: readonly WrittenLine[] }
+const { ledger_debit } = LEDGER_TABLES
+const DEBIT_ROW = {
+  key: ledger_debit.key,
+  account: ledger_debit.account,
+  amount: ledger_debit.amount,
+  tx: ledger_debit.tx,
+  kind: ledger_debit.kind,
+  note: ledger_debit.note,
+  entries: ledger_debit.entries,
+  state: ledger_debit.state,
+  holdNumber: ledger_debit.hold_number,
+  isFreed: ledger_debit.is_freed,
+}
+type Row = RowOf<typeof DEBIT_ROW>
 
 function read(row: Row): Debit {
   return { ...row, entries: row.entries.map((line) => ({ ...line, amount: BigInt(line.amount) })) }
@@ -41,13 +57,17 @@ export async function intendDebit(
 }
 
 export async function findDebit(db: Database, key: string): Promise<Debit | undefined> {
-  const { rows } = await sql<Row>`select ${COLUMNS} from ledger_debit where key = ${key}`.execute(db)
+  const rows = await readRows(db, DEBIT_ROW, sql`select ${COLUMNS} from ledger_debit where key = ${key}`)
   return rows.map(read).at(0)
 }
 
 /** The debit, locked until the end of the transaction. */
 export async function lockDebit(trx: Trx, key: string): Promise<Debit | undefined> {
-  const { rows } = await sql<Row>`select ${COLUMNS} from ledger_debit where key = ${key} for no key update`.execute(trx)
+  const rows = await readRows(
+    trx,
+    DEBIT_ROW,
+    sql`select ${COLUMNS} from ledger_debit where key = ${key} for no key update`,
+  )
   return rows.map(read).at(0)
 }
 
@@ -72,9 +92,13 @@ export async function markDebitFreed(db: Database, key: string): Promise<void> {
 
 /** Debits that were left between two steps for longer than so many milliseconds, oldest first. */
 export async function listUnfinishedDebits(db: Database, olderThanMs: number, limit: number): Promise<Debit[]> {
-  const { rows } = await sql<Row>`select ${COLUMNS} from ledger_debit
+  const rows = await readRows(
+    db,
+    DEBIT_ROW,
+    sql`select ${COLUMNS} from ledger_debit
     where (state = 'intended' or not is_freed) and changed_at < now() - ${olderThanMs} * interval '1 millisecond'
-    order by changed_at limit ${limit}`.execute(db)
+    order by changed_at limit ${limit}`,
+  )
   return rows.map(read)
 }
 
@@ -83,6 +107,10 @@ export async function listUnfinishedDebits(db: Database, olderThanMs: number, li
  * in the balances that the next rebuild reads.
  */
 export async function pinMoneyEpoch(trx: Trx): Promise<number> {
-  const { rows } = await sql<{ epoch: bigint }>`select epoch from money_epoch for share`.execute(trx)
+  const rows = await readRows(
+    trx,
+    { epoch: LEDGER_TABLES.money_epoch.epoch },
+    sql`select epoch from money_epoch for share`,
+  )
   return Number(rows[0]?.epoch ?? 0n)
 }

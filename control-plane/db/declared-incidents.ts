@@ -1,18 +1,23 @@
 import { sql } from 'kysely'
 import type { IncidentId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { id } from './tables/column.ts'
 import type { IncidentState } from './tables/market.ts'
+import { MARKET_TABLES } from './tables/market.ts'
 
 /** An incident as operators declared it; without a model and a provider it is of the whole market. */
-export type DeclaredRow = {
-  readonly id: IncidentId
-  readonly title: string
-  readonly models: readonly string[]
-  readonly providers: readonly string[]
-  readonly state: IncidentState
-  readonly startedAt: Date
-  readonly endedAt: Date | null
+const DECLARED_ROW = {
+  id: id('inc'),
+  title: MARKET_TABLES.declared_incident.title,
+  models: MARKET_TABLES.declared_incident.models,
+  providers: MARKET_TABLES.declared_incident.providers,
+  state: MARKET_TABLES.declared_incident.state,
+  startedAt: MARKET_TABLES.declared_incident.started_at,
+  endedAt: MARKET_TABLES.declared_incident.ended_at,
 }
+export type DeclaredRow = RowOf<typeof DECLARED_ROW>
 
 /** What was said of it, and the state it was in from then on. */
 export type NoteRow = { readonly at: Date; readonly state: IncidentState; readonly note: string }
@@ -37,8 +42,10 @@ function told({ title, models, providers, state, endedAt }: DeclaredRow) {
 
 /** The incident, locked until the end of the transaction. */
 export async function lockDeclared(trx: Trx, id: string): Promise<DeclaredRow | undefined> {
-  const { rows } = await sql<DeclaredRow>`select ${COLUMNS} from declared_incident where id = ${id} for update`.execute(
+  const rows = await readRows(
     trx,
+    DECLARED_ROW,
+    sql`select ${COLUMNS} from declared_incident where id = ${id} for update`,
   )
   return rows[0]
 }
@@ -78,11 +85,15 @@ export type DeclaredFilter = {
 /** Declared incidents, the one that was declared last first. */
 export async function listDeclared(db: Database, filter: DeclaredFilter, limit: number): Promise<DeclaredRow[]> {
   const { from, to, model = null, provider = null, after = null } = filter
-  const { rows } = await sql<DeclaredRow>`select ${COLUMNS} from declared_incident
+  const rows = await readRows(
+    db,
+    DECLARED_ROW,
+    sql`select ${COLUMNS} from declared_incident
     where started_at < ${new Date(to)} and (ended_at is null or ended_at >= ${new Date(from)})
       and (${model}::text is null or models = '{}' or ${model} = any(models))
       and (${provider}::text is null or providers = '{}' or ${provider} = any(providers))
       and (${after}::text is null or id < ${after})
-    order by id desc limit ${limit}`.execute(db)
+    order by id desc limit ${limit}`,
+  )
   return rows
 }

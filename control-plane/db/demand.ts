@@ -2,25 +2,33 @@ import { sql } from 'kysely'
 import type { Database } from './database.ts'
 import type { Newest } from './newest-calls.ts'
 import { newestCalls } from './newest-calls.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { bigint, integer } from './tables/column.ts'
 
 /** Charged calls that were served at one whole percentage below the reference price, and what they came to. */
-export type DemandStep = {
+const DEMAND_STEP_ROW = {
   /** Rounded down: 25 for what was served from 25 to below 26 per cent below. */
-  readonly discountPct: number
-  readonly calls: number
+  discountPct: integer(),
+  calls: integer(),
   /** What they would have cost at the reference price, and what was paid; micro-USD. */
-  readonly listMicro: bigint
-  readonly paidMicro: bigint
+  listMicro: bigint(),
+  paidMicro: bigint(),
 }
+export type DemandStep = RowOf<typeof DEMAND_STEP_ROW>
 
 /**
  * The charged calls of a model that sellers served, by the discount they were served at, the smallest first: out of the
  * newest calls of all models.
  */
 export async function sumDemand(db: Database, model: string, newest: Newest): Promise<DemandStep[]> {
-  const { rows } = await sql<DemandStep>`select (10000 - kept_bps) / 100 as "discountPct", count(*)::int as calls,
+  const rows = await readRows(
+    db,
+    DEMAND_STEP_ROW,
+    sql`select (10000 - kept_bps) / 100 as "discountPct", count(*)::int as calls,
       sum(list_cost)::bigint as "listMicro", sum(charge)::bigint as "paidMicro"
     from ${newestCalls(newest)} where model = ${model} and offer is not null and charge > 0
-    group by 1 order by 1`.execute(db)
+    group by 1 order by 1`,
+  )
   return rows
 }

@@ -1,27 +1,33 @@
 import type { RawBuilder } from 'kysely'
 import { sql } from 'kysely'
-import type { UsageEvent } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
 import { INPUT_TOKENS, OUTPUT_TOKENS, STARTED_AT_TEXT } from './settlements.ts'
+import { CATALOG_TABLES } from './tables/catalog.ts'
+import { bigint, boolean, nullable, text } from './tables/column.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
+import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
 
 /** What is a sale: a call that was paid, or one that was served for nothing. */
 const SOLD = sql.raw(`(s.charge > 0 or s.outcome = 'succeeded')`)
 
 /** What one model earned its seller on one UTC day, in micro-USD. Input counts cached tokens, output reasoning. */
-export type DayOfModel = {
+const DAY_OF_MODEL_ROW = {
   /** `2026-11-21`. */
-  readonly day: string
-  readonly model: string
-  readonly earned: bigint
-  readonly requests: bigint
-  readonly inputTokens: bigint
-  readonly outputTokens: bigint
+  day: text(),
+  model: CATALOG_TABLES.model_price.model,
+  earned: bigint(),
+  requests: bigint(),
+  inputTokens: bigint(),
+  outputTokens: bigint(),
   /** The request id of the last sale. */
-  readonly lastSale: string
+  lastSale: text(),
 }
+export type DayOfModel = RowOf<typeof DAY_OF_MODEL_ROW>
 
 /** What a seller earned by day and model, from an instant on and before another, both in Unix milliseconds. */
 export async function sumEarnings(
@@ -29,7 +35,10 @@ export async function sumEarnings(
   seller: AccountId,
   window: { readonly from: number; readonly to: number },
 ): Promise<DayOfModel[]> {
-  const { rows } = await sql<DayOfModel>`with ${splitWindow({ account: seller, ...window })}, sales as (
+  const rows = await readRows(
+    db,
+    DAY_OF_MODEL_ROW,
+    sql`with ${splitWindow({ account: seller, ...window })}, sales as (
       select started_on, model, requests, earned, input_tokens, output_tokens, last_rid from seller_day d
       where ${isSummed('d', seller)}
       union all
@@ -41,26 +50,28 @@ export async function sumEarnings(
     select to_char(started_on, 'YYYY-MM-DD') as day, model, sum(earned)::bigint as earned,
       sum(requests)::bigint as requests, sum(input_tokens)::bigint as "inputTokens",
       sum(output_tokens)::bigint as "outputTokens", max(last_rid) as "lastSale"
-    from sales group by started_on, model order by started_on, model`.execute(db)
+    from sales group by started_on, model order by started_on, model`,
+  )
   return rows
 }
 
 /** One sale. Amounts are micro-USD; `unitPrices` is JSON as the contract carries it, null when no longer known. */
-export type Sale = {
-  readonly rid: string
-  readonly model: string
-  readonly offer: string | null
-  readonly outcome: UsageEvent['outcome']
-  readonly charge: bigint
-  readonly sellerNet: bigint
-  readonly keptBps: number
-  readonly inputTokens: bigint
-  readonly outputTokens: bigint
-  readonly cacheReadTokens: bigint
-  readonly startedAt: Date
-  readonly postedAt: Date
-  readonly unitPrices: unknown
+const SALE_ROW = {
+  rid: SETTLEMENT_TABLES.settlement.rid,
+  model: CATALOG_TABLES.model_price.model,
+  offer: SETTLEMENT_TABLES.settlement.offer,
+  outcome: SETTLEMENT_TABLES.settlement.outcome,
+  charge: SETTLEMENT_TABLES.settlement.charge,
+  sellerNet: SETTLEMENT_TABLES.settlement.seller_net,
+  keptBps: SETTLEMENT_TABLES.settlement.kept_bps,
+  inputTokens: bigint(),
+  outputTokens: bigint(),
+  cacheReadTokens: SETTLEMENT_TABLES.settlement.cache_read_tokens,
+  startedAt: SETTLEMENT_TABLES.settlement.started_at,
+  postedAt: SETTLEMENT_TABLES.settlement.posted_at,
+  unitPrices: nullable(CATALOG_TABLES.model_price.unit_prices),
 }
+export type Sale = RowOf<typeof SALE_ROW>
 
 const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.charge, s.seller_net as "sellerNet", s.kept_bps as "keptBps",
   ${INPUT_TOKENS} as "inputTokens", ${OUTPUT_TOKENS} as "outputTokens", s.cache_read_tokens as "cacheReadTokens",
@@ -73,11 +84,15 @@ export async function listSales(
   page: { readonly before: string | undefined; readonly limit: number },
 ): Promise<Sale[]> {
   const before: RawBuilder<unknown> = page.before === undefined ? sql`` : sql`and s.rid < ${page.before}`
-  const { rows } = await sql<Sale>`select ${SALE}
+  const rows = await readRows(
+    db,
+    SALE_ROW,
+    sql`select ${SALE}
     from (select * from settlement s where s.seller_account = ${seller} ${before} and ${SOLD}
       order by s.rid desc limit ${page.limit}) s
     left join model_price p on p.version = s.price_version
-    order by s.rid desc`.execute(db)
+    order by s.rid desc`,
+  )
   return rows
 }
 
@@ -86,27 +101,32 @@ export async function sumByRecipient(
   db: Database,
   seller: AccountId,
 ): Promise<{ readonly recipient: string | null; readonly earned: bigint }[]> {
-  const { rows } = await sql<{ recipient: string | null; earned: bigint }>`
+  const rows = await readRows(
+    db,
+    { recipient: OFFER_TABLES.offer.payout_address, earned: bigint() },
+    sql`
     select o.payout_address as recipient, sum(e.earned)::bigint as earned
     from (select offer, sum(seller_net) as earned from settlement
       where seller_account = ${seller} and charge > 0 group by offer) e
     left join offer o on o.id = e.offer
-    group by 1 order by 2 desc, 1`.execute(db)
+    group by 1 order by 2 desc, 1`,
+  )
   return rows
 }
 
 /** A line of a usage file, with all that needs no quoting put together by the database. */
-export type SoldRow = {
-  readonly rid: string
-  readonly model: string
-  readonly offer: string | null
-  readonly provider: string | null
+const SOLD_ROW = {
+  rid: SETTLEMENT_TABLES.settlement.rid,
+  model: CATALOG_TABLES.model_price.model,
+  offer: SETTLEMENT_TABLES.settlement.offer,
+  provider: SETTLEMENT_TABLES.settlement.provider,
   /** `created_at` in ISO 8601. */
-  readonly createdAt: string
+  createdAt: text(),
   /** Input, output, cached, reasoning tokens, earned and charged micro-USD, separated by commas. */
-  readonly figures: string
-  readonly isPaid: boolean
+  figures: text(),
+  isPaid: boolean(),
 }
+export type SoldRow = RowOf<typeof SOLD_ROW>
 
 export type SoldFilter = {
   readonly seller: AccountId
@@ -121,12 +141,16 @@ export async function listSoldAfter(
   { seller, from, to }: SoldFilter,
   page: { readonly after: string; readonly limit: number },
 ): Promise<SoldRow[]> {
-  const { rows } = await sql<SoldRow>`select s.rid, s.model, s.offer, s.provider, s.charge > 0 as "isPaid",
+  const rows = await readRows(
+    db,
+    SOLD_ROW,
+    sql`select s.rid, s.model, s.offer, s.provider, s.charge > 0 as "isPaid",
       ${STARTED_AT_TEXT} as "createdAt",
       concat_ws(',', ${INPUT_TOKENS}, ${OUTPUT_TOKENS}, s.cache_read_tokens, s.reasoning_tokens, s.seller_net, s.charge) as figures
     from settlement s
     where s.seller_account = ${seller} and s.rid > ${page.after} and s.rid >= ${ulidFloor(from)}
       and s.rid < ${ulidFloor(to)} and ${SOLD}
-    order by s.rid limit ${page.limit}`.execute(db)
+    order by s.rid limit ${page.limit}`,
+  )
   return rows
 }

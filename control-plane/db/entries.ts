@@ -1,15 +1,19 @@
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { LEDGER_TABLES } from './tables/ledger.ts'
 
 /** A ledger line of one account with its transaction: signed micro-USD. */
-export type EntryRow = {
-  readonly id: string
-  readonly kind: string
-  readonly amount: bigint
-  readonly note: string | null
-  readonly at: Date
+const ENTRY_ROW = {
+  id: LEDGER_TABLES.ledger_entry.tx,
+  kind: LEDGER_TABLES.ledger_tx.kind,
+  amount: LEDGER_TABLES.ledger_entry.amount,
+  note: LEDGER_TABLES.ledger_tx.note,
+  at: LEDGER_TABLES.ledger_tx.at,
 }
+export type EntryRow = RowOf<typeof ENTRY_ROW>
 
 /** The lines of an account from the newest down, before a transaction id where one is given. */
 export async function listEntries(
@@ -18,8 +22,12 @@ export async function listEntries(
   query: { readonly before: string | undefined; readonly limit: number },
 ): Promise<EntryRow[]> {
   const before = query.before === undefined ? sql`` : sql`and e.tx < ${query.before}`
-  const { rows } = await sql<EntryRow>`select e.tx as id, t.kind, e.amount, t.note, t.at
+  const rows = await readRows(
+    db,
+    ENTRY_ROW,
+    sql`select e.tx as id, t.kind, e.amount, t.note, t.at
     from ledger_entry e join ledger_tx t on t.id = e.tx
-    where e.account = ${account} ${before} order by e.tx desc limit ${query.limit}`.execute(db)
+    where e.account = ${account} ${before} order by e.tx desc limit ${query.limit}`,
+  )
   return rows
 }

@@ -2,7 +2,11 @@ import { sql } from 'kysely'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { text } from './tables/column.ts'
 import type { HealthAction } from './tables/offers.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
 
 type NewHealthEvent = Omit<HealthEvent, 'v' | 'action'> & { readonly action: HealthAction }
 
@@ -30,17 +34,18 @@ export async function insertHealthEvents(db: Database, events: readonly NewHealt
     on conflict (id) do nothing`.execute(db)
 }
 
-export type HealthLogRow = {
-  readonly id: string
-  readonly at: Date
-  readonly offer: string
-  readonly model: string
-  readonly errorClass: string | null
-  readonly statusCode: number | null
-  readonly detail: string
-  readonly action: HealthAction
-  readonly backedOffUntil: Date | null
+const HEALTH_LOG_ROW = {
+  id: text(),
+  at: OFFER_TABLES.health_log.at,
+  offer: OFFER_TABLES.health_log.offer,
+  model: OFFER_TABLES.health_log.model,
+  errorClass: OFFER_TABLES.health_log.error_class,
+  statusCode: OFFER_TABLES.health_log.status_code,
+  detail: OFFER_TABLES.health_log.detail,
+  action: OFFER_TABLES.health_log.action,
+  backedOffUntil: OFFER_TABLES.health_log.backed_off_until,
 }
+export type HealthLogRow = RowOf<typeof HEALTH_LOG_ROW>
 
 export type HealthFilter = {
   readonly seller: AccountId
@@ -65,9 +70,13 @@ export async function listHealthEvents(db: Database, filter: HealthFilter, limit
     ...(after === undefined ? [] : [sql`(at, id) ${isRising ? sql`>` : sql`<`} (${after.at}, ${after.id})`]),
   ]
   const order = isRising ? sql`at, id` : sql`at desc, id desc`
-  const { rows } = await sql<HealthLogRow>`select id, at, offer, model, error_class as "errorClass",
+  const rows = await readRows(
+    db,
+    HEALTH_LOG_ROW,
+    sql`select id, at, offer, model, error_class as "errorClass",
       status_code as "statusCode", detail, action, backed_off_until as "backedOffUntil"
-    from health_log where ${sql.join(conditions, sql` and `)} order by ${order} limit ${limit}`.execute(db)
+    from health_log where ${sql.join(conditions, sql` and `)} order by ${order} limit ${limit}`,
+  )
   return rows
 }
 

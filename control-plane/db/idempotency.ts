@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { readRows } from './rows.ts'
+import { OPERATION_TABLES } from './tables/operations.ts'
 
 /** Where a key belongs: one caller's key for one operation. */
 export type IdempotencyPlace = { readonly tenant: string; readonly operation: string; readonly key: string }
@@ -25,7 +27,10 @@ export type IdempotencyClaim =
  */
 export async function claimIdempotencyKey(db: Database, wish: IdempotencyWish): Promise<IdempotencyClaim> {
   const now = new Date(wish.now)
-  const taken = await sql<{ key: string }>`
+  const taken = await readRows(
+    db,
+    { key: OPERATION_TABLES.idempotency.key },
+    sql`
     insert into idempotency as held (tenant, operation, key, request_hash, answer, claimed_at, lease_until, expires_at)
     values (${wish.tenant}, ${wish.operation}, ${wish.key}, ${wish.requestHash}, null, ${now},
       ${new Date(wish.leaseUntil)}, ${new Date(wish.expiresAt)})
@@ -34,8 +39,9 @@ export async function claimIdempotencyKey(db: Database, wish: IdempotencyWish): 
         lease_until = excluded.lease_until, expires_at = excluded.expires_at
       where held.expires_at <= ${now}
         or (held.answer is null and held.lease_until <= ${now} and held.request_hash = excluded.request_hash)
-    returning key`.execute(db)
-  if (taken.rows.length > 0) return { state: 'claimed', claimedAt: wish.now }
+    returning key`,
+  )
+  if (taken.length > 0) return { state: 'claimed', claimedAt: wish.now }
   const row = await db
     .selectFrom('idempotency')
     .select(['request_hash', 'answer'])

@@ -1,22 +1,28 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
 import { OVERLAP_MS } from './market-rollup.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { text } from './tables/column.ts'
+import { MARKET_TABLES } from './tables/market.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
 
 /** A time during which offers of a model at a provider were out of the rotation. */
-export type IncidentRow = {
+const INCIDENT_ROW = {
   /** Its beginning in Unix milliseconds and a hash of its place: unique, and in the order of the list. */
-  readonly id: string
-  readonly model: string
-  readonly provider: string
-  readonly startedAt: Date
+  id: text(),
+  model: OFFER_TABLES.health_log.model,
+  provider: MARKET_TABLES.market_incident.provider,
+  startedAt: MARKET_TABLES.market_incident.started_at,
   /** When the last offer was back, or will be tried again. */
-  readonly endsAt: Date
+  endsAt: MARKET_TABLES.market_incident.ends_at,
   /** Offers that were out at some time of it, and how often one of them was taken out. */
-  readonly offers: number
-  readonly backOffs: number
+  offers: MARKET_TABLES.market_incident.offers,
+  backOffs: MARKET_TABLES.market_incident.back_offs,
   /** The error that most of them had; null when nobody said. */
-  readonly cause: string | null
+  cause: MARKET_TABLES.market_incident.cause,
 }
+export type IncidentRow = RowOf<typeof INCIDENT_ROW>
 
 export type IncidentFilter = {
   /** Unix milliseconds; those that began before `to` and were not over at `from`. */
@@ -42,9 +48,13 @@ export async function listIncidents(db: Database, filter: IncidentFilter, limit:
     ...(model === undefined ? [] : [sql`model = ${model}`]),
     ...(provider === undefined ? [] : [sql`provider = ${provider}`]),
   ]
-  const { rows } = await sql<IncidentRow>`select id, model, provider, started_at as "startedAt", ends_at as "endsAt",
+  const rows = await readRows(
+    db,
+    INCIDENT_ROW,
+    sql`select id, model, provider, started_at as "startedAt", ends_at as "endsAt",
       offers, back_offs as "backOffs", cause
-    from market_incident where ${sql.join(conditions, sql` and `)} order by id desc limit ${limit}`.execute(db)
+    from market_incident where ${sql.join(conditions, sql` and `)} order by id desc limit ${limit}`,
+  )
   return rows
 }
 

@@ -1,19 +1,23 @@
 import { sql } from 'kysely'
 import type { InvitationId, OrganizationId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
 import type { Role } from './tables/organizations.ts'
+import { ORGANIZATION_TABLES } from './tables/organizations.ts'
 
 /** An invitation that waits for its wallet's answer. */
-export type InvitationRow = {
-  readonly id: InvitationId
-  readonly organization: OrganizationId
-  readonly organizationName: string
-  readonly wallet: string
-  readonly role: Role
-  readonly invitedBy: string
-  readonly createdAt: Date
-  readonly expiresAt: Date
+const INVITATION_ROW = {
+  id: ORGANIZATION_TABLES.organization_invitation.id,
+  organization: ORGANIZATION_TABLES.organization_invitation.organization_id,
+  organizationName: ORGANIZATION_TABLES.organization.name,
+  wallet: ORGANIZATION_TABLES.organization_invitation.wallet,
+  role: ORGANIZATION_TABLES.organization_invitation.role,
+  invitedBy: ORGANIZATION_TABLES.organization_invitation.invited_by,
+  createdAt: ORGANIZATION_TABLES.organization_invitation.created_at,
+  expiresAt: ORGANIZATION_TABLES.organization_invitation.expires_at,
 }
+export type InvitationRow = RowOf<typeof INVITATION_ROW>
 
 export type NewInvitation = {
   readonly id: InvitationId
@@ -52,12 +56,16 @@ export async function listInvitations(
   { now, limit }: { readonly now: number; readonly limit: number },
 ): Promise<InvitationRow[]> {
   const mine = 'wallet' in whose ? sql`i.wallet = ${whose.wallet}` : sql`i.organization_id = ${whose.organization}`
-  const { rows } = await sql<InvitationRow>`select i.id, i.organization_id as organization,
+  const rows = await readRows(
+    db,
+    INVITATION_ROW,
+    sql`select i.id, i.organization_id as organization,
       o.name as "organizationName", i.wallet, i.role, i.invited_by as "invitedBy", i.created_at as "createdAt",
       i.expires_at as "expiresAt"
     from organization_invitation i join organization o on o.id = i.organization_id
     where ${mine} and i.answered_at is null and i.expires_at > ${new Date(now)}
-    order by i.id desc limit ${limit}`.execute(db)
+    order by i.id desc limit ${limit}`,
+  )
   return rows
 }
 

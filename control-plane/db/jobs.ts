@@ -2,39 +2,45 @@ import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { ApiFormat } from './tables/offers.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { id, nullable } from './tables/column.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
+import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
 /** A long job whose quote went to escrow. Amounts are micro-USD. */
-export type Job = {
+const JOB_ROW = {
   /** The request id of its submit. */
-  readonly rid: string
-  readonly account: AccountId
-  readonly sellerAccount: AccountId | null
-  readonly escrowAccount: AccountId
-  readonly offer: string | null
-  readonly keyId: string | null
-  readonly providerJob: string
-  readonly quote: bigint
+  rid: SETTLEMENT_TABLES.job.rid,
+  account: SETTLEMENT_TABLES.job.account,
+  sellerAccount: nullable(id('acc')),
+  escrowAccount: SETTLEMENT_TABLES.job.escrow_account,
+  offer: SETTLEMENT_TABLES.job.offer,
+  keyId: SETTLEMENT_TABLES.job.key_id,
+  providerJob: SETTLEMENT_TABLES.job.provider_job,
+  quote: SETTLEMENT_TABLES.job.quote,
   /** What of the quote the buyer's balance covered. */
-  readonly paid: bigint
+  paid: SETTLEMENT_TABLES.job.paid,
   /** The submit as it was captured. */
-  readonly event: string
-  readonly payloadHash: string
-  readonly deadlineAt: Date
-  readonly postedAt: Date
-  readonly endedAt: Date | null
+  event: SETTLEMENT_TABLES.job.event,
+  payloadHash: SETTLEMENT_TABLES.job.payload_hash,
+  deadlineAt: SETTLEMENT_TABLES.job.deadline_at,
+  postedAt: SETTLEMENT_TABLES.job.posted_at,
+  endedAt: SETTLEMENT_TABLES.job.ended_at,
 }
+export type Job = RowOf<typeof JOB_ROW>
 export type NewJob = Omit<Job, 'postedAt' | 'endedAt'>
 
 /** The end of a job as it came in; `rid` is the job's. Not booked while its submit is missing. */
-export type JobEnd = {
-  readonly rid: string
-  readonly event: string
-  readonly payloadHash: string
-  readonly source: string
-  readonly receivedAt: Date
-  readonly bookedAt: Date | null
+const JOB_END_ROW = {
+  rid: SETTLEMENT_TABLES.job.rid,
+  event: SETTLEMENT_TABLES.job.event,
+  payloadHash: SETTLEMENT_TABLES.job.payload_hash,
+  source: SETTLEMENT_TABLES.job_end.source,
+  receivedAt: SETTLEMENT_TABLES.job_end.received_at,
+  bookedAt: SETTLEMENT_TABLES.job_end.booked_at,
 }
+export type JobEnd = RowOf<typeof JOB_END_ROW>
 export type NewJobEnd = Omit<JobEnd, 'receivedAt' | 'bookedAt'>
 
 /** Jobs and their ends inside a transaction. */
@@ -75,15 +81,19 @@ export function jobRows(trx: Trx): JobRows {
       return id
     },
     async lockJob(rid) {
-      const { rows } = await sql<Job>`select ${JOB} from job where rid = ${rid} for no key update`.execute(trx)
+      const rows = await readRows(trx, JOB_ROW, sql`select ${JOB} from job where rid = ${rid} for no key update`)
       return rows[0]
     },
     async insertJob(job) {
-      const { rows } = await sql<{ at: Date }>`insert into job (rid, account, seller_account, escrow_account, offer,
+      const rows = await readRows(
+        trx,
+        { at: SETTLEMENT_TABLES.job.posted_at },
+        sql`insert into job (rid, account, seller_account, escrow_account, offer,
           key_id, provider_job, quote, paid, event, payload_hash, deadline_at)
         values (${job.rid}, ${job.account}, ${job.sellerAccount}, ${job.escrowAccount}, ${job.offer}, ${job.keyId},
           ${job.providerJob}, ${job.quote}, ${job.paid}, ${job.event}, ${job.payloadHash}, ${job.deadlineAt})
-        on conflict (rid) do nothing returning posted_at as at`.execute(trx)
+        on conflict (rid) do nothing returning posted_at as at`,
+      )
       return rows[0]?.at
     },
     async markJobEnded(rid) {
@@ -106,55 +116,81 @@ export function jobRows(trx: Trx): JobRows {
 }
 
 async function findEnd(db: Database | Trx, rid: string): Promise<JobEnd | undefined> {
-  const { rows } = await sql<JobEnd>`select ${END} from job_end where rid = ${rid} for no key update`.execute(db)
+  const rows = await readRows(db, JOB_END_ROW, sql`select ${END} from job_end where rid = ${rid} for no key update`)
   return rows[0]
 }
 
 /** The job of an account, ended or not. */
 export async function findJob(db: Database, account: AccountId, rid: string): Promise<Job | undefined> {
-  const { rows } = await sql<Job>`select ${JOB} from job where rid = ${rid} and account = ${account}`.execute(db)
+  const rows = await readRows(db, JOB_ROW, sql`select ${JOB} from job where rid = ${rid} and account = ${account}`)
   return rows[0]
 }
 
 /** Ends that are not booked although their job is there, oldest first. */
 export async function listParkedEnds(db: Database, limit: number): Promise<JobEnd[]> {
-  const { rows } = await sql<JobEnd>`select ${END} from job_end e where booked_at is null
-    and exists (select 1 from job j where j.rid = e.rid and j.ended_at is null) order by received_at limit ${limit}`.execute(
+  const rows = await readRows(
     db,
+    JOB_END_ROW,
+    sql`select ${END} from job_end e where booked_at is null
+    and exists (select 1 from job j where j.rid = e.rid and j.ended_at is null) order by received_at limit ${limit}`,
   )
   return rows
 }
 
 /** Takes overdue jobs in hand that no provider was asked for yet; each is given to one caller once. */
 export async function takeOverdueJobs(db: Database, now: number, limit: number): Promise<Job[]> {
-  const { rows } = await sql<Job>`update job set asked_at = ${new Date(now)} where rid in (
+  const rows = await readRows(
+    db,
+    JOB_ROW,
+    sql`update job set asked_at = ${new Date(now)} where rid in (
       select rid from job where ended_at is null and asked_at is null and deadline_at <= ${new Date(now)}
       order by deadline_at limit ${limit} for update skip locked)
-    returning ${JOB}`.execute(db)
+    returning ${JOB}`,
+  )
   return rows
 }
 
 /** Jobs whose provider was asked before an instant (Unix milliseconds) and that have no end: their asker died. */
 export async function listAskedJobs(db: Database, before: number, limit: number): Promise<Job[]> {
-  const { rows } = await sql<Job>`select ${JOB} from job where ended_at is null
-    and asked_at < ${new Date(before)} order by deadline_at limit ${limit}`.execute(db)
+  const rows = await readRows(
+    db,
+    JOB_ROW,
+    sql`select ${JOB} from job where ended_at is null
+    and asked_at < ${new Date(before)} order by deadline_at limit ${limit}`,
+  )
   return rows
 }
 
 /** Where an offer's provider is asked about jobs, and with which key. `sealed` is JSON, to be read with its schema. */
-export type JobPlace = { readonly baseUrl: string; readonly apiFormat: ApiFormat; readonly sealed: unknown }
+const JOB_PLACE_ROW = {
+  baseUrl: OFFER_TABLES.offer.base_url,
+  apiFormat: OFFER_TABLES.offer.api_format,
+  sealed: OFFER_TABLES.credential.sealed,
+}
+export type JobPlace = RowOf<typeof JOB_PLACE_ROW>
 
 /** The place of an offer, also of one that is not on sale any more. */
 export async function findJobPlace(db: Database, offer: string): Promise<JobPlace | undefined> {
-  const { rows } = await sql<JobPlace>`select o.base_url as "baseUrl", o.api_format as "apiFormat", c.sealed
-    from offer o join credential c on c.id = o.credential_id where o.id = ${offer}`.execute(db)
+  const rows = await readRows(
+    db,
+    JOB_PLACE_ROW,
+    sql`select o.base_url as "baseUrl", o.api_format as "apiFormat", c.sealed
+    from offer o join credential c on c.id = o.credential_id where o.id = ${offer}`,
+  )
   return rows[0]
 }
 
 /** A job with the end that was booked for it, as its bytes. */
-export type JobWithEnd = Pick<Job, 'rid' | 'keyId' | 'quote' | 'event' | 'deadlineAt' | 'endedAt'> & {
-  readonly endEvent: string | null
+const JOB_WITH_END_ROW = {
+  rid: SETTLEMENT_TABLES.job.rid,
+  keyId: SETTLEMENT_TABLES.job.key_id,
+  quote: SETTLEMENT_TABLES.job.quote,
+  event: SETTLEMENT_TABLES.job.event,
+  deadlineAt: SETTLEMENT_TABLES.job.deadline_at,
+  endedAt: SETTLEMENT_TABLES.job.ended_at,
+  endEvent: nullable(SETTLEMENT_TABLES.job_end.event),
 }
+export type JobWithEnd = RowOf<typeof JOB_WITH_END_ROW>
 
 /** Jobs of an account, newest first, those before a request id. */
 export async function listJobs(
@@ -168,9 +204,13 @@ export async function listJobs(
     ...(isRunning ? [sql`j.ended_at is null`] : []),
     ...(before === undefined ? [] : [sql`j.rid < ${before}`]),
   ]
-  const { rows } = await sql<JobWithEnd>`select j.rid, j.key_id as "keyId", j.quote, j.event,
+  const rows = await readRows(
+    db,
+    JOB_WITH_END_ROW,
+    sql`select j.rid, j.key_id as "keyId", j.quote, j.event,
       j.deadline_at as "deadlineAt", j.ended_at as "endedAt", e.event as "endEvent"
     from job j left join job_end e on e.rid = j.rid and e.booked_at is not null
-    where ${sql.join(conditions, sql` and `)} order by j.rid desc limit ${limit}`.execute(db)
+    where ${sql.join(conditions, sql` and `)} order by j.rid desc limit ${limit}`,
+  )
   return rows
 }

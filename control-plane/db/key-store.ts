@@ -1,20 +1,25 @@
 import { sql } from 'kysely'
-import type { KeyType } from '#shared/api-key.ts'
-import type { AccountId, KeyId } from '#shared/ids.ts'
+import type { KeyId } from '#shared/ids.ts'
 import type { Trx } from './database.ts'
-import type { StoredTerms } from './key-terms.ts'
-import { SELECT_TERMS } from './key-terms.ts'
+import { SELECT_TERMS, STORED_TERMS_ROW } from './key-terms.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { ACCOUNT_TABLES } from './tables/accounts.ts'
+import { boolean, id, nullable, timestamp } from './tables/column.ts'
+import { KEY_TABLES } from './tables/keys.ts'
 
 /** All that a key record in the key store is made of. */
-export type StoredKey = StoredTerms & {
-  readonly id: KeyId
-  readonly type: KeyType
-  readonly hash: string
-  readonly account: AccountId
-  readonly wallet: string
-  readonly isRevoked: boolean
-  readonly expiresAt: Date | null
+const STORED_KEY_ROW = {
+  ...STORED_TERMS_ROW,
+  id: id('key'),
+  type: KEY_TABLES.api_key.type,
+  hash: KEY_TABLES.api_key.hash,
+  account: id('acc'),
+  wallet: ACCOUNT_TABLES.app_user.wallet,
+  isRevoked: boolean(),
+  expiresAt: nullable(timestamp()),
 }
+export type StoredKey = RowOf<typeof STORED_KEY_ROW>
 
 const STORED = sql`k.id, k.type, s.hash,
   case k.type when 'buyer' then coalesce(w.buyer_account, u.buyer_account)
@@ -51,15 +56,23 @@ export async function deleteKeyChanges(trx: Trx, seqs: readonly bigint[]): Promi
 
 /** The keys of wallets among `ids`, as they are now. */
 export async function findStoredKeys(trx: Trx, ids: readonly string[]): Promise<StoredKey[]> {
-  const { rows } = await sql<StoredKey>`select ${STORED} from api_key k ${OWNERS} ${SECRETS}
-    where k.id = any(${[...ids]}::text[])`.execute(trx)
+  const rows = await readRows(
+    trx,
+    STORED_KEY_ROW,
+    sql`select ${STORED} from api_key k ${OWNERS} ${SECRETS}
+    where k.id = any(${[...ids]}::text[])`,
+  )
   return rows
 }
 
 /** The records of a page of all keys of wallets, in order of id from after `after`. */
 export async function listStoredKeys(trx: Trx, after: string, limit: number): Promise<StoredKey[]> {
-  const { rows } = await sql<StoredKey>`select ${STORED} from (
+  const rows = await readRows(
+    trx,
+    STORED_KEY_ROW,
+    sql`select ${STORED} from (
       select * from api_key where user_id is not null and id > ${after} order by id limit ${limit}
-    ) k ${OWNERS} ${SECRETS} order by k.id`.execute(trx)
+    ) k ${OWNERS} ${SECRETS} order by k.id`,
+  )
   return rows
 }

@@ -1,20 +1,25 @@
 import { sql } from 'kysely'
 import type { MicroUsd } from '#shared/money.ts'
+import type { RowOf } from './rows.ts'
+import { KEY_TABLES } from './tables/keys.ts'
 
-type Terms<Amount> = {
-  readonly minDiscountPct: number | null
-  readonly providersBlocked: string[]
-  readonly allowsUntrusted: boolean | null
-  readonly capDailyMicro: Amount | null
-  readonly capMonthlyMicro: Amount | null
-  readonly ratePerMinute: number | null
-  readonly modelsAllowed: string[] | null
+const { api_key } = KEY_TABLES
+
+/** What a key may do and spend, as the table has it; amounts are micro-USD. */
+export const STORED_TERMS_ROW = {
+  minDiscountPct: api_key.min_discount_pct,
+  providersBlocked: api_key.providers_blocked,
+  allowsUntrusted: api_key.allows_untrusted,
+  capDailyMicro: api_key.cap_daily_micro,
+  capMonthlyMicro: api_key.cap_monthly_micro,
+  ratePerMinute: api_key.rate_per_minute,
+  modelsAllowed: api_key.models_allowed,
 }
+export type StoredTerms = RowOf<typeof STORED_TERMS_ROW>
 
-/** What a key may do and spend; amounts are micro-USD. */
-export type KeyTerms = Terms<MicroUsd>
-/** The same as the table has it, where an amount is any bigint. */
-export type StoredTerms = Terms<bigint>
+type Caps = 'capDailyMicro' | 'capMonthlyMicro'
+/** The same with amounts that were checked. */
+export type KeyTerms = Omit<StoredTerms, Caps> & { readonly [Cap in Caps]: MicroUsd | null }
 
 /** Reads `StoredTerms` out of the key table. */
 export const SELECT_TERMS = sql`min_discount_pct as "minDiscountPct", providers_blocked as "providersBlocked",

@@ -1,10 +1,16 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { readRows } from './rows.ts'
+import { text } from './tables/column.ts'
 
 /** The newest call of each key among those posted since; `since` is Unix milliseconds. */
 export async function listKeyUses(db: Database, since: number): Promise<{ keyId: string; rid: string }[]> {
-  const { rows } = await sql<{ keyId: string; rid: string }>`select key_id as "keyId", max(rid) as rid from settlement
-    where posted_at >= ${new Date(since)} and key_id is not null group by key_id`.execute(db)
+  const rows = await readRows(
+    db,
+    { keyId: text(), rid: text() },
+    sql`select key_id as "keyId", max(rid) as rid from settlement
+    where posted_at >= ${new Date(since)} and key_id is not null group by key_id`,
+  )
   return rows
 }
 

@@ -1,21 +1,29 @@
 import { sql } from 'kysely'
 import type { KeyType } from '#shared/api-key.ts'
-import type { AccountId, KeyId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
+import type { KeyId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { KeyTerms, StoredTerms } from './key-terms.ts'
-import { SELECT_TERMS, termColumns } from './key-terms.ts'
+import type { KeyTerms } from './key-terms.ts'
+import { SELECT_TERMS, STORED_TERMS_ROW, termColumns } from './key-terms.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { ACCOUNT_TABLES } from './tables/accounts.ts'
+import { id, integer, nullable, timestamp } from './tables/column.ts'
+import { KEY_TABLES } from './tables/keys.ts'
 import type { ManagementRole } from './tables/organizations.ts'
+import { ORGANIZATION_TABLES } from './tables/organizations.ts'
 
 /** A key as its owner sees it. */
-export type KeyRow = StoredTerms & {
-  readonly id: KeyId
-  readonly keyPrefix: string
-  readonly label: string
-  readonly createdAt: Date
-  readonly lastUsedAt: Date | null
-  readonly expiresAt: Date | null
-  readonly revokedAt: Date | null
+const KEY_ROW = {
+  ...STORED_TERMS_ROW,
+  id: id('key'),
+  keyPrefix: KEY_TABLES.api_key.key_prefix,
+  label: KEY_TABLES.api_key.label,
+  createdAt: KEY_TABLES.api_key.created_at,
+  lastUsedAt: KEY_TABLES.api_key.last_used_at,
+  expiresAt: nullable(timestamp()),
+  revokedAt: KEY_TABLES.api_key.revoked_at,
 }
+export type KeyRow = RowOf<typeof KEY_ROW>
 
 const OWNER_COLUMNS = sql`id, key_prefix as "keyPrefix", label, created_at as "createdAt",
   last_used_at as "lastUsedAt", expires_at as "expiresAt", revoked_at as "revokedAt", ${SELECT_TERMS}`
@@ -83,30 +91,46 @@ export async function listKeys(
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
 ): Promise<KeyRow[]> {
   const older = before === undefined ? sql`` : sql`and id < ${before}`
-  const { rows } = await sql<KeyRow>`select ${OWNER_COLUMNS} from api_key where ${heldBy(owner)} ${older}
-    order by id desc limit ${limit}`.execute(db)
+  const rows = await readRows(
+    db,
+    KEY_ROW,
+    sql`select ${OWNER_COLUMNS} from api_key where ${heldBy(owner)} ${older}
+    order by id desc limit ${limit}`,
+  )
   return rows
 }
 
 /** Keys of an owner that are neither revoked nor past their end, newest first. `now` is Unix milliseconds. */
 export async function listLivingKeys(db: Database, owner: KeyOwner, now: number): Promise<KeyRow[]> {
-  const { rows } = await sql<KeyRow>`select ${OWNER_COLUMNS} from api_key where ${heldBy(owner)}
-    and revoked_at is null and (expires_at is null or expires_at > ${new Date(now)}) order by id desc`.execute(db)
+  const rows = await readRows(
+    db,
+    KEY_ROW,
+    sql`select ${OWNER_COLUMNS} from api_key where ${heldBy(owner)}
+    and revoked_at is null and (expires_at is null or expires_at > ${new Date(now)}) order by id desc`,
+  )
   return rows
 }
 
 /** One key of an owner. */
 export async function findKey(db: Database | Trx, owner: KeyOwner, id: string): Promise<KeyRow | undefined> {
-  const { rows } = await sql<KeyRow>`select ${OWNER_COLUMNS} from api_key
-    where ${heldBy(owner)} and id = ${id}`.execute(db)
+  const rows = await readRows(
+    db,
+    KEY_ROW,
+    sql`select ${OWNER_COLUMNS} from api_key
+    where ${heldBy(owner)} and id = ${id}`,
+  )
   return rows[0]
 }
 
 /** Keys of one side of a user that are neither revoked nor past their end. `now` is Unix milliseconds. */
 export async function countActiveKeys(trx: Trx, user: UserId, type: KeyType, now: number): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*)::int as count from api_key
+  const rows = await readRows(
+    trx,
+    { count: integer() },
+    sql`select count(*)::int as count from api_key
     where user_id = ${user} and type = ${type} and revoked_at is null
-      and (expires_at is null or expires_at > ${new Date(now)})`.execute(trx)
+      and (expires_at is null or expires_at > ${new Date(now)})`,
+  )
   return rows[0]?.count ?? 0
 }
 
@@ -121,29 +145,33 @@ export async function updateKeyRevoked(trx: Trx, id: KeyId, at: number): Promise
 }
 
 /** What a door learns of a key that was shown to it. */
-export type PresentedKey = {
-  readonly id: KeyId
-  readonly type: KeyType
-  readonly scope: 'org' | 'operator' | null
-  readonly user: UserId | null
-  readonly wallet: string | null
-  readonly buyerAccount: AccountId | null
-  readonly sellerAccount: AccountId | null
-  readonly expiresAt: Date | null
-  readonly revokedAt: Date | null
-  readonly lastUsedAt: Date | null
-  readonly capDailyMicro: bigint | null
-  readonly capMonthlyMicro: bigint | null
-  readonly modelsAllowed: string[] | null
-  readonly workspace: WorkspaceId | null
+const PRESENTED_KEY_ROW = {
+  id: id('key'),
+  type: KEY_TABLES.api_key.type,
+  scope: KEY_TABLES.api_key.scope,
+  user: KEY_TABLES.api_key.user_id,
+  wallet: nullable(ACCOUNT_TABLES.app_user.wallet),
+  buyerAccount: nullable(id('acc')),
+  sellerAccount: nullable(id('acc')),
+  expiresAt: nullable(timestamp()),
+  revokedAt: KEY_TABLES.api_key.revoked_at,
+  lastUsedAt: KEY_TABLES.api_key.last_used_at,
+  capDailyMicro: KEY_TABLES.api_key.cap_daily_micro,
+  capMonthlyMicro: KEY_TABLES.api_key.cap_monthly_micro,
+  modelsAllowed: KEY_TABLES.api_key.models_allowed,
+  workspace: nullable(ORGANIZATION_TABLES.workspace.id),
   /** Of the workspace, or of a management key. */
-  readonly organization: OrganizationId | null
-  readonly role: ManagementRole | null
+  organization: nullable(id('org')),
+  role: KEY_TABLES.api_key.organization_role,
 }
+export type PresentedKey = RowOf<typeof PRESENTED_KEY_ROW>
 
 /** The key that has this secret, or had it before a rotation whose window may be open still. */
 export async function findKeyByHash(db: Database, hash: string): Promise<PresentedKey | undefined> {
-  const { rows } = await sql<PresentedKey>`select k.id, k.type, k.scope, k.user_id as user, u.wallet,
+  const rows = await readRows(
+    db,
+    PRESENTED_KEY_ROW,
+    sql`select k.id, k.type, k.scope, k.user_id as user, u.wallet,
       coalesce(w.buyer_account, u.buyer_account) as "buyerAccount",
       coalesce(w.seller_account, u.seller_account) as "sellerAccount", w.id as workspace,
       coalesce(w.organization_id, k.organization_id) as organization, k.organization_role as role,
@@ -153,7 +181,8 @@ export async function findKeyByHash(db: Database, hash: string): Promise<Present
       select id, null::timestamptz as expires_at from api_key where hash = ${hash}
       union all select key_id, expires_at from key_former_secret where hash = ${hash}
     ) s join api_key k on k.id = s.id left join app_user u on u.id = k.user_id
-    left join workspace w on w.id = k.workspace_id limit 1`.execute(db)
+    left join workspace w on w.id = k.workspace_id limit 1`,
+  )
   return rows[0]
 }
 

@@ -1,7 +1,9 @@
 import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import type { Balance } from './accounts.ts'
+import { BALANCE_ROW } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
+import { readRows } from './rows.ts'
 
 /** One line of a transaction: signed micro-USD, at most one line an account. */
 export type Entry = { readonly tx: string; readonly account: AccountId; readonly amount: bigint }
@@ -54,7 +56,10 @@ export type Movement = { readonly account: string; readonly amount: bigint; read
  * account. Summed accounts are passed over. Answers the new balances.
  */
 export async function moveBalances(trx: Trx, movements: readonly Movement[]): Promise<Balance[]> {
-  const { rows } = await sql<Balance>`
+  const rows = await readRows(
+    trx,
+    BALANCE_ROW,
+    sql`
     with moved as (
       update account a set balance = a.balance + m.amount, version = a.version + m.entries
       from unnest(
@@ -69,6 +74,7 @@ export async function moveBalances(trx: Trx, movements: readonly Movement[]): Pr
       on conflict (account) do update
         set balance = excluded.balance, version = excluded.version, changed_at = excluded.changed_at
     )
-    select id as account, balance, version from moved`.execute(trx)
+    select id as account, balance, version from moved`,
+  )
   return rows
 }

@@ -1,30 +1,36 @@
 import { sql } from 'kysely'
-import type { AccountId, OfferId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { ApiFormat } from './tables/offers.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { CATALOG_TABLES } from './tables/catalog.ts'
+import { double, id, integer, nullable, text } from './tables/column.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
 
 /** An active offer as an order book has it. */
-export type BookedOffer = {
-  readonly id: OfferId
-  readonly sellerAccount: AccountId
-  readonly model: string
-  readonly provider: string
-  readonly isTrusted: boolean
-  readonly baseUrl: string
-  readonly keptBps: number
+const BOOKED_OFFER_ROW = {
+  id: id('ofr'),
+  sellerAccount: OFFER_TABLES.offer.seller_account,
+  model: OFFER_TABLES.offer.model,
+  provider: OFFER_TABLES.offer.provider,
+  isTrusted: CATALOG_TABLES.provider.is_trusted,
+  baseUrl: OFFER_TABLES.offer.base_url,
+  keptBps: OFFER_TABLES.offer.kept_bps,
   /** Micro-USD in digits. */
-  readonly capDailyMicro: string | null
+  capDailyMicro: nullable(text()),
 }
+export type BookedOffer = RowOf<typeof BOOKED_OFFER_ROW>
 
 /** An active offer as it is published. */
-export type ListedOffer = BookedOffer & {
-  readonly apiFormat: ApiFormat
-  readonly providerModel: string
+const LISTED_OFFER_ROW = {
+  ...BOOKED_OFFER_ROW,
+  apiFormat: OFFER_TABLES.offer.api_format,
+  providerModel: OFFER_TABLES.offer.provider_model,
   /** Its credential, sealed: the text of a JSON object. */
-  readonly sealed: string
+  sealed: text(),
   /** Unix milliseconds. */
-  readonly createdAt: number
+  createdAt: double(),
 }
+export type ListedOffer = RowOf<typeof LISTED_OFFER_ROW>
 
 const BOOKED = sql`o.id, o.seller_account as "sellerAccount", o.model, o.provider, p.is_trusted as "isTrusted",
   o.base_url as "baseUrl", o.kept_bps as "keptBps", o.cap_daily_micro::text as "capDailyMicro"`
@@ -35,8 +41,12 @@ const JOINED = sql`offer o join provider p on p.id = o.provider join credential 
 
 /** The active offers of models, in order of model and id. */
 export async function listBookedOffers(db: Database | Trx, models: readonly string[]): Promise<BookedOffer[]> {
-  const { rows } = await sql<BookedOffer>`select ${BOOKED} from offer o join provider p on p.id = o.provider
-    where o.model = any(${[...models]}::text[]) and o.status = 'active' order by o.model, o.id`.execute(db)
+  const rows = await readRows(
+    db,
+    BOOKED_OFFER_ROW,
+    sql`select ${BOOKED} from offer o join provider p on p.id = o.provider
+    where o.model = any(${[...models]}::text[]) and o.status = 'active' order by o.model, o.id`,
+  )
   return rows
 }
 
@@ -45,14 +55,18 @@ export async function listActiveOffers(
   db: Database | Trx,
   model: string,
 ): Promise<{ readonly offers: readonly ListedOffer[]; readonly source: string | undefined }> {
-  const { rows } = await sql<ListedOffer & { source: string }>`with listed as materialized (
+  const rows = await readRows(
+    db,
+    { ...LISTED_OFFER_ROW, source: text() },
+    sql`with listed as materialized (
       select ${BOOKED}, o.api_format as "apiFormat", o.provider_model as "providerModel", c.sealed::text as sealed,
         floor(extract(epoch from o.created_at) * 1000)::float8 as "createdAt", ${SOURCE} as source
       from ${JOINED} where o.model = ${model} and o.status = 'active')
     select id, "sellerAccount", model, provider, "isTrusted", "baseUrl", "keptBps", "capDailyMicro", "apiFormat",
       "providerModel", sealed, "createdAt",
       (select count(*) || ':' || bit_xor(source) from listed) as source
-    from listed order by id`.execute(db)
+    from listed order by id`,
+  )
   return { offers: rows, source: rows[0]?.source }
 }
 
@@ -62,22 +76,34 @@ export async function listActiveOffers(
  */
 export async function listOfferSources(db: Database | Trx, model?: string): Promise<ReadonlyMap<string, string>> {
   const chosen = model === undefined ? sql`` : sql`and o.model = ${model}`
-  const { rows } = await sql<{ model: string; source: string }>`select o.model,
+  const rows = await readRows(
+    db,
+    { model: text(), source: text() },
+    sql`select o.model,
       count(*) || ':' || bit_xor(${SOURCE}) as source
-    from ${JOINED} where o.status = 'active' ${chosen} group by o.model`.execute(db)
+    from ${JOINED} where o.status = 'active' ${chosen} group by o.model`,
+  )
   return new Map(rows.map((row) => [row.model, row.source]))
 }
 
 /** A model at a provider. */
-export type ModelAtProvider = { readonly model: string; readonly provider: string }
+const MODEL_AT_PROVIDER_ROW = {
+  model: OFFER_TABLES.offer.model,
+  provider: OFFER_TABLES.offer.provider,
+}
+export type ModelAtProvider = RowOf<typeof MODEL_AT_PROVIDER_ROW>
 
 /** How many offers of models are active at each provider that has any. */
 export async function countActiveOffers(
   db: Database,
   models: readonly string[],
 ): Promise<(ModelAtProvider & { readonly count: number })[]> {
-  const { rows } = await sql<ModelAtProvider & { count: number }>`select model, provider, count(*)::int as count
-    from offer where model = any(${[...models]}::text[]) and status = 'active' group by model, provider`.execute(db)
+  const rows = await readRows(
+    db,
+    { ...MODEL_AT_PROVIDER_ROW, count: integer() },
+    sql`select model, provider, count(*)::int as count
+    from offer where model = any(${[...models]}::text[]) and status = 'active' group by model, provider`,
+  )
   return rows
 }
 

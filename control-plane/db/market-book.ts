@@ -1,21 +1,32 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { readRows } from './rows.ts'
 import { UNPUBLISHED } from './snapshot.ts'
+import { CATALOG_TABLES } from './tables/catalog.ts'
+import { OPERATION_TABLES } from './tables/operations.ts'
 
 /** Versions of published documents by name; one that waits to be published again has none. */
 export async function listDocumentVersions(
   db: Database,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  const { rows } = await sql<{ name: string; version: bigint }>`select name, version from snapshot_document
-    where name = any(${[...names]}::text[]) and body_hash <> ${UNPUBLISHED}`.execute(db)
+  const rows = await readRows(
+    db,
+    { name: OPERATION_TABLES.snapshot_document.name, version: OPERATION_TABLES.snapshot_document.version },
+    sql`select name, version from snapshot_document
+    where name = any(${[...names]}::text[]) and body_hash <> ${UNPUBLISHED}`,
+  )
   return new Map(rows.map(({ name, version }) => [name, Number(version)]))
 }
 
 /** The body of a model by any of its names, to be read with the schema of a model. */
 export async function findModelBody(db: Database, name: string): Promise<unknown> {
-  const { rows } = await sql<{ body: unknown }>`select m.body from model_alias a join model m on m.id = a.model
-    where a.alias = ${name.toLowerCase()}`.execute(db)
+  const rows = await readRows(
+    db,
+    { body: CATALOG_TABLES.model.body },
+    sql`select m.body from model_alias a join model m on m.id = a.model
+    where a.alias = ${name.toLowerCase()}`,
+  )
   return rows[0]?.body
 }
 
@@ -43,7 +54,11 @@ export async function listMarketModels(db: Database, choice: ModelChoice): Promi
     ...(feature === undefined ? [] : [sql`body -> 'features' ? ${feature}`]),
     ...(minContext === undefined ? [] : [sql`(body ->> 'contextLength')::int >= ${minContext}`]),
   ]
-  const { rows } = await sql<{ body: unknown }>`select body from model
-    where ${sql.join(conditions, sql` and `)} order by id limit ${limit}`.execute(db)
+  const rows = await readRows(
+    db,
+    { body: CATALOG_TABLES.model.body },
+    sql`select body from model
+    where ${sql.join(conditions, sql` and `)} order by id limit ${limit}`,
+  )
   return rows.map((row) => row.body)
 }

@@ -1,5 +1,11 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { CATALOG_TABLES } from './tables/catalog.ts'
+import { bytes, double, text } from './tables/column.ts'
+import { MARKET_TABLES } from './tables/market.ts'
+import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
 /** What was counted of one model and provider in one hour or day; sums add up, sketches merge. */
 export type Counted = {
@@ -54,13 +60,20 @@ const SUMS = sql`array[calls, answered, unanswered, trades, volume_micro, list_m
 const SKETCHES = sql`, ttft_sketch as "ttftSketch", tps_sketch as "tpsSketch"`
 const NO_SKETCH = Buffer.alloc(0)
 
-type ReadRow = Pick<FigureRow, 'model' | 'provider' | 'ttftP50Ms' | 'tpsP50'> & {
+const READ_ROW = {
+  model: MARKET_TABLES.market_hour.model,
+  provider: MARKET_TABLES.market_hour.provider,
+  ttftP50Ms: MARKET_TABLES.market_hour.ttft_p50_ms,
+  tpsP50: MARKET_TABLES.market_hour.tps_p50,
   /** Unix milliseconds. */
-  readonly startMs: number
-  readonly sums: string
-  readonly ttftSketch?: Buffer
-  readonly tpsSketch?: Buffer
+  startMs: double(),
+  sums: text(),
 }
+const SKETCH_ROW = {
+  ttftSketch: MARKET_TABLES.market_hour.ttft_sketch,
+  tpsSketch: MARKET_TABLES.market_hour.tps_sketch,
+}
+type ReadRow = RowOf<typeof READ_ROW> & Partial<RowOf<typeof SKETCH_ROW>>
 
 /** Rows of one grain in the order of time, model and provider. */
 export async function listFigures(
@@ -76,11 +89,14 @@ export async function listFigures(
     ...(filter.models === undefined ? [] : [sql`model = any(${[...filter.models]}::text[])`]),
     ...(filter.providers === undefined ? [] : [sql`provider = any(${[...filter.providers]}::text[])`]),
   ]
-  const { rows } =
-    await sql<ReadRow>`select (extract(epoch from starts_at) * 1000)::float8 as "startMs", model, provider,
+  const rows: readonly ReadRow[] = await readRows(
+    db,
+    filter.isBare === true ? READ_ROW : { ...READ_ROW, ...SKETCH_ROW },
+    sql`select (extract(epoch from starts_at) * 1000)::float8 as "startMs", model, provider,
       ${SUMS} as sums, ttft_p50_ms as "ttftP50Ms", tps_p50 as "tpsP50"${filter.isBare === true ? sql`` : SKETCHES}
     from ${tableOf(grain)} where ${sql.join(conditions, sql` and `)}
-    order by starts_at, model, provider`.execute(db)
+    order by starts_at, model, provider`,
+  )
   return rows.map(figureOf)
 }
 
@@ -147,12 +163,16 @@ function tableOf(grain: 'hour' | 'day') {
 }
 
 /** The row of a model as it is shown, as JSON to be read with the contract's schema. */
-export type StoredRow = { readonly model: string; readonly body: unknown }
+const STORED_ROW = {
+  model: MARKET_TABLES.market_offer_hour.model,
+  body: MARKET_TABLES.market_row.body,
+}
+export type StoredRow = RowOf<typeof STORED_ROW>
 
 /** The stored rows of models, of all of them unless named. */
 export async function listMarketRows(db: Database | Trx, models?: readonly string[]): Promise<StoredRow[]> {
   const chosen = models === undefined ? sql`` : sql`where model = any(${[...models]}::text[])`
-  const { rows } = await sql<StoredRow>`select model, body from market_row ${chosen} order by model`.execute(db)
+  const rows = await readRows(db, STORED_ROW, sql`select model, body from market_row ${chosen} order by model`)
   return rows
 }
 
@@ -165,8 +185,12 @@ export async function putMarketRows(trx: Trx, from: number, rows: readonly { mod
 
 /** Models with a row whose window began before `from` (Unix milliseconds). */
 export async function listStaleRows(trx: Trx, from: number): Promise<string[]> {
-  const { rows } = await sql<{ model: string }>`select model from market_row
-    where window_from <> ${new Date(from)} order by model`.execute(trx)
+  const rows = await readRows(
+    trx,
+    { model: MARKET_TABLES.market_row.model },
+    sql`select model from market_row
+    where window_from <> ${new Date(from)} order by model`,
+  )
   return rows.map((row) => row.model)
 }
 
@@ -177,13 +201,17 @@ export async function listTrades(
   models?: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   const chosen = models === undefined ? sql`` : sql`and model = any(${[...models]}::text[])`
-  const { rows } = await sql<{ model: string; text: string }>`select model,
+  const rows = await readRows(
+    db,
+    { model: MARKET_TABLES.market_offer_hour.model, text: text() },
+    sql`select model,
       string_agg(offer || ' ' || trades || ' ' || volume_micro, ',' order by offer) as text
     from (
       select model, offer, sum(trades) as trades, sum(volume_micro) as volume_micro
       from market_offer_hour where starts_at >= ${new Date(from)} ${chosen}
       group by model, offer having sum(trades) > 0
-    ) sold group by model order by model`.execute(db)
+    ) sold group by model order by model`,
+  )
   return new Map(rows.map((row) => [row.model, row.text]))
 }
 
@@ -196,51 +224,60 @@ export async function listOfferSpeeds(
   models: readonly string[],
   { from, minSamples }: { readonly from: number; readonly minSamples: number },
 ): Promise<{ readonly offer: string; readonly sketch: Buffer }[]> {
-  const { rows } = await sql<{
-    offer: string
-    sketch: Buffer
-  }>`select offer, string_agg(ttft_sketch, ''::bytea) as sketch
+  const rows = await readRows(
+    db,
+    { offer: MARKET_TABLES.market_offer_hour.offer, sketch: bytes() },
+    sql`select offer, string_agg(ttft_sketch, ''::bytea) as sketch
     from market_offer_hour where model = any(${[...models]}::text[]) and starts_at >= ${new Date(from)} and ttft_samples > 0
-    group by offer having sum(ttft_samples) >= ${minSamples} order by offer`.execute(db)
+    group by offer having sum(ttft_samples) >= ${minSamples} order by offer`,
+  )
   return rows
 }
 
 /** Models of which an offer sold something from an instant on (Unix milliseconds). */
 export async function listTradedModels(db: Database, from: number): Promise<string[]> {
-  const { rows } = await sql<{ model: string }>`select distinct model from market_offer_hour
-    where starts_at >= ${new Date(from)} order by model`.execute(db)
+  const rows = await readRows(
+    db,
+    { model: MARKET_TABLES.market_offer_hour.model },
+    sql`select distinct model from market_offer_hour
+    where starts_at >= ${new Date(from)} order by model`,
+  )
   return rows.map((row) => row.model)
 }
 
 /** A charged call, without anybody's name. */
-export type Trade = {
-  readonly model: string
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly chargeMicro: bigint
-  readonly at: Date
+const TRADE_ROW = {
+  model: MARKET_TABLES.market_offer_hour.model,
+  inputTokens: double(),
+  outputTokens: double(),
+  chargeMicro: SETTLEMENT_TABLES.settlement.charge,
+  at: SETTLEMENT_TABLES.settlement.captured_at,
 }
+export type Trade = RowOf<typeof TRADE_ROW>
 
 /** The latest charged calls, newest first. */
 export async function listLatestTrades(db: Database, limit: number, model?: string): Promise<Trade[]> {
   const chosen = model === undefined ? sql`` : sql`and model = ${model}`
-  const { rows } = await sql<Trade>`select model,
+  const rows = await readRows(
+    db,
+    TRADE_ROW,
+    sql`select model,
       (input_tokens + cache_read_tokens + cache_write_tokens + audio_input_tokens)::float8 as "inputTokens",
       (output_tokens + reasoning_tokens + audio_output_tokens)::float8 as "outputTokens",
       charge as "chargeMicro", captured_at as at
-    from settlement where charge > 0 and served_by = 'marketplace' ${chosen} order by rid desc limit ${limit}`.execute(
-    db,
+    from settlement where charge > 0 and served_by = 'marketplace' ${chosen} order by rid desc limit ${limit}`,
   )
   return rows
 }
 
 /** A version of a model's reference prices. `unitPrices` is JSON, to be read with its schema. */
-export type PriceVersion = {
-  readonly version: string
-  readonly effectiveAt: Date
-  readonly source: string
-  readonly unitPrices: unknown
+const PRICE_VERSION_ROW = {
+  version: CATALOG_TABLES.model_price.version,
+  effectiveAt: CATALOG_TABLES.model_price.effective_at,
+  source: CATALOG_TABLES.model_price.source,
+  unitPrices: CATALOG_TABLES.model_price.unit_prices,
 }
+export type PriceVersion = RowOf<typeof PRICE_VERSION_ROW>
 
 /** The reference prices of a model that counted at some time between two instants (Unix milliseconds), oldest first. */
 export async function listPriceVersions(
@@ -248,11 +285,15 @@ export async function listPriceVersions(
   model: string,
   span: { readonly from: number; readonly to: number },
 ): Promise<PriceVersion[]> {
-  const { rows } = await sql<PriceVersion>`select version, effective_at as "effectiveAt", source,
+  const rows = await readRows(
+    db,
+    PRICE_VERSION_ROW,
+    sql`select version, effective_at as "effectiveAt", source,
       unit_prices as "unitPrices"
     from model_price where model = ${model} and effective_at < ${new Date(span.to)}
       and effective_at >= coalesce((select max(effective_at) from model_price
         where model = ${model} and effective_at <= ${new Date(span.from)}), '-infinity')
-    order by effective_at, version`.execute(db)
+    order by effective_at, version`,
+  )
   return rows
 }

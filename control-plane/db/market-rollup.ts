@@ -2,7 +2,11 @@ import { sql } from 'kysely'
 import { HOUR, MINUTE } from '#shared/clock.ts'
 import { ulidTime } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { FigureRow } from './market-figures.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { bigint, bytes, double, integer, nullable, text, timestamp } from './tables/column.ts'
+import { MARKET_TABLES } from './tables/market.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
 
 /** Computing hours of heavy traffic again takes longer than any statement of a call may. */
 const ROLL_UP_TIMEOUT_MS = 2 * MINUTE
@@ -29,15 +33,27 @@ export async function lockRollUp(trx: Trx): Promise<void> {
  * moves the watermark. Hours are marked rather than counted up, so looking at a row twice changes nothing.
  */
 export async function markDueHours(trx: Trx): Promise<void> {
-  const { rows: marks } = await sql<{ now: Date; since: Date | null }>`select now() as now,
-    (select looked_at - make_interval(secs => ${OVERLAP_MS / 1_000}) from market_watermark) as since`.execute(trx)
+  const marks = await readRows(
+    trx,
+    { now: timestamp(), since: nullable(timestamp()) },
+    sql`select now() as now,
+    (select looked_at - make_interval(secs => ${OVERLAP_MS / 1_000}) from market_watermark) as since`,
+  )
   const { now = new Date(0), since = null } = marks[0] ?? {}
-  const { rows: calls } = await sql<{ prefix: string }>`select distinct left(rid, ${PREFIX_CHARS}) as prefix
-    from settlement where posted_at > coalesce(${since}, '-infinity'::timestamptz)`.execute(trx)
-  const { rows: spells } = await sql<{ first: Date; last: Date }>`
+  const calls = await readRows(
+    trx,
+    { prefix: text() },
+    sql`select distinct left(rid, ${PREFIX_CHARS}) as prefix
+    from settlement where posted_at > coalesce(${since}, '-infinity'::timestamptz)`,
+  )
+  const spells = await readRows(
+    trx,
+    { first: OFFER_TABLES.health_log.at, last: timestamp() },
+    sql`
     select at as first, least(coalesce(backed_off_until, at + interval '1 hour'), at + interval '1 day') as last
     from health_log where action in ('backed_off', 'recovered')
-      and stored_at > coalesce(${since}, '-infinity'::timestamptz)`.execute(trx)
+      and stored_at > coalesce(${since}, '-infinity'::timestamptz)`,
+  )
   const hours = new Set<number>()
   for (const { prefix } of calls) addHours(hours, ulidTime(prefix + ULID_ZERO), PREFIX_MS)
   for (const { first, last } of spells) addHours(hours, first.getTime(), last.getTime() - first.getTime())
@@ -63,18 +79,43 @@ export async function takeDue(
   trx: Trx,
   { grain, limit, agedMs }: { readonly grain: Grain; readonly limit: number; readonly agedMs: number },
 ): Promise<number[]> {
-  const { rows } = await sql<{
-    startsAt: Date
-  }>`delete from market_due where grain = ${grain} and starts_at = any(array(
+  const rows = await readRows(
+    trx,
+    { startsAt: MARKET_TABLES.market_due.starts_at },
+    sql`delete from market_due where grain = ${grain} and starts_at = any(array(
       select starts_at from market_due
       where grain = ${grain} and since <= now() - make_interval(secs => ${agedMs / 1_000})
       order by starts_at limit ${limit}))
-    returning starts_at as "startsAt"`.execute(trx)
+    returning starts_at as "startsAt"`,
+  )
   return rows.map((row) => row.startsAt.getTime()).sort((left, right) => left - right)
 }
 
 /** What was counted of each model and provider in an hour; the medians are still to be read from the sketches. */
-export type CountedHour = Omit<FigureRow, 'ttftP50Ms' | 'tpsP50'>
+const COUNTED_HOUR_ROW = {
+  startsAt: MARKET_TABLES.market_due.starts_at,
+  model: text(),
+  provider: text(),
+  calls: double(),
+  answered: double(),
+  unanswered: double(),
+  trades: double(),
+  volumeMicro: bigint(),
+  listMicro: bigint(),
+  minKeptBps: nullable(integer()),
+  inputTokens: double(),
+  cacheReadTokens: double(),
+  outputTokens: double(),
+  attemptsGood: double(),
+  attemptsBad: double(),
+  downMs: double(),
+  offers: integer(),
+  ttftSamples: double(),
+  ttftSketch: bytes(),
+  tpsSamples: double(),
+  tpsSketch: bytes(),
+}
+export type CountedHour = RowOf<typeof COUNTED_HOUR_ROW>
 
 /**
  * Counts the calls of the given hours out of settlements and the health log, and replaces what is kept of their offers.
@@ -115,7 +156,10 @@ function isFault(errorClass: ReturnType<typeof sql>) {
 }
 
 async function readCounted(trx: Trx, starts: readonly Date[]): Promise<CountedHour[]> {
-  const { rows } = await sql<CountedHour>`with totals as (
+  const rows = await readRows(
+    trx,
+    COUNTED_HOUR_ROW,
+    sql`with totals as (
       select starts_at, model, provider, count(*) as calls,
         count(*) filter (where outcome in ('succeeded', 'cancelled')) as answered,
         count(*) filter (where outcome in ('failed', 'cut') and is_faulty) as unanswered,
@@ -153,7 +197,8 @@ async function readCounted(trx: Trx, starts: readonly Date[]): Promise<CountedHo
     left join offers using (starts_at, model, provider) left join downs using (starts_at, model, provider)
     left join (${sketchesOf('ttft')}) ttft using (starts_at, model, provider)
     left join (${sketchesOf('tps')}) tps using (starts_at, model, provider)
-    order by 1, 2, 3`.execute(trx)
+    order by 1, 2, 3`,
+  )
   return rows
 }
 

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { Kysely } from 'kysely'
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { readRows } from './rows.ts'
+import { OPERATION_TABLES } from './tables/operations.ts'
 
 /** One migration file that has run or is to run. */
 export type Migration = { readonly name: string; readonly checksum: string; readonly text: string }
@@ -54,9 +56,8 @@ async function runNew<Schema>(connection: Kysely<Schema>, files: readonly Migrat
     checksum text not null,
     ran_at timestamptz not null default now()
   )`.execute(connection)
-  const { rows } = await sql<{ name: string; checksum: string }>`select name, checksum from migration`.execute(
-    connection,
-  )
+  const { name, checksum } = OPERATION_TABLES.migration
+  const rows = await readRows(connection, { name, checksum }, sql`select name, checksum from migration`)
   const ran = new Map(rows.map((row) => [row.name, row.checksum]))
   refuseChanged(ran, files)
   const fresh = files.filter((file) => !ran.has(file.name))

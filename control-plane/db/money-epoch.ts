@@ -5,6 +5,12 @@ import { ulidFloor } from '#shared/ids.ts'
 import type { Balance } from './accounts.ts'
 import { listFundedAccounts } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { bigint, boolean, double, text } from './tables/column.ts'
+import { LEDGER_TABLES } from './tables/ledger.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
+import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
 /** Number of the advisory lock whose holder alone rebuilds the gate. */
 const REBUILD_LOCK = 7_305_010
@@ -13,9 +19,11 @@ const MEMBER_SILENCE_HOURS = 48
 
 /** Tries to become the one that rebuilds the gate, for as long as this connection lives. */
 export async function tryRebuildLock(connection: Database): Promise<boolean> {
-  const { rows } = await sql<{
-    taken: boolean
-  }>`select pg_try_advisory_lock(${sql.lit(REBUILD_LOCK)}) as taken`.execute(connection)
+  const rows = await readRows(
+    connection,
+    { taken: boolean() },
+    sql`select pg_try_advisory_lock(${sql.lit(REBUILD_LOCK)}) as taken`,
+  )
   return rows[0]?.taken === true
 }
 
@@ -25,14 +33,22 @@ export async function releaseRebuildLock(connection: Database): Promise<void> {
 
 /** The newest epoch given out, 0 before the first, and the one up to which older captures were taken over. */
 export async function readMoneyEpoch(db: Database): Promise<{ epoch: number; harvested: number }> {
-  const { rows } = await sql<{ epoch: bigint; harvested: bigint }>`select epoch, harvested from money_epoch`.execute(db)
+  const rows = await readRows(
+    db,
+    { epoch: LEDGER_TABLES.money_epoch.epoch, harvested: LEDGER_TABLES.money_epoch.harvested },
+    sql`select epoch, harvested from money_epoch`,
+  )
   return { epoch: Number(rows[0]?.epoch ?? 0n), harvested: Number(rows[0]?.harvested ?? 0n) }
 }
 
 /** Gives out an epoch above all that Postgres and Redis have seen. */
 export async function raiseMoneyEpoch(db: Database, seenInRedis: number): Promise<number> {
-  const { rows } = await sql<{ epoch: bigint }>`update money_epoch
-    set epoch = greatest(epoch, ${seenInRedis}) + 1, raised_at = now() returning epoch`.execute(db)
+  const rows = await readRows(
+    db,
+    { epoch: LEDGER_TABLES.money_epoch.epoch },
+    sql`update money_epoch
+    set epoch = greatest(epoch, ${seenInRedis}) + 1, raised_at = now() returning epoch`,
+  )
   return Number(rows[0]?.epoch ?? 0n)
 }
 
@@ -63,14 +79,24 @@ export async function retireNodes(db: Database, ids: readonly string[]): Promise
 
 /** The members that a rebuild waits for. */
 export async function listMembers(db: Database): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`select id from node
+  const rows = await readRows(
+    db,
+    { id: LEDGER_TABLES.node.id },
+    sql`select id from node
     where retired_at is null and last_seen_at > now() - ${MEMBER_SILENCE_HOURS} * interval '1 hour'
-    order by id`.execute(db)
+    order by id`,
+  )
   return rows.map((row) => row.id)
 }
 
 /** What a capped key has used in the current UTC day and month, micro-USD. */
-export type UseTotal = { readonly id: string; readonly account: string; readonly day: bigint; readonly month: bigint }
+const USE_TOTAL_ROW = {
+  id: text(),
+  account: text(),
+  day: bigint(),
+  month: bigint(),
+}
+export type UseTotal = RowOf<typeof USE_TOTAL_ROW>
 
 /** What the gate starts from, all read at one instant. */
 export type MoneySnapshot = {
@@ -110,10 +136,14 @@ export async function readMoneySnapshot(db: Database, now: number, accounts: num
  * the beginning of the oldest transaction that has written and is not over.
  */
 export async function readPostedHorizon(db: Database | Trx): Promise<number> {
-  const { rows } = await sql<{ at: number }>`select floor(extract(epoch from least(clock_timestamp(), (
+  const rows = await readRows(
+    db,
+    { at: double() },
+    sql`select floor(extract(epoch from least(clock_timestamp(), (
       select min(xact_start) from pg_stat_activity
       where datname = current_database() and backend_xid is not null and pid <> pg_backend_pid()
-    ))) * 1000)::float8 as at`.execute(db)
+    ))) * 1000)::float8 as at`,
+  )
   return rows[0]?.at ?? 0
 }
 
@@ -124,10 +154,14 @@ export type UsePeriod = { readonly day: string; readonly month: string; readonly
 export async function sumKeyUse(db: Database, key: string, period: UsePeriod): Promise<{ day: bigint; month: bigint }> {
   const dayFloor = ulidFloor(Date.parse(`${period.day}T00:00:00Z`))
   const monthFloor = ulidFloor(Date.parse(`${period.month}-01T00:00:00Z`))
-  const { rows } = await sql<{ day: bigint; month: bigint }>`select
+  const rows = await readRows(
+    db,
+    { day: bigint(), month: bigint() },
+    sql`select
       coalesce(sum(charge) filter (where rid >= ${dayFloor}), 0)::bigint as day,
       coalesce(sum(charge), 0)::bigint as month
-    from (${usesOf(sql`${key}`, monthFloor, period.postedBefore)}) uses`.execute(db)
+    from (${usesOf(sql`${key}`, monthFloor, period.postedBefore)}) uses`,
+  )
   return { day: rows[0]?.day ?? 0n, month: rows[0]?.month ?? 0n }
 }
 
@@ -145,8 +179,10 @@ async function sumCappedKeys(
   monthFloor: string,
   postedBefore: number,
 ): Promise<UseTotal[]> {
-  const { rows } =
-    await sql<UseTotal>`select k.id, coalesce(w.buyer_account, u.buyer_account) as account, used.day, used.month
+  const rows = await readRows(
+    trx,
+    USE_TOTAL_ROW,
+    sql`select k.id, coalesce(w.buyer_account, u.buyer_account) as account, used.day, used.month
     from api_key k
     join app_user u on u.id = k.user_id
     left join workspace w on w.id = k.workspace_id
@@ -156,7 +192,8 @@ async function sumCappedKeys(
       from (${usesOf(sql`k.id`, monthFloor, postedBefore)}) uses
     ) used
     where k.type = 'buyer' and k.revoked_at is null
-      and (k.cap_daily_micro is not null or k.cap_monthly_micro is not null)`.execute(trx)
+      and (k.cap_daily_micro is not null or k.cap_monthly_micro is not null)`,
+  )
   return rows
 }
 
@@ -184,22 +221,34 @@ export async function readOfferUses(
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (trx) => {
-      const totals = await sql<{ id: string; micro: bigint }>`select u.offer as id, sum(u.amount)::bigint as micro
+      const totals = await readRows(
+        trx,
+        { id: text(), micro: bigint() },
+        sql`select u.offer as id, sum(u.amount)::bigint as micro
         from (
           select s.offer, coalesce(j.quote, s.charge) as amount
             from settlement s left join job j on j.rid = s.rid where s.rid >= ${dayFloor}
           union all select offer, quote from job where rid >= ${dayFloor} and ended_at is null
         ) u join offer o on o.id = u.offer
-        where o.cap_daily_micro is not null group by u.offer`.execute(trx)
-      const posted = await sql<{ rid: string }>`select rid from settlement where rid = any(${rids}::text[])
-        union select rid from job where rid = any(${rids}::text[])`.execute(trx)
-      const capped = await sql<{ id: string }>`select id from offer
-        where id = any(${offers}::text[]) and cap_daily_micro is not null`.execute(trx)
+        where o.cap_daily_micro is not null group by u.offer`,
+      )
+      const posted = await readRows(
+        trx,
+        { rid: SETTLEMENT_TABLES.job.rid },
+        sql`select rid from settlement where rid = any(${rids}::text[])
+        union select rid from job where rid = any(${rids}::text[])`,
+      )
+      const capped = await readRows(
+        trx,
+        { id: OFFER_TABLES.offer.id },
+        sql`select id from offer
+        where id = any(${offers}::text[]) and cap_daily_micro is not null`,
+      )
       return {
         day,
-        totals: new Map(totals.rows.map((row) => [row.id, row.micro])),
-        posted: new Set(posted.rows.map((row) => row.rid)),
-        capped: new Set(capped.rows.map((row) => row.id)),
+        totals: new Map(totals.map((row) => [row.id, row.micro])),
+        posted: new Set(posted.map((row) => row.rid)),
+        capped: new Set(capped.map((row) => row.id)),
       }
     })
 }

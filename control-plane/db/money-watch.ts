@@ -1,6 +1,11 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { bigint, nullable } from './tables/column.ts'
+import { MONTH_VIEWS } from './tables/months.ts'
 import type { StoredFinding } from './tables/operations.ts'
+import { OPERATION_TABLES } from './tables/operations.ts'
 
 /** A run of the checker. `startedAt` is Unix milliseconds. */
 export type InvariantRun = {
@@ -118,15 +123,24 @@ export async function countBacklog(db: Database): Promise<{
   readonly payoutHolds: number
   readonly shortfallMicro: bigint
 }> {
-  const { rows } = await sql<
-    Record<'poisoned' | 'conflicts' | 'debits' | 'ends' | 'holds' | 'shortfall', bigint>
-  >`select
+  const rows = await readRows(
+    db,
+    {
+      poisoned: bigint(),
+      conflicts: bigint(),
+      debits: bigint(),
+      ends: bigint(),
+      holds: bigint(),
+      shortfall: nullable(bigint()),
+    },
+    sql`select
     (select count(*) from usage_poison where resolution is null) as poisoned,
     (select count(*) from usage_conflict where resolved_at is null) as conflicts,
     (select count(*) from ledger_debit where state = 'intended' or not is_freed) as debits,
     (select count(*) from job_end where booked_at is null) as ends,
     (select count(*) from payout_hold where cleared_at is null) as holds,
-    (select -balance from account where kind = 'platform_shortfall') as shortfall`.execute(db)
+    (select -balance from account where kind = 'platform_shortfall') as shortfall`,
+  )
   const [row] = rows
   return {
     poisoned: Number(row?.poisoned ?? 0n),
@@ -139,22 +153,27 @@ export async function countBacklog(db: Database): Promise<{
 }
 
 /** A transaction that took from the shortfall (negative) or paid it off, in micro-USD, and the fault it was traced to. */
-export type ShortfallLine = {
-  readonly tx: string
-  readonly kind: string
-  readonly amount: bigint
-  readonly at: Date
-  readonly reason: string | null
+const SHORTFALL_LINE_ROW = {
+  tx: MONTH_VIEWS.every_ledger_entry.tx,
+  kind: MONTH_VIEWS.every_ledger_tx.kind,
+  amount: MONTH_VIEWS.every_ledger_entry.amount,
+  at: MONTH_VIEWS.every_ledger_tx.at,
+  reason: nullable(OPERATION_TABLES.payout_hold.reason),
   /** The buyer whose balance did not cover it. */
-  readonly account: string | null
+  account: nullable(MONTH_VIEWS.every_settlement.account),
 }
+export type ShortfallLine = RowOf<typeof SHORTFALL_LINE_ROW>
 
 /** The newest lines of the shortfall. */
 export async function listShortfall(db: Database, limit: number): Promise<ShortfallLine[]> {
-  const { rows } = await sql<ShortfallLine>`select e.tx, t.kind, e.amount, t.at, n.reason, s.account
+  const rows = await readRows(
+    db,
+    SHORTFALL_LINE_ROW,
+    sql`select e.tx, t.kind, e.amount, t.at, n.reason, s.account
     from every_ledger_entry e join every_ledger_tx t on t.id = e.tx
     left join shortfall_note n on n.tx = e.tx left join every_settlement s on s.rid = e.tx
-    where e.account = 'acc_platform_shortfall' order by e.tx desc limit ${limit}`.execute(db)
+    where e.account = 'acc_platform_shortfall' order by e.tx desc limit ${limit}`,
+  )
   return rows
 }
 

@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
 import type { AccountId, CredentialId, OfferId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
 import type { ApiFormat } from './tables/offers.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
 
 /** A saved key at an address, and when it is next tried there. */
 export type ProbePlan = { readonly credentialId: CredentialId; readonly baseUrl: string; readonly nextAt: number }
@@ -13,19 +16,24 @@ export async function upsertProbe(trx: Trx, { credentialId, baseUrl, nextAt }: P
 }
 
 /** A try whose time has come. `sealed` is JSON, to be read with its schema. */
-export type DueProbe = {
-  readonly credentialId: CredentialId
-  readonly baseUrl: string
-  readonly failures: number
-  readonly sealed: unknown
+const DUE_PROBE_ROW = {
+  credentialId: OFFER_TABLES.offer_probe.credential_id,
+  baseUrl: OFFER_TABLES.offer_probe.base_url,
+  failures: OFFER_TABLES.offer_probe.failures,
+  sealed: OFFER_TABLES.credential.sealed,
 }
+export type DueProbe = RowOf<typeof DUE_PROBE_ROW>
 
 /** Tries that are due, the longest overdue first. */
 export async function listDueProbes(db: Database, at: number, limit: number): Promise<DueProbe[]> {
-  const { rows } = await sql<DueProbe>`select p.credential_id as "credentialId", p.base_url as "baseUrl", p.failures,
+  const rows = await readRows(
+    db,
+    DUE_PROBE_ROW,
+    sql`select p.credential_id as "credentialId", p.base_url as "baseUrl", p.failures,
       c.sealed
     from offer_probe p join credential c on c.id = p.credential_id
-    where p.next_at <= ${new Date(at)} order by p.next_at limit ${limit}`.execute(db)
+    where p.next_at <= ${new Date(at)} order by p.next_at limit ${limit}`,
+  )
   return rows
 }
 

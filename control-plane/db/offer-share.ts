@@ -3,18 +3,22 @@ import type { OfferId } from '#shared/ids.ts'
 import type { Database } from './database.ts'
 import type { Newest } from './newest-calls.ts'
 import { newestCalls } from './newest-calls.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { integer, json } from './tables/column.ts'
 
 /** What became of an offer in the calls that considered it. */
-export type OfferShare = {
+const OFFER_SHARE_ROW = {
   /** Calls that it served. */
-  readonly won: number
+  won: integer(),
   /** Calls that asked it in vain, and then another. */
-  readonly failedOver: number
+  failedOver: integer(),
   /** Calls in which it could have served, and another stood in front. */
-  readonly outranked: number
+  outranked: integer(),
   /** Calls that could not use it, by the reason that routing wrote down. */
-  readonly excluded: readonly { readonly reason: string; readonly calls: number }[]
+  excluded: json<readonly { readonly reason: string; readonly calls: number }[]>(),
 }
+export type OfferShare = RowOf<typeof OFFER_SHARE_ROW>
 
 /**
  * Reads the explanations of the newest calls of all buyers.
@@ -26,7 +30,10 @@ export async function sumOfferShare(
   newest: Newest,
 ): Promise<OfferShare> {
   const named = JSON.stringify([{ offer: id }])
-  const { rows } = await sql<OfferShare>`with calls as materialized (
+  const rows = await readRows(
+    db,
+    OFFER_SHARE_ROW,
+    sql`with calls as materialized (
       select offer, attempts, explanation from ${newestCalls(newest)} where model = ${model}),
     placed as (
       select coalesce(offer = ${id}, false) as "isWinner", attempts @> ${named}::jsonb as "isTried",
@@ -40,6 +47,7 @@ export async function sumOfferShare(
       count(*) filter (where "isRanked" and not "isTried" and not "isWinner")::int as outranked,
       (select coalesce(jsonb_agg(jsonb_build_object('reason', reason, 'calls', calls) order by calls desc, reason), '[]')
         from reasons) as excluded
-    from placed`.execute(db)
+    from placed`,
+  )
   return rows[0] ?? { won: 0, failedOver: 0, outranked: 0, excluded: [] }
 }

@@ -4,29 +4,35 @@ import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import type { NewCredential } from './credentials.ts'
 import { credentialUpsert } from './credentials.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { CATALOG_TABLES } from './tables/catalog.ts'
+import { id } from './tables/column.ts'
 import type { ApiFormat, OfferStatus, PricingMode } from './tables/offers.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
 
 /** An offer as its seller knows it, with what its provider is. */
-export type Offer = {
-  readonly id: OfferId
-  readonly sellerAccount: AccountId
-  readonly model: string
-  readonly provider: string
-  readonly isTrusted: boolean
-  readonly fingerprint: string
-  readonly baseUrl: string
-  readonly apiFormat: ApiFormat
-  readonly providerModel: string
-  readonly pricingMode: PricingMode
-  readonly keptBps: number
-  readonly capDailyMicro: bigint | null
-  readonly payoutAddress: string | null
-  readonly label: string | null
-  readonly status: OfferStatus
-  readonly delistedReason: string | null
-  readonly createdAt: Date
-  readonly updatedAt: Date
+const OFFER_ROW = {
+  id: id('ofr'),
+  sellerAccount: OFFER_TABLES.offer.seller_account,
+  model: OFFER_TABLES.offer.model,
+  provider: OFFER_TABLES.offer.provider,
+  isTrusted: CATALOG_TABLES.provider.is_trusted,
+  fingerprint: OFFER_TABLES.offer.fingerprint,
+  baseUrl: OFFER_TABLES.offer.base_url,
+  apiFormat: OFFER_TABLES.offer.api_format,
+  providerModel: OFFER_TABLES.offer.provider_model,
+  pricingMode: OFFER_TABLES.offer.pricing_mode,
+  keptBps: OFFER_TABLES.offer.kept_bps,
+  capDailyMicro: OFFER_TABLES.offer.cap_daily_micro,
+  payoutAddress: OFFER_TABLES.offer.payout_address,
+  label: OFFER_TABLES.offer.label,
+  status: OFFER_TABLES.offer.status,
+  delistedReason: OFFER_TABLES.offer.delisted_reason,
+  createdAt: OFFER_TABLES.offer.created_at,
+  updatedAt: OFFER_TABLES.offer.updated_at,
 }
+export type Offer = RowOf<typeof OFFER_ROW>
 
 const SELECTED = sql`o.id, o.seller_account as "sellerAccount", o.model, o.provider, p.is_trusted as "isTrusted",
   o.fingerprint, o.base_url as "baseUrl", o.api_format as "apiFormat", o.provider_model as "providerModel",
@@ -60,7 +66,10 @@ export type NewOffer = {
 export async function insertOffer(db: Database, offer: NewOffer): Promise<Offer> {
   const { credential } = offer
   const at = new Date(offer.at)
-  const { rows } = await sql<Offer>`
+  const rows = await readRows(
+    db,
+    OFFER_ROW,
+    sql`
     with saved as (${credentialUpsert(credential)}),
     made as (
       insert into offer (id, seller_account, model, provider, credential_id, fingerprint, base_url, api_format,
@@ -73,7 +82,8 @@ export async function insertOffer(db: Database, offer: NewOffer): Promise<Offer>
       insert into offer_probe (credential_id, base_url, next_at)
       select id, ${credential.baseUrl}, ${new Date(offer.firstProbeAt)} from saved on conflict do nothing
     )
-    select ${SELECTED} from made o join provider p on p.id = o.provider`.execute(db)
+    select ${SELECTED} from made o join provider p on p.id = o.provider`,
+  )
   const [made] = rows
   if (made === undefined) throw new Error('an insert answered no row')
   return made
@@ -81,36 +91,56 @@ export async function insertOffer(db: Database, offer: NewOffer): Promise<Offer>
 
 /** One offer of a seller. */
 export async function findOffer(db: Database | Trx, seller: AccountId, id: string): Promise<Offer | undefined> {
-  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
-    where o.seller_account = ${seller} and o.id = ${id}`.execute(db)
+  const rows = await readRows(
+    db,
+    OFFER_ROW,
+    sql`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where o.seller_account = ${seller} and o.id = ${id}`,
+  )
   return rows[0]
 }
 
 /** Those of the named offers that are a seller's, in no order. */
 export async function listOffersById(db: Database | Trx, seller: AccountId, ids: readonly string[]): Promise<Offer[]> {
-  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
-    where o.seller_account = ${seller} and o.id = any(${[...ids]}::text[])`.execute(db)
+  const rows = await readRows(
+    db,
+    OFFER_ROW,
+    sql`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where o.seller_account = ${seller} and o.id = any(${[...ids]}::text[])`,
+  )
   return rows
 }
 
 /** One offer of a seller, locked until the transaction ends. */
 export async function lockOffer(trx: Trx, seller: AccountId, id: string): Promise<Offer | undefined> {
-  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
-    where o.seller_account = ${seller} and o.id = ${id} for update of o`.execute(trx)
+  const rows = await readRows(
+    trx,
+    OFFER_ROW,
+    sql`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where o.seller_account = ${seller} and o.id = ${id} for update of o`,
+  )
   return rows[0]
 }
 
 /** One offer whoever owns it. */
 export async function findAnyOffer(db: Database | Trx, id: string): Promise<Offer | undefined> {
-  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
-    where o.id = ${id}`.execute(db)
+  const rows = await readRows(
+    db,
+    OFFER_ROW,
+    sql`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where o.id = ${id}`,
+  )
   return rows[0]
 }
 
 /** One offer whoever owns it, locked until the transaction ends: for operators alone. */
 export async function lockAnyOffer(trx: Trx, id: string): Promise<Offer | undefined> {
-  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
-    where o.id = ${id} for update of o`.execute(trx)
+  const rows = await readRows(
+    trx,
+    OFFER_ROW,
+    sql`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where o.id = ${id} for update of o`,
+  )
   return rows[0]
 }
 
@@ -134,8 +164,12 @@ export async function listOffers(
     ...(filter.model === undefined ? [] : [sql`o.model = ${filter.model}`]),
     ...(filter.before === undefined ? [] : [sql`o.id < ${filter.before}`]),
   ]
-  const { rows } = await sql<Offer>`select ${SELECTED} from offer o join provider p on p.id = o.provider
-    where ${sql.join(conditions, sql` and `)} order by o.id desc limit ${limit}`.execute(db)
+  const rows = await readRows(
+    db,
+    OFFER_ROW,
+    sql`select ${SELECTED} from offer o join provider p on p.id = o.provider
+    where ${sql.join(conditions, sql` and `)} order by o.id desc limit ${limit}`,
+  )
   return rows
 }
 

@@ -1,26 +1,33 @@
 import { sql } from 'kysely'
-import type { AccountId, OfferId, WorkspaceId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { ACCOUNT_TABLES } from './tables/accounts.ts'
+import { CATALOG_TABLES } from './tables/catalog.ts'
+import { integer, nullable } from './tables/column.ts'
 import type { OfferStatus } from './tables/offers.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
+import { ORGANIZATION_TABLES } from './tables/organizations.ts'
 
 /** An offer as operators see it among those of all sellers. */
-export type MarketOffer = {
-  readonly id: OfferId
-  readonly sellerAccount: AccountId
+const MARKET_OFFER_ROW = {
+  id: OFFER_TABLES.offer.id,
+  sellerAccount: OFFER_TABLES.offer.seller_account,
   /** Of a seller that is a wallet, lower-case `0x…`; an organisation's offers have their workspace. */
-  readonly wallet: string | null
-  readonly workspace: WorkspaceId | null
-  readonly model: string
-  readonly provider: string
-  readonly isTrusted: boolean
-  readonly baseUrl: string
-  readonly status: OfferStatus
-  readonly delistedReason: string | null
+  wallet: nullable(ACCOUNT_TABLES.app_user.wallet),
+  workspace: nullable(ORGANIZATION_TABLES.workspace.id),
+  model: OFFER_TABLES.offer.model,
+  provider: OFFER_TABLES.offer.provider,
+  isTrusted: CATALOG_TABLES.provider.is_trusted,
+  baseUrl: OFFER_TABLES.offer.base_url,
+  status: OFFER_TABLES.offer.status,
+  delistedReason: OFFER_TABLES.offer.delisted_reason,
   /** What is kept of the reference price, in hundredths of a percent. */
-  readonly keptBps: number
-  readonly capDailyMicro: bigint | null
-  readonly createdAt: Date
+  keptBps: OFFER_TABLES.offer.kept_bps,
+  capDailyMicro: OFFER_TABLES.offer.cap_daily_micro,
+  createdAt: OFFER_TABLES.offer.created_at,
 }
+export type MarketOffer = RowOf<typeof MARKET_OFFER_ROW>
 
 /** What to look for; what is undefined is not asked. Ids come after `after`. */
 export type OfferSearch = {
@@ -44,19 +51,26 @@ export async function listMarketOffers(db: Database | Trx, wanted: OfferSearch):
     wanted.after === undefined ? undefined : sql`o.id > ${wanted.after}`,
   ].filter((filter) => filter !== undefined)
   const where = filters.length === 0 ? sql`true` : sql.join(filters, sql` and `)
-  const { rows } =
-    await sql<MarketOffer>`select o.id, o.seller_account as "sellerAccount", u.wallet, w.id as workspace, o.model, o.provider,
+  const rows = await readRows(
+    db,
+    MARKET_OFFER_ROW,
+    sql`select o.id, o.seller_account as "sellerAccount", u.wallet, w.id as workspace, o.model, o.provider,
       p.is_trusted as "isTrusted", o.base_url as "baseUrl", o.status, o.delisted_reason as "delistedReason",
       o.kept_bps as "keptBps", o.cap_daily_micro as "capDailyMicro", o.created_at as "createdAt"
     from offer o join provider p on p.id = o.provider left join app_user u on u.seller_account = o.seller_account
       left join workspace w on w.seller_account = o.seller_account
-    where ${where} order by o.id limit ${wanted.limit}`.execute(db)
+    where ${where} order by o.id limit ${wanted.limit}`,
+  )
   return rows
 }
 
 /** How many active offers each provider has. */
 export async function countOffersByProvider(db: Database | Trx): Promise<{ provider: string; count: number }[]> {
-  const { rows } = await sql<{ provider: string; count: number }>`select provider, count(*)::int as count
-    from offer where status = 'active' group by provider`.execute(db)
+  const rows = await readRows(
+    db,
+    { provider: OFFER_TABLES.offer.provider, count: integer() },
+    sql`select provider, count(*)::int as count
+    from offer where status = 'active' group by provider`,
+  )
   return rows
 }

@@ -1,24 +1,28 @@
 import { sql } from 'kysely'
 import type { KeyId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
-import type { ManagementRole } from './tables/organizations.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { boolean, id, integer, nullable } from './tables/column.ts'
+import { KEY_TABLES } from './tables/keys.ts'
 
 /** A management key of an organisation, or a member's key for one of its workspaces. */
-export type OrganizationKeyRow = {
-  readonly id: KeyId
-  readonly type: 'management' | 'buyer' | 'seller'
-  readonly keyPrefix: string
-  readonly label: string
+const ORGANIZATION_KEY_ROW = {
+  id: id('key'),
+  type: KEY_TABLES.api_key.type,
+  keyPrefix: KEY_TABLES.api_key.key_prefix,
+  label: KEY_TABLES.api_key.label,
   /** Of a management key. */
-  readonly role: ManagementRole | null
+  role: KEY_TABLES.api_key.organization_role,
   /** The member who made it; null for an operator. */
-  readonly madeBy: UserId | null
-  readonly workspace: WorkspaceId | null
-  readonly createdAt: Date
-  readonly lastUsedAt: Date | null
-  readonly expiresAt: Date | null
-  readonly revokedAt: Date | null
+  madeBy: nullable(id('usr')),
+  workspace: KEY_TABLES.api_key.workspace_id,
+  createdAt: KEY_TABLES.api_key.created_at,
+  lastUsedAt: KEY_TABLES.api_key.last_used_at,
+  expiresAt: KEY_TABLES.api_key.expires_at,
+  revokedAt: KEY_TABLES.api_key.revoked_at,
 }
+export type OrganizationKeyRow = RowOf<typeof ORGANIZATION_KEY_ROW>
 
 const COLUMNS = sql`k.id, k.type, k.key_prefix as "keyPrefix", k.label, k.organization_role as role,
   coalesce(k.user_id, k.made_by) as "madeBy", k.workspace_id as workspace, k.created_at as "createdAt",
@@ -40,8 +44,12 @@ export async function listOrganizationKeys(
   { before, limit }: { readonly before: string | undefined; readonly limit: number },
 ): Promise<OrganizationKeyRow[]> {
   const older = before === undefined ? sql`` : sql`and k.id < ${before}`
-  const { rows } = await sql<OrganizationKeyRow>`select ${COLUMNS} from api_key k where ${heldBy(holder)} ${older}
-    order by k.id desc limit ${limit}`.execute(db)
+  const rows = await readRows(
+    db,
+    ORGANIZATION_KEY_ROW,
+    sql`select ${COLUMNS} from api_key k where ${heldBy(holder)} ${older}
+    order by k.id desc limit ${limit}`,
+  )
   return rows
 }
 
@@ -50,16 +58,24 @@ export async function findOrganizationKey(
   holder: KeyHolder,
   id: string,
 ): Promise<OrganizationKeyRow | undefined> {
-  const { rows } = await sql<OrganizationKeyRow>`select ${COLUMNS} from api_key k
-    where ${heldBy(holder)} and k.id = ${id}`.execute(db)
+  const rows = await readRows(
+    db,
+    ORGANIZATION_KEY_ROW,
+    sql`select ${COLUMNS} from api_key k
+    where ${heldBy(holder)} and k.id = ${id}`,
+  )
   return rows[0]
 }
 
 /** Management keys that are neither revoked nor past their end. `now` is Unix milliseconds. */
 export async function countManagementKeys(trx: Trx, organization: OrganizationId, now: number): Promise<number> {
-  const { rows } = await sql<{ count: number }>`select count(*)::int as count from api_key
+  const rows = await readRows(
+    trx,
+    { count: integer() },
+    sql`select count(*)::int as count from api_key
     where organization_id = ${organization} and revoked_at is null
-      and (expires_at is null or expires_at > ${new Date(now)})`.execute(trx)
+      and (expires_at is null or expires_at > ${new Date(now)})`,
+  )
   return rows[0]?.count ?? 0
 }
 
@@ -79,8 +95,12 @@ export async function updateMadeKeysRevoked(trx: Trx, { organization, user, kind
   const workspace = kinds.includes('workspace')
     ? sql`(k.user_id = ${user} and k.workspace_id in (select id from workspace where organization_id = ${organization}))`
     : sql`false`
-  const { rows } = await sql<{ id: KeyId; isPublished: boolean }>`update api_key k set revoked_at = ${new Date(at)}
+  const rows = await readRows(
+    trx,
+    { id: KEY_TABLES.api_key.id, isPublished: boolean() },
+    sql`update api_key k set revoked_at = ${new Date(at)}
     where k.revoked_at is null and (${management} or ${workspace})
-    returning k.id, k.user_id is not null as "isPublished"`.execute(trx)
+    returning k.id, k.user_id is not null as "isPublished"`,
+  )
   return rows.filter(({ isPublished }) => isPublished).map(({ id }) => id)
 }

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { OrganizationId, UserId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import { readRows } from './rows.ts'
+import { integer } from './tables/column.ts'
 import type { Role } from './tables/organizations.ts'
 
 export type OrganizationRow = { readonly id: OrganizationId; readonly name: string; readonly createdAt: Date }
@@ -117,10 +119,11 @@ export async function deleteMember(trx: Trx, organization: OrganizationId, user:
 
 /** How many members have a role. */
 export async function countMembers(trx: Trx, organization: OrganizationId, role?: Role): Promise<number> {
-  const all = trx
-    .selectFrom('organization_member')
-    .select(sql<number>`count(*)::int`.as('count'))
-    .where('organization_id', '=', organization)
-  const found = await (role === undefined ? all : all.where('role', '=', role)).executeTakeFirst()
-  return found?.count ?? 0
+  const ofRole = role === undefined ? sql`` : sql`and role = ${role}`
+  const rows = await readRows(
+    trx,
+    { count: integer() },
+    sql`select count(*)::int as count from organization_member where organization_id = ${organization} ${ofRole}`,
+  )
+  return rows[0]?.count ?? 0
 }

@@ -1,5 +1,7 @@
 import { sql } from 'kysely'
 import type { Database } from './database.ts'
+import { readRows } from './rows.ts'
+import { double, integer } from './tables/column.ts'
 
 /** Changes that are committed and that another store has not heard of. `ageSeconds` is null where no row has a time. */
 export type Outbox = { readonly outbox: string; readonly rows: number; readonly ageSeconds: number | null }
@@ -8,12 +10,16 @@ const MOST_ROWS = 10_000
 
 /** How much waits in every outbox, counted up to 10,000. */
 export async function readOutboxes(db: Database): Promise<Outbox[]> {
-  const { rows } = await sql<{ balances: number; keys: number; age: number }>`
+  const rows = await readRows(
+    db,
+    { balances: integer(), keys: integer(), age: integer() },
+    sql`
     select
       (select count(*)::int from (select 1 from account_change limit ${MOST_ROWS}) as some_changes) as balances,
       (select count(*)::int from (select 1 from key_change limit ${MOST_ROWS}) as some_keys) as keys,
       (select coalesce(extract(epoch from clock_timestamp() - min(changed_at)), 0)::float8 from account_change) as age
-  `.execute(db)
+  `,
+  )
   const { balances = 0, keys = 0, age = 0 } = rows[0] ?? {}
   return [
     { outbox: 'balances', rows: balances, ageSeconds: Math.max(0, age) },
@@ -23,9 +29,13 @@ export async function readOutboxes(db: Database): Promise<Outbox[]> {
 
 /** The clock of Postgres at this instant, in Unix milliseconds. */
 export async function readDatabaseClock(db: Database): Promise<number> {
-  const { rows } = await sql<{ now: number }>`
+  const rows = await readRows(
+    db,
+    { now: double() },
+    sql`
     select (extract(epoch from clock_timestamp()) * 1000)::float8 as now
-  `.execute(db)
+  `,
+  )
   const now = rows[0]?.now
   if (now === undefined) throw new Error('Postgres did not tell the time')
   return now

@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { AccountId, CredentialId, OwnProviderId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import { readRows } from './rows.ts'
+import { OFFER_TABLES } from './tables/offers.ts'
 
 /** A buyer's own provider with its sealed key; `sealed` is JSON, to be read with its schema. */
 export type OwnProviderRow = {
@@ -77,8 +79,12 @@ export async function insertOwnProvider(trx: Trx, row: NewOwnProvider): Promise<
 
 /** Removes a row, and its key once no other row has it. Answers whether there was one. */
 export async function deleteOwnProvider(trx: Trx, account: AccountId, id: string): Promise<boolean> {
-  const { rows } = await sql<{ credential_id: CredentialId }>`delete from own_provider
-    where id = ${id} and account = ${account} returning credential_id`.execute(trx)
+  const rows = await readRows(
+    trx,
+    { credential_id: OFFER_TABLES.own_provider.credential_id },
+    sql`delete from own_provider
+    where id = ${id} and account = ${account} returning credential_id`,
+  )
   const credential = rows[0]?.credential_id
   if (credential === undefined) return false
   await sql`delete from credential where id = ${credential}

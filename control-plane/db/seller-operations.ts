@@ -1,6 +1,8 @@
 import { sql } from 'kysely'
 import type { AccountId, OperationId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import { readRows } from './rows.ts'
+import { bigint, nullable, texts } from './tables/column.ts'
 import type { SellerOperationStatus } from './tables/offers.ts'
 
 /** How far an operation is: `processed` of `total` items are over, `failedCount` of them without success. */
@@ -34,11 +36,15 @@ export async function insertBulkCancel(
   const at = new Date(operation.at)
   await sql`insert into seller_operation (id, seller_account, kind, status, total, created_at, updated_at)
     values (${id}, ${seller}, 'bulk_cancel', 'pending', 0, ${at}, ${at})`.execute(trx)
-  const { rows } = await sql<{ total: bigint }>`with items as (
+  const rows = await readRows(
+    trx,
+    { total: bigint() },
+    sql`with items as (
       insert into seller_operation_item (operation, offer)
       select ${id}, o.id from offer o where o.seller_account = ${seller} and o.status = 'active' order by o.id
       on conflict (offer) where done_at is null do nothing returning offer
-    ) select count(*) as total from items`.execute(trx)
+    ) select count(*) as total from items`,
+  )
   const total = Number(rows[0]?.total ?? 0n)
   await sql`update seller_operation set total = ${total}, status = ${total === 0 ? 'succeeded' : 'pending'}
     where id = ${id}`.execute(trx)
@@ -89,7 +95,10 @@ export async function cancelNextOffers(
   step: { readonly limit: number; readonly at: number },
 ): Promise<{ readonly items: number; readonly models: readonly string[] }> {
   const at = new Date(step.at)
-  const { rows } = await sql<{ items: bigint; models: string[] | null }>`with next as (
+  const rows = await readRows(
+    trx,
+    { items: bigint(), models: nullable(texts()) },
+    sql`with next as (
       select offer from seller_operation_item where operation = ${id} and done_at is null
       order by offer limit ${step.limit}
     ), done as (
@@ -97,7 +106,8 @@ export async function cancelNextOffers(
     ), off as (
       update offer o set status = 'inactive', updated_at = ${at} from next
       where o.id = next.offer and o.status = 'active' returning o.model
-    ) select (select count(*) from next) as items, (select array_agg(distinct model) from off) as models`.execute(trx)
+    ) select (select count(*) from next) as items, (select array_agg(distinct model) from off) as models`,
+  )
   return { items: Number(rows[0]?.items ?? 0n), models: rows[0]?.models ?? [] }
 }
 

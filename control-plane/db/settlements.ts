@@ -2,6 +2,9 @@ import type { Selectable } from 'kysely'
 import { sql } from 'kysely'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import type { Tables } from './tables.ts'
 
 /** Tokens of a row: input with what was read from or written to a cache and audio, output with reasoning and audio. */
@@ -72,24 +75,33 @@ export type NewSettlement = { readonly [Column in (typeof COLUMNS)[number]]: unk
  */
 export async function insertSettlements(trx: Trx, settlements: readonly NewSettlement[]): Promise<Map<string, Date>> {
   const columns = sql.join(COLUMNS.map((name) => sql.ref(name)))
-  const { rows } = await sql<{ rid: string; posted_at: Date }>`insert into settlement (${columns})
+  const rows = await readRows(
+    trx,
+    { rid: SETTLEMENT_TABLES.settlement.rid, posted_at: SETTLEMENT_TABLES.settlement.posted_at },
+    sql`insert into settlement (${columns})
     select ${columns} from jsonb_populate_recordset(null::settlement, ${JSON.stringify(settlements)}::jsonb)
-    order by rid on conflict (rid) do nothing returning rid, posted_at`.execute(trx)
+    order by rid on conflict (rid) do nothing returning rid, posted_at`,
+  )
   return new Map(rows.map((row) => [row.rid, row.posted_at]))
 }
 
 /** What is known of request ids that are settled: payload hash, account and time of posting. */
-export type Settled = {
-  readonly rid: string
-  readonly payloadHash: string
-  readonly account: AccountId
-  readonly postedAt: Date
+const SETTLED_ROW = {
+  rid: SETTLEMENT_TABLES.settlement.rid,
+  payloadHash: SETTLEMENT_TABLES.settlement.payload_hash,
+  account: SETTLEMENT_TABLES.settlement.account,
+  postedAt: SETTLEMENT_TABLES.settlement.posted_at,
 }
+export type Settled = RowOf<typeof SETTLED_ROW>
 
 /** The settlements that exist among the request ids. */
 export async function findSettled(db: Database | Trx, rids: readonly string[]): Promise<Map<string, Settled>> {
-  const { rows } = await sql<Settled>`select rid, payload_hash as "payloadHash", account, posted_at as "postedAt"
-    from settlement where rid = any(${[...rids]}::text[])`.execute(db)
+  const rows = await readRows(
+    db,
+    SETTLED_ROW,
+    sql`select rid, payload_hash as "payloadHash", account, posted_at as "postedAt"
+    from settlement where rid = any(${[...rids]}::text[])`,
+  )
   return new Map(rows.map((row) => [row.rid, row]))
 }
 

@@ -1,5 +1,8 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
+import { readRows } from './rows.ts'
+import { bigint, boolean } from './tables/column.ts'
+import { OPERATION_TABLES } from './tables/operations.ts'
 
 /** What of a document has been published: its version and the SHA-256 of its body. */
 export type PublishedState = {
@@ -43,9 +46,18 @@ export async function listPublished(db: Database | Trx): Promise<PublishedState[
 export async function listPublishedTimes(
   db: Database | Trx,
 ): Promise<(Omit<PublishedState, 'bodyHash'> & { readonly publishedAt: Date; readonly isPublished: boolean })[]> {
-  const { rows } = await sql<Omit<PublishedState, 'bodyHash'> & { publishedAt: Date; isPublished: boolean }>`
+  const rows = await readRows(
+    db,
+    {
+      name: OPERATION_TABLES.snapshot_document.name,
+      version: OPERATION_TABLES.snapshot_document.version,
+      publishedAt: OPERATION_TABLES.snapshot_document.published_at,
+      isPublished: boolean(),
+    },
+    sql`
     select name, version, published_at as "publishedAt", body_hash <> ${UNPUBLISHED} as "isPublished"
-    from snapshot_document order by name`.execute(db)
+    from snapshot_document order by name`,
+  )
   return rows
 }
 
@@ -59,7 +71,7 @@ export async function findPublished(trx: Trx, name: string): Promise<PublishedSt
 
 /** The next version of anything published. */
 export async function nextVersion(db: Database | Trx): Promise<number> {
-  const { rows } = await sql<{ version: bigint }>`select nextval('snapshot_version') as version`.execute(db)
+  const rows = await readRows(db, { version: bigint() }, sql`select nextval('snapshot_version') as version`)
   return Number(rows[0]?.version ?? 0n)
 }
 

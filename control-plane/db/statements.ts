@@ -2,19 +2,25 @@ import { sql } from 'kysely'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Database } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { bigint, nullable, text } from './tables/column.ts'
+import { MONTH_VIEWS } from './tables/months.ts'
+import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
 /** A line of an account's ledger with the balance after it: signed micro-USD. The rest is of the call that made it. */
-export type StatementRow = {
-  readonly id: string
-  readonly kind: string
-  readonly note: string | null
-  readonly at: Date
-  readonly amount: bigint
-  readonly balance: bigint
-  readonly model: string | null
-  readonly provider: string | null
-  readonly keyId: string | null
+const STATEMENT_ROW = {
+  id: text(),
+  kind: MONTH_VIEWS.every_ledger_tx.kind,
+  note: MONTH_VIEWS.every_ledger_tx.note,
+  at: MONTH_VIEWS.every_ledger_tx.at,
+  amount: MONTH_VIEWS.every_ledger_entry.amount,
+  balance: bigint(),
+  model: nullable(SETTLEMENT_TABLES.settlement.model),
+  provider: SETTLEMENT_TABLES.settlement.provider,
+  keyId: SETTLEMENT_TABLES.settlement.key_id,
 }
+export type StatementRow = RowOf<typeof STATEMENT_ROW>
 
 export type StatementQuery = {
   readonly account: AccountId
@@ -35,7 +41,10 @@ export async function listStatementLines(db: Database, query: StatementQuery): P
   const { account, from, to, before, limit } = query
   const end = ulidFloor(to)
   const ends = before !== undefined && before < end ? before : end
-  const { rows } = await sql<StatementRow>`
+  const rows = await readRows(
+    db,
+    STATEMENT_ROW,
+    sql`
     with lines as (
       select tx, amount from every_ledger_entry
       where account = ${account} and tx >= ${ulidFloor(from)} and tx < ${ends}
@@ -53,6 +62,7 @@ export async function listStatementLines(db: Database, query: StatementQuery): P
     join account a on a.id = ${account}
     join every_ledger_tx t on t.id = l.tx
     left join settlement s on s.rid = l.tx and s.account = ${account}
-    order by l.tx desc`.execute(db)
+    order by l.tx desc`,
+  )
   return rows
 }

@@ -4,6 +4,9 @@ import { DAY, MINUTE, utcDay } from '#shared/clock.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { ulidFloor } from '#shared/ids.ts'
 import type { Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { boolean, text } from './tables/column.ts'
 
 /** Summing a day of heavy traffic takes longer than any statement of a call may. */
 const SUM_TIMEOUT_MS = 2 * MINUTE
@@ -58,14 +61,21 @@ export async function lockUsageDays(trx: Trx): Promise<void> {
 }
 
 /** A UTC day as `2026-11-21`; `isNext` if it is the one after those that are summed. */
-type DayToSum = { readonly day: string; readonly isNext: boolean }
+const DAY_TO_SUM_ROW = {
+  day: text(),
+  isNext: boolean(),
+}
+type DayToSum = RowOf<typeof DAY_TO_SUM_ROW>
 
 /**
  * The next day to sum: the one after those that are summed, when it is over and no transaction that began before its
  * end may still book into it without a word; else the oldest that calls were booked into late.
  */
 export async function findDayToSum(trx: Trx): Promise<DayToSum | undefined> {
-  const { rows } = await sql<DayToSum>`
+  const rows = await readRows(
+    trx,
+    DAY_TO_SUM_ROW,
+    sql`
     with next as (
       select coalesce(before, (select ulid_day(min(rid)) from settlement)) as day from usage_summed
     ), over as (
@@ -78,7 +88,8 @@ export async function findDayToSum(trx: Trx): Promise<DayToSum | undefined> {
       where l.day < s.before and day_floor(l.day) >= archive_floor()
     )
     select to_char(coalesce(o.day, l.day), 'YYYY-MM-DD') as day, o.day is not null as "isNext"
-    from late l left join over o on true where coalesce(o.day, l.day) is not null`.execute(trx)
+    from late l left join over o on true where coalesce(o.day, l.day) is not null`,
+  )
   return rows[0]
 }
 
@@ -93,7 +104,10 @@ export async function sumDay(trx: Trx, { day, isNext }: DayToSum): Promise<void>
  * the day that differed. Days whose settlements are detached cannot be compared any more.
  */
 export async function compareNextDay(trx: Trx): Promise<string | undefined> {
-  const { rows } = await sql<{ day: string }>`
+  const rows = await readRows(
+    trx,
+    { day: text() },
+    sql`
     with attached as (select min(rid) as rid from settlement),
     round as (
       select case when compared_next >= ulid_day(rid) and compared_next < before then compared_next
@@ -101,12 +115,11 @@ export async function compareNextDay(trx: Trx): Promise<string | undefined> {
       from usage_summed, attached where ulid_day(rid) < before
     )
     update usage_summed u set compared_next = r.day + 1 from round r
-    returning to_char(r.day, 'YYYY-MM-DD') as day`.execute(trx)
+    returning to_char(r.day, 'YYYY-MM-DD') as day`,
+  )
   const day = rows[0]?.day
   if (day === undefined) return undefined
-  const { rows: found } = await sql<{ isRight: boolean }>`select is_usage_day_right(${day}::date) as "isRight"`.execute(
-    trx,
-  )
+  const found = await readRows(trx, { isRight: boolean() }, sql`select is_usage_day_right(${day}::date) as "isRight"`)
   if (found[0]?.isRight !== false) return undefined
   await sumDay(trx, { day, isNext: false })
   return day

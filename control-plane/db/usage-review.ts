@@ -1,22 +1,27 @@
 import { sql } from 'kysely'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { bigint, boolean, nullable, text } from './tables/column.ts'
+import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
 /** An event that could not be posted. Times are Unix milliseconds; `event` only where one row is read. */
-export type PoisonRow = {
-  readonly payloadHash: string
-  readonly rid: string | null
-  readonly reason: string
-  readonly detail: string
-  readonly source: string
-  readonly firstSeenAt: Date
-  readonly lastSeenAt: Date
-  readonly timesSeen: number
-  readonly resolution: 'retried' | 'discarded' | null
-  readonly resolutionReason: string | null
-  readonly resolvedBy: string | null
+const POISON_ROW = {
+  payloadHash: SETTLEMENT_TABLES.usage_conflict.payload_hash,
+  rid: nullable(text()),
+  reason: SETTLEMENT_TABLES.usage_poison.reason,
+  detail: SETTLEMENT_TABLES.usage_poison.detail,
+  source: SETTLEMENT_TABLES.usage_conflict.source,
+  firstSeenAt: SETTLEMENT_TABLES.usage_poison.first_seen_at,
+  lastSeenAt: SETTLEMENT_TABLES.usage_poison.last_seen_at,
+  timesSeen: SETTLEMENT_TABLES.usage_poison.times_seen,
+  resolution: SETTLEMENT_TABLES.usage_poison.resolution,
+  resolutionReason: SETTLEMENT_TABLES.usage_conflict.resolution_reason,
+  resolvedBy: SETTLEMENT_TABLES.usage_conflict.resolved_by,
   /** Whether its call has been settled by another delivery since. */
-  readonly isSettled: boolean
+  isSettled: boolean(),
 }
+export type PoisonRow = RowOf<typeof POISON_ROW>
 
 const POISON = sql`p.payload_hash as "payloadHash", p.rid, p.reason, p.detail, p.source, p.first_seen_at as "firstSeenAt",
   p.last_seen_at as "lastSeenAt", p.times_seen as "timesSeen", p.resolution, p.resolution_reason as "resolutionReason",
@@ -26,8 +31,12 @@ type Page = { readonly isWaiting: boolean; readonly limit: number }
 
 /** Poisoned events from the oldest up. */
 export async function listPoison(db: Database, { isWaiting, limit }: Page): Promise<PoisonRow[]> {
-  const { rows } = await sql<PoisonRow>`select ${POISON} from usage_poison p
-    where (not ${isWaiting} or p.resolution is null) order by p.first_seen_at limit ${limit}`.execute(db)
+  const rows = await readRows(
+    db,
+    POISON_ROW,
+    sql`select ${POISON} from usage_poison p
+    where (not ${isWaiting} or p.resolution is null) order by p.first_seen_at limit ${limit}`,
+  )
   return rows
 }
 
@@ -35,8 +44,12 @@ export async function findPoison(
   db: Database,
   payloadHash: string,
 ): Promise<(PoisonRow & { readonly event: string }) | undefined> {
-  const { rows } = await sql<PoisonRow & { event: string }>`select ${POISON}, p.event from usage_poison p
-    where p.payload_hash = ${payloadHash}`.execute(db)
+  const rows = await readRows(
+    db,
+    { ...POISON_ROW, event: SETTLEMENT_TABLES.usage_poison.event },
+    sql`select ${POISON}, p.event from usage_poison p
+    where p.payload_hash = ${payloadHash}`,
+  )
   return rows[0]
 }
 
@@ -54,25 +67,28 @@ export async function resolvePoison(
 }
 
 /** An event that contradicts a settlement. */
-export type ConflictRow = {
-  readonly rid: string
-  readonly payloadHash: string
-  readonly source: string
-  readonly event: string
-  readonly seenAt: Date
-  readonly resolutionReason: string | null
-  readonly resolvedBy: string | null
+const CONFLICT_ROW = {
+  rid: SETTLEMENT_TABLES.usage_conflict.rid,
+  payloadHash: SETTLEMENT_TABLES.usage_conflict.payload_hash,
+  source: SETTLEMENT_TABLES.usage_conflict.source,
+  event: SETTLEMENT_TABLES.usage_conflict.event,
+  seenAt: SETTLEMENT_TABLES.usage_conflict.seen_at,
+  resolutionReason: SETTLEMENT_TABLES.usage_conflict.resolution_reason,
+  resolvedBy: SETTLEMENT_TABLES.usage_conflict.resolved_by,
   /** What stands: the charge of the settlement in micro-USD. */
-  readonly settledCharge: bigint | null
+  settledCharge: nullable(bigint()),
 }
+export type ConflictRow = RowOf<typeof CONFLICT_ROW>
 
 /** Contradicting events from the oldest up. */
 export async function listConflicts(db: Database, { isWaiting, limit }: Page): Promise<ConflictRow[]> {
-  const { rows } = await sql<ConflictRow>`select c.rid, c.payload_hash as "payloadHash", c.source, c.event,
+  const rows = await readRows(
+    db,
+    CONFLICT_ROW,
+    sql`select c.rid, c.payload_hash as "payloadHash", c.source, c.event,
       c.seen_at as "seenAt", c.resolution_reason as "resolutionReason", c.resolved_by as "resolvedBy",
       (select s.charge from every_settlement s where s.rid = c.rid) as "settledCharge"
-    from usage_conflict c where (not ${isWaiting} or c.resolved_at is null) order by c.seen_at limit ${limit}`.execute(
-    db,
+    from usage_conflict c where (not ${isWaiting} or c.resolved_at is null) order by c.seen_at limit ${limit}`,
   )
   return rows
 }

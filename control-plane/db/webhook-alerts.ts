@@ -1,16 +1,21 @@
 import { sql } from 'kysely'
-import type { AccountId, KeyId, WebhookId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { ACCOUNT_TABLES } from './tables/accounts.ts'
+import { bigint, id, nullable, text } from './tables/column.ts'
+import { WEBHOOK_TABLES } from './tables/webhooks.ts'
 
 /** A key with a cap, and a webhook that wants to hear of it. Amounts are micro-USD. */
-export type WatchedKey = {
-  readonly webhook: WebhookId
-  readonly account: AccountId
-  readonly keyId: KeyId
-  readonly label: string
-  readonly capDailyMicro: bigint | null
-  readonly capMonthlyMicro: bigint | null
+const WATCHED_KEY_ROW = {
+  webhook: WEBHOOK_TABLES.webhook.id,
+  account: WEBHOOK_TABLES.webhook.account,
+  keyId: id('key'),
+  label: text(),
+  capDailyMicro: nullable(bigint()),
+  capMonthlyMicro: nullable(bigint()),
 }
+export type WatchedKey = RowOf<typeof WATCHED_KEY_ROW>
 
 /** A page of living keys with a cap beside each webhook that hears of caps, in order, after a pair of ids. */
 export async function listWatchedKeys(
@@ -18,7 +23,10 @@ export async function listWatchedKeys(
   after: { readonly webhook: string; readonly keyId: string },
   limit: number,
 ): Promise<WatchedKey[]> {
-  const { rows } = await sql<WatchedKey>`select w.id as webhook, w.account, k.id as "keyId", k.label,
+  const rows = await readRows(
+    db,
+    WATCHED_KEY_ROW,
+    sql`select w.id as webhook, w.account, k.id as "keyId", k.label,
       k.cap_daily_micro as "capDailyMicro", k.cap_monthly_micro as "capMonthlyMicro"
     from webhook w
     left join app_user u on u.buyer_account = w.account
@@ -29,11 +37,17 @@ export async function listWatchedKeys(
     ) k on k.type = 'buyer' and k.revoked_at is null
       and (k.cap_daily_micro is not null or k.cap_monthly_micro is not null)
     where w.is_enabled and 'key.cap_reached' = any(w.events) and (w.id, k.id) > (${after.webhook}, ${after.keyId})
-    order by w.id, k.id limit ${limit}`.execute(db)
+    order by w.id, k.id limit ${limit}`,
+  )
   return rows
 }
 
-export type AlertMark = { readonly webhook: WebhookId; readonly subject: string; readonly mark: string }
+const ALERT_MARK_ROW = {
+  webhook: WEBHOOK_TABLES.webhook.id,
+  subject: WEBHOOK_TABLES.webhook_alert.subject,
+  mark: WEBHOOK_TABLES.webhook_alert.mark,
+}
+export type AlertMark = RowOf<typeof ALERT_MARK_ROW>
 
 /** The marks that webhooks have about subjects, as `webhook subject mark`. */
 export async function listAlertMarks(
@@ -41,8 +55,12 @@ export async function listAlertMarks(
   webhooks: readonly string[],
   subjects: readonly string[],
 ): Promise<Set<string>> {
-  const { rows } = await sql<AlertMark>`select webhook_id as webhook, subject, mark from webhook_alert
-    where webhook_id = any(${[...webhooks]}::text[]) and subject = any(${[...subjects]}::text[])`.execute(db)
+  const rows = await readRows(
+    db,
+    ALERT_MARK_ROW,
+    sql`select webhook_id as webhook, subject, mark from webhook_alert
+    where webhook_id = any(${[...webhooks]}::text[]) and subject = any(${[...subjects]}::text[])`,
+  )
   return new Set(rows.map(markText))
 }
 
@@ -62,20 +80,25 @@ export async function insertAlertMark(trx: Trx, { webhook, subject, mark }: Aler
 export const BALANCE = { subject: 'balance', mark: 'low' } as const
 
 /** A balance below what a webhook was set to. Amounts are micro-USD. */
-export type LowBalance = {
-  readonly webhook: WebhookId
-  readonly balance: bigint
-  readonly threshold: bigint
+const LOW_BALANCE_ROW = {
+  webhook: WEBHOOK_TABLES.webhook.id,
+  balance: ACCOUNT_TABLES.account.balance,
+  threshold: bigint(),
 }
+export type LowBalance = RowOf<typeof LOW_BALANCE_ROW>
 
 /** Low balances that were not told since they fell. */
 export async function listLowBalances(db: Database, limit: number): Promise<LowBalance[]> {
-  const { rows } = await sql<LowBalance>`select w.id as webhook, a.balance, w.low_balance_micro as threshold
+  const rows = await readRows(
+    db,
+    LOW_BALANCE_ROW,
+    sql`select w.id as webhook, a.balance, w.low_balance_micro as threshold
     from webhook w join account a on a.id = w.account
     where w.is_enabled and 'balance.low' = any(w.events) and a.balance < w.low_balance_micro
       and not exists (select from webhook_alert m
         where m.webhook_id = w.id and m.subject = ${BALANCE.subject} and m.mark = ${BALANCE.mark})
-    order by w.id limit ${limit}`.execute(db)
+    order by w.id limit ${limit}`,
+  )
   return rows
 }
 

@@ -1,7 +1,10 @@
 import { sql } from 'kysely'
-import type { AccountId, DeliveryId, WebhookId } from '#shared/ids.ts'
+import type { DeliveryId, WebhookId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
 import type { DeliveryStatus } from './tables/webhooks.ts'
+import { WEBHOOK_TABLES } from './tables/webhooks.ts'
 
 /** A delivery as its owner sees it. */
 export type DeliveryRow = {
@@ -66,26 +69,31 @@ export async function findDelivery(db: Database, id: DeliveryId): Promise<Delive
 }
 
 /** All that sending takes; the secrets are JSON, to be read with their schema. */
-export type SendableDelivery = {
-  readonly event: string
-  readonly body: string
-  readonly status: DeliveryStatus
-  readonly attempts: number
-  readonly webhook: WebhookId
-  readonly account: AccountId
-  readonly url: string
-  readonly isEnabled: boolean
-  readonly secret: unknown
-  readonly formerSecret: unknown
-  readonly formerUntil: Date | null
+const SENDABLE_DELIVERY_ROW = {
+  event: WEBHOOK_TABLES.webhook_delivery.event,
+  body: WEBHOOK_TABLES.webhook_delivery.body,
+  status: WEBHOOK_TABLES.webhook_delivery.status,
+  attempts: WEBHOOK_TABLES.webhook_delivery.attempts,
+  webhook: WEBHOOK_TABLES.webhook.id,
+  account: WEBHOOK_TABLES.webhook.account,
+  url: WEBHOOK_TABLES.webhook.url,
+  isEnabled: WEBHOOK_TABLES.webhook.is_enabled,
+  secret: WEBHOOK_TABLES.webhook.secret,
+  formerSecret: WEBHOOK_TABLES.webhook.former_secret,
+  formerUntil: WEBHOOK_TABLES.webhook.former_until,
 }
+export type SendableDelivery = RowOf<typeof SENDABLE_DELIVERY_ROW>
 
 /** A delivery with its webhook; undefined once either is gone. */
 export async function findSendable(db: Database, id: string): Promise<SendableDelivery | undefined> {
-  const { rows } = await sql<SendableDelivery>`select d.event, d.body, d.status, d.attempts, w.id as webhook,
+  const rows = await readRows(
+    db,
+    SENDABLE_DELIVERY_ROW,
+    sql`select d.event, d.body, d.status, d.attempts, w.id as webhook,
       w.account, w.url, w.is_enabled as "isEnabled", w.secret, w.former_secret as "formerSecret",
       w.former_until as "formerUntil"
-    from webhook_delivery d join webhook w on w.id = d.webhook_id where d.id = ${id}`.execute(db)
+    from webhook_delivery d join webhook w on w.id = d.webhook_id where d.id = ${id}`,
+  )
   return rows[0]
 }
 
@@ -107,9 +115,13 @@ export async function noteAttempt(db: Database, id: string, result: AttemptResul
 
 /** Deliveries that wait although nobody has tried them since an instant in Unix milliseconds: their job may be lost. */
 export async function listStrayDeliveries(db: Database, since: number, limit: number): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`select id from webhook_delivery
+  const rows = await readRows(
+    db,
+    { id: WEBHOOK_TABLES.webhook_delivery.id },
+    sql`select id from webhook_delivery
     where status = 'pending' and coalesce(attempted_at, created_at) < ${new Date(since)}
-    order by id limit ${limit}`.execute(db)
+    order by id limit ${limit}`,
+  )
   return rows.map(({ id }) => id)
 }
 

@@ -1,6 +1,9 @@
 import { sql } from 'kysely'
 import type { AccountId, OrganizationId, UserId, WorkspaceId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
+import type { RowOf } from './rows.ts'
+import { readRows } from './rows.ts'
+import { bigint, integer } from './tables/column.ts'
 import type { Role } from './tables/organizations.ts'
 
 /** A workspace with its account on each side of the market. */
@@ -90,28 +93,36 @@ export async function findWorkspaceOf(
 
 /** Workspaces of an organisation that are open. */
 export async function countWorkspaces(trx: Trx, organization: OrganizationId): Promise<number> {
-  const found = await trx
-    .selectFrom('workspace')
-    .select(sql<number>`count(*)::int`.as('count'))
-    .where('organization_id', '=', organization)
-    .where('closed_at', 'is', null)
-    .executeTakeFirst()
-  return found?.count ?? 0
+  const rows = await readRows(
+    trx,
+    { count: integer() },
+    sql`select count(*)::int as count from workspace where organization_id = ${organization} and closed_at is null`,
+  )
+  return rows[0]?.count ?? 0
 }
 
 /** What stands against closing a workspace: offers that are not inactive, keys that work, and money in micro-USD. */
-export type WorkspaceUse = { readonly offers: number; readonly keys: number; readonly balanceMicro: bigint }
+const WORKSPACE_USE_ROW = {
+  offers: integer(),
+  keys: integer(),
+  balanceMicro: bigint(),
+}
+export type WorkspaceUse = RowOf<typeof WORKSPACE_USE_ROW>
 
 /** Keeps anything from beginning in a workspace until the end of the transaction, and finds what goes on there. */
 export async function lockWorkspaceUse(trx: Trx, workspace: WorkspaceRow, now: number): Promise<WorkspaceUse> {
   await trx.selectFrom('workspace').select('id').where('id', '=', workspace.id).forUpdate().executeTakeFirst()
   const { id, buyerAccount, sellerAccount } = workspace
-  const { rows } = await sql<WorkspaceUse>`select
+  const rows = await readRows(
+    trx,
+    WORKSPACE_USE_ROW,
+    sql`select
     (select count(*)::int from offer where seller_account = ${sellerAccount} and status <> 'inactive') as offers,
     (select count(*)::int from api_key where workspace_id = ${id} and revoked_at is null
       and (expires_at is null or expires_at > ${new Date(now)})) as keys,
     (select coalesce(sum(balance), 0)::bigint from account where id in (${buyerAccount}, ${sellerAccount}))
-      as "balanceMicro"`.execute(trx)
+      as "balanceMicro"`,
+  )
   const [use] = rows
   if (use === undefined) throw new Error('a query without a table gave no row')
   return use

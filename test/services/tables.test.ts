@@ -1,7 +1,10 @@
+import { readdirSync, readFileSync } from 'node:fs'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CHECKED_KINDS } from '#control-plane/check-ledger/ledger-rules.ts'
+import { readRows } from '#control-plane/db/rows.ts'
 import type { Column, TableSet } from '#control-plane/db/tables/column.ts'
+import { bigint, integer, nullable, text } from '#control-plane/db/tables/column.ts'
 import { TABLES } from '#control-plane/db/tables.ts'
 import { ACCOUNT_KINDS } from '#shared/ledger/account-kinds.ts'
 import type { TestDatabase } from '#test/support/database.ts'
@@ -132,5 +135,47 @@ describe('the table of account kinds', () => {
   it('is what the checker of the ledger says in its own words', () => {
     expect(new Set<string>(CHECKED_KINDS.bounded)).toEqual(kindsWhere(({ bound }) => bound === 'not_below_zero'))
     expect(new Set<string>(CHECKED_KINDS.world)).toEqual(kindsWhere(({ side }) => side === 'world'))
+  })
+})
+
+describe('rows of raw SQL', () => {
+  it('are read by one function, which holds them against a shape', () => {
+    const folder = new URL('../../control-plane/db/', import.meta.url)
+    const typed = readdirSync(folder)
+      .filter((file) => file.endsWith('.ts'))
+      .flatMap((file) => {
+        const source = readFileSync(new URL(file, folder), 'utf8')
+        // What only names a column, or makes a condition of a query that kysely types, gives no rows.
+        const claims = [...source.matchAll(/\bsql<(?!string>`[\w.]+`,|boolean>`[^`]*`\))/g)].map(
+          () => `${file} says the type`,
+        )
+        const raw = /const \{ rows[^}]*\} =\s*await sql/.test(source) ? [`${file} reads rows by itself`] : []
+        return [...claims, ...raw]
+      })
+    expect(typed).toEqual([])
+  })
+
+  it('come as the shape says', async () => {
+    const query = sql`select 'one' as name, 1::int8 as big, 2::int4 as small, null::text as nothing`
+    const shape = { name: text(), big: bigint(), small: integer(), nothing: nullable(text()) }
+    expect(await readRows(database.db, shape, query)).toEqual([{ name: 'one', big: 1n, small: 2, nothing: null }])
+  })
+
+  it.each([
+    [
+      'another type',
+      { value: integer() },
+      sql`select 1::int8 as value`,
+      'the column value of a query is no integer: bigint',
+    ],
+    ['null', { value: text() }, sql`select null::text as value`, 'the column value of a query is no text: null'],
+    [
+      'nothing',
+      { value: nullable(text()) },
+      sql`select 1 as other`,
+      'the column value of a query is no text: undefined',
+    ],
+  ])('are refused with %s where the shape has something else', async (_, shape, query, message) => {
+    await expect(readRows(database.db, shape, query)).rejects.toThrow(message)
   })
 })

@@ -11,6 +11,7 @@ type PgType =
   | 'boolean'
   | 'real'
   | 'double precision'
+  | 'double precision[]'
   | 'numeric'
   | 'timestamp with time zone'
   | 'date'
@@ -61,6 +62,8 @@ export const smallint = () => column<number>('smallint')
 export const boolean = () => column<boolean>('boolean')
 export const real = () => column<number>('real')
 export const double = () => column<number>('double precision')
+/** A list that holds null where a value was missing. */
+export const doubles = () => column<(number | null)[]>('double precision[]')
 /** Exact and of any size: the driver gives it as its digits. */
 export const numeric = () => column<string>('numeric')
 export const timestamp = () => column<Date>('timestamp with time zone')

@@ -1,0 +1,71 @@
+import type { QueryExecutorProvider, RawBuilder, SelectType } from 'kysely'
+import type { Column } from './tables/column.ts'
+
+/** The columns that a raw query answers, by name: columns of tables where it selects them, and what it computes. */
+type Shape = Readonly<Record<string, Column<unknown>>>
+
+/** A row of a raw query, as its shape says. */
+export type RowOf<Of extends Shape> = {
+  readonly [Name in keyof Of]: Of[Name] extends Column<infer Value> ? SelectType<Value> : never
+}
+
+/**
+ * Runs a raw query and holds every row that comes against its shape: the one place where raw SQL becomes typed rows. A
+ * column that is missing, null or of another type is a fault of the query, and throws.
+ */
+export async function readRows<Of extends Shape>(
+  db: QueryExecutorProvider,
+  shape: Of,
+  query: RawBuilder<unknown>,
+): Promise<RowOf<Of>[]> {
+  const { rows } = await query.execute(db)
+  holdRows(shape, rows)
+  return rows
+}
+
+function holdRows<Of extends Shape>(shape: Of, rows: unknown[]): asserts rows is RowOf<Of>[] {
+  const columns = Object.entries(shape)
+  for (const row of rows) {
+    if (!isRecord(row)) throw new TypeError('a query answered what is no row')
+    for (const [name, column] of columns) {
+      const value = row[name]
+      if (value === null ? !column.isNullable : !isOfType(column.type, value)) {
+        throw new TypeError(
+          `the column ${name} of a query is no ${column.type}: ${value === null ? 'null' : typeof value}`,
+        )
+      }
+    }
+  }
+}
+
+function isRecord(row: unknown): row is Readonly<Record<string, unknown>> {
+  return typeof row === 'object' && row !== null
+}
+
+/** True of what the driver makes of a value of the type that is not null. */
+function isOfType(type: Column<unknown>['type'], value: unknown): boolean {
+  switch (type) {
+    case 'text':
+    case 'numeric':
+      return typeof value === 'string'
+    case 'bigint':
+      return typeof value === 'bigint'
+    case 'integer':
+    case 'smallint':
+    case 'real':
+    case 'double precision':
+      return typeof value === 'number'
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'timestamp with time zone':
+    case 'date':
+      return value instanceof Date
+    case 'text[]':
+    case 'double precision[]':
+      return Array.isArray(value)
+    case 'bytea':
+      return Buffer.isBuffer(value)
+    case 'jsonb':
+      return value !== undefined
+  }
+}

@@ -5,7 +5,7 @@ import type { PortOf } from './ports.ts'
 import { askPort, portFor } from './ports.ts'
 import type { Service } from './postgres.ts'
 import { makePrivateFolder } from './postgres-binaries.ts'
-import { findRedisServer } from './redis-binary.ts'
+import { findRedisServer } from './tools.ts'
 import { waitUntil } from './wait-until.ts'
 
 const START_LIMIT_MS = 30_000

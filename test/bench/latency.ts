@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
-import type { Load, OpenLoopResult } from './load.ts'
-import { drive, driveOpenLoop } from './load.ts'
+import type { Driver, Load, OpenLoopResult } from './load.ts'
+import { driveOpenLoop } from './load.ts'
 import type { BenchMarket } from './market.ts'
 import { middle } from './middle.ts'
 import { stolenSeconds } from './processor-time.ts'
@@ -17,6 +17,7 @@ type Row = { readonly what: string; readonly figure: string; readonly beside?: s
 /** What is measured: a market and the pass-through beside it, `seconds` of calls on each. */
 export type Latency = {
   readonly market: BenchMarket
+  readonly driver: Driver
   readonly passUrl: string
   readonly body: string
   readonly connections: number
@@ -29,13 +30,13 @@ export type Latency = {
  * second what its own code has in it.
  */
 export async function measureLatency(latency: Latency): Promise<Row[]> {
-  const { market, passUrl, body, connections, seconds } = latency
+  const { market, driver, passUrl, body, connections, seconds } = latency
   const path = '/v1/chat/completions'
   const bare = { url: passUrl + path, body }
   const paid = { url: market.network.sandbox.api_base_url + path, key: market.buyerKey, body }
   const load = { rate: RATE, seconds: Math.ceil(seconds / ROUNDS) }
   market.pausePosting()
-  for (const side of [bare, paid]) await drive({ ...side, connections, seconds: WARM_UP_SECONDS } satisfies Load)
+  for (const side of [bare, paid]) await driver.drive({ ...side, connections, seconds: WARM_UP_SECONDS } satisfies Load)
   const byTurns = (): Pair[] =>
     Array.from({ length: ROUNDS }, () => ({
       bare: driveOpenLoop({ ...bare, ...load }),

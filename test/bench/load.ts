@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import autocannon from 'autocannon'
 import { z } from 'zod'
+import type { ToolSearch } from '#dev/services/private-copy.ts'
+import { findTool } from '#dev/services/private-copy.ts'
+import { WRK } from '#dev/services/tools.ts'
 import { OTHER_CORE } from './market.ts'
 
 /** A closed loop: as many calls as so many connections can make. */
@@ -15,15 +18,28 @@ export type Load = {
   readonly seconds: number
 }
 
-/** Calls that were answered with 200 in a second, and how many were not. */
-export type LoadResult = { readonly perSecond: number; readonly refused: number }
+/** Calls that were answered with 200 in a second, how many were answered otherwise, and how many not at all. */
+export type LoadResult = { readonly perSecond: number; readonly refused: number; readonly unanswered: number }
 
-/** Drives the load with wrk where it is installed, else with autocannon. */
-export async function drive(load: Load): Promise<LoadResult> {
-  return spawnSync('wrk', ['--version']).error ? driveByAutocannon(load) : driveByWrk(load)
+/** What drives a load: figures of two drivers do not compare, because what they leave of a core is not the same. */
+export type Driver = {
+  readonly name: string
+  /** Where it comes from, or why it is not the one that one would want. */
+  readonly beside: string
+  readonly drive: (load: Load) => Promise<LoadResult>
 }
 
-function driveByWrk(load: Load): LoadResult {
+/** wrk, of the system or a private copy of it; autocannon on machines without Debian's packages. */
+export async function findDriver(search: ToolSearch = {}): Promise<Driver> {
+  try {
+    const { words, command } = await findTool(WRK, search)
+    return { name: 'wrk', beside: command, drive: async (load) => driveByWrk(words, load) }
+  } catch (error) {
+    return { name: 'autocannon', beside: error instanceof Error ? error.message : '', drive: driveByAutocannon }
+  }
+}
+
+function driveByWrk(wrk: readonly string[], load: Load): LoadResult {
   const script = join(tmpdir(), `bench-${process.pid}.lua`)
   const authorization = load.key ? `wrk.headers["Authorization"]="Bearer ${load.key}"` : ''
   writeFileSync(
@@ -34,7 +50,7 @@ function driveByWrk(load: Load): LoadResult {
   const args = [
     '-c',
     String(OTHER_CORE),
-    'wrk',
+    ...wrk,
     '-t1',
     `-c${load.connections}`,
     `-d${load.seconds}s`,
@@ -47,7 +63,9 @@ function driveByWrk(load: Load): LoadResult {
   const total = Number(/(\d+) requests in/.exec(output)?.[1] ?? 0)
   const refused = Number(/Non-2xx or 3xx responses: (\d+)/.exec(output)?.[1] ?? 0)
   const seconds = Number(/requests in ([\d.]+)s/.exec(output)?.[1] ?? load.seconds)
-  return { perSecond: (total - refused) / seconds, refused }
+  const broken = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(output)?.slice(1) ?? []
+  const unanswered = broken.reduce((sum, count) => sum + Number(count), 0)
+  return { perSecond: (total - refused) / seconds, refused, unanswered }
 }
 
 async function driveByAutocannon(load: Load): Promise<LoadResult> {
@@ -59,7 +77,7 @@ async function driveByAutocannon(load: Load): Promise<LoadResult> {
     duration: load.seconds,
     headers: { 'content-type': 'application/json', ...(load.key ? { authorization: `Bearer ${load.key}` } : {}) },
   })
-  return { perSecond: result['2xx'] / result.duration, refused: result.non2xx }
+  return { perSecond: result['2xx'] / result.duration, refused: result.non2xx, unanswered: result.errors }
 }
 
 const OpenLoop = z.object({ count: z.number(), errors: z.number(), p50: z.number(), p99: z.number(), max: z.number() })

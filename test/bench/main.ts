@@ -3,6 +3,7 @@
  * data plane stands beside a bare Fastify and undici pass-through of the same bytes in the same run. While the data plane
  * is loaded the worker stands still, unless a row says otherwise: what it posts is measured by itself, and on two cores
  * it would take the load generator's.
+ * Closed loops are driven by wrk, or by autocannon where wrk cannot be had: the table says which, and what was refused.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
  * `-- --only whole,streamed,open,selection,translation,posting,routed,body,streams` picks rows;
  * `figures`, `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, only where they are picked;
@@ -13,14 +14,15 @@ import { measureBuyers } from './buyers.ts'
 import { measureDisk } from './disk.ts'
 import { measureGraphQL } from './graphql.ts'
 import { measureLatency } from './latency.ts'
-import type { Load } from './load.ts'
-import { drive } from './load.ts'
+import type { Driver, Load } from './load.ts'
+import { findDriver } from './load.ts'
 import type { BenchMarket } from './market.ts'
 import { MEASURED_CORE, startBenchMarket, startScript } from './market.ts'
 import { measureMarketFigures } from './market-figures.ts'
 import { measurePatience } from './patience.ts'
 import { measurePosting } from './posting.ts'
 import { processorSeconds } from './processor-time.ts'
+import { countRefusals, describeRefusals } from './refusals.ts'
 import { measureRouted } from './routed.ts'
 import { measureSelection } from './selection.ts'
 import { measureSellers } from './sellers.ts'
@@ -61,10 +63,17 @@ function chatBody(model: string, isStreamed: boolean): string {
 /** Calls a second, and microseconds of processor time a call. */
 type Measured = { readonly perSecond: number; readonly microseconds: number }
 
-type Sides = { readonly market: BenchMarket; readonly pass: { readonly url: string; readonly pid: number } }
+type Sides = {
+  readonly market: BenchMarket
+  readonly driver: Driver
+  readonly pass: { readonly url: string; readonly pid: number }
+}
 
 /** The same load on the pass-through and on the market by turns, each warmed up first. */
-async function compare({ market, pass }: Sides, isStreamed: boolean): Promise<{ bare: Measured; ours: Measured }> {
+async function compare(
+  { market, driver, pass }: Sides,
+  isStreamed: boolean,
+): Promise<{ bare: Measured; ours: Measured }> {
   const body = chatBody(market.model, isStreamed)
   const path = '/v1/chat/completions'
   const bare: Load = { url: pass.url + path, body, connections: CONNECTIONS, seconds: Math.ceil(seconds / ROUNDS) }
@@ -72,20 +81,24 @@ async function compare({ market, pass }: Sides, isStreamed: boolean): Promise<{ 
   const [bareResults, ourResults]: [Measured[], Measured[]] = [[], []]
   await market.postAll()
   market.pausePosting()
-  for (const load of [bare, ours]) await drive({ ...load, seconds: WARM_UP_SECONDS })
+  for (const load of [bare, ours]) await driver.drive({ ...load, seconds: WARM_UP_SECONDS })
   for (let round = 0; round < ROUNDS; round++) {
-    bareResults.push(await measure(bare, pass.pid))
-    ourResults.push(await measure(ours, market.network.sandbox.pids['data_plane'] ?? 0))
+    bareResults.push(await measure(driver, bare, pass.pid))
+    const before = await countRefusals(market.network.sandbox.api_base_url)
+    ourResults.push(await measure(driver, ours, market.network.sandbox.pids['data_plane'] ?? 0))
+    const reasons = describeRefusals(before, await countRefusals(market.network.sandbox.api_base_url))
+    if (reasons !== '') say({ what: '  of the load before, the data plane says', figure: reasons })
   }
   market.resumePosting()
   return { bare: median(bareResults), ours: median(ourResults) }
 }
 
-async function measure(load: Load, pid: number): Promise<Measured> {
+async function measure(driver: Driver, load: Load, pid: number): Promise<Measured> {
   const before = processorSeconds(pid)
-  const { perSecond, refused } = await drive(load)
+  const { perSecond, refused, unanswered } = await driver.drive(load)
   const used = processorSeconds(pid) - before
-  if (refused > 0) say({ what: '  refused calls of the next load', figure: String(refused) })
+  if (refused > 0) say({ what: '  refused calls of a load', figure: String(refused) })
+  if (unanswered > 0) say({ what: '  calls of a load without an answer', figure: String(unanswered) })
   return { perSecond, microseconds: (used * 1e6) / (perSecond * load.seconds) }
 }
 
@@ -130,12 +143,14 @@ async function measureMarket(): Promise<void> {
   const { child, port } = await startScript(MEASURED_CORE, 'test/bench/pass-through.ts', passArgs)
   const url = `http://127.0.0.1:${port}`
   try {
-    const sides: Sides = { market, pass: { url, pid: child.pid ?? 0 } }
+    const driver = await findDriver()
+    say({ what: 'closed loops are driven by', figure: driver.name, beside: driver.beside })
+    const sides: Sides = { market, driver, pass: { url, pid: child.pid ?? 0 } }
     // First: what drives the loads holds this process still, and connections that it keeps do not outlive that.
     if (wanted.has('routed')) say({ what: 'offer change to routed', ...(await measureRouted(market)) })
     if (wanted.has('open')) {
       const body = chatBody(market.model, false)
-      const latency = { market, passUrl: url, body, connections: CONNECTIONS, seconds }
+      const latency = { market, driver, passUrl: url, body, connections: CONNECTIONS, seconds }
       for (const row of await measureLatency(latency)) say(row)
     }
     if (wanted.has('whole')) await measureWhole(sides)

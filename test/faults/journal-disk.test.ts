@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { findTracer } from './harness/tracer.ts'
 
 const run = promisify(execFile)
 const CHILD = ['--import', 'tsx', join(import.meta.dirname, 'fixtures', 'journal-on-disk.ts')]
@@ -14,9 +15,11 @@ const COUNT = 30
 const all = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 const Seen = z.object({ found: z.array(z.number()), refusals: z.number() })
 
-const works = (command: string, args: readonly string[]) => spawnSync(command, args, { stdio: 'ignore' }).status === 0
-const canTrace = works('strace', ['-f', '-e', 'trace=none', '-e', 'inject=fdatasync:error=EIO:when=1', 'true'])
-const canMount = works('unshare', ['-m', 'sh', '-c', 'mount -t tmpfs -o size=1m tmpfs /mnt'])
+const tracer = await findTracer()
+/** A mount of one's own: as root, or as whoever may be root in a namespace of users. */
+const UNSHARE = [['-m'], ['-m', '-r']].find(
+  (flags) => spawnSync('unshare', [...flags, 'mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', '/mnt']).status === 0,
+)
 
 let root: string
 
@@ -25,36 +28,40 @@ beforeEach(async () => {
 })
 afterEach(() => rm(root, { recursive: true, force: true }))
 
-describe(`[F06] the kernel refuses${canTrace ? '' : ' (skipped: strace is not here or may not trace)'}`, () => {
+describe(`[F06] the kernel refuses${tracer.words ? '' : ` (skipped: ${tracer.why})`}`, () => {
   const cases = [
     { call: 'fdatasync', when: 2 },
     { call: 'fdatasync', when: 5 },
     { call: 'pwrite64', when: 7 },
   ]
-  it.skipIf(!canTrace).each(cases)('$call number $when with EIO: nothing safe is lost', async ({ call, when }) => {
-    const trace = join(root, 'trace')
-    const inject = ['-e', `inject=${call}:error=EIO:when=${when}`]
-    const watch = ['-f', '-qq', '-y', '-e', 'trace=fdatasync,pwrite64', ...inject, '-o', trace]
-    const { stdout } = await run('strace', [...watch, process.execPath, ...CHILD, root, `${COUNT}`], {
-      env: ENVIRONMENT,
-    })
-    const { found, refusals } = Seen.parse(JSON.parse(stdout))
-    expect(found).toEqual(all(COUNT))
-    expect(refusals).toBeGreaterThan(0)
-    const calls = (await readFile(trace, 'utf8')).split('\n')
-    const failed = calls.findIndex((line) => line.includes('(INJECTED)'))
-    const file = /<([^>]*\.seg)>/.exec(calls[failed] ?? '')?.[1]
-    expect(file).toMatch(/\.seg$/)
-    expect(calls.slice(failed + 1).filter((line) => line.includes(`<${file}>`))).toEqual([])
-  })
+  it.skipIf(tracer.words === undefined).each(cases)(
+    '$call number $when with EIO: nothing safe is lost',
+    async ({ call, when }) => {
+      const trace = join(root, 'trace')
+      const inject = ['-e', `inject=${call}:error=EIO:when=${when}`]
+      const watch = ['-f', '-qq', '-y', '-e', 'trace=fdatasync,pwrite64', ...inject, '-o', trace]
+      const [command = '', ...args] = [...(tracer.words ?? []), ...watch, process.execPath, ...CHILD, root, `${COUNT}`]
+      const { stdout } = await run(command, args, { env: ENVIRONMENT })
+      const { found, refusals } = Seen.parse(JSON.parse(stdout))
+      expect(found).toEqual(all(COUNT))
+      expect(refusals).toBeGreaterThan(0)
+      const calls = (await readFile(trace, 'utf8')).split('\n')
+      const failed = calls.findIndex((line) => line.includes('(INJECTED)'))
+      const file = /<([^>]*\.seg)>/.exec(calls[failed] ?? '')?.[1]
+      expect(file).toMatch(/\.seg$/)
+      expect(calls.slice(failed + 1).filter((line) => line.includes(`<${file}>`))).toEqual([])
+    },
+  )
 })
 
-describe(`a disk that is full${canMount ? '' : ' (skipped: no mount of our own is permitted here)'}`, () => {
-  it.skipIf(!canMount)('stops new work, and every capture is there once there is room', async () => {
+describe(`a disk that is full${UNSHARE ? '' : ' (skipped: no mount of our own is permitted here)'}`, () => {
+  it.skipIf(UNSHARE === undefined)('stops new work, and every capture is there once there is room', async () => {
     const script =
       'mount -t tmpfs -o size=1300k tmpfs "$1" && head -c 1000k /dev/zero > "$1/ballast" && shift && exec "$@"'
     const child = [process.execPath, ...CHILD, root, '300']
-    const { stdout } = await run('unshare', ['-m', 'sh', '-c', script, 'sh', root, ...child], { env: ENVIRONMENT })
+    const { stdout } = await run('unshare', [...(UNSHARE ?? []), 'sh', '-c', script, 'sh', root, ...child], {
+      env: ENVIRONMENT,
+    })
     const { found, refusals } = Seen.parse(JSON.parse(stdout))
     expect(found).toEqual(all(300))
     expect(refusals).toBeGreaterThan(0)

@@ -65,9 +65,9 @@ async function keep(world: World): Promise<void> {
   await world.abandon()
 }
 
-function print({ row, wrong, tookMs, figures }: Result): void {
+function print({ row, wrong, skipped, tookMs, figures }: Result): void {
   const told = [...figures].map(([name, value]) => `${name} ${value}`).join(', ')
-  const verdict = wrong.length === 0 ? 'held ' : 'BROKE'
+  const verdict = wrong.length > 0 ? 'BROKE' : skipped === undefined ? 'held ' : 'not run'
   console.log(`${row.number.padEnd(5)} ${verdict} ${seconds(tookMs).padStart(6)} s  ${row.title}: ${told}`)
   for (const line of wrong) console.log(`      ${line}`)
 }
@@ -82,10 +82,11 @@ async function runMutants(mutants: readonly Mutant[]): Promise<number> {
   for (const mutant of mutants) {
     const row = ROWS.find(({ number }) => number === mutant.caughtBy)
     if (row === undefined) throw new Error(`${mutant.name}: there is no row ${mutant.caughtBy}`)
-    const { wrong, tookMs } = await runIn(row, mutant)
+    const { wrong, skipped, tookMs } = await runIn(row, mutant)
     if (wrong.length === 0) missed += 1
     const verdict = wrong.length === 0 ? 'MISSED' : 'caught'
-    console.log(`${mutant.name.padEnd(24)} ${verdict} by ${row.number} in ${seconds(tookMs)} s  ${wrong[0] ?? ''}`)
+    const why = wrong[0] ?? skipped ?? ''
+    console.log(`${mutant.name.padEnd(24)} ${verdict} by ${row.number} in ${seconds(tookMs)} s  ${why}`)
   }
   return missed
 }
@@ -98,16 +99,20 @@ async function runRows(mutant: Mutant | undefined): Promise<number> {
       (wanted.length === 0 || wanted.some((name) => row.number.startsWith(name))) &&
       (!values.quick || row.isQuick === true),
   )
-  let broken = 0
+  const results: Result[] = []
   const isLong = (row: Row) => row.isLong === true && !values.quick && mutant === undefined
   for (const row of chosen.filter((row) => !isLong(row))) {
     const result = await runIn(row, mutant)
     print(result)
-    if (result.wrong.length > 0) broken += 1
+    results.push(result)
   }
   await shared?.remove()
-  for (const { wrong } of await runTogether(chosen.filter(isLong))) if (wrong.length > 0) broken += 1
-  console.log(`${chosen.length - broken} of ${chosen.length} rows held, ${seconds(performance.now() - began)} s`)
+  results.push(...(await runTogether(chosen.filter(isLong))))
+  const broken = results.filter(({ wrong }) => wrong.length > 0).length
+  const skipped = results.filter((result) => result.skipped !== undefined && result.wrong.length === 0)
+  const held = results.length - broken - skipped.length
+  console.log(`${held} of ${results.length} rows held, ${seconds(performance.now() - began)} s`)
+  for (const { row, skipped: why } of skipped) console.log(`not run: ${row.number} ${row.title}, because ${why}`)
   return broken
 }
 

@@ -19,6 +19,8 @@ export type Stage = {
   figure(name: string, value: number | string): void
   /** A figure with a limit: it must hold where nobody else works the machine. */
   target(name: string, value: number, most: number): void
+  /** Says that the row cannot be run here, and why. */
+  skip(why: string): void
   /** Something that must hold. */
   require(holds: boolean, otherwise: string): void
 }
@@ -40,6 +42,8 @@ export type Result = {
   readonly row: Row
   /** Nothing when all of it held. */
   readonly wrong: readonly string[]
+  /** Why the row was not run. */
+  readonly skipped: string | undefined
   readonly tookMs: number
   readonly figures: ReadonlyMap<string, number | string>
 }
@@ -59,6 +63,7 @@ export async function runRow(world: World, row: Row, { isQuick, isWatched = fals
   const loads: Load[] = []
   const wrong: string[] = []
   const figures = new Map<string, number | string>()
+  let skipped: string | undefined
   const before = await askProviders(world)
   const endWatch = isWatched ? watchLedger(world) : undefined
   try {
@@ -79,6 +84,9 @@ export async function runRow(world: World, row: Row, { isQuick, isWatched = fals
         if (isQuick || loadPerCore() > MOST_LOAD) figures.set(`missed on a busy machine (${loadavg()[0]})`, text)
         else wrong.push(text)
       },
+      skip(why) {
+        skipped = why
+      },
       require(holds, otherwise) {
         if (!holds) wrong.push(otherwise)
       },
@@ -91,5 +99,5 @@ export async function runRow(world: World, row: Row, { isQuick, isWatched = fals
   const verdict = await verify(world, seen, before)
   figures.set('calls', seen.length)
   figures.set('charges', verdict.charges)
-  return { row, wrong: [...wrong, ...verdict.wrong], tookMs: performance.now() - began, figures }
+  return { row, wrong: [...wrong, ...verdict.wrong], skipped, tookMs: performance.now() - began, figures }
 }

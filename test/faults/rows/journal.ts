@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { countServed } from '#test/faults/harness/load.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
+import { findTracer } from '#test/faults/harness/tracer.ts'
 import { foldersOf } from './clocks.ts'
 import { endOf } from './deaths.ts'
 
-const TRACER = '/usr/bin/strace'
 const RECOVERED_WITHIN_MS = 15_000
 /** A segment is 16 bytes of head and then records without gaps. */
 const HEAD_BYTES = 16
 const RECORD_HEAD_BYTES = 17
 
 /** Runs the data plane under a tracer that makes one kind of system call fail. */
-function tracer(call: string, error: string, when: string, logFile: string): readonly string[] {
+function wrapperOf(tracer: readonly string[], { call, error, when }: DiskFault, logFile: string): readonly string[] {
   const inject = `inject=${call}:error=${error}:when=${when}`
-  return [TRACER, '-D', '-f', '--seccomp-bpf', '-qq', '-y', '-e', `trace=${call}`, '-e', inject, '-o', logFile]
+  return [...tracer, '-D', '-f', '--seccomp-bpf', '-qq', '-y', '-e', `trace=${call}`, '-e', inject, '-o', logFile]
 }
 
 /** System calls on a file after one on it failed, from the tracer's log; there must be none. */
@@ -34,13 +34,15 @@ function usesAfterFailure(logFile: string): { failures: number; later: string[] 
 type DiskFault = { readonly call: string; readonly error: string; readonly when: string }
 
 /** The disk fails now and then: paid calls are refused until a new segment stands, and nothing is lost. */
-async function failDisk(stage: Stage, { call, error, when }: DiskFault): Promise<void> {
+async function failDisk(stage: Stage, fault: DiskFault): Promise<void> {
+  const { call, error } = fault
   const { world } = stage
   const [node] = world.dataPlanes
-  if (!existsSync(TRACER)) return stage.figure('skipped', 'there is no tracer')
+  const tracer = await findTracer()
+  if (tracer.words === undefined) return stage.skip(tracer.why)
   const logFile = join(world.folder, `trace-${error}.txt`)
   await node.kill()
-  await node.start({ wrapper: tracer(call, error, when, logFile) })
+  await node.start({ wrapper: wrapperOf(tracer.words, fault, logFile) })
   await world.untilPaid()
   const load = stage.load({ clients: 8, nodes: [0], pauseMs: 2 })
   const end = performance.now() + RECOVERED_WITHIN_MS
@@ -67,10 +69,12 @@ async function failDisk(stage: Stage, { call, error, when }: DiskFault): Promise
 async function loseDisk(stage: Stage): Promise<void> {
   const { world } = stage
   const [node] = world.dataPlanes
-  if (!existsSync(TRACER)) return stage.figure('skipped', 'there is no tracer')
+  const tracer = await findTracer()
+  if (tracer.words === undefined) return stage.skip(tracer.why)
   await node.kill()
   const logFile = join(world.folder, 'trace-for-good.txt')
-  await node.start({ wrapper: tracer('fdatasync', 'EIO', '3+', logFile), mustEnd: true })
+  const fault = { call: 'fdatasync', error: 'EIO', when: '3+' }
+  await node.start({ wrapper: wrapperOf(tracer.words, fault, logFile), mustEnd: true })
   await world.untilPaid()
   const load = stage.load({ clients: 8, pauseMs: 5 })
   const began = performance.now()

@@ -1,0 +1,159 @@
+import { execFile } from 'node:child_process'
+import { existsSync, lstatSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { homedir, tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { AppError } from '#shared/errors.ts'
+
+const run = promisify(execFile)
+
+const DOWNLOAD_LIMIT_MS = 120_000
+const MAX_OUTPUT_BYTES = 4_000_000
+/** What a shell answers for a program that is not there or cannot be run; the loader too, when a library is missing. */
+const CANNOT_RUN = [126, 127]
+const PACKAGERS = ['apt-get', 'apt-cache', 'dpkg-deb']
+
+/** A program of the distribution that a plain system may lack. */
+export type Tool = {
+  /** Its names; the first of them is the one in the package. */
+  readonly programs: readonly [string, ...string[]]
+  /** Debian's packages of it: links, program, and libraries of its own. Libraries that they name come by themselves. */
+  readonly packages: readonly string[]
+  /** The folder of our copy, by its name in the cache. */
+  readonly shelf: string
+}
+
+export type Binary = {
+  readonly command: string
+  readonly env: NodeJS.ProcessEnv
+  /** The words that start it from any environment. */
+  readonly words: readonly string[]
+}
+
+export type ToolSearch = {
+  /** Told what takes time. */
+  readonly log?: (line: string) => void
+  /** Folders to look in first, as the PATH has them. */
+  readonly path?: string
+}
+
+/**
+ * A program on the PATH, else a private copy of Debian's or Ubuntu's own package in the user's cache directory, for which
+ * neither root nor an installation is needed. Throws an AppError that says why there is none.
+ */
+export async function findTool(
+  tool: Tool,
+  { log, path = process.env['PATH'] ?? '' }: ToolSearch = {},
+): Promise<Binary> {
+  const command = commandOn(path, tool.programs)
+  if (command !== undefined) return { command, env: process.env, words: [command] }
+  const shelf = join(cacheFolder(), tool.shelf)
+  const kept = binaryIn(tool, shelf)
+  if (await canStart(kept)) return kept
+  const [name] = tool.programs
+  if (!PACKAGERS.every((packager) => commandOn(process.env['PATH'] ?? '', [packager]))) {
+    throw missing(name, 'this system has no Debian packages')
+  }
+  log?.(`fetching a private copy of ${name}`)
+  await copyInto(shelf, tool)
+  const fresh = binaryIn(tool, shelf)
+  if (!(await canStart(fresh))) throw missing(name, 'its private copy does not start')
+  return fresh
+}
+
+/** The first program of some names in the folders of a path. */
+function commandOn(path: string, names: readonly string[]): string | undefined {
+  const folders = path.split(delimiter).filter((folder) => folder !== '')
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find((file) => existsSync(file))
+}
+
+function missing(name: string, why: string, cause?: unknown): AppError {
+  return new AppError('internal_error', { message: `${name} is not on the PATH, and ${why}`, cause })
+}
+
+/** Unpacks the packages beside the shelf and puts them there in one step. */
+async function copyInto(shelf: string, tool: Tool): Promise<void> {
+  const [name] = tool.programs
+  await mkdir(dirname(shelf), { recursive: true, mode: 0o700 })
+  const work = await mkdtemp(`${shelf}-`)
+  try {
+    await fetchPackages(tool.packages, work)
+    if (!(await canStart(binaryIn(tool, join(work, 'tree'))))) throw missing(name, 'its package does not start here')
+    await rm(shelf, { recursive: true, force: true })
+    // Somebody may have been faster with the same.
+    await rename(join(work, 'tree'), shelf).catch(() => undefined)
+  } catch (cause) {
+    throw cause instanceof AppError ? cause : missing(name, 'its package could not be fetched', cause)
+  } finally {
+    await rm(work, { recursive: true, force: true })
+  }
+}
+
+/** Per user; a user without a usable home gets a folder of its own among the temporary ones. */
+function cacheFolder(): string {
+  const uid = process.getuid?.() ?? 0
+  const given = process.env['XDG_CACHE_HOME']
+  const home = process.env['HOME'] ?? homedir()
+  const base = given !== undefined && given !== '' ? given : existsSync(home) ? join(home, '.cache') : undefined
+  return join(base ?? join(tmpdir(), `inference-marketplace-${uid}`), 'inference-marketplace')
+}
+
+function binaryIn({ programs: [name] }: Tool, tree: string): Binary {
+  const machines = ['x86_64', 'aarch64'].map((machine) => join(tree, 'usr', 'lib', `${machine}-linux-gnu`))
+  const libraries = machines.join(':')
+  const command = join(tree, 'usr', 'bin', name)
+  return {
+    command,
+    env: { ...process.env, LD_LIBRARY_PATH: libraries },
+    words: ['/usr/bin/env', `LD_LIBRARY_PATH=${libraries}`, command],
+  }
+}
+
+async function canStart({ command, env }: Binary): Promise<boolean> {
+  // A program that another user put in a shared temporary folder is not run.
+  const stat = lstatSync(command, { throwIfNoEntry: false })
+  if (stat === undefined || stat.uid !== process.getuid?.()) return false
+  return run(command, ['--version'], { env }).then(
+    () => true,
+    // Some say their version and end with 1.
+    (error: { code?: unknown }) => typeof error.code === 'number' && !CANNOT_RUN.includes(error.code),
+  )
+}
+
+/** Downloads and unpacks with state and lists of its own, so that nothing of the system is read-locked or changed. */
+async function fetchPackages(packages: readonly string[], work: string): Promise<void> {
+  const [lists, state, archives, tree] = ['lists', 'state', 'cache/archives/partial', 'tree'].map((name) =>
+    join(work, name),
+  )
+  for (const folder of [lists, state, archives, tree]) await mkdir(folder ?? work, { recursive: true })
+  const options = [
+    `Dir::State=${state}`,
+    `Dir::State::lists=${lists}`,
+    'Dir::State::status=/var/lib/dpkg/status',
+    `Dir::Cache=${join(work, 'cache')}`,
+    `Dir::Log=${work}`,
+    'Debug::NoLocking=1',
+    'APT::Sandbox::User=',
+  ].flatMap((option) => ['-o', option])
+  const limits = { cwd: work, timeout: DOWNLOAD_LIMIT_MS, maxBuffer: MAX_OUTPUT_BYTES }
+  await run('apt-get', [...options, '-qq', 'update'], limits)
+  const { stdout } = await run('apt-cache', [...options, 'depends', '--important', ...packages], limits)
+  const names = [...packages, ...(await missingLibraries(stdout))]
+  await run('apt-get', [...options, '-qq', 'download', ...names], limits)
+  const archivesHere = (await readdir(work)).filter((name) => name.endsWith('.deb'))
+  for (const name of archivesHere) await run('dpkg-deb', ['-x', join(work, name), join(work, 'tree')], limits)
+}
+
+/** The libraries that packages depend on, by apt-cache's list, and that the system does not have. */
+async function missingLibraries(depends: string): Promise<string[]> {
+  const status = await readFile('/var/lib/dpkg/status', 'utf8').catch(() => '')
+  const installed = new Set(
+    status
+      .split('\n\n')
+      .filter((entry) => /^Status: .* installed$/m.test(entry))
+      .map((entry) => /^Package: (\S+)/m.exec(entry)?.[1]),
+  )
+  const named = [...depends.matchAll(/^\s*\|?Depends: (lib\S+|lua-\S+)/gm)].map((match) => match[1] ?? '')
+  return [...new Set(named)].filter((name) => name !== '' && !installed.has(name))
+}

@@ -1,0 +1,23 @@
+import { AppError } from '#shared/errors.ts'
+import type { Binary, Tool } from './private-copy.ts'
+import { findTool } from './private-copy.ts'
+
+const REDIS: Tool = {
+  programs: ['redis-server', 'valkey-server'],
+  packages: ['redis-server', 'redis-tools'],
+  shelf: 'redis',
+}
+/** Makes system calls of a program fail. */
+export const STRACE: Tool = { programs: ['strace'], packages: ['strace'], shelf: 'strace' }
+/** Drives loads. */
+export const WRK: Tool = { programs: ['wrk'], packages: ['wrk'], shelf: 'wrk' }
+
+/** A real Redis server. `log` is told what takes time. */
+export async function findRedisServer(log: (line: string) => void): Promise<Binary> {
+  try {
+    return await findTool(REDIS, { log })
+  } catch (cause) {
+    const message = 'no Redis server was found: install one (apt-get install redis-server) or set REDIS_URL'
+    throw new AppError('internal_error', { message, cause })
+  }
+}

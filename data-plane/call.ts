@@ -6,6 +6,9 @@ import type { AppError } from '#shared/errors.ts'
 import type { OfferId, RequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
+import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import type { Usage, UsageSource } from '#shared/usage.ts'
 import type { Chargeable, Hold } from './payment.ts'
 
@@ -146,32 +149,9 @@ export type AttemptPlan = {
 }
 
 /** A request in a seller's protocol. */
-export type UpstreamRequest = {
-  /** POST unless said otherwise; the others have no body. */
-  readonly method?: 'GET' | 'DELETE'
-  /** What follows the offer's base URL. */
-  readonly path: string
-  readonly body: string
+export type UpstreamRequest = EncodedRequest & {
   /** Bytes in place of the text: sent piece by piece, never joined, so that a large body is not held twice. */
   readonly pieces?: readonly Buffer[]
-  readonly contentType: string
-  readonly accept: string
-  /** Names of the buyer's parameters that were left out or changed. */
-  readonly adaptedParams: readonly string[]
-}
-
-/** The provider's own figures, each the last sane one it sent; absent where it sent none. */
-export type ReportedUsage = {
-  inputTokens?: number
-  outputTokens?: number
-  cachedTokens?: number
-  cacheWriteTokens?: number
-  reasoningTokens?: number
-  audioInputTokens?: number
-  audioOutputTokens?: number
-  milliseconds?: number
-  /** Fields that held something no count can be. */
-  insaneFields: number
 }
 
 /** What an answer held when it was over. */
@@ -181,16 +161,6 @@ export type Ending = {
   /** UTF-8 bytes of all content and of the reasoning among it, as delivered: a token is at least one byte. */
   readonly contentBytes: number
   readonly reasoningBytes: number
-}
-
-/** Why a provider's bytes cannot be an answer. */
-export type BadAnswer = {
-  /** `error` when the provider says that it failed, `malformed` for what nobody can read, `cut` for a missing end. */
-  readonly kind: 'error' | 'malformed' | 'cut'
-  /** The HTTP status that the error in a body stands for. */
-  readonly status: number
-  /** The provider's words, not yet fit to be shown. */
-  readonly text: string
 }
 
 /** Turns a provider's bytes into the buyer's. Text before the first content is held back inside. */

@@ -29,7 +29,8 @@ create table offer (
   -- The credential's fingerprint again, so that one index can see model, address and key of every seller.
   fingerprint text collate "C" not null,
   base_url text not null,
-  api_format text not null check (api_format in ('openai', 'messages')),
+  -- A protocol by its name. Which there are, the code says alone: another one needs no migration.
+  api_format text not null check (api_format ~ '^[a-z][a-z0-9-]{0,39}$'),
   provider_model text not null check (length(provider_model) between 1 and 200),
   pricing_mode text not null check (pricing_mode in ('discount', 'cost_multiplier')),
   kept_bps smallint not null check (kept_bps between 0 and 10000),
@@ -143,7 +144,8 @@ create table own_provider (
   model text collate "C" references model (id),
   provider_model text check (length(provider_model) between 1 and 200),
   base_url text not null,
-  api_format text not null check (api_format in ('openai', 'messages')),
+  -- A protocol by its name. Which there are, the code says alone: another one needs no migration.
+  api_format text not null check (api_format ~ '^[a-z][a-z0-9-]{0,39}$'),
   priority integer not null check (priority between 0 and 1000),
   label text check (length(label) <= 200),
   created_at timestamptz not null

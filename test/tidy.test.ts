@@ -15,17 +15,26 @@ const read = (path: string) => readFileSync(path, 'utf8')
 
 type Rule = { readonly from: RegExp; readonly allows: readonly RegExp[] }
 
-const shared = /^shared\//
+/** A folder for each protocol that providers speak. */
+const protocolFolders = [
+  ...new Set(sources.map((path) => /^shared\/protocols\/[\w-]+\//.exec(path)?.[0] ?? '')),
+].filter((folder) => folder !== '' && !/\/(answers|middle-form)\/$/.test(folder))
+
+/** Of `shared/` all but the folders of single protocols, which only the table of protocols names. */
+const shared = /^shared\/(?!protocols\/(?!answers\/|middle-form\/)[\w-]+\/)/
 /** The import table: the first row whose `from` fits a file decides what that file may import from this tree. */
 const RULES: readonly Rule[] = [
+  { from: /^shared\/protocols\/index\.ts$/, allows: [/^shared\//] },
+  // A protocol knows no other.
+  ...protocolFolders.map((folder) => ({
+    from: new RegExp(`^${folder}`),
+    allows: [shared, new RegExp(`^${folder}`)],
+  })),
   { from: /^shared\//, allows: [shared] },
   {
     from: /^data-plane\/wires\//,
-    allows: [shared, /^data-plane\/(call\.ts|dialects\/translate\.ts|answers\/|middle-form\/|wires\/)/],
+    allows: [shared, /^data-plane\/(call\.ts|wires\/)/],
   },
-  { from: /^data-plane\/dialects\//, allows: [shared, /^data-plane\/(call\.ts|answers\/|middle-form\/|dialects\/)/] },
-  { from: /^data-plane\/answers\//, allows: [shared, /^data-plane\/(call\.ts|answers\/)/] },
-  { from: /^data-plane\/middle-form\//, allows: [shared, /^data-plane\/(call\.ts|middle-form\/)/] },
   { from: /^data-plane\/rails\//, allows: [shared, /^data-plane\/(call\.ts|payment\.ts|rails\/)/] },
   {
     from: /^data-plane\/pipeline\//,

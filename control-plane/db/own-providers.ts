@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { AccountId, CredentialId, OwnProviderId } from '#shared/ids.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
 import type { Database, Trx } from './database.ts'
 import { readRows } from './rows.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
@@ -11,7 +12,7 @@ export type OwnProviderRow = {
   readonly model: string | null
   readonly providerModel: string | null
   readonly baseUrl: string
-  readonly apiFormat: 'openai' | 'messages'
+  readonly apiFormat: ProtocolName
   readonly priority: number
   readonly label: string | null
   readonly createdAt: Date

@@ -2,6 +2,7 @@ import type { UpstreamRequest } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyError, classifyStatus } from '#data-plane/upstream/classify.ts'
 import type { Destination, UpstreamHead } from '#data-plane/upstream/send.ts'
+import { protocolOf } from '#shared/protocols/index.ts'
 import type { CallPlane } from './call-plane.ts'
 
 /** The most of an answer about a job that is read. */
@@ -52,7 +53,9 @@ export function askProvider(
         onEnd() {
           const isGood = head !== undefined && head.status >= 200 && head.status < 300
           const text = Buffer.concat(chunks).toString('utf8')
-          finish(isGood ? undefined : classifyStatus(head?.status ?? 0, text, head?.retryAfterMs))
+          finish(
+            isGood ? undefined : classifyStatus(head?.status ?? 0, protocolOf(to).readError(text), head?.retryAfterMs),
+          )
         },
         onError(error) {
           finish(classifyError(error, head !== undefined))

@@ -4,6 +4,8 @@ import { classifyBadAnswer, classifyError, classifyStatus, ownFailure } from '#d
 import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
+import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
+import { protocolOf } from '#shared/protocols/index.ts'
 import { startAnswer } from './buyer-answer.ts'
 import type { BuyerStream } from './buyer-stream.ts'
 import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
@@ -269,14 +271,15 @@ function endRefused(run: Running): void {
   const text = Buffer.concat(run.refusal ?? []).toString('utf8')
   const status = run.head?.status ?? 0
   run.flow?.abort()
-  const bad = status === 200 ? errorInBody(text) : undefined
-  finish(run, { failure: bad ?? classifyStatus(status, text, run.head?.retryAfterMs) })
+  const said = protocolOf(run.job.plan.offer).readError(text)
+  const bad = status === 200 ? errorInBody(text, said) : undefined
+  finish(run, { failure: bad ?? classifyStatus(status, said, run.head?.retryAfterMs) })
 }
 
 /** A refusal that came with status 200 and another content type than was asked for. */
-function errorInBody(text: string): UpstreamFailure | undefined {
+function errorInBody(text: string, said: ErrorBody): UpstreamFailure | undefined {
   const status = /"(?:code|status)"\s*:\s*([45]\d\d)\b/.exec(text.slice(0, 4_096))?.[1]
-  return /"error"\s*:/.test(text.slice(0, 4_096)) ? classifyStatus(Number(status ?? 502), text) : undefined
+  return /"error"\s*:/.test(text.slice(0, 4_096)) ? classifyStatus(Number(status ?? 502), said) : undefined
 }
 
 /** The buyer has left: what has begun is read on for its usage, within limits; what has not is given up. */

@@ -7,9 +7,10 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
+import type { ProviderJob } from '#shared/jobs.ts'
+import { chargeJob } from '#shared/jobs.ts'
 import { ZERO } from '#shared/money.ts'
-import type { ProviderJob } from '#shared/provider-job.ts'
-import { chargeJob } from '#shared/provider-job.ts'
+import { jobCodecOf } from '#shared/protocols/index.ts'
 import { askProvider } from './ask-provider.ts'
 import { bookJobEvent } from './book-job-event.ts'
 import { recognize } from './entrance.ts'
@@ -67,8 +68,10 @@ async function ask(
   job: JobRecord,
   isCancel: boolean,
 ): Promise<ProviderJob | undefined> {
-  const answer = await askProvider(calls, job, wire.encodeQuestion(job.providerJob, isCancel), limits.askMs)
-  if (answer.failure === undefined) return wire.readJob(answer.text)
+  const codec = jobCodecOf(job, wire.name)
+  const question = isCancel ? codec.cancel(job.providerJob) : codec.question(job.providerJob)
+  const answer = await askProvider(calls, job, { ...question, adaptedParams: [] }, limits.askMs)
+  if (answer.failure === undefined) return codec.read(answer.text)
   calls.log.warn({ rid: job.rid, errorClass: answer.failure.errorClass }, 'the provider of a job gave no answer')
   return undefined
 }

@@ -1,9 +1,9 @@
 import type { JobRecord, JobRecordText } from '#data-plane/store/jobs.ts'
 import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { jobEndId } from '#shared/contract/usage-event.ts'
+import type { JobCharge, JobTerms, ProviderJob } from '#shared/jobs.ts'
 import { keptBps, splitCharge } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
-import type { JobCharge, JobTerms, ProviderJob } from '#shared/provider-job.ts'
 import { UsageSchema } from '#shared/usage.ts'
 import type { UsageEventText } from './settle-call.ts'
 

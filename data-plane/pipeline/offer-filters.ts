@@ -3,6 +3,7 @@ import type { HealthStore } from '#data-plane/store/health.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import { meetsFloor } from '#shared/discount.ts'
+import { canServe } from '#shared/protocols/index.ts'
 import type { Choice } from './routing-choice.ts'
 
 /** The filters in their order; an offer's reason is the first that refuses it. */
@@ -21,7 +22,7 @@ export type SelectionPorts = {
 
 /** The index of the first filter that refuses an offer, or {@link ELIGIBLE}. */
 export function stageOf({ health, caps, now }: SelectionPorts, choice: Choice, offer: MarketOffer): number {
-  if (choice.isOpenAiOnly && offer.apiFormat !== 'openai') return 0
+  if (!canServe(offer, choice.need)) return 0
   const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
   // A named provider must have an active healthy offer: one that is down does not count as found.
   if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 1

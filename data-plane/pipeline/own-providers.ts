@@ -3,6 +3,7 @@ import type { Payer } from '#data-plane/payment.ts'
 import type { OwnProvider } from '#shared/contract/key-record.ts'
 import type { ErrorCode } from '#shared/errors.ts'
 import { keptBps } from '#shared/money.ts'
+import { canServe } from '#shared/protocols/index.ts'
 import type { Choice } from './routing-choice.ts'
 
 /** A buyer's own providers for one call: those before the marketplace and those after it, each in their order. */
@@ -25,10 +26,10 @@ export function ownOffersOf(
   const rows = payer?.ownProviders ?? []
   if (rows.length === 0 || pathFloorPercent !== undefined) return NONE
   const usable = rows.filter(
-    ({ provider, apiFormat }) =>
-      (choice.only === undefined || choice.only.has(provider)) &&
-      choice.blocked?.has(provider) !== true &&
-      (apiFormat === 'openai' || !choice.isOpenAiOnly),
+    (row) =>
+      (choice.only === undefined || choice.only.has(row.provider)) &&
+      choice.blocked?.has(row.provider) !== true &&
+      canServe(row, choice.need),
   )
   const inOrder = usable.sort((left, right) => left.priority - right.priority)
   return {

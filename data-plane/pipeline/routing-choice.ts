@@ -4,6 +4,7 @@ import type { Market } from '#data-plane/store/market.ts'
 import { strictestFloor } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
+import type { ProtocolNeed } from '#shared/protocols/index.ts'
 
 /** Names that a refusal repeats. */
 const MAX_NAMED = 50
@@ -17,8 +18,8 @@ export type Choice = {
   readonly order: ReadonlyMap<string, number> | undefined
   readonly allowsUntrusted: boolean
   readonly floorPercent: number | undefined
-  /** True where the messages protocol cannot say what is asked: it knows conversations and nothing else. */
-  readonly isOpenAiOnly: boolean
+  /** What a provider's protocol must be able to carry. */
+  readonly need: ProtocolNeed
   /** True where the buyer wants the first offer or none. */
   readonly isFirstOnly: boolean
   /** True where measured speed goes before price. */
@@ -40,11 +41,16 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
     // Whoever has no account has nobody who could have weighed the risk: trusted sellers only.
     allowsUntrusted: payer?.account != null && (hints.allowsUntrusted ?? payer.allowsUntrusted ?? false),
     floorPercent: strictestFloor([...demand.floorPercents, ...(payer?.floorPercents ?? [])]),
-    isOpenAiOnly: demand.needs.openAiFormat === true || demand.endpoint !== 'chat',
+    need: needOf(demand),
     isFirstOnly: hints.isFirstOnly === true,
     isFastestFirst: hints.isFastestFirst === true,
     spread: rid === undefined ? 0 : spreadOf(rid),
   }
+}
+
+function needOf({ endpoint, needs }: Demand): ProtocolNeed {
+  if (endpoint === 'video') return endpoint
+  return needs.openAiFormat === true || endpoint !== 'chat' ? 'openai' : 'chat'
 }
 
 const NONE: ReadonlySet<string> = new Set()

@@ -1,7 +1,7 @@
 import type { MarketOffer, Offer, Target } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import type { OfferIndex } from '#data-plane/store/offer-index.ts'
-import { CAPPED, MESSAGES, offerIndexOf, TRUSTED } from '#data-plane/store/offer-index.ts'
+import { CAPPED, LACKS, offerIndexOf, TRUSTED } from '#data-plane/store/offer-index.ts'
 import { MAX_EXPLAINED_OFFERS } from '#shared/contract/usage-event.ts'
 import type { OfferId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
@@ -86,7 +86,7 @@ function walk(ports: SelectionPorts, choice: Choice, index: OfferIndex, found: F
   const { groups, kept, flags, providerOf, offers } = index
   const verdicts = new Uint16Array(index.providers.length)
   const mostKept = choice.floorPercent === undefined ? 10_000 : 10_000 - choice.floorPercent * 100
-  const refusedFlags = choice.isOpenAiOnly ? MESSAGES : 0
+  const refusedFlags = LACKS[choice.need]
   const neededFlags = choice.allowsUntrusted ? 0 : TRUSTED
   for (let group = 0; group + 1 < groups.length; group++) {
     const start = groups[group] ?? 0

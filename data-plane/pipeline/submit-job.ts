@@ -8,10 +8,11 @@ import type { Attempt } from '#shared/contract/usage-event.ts'
 import { MAX_ATTEMPTS } from '#shared/contract/usage-event.ts'
 import type { AppError } from '#shared/errors.ts'
 import { toAppError } from '#shared/errors.ts'
+import type { ProviderJob } from '#shared/jobs.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { chargeShare, ZERO } from '#shared/money.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
-import type { ProviderJob } from '#shared/provider-job.ts'
+import { jobCodecOf } from '#shared/protocols/index.ts'
 import { askProvider } from './ask-provider.ts'
 import { bookJobEvent } from './book-job-event.ts'
 import { refuse } from './buyer-answer.ts'
@@ -176,7 +177,7 @@ async function findProvider(
     }
     calls.health.begin(offer)
     const answer = await askProvider(calls, offer, job.encode(offer), limits.askMs)
-    const provider = answer.failure === undefined ? route.wire.readJob(answer.text) : undefined
+    const provider = answer.failure === undefined ? jobCodecOf(offer, route.wire.name).read(answer.text) : undefined
     const bad = { kind: 'malformed', status: answer.status, text: 'no job' } as const
     const failure = answer.failure ?? (provider === undefined ? classifyBadAnswer(bad) : undefined)
     const row = { offer: offer.id, provider: offer.provider, status: answer.status, ms: answer.ms }

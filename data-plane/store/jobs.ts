@@ -7,6 +7,7 @@ import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { SERVED_BY } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
+import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 
 /** How long an ended job can still be asked for. */
 const KEEP_AFTER_DEADLINE_MS = 24 * 3_600_000
@@ -42,7 +43,7 @@ const JobRecordSchema = z.object({
   provider: z.string(),
   /** Where its provider is asked, with the credential that submitted it. */
   baseUrl: z.string(),
-  apiFormat: z.enum(['openai', 'messages']),
+  apiFormat: ProtocolNameSchema,
   credential: SealedCredentialSchema,
   providerJob: z.string(),
   priceVersion: z.string(),

@@ -1,4 +1,6 @@
 import type { MarketOffer } from '#data-plane/call.ts'
+import type { ProtocolNeed } from '#shared/protocols/index.ts'
+import { canServe } from '#shared/protocols/index.ts'
 
 /**
  * A model's offers as columns of numbers, in the order of the routing: what a walk over thousands of them reads. Providers
@@ -17,8 +19,9 @@ export type OfferIndex = {
 
 /** Bits of {@link OfferIndex.flags}. */
 export const TRUSTED = 1
-export const MESSAGES = 2
-export const CAPPED = 4
+export const CAPPED = 2
+/** What an offer's protocol cannot carry, a bit each. */
+export const LACKS: Readonly<Record<ProtocolNeed, number>> = { chat: 0, openai: 4, video: 8 }
 
 const MAX_PROVIDERS = 65_535
 const indexes = new WeakMap<readonly MarketOffer[], OfferIndex>()
@@ -48,8 +51,9 @@ function buildIndex(offers: readonly MarketOffer[]): OfferIndex {
     kept[at] = Number(offer.keptBps)
     flags[at] =
       (offer.isTrusted ? TRUSTED : 0) |
-      (offer.apiFormat === 'messages' ? MESSAGES : 0) |
-      (offer.capDailyMicro === null ? 0 : CAPPED)
+      (offer.capDailyMicro === null ? 0 : CAPPED) |
+      (canServe(offer, 'openai') ? 0 : LACKS.openai) |
+      (canServe(offer, 'video') ? 0 : LACKS.video)
     if (before === undefined || before.keptBps !== offer.keptBps || before.ttftMs !== offer.ttftMs) starts.push(at)
     before = offer
   }

@@ -1,6 +1,8 @@
-import type { BadAnswer } from '#data-plane/call.ts'
 import type { ErrorClass } from '#shared/contract/health-event.ts'
 import { AppError, redact } from '#shared/errors.ts'
+import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
+import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { UNREADABLE_CREDENTIAL } from '#shared/seal.ts'
 
 /** A failed attempt, as every step after it sees it: whose fault it is, what comes next, and what the buyer reads. */
@@ -21,12 +23,10 @@ export type UpstreamFailure = {
 /** The longest back-off that a provider's Retry-After may ask for. */
 const MAX_RETRY_AFTER_MS = 600_000
 const MAX_DETAIL_CHARS = 300
-const CONTEXT_WORDS =
-  /context[_ ](?:length|window)|maximum context|too many (?:input )?tokens|prompt is too long|input is too long/i
 
 /** The status of a provider and what it said. */
-export function classifyStatus(status: number, text: string, retryAfterMs?: number): UpstreamFailure {
-  const said = providerMessage(text)
+export function classifyStatus(status: number, body: ErrorBody, retryAfterMs?: number): UpstreamFailure {
+  const said = line(body.message)
   const at = { status, detail: line(`status ${status}: ${said}`), retryAfterMs }
   if (status === 401 || status === 402 || status === 403) return offerFault('credential_rejected', at)
   if (status === 404) return offerFault('not_found', at)
@@ -34,7 +34,7 @@ export function classifyStatus(status: number, text: string, retryAfterMs?: numb
   if (status === 429) return offerFault('rate_limited', at)
   if (status === 529 || status === 503) return offerFault('overloaded', at)
   if (status >= 500) return offerFault('server_error', at)
-  if (status >= 400) return buyerFault(status, said, text)
+  if (status >= 400) return buyerFault(status, said, body.isContext)
   // 1xx, 2xx without an answer, and redirects, which are never followed.
   return offerFault('bad_response', at)
 }
@@ -45,7 +45,7 @@ export function classifyBadAnswer(bad: BadAnswer): UpstreamFailure {
   if (bad.kind === 'malformed') {
     return offerFault('bad_response', { status: 200, detail: line(bad.text), retryAfterMs: undefined })
   }
-  return classifyStatus(bad.status, bad.text)
+  return classifyStatus(bad.status, readErrorBody(bad.text))
 }
 
 /** A call that did not get through: refused, reset, timed out, an address that may not be dialled, a key that does not open. */
@@ -103,8 +103,7 @@ function shownError(errorClass: ErrorClass, retryAfterMs: number | undefined): A
   }
 }
 
-function buyerFault(status: number, said: string, text: string): UpstreamFailure {
-  const isContext = CONTEXT_WORDS.test(text.slice(0, 4_096))
+function buyerFault(status: number, said: string, isContext: boolean): UpstreamFailure {
   const error = isContext
     ? new AppError('context_length_exceeded')
     : new AppError('upstream_rejected', said === '' ? {} : { message: `The provider rejected the request: ${said}` })
@@ -118,17 +117,7 @@ function buyerFault(status: number, said: string, text: string): UpstreamFailure
   }
 }
 
-/** The `message` of a provider's error body on one line, without anything that looks like a key; else nothing. */
-function providerMessage(text: string): string {
-  const match = /"message"\s*:\s*("(?:[^"\\]|\\.){0,2000}")/.exec(text.slice(0, 8_192))
-  if (!match?.[1]) return ''
-  try {
-    return line(String(JSON.parse(match[1])))
-  } catch {
-    return ''
-  }
-}
-
+/** On one line, without anything that looks like a key. */
 function line(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
   return redact(text.replace(/[\u0000-\u001f\u007f]+/g, ' ')).slice(0, MAX_DETAIL_CHARS)

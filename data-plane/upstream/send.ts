@@ -8,6 +8,7 @@ import type { Offer, UpstreamRequest } from '#data-plane/call.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { checkOutboundUrl, isDialable } from '#shared/outbound-guard.ts'
+import { protocolOf } from '#shared/protocols/index.ts'
 import { readRetryAfter } from './classify.ts'
 import type { OpenCredential } from './credentials.ts'
 
@@ -16,8 +17,6 @@ const KEEP_ALIVE_MS = 60_000
 const MAX_CONNECTIONS_AN_ORIGIN = 4_096
 const MAX_RESPONSE_BYTES = 67_108_864
 const MAX_HEADER_BYTES = 32_768
-/** The version of the messages protocol that its sellers are spoken to in. */
-const MESSAGES_VERSION = '2023-06-01'
 const USER_AGENT = 'inference-marketplace/3.1'
 
 /** What of a provider's head means anything to us. */
@@ -116,8 +115,7 @@ function headersOf(to: Destination, request: UpstreamRequest, openCredential: Op
   const key = openCredential(to.credential).reveal()
   const headers = ['content-type', request.contentType, 'accept', request.accept]
   headers.push('accept-encoding', 'identity', 'user-agent', USER_AGENT)
-  if (to.apiFormat === 'messages') headers.push('x-api-key', key, 'anthropic-version', MESSAGES_VERSION)
-  else headers.push('authorization', `Bearer ${key}`)
+  protocolOf(to).addCredential(headers, key)
   if (request.pieces) headers.push('content-length', String(lengthOf(request.pieces)))
   return headers
 }

@@ -1,6 +1,6 @@
-import type { Sampling } from '#data-plane/middle-form/conversation.ts'
-import { SAMPLING_KNOBS } from '#data-plane/middle-form/sampling-knobs.ts'
 import { isRecord } from '#shared/json-members.ts'
+import type { Sampling } from '#shared/protocols/middle-form/conversation.ts'
+import { SAMPLING_KNOBS } from '#shared/protocols/middle-form/sampling-knobs.ts'
 
 /** Members of a request that {@link readSampling} reads. */
 export const SAMPLING_FIELDS: readonly string[] = [...SAMPLING_KNOBS.map(([name]) => name), 'logit_bias']

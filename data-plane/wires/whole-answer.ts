@@ -1,7 +1,8 @@
-import { malformed } from '#data-plane/answers/bad-answer.ts'
-import type { BadAnswer, Decoder } from '#data-plane/call.ts'
+import type { Decoder } from '#data-plane/call.ts'
 import type { JsonMember, JsonObject } from '#shared/json-members.ts'
 import { isRecord, scanMembers } from '#shared/json-members.ts'
+import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 
 /** An answer that is one JSON object, with its own text. */
 export type WholeAnswer = {

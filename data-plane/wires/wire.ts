@@ -1,7 +1,8 @@
 import type { AttemptPlan, Decoder, Demand, Offer, RawRequest, Receipt, UpstreamRequest } from '#data-plane/call.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
-import type { Artifact, JobWireName, ProviderJob } from '#shared/provider-job.ts'
+import type { Artifact, ProviderJob } from '#shared/jobs.ts'
+import type { JobKind } from '#shared/protocols/job-codec.ts'
 import type { Usage } from '#shared/usage.ts'
 
 export type WireName = 'chat' | 'messages' | 'completions' | 'responses' | 'embeddings' | 'speech' | 'transcriptions'
@@ -83,13 +84,10 @@ export type JobView = {
 
 /** A pure codec for one protocol of long jobs: a submit, then questions until it is over. */
 export type JobWire = {
-  readonly name: JobWireName
+  /** Also the kind of job by which providers' protocols know it. */
+  readonly name: JobKind
   readonly envelope: Envelope
   read(raw: RawRequest): ParsedJob
-  /** Asks for a job, or to have it cancelled. */
-  encodeQuestion(providerJob: string, isCancel: boolean): UpstreamRequest
-  /** A provider's answer; undefined when it is none. */
-  readJob(text: string): ProviderJob | undefined
   submitted(view: JobView, token: string): string
   shown(view: JobView): string
 }

@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
+import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
 
 const ProvidersSchema = z.object({
   providers: z.array(
@@ -21,7 +23,7 @@ const BookSchema = z.strictObject({
   discount_pct: z.number(),
   discounts: z.record(z.string(), z.number()),
   /** The protocol of the provider's side. */
-  api_format: z.enum(['openai', 'messages']).default('openai'),
+  api_format: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
   /** The models on offer, `sandbox/*` for all that are free; all of text and speech but `except_models` when absent, and the sandbox models as well. */
   models: z.array(z.string()).optional(),
   except_models: z.array(z.string()).optional(),
@@ -47,7 +49,7 @@ export type SandboxProvider = {
 /** What one seller offers at one provider. */
 export type SeedBook = {
   readonly provider: string
-  readonly apiFormat: 'openai' | 'messages'
+  readonly apiFormat: ProtocolName
   readonly offers: readonly { readonly model: string; readonly discountPercent: number }[]
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { MicroUsdText } from './amount.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
 
@@ -31,7 +32,7 @@ const OwnProviderSchema = z.object({
   /** The model's name at the provider; null asks for the canonical one. */
   providerModel: z.string().nullable(),
   baseUrl: z.string(),
-  apiFormat: z.enum(['openai', 'messages']),
+  apiFormat: ProtocolNameSchema,
   priority: z.number().int(),
   credential: SealedCredentialSchema,
 })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
+import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { KeptBpsNumber, MicroUsdText } from './amount.ts'
 import { SealedCredentialSchema } from './sealed-credential.ts'
 import { TradesText } from './trades.ts'
@@ -24,7 +25,7 @@ export const OfferRowSchema = z.object({
   provider: z.string(),
   isTrusted: z.boolean(),
   baseUrl: z.string(),
-  apiFormat: z.enum(['openai', 'messages']),
+  apiFormat: ProtocolNameSchema,
   /** The model's name at that provider. */
   providerModel: z.string(),
   keptBps: KeptBpsNumber,

@@ -9,7 +9,7 @@ import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { drainAccountChanges } from '#control-plane/services/money/ledger.ts'
 import { finishJobs } from '#control-plane/services/money/overdue-jobs.ts'
 import type { AccountId } from '#shared/ids.ts'
-import type { ProviderJob } from '#shared/provider-job.ts'
+import type { ProviderJob } from '#shared/jobs.ts'
 import type { TestMarket } from '#test/support/control-plane.ts'
 import { startMarket } from '#test/support/control-plane.ts'
 import { figures, ids } from '#test/support/gate.ts'
@@ -167,7 +167,7 @@ describe('a long job', () => {
       const asked: AskedJob[] = []
       expect(await finish(state, asked)).toBe(1)
       expect(await finish(state, asked)).toBe(0)
-      expect(asked).toMatchObject([{ wire: 'video', providerJob: `vid-${state}`, place: { apiFormat: 'openai' } }])
+      expect(asked).toMatchObject([{ kind: 'video', providerJob: `vid-${state}`, place: { apiFormat: 'openai' } }])
       expect(await balanceOf(market.plane.db, wish.account)).toBe(1_000_000 - charge)
       expect(await post(endText(wish, 1_000))).toMatchObject({ conflicts: 1 })
     }

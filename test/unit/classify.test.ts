@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { classifyBadAnswer, classifyError, classifyStatus, readRetryAfter } from '#data-plane/upstream/classify.ts'
+import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 
 describe('the classifier of upstream failures', () => {
   it.each([
@@ -17,18 +18,24 @@ describe('the classifier of upstream failures', () => {
     [400, 'bad_request', 'buyer', 400],
     [422, 'bad_request', 'buyer', 400],
   ] as const)('status %i is %s, the fault of the %s, and %i to the buyer', (status, errorClass, fault, shown) => {
-    const failure = classifyStatus(status, '{"error":{"message":"words"}}')
+    const failure = classifyStatus(status, readErrorBody('{"error":{"message":"words"}}'))
     expect([failure.errorClass, failure.fault, failure.error.status]).toEqual([errorClass, fault, shown])
   })
 
   it('never shows a rejected credential as the buyer’s own, and shows no words of a failing provider', () => {
-    const { error } = classifyStatus(401, '{"error":{"message":"Incorrect API key provided: sk-secret12345678"}}')
+    const { error } = classifyStatus(
+      401,
+      readErrorBody('{"error":{"message":"Incorrect API key provided: sk-secret12345678"}}'),
+    )
     expect(error.code).toBe('upstream_error')
     expect(JSON.stringify([error.message, error.detail])).not.toContain('key')
   })
 
   it('passes on what a provider says of the request, on one line and without what looks like a key', () => {
-    const { error, detail } = classifyStatus(400, '{"error":{"message":"bad\\nfield; Bearer abcdefgh12345678"}}')
+    const { error, detail } = classifyStatus(
+      400,
+      readErrorBody('{"error":{"message":"bad\\nfield; Bearer abcdefgh12345678"}}'),
+    )
     expect(error.message).toBe('The provider rejected the request: bad field; [secret]')
     expect(detail).not.toContain('abcdefgh')
   })
@@ -36,7 +43,7 @@ describe('the classifier of upstream failures', () => {
   it('knows an input that is too long', () => {
     const text =
       '{"error":{"message":"This model\'s maximum context length is 8192 tokens","code":"context_length_exceeded"}}'
-    expect(classifyStatus(400, text).errorClass).toBe('context_length')
+    expect(classifyStatus(400, readErrorBody(text)).errorClass).toBe('context_length')
   })
 
   it('reads bodies of status 200 that are no answer', () => {

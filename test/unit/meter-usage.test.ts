@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Ending, ReportedUsage } from '#data-plane/call.ts'
+import type { Ending } from '#data-plane/call.ts'
 import { meterUsage } from '#data-plane/pipeline/meter-usage.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { buildDemand, buildModel, buildPlan, buildTarget } from '#test/support/build-market.ts'
 
 function meter(reported: Partial<ReportedUsage>, ending: Partial<Ending> = {}, features: string[] = []) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createSseReader, MAX_EVENT_CHARS } from '#data-plane/answers/sse.ts'
+import { createSseReader, MAX_EVENT_CHARS } from '#shared/protocols/answers/sse.ts'
 
 /** Reads bytes in pieces that end at the given places. */
 function read(bytes: Buffer, cuts: readonly number[] = []): string[] {

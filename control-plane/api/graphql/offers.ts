@@ -5,6 +5,7 @@ import { getOffer, getOffers, listOffers } from '#control-plane/services/offers/
 import type { OfferView } from '#control-plane/services/offers/view.ts'
 import { stopOf } from '#control-plane/services/offers/view.ts'
 import { AppError } from '#shared/errors.ts'
+import { PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
@@ -16,7 +17,7 @@ const Stop = builder.enumType('OfferStop', {
 })
 const SettableStatus = builder.enumType('SettableOfferStatus', { values: ['active', 'paused'] as const })
 const PricingMode = builder.enumType('PricingMode', { values: ['discount', 'cost_multiplier'] as const })
-export const ApiFormat = builder.enumType('ApiFormat', { values: ['openai', 'messages'] as const })
+export const ApiFormat = builder.enumType('ApiFormat', { values: PROTOCOL_NAMES })
 
 /** Offers by id, those of the caller only: the cache lives and dies with the request and its actor. */
 async function loadOffers(ids: readonly string[], { ctx, actor, options }: GraphQLContext) {

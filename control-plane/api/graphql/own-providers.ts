@@ -7,6 +7,7 @@ import {
   listBuyerProviders,
   removeOwnProvider,
 } from '#control-plane/services/buyers/own-providers.ts'
+import { DEFAULT_PROTOCOL } from '#shared/protocols/index.ts'
 import { builder } from './builder.ts'
 import { withKey } from './offers.ts'
 
@@ -43,7 +44,7 @@ const CreateOwnProviderInput = builder.inputType('CreateOwnProviderInput', {
     baseUrl: t.string({ required: true }),
     apiKey: t.string({ required: true }),
     priority: t.int({ required: true, defaultValue: 0 }),
-    apiFormat: t.string({ required: true, defaultValue: 'openai' }),
+    apiFormat: t.string({ required: true, defaultValue: DEFAULT_PROTOCOL }),
     providerModel: t.string(),
     label: t.string(),
   }),

@@ -11,6 +11,7 @@ import { startProgress } from '#control-plane/cli/progress.ts'
 import { readAnswer } from '#control-plane/cli/read-answer.ts'
 import { isSet, listOption, numberOption, requiredOption, textOption } from '#control-plane/cli/read-options.ts'
 import { readSecretIn } from '#control-plane/cli/secret-files.ts'
+import { DEFAULT_PROTOCOL } from '#shared/protocols/index.ts'
 
 /** Rows that one request takes. */
 const MAX_ROWS = 200
@@ -34,7 +35,10 @@ type Line = z.output<typeof Line>
 
 /** What the provider is called by and with which key. */
 function placeOf(options: Options): { base_url: string; api_format: string } & Record<string, string> {
-  const base = { base_url: requiredOption(options, 'provider'), api_format: textOption(options, 'format') ?? 'openai' }
+  const base = {
+    base_url: requiredOption(options, 'provider'),
+    api_format: textOption(options, 'format') ?? DEFAULT_PROTOCOL,
+  }
   const [variable, file, saved] = ['keyEnv', 'keyFrom', 'reuseKey'].map((name) => textOption(options, name))
   if ([variable, file, saved].filter((one) => one !== undefined).length !== 1) {
     throw usageError("Name the provider's key by one of --key-env, --key-from and --reuse-key.")

@@ -1,4 +1,5 @@
 import type { Command, Option } from '#control-plane/cli/command.ts'
+import { DEFAULT_PROTOCOL, PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 import { PAGE } from './buyer.ts'
 
 const PLACE: readonly Option[] = [
@@ -6,7 +7,7 @@ const PLACE: readonly Option[] = [
   { flags: '--key-env <variable>', text: "the variable with the provider's key" },
   { flags: '--key-from <file>', text: "a file of mode 0600 with the provider's key" },
   { flags: '--reuse-key <fingerprint>', text: 'a key that is saved already' },
-  { flags: '--format <format>', text: 'the protocol it speaks', choices: ['openai', 'messages'], fallback: 'openai' },
+  { flags: '--format <format>', text: 'the protocol it speaks', choices: PROTOCOL_NAMES, fallback: DEFAULT_PROTOCOL },
 ]
 const YES: Option = { flags: '--yes', text: 'do not ask' }
 const OFFER = [{ name: '<id>', text: 'the offer, ofr_…' }]

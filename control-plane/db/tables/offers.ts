@@ -1,4 +1,5 @@
 import type { HealthEvent } from '#shared/contract/health-event.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
 import {
   bigint,
   boolean,
@@ -15,7 +16,6 @@ import {
   withDefault,
 } from './column.ts'
 
-const API_FORMATS = ['openai', 'messages'] as const
 const OFFER_STATUSES = ['active', 'paused', 'inactive'] as const
 const PRICING_MODES = ['discount', 'cost_multiplier'] as const
 const OPERATION_STATUSES = ['pending', 'running', 'succeeded', 'failed'] as const
@@ -23,7 +23,7 @@ const OPERATION_STATUSES = ['pending', 'running', 'succeeded', 'failed'] as cons
 const TOLD: readonly HealthEvent['action'][] = ['counted', 'backed_off', 'recovered', 'flagged']
 export const HEALTH_ACTIONS = [...TOLD, 'reset', 'credential_rotated', 'delisted', 'restored'] as const
 
-export type ApiFormat = (typeof API_FORMATS)[number]
+export type ApiFormat = ProtocolName
 export type OfferStatus = (typeof OFFER_STATUSES)[number]
 export type PricingMode = (typeof PRICING_MODES)[number]
 export type SellerOperationStatus = (typeof OPERATION_STATUSES)[number]
@@ -53,7 +53,7 @@ export const OFFER_TABLES = {
     credential_id: id('crd'),
     fingerprint: text(),
     base_url: text(),
-    api_format: oneOf(API_FORMATS),
+    api_format: text<ApiFormat>(),
     provider_model: text(),
     pricing_mode: oneOf(PRICING_MODES),
     kept_bps: smallint(),
@@ -105,7 +105,7 @@ export const OFFER_TABLES = {
     model: nullable(text()),
     provider_model: nullable(text()),
     base_url: text(),
-    api_format: oneOf(API_FORMATS),
+    api_format: text<ApiFormat>(),
     priority: integer(),
     label: nullable(text()),
     created_at: timestamp(),

@@ -1,9 +1,10 @@
-import type { JobWireName, ProviderJob } from '#shared/provider-job.ts'
+import type { ProviderJob } from '#shared/jobs.ts'
+import type { JobKind } from '#shared/protocols/job-codec.ts'
 import type { ProviderPlace } from './probe.ts'
 
 /** A long job as its provider knows it, and where and with which key to ask. */
 export type AskedJob = {
-  readonly wire: JobWireName
+  readonly kind: JobKind
   readonly providerJob: string
   readonly place: ProviderPlace
 }

@@ -1,10 +1,11 @@
+import type { ProtocolName } from '#shared/protocols/index.ts'
 import type { Secret } from '#shared/secret.ts'
 
 /** What to ask a provider: does this key serve this model here. */
 export type ProbeTarget = {
   /** Checked against the allow-list before; checked again when dialled. */
   readonly baseUrl: URL
-  readonly apiFormat: 'openai' | 'messages'
+  readonly apiFormat: ProtocolName
   readonly apiKey: Secret
   /** Null asks whether the key is taken at all. */
   readonly providerModel: string | null

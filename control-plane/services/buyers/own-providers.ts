@@ -15,6 +15,7 @@ import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { ProviderKey } from '#control-plane/services/providers/provider-key.ts'
 import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
+import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { fingerprintCredential, sealCredential } from '#shared/seal.ts'
 import { publishPolicy } from './buyer-policy.ts'
 
@@ -30,7 +31,7 @@ export const OwnProviderViewSchema = z.object({
   model: z.string().nullable(),
   provider: z.string(),
   baseUrl: z.string(),
-  apiFormat: z.enum(['openai', 'messages']),
+  apiFormat: ProtocolNameSchema,
   providerModel: z.string().nullable(),
   priority: z.number(),
   label: z.string().nullable(),
@@ -51,7 +52,7 @@ const CreateInput = z.strictObject({
   baseUrl: z.string().min(1).max(2_048),
   apiKey: ProviderKey,
   priority: z.number().int().min(0).max(1_000).default(0),
-  apiFormat: z.enum(['openai', 'messages']).default('openai'),
+  apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
   /** The model's name at the provider; the name as given when left out. */
   providerModel: ModelName.nullish(),
   label: Label.nullish(),

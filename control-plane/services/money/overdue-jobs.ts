@@ -9,9 +9,10 @@ import { MINUTE } from '#shared/clock.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import type { SubmittedJob, UsageEvent } from '#shared/contract/usage-event.ts'
 import { jobEndId, readUsageEvent } from '#shared/contract/usage-event.ts'
+import type { JobCharge, ProviderJob } from '#shared/jobs.ts'
+import { chargeJob } from '#shared/jobs.ts'
 import { splitCharge, ZERO } from '#shared/money.ts'
-import type { JobCharge, ProviderJob } from '#shared/provider-job.ts'
-import { chargeJob, isJobWire } from '#shared/provider-job.ts'
+import { isJobKind } from '#shared/protocols/job-codec.ts'
 import { openCredential } from '#shared/seal.ts'
 import { bookParked, DEADLINE_SOURCE } from './finish-job.ts'
 import { postBatch } from './ingest.ts'
@@ -47,10 +48,10 @@ async function ask(ctx: JobCtx, { rid, offer, event, providerJob }: Job): Promis
   try {
     const wire = readUsageEvent(event)?.wire ?? ''
     const stored = offer === null ? undefined : await findJobPlace(ctx.db, offer)
-    if (stored === undefined || !isJobWire(wire)) return undefined
+    if (stored === undefined || !isJobKind(wire)) return undefined
     const { url: baseUrl } = await checkBaseUrl(ctx, stored.baseUrl)
     const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(stored.sealed))
-    return await ctx.askProvider({ wire, providerJob, place: { baseUrl, apiFormat: stored.apiFormat, apiKey } })
+    return await ctx.askProvider({ kind: wire, providerJob, place: { baseUrl, apiFormat: stored.apiFormat, apiKey } })
   } catch (error) {
     ctx.log.warn({ err: error, rid }, 'the provider of a job could not be asked')
     return undefined

@@ -12,6 +12,7 @@ import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/pr
 import { linesOf } from '#control-plane/services/view-fields.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
 import { Pricing, readPricing } from './input.ts'
 import { refuseTwin, storeNewOffer } from './store-offer.ts'
 
@@ -91,7 +92,7 @@ type Bulk = {
   readonly key: ChosenKey
   readonly listed: ListedModels
   readonly common: {
-    readonly apiFormat: 'openai' | 'messages'
+    readonly apiFormat: ProtocolName
     readonly payoutAddress: string | null
     readonly label: string | null
   }

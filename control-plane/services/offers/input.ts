@@ -6,6 +6,7 @@ import { percentToKept } from '#shared/discount.ts'
 import { AppError } from '#shared/errors.ts'
 import type { KeptBps } from '#shared/money.ts'
 import { keptBps } from '#shared/money.ts'
+import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
 
 /** Percent off the reference price, at most two decimals. */
 const Discount = z
@@ -42,7 +43,7 @@ export const CreateOfferInput = z.object({
   capDailyUsd: Dollars.nullish(),
   payoutAddress: Wallet.nullish(),
   label: Label.nullish(),
-  apiFormat: z.enum(['openai', 'messages']).default('openai'),
+  apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
   /** The model's name at the provider; the name as given when left out. */
   providerModel: ModelName.optional(),
 })

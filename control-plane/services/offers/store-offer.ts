@@ -9,6 +9,7 @@ import { MINUTE } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId, OfferId } from '#shared/ids.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
+import type { ProtocolName } from '#shared/protocols/index.ts'
 import { sealCredential } from '#shared/seal.ts'
 
 /** Name of the index that lets one active offer per credential, address and model stand, over all sellers. */
@@ -20,7 +21,7 @@ export type OfferWish = {
   readonly model: string
   readonly base: CheckedBaseUrl
   readonly key: ChosenKey
-  readonly apiFormat: 'openai' | 'messages'
+  readonly apiFormat: ProtocolName
   readonly providerModel: string
   readonly keptBps: KeptBps
   readonly pricingMode: 'discount' | 'cost_multiplier'

@@ -8,6 +8,7 @@ import type { KeptBps } from '#shared/money.ts'
 import { KEEP_ALL, keptBps, microUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
+import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 
 /**
  * An offer as its seller sees it. Prices per million tokens are whole micro-USD: `direct` the reference, `effective` and
@@ -20,7 +21,7 @@ export const OfferViewSchema = z.object({
   sellerBaseUrl: z.string(),
   provider: z.string(),
   providerModel: z.string(),
-  apiFormat: z.enum(['openai', 'messages']),
+  apiFormat: ProtocolNameSchema,
   trusted: z.boolean(),
   status: z.enum(['active', 'paused', 'inactive']),
   active: z.boolean(),

@@ -4,6 +4,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
+import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
 import { fingerprintCredential, openCredential } from '#shared/seal.ts'
 import { Secret } from '#shared/secret.ts'
 import type { CheckedBaseUrl } from './base-url.ts'
@@ -55,7 +56,7 @@ export const PlaceInput = {
   baseUrl: z.string().min(1).max(2_048).optional(),
   /** The same under the name that single offers know it by. */
   sellerBaseUrl: z.string().min(1).max(2_048).optional(),
-  apiFormat: z.enum(['openai', 'messages']).default('openai'),
+  apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
 }
 
 export type Place = KeyChoice & {

@@ -1,3 +1,6 @@
+import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type {
   AssistantPart,
   CacheControl,
@@ -11,11 +14,8 @@ import type {
   ToolChoice,
   Turn,
   UserPart,
-} from '#data-plane/middle-form/conversation.ts'
-import { readDataUrl } from '#data-plane/middle-form/conversation.ts'
-import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
-import { flagOf, readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
-import { isRecord } from '#shared/json-members.ts'
+} from '#shared/protocols/middle-form/conversation.ts'
+import { readDataUrl } from '#shared/protocols/middle-form/conversation.ts'
 import type { ChatRequest } from './read-request.ts'
 
 type Json = Readonly<Record<string, unknown>>

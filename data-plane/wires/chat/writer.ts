@@ -1,9 +1,10 @@
 import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
-import type { AnswerEnd, AnswerEvent, AnswerWriter } from '#data-plane/middle-form/answer.ts'
-import { FINISH_WORDS } from '#data-plane/middle-form/answer.ts'
+import type { AnswerEnd, AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
+import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
+import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
 import { frameHead, wholeHead } from './frames.ts'
 
 /** Writes events as an answer of the chat wire. */

@@ -1,7 +1,7 @@
 import type { Demand } from '#data-plane/call.ts'
-import { translateAnswer, translateRequest } from '#data-plane/dialects/translate.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { TOKENS_A_MESSAGE } from '#data-plane/wires/text-demand.ts'
+import { translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import type { CompletionsRequest } from './read-request.ts'

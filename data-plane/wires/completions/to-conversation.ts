@@ -1,7 +1,7 @@
-import type { Conversation } from '#data-plane/middle-form/conversation.ts'
-import { PLAIN_CONVERSATION } from '#data-plane/middle-form/conversation.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { readSampling, readStop, SAMPLING_FIELDS, wordOf } from '#data-plane/wires/sampling.ts'
+import type { Conversation } from '#shared/protocols/middle-form/conversation.ts'
+import { PLAIN_CONVERSATION } from '#shared/protocols/middle-form/conversation.ts'
 import type { CompletionsRequest } from './read-request.ts'
 
 /** Members that the middle form holds, that say how the answer comes, or that ask for nothing. */

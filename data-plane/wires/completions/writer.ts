@@ -1,8 +1,8 @@
 import type { AttemptPlan } from '#data-plane/call.ts'
-import type { AnswerWriter } from '#data-plane/middle-form/answer.ts'
-import { FINISH_WORDS } from '#data-plane/middle-form/answer.ts'
+import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
+import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
 import { frameHead, pieceText, wholeAnswer } from './answer-text.ts'
 
 /** Writes an answer as the one choice of a text completion. It has no calls, because this wire has no tools. */

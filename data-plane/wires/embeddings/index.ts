@@ -2,6 +2,7 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
+import { forwardPath } from '#shared/protocols/index.ts'
 import { embeddingsDecoder } from './decoder.ts'
 import type { EmbeddingsRequest } from './read-request.ts'
 import { readEmbeddingsRequest } from './read-request.ts'
@@ -34,7 +35,7 @@ export const embeddings: AnyWire = defineWire<EmbeddingsRequest>({
     maxCostMicro,
   }),
   encode: (request, plan) => ({
-    path: '/embeddings',
+    path: forwardPath(plan.offer, 'embeddings'),
     ...forwardBody(request.json, plan, EDITS),
     contentType: 'application/json',
     accept: 'application/json',

@@ -1,7 +1,7 @@
-import { translateAnswer, translateRequest } from '#data-plane/dialects/translate.ts'
 import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
+import { translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { estimateTokens } from './count-tokens.ts'

@@ -1,5 +1,5 @@
 import type { AttemptPlan } from '#data-plane/call.ts'
-import type { AnswerEnd } from '#data-plane/middle-form/answer.ts'
+import type { AnswerEnd } from '#data-plane/wires/answer-writer.ts'
 
 /** The members of a message that stand before its content, as JSON text. */
 export function messageHead({ rid, target }: AttemptPlan): string {

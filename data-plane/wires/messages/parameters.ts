@@ -1,6 +1,6 @@
-import { MIN_THINKING_TOKENS } from '#data-plane/middle-form/conversation.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
 
 /** Limits of single parameters. */
 const MAX_STOPS = 64

@@ -1,8 +1,8 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
-import { MIN_THINKING_TOKENS } from '#data-plane/middle-form/conversation.ts'
-import { takesMember } from '#data-plane/middle-form/taken-members.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { isRecord, lastMembers } from '#shared/json-members.ts'
+import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
+import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 import type { MessagesRequest } from './read-request.ts'
 
 /** Members that go on as they came, each under the name by which a model may list it; others nobody has asked for. */

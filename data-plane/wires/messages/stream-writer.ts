@@ -1,5 +1,6 @@
-import type { AnswerEvent, AnswerWriter } from '#data-plane/middle-form/answer.ts'
+import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
+import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import type { Between, Ended, Idle, InBlock, Step } from './events.ts'
 import {
   closeBlock,

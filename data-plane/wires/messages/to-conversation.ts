@@ -1,3 +1,5 @@
+import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type {
   AssistantPart,
   CacheControl,
@@ -12,9 +14,7 @@ import type {
   Turn,
   UrlSource,
   UserPart,
-} from '#data-plane/middle-form/conversation.ts'
-import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
-import { isRecord } from '#shared/json-members.ts'
+} from '#shared/protocols/middle-form/conversation.ts'
 import type { MessagesRequest } from './read-request.ts'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,6 +1,7 @@
-import type { AnswerEvent, AnswerWriter } from '#data-plane/middle-form/answer.ts'
+import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { messagesErrorBody } from '#data-plane/wires/envelopes/messages.ts'
 import { readJsonObject } from '#shared/json-members.ts'
+import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import { messageHead, stopMembers } from './message-members.ts'
 import type { ToolInput } from './tool-input.ts'
 import { followToolInput } from './tool-input.ts'

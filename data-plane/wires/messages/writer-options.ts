@@ -1,4 +1,5 @@
-import type { AttemptPlan, ReportedUsage } from '#data-plane/call.ts'
+import type { AttemptPlan } from '#data-plane/call.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 
 /** What the writers of a message need to know of its call. */
 export type WriterOptions = {

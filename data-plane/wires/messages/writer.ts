@@ -1,4 +1,4 @@
-import type { AnswerWriter } from '#data-plane/middle-form/answer.ts'
+import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { streamWriter } from './stream-writer.ts'
 import { wholeWriter } from './whole-writer.ts'
 import type { WriterOptions } from './writer-options.ts'

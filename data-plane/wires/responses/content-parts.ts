@@ -1,9 +1,15 @@
-import type { DataSource, FilePart, ImagePart, TextPart, UrlSource } from '#data-plane/middle-form/conversation.ts'
-import { readDataUrl } from '#data-plane/middle-form/conversation.ts'
 import type { Content } from '#data-plane/wires/content.ts'
 import { wordOf } from '#data-plane/wires/sampling.ts'
 import { AppError } from '#shared/errors.ts'
 import { isRecord } from '#shared/json-members.ts'
+import type {
+  DataSource,
+  FilePart,
+  ImagePart,
+  TextPart,
+  UrlSource,
+} from '#shared/protocols/middle-form/conversation.ts'
+import { readDataUrl } from '#shared/protocols/middle-form/conversation.ts'
 import { invalid } from './parameters.ts'
 
 const MAX_PARTS = 2_000

@@ -1,3 +1,8 @@
+import type { Content } from '#data-plane/wires/content.ts'
+import { newContent } from '#data-plane/wires/content.ts'
+import type { InlinedSource } from '#data-plane/wires/inlined-data.ts'
+import { wordOf } from '#data-plane/wires/sampling.ts'
+import { isRecord } from '#shared/json-members.ts'
 import type {
   AssistantPart,
   ReasoningPart,
@@ -5,12 +10,7 @@ import type {
   ToolCallPart,
   Turn,
   UserPart,
-} from '#data-plane/middle-form/conversation.ts'
-import type { Content } from '#data-plane/wires/content.ts'
-import { newContent } from '#data-plane/wires/content.ts'
-import type { InlinedSource } from '#data-plane/wires/inlined-data.ts'
-import { wordOf } from '#data-plane/wires/sampling.ts'
-import { isRecord } from '#shared/json-members.ts'
+} from '#shared/protocols/middle-form/conversation.ts'
 import { readParts, readTexts } from './content-parts.ts'
 import { invalid } from './parameters.ts'
 import { openSeal } from './seal.ts'

@@ -1,4 +1,4 @@
-import type { AnswerEvent } from '#data-plane/middle-form/answer.ts'
+import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 import type { ItemStatus, OpenCall, OpenMessage, OpenPart, OpenThought } from './items.ts'
 import { callText, messageText, partText, summaryText, thoughtText } from './items.ts'
 import type { ResponseWriter } from './response-object.ts'

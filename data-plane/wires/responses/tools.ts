@@ -1,6 +1,6 @@
-import type { FunctionTool, ToolChoice } from '#data-plane/middle-form/conversation.ts'
 import { flagOf, wordOf } from '#data-plane/wires/sampling.ts'
 import { isRecord } from '#shared/json-members.ts'
+import type { FunctionTool, ToolChoice } from '#shared/protocols/middle-form/conversation.ts'
 import { invalid } from './parameters.ts'
 
 type Json = Readonly<Record<string, unknown>>

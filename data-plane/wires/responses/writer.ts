@@ -1,5 +1,5 @@
 import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
-import type { AnswerEnd, AnswerWriter } from '#data-plane/middle-form/answer.ts'
+import type { AnswerEnd, AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { openAiError, openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import { createOutput } from './output.ts'

@@ -2,6 +2,7 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
+import { forwardPath } from '#shared/protocols/index.ts'
 import { speechDecoder } from './decoder.ts'
 import { inEvents } from './events.ts'
 import type { SpeechRequest } from './read-request.ts'
@@ -33,7 +34,7 @@ export const speech: AnyWire = defineWire<SpeechRequest>({
     hasFixedCharge: true,
   }),
   encode: (request, plan) => ({
-    path: '/audio/speech',
+    path: forwardPath(plan.offer, 'speech'),
     ...forwardBody(request.json, plan, EDITS),
     contentType: 'application/json',
     accept: 'audio/*, application/octet-stream',

@@ -1,4 +1,5 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import { forwardPath } from '#shared/protocols/index.ts'
 import type { FormField } from './form.ts'
 import { writeForm } from './form.ts'
 import type { TranscriptionRequest } from './read-request.ts'
@@ -31,7 +32,7 @@ export function encodeTranscription(request: TranscriptionRequest, plan: Attempt
   const contentType = file.contentType.toLowerCase().split(';', 1)[0] ?? ''
   const typed = AUDIO_TYPE.test(contentType) ? contentType : UNNAMED_TYPE
   return {
-    path: '/audio/transcriptions',
+    path: forwardPath(plan.offer, 'transcription'),
     body: '',
     pieces: writeForm({ boundary: form.boundary, fields, files: [{ ...file, contentType: typed }] }),
     contentType: `multipart/form-data; boundary="${form.boundary}"`,

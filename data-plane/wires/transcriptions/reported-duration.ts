@@ -1,6 +1,7 @@
-import type { Receipt, ReportedUsage } from '#data-plane/call.ts'
+import type { Receipt } from '#data-plane/call.ts'
 import { costMembers } from '#data-plane/wires/usage-json.ts'
 import { isRecord } from '#shared/json-members.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 
 /** No file that is taken lasts longer. */
 const MAX_SECONDS = 1_000_000

@@ -1,11 +1,13 @@
-import { malformed, NO_OBJECT } from '#data-plane/answers/bad-answer.ts'
-import type { StreamState } from '#data-plane/answers/frames.ts'
-import { frameReader } from '#data-plane/answers/frames.ts'
-import { errorInside } from '#data-plane/answers/openai-answer.ts'
-import type { AttemptPlan, BadAnswer, Decoder, ReportedUsage } from '#data-plane/call.ts'
+import type { AttemptPlan, Decoder } from '#data-plane/call.ts'
 import { errorFrame, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord, readJsonObject } from '#shared/json-members.ts'
+import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import { malformed, NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
+import type { StreamState } from '#shared/protocols/answers/frames.ts'
+import { frameReader } from '#shared/protocols/answers/frames.ts'
+import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { durationJson, mergeDuration } from './reported-duration.ts'
 
 type State = StreamState & {

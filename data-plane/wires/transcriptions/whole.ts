@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import { errorInside } from '#data-plane/answers/openai-answer.ts'
-import type { AttemptPlan, Decoder, Receipt, ReportedUsage } from '#data-plane/call.ts'
+import type { AttemptPlan, Decoder, Receipt } from '#data-plane/call.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import type { Found } from '#data-plane/wires/whole-answer.ts'
 import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
 import { memberText } from '#shared/json-members.ts'
+import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { TranscriptFormat, TranscriptionRequest } from './read-request.ts'
 import { durationJson, mergeCues, mergeDuration } from './reported-duration.ts'
 

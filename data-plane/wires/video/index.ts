@@ -1,11 +1,10 @@
-import type { UpstreamRequest } from '#data-plane/call.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { mustBe } from '#data-plane/wires/fields.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import type { JobView, JobWire, ParsedJob } from '#data-plane/wires/wire.ts'
 import { microUsdToDollars } from '#shared/money.ts'
-import { JOB_PATHS, jobPath, readProviderJob } from '#shared/provider-job.ts'
+import { jobCodecOf } from '#shared/protocols/index.ts'
 
 const MAX_PROMPT_CHARS = 32_768
 const DEFAULT_SECONDS = 5
@@ -32,27 +31,13 @@ export const video: JobWire = {
       },
       bound: { milliseconds: seconds * MILLISECONDS, calls: 1 },
       encode: (offer) => ({
-        ...ASK,
-        path: JOB_PATHS.video,
-        body: JSON.stringify({ model: offer.providerModel, prompt, seconds }),
+        ...jobCodecOf(offer, 'video').submit(offer.providerModel, { prompt, seconds }),
+        adaptedParams: [],
       }),
     }
   },
-  encodeQuestion: (providerJob, isCancel) => ({
-    ...ASK,
-    method: isCancel ? 'DELETE' : 'GET',
-    path: jobPath('video', providerJob),
-    body: '',
-  }),
-  readJob: readProviderJob,
   submitted: (view, token) => JSON.stringify({ ...headOf(view), job_token: token }),
   shown: (view) => JSON.stringify(shown(view)),
-}
-
-const ASK: Pick<UpstreamRequest, 'contentType' | 'accept' | 'adaptedParams'> = {
-  contentType: 'application/json',
-  accept: 'application/json',
-  adaptedParams: [],
 }
 
 function readPrompt(prompt: unknown): string {

@@ -1,6 +1,7 @@
 import type { AttemptPlan } from '#data-plane/call.ts'
 import type { ChatRequest } from '#data-plane/wires/chat/read-request.ts'
 import type { Wire } from '#data-plane/wires/wire.ts'
+import { canServe } from '#shared/protocols/index.ts'
 import { encodeChatRequest } from './request.ts'
 import { streamDecoder } from './stream.ts'
 import { wholeDecoder } from './whole.ts'
@@ -13,7 +14,7 @@ import { wholeDecoder } from './whole.ts'
  * log probabilities, audio, annotations. Everything that passes is on a list, as in the middle form.
  */
 export const sameProtocol: Pick<Wire<ChatRequest>, 'encode' | 'decoder'> & { applies(plan: AttemptPlan): boolean } = {
-  applies: ({ offer }) => offer.apiFormat === 'openai',
+  applies: ({ offer }) => canServe(offer, 'openai'),
   encode: encodeChatRequest,
   decoder: ({ isStreamed }, plan) => (isStreamed ? streamDecoder(plan) : wholeDecoder(plan)),
 }

@@ -1,10 +1,11 @@
 import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
-import { takesMember } from '#data-plane/middle-form/taken-members.ts'
 import type { ChatRequest } from '#data-plane/wires/chat/read-request.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import { takesParameter } from '#shared/catalog/model.ts'
 import { isRecord, lastMembers } from '#shared/json-members.ts'
+import { forwardPath } from '#shared/protocols/index.ts'
+import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
 
 /** Members that we write ourselves, whatever the buyer sent. */
 const REWRITTEN: ReadonlySet<string> = new Set([
@@ -40,7 +41,7 @@ export function encodeChatRequest(request: ChatRequest, plan: AttemptPlan): Upst
   text += `,"${limitName}":${plan.maxOutputTokens}`
   text += request.isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}}' : '}'
   return {
-    path: '/chat/completions',
+    path: forwardPath(plan.offer, 'chat'),
     body: text,
     contentType: 'application/json',
     accept: request.isStreamed ? 'text/event-stream' : 'application/json',

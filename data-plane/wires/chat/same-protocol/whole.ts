@@ -1,12 +1,14 @@
-import { malformed, NO_OBJECT } from '#data-plane/answers/bad-answer.ts'
-import { errorInside, knownFinishReason } from '#data-plane/answers/openai-answer.ts'
-import { mergeUsage } from '#data-plane/answers/reported-usage.ts'
-import type { AttemptPlan, BadAnswer, Decoder, ReportedUsage } from '#data-plane/call.ts'
+import type { AttemptPlan, Decoder } from '#data-plane/call.ts'
 import { wholeHead } from '#data-plane/wires/chat/frames.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
 import { gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
 import { isRecord, memberText } from '#shared/json-members.ts'
+import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import { malformed, NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
+import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 
 /** Top members of a provider's answer that pass beside the choices. */
 const PASSED = ['system_fingerprint', 'service_tier'] as const

@@ -2,6 +2,7 @@ import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { CompletionsRequest } from '#data-plane/wires/completions/read-request.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
 import { SAMPLING_FIELDS } from '#data-plane/wires/sampling.ts'
+import { forwardPath } from '#shared/protocols/index.ts'
 
 const EDITS = {
   /** Members that we write ourselves, that ask for nothing, or that no provider is ever told. */
@@ -18,7 +19,7 @@ export function encodeNative(request: CompletionsRequest, plan: AttemptPlan): Up
     added: `,"max_tokens":${plan.maxOutputTokens}${stream}`,
   })
   return {
-    path: '/completions',
+    path: forwardPath(plan.offer, 'completions'),
     body,
     contentType: 'application/json',
     accept: isStreamed ? 'text/event-stream' : 'application/json',

@@ -1,11 +1,12 @@
-import type { StreamState } from '#data-plane/answers/frames.ts'
-import { frameReader } from '#data-plane/answers/frames.ts'
-import { errorInside } from '#data-plane/answers/openai-answer.ts'
-import { mergeUsage } from '#data-plane/answers/reported-usage.ts'
-import type { AttemptPlan, Decoder, Ending, Receipt, ReportedUsage } from '#data-plane/call.ts'
+import type { AttemptPlan, Decoder, Ending, Receipt } from '#data-plane/call.ts'
 import { frameHead } from '#data-plane/wires/completions/answer-text.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
 import type { JsonObject } from '#shared/json-members.ts'
+import type { StreamState } from '#shared/protocols/answers/frames.ts'
+import { frameReader } from '#shared/protocols/answers/frames.ts'
+import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { readChoice } from './choice.ts'
 
 type State = StreamState & {

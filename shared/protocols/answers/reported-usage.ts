@@ -1,5 +1,18 @@
-import type { ReportedUsage } from '#data-plane/call.ts'
 import { isRecord } from '#shared/json-members.ts'
+
+/** The provider's own figures, each the last sane one it sent; absent where it sent none. */
+export type ReportedUsage = {
+  inputTokens?: number
+  outputTokens?: number
+  cachedTokens?: number
+  cacheWriteTokens?: number
+  reasoningTokens?: number
+  audioInputTokens?: number
+  audioOutputTokens?: number
+  milliseconds?: number
+  /** Fields that held something no count can be. */
+  insaneFields: number
+}
 
 /** The most tokens that an answer can count; a larger figure is taken for none. */
 const MAX_SANE_TOKENS = 1_000_000_000

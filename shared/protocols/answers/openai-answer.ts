@@ -1,5 +1,5 @@
-import type { BadAnswer } from '#data-plane/call.ts'
 import { isRecord } from '#shared/json-members.ts'
+import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 
 /** The error that a body or a frame of status 200 holds in the OpenAI protocols; undefined when it holds none. */
 export function errorInside(body: Readonly<Record<string, unknown>>): BadAnswer | undefined {

@@ -1,11 +1,11 @@
-import { NO_OBJECT } from '#data-plane/answers/bad-answer.ts'
-import type { FrameGrammar, StreamState } from '#data-plane/answers/frames.ts'
-import { frameReader } from '#data-plane/answers/frames.ts'
-import type { ReportedUsage } from '#data-plane/call.ts'
-import type { AnswerEvent, AnswerReader } from '#data-plane/middle-form/answer.ts'
-import { NO_EVENTS } from '#data-plane/middle-form/answer.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { readJsonObject } from '#shared/json-members.ts'
+import { NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
+import type { FrameGrammar, StreamState } from '#shared/protocols/answers/frames.ts'
+import { frameReader } from '#shared/protocols/answers/frames.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import type { AnswerEvent, AnswerReader } from '#shared/protocols/middle-form/answer.ts'
+import { NO_EVENTS } from '#shared/protocols/middle-form/answer.ts'
 
 /** An answer as far as it was read, whatever its protocol. */
 export type Reading = StreamState & {

@@ -1,6 +1,6 @@
-import type { AttemptPlan } from '#data-plane/call.ts'
-import type { Conversation } from '#data-plane/middle-form/conversation.ts'
-import { MIN_THINKING_TOKENS } from '#data-plane/middle-form/conversation.ts'
+import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
+import type { Conversation } from '#shared/protocols/middle-form/conversation.ts'
+import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
 
 /** The most thought that is asked for by a word. */
 const MAX_THINKING_TOKENS = 32_000
@@ -21,7 +21,7 @@ export type Thinking = { readonly type: 'enabled'; readonly budget_tokens: numbe
  * The wish for thought as this protocol says it: tokens within the output limit. Undefined where none is wished, and
  * where the protocol would refuse it: with a forced call, under too low a limit, and amid calls made without thought.
  */
-export function thinkingOf(conversation: Conversation, { maxOutputTokens, target }: AttemptPlan): Thinking | undefined {
+export function thinkingOf(conversation: Conversation, { maxOutputTokens, target }: EncodePlan): Thinking | undefined {
   const { reasoning, toolChoice } = conversation
   if (reasoning === undefined || reasoning.isEnabled === false || reasoning.effort === 'none') return undefined
   if (toolChoice === 'required' || typeof toolChoice === 'object') return undefined

@@ -1,5 +1,5 @@
-import type { BadAnswer, Receipt, ReportedUsage } from '#data-plane/call.ts'
-import type { AppError } from '#shared/errors.ts'
+import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 
 /** Why an answer ended, in no protocol's words. */
 export type FinishReason = 'stop' | 'length' | 'toolCalls' | 'contentFilter'
@@ -41,24 +41,4 @@ export type AnswerReader = {
   failure(): BadAnswer | undefined
   /** The provider's figures so far. */
   reported(): ReportedUsage
-}
-
-/** How an answer ended: what a writer is told last. */
-export type AnswerEnd = {
-  readonly reason: FinishReason
-  readonly stopSequence: string | null
-  /** True when the buyer's own cost ceiling is what ended it. */
-  readonly isCeiling: boolean
-}
-
-/** Writes events in a buyer's protocol. One writer writes one answer, streamed or whole; a whole one waits for `finish`. */
-export type AnswerWriter = {
-  /** Takes one event, `finish` never, and answers with what may be sent now; an empty text is nothing. */
-  write(event: AnswerEvent): string
-  /** The last bytes with usage and cost; for a whole answer, all of them. */
-  finish(receipt: Receipt, end: AnswerEnd): string
-  /** The wire's error as part of a stream that has begun. */
-  fail(error: AppError): string
-  /** What to send in a silence; also before anything else was written. */
-  keepAlive(): string
 }

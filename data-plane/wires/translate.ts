@@ -1,14 +1,9 @@
 import type { AttemptPlan, Decoder, Ending, UpstreamRequest } from '#data-plane/call.ts'
-import type {
-  AnswerEnd,
-  AnswerEvent,
-  AnswerReader,
-  AnswerWriter,
-  FinishReason,
-} from '#data-plane/middle-form/answer.ts'
-import { FINISH_WORDS } from '#data-plane/middle-form/answer.ts'
-import type { Conversation } from '#data-plane/middle-form/conversation.ts'
-import { dialectOf } from './index.ts'
+import type { AnswerEnd, AnswerWriter } from '#data-plane/wires/answer-writer.ts'
+import { protocolOf } from '#shared/protocols/index.ts'
+import type { AnswerEvent, AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
+import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
+import type { Conversation } from '#shared/protocols/middle-form/conversation.ts'
 
 type State = {
   readonly plan: AttemptPlan
@@ -26,7 +21,7 @@ type State = {
 
 /** The request for the plan's provider, in the protocol that it speaks. */
 export function translateRequest(conversation: Conversation, plan: AttemptPlan): UpstreamRequest {
-  return dialectOf(plan.offer).encode(conversation, plan)
+  return protocolOf(plan.offer).encode(conversation, plan)
 }
 
 /**
@@ -38,7 +33,7 @@ export function translateAnswer(
   isStreamed: boolean,
   writerOf: (reported: AnswerReader['reported']) => AnswerWriter,
 ): Decoder {
-  const reader = dialectOf(plan.offer).reader(isStreamed)
+  const reader = protocolOf(plan.offer).reader(isStreamed)
   return join(reader, writerOf(reader.reported), plan)
 }
 

@@ -1,5 +1,5 @@
-import type { AnswerEvent } from '#data-plane/middle-form/answer.ts'
 import { isRecord } from '#shared/json-members.ts'
+import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 
 /** More calls than this in one answer are not read. */
 const MAX_TOOL_CALLS = 128

@@ -1,3 +1,4 @@
+import { readJsonObject } from '#shared/json-members.ts'
 import type {
   AssistantPart,
   CacheControl,
@@ -10,8 +11,7 @@ import type {
   ToolResultPart,
   UrlSource,
   UserPart,
-} from '#data-plane/middle-form/conversation.ts'
-import { readJsonObject } from '#shared/json-members.ts'
+} from '#shared/protocols/middle-form/conversation.ts'
 
 /** The user's text that is put in front of a conversation which begins with an answer, or is empty. */
 const OPENING = 'Continue.'

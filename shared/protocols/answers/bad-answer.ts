@@ -1,4 +1,12 @@
-import type { BadAnswer } from '#data-plane/call.ts'
+/** Why a provider's bytes cannot be an answer. */
+export type BadAnswer = {
+  /** `error` when the provider says that it failed, `malformed` for what nobody can read, `cut` for a missing end. */
+  readonly kind: 'error' | 'malformed' | 'cut'
+  /** The HTTP status that the error in a body stands for. */
+  readonly status: number
+  /** The provider's words, not yet fit to be shown. */
+  readonly text: string
+}
 
 /** Bytes that nobody can read as an answer; `text` says why. */
 export function malformed(text: string): BadAnswer {

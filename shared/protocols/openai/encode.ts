@@ -1,16 +1,18 @@
-import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { Model } from '#shared/catalog/model.ts'
+import { takesParameter } from '#shared/catalog/model.ts'
+import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import type {
   Conversation,
   FunctionTool,
   ResponseFormat,
   Sampling,
   ToolChoice,
-} from '#data-plane/middle-form/conversation.ts'
-import { SAMPLING_KNOBS } from '#data-plane/middle-form/sampling-knobs.ts'
-import { takesMember } from '#data-plane/middle-form/taken-members.ts'
-import type { Model } from '#shared/catalog/model.ts'
-import { takesParameter } from '#shared/catalog/model.ts'
+} from '#shared/protocols/middle-form/conversation.ts'
+import { SAMPLING_KNOBS } from '#shared/protocols/middle-form/sampling-knobs.ts'
+import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
+import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { chatMessages } from './messages.ts'
+import { PATHS } from './paths.ts'
 
 const SAMPLING: readonly (readonly [name: string, key: keyof Sampling])[] = [
   ...SAMPLING_KNOBS,
@@ -18,7 +20,7 @@ const SAMPLING: readonly (readonly [name: string, key: keyof Sampling])[] = [
 ]
 
 /** Writes a conversation as a chat request of the OpenAI protocol; what the model does not take is left out and named. */
-export function encodeConversation(conversation: Conversation, plan: AttemptPlan): UpstreamRequest {
+export function encodeConversation(conversation: Conversation, plan: EncodePlan): EncodedRequest {
   const { model } = plan.target
   const { spelling } = conversation
   const adapted = [...conversation.adaptedParams]
@@ -34,7 +36,7 @@ export function encodeConversation(conversation: Conversation, plan: AttemptPlan
   body += `,"${limitName}":${plan.maxOutputTokens}`
   body += conversation.isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}}' : '}'
   return {
-    path: '/chat/completions',
+    path: PATHS.chat,
     body,
     contentType: 'application/json',
     accept: conversation.isStreamed ? 'text/event-stream' : 'application/json',

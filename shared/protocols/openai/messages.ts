@@ -1,3 +1,4 @@
+import type { Model } from '#shared/catalog/model.ts'
 import type {
   AssistantPart,
   Conversation,
@@ -6,9 +7,8 @@ import type {
   TextPart,
   ToolResultPart,
   UserPart,
-} from '#data-plane/middle-form/conversation.ts'
-import { textOf, urlOf } from '#data-plane/middle-form/conversation.ts'
-import type { Model } from '#shared/catalog/model.ts'
+} from '#shared/protocols/middle-form/conversation.ts'
+import { textOf, urlOf } from '#shared/protocols/middle-form/conversation.ts'
 
 /** Makers whose models want their thoughts of a turn with calls back, as `reasoning_content`. */
 const WANTS_REASONING_BACK: ReadonlySet<string> = new Set(['deepseek', 'moonshotai', 'z-ai', 'minimax'])

@@ -1,12 +1,12 @@
 /**
  * The middle form of a text request: what was said and what is wished, in no protocol's words and without anything that
- * routing reads. A wire reads its request into it, a dialect writes it in a seller's protocol. Where buyer and seller
+ * routing reads. A buyer's wire reads its request into it, a provider's protocol writes it out. Where buyer and provider
  * speak the same protocol it is not used: the wire edits the request's own text.
  */
 export type Conversation = {
   /** Instructions ahead of all turns, in their order. */
   readonly system: readonly TextPart[]
-  /** Turns in their order; two in a row of one role are one to every dialect that wants them so. */
+  /** Turns in their order; two in a row of one role are one to every protocol that wants them so. */
   readonly turns: readonly Turn[]
   /** Functions that the model may call; tools of other kinds never come here. */
   readonly tools: readonly FunctionTool[]

@@ -1,6 +1,6 @@
-import { takeCount } from '#data-plane/answers/reported-usage.ts'
-import type { ReportedUsage } from '#data-plane/call.ts'
 import { isRecord } from '#shared/json-members.ts'
+import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { takeCount } from '#shared/protocols/answers/reported-usage.ts'
 
 /** The classes of input as this protocol gives them, apart from one another; each the last sane one. */
 export type InputClasses = { fresh: number; cacheRead: number; cacheWrite: number }

@@ -1,10 +1,12 @@
-import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
-import type { Conversation, FunctionTool, ResponseFormat } from '#data-plane/middle-form/conversation.ts'
-import { takesMember } from '#data-plane/middle-form/taken-members.ts'
 import type { Model } from '#shared/catalog/model.ts'
+import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
+import type { Conversation, FunctionTool, ResponseFormat } from '#shared/protocols/middle-form/conversation.ts'
+import { takesMember } from '#shared/protocols/middle-form/taken-members.ts'
+import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import { thinkingOf } from './thinking.ts'
 import { cacheMark, messagesOf, textBlock } from './turns.ts'
 
+export const MESSAGES_PATH = '/messages'
 /** The hottest temperature of this protocol. */
 const MAX_TEMPERATURE = 1
 const MAX_USER_CHARS = 256
@@ -19,7 +21,7 @@ const UNSAID = [
 ] as const
 
 /** Writes a conversation as a request of the messages protocol. What it cannot say is left out and named. */
-export function encodeMessages(conversation: Conversation, plan: AttemptPlan): UpstreamRequest {
+export function encodeMessages(conversation: Conversation, plan: EncodePlan): EncodedRequest {
   const { spelling, sampling, isStreamed } = conversation
   const { model } = plan.target
   const adapted = [...conversation.adaptedParams]
@@ -40,7 +42,7 @@ export function encodeMessages(conversation: Conversation, plan: AttemptPlan): U
     isStreamed ? '"stream":true' : '',
   ]
   return {
-    path: '/messages',
+    path: MESSAGES_PATH,
     body: `{${members.filter((member) => member !== '').join(',')}}`,
     contentType: 'application/json',
     accept: isStreamed ? 'text/event-stream' : 'application/json',
@@ -76,7 +78,7 @@ function toolText({ name, description, schema, cacheControl }: FunctionTool): st
 }
 
 /** Thought and the knobs beside it: a model that thinks takes no temperature and no top_k. */
-function samplingMembers(conversation: Conversation, plan: AttemptPlan, adapt: Adapt): string[] {
+function samplingMembers(conversation: Conversation, plan: EncodePlan, adapt: Adapt): string[] {
   const { temperature, topP, topK } = conversation.sampling
   const { model } = plan.target
   const thinking = thinkingOf(conversation, plan)

@@ -1,6 +1,6 @@
-import type { BadAnswer } from '#data-plane/call.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord, isTooDeep } from '#shared/json-members.ts'
+import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed, NO_END, TOO_LONG } from './bad-answer.ts'
 import { createSseReader } from './sse.ts'
 

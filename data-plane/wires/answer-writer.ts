@@ -1,0 +1,23 @@
+import type { Receipt } from '#data-plane/call.ts'
+import type { AppError } from '#shared/errors.ts'
+import type { AnswerEvent, FinishReason } from '#shared/protocols/middle-form/answer.ts'
+
+/** How an answer ended: what a writer is told last. */
+export type AnswerEnd = {
+  readonly reason: FinishReason
+  readonly stopSequence: string | null
+  /** True when the buyer's own cost ceiling is what ended it. */
+  readonly isCeiling: boolean
+}
+
+/** Writes events in a buyer's protocol. One writer writes one answer, streamed or whole; a whole one waits for `finish`. */
+export type AnswerWriter = {
+  /** Takes one event, `finish` never, and answers with what may be sent now; an empty text is nothing. */
+  write(event: AnswerEvent): string
+  /** The last bytes with usage and cost; for a whole answer, all of them. */
+  finish(receipt: Receipt, end: AnswerEnd): string
+  /** The wire's error as part of a stream that has begun. */
+  fail(error: AppError): string
+  /** What to send in a silence; also before anything else was written. */
+  keepAlive(): string
+}

@@ -1,0 +1,25 @@
+/** What the body of a provider's refusal says. */
+export type ErrorBody = {
+  /** The provider's words, not yet fit to be shown; empty where it has none. */
+  readonly message: string
+  /** True where the input does not fit into the model's context. */
+  readonly isContext: boolean
+}
+
+const CONTEXT_WORDS =
+  /context[_ ](?:length|window)|maximum context|too many (?:input )?tokens|prompt is too long|input is too long/i
+
+/** The first `message` anywhere in a body, which most protocols and the proxies before their hosts have in common. */
+export function readErrorBody(text: string): ErrorBody {
+  return { message: messageIn(text), isContext: CONTEXT_WORDS.test(text.slice(0, 4_096)) }
+}
+
+function messageIn(text: string): string {
+  const match = /"message"\s*:\s*("(?:[^"\\]|\\.){0,2000}")/.exec(text.slice(0, 8_192))
+  if (!match?.[1]) return ''
+  try {
+    return String(JSON.parse(match[1]))
+  } catch {
+    return ''
+  }
+}

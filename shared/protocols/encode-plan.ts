@@ -1,0 +1,9 @@
+import type { Model } from '#shared/catalog/model.ts'
+
+/** What writing a request needs beside the conversation. */
+export type EncodePlan = {
+  readonly offer: { readonly providerModel: string }
+  readonly target: { readonly model: Model }
+  /** The output limit to forward. */
+  readonly maxOutputTokens: number
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import type { JobAsks, JobCodec, JobKind } from './job-codec.ts'
+import { messages } from './messages/index.ts'
+import { openai } from './openai/index.ts'
+import type { ForwardPaths, Protocol } from './protocol.ts'
+
+/** The protocols that providers speak: a row each, by the name that offers, snapshots and the three doors know it by. */
+export const PROTOCOLS = {
+  openai,
+  messages,
+} as const satisfies Readonly<Record<string, Protocol>>
+
+export type ProtocolName = keyof typeof PROTOCOLS
+
+export const PROTOCOL_NAMES = Object.keys(PROTOCOLS) as [ProtocolName, ...ProtocolName[]]
+export const ProtocolNameSchema = z.enum(PROTOCOL_NAMES)
+/** What a seller's host is taken to speak where nobody says. */
+export const DEFAULT_PROTOCOL: ProtocolName = 'openai'
+
+/** Whatever is said to speak a protocol: an offer, a buyer's own provider, a stored job. */
+export type Speaker = { readonly apiFormat: ProtocolName }
+
+export function protocolOf({ apiFormat }: Speaker): Protocol {
+  return PROTOCOLS[apiFormat]
+}
+
+/** What a call asks of a provider's protocol: a conversation, what only OpenAI's protocols can say, or a long job. */
+export type ProtocolNeed = 'chat' | 'openai' | JobKind
+
+export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
+  if (need === 'chat') return true
+  const { forwards, jobs } = protocolOf(speaker)
+  return need === 'openai' ? forwards !== undefined : jobs[need] !== undefined
+}
+
+/** Where a request of OpenAI's goes as it came. Only providers that {@link canServe} `openai` may be asked. */
+export function forwardPath(speaker: Speaker, asked: keyof ForwardPaths): string {
+  const path = protocolOf(speaker).forwards?.[asked]
+  if (path === undefined) throw new RangeError(`no ${asked} can be forwarded in ${speaker.apiFormat}`)
+  return path
+}
+
+/** How a provider is spoken to of long jobs. Only providers that {@link canServe} the kind may be asked. */
+export function jobCodecOf<Kind extends JobKind>(speaker: Speaker, kind: Kind): JobCodec<JobAsks[Kind]> {
+  const codec: Protocol['jobs'][Kind] = protocolOf(speaker).jobs[kind]
+  if (codec === undefined) throw new RangeError(`${speaker.apiFormat} has no ${kind} jobs`)
+  return codec
+}

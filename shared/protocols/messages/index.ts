@@ -1,0 +1,28 @@
+import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
+import { isErrorFree, readModelList } from '#shared/protocols/answers/model-list.ts'
+import type { Protocol } from '#shared/protocols/protocol.ts'
+import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { encodeMessages, MESSAGES_PATH } from './encode.ts'
+import { messagesReader } from './reader.ts'
+
+const VERSION = '2023-06-01'
+
+/** The messages protocol, with `x-api-key` and a version header in place of a bearer key. */
+export const messages: Protocol = {
+  addCredential(headers, key) {
+    headers.push('x-api-key', key, 'anthropic-version', VERSION)
+  },
+  listing: { path: '/models', read: readModelList },
+  probe: {
+    request: (model) => ({
+      ...JSON_REQUEST,
+      path: MESSAGES_PATH,
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 }),
+    }),
+    isAnswer: isErrorFree,
+  },
+  readError: readErrorBody,
+  encode: encodeMessages,
+  reader: messagesReader,
+  jobs: {},
+}

@@ -1,0 +1,29 @@
+import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
+import { isErrorFree, readModelList } from '#shared/protocols/answers/model-list.ts'
+import type { Protocol } from '#shared/protocols/protocol.ts'
+import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
+import { encodeConversation } from './encode.ts'
+import { PATHS } from './paths.ts'
+import { openAiReader } from './reader.ts'
+import { videoJobs } from './video-jobs.ts'
+
+/** Chat completions and their kin as OpenAI and most providers speak them, with a bearer key. */
+export const openai: Protocol = {
+  addCredential(headers, key) {
+    headers.push('authorization', `Bearer ${key}`)
+  },
+  listing: { path: '/models', read: readModelList },
+  probe: {
+    request: (model) => ({
+      ...JSON_REQUEST,
+      path: PATHS.chat,
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }], max_tokens: 1 }),
+    }),
+    isAnswer: isErrorFree,
+  },
+  readError: readErrorBody,
+  encode: encodeConversation,
+  reader: openAiReader,
+  forwards: PATHS,
+  jobs: { video: videoJobs },
+}

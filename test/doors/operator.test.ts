@@ -15,7 +15,7 @@ let ada: Person
 let staff: ReturnType<TestMarket['trpc']>
 
 beforeAll(async () => {
-  market = await startMarket()
+  market = await startMarket({ holdsOutputs: true })
   ada = await market.person()
   staff = market.trpc(await market.managementKey('operator'))
 })

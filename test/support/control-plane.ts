@@ -20,6 +20,7 @@ import { systemClock } from '#shared/clock.ts'
 import { requireDescribed } from './description.ts'
 import type { GateWorld } from './gate.ts'
 import { startGateWorld } from './gate.ts'
+import { holdToOutputs, readOutputs } from './outputs.ts'
 import { textModel } from './text-model.ts'
 import { until } from './until.ts'
 
@@ -69,9 +70,18 @@ export const catalogItem = (id: string) =>
     ? textModel(id, { id, pricing: { prompt: '0', completion: '0' } })
     : textModel(id, { aliases: [`${id}-20260101`] })
 
-type Options = { readonly overrides?: Overrides; readonly environment?: Record<string, string> }
+type Options = {
+  readonly overrides?: Overrides
+  readonly environment?: Record<string, string>
+  /** Holds every answer against the output of its operation; what differs is told by `stop`. */
+  readonly holdsOutputs?: boolean
+}
 
-export async function startMarket({ overrides = {}, environment = {} }: Options = {}): Promise<TestMarket> {
+export async function startMarket({
+  overrides = {},
+  environment = {},
+  holdsOutputs = false,
+}: Options = {}): Promise<TestMarket> {
   const [world, provider] = await Promise.all([
     startGateWorld(),
     createSampleProvider({ host: '127.0.0.1', port: 0, name: 'test', models: [...MODELS] }),
@@ -93,7 +103,11 @@ export async function startMarket({ overrides = {}, environment = {} }: Options 
   })
   const wide = { perKey: MANY, perWallet: MANY }
   const rateLimits = { read: wide, write: wide, probe: wide, challenge: wide }
-  const plane = createControlPlane(config, { clock, ...overrides, settings: { rateLimits, ...overrides.settings } })
+  const settings = { rateLimits, ...overrides.settings }
+  const made = createControlPlane(config, { clock, ...overrides, settings })
+  const faults: string[] = []
+  const telemetry = holdsOutputs ? holdToOutputs(made.telemetry, await readOutputs(), faults) : made.telemetry
+  const plane = { ...made, telemetry }
   await plane.connected(5_000)
   await until('the gate is open', 10_000, async () => (await world.redis.get('m:epoch'))?.endsWith(':open') ?? false)
   await invoke(plane, operator, importCatalog, { source: 'test', models: MODELS.map(catalogItem) })
@@ -111,6 +125,7 @@ export async function startMarket({ overrides = {}, environment = {} }: Options 
         await listening.close()
         await plane.close()
         await Promise.all([world.stop(), provider.close()])
+        if (faults.length > 0) throw new Error(`answers that their schemas do not describe:\n${faults.join('\n')}`)
       },
     }
   }

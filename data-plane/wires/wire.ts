@@ -5,8 +5,6 @@ import type { Artifact, ProviderJob } from '#shared/jobs.ts'
 import type { JobKind } from '#shared/protocols/job-codec.ts'
 import type { Usage } from '#shared/usage.ts'
 
-export type WireName = 'chat' | 'messages' | 'completions' | 'responses' | 'embeddings' | 'speech' | 'transcriptions'
-
 /** A refusal as it is sent. */
 export type Refusal = {
   readonly status: number
@@ -19,7 +17,8 @@ export type Envelope = (error: AppError, requestId: RequestId) => Refusal
 
 /** A pure codec for one buyer-facing protocol: no sockets, no Redis, no clock. */
 export type Wire<Request> = {
-  readonly name: WireName
+  /** One of few: figures are labelled with it. */
+  readonly name: string
   readonly envelope: Envelope
   /** Reads and checks the request. Throws AppError: `invalid_json`, `invalid_request` and their kin. */
   parse(raw: RawRequest): Request
@@ -37,7 +36,7 @@ export type ParsedCall = {
 
 /** A wire whose request type nobody outside needs to know. */
 export type AnyWire = {
-  readonly name: WireName
+  readonly name: string
   readonly envelope: Envelope
   read(raw: RawRequest): ParsedCall
 }

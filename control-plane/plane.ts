@@ -31,8 +31,8 @@ import { createRedisKeyCounters } from './ports/key-counters/redis-key-counters.
 import { createMoneyLedger } from './ports/ledger/postgres-money-ledger.ts'
 import { createLiveControls } from './ports/limits/live-controls.ts'
 import { createRedisLimiter } from './ports/limits/redis-limiter.ts'
+import { createRedisLiveOffers } from './ports/live-offers/redis-live-offers.ts'
 import { createMarketMemory } from './ports/market-memory/market-memory.ts'
-import { createRedisOfferState } from './ports/offer-state/redis-offer-state.ts'
 import { createProviderProbe } from './ports/provider/provider-probe.ts'
 import { createRedisPublisher } from './ports/publisher/redis-publisher.ts'
 import { createRedisUsageQueue } from './ports/queue/redis-usage-queue.ts'
@@ -227,7 +227,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
     marketMemory: createMarketMemory(),
     sellerAlias,
     exporters: exportersOf({ db }),
-    offerState: overrides.offerState ?? createRedisOfferState({ money, cache }, clock),
+    liveOffers: overrides.liveOffers ?? createRedisLiveOffers({ money, cache }, clock),
     controls: overrides.controls ?? createLiveControls({ db, clock, log }),
     desk: overrides.desk ?? desk,
     settings,

@@ -4,7 +4,7 @@ import type { AppError, ErrorCode } from '#shared/errors.ts'
 import { toSnakeName } from './case.ts'
 
 /** Which envelope a REST path answers errors in: the buyer's /v1 one, or the seller's. */
-export type Envelope = 'v1' | 'seller'
+export type RestEnvelope = 'v1' | 'seller'
 
 export type RestError = {
   readonly status: number
@@ -13,7 +13,7 @@ export type RestError = {
 }
 
 /** An error as a REST answer. */
-export function toRestError(error: AppError, envelope: Envelope, requestId: string): RestError {
+export function toRestError(error: AppError, envelope: RestEnvelope, requestId: string): RestError {
   return {
     status: error.status,
     headers: retryHeaders(error),

@@ -5,7 +5,7 @@ const BAR_CELLS = 24
 const CLEAR = '\r\u001b[K'
 
 /** How far long work is. On a terminal it is one line that changes; elsewhere one line each tenth. */
-export type Progress = {
+export type ProgressLine = {
   update(done: number, total: number | undefined): void
   /** Clears the line. */
   end(): void
@@ -13,7 +13,7 @@ export type Progress = {
 
 type Options = { readonly label: string; readonly isQuiet: boolean; readonly now: () => number }
 
-export function startProgress(terminal: Terminal, { label, isQuiet, now }: Options): Progress {
+export function startProgress(terminal: Terminal, { label, isQuiet, now }: Options): ProgressLine {
   const isLive = terminal.canAsk && terminal.looks.hasColor
   let drawnAt = Number.NEGATIVE_INFINITY
   let tenth = -1

@@ -9,8 +9,8 @@ import type { MoneyCheck } from '#control-plane/ports/ledger/money-check.ts'
 import type { MoneyLedger } from '#control-plane/ports/ledger/money-ledger.ts'
 import type { CallLimit, Controls } from '#control-plane/ports/limits/controls.ts'
 import type { Limiter } from '#control-plane/ports/limits/limiter.ts'
+import type { LiveOffers } from '#control-plane/ports/live-offers/live-offers.ts'
 import type { MarketMemory } from '#control-plane/ports/market-memory/market-memory.ts'
-import type { OfferState } from '#control-plane/ports/offer-state/offer-state.ts'
 import type { ListModels, Probe } from '#control-plane/ports/provider/probe.ts'
 import type { Publication } from '#control-plane/ports/publisher/publication.ts'
 import type { Publisher } from '#control-plane/ports/publisher/publisher.ts'
@@ -57,7 +57,7 @@ export type StoreParts = {
   readonly publisher: Publisher
   /** Publishes documents out of the tables, by way of the publisher. */
   readonly publication: Publication
-  readonly offerState: OfferState
+  readonly liveOffers: LiveOffers
   /** What signed links open. */
   readonly exporters: Exporters
   readonly announce: Announce

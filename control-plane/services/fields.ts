@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { IdPrefix } from '#shared/ids.ts'
 import { isId, parseRequestId } from '#shared/ids.ts'
+import type { MicroUsd } from '#shared/money.ts'
 import { dollarsToMicroUsd, ZERO } from '#shared/money.ts'
 
 /** Input fields that many operations share. Every text is bounded and free of control characters. */
@@ -18,7 +19,11 @@ export const Wallet = z
   .transform((text) => text.toLowerCase())
 
 /** An amount above zero in US dollars with at most six decimals, read as micro-USD. */
-export const Dollars = z.number().transform((dollars, context) => {
+export const Dollars = z.number().transform(readDollars)
+/** The same, as a number or as digits. */
+export const DollarText = z.union([z.number(), z.string()]).transform(readDollars)
+
+function readDollars(dollars: number | string, context: z.RefinementCtx): MicroUsd {
   try {
     const amount = dollarsToMicroUsd(dollars)
     if (amount > ZERO) return amount
@@ -27,7 +32,7 @@ export const Dollars = z.number().transform((dollars, context) => {
   }
   context.addIssue({ code: 'custom', message: 'an amount is above zero, with at most six decimals' })
   return z.NEVER
-})
+}
 
 /** An end in the future: Unix milliseconds or ISO 8601, read as Unix milliseconds. */
 export const Instant = z

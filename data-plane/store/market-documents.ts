@@ -1,18 +1,17 @@
 import { z } from 'zod'
 import type { MarketOffer } from '#data-plane/call.ts'
-import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { DocumentName, OfferRow } from '#shared/contract/snapshot.ts'
 import {
   DOCUMENT_SCHEMAS,
   DocumentEnvelopeSchema,
+  modelOfDocument,
   OfferRowSchema,
   OffersDocumentSchema,
 } from '#shared/contract/snapshot.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
-import type { MarketParts } from './market.ts'
-import { EMPTY_PARTS, rankOffers } from './market.ts'
+import type { MarketBodies } from './market.ts'
+import { EMPTY_BODIES, rankOffers } from './market.ts'
 
-const OFFERS = 'offers:'
 /** Offers checked between two rests: some milliseconds of work, for calls are served meanwhile. */
 const OFFERS_AT_ONCE = 250
 
@@ -25,7 +24,7 @@ export type DocumentFigures = {
 
 /** The documents that make the market, as they were last accepted. */
 export type MarketDocuments = {
-  parts(): MarketParts
+  parts(): MarketBodies
   /** What came since the last time, for the copy on disk: texts by name, null for a document that is gone. */
   takeChanged(): ReadonlyMap<string, string | null>
   /** How much that would be, in characters. */
@@ -48,7 +47,8 @@ export type MarketDocuments = {
 
 /** `rest` lets others run for a moment. */
 export function createMarketDocuments(rest: () => Promise<void>): MarketDocuments {
-  let parts: MarketParts = EMPTY_PARTS
+  const reading = { rest, shareValues: createSharing() }
+  let parts: MarketBodies = EMPTY_BODIES
   const versions = new Map<string, number>()
   const refused = new Map<string, number>()
   let changed = new Map<string, string | null>()
@@ -70,8 +70,8 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
     async take(name, text) {
       const envelope = DocumentEnvelopeSchema.parse(JSON.parse(text))
       if (envelope.name !== name) throw new Error('the document has another name')
-      parts = name.startsWith(OFFERS)
-        ? withOffers(parts, await readOffers(envelope.body, rest))
+      parts = isOffersName(name)
+        ? withOffers(parts, await readOffers(envelope.body, reading))
         : withDocument(parts, name, envelope.body)
       versions.set(name, envelope.version)
       changed.set(name, text)
@@ -84,7 +84,7 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
         return isMarketName(name) && versions.get(name) !== version && refused.get(name) !== version
       }),
     dropMissing(index) {
-      const gone = [...versions.keys()].filter((name) => name.startsWith(OFFERS) && index[name] === undefined)
+      const gone = [...versions.keys()].filter((name) => isOffersName(name) && index[name] === undefined)
       for (const name of gone) {
         parts = withoutOffers(parts, name)
         versions.delete(name)
@@ -95,7 +95,7 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
     figures() {
       const newest = new Map<string, number>()
       for (const [name, version] of versions) {
-        const kind = name.startsWith(OFFERS) ? 'offers' : name
+        const kind = isOffersName(name) ? 'offers' : name
         newest.set(kind, Math.max(newest.get(kind) ?? 0, version))
       }
       return { held: versions.size, refused: refused.size, versions: newest }
@@ -103,18 +103,14 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
   }
 }
 
-/** Where a document stands in Redis. */
-export function documentKey(name: string): string {
-  return isDocumentName(name) ? cacheKeys.document(name) : cacheKeys.document(`offers:${name.slice(OFFERS.length)}`)
-}
-
+type Reading = { readonly rest: () => Promise<void>; readonly shareValues: ShareValues }
 type ModelOffers = { readonly model: string; readonly offers: readonly MarketOffer[] }
 
 /** The same document, its rows not yet looked at. */
 const OffersBody = OffersDocumentSchema.extend({ offers: z.array(z.unknown()) })
 
 /** The offers of a model in the order of the routing. Throws a ZodError where any of them is not what it has to be. */
-async function readOffers(body: unknown, rest: () => Promise<void>): Promise<ModelOffers> {
+async function readOffers(body: unknown, { rest, shareValues }: Reading): Promise<ModelOffers> {
   const { model, offers } = OffersBody.parse(body)
   const rows: OfferRow[] = []
   for (const [at, offer] of offers.entries()) {
@@ -124,12 +120,12 @@ async function readOffers(body: unknown, rest: () => Promise<void>): Promise<Mod
   return { model, offers: rankOffers(rows) }
 }
 
-function withOffers(parts: MarketParts, { model, offers }: ModelOffers): MarketParts {
+function withOffers(parts: MarketBodies, { model, offers }: ModelOffers): MarketBodies {
   return { ...parts, offers: new Map([...parts.offers, [model, offers]]) }
 }
 
 /** The parts with one document of a fixed name replaced. Throws a ZodError for a body that is not what its name says. */
-function withDocument(parts: MarketParts, name: string, body: unknown): MarketParts {
+function withDocument(parts: MarketBodies, name: string, body: unknown): MarketBodies {
   if (!isDocumentName(name)) return parts
   switch (name) {
     case 'models':
@@ -161,39 +157,46 @@ function createPool<Value>(): (value: Value) => Value {
   }
 }
 
-const text = createPool<string>()
-const share = createPool<KeptBps>()
-const cap = createPool<MicroUsd | null>()
+type ShareValues = (row: OfferRow) => OfferRow
 
-function shareValues(row: OfferRow): OfferRow {
-  const { credential } = row
-  return {
-    ...row,
-    model: text(row.model),
-    sellerAccount: text(row.sellerAccount),
-    sellerAlias: text(row.sellerAlias),
-    provider: text(row.provider),
-    baseUrl: text(row.baseUrl),
-    providerModel: text(row.providerModel),
-    keptBps: share(row.keptBps),
-    capDailyMicro: cap(row.capDailyMicro),
-    credential: {
-      ...credential,
-      tenant: text(credential.tenant),
-      host: text(credential.host),
-      ringKeyId: text(credential.ringKeyId),
-    },
+function createSharing(): ShareValues {
+  const text = createPool<string>()
+  const share = createPool<KeptBps>()
+  const cap = createPool<MicroUsd | null>()
+  return (row) => {
+    const { credential } = row
+    return {
+      ...row,
+      model: text(row.model),
+      sellerAccount: text(row.sellerAccount),
+      sellerAlias: text(row.sellerAlias),
+      provider: text(row.provider),
+      baseUrl: text(row.baseUrl),
+      providerModel: text(row.providerModel),
+      keptBps: share(row.keptBps),
+      capDailyMicro: cap(row.capDailyMicro),
+      credential: {
+        ...credential,
+        tenant: text(credential.tenant),
+        host: text(credential.host),
+        ringKeyId: text(credential.ringKeyId),
+      },
+    }
   }
 }
 
-function withoutOffers(parts: MarketParts, name: string): MarketParts {
+function withoutOffers(parts: MarketBodies, name: string): MarketBodies {
   const offers = new Map(parts.offers)
-  offers.delete(name.slice(OFFERS.length))
+  offers.delete(modelOfDocument(name) ?? '')
   return { ...parts, offers }
 }
 
+function isOffersName(name: string): boolean {
+  return modelOfDocument(name) !== undefined
+}
+
 function isMarketName(name: string): boolean {
-  return name.startsWith(OFFERS) || isDocumentName(name)
+  return isOffersName(name) || isDocumentName(name)
 }
 
 function isDocumentName(name: string): name is DocumentName {

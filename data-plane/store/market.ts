@@ -12,7 +12,7 @@ import { keptBps } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 
 /** The validated bodies of the documents, before anything is indexed. */
-export type MarketParts = {
+export type MarketBodies = {
   readonly models: readonly Model[]
   readonly providers: readonly Provider[]
   readonly prices: ReadonlyMap<string, ReferencePrice>
@@ -24,7 +24,7 @@ export type MarketParts = {
 }
 
 /** The market as the hot path reads it: never changed, only swapped whole. */
-export type Market = MarketParts & {
+export type Market = MarketBodies & {
   readonly resolve: ResolveModel
   readonly findProvider: FindProvider
   readonly hosts: ReadonlySet<string>
@@ -38,7 +38,7 @@ const DEFAULT_LIMITS: Limits = {
   switchedOff: [],
 }
 
-export const EMPTY_PARTS: MarketParts = {
+export const EMPTY_BODIES: MarketBodies = {
   models: [],
   providers: [],
   prices: new Map(),
@@ -49,7 +49,7 @@ export const EMPTY_PARTS: MarketParts = {
 }
 
 /** Builds the indexes; what has not changed since `previous` is taken over. */
-export function buildMarket(parts: MarketParts, previous?: Market): Market {
+export function buildMarket(parts: MarketBodies, previous?: Market): Market {
   const sameModels = previous?.models === parts.models
   const sameProviders = previous?.providers === parts.providers
   return {

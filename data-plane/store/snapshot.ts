@@ -5,9 +5,9 @@ import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Subscriptions } from '#shared/subscriptions.ts'
 import type { Market } from './market.ts'
-import { buildMarket, EMPTY_PARTS } from './market.ts'
+import { buildMarket, EMPTY_BODIES } from './market.ts'
 import type { DocumentFigures, MarketDocuments } from './market-documents.ts'
-import { createMarketDocuments, documentKey } from './market-documents.ts'
+import { createMarketDocuments } from './market-documents.ts'
 import { createSnapshotFile, readSnapshotFile } from './snapshot-file.ts'
 
 const POLL_MS = 2 * SECOND
@@ -46,7 +46,7 @@ type Parts = {
 export function createSnapshotStore({ redis, subscriptions, clock, log, file }: Parts): SnapshotStore {
   const rest = () => new Promise<void>((resolve) => clock.soon(resolve))
   const documents = createMarketDocuments(rest)
-  let market = buildMarket(EMPTY_PARTS)
+  let market = buildMarket(EMPTY_BODIES)
   let isLoaded = false
   const copy = file === undefined ? undefined : createSnapshotFile(file)
   let fileDueAt = 0
@@ -134,7 +134,7 @@ async function fetchChanged(redis: Redis, documents: MarketDocuments, take: Take
   const wanted = documents.wanted(index)
   const fetchFrom = async (from: number): Promise<Fetched[]> => {
     const names = wanted.slice(from, from + FETCH_BATCH)
-    const texts = names.length === 0 ? [] : await redis.mget(names.map(documentKey))
+    const texts = names.length === 0 ? [] : await redis.mget(names.map(cacheKeys.document))
     return names.map((name, at) => ({ name, text: texts[at] ?? null, version: Number(index[name]) }))
   }
   let next = fetchFrom(0)

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { DocumentName } from './snapshot.ts'
 
 /** Names of BullMQ queues. BullMQ puts its own prefix in front. */
 export const QUEUES = {
@@ -57,7 +56,7 @@ export const moneyKeys = {
 export const cacheKeys = {
   /** Hash of document name → version. */
   snapshotIndex: 'snap:index',
-  document: (name: DocumentName | `offers:${string}`) => `snap:doc:${name}`,
+  document: (name: string) => `snap:doc:${name}`,
   account: (account: string) => `snap:account:${account}`,
   /** Hash of account → version of its document. */
   accountsIndex: 'snap:accounts',

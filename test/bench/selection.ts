@@ -1,7 +1,7 @@
 import type { Demand, MarketOffer } from '#data-plane/call.ts'
 import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
 import { selectOffers } from '#data-plane/pipeline/select-offers.ts'
-import { buildMarket, EMPTY_PARTS, rankOffers } from '#data-plane/store/market.ts'
+import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { keptBps, microUsd, parseUnitPrice } from '#shared/money.ts'
@@ -56,7 +56,7 @@ export function measureSelection(): { what: string; figure: string; beside: stri
 function time(size: number, demand: Demand): number {
   const offers = rankOffers(Array.from({ length: size }, (_, index) => offer(index, size)))
   const market = buildMarket({
-    ...EMPTY_PARTS,
+    ...EMPTY_BODIES,
     models: [model],
     providers: Array.from({ length: PROVIDERS }, (_, index) => buildProvider(`provider-${index}`)),
     prices: new Map([[model.id, { version: '1', unitPrices: { input: parseUnitPrice('0.000001') } }]]),

@@ -97,7 +97,7 @@ it('a provider that is away is held against offers at the third try; a failure o
   const offer = await create()
   const busy = await create()
   const record = { consecutiveFailures: 5, ejections: 1, backedOffUntil: 1, errorClass: 'overloaded' } as const
-  await market.plane.offerState.setHealth(new Map([[busy.id, record]]))
+  await market.plane.liveOffers.setHealth(new Map([[busy.id, record]]))
   market.advance(31 * MINUTE)
   said = { isAccepted: false, status: null, reason: 'the provider could not be reached' }
   for (const expected of [true, true, false]) {
@@ -106,7 +106,7 @@ it('a provider that is away is held against offers at the third try; a failure o
     market.advance(3 * MINUTE)
   }
   expect(await actionsOf(offer.id)).toEqual([['backed_off', 'unreachable', null]])
-  await market.plane.offerState.setHealth(new Map([[busy.id, record]]))
+  await market.plane.liveOffers.setHealth(new Map([[busy.id, record]]))
   said = undefined
   market.advance(31 * MINUTE)
   await turn()

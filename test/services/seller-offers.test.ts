@@ -83,7 +83,7 @@ describe('rotating a credential', () => {
     const offer = await create(ada.seller, wish())
     const until = market.plane.clock.now() + 60_000
     const record = { consecutiveFailures: 5, ejections: 1, backedOffUntil: until, errorClass: 'server_error' } as const
-    await market.plane.offerState.setHealth(new Map([[offer.id, record]]))
+    await market.plane.liveOffers.setHealth(new Map([[offer.id, record]]))
     expect((await invoke(market.plane, ada.seller, getOffer, { id: offer.id })).healthy).toBe(false)
     const refused = await refusalOf(
       invoke(market.plane, ada.seller, rotateCredential, { id: offer.id, apiKey: 'sk-bad-canary-1' }),
@@ -135,7 +135,7 @@ describe('health', () => {
       backedOffUntil: market.plane.clock.now() + 600_000,
       errorClass: 'overloaded',
     } as const
-    await market.plane.offerState.setHealth(new Map([[offer.id, record]]))
+    await market.plane.liveOffers.setHealth(new Map([[offer.id, record]]))
     expect((await refusalOf(invoke(market.plane, bob.seller, resetHealth, { id: offer.id }))).code).toBe('not_found')
     expect(await invoke(market.plane, ada.seller, resetHealth, { id: offer.id })).toEqual({
       healthy: true,

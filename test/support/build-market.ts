@@ -1,6 +1,6 @@
 import type { AttemptPlan, Demand, MarketOffer, Offer, RawRequest, Target } from '#data-plane/call.ts'
 import type { AccountPayer } from '#data-plane/payment.ts'
-import { buildMarket, EMPTY_PARTS, rankOffers } from '#data-plane/store/market.ts'
+import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -79,7 +79,7 @@ export function buildOffer(given: Partial<OfferRow> = {}): OfferRow {
 export function buildTestMarket(offers: readonly OfferRow[], model: Model = buildModel()) {
   const names = [...new Set(offers.map(({ provider }) => provider))]
   return buildMarket({
-    ...EMPTY_PARTS,
+    ...EMPTY_BODIES,
     models: [model],
     providers: [...names, 'unused'].map((name) => buildProvider(name)),
     prices: new Map([[model.id, { ...PRICE, effectiveAt: 0, source: 'test' }]]),

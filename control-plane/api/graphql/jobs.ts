@@ -1,5 +1,5 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
-import type { JobView } from '#control-plane/services/buyers/jobs.ts'
+import type { BuyerJob } from '#control-plane/services/buyers/jobs.ts'
 import { listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
@@ -8,7 +8,7 @@ import { costOfPage, readPage, toConnection } from './page.ts'
 const State = builder.enumType('JobState', { values: ['running', 'succeeded', 'failed', 'cancelled'] as const })
 const Choice = builder.enumType('JobChoice', { values: ['running', 'any'] as const })
 
-const Job = builder.objectRef<JobView>('Job').implement({
+const Job = builder.objectRef<BuyerJob>('Job').implement({
   description: 'A long job. Amounts are micro-USD as plain digits, instants Unix milliseconds.',
   authScopes: { buyer: true },
   fields: (t) => ({

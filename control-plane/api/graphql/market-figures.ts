@@ -1,5 +1,5 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
-import type { Demand } from '#control-plane/services/market/demand.ts'
+import type { DemandByDiscount } from '#control-plane/services/market/demand.ts'
 import { marketDemand } from '#control-plane/services/market/demand.ts'
 import type { PriceHistory, SeriesPoint, TradeView } from '#control-plane/services/market/market-series.ts'
 import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market/market-series.ts'
@@ -74,7 +74,7 @@ const History = builder.objectRef<PriceHistory>('PriceHistory').implement({
   }),
 })
 
-const DemandStepType = builder.objectRef<Demand['steps'][number]>('DemandStep').implement({
+const DemandStepType = builder.objectRef<DemandByDiscount['steps'][number]>('DemandStep').implement({
   description: 'Charged calls that were served at a whole percentage below the reference price, rounded down.',
   fields: (t) => ({
     discountPct: t.exposeInt('discountPct'),
@@ -84,7 +84,7 @@ const DemandStepType = builder.objectRef<Demand['steps'][number]>('DemandStep').
   }),
 })
 
-const DemandType = builder.objectRef<Demand>('Demand').implement({
+const DemandType = builder.objectRef<DemandByDiscount>('Demand').implement({
   description:
     'At which discounts the calls of a model were served: what an offer would come first for at a larger one.',
   fields: (t) => ({

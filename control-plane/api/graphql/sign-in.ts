@@ -6,11 +6,11 @@ import {
   signInForBuyerKey,
   signInForSellerKey,
 } from '#control-plane/services/sign-in/sign-in.ts'
-import type { Challenge } from '#control-plane/services/sign-in/siwe.ts'
+import type { SignInMessage } from '#control-plane/services/sign-in/siwe.ts'
 import { builder } from './builder.ts'
 import { CreatedApiKey } from './keys.ts'
 
-const SignInChallenge = builder.objectRef<Challenge>('SignInChallenge').implement({
+const SignInChallenge = builder.objectRef<SignInMessage>('SignInChallenge').implement({
   description: 'A message (EIP-4361) to sign until `expiresAt`, in Unix milliseconds.',
   fields: (t) => ({
     message: t.exposeString('message'),

@@ -7,7 +7,7 @@ import {
   signInForBuyerKey,
   signInForSellerKey,
 } from '#control-plane/services/sign-in/sign-in.ts'
-import type { Challenge } from '#control-plane/services/sign-in/siwe.ts'
+import type { SignInMessage } from '#control-plane/services/sign-in/siwe.ts'
 import { writeCreatedKey } from './keys.ts'
 import type { RestAnswer, RestRow } from './route.ts'
 import { restRow } from './route.ts'
@@ -16,7 +16,7 @@ export const SESSION_PATH = '/v1/auth/session'
 
 /** The side decides nothing about a challenge: it proves the wallet. */
 function challengeRow(path: string, envelope: 'v1' | 'seller'): RestRow {
-  const write = ({ message, nonce, expiresAt }: Challenge) => ({ message, nonce, expires_at: expiresAt })
+  const write = ({ message, nonce, expiresAt }: SignInMessage) => ({ message, nonce, expires_at: expiresAt })
   return restRow({ method: 'GET', path, envelope, operation: readChallenge, write })
 }
 

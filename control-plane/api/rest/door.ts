@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { actorOf, idempotencyKeyOf, openActorOf } from '#control-plane/api/caller.ts'
-import type { Envelope } from '#control-plane/api/errors.ts'
+import type { RestEnvelope } from '#control-plane/api/errors.ts'
 import { sendLimit } from '#control-plane/api/limit-headers.ts'
 import { peerOf } from '#control-plane/api/peer.ts'
 import { requireOwnOrigin, sendSessionCookie } from '#control-plane/api/session-cookie.ts'
@@ -61,7 +61,7 @@ export function methodsOf(path: string): string[] | undefined {
 }
 
 /** The envelope that errors on a path go out in, known or not. */
-export function envelopeOf(path: string): Envelope {
+export function envelopeOf(path: string): RestEnvelope {
   return path.startsWith('/v1/seller') ? 'seller' : 'v1'
 }
 

@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import { toCamelFields, toSnakeBody } from '#control-plane/api/case.ts'
-import type { Envelope } from '#control-plane/api/errors.ts'
+import type { RestEnvelope } from '#control-plane/api/errors.ts'
 import type { Actor } from '#control-plane/operation/actor.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
@@ -43,7 +43,7 @@ export type RestRow = {
   readonly input: z.ZodType
   /** Whether an Idempotency-Key is needed, taken, or nothing to the operation. */
   readonly idempotency: 'none' | 'required' | 'accepted'
-  readonly envelope: Envelope
+  readonly envelope: RestEnvelope
   /** Status of a good answer; 204 has no body. */
   readonly status: number
   /** True where anybody may call, so that a cookie which no longer holds is no obstacle. */
@@ -54,7 +54,7 @@ export type RestRow = {
 type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly method: RestRow['method']
   readonly path: string
-  readonly envelope: Envelope
+  readonly envelope: RestEnvelope
   readonly status?: number
   readonly operation: Operation<A, Input, Output>
   /** Query fields that are numbers. */

@@ -130,11 +130,9 @@ function setIndexes(step: ChainableCommander, documents: readonly PublishedDocum
   step.set(cacheKeys.accountsVersion, String(Math.max(...[...accounts.values()].map(Number))))
 }
 
-/** Documents stand under the prefix that the names of all of them share. */
 function documentKey(name: string): string {
   const account = accountOfDocument(name)
-  if (account !== undefined) return cacheKeys.account(account)
-  return cacheKeys.document(`offers:${name}`).replace('offers:', '')
+  return account === undefined ? cacheKeys.document(name) : cacheKeys.account(account)
 }
 
 /** Runs a transaction of commands; the first refusal of any of them throws. */

@@ -8,7 +8,7 @@ import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 
 /** A long job of the caller. Instants are Unix milliseconds, amounts micro-USD as plain digits. */
-export const JobViewSchema = z.object({
+export const BuyerJobSchema = z.object({
   /** The request id of its submit, by which it is asked for and looked up. */
   id: z.string(),
   model: z.string(),
@@ -25,8 +25,8 @@ export const JobViewSchema = z.object({
   quoteMicro: MicroDigits,
   chargeMicro: MicroDigits.nullable(),
 })
-export type JobView = z.infer<typeof JobViewSchema>
-export const JobPageSchema = pageSchema(JobViewSchema)
+export type BuyerJob = z.infer<typeof BuyerJobSchema>
+export const JobPageSchema = pageSchema(BuyerJobSchema)
 export type JobPage = z.infer<typeof JobPageSchema>
 
 /** The caller's long jobs, newest first: all of them, or those that run. One is listed once its submit is booked. */
@@ -47,7 +47,7 @@ export const listOwnJobs = defineOperation({
   },
 })
 
-function viewOfJob({ rid, keyId, quote, event, deadlineAt, endedAt, endEvent }: JobWithEnd): JobView {
+function viewOfJob({ rid, keyId, quote, event, deadlineAt, endedAt, endEvent }: JobWithEnd): BuyerJob {
   const submit = readUsageEvent(event)
   const end = endedAt === null || endEvent === null ? undefined : readUsageEvent(endEvent)
   return {
@@ -65,6 +65,6 @@ function viewOfJob({ rid, keyId, quote, event, deadlineAt, endedAt, endEvent }: 
   }
 }
 
-function stateOf(outcome: string | undefined): JobView['state'] {
+function stateOf(outcome: string | undefined): BuyerJob['state'] {
   return outcome === 'succeeded' || outcome === 'cancelled' ? outcome : 'failed'
 }

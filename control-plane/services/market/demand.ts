@@ -24,7 +24,7 @@ export const DemandSchema = z.object({
   since: UnixMs,
   steps: z.array(DemandStepViewSchema).readonly(),
 })
-export type Demand = z.infer<typeof DemandSchema>
+export type DemandByDiscount = z.infer<typeof DemandSchema>
 
 /**
  * At which discounts the calls of a model were served in the last day, for everybody: an offer with a larger one would
@@ -37,7 +37,7 @@ export const marketDemand = defineOperation({
   limit: 'read',
   idempotency: 'none',
   output: DemandSchema,
-  run: async (ctx, _actor, { model: name }): Promise<Demand> => {
+  run: async (ctx, _actor, { model: name }): Promise<DemandByDiscount> => {
     const model = await requireNamedModel(ctx, name)
     const since = ctx.clock.now() - DAY
     return { model, since, steps: await sumDemand(ctx.db, model, { since, limit: NEWEST_CALLS }) }

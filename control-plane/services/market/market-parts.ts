@@ -28,7 +28,7 @@ const CAPS_OF_A_BOOK = 1_000
 const CAPS_OF_A_ROW = 8
 
 /** What reading the market uses of the context. */
-export type MarketCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'offerState' | 'marketMemory' | 'sellerAlias'>
+export type MarketCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'liveOffers' | 'marketMemory' | 'sellerAlias'>
 type Books = ReadonlyMap<string, readonly BookOffer[]>
 /** The active offers of models in the order of the routing; read again only where their document has changed. */
 export async function readOffers(ctx: MarketCtx, models: readonly string[]): Promise<Books> {
@@ -135,8 +135,8 @@ export async function readLiveRows(ctx: MarketCtx, books: Books): Promise<Readon
     stale.length === 0
       ? [new Map<string, HealthRecord>(), new Map<string, bigint>()]
       : await Promise.all([
-          ctx.offerState.health(),
-          ctx.offerState.capTaken([...capped.values()].flat().map(({ id }) => id)),
+          ctx.liveOffers.health(),
+          ctx.liveOffers.capTaken([...capped.values()].flat().map(({ id }) => id)),
         ])
   const live = liveOf(health, taken, now)
   const blocked = [...health].filter(([, { backedOffUntil }]) => (backedOffUntil ?? 0) > now).map(([id]) => id)
@@ -211,8 +211,8 @@ function firstCapped(offers: readonly BookOffer[], count: number): BookOffer[] {
 
 async function readState(ctx: MarketCtx, offers: readonly BookOffer[]): Promise<LiveState> {
   const [health, taken] = await Promise.all([
-    ctx.offerState.health(offers.map(({ id }) => id)),
-    ctx.offerState.capTaken(firstCapped(offers, CAPS_OF_A_BOOK).map(({ id }) => id)),
+    ctx.liveOffers.health(offers.map(({ id }) => id)),
+    ctx.liveOffers.capTaken(firstCapped(offers, CAPS_OF_A_BOOK).map(({ id }) => id)),
   ])
   return liveOf(health, taken, ctx.clock.now())
 }

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { listBookedEntries } from '#control-plane/db/ledger-archive.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { DollarText } from '#control-plane/services/fields.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { LedgerLine } from './ledger.ts'
-import { Dollars } from './ledger.ts'
 import type { Move } from './ledger-moves.ts'
 import { bookMove, findParty, Note, namesOneParty, ONE_PARTY, PartyFields, Ticket } from './ledger-moves.ts'
 
@@ -51,7 +51,7 @@ export const recordFiatDeposit = defineOperation({
   input: z
     .strictObject({
       ...PartyFields,
-      amountUsd: Dollars,
+      amountUsd: DollarText,
       /** The provider's own id of the event: what makes the deposit happen once. */
       eventId: Ticket,
       note: Note.optional(),
@@ -78,7 +78,7 @@ export const refundFiat = defineOperation({
   input: z
     .strictObject({
       ...PartyFields,
-      amountUsd: Dollars,
+      amountUsd: DollarText,
       ticket: Ticket,
       kind: z.enum(['refund', 'withdrawal']).default('refund'),
       note: Note.optional(),
@@ -109,7 +109,7 @@ export const adjustLedger = defineOperation({
     .strictObject({
       ...PartyFields,
       direction: z.enum(['credit', 'debit']),
-      amountUsd: Dollars,
+      amountUsd: DollarText,
       counter: z.enum(['promo', 'shortfall']).default('promo'),
       ticket: Ticket,
       reason: z.string().trim().min(1).max(500),

@@ -5,14 +5,14 @@ import { findUserByWallet } from '#control-plane/db/users.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { MoneyReads, MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
-import { Wallet } from '#control-plane/services/fields.ts'
+import { DollarText, Wallet } from '#control-plane/services/fields.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { ACCOUNT_KINDS, PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { MicroUsd } from '#shared/money.ts'
-import { dollarsToMicroUsd, formatMicroUsd, MAX_MICRO_USD, microUsd, ZERO } from '#shared/money.ts'
+import { formatMicroUsd, MAX_MICRO_USD, microUsd } from '#shared/money.ts'
 
 /** A line of a transaction: signed micro-USD, positive into the account. */
 export type LedgerLine = { readonly account: AccountId; readonly amount: bigint }
@@ -117,23 +117,11 @@ export async function findBalance(ledger: Pick<MoneyReads, 'findBalances'>, acco
 }
 
 const Account = z.string().refine((text): text is AccountId => isId('acc', text), 'not an account id')
-/** An amount above zero in US dollars, as a number or as digits with at most six decimals; read as micro-USD. */
-export const Dollars = z.union([z.number(), z.string()]).transform((dollars, context): MicroUsd => {
-  try {
-    const amount = dollarsToMicroUsd(dollars)
-    if (amount > ZERO) return amount
-  } catch {
-    // Told below, like an amount of zero.
-  }
-  context.addIssue({ code: 'custom', message: 'an amount is above zero with at most six decimals' })
-  return z.NEVER
-})
-
 const GrantInput = z
   .strictObject({
     wallet: Wallet.optional(),
     account: Account.optional(),
-    amountUsd: Dollars,
+    amountUsd: DollarText,
     /** What makes it happen once: a ticket or an invoice number. */
     ticket: z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket is 1 to 100 letters, digits or . : - _'),
     /** Whose money it is: ours, or received by fiat. */

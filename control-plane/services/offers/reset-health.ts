@@ -34,7 +34,7 @@ export const resetHealth = defineOperation({
 /** Forgets what is held against an offer, everywhere, and says so in its log. Throws `service_unavailable`. */
 export async function clearHealth(ctx: Ctx, entry: HealthEntry): Promise<void> {
   try {
-    await ctx.offerState.reset([entry.offer])
+    await ctx.liveOffers.reset([entry.offer])
   } catch (cause) {
     throw new AppError('service_unavailable', { cause, retryAfterSeconds: 1 })
   }

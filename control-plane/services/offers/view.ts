@@ -58,7 +58,7 @@ export function stopOf(offer: OfferView): 'delisted' | 'inactive' | 'paused' | '
 
 /** Offers with their prices, health and what is left of their caps, in the order given. */
 export async function viewOffers(
-  ctx: Pick<Ctx, 'db' | 'clock' | 'offerState'>,
+  ctx: Pick<Ctx, 'db' | 'clock' | 'liveOffers'>,
   offers: readonly Offer[],
 ): Promise<OfferView[]> {
   if (offers.length === 0) return []
@@ -66,8 +66,8 @@ export async function viewOffers(
   const capped = offers.filter((offer) => offer.capDailyMicro !== null).map((offer) => offer.id)
   const [prices, health, taken] = await Promise.all([
     listPricesAt(ctx.db, ctx.clock.now(), [...new Set(offers.map((offer) => offer.model))]),
-    ctx.offerState.health(ids),
-    ctx.offerState.capTaken(capped),
+    ctx.liveOffers.health(ids),
+    ctx.liveOffers.capTaken(capped),
   ])
   const byModel = new Map(prices.map((price) => [price.model, UnitPricesSchema.parse(price.unitPrices)]))
   return offers.map((offer) => {

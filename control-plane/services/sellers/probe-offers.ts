@@ -22,7 +22,7 @@ const MAX_OFFERS = 500
 const BACK_OFF_STEP_MS = 30 * SECOND
 const MAX_BACK_OFF_MS = 10 * MINUTE
 
-type ProbeCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'listModels' | 'offerState' | 'settings'>
+type ProbeCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'listModels' | 'liveOffers' | 'settings'>
 
 /**
  * Tries saved keys whose turn it is, with the provider's list of models: that is free, so that neither a seller's cap
@@ -63,14 +63,14 @@ type Refused = Exclude<ListedModels, Accepted>
 
 /** Returns those offers to the rotation whose failure was one that an answered list disproves. */
 async function heal(ctx: ProbeCtx, offers: readonly ProbedOffer[], { models }: Accepted): Promise<void> {
-  const records = await ctx.offerState.health(offers.map(({ id }) => id))
+  const records = await ctx.liveOffers.health(offers.map(({ id }) => id))
   const healed = offers.filter((offer) => {
     const record = records.get(offer.id)
     if (record === undefined || record.backedOffUntil === null) return false
     if (record.errorClass === 'not_found') return models.has(offer.providerModel)
     return record.errorClass === 'credential_rejected' || record.errorClass === 'unreachable'
   })
-  await ctx.offerState.reset(healed.map(({ id }) => id))
+  await ctx.liveOffers.reset(healed.map(({ id }) => id))
   await logHealth(
     ctx,
     healed.map(({ id, model }) => ({
@@ -86,7 +86,7 @@ async function heal(ctx: ProbeCtx, offers: readonly ProbedOffer[], { models }: A
 async function holdAgainst(ctx: ProbeCtx, offers: readonly ProbedOffer[], refusal: Refused): Promise<void> {
   const now = ctx.clock.now()
   const errorClass = refusal.status === 401 || refusal.status === 403 ? 'credential_rejected' : 'unreachable'
-  const known = await ctx.offerState.health(offers.map(({ id }) => id))
+  const known = await ctx.liveOffers.health(offers.map(({ id }) => id))
   const records = new Map<string, HealthRecord>()
   const entries: HealthEntry[] = []
   for (const { id, model } of offers) {
@@ -99,6 +99,6 @@ async function holdAgainst(ctx: ProbeCtx, offers: readonly ProbedOffer[], refusa
     const cause = { errorClass, statusCode: refusal.status, detail: `a probe: ${refusal.reason}` } as const
     entries.push({ offer: id, model, action: 'backed_off', backedOffUntil, ...cause })
   }
-  await ctx.offerState.setHealth(records)
+  await ctx.liveOffers.setHealth(records)
   await logHealth(ctx, entries)
 }

@@ -19,8 +19,8 @@ import { ensureUser } from '#control-plane/services/users.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { Secret } from '#shared/secret.ts'
 import { hashSessionToken, newSessionToken, SESSION_MS } from './session-token.ts'
-import type { Challenge, SignedMessage } from './siwe.ts'
-import { ChallengeSchema, makeChallenge, proveWallet } from './siwe.ts'
+import type { SignedMessage, SignInMessage } from './siwe.ts'
+import { makeChallenge, proveWallet, SignInMessageSchema } from './siwe.ts'
 
 /** Sessions that one wallet may have; the oldest give way. */
 const MAX_SESSIONS = 20
@@ -37,8 +37,8 @@ export const readChallenge = defineOperation({
   isAudited: false,
   countBy: ({ address }) => address,
   idempotency: 'none',
-  output: ChallengeSchema,
-  run: async (ctx, _actor, { address }): Promise<Challenge> => makeChallenge(ctx, address),
+  output: SignInMessageSchema,
+  run: async (ctx, _actor, { address }): Promise<SignInMessage> => makeChallenge(ctx, address),
 })
 
 const SignedInput = z.object({

@@ -21,12 +21,12 @@ const MAX_LIFETIME_MS = 10 * MINUTE
 const STATEMENT = 'Sign in to the inference marketplace.'
 
 /** A message to sign. `expiresAt` is Unix milliseconds. */
-export const ChallengeSchema = z.object({
+export const SignInMessageSchema = z.object({
   message: z.string(),
   nonce: z.string(),
   expiresAt: UnixMs,
 })
-export type Challenge = z.infer<typeof ChallengeSchema>
+export type SignInMessage = z.infer<typeof SignInMessageSchema>
 
 /** A signed message as it came back. */
 export type SignedMessage = { readonly message: string; readonly signature: string }
@@ -35,7 +35,7 @@ export type SignedMessage = { readonly message: string; readonly signature: stri
  * Makes the message (EIP-4361) that a wallet signs to prove itself. Nothing is stored: the nonce proves its origin. Throws
  * `service_unavailable` while this server's clock is wrong.
  */
-export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'clocks' | 'settings'>, wallet: string): Challenge {
+export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'clocks' | 'settings'>, wallet: string): SignInMessage {
   ctx.clocks.requireTrusted()
   const now = ctx.clock.now()
   const { origins, sessionSecret } = ctx.settings

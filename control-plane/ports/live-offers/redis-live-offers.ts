@@ -4,10 +4,10 @@ import { utcDay } from '#shared/clock.ts'
 import type { HealthRecord } from '#shared/contract/health-event.ts'
 import { HealthRecordSchema } from '#shared/contract/health-event.ts'
 import { CHANNELS, cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
-import type { OfferState } from './offer-state.ts'
+import type { LiveOffers } from './live-offers.ts'
 
 /** Offer state out of Redis: health and caps stand on two connections when the cache has its own instance. */
-export function createRedisOfferState(redis: { money: Redis; cache: Redis }, clock: Clock): OfferState {
+export function createRedisLiveOffers(redis: { money: Redis; cache: Redis }, clock: Clock): LiveOffers {
   return {
     async health(offers) {
       const found = new Map<string, HealthRecord>()

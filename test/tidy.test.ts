@@ -1,17 +1,39 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import {
+  circlesOf,
+  countStatements,
+  files,
+  functionsOf,
+  importGraph,
+  importsOf,
+  read,
+  roomGraph,
+  sources,
+  treePath,
+} from '#test/support/source-tree.ts'
 
-/** The most lines a source file may have; past it, split by noun. */
-const MAX_LINES = 400
+/** The most statements that a source file and a function may have; past it, split by noun. */
+const MAX_STATEMENTS = { file: 310, function: 62 }
 
-const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], { encoding: 'utf8' })
-  .split('\n')
-  .filter((path) => path !== '')
-  .filter((path) => !path.includes('/fixtures/'))
-const sources = files.filter((path) => path.endsWith('.ts'))
-const read = (path: string) => readFileSync(path, 'utf8')
+/** Words of the glossary, and those that once named several things: each is the name of one exported type. */
+const WORDS = [
+  ...[
+    'Wire',
+    'Dialect',
+    'Rail',
+    'Demand',
+    'Target',
+    'Quote',
+    'Hold',
+    'Usage',
+    'Charge',
+    'Receipt',
+    'Operation',
+    'Actor',
+  ],
+  ...['Admission', 'Envelope', 'Tried', 'OfferState', 'JobView', 'Progress', 'Challenge', 'MarketParts'],
+]
 
 type Rule = { readonly from: RegExp; readonly allows: readonly RegExp[] }
 
@@ -119,39 +141,13 @@ const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
   { name: /^commander$/, only: /^control-plane\/cli\// },
 ]
 
-const ALIASES: Record<string, string> = {
-  '#bundle/': 'bundle/',
-  '#shared/': 'shared/',
-  '#data-plane/': 'data-plane/',
-  '#control-plane/': 'control-plane/',
-  '#dev/': 'dev/',
-  '#test/': 'test/',
-}
-
-/** Specifiers of every import and re-export in a source text. */
-function specifiersOf(text: string): string[] {
-  const found = [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/g)]
-  const bare = [...text.matchAll(/(?:^|\n)\s*import\s*['"]([^'"]+)['"]/g)]
-  const dynamic = [...text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g)]
-  return [...found, ...bare, ...dynamic].map((match) => match[1] ?? '')
-}
-
-/** The path inside the tree that a specifier names, or undefined for a package. */
-function treePath(from: string, specifier: string): string | undefined {
-  if (specifier.startsWith('./')) return `${from.slice(0, from.lastIndexOf('/') + 1)}${specifier.slice(2)}`
-  for (const [alias, folder] of Object.entries(ALIASES)) {
-    if (specifier.startsWith(alias)) return folder + specifier.slice(alias.length)
-  }
-  return undefined
-}
-
 describe('the source tree', () => {
   it('obeys the import table', () => {
     const broken: string[] = []
     for (const file of sources) {
       const rule = RULES.find((row) => row.from.test(file))
       if (!rule) broken.push(`${file}: no row of the import table`)
-      for (const specifier of specifiersOf(read(file))) {
+      for (const { specifier } of importsOf(read(file))) {
         const target = treePath(file, specifier)
         if (target !== undefined && !rule?.allows.some((pattern) => pattern.test(target))) {
           broken.push(`${file} imports ${specifier}`)
@@ -164,16 +160,36 @@ describe('the source tree', () => {
 
   it('uses each guarded package only where it belongs', () => {
     const broken = sources.flatMap((file) =>
-      specifiersOf(read(file))
-        .filter((specifier) => PACKAGES.some((row) => row.name.test(specifier) && !row.only.test(file)))
-        .map((specifier) => `${file} imports ${specifier}`),
+      importsOf(read(file))
+        .filter(({ specifier }) => PACKAGES.some((row) => row.name.test(specifier) && !row.only.test(file)))
+        .map(({ specifier }) => `${file} imports ${specifier}`),
     )
     expect(broken).toEqual([])
   })
 
-  it(`has no file over ${MAX_LINES} lines`, () => {
-    const long = sources.filter((file) => read(file).split('\n').length - 1 > MAX_LINES)
+  it('has no circle of values, and none of types between folders or rooms', () => {
+    const all = importGraph('values and types')
+    expect(circlesOf(importGraph('values'))).toEqual([])
+    expect(circlesOf(all).filter((circle) => new Set(circle.map(dirname)).size > 1)).toEqual([])
+    expect(circlesOf(roomGraph(all))).toEqual([])
+  })
+
+  it(`has no file over ${MAX_STATEMENTS.file} statements, and no function over ${MAX_STATEMENTS.function}`, () => {
+    expect(sources.filter((file) => countStatements(read(file)) > MAX_STATEMENTS.file)).toEqual([])
+    const long = sources
+      .filter((file) => !file.startsWith('test/'))
+      .flatMap((file) => functionsOf(read(file)).map(({ head, statements }) => ({ file, head, statements })))
+      .filter(({ statements }) => statements > MAX_STATEMENTS.function)
     expect(long).toEqual([])
+  })
+
+  it('names one thing by each word of the glossary', () => {
+    const declared = (word: string) => new RegExp(`^export (?:type|interface|class) ${word}\\b`, 'm')
+    const shared = WORDS.map((word) => ({
+      word,
+      files: sources.filter((file) => !file.startsWith('test/') && declared(word).test(read(file))),
+    }))
+    expect(shared.filter((row) => row.files.length > 1)).toEqual([])
   })
 
   it('has no vague names', () => {

@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { z } from 'zod'
+import { existsSync, writeFileSync } from 'node:fs'
+import { readProviderAddresses } from '#dev/seed/provider-addresses.ts'
 import type { SandboxProvider } from '#dev/seed/sellers.ts'
 import type { Address } from '#dev/services/ports.ts'
 import { claimAddress, claimPort, isPortFree } from '#dev/services/ports.ts'
@@ -11,8 +11,6 @@ const PROVIDER_OFFSET = 10
 const LOOPBACK = '127.0.0.1'
 /** How often one child may be driven from its port before it is no accident any more. */
 const MAX_MOVES = 20
-
-const KeptSchema = z.record(z.string(), z.object({ host: z.string(), port: z.number().int() }))
 
 /** Where one child listens, for as long as nobody else listens there. */
 export type Place = {
@@ -45,14 +43,6 @@ export type PortWishes = {
   readonly file: string
 }
 
-/** The remembered addresses of the providers, by id. */
-export function readProviderAddresses(file: string): ReadonlyMap<string, Address> {
-  return new Map(Object.entries(KeptSchema.parse(JSON.parse(readFileSync(file, 'utf8')))))
-}
-
-/** Where a home remembers them, by the name inside it. */
-export const PROVIDERS_FILE = 'providers.json'
-
 /** Picks the ports of a network. Throws an AppError when the port asked for is taken. */
 export async function choosePlaces({ first, providers, file }: PortWishes): Promise<NetworkPlaces> {
   const start = first === 0 ? undefined : (first ?? DEFAULT_PORT)
@@ -67,7 +57,7 @@ export async function choosePlaces({ first, providers, file }: PortWishes): Prom
     postgres: await createPlace({}),
     redis: await createPlace({}),
   }
-  const kept = existsSync(file) ? KeptSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : {}
+  const kept = existsSync(file) ? Object.fromEntries(readProviderAddresses(file)) : {}
   const chosen = new Map<string, Place>()
   for (const { id, host } of providers) {
     const wish = kept[id] ?? (start === undefined ? undefined : { host, port: start + PROVIDER_OFFSET })

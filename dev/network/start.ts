@@ -1,3 +1,5 @@
+import { PROVIDERS_FILE } from '#dev/seed/provider-addresses.ts'
+import { readSeededKeys, SEEDED_KEYS_FILE } from '#dev/seed/seeded-keys.ts'
 import { readSandboxProviders } from '#dev/seed/sellers.ts'
 import type { PortOf } from '#dev/services/ports.ts'
 import type { Service } from '#dev/services/postgres.ts'
@@ -9,11 +11,10 @@ import type { Crew, Running } from './crew.ts'
 import { originOf, planeEnvironment, urlsOf } from './environment.ts'
 import type { Home } from './home.ts'
 import type { NetworkPlaces, Place } from './ports.ts'
-import { choosePlaces, keepAddresses, PROVIDERS_FILE } from './ports.ts'
+import { choosePlaces, keepAddresses } from './ports.ts'
 import { runProgram, startProgram, tailOf } from './programs.ts'
 import type { Sandbox } from './sandbox-file.ts'
 import { keepSecrets } from './secrets.ts'
-import { readSeededKeys, SEEDED_KEYS_FILE } from './seeded-keys.ts'
 
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50

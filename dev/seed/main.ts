@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { readConfig } from '#control-plane/config.ts'
 import { createControlPlane } from '#control-plane/plane.ts'
-import { PROVIDERS_FILE, readProviderAddresses } from '#dev/network/ports.ts'
-import { SEEDED_KEYS_FILE } from '#dev/network/seeded-keys.ts'
 import { AppError } from '#shared/errors.ts'
 import { applySeeds } from './apply.ts'
+import { PROVIDERS_FILE, readProviderAddresses } from './provider-addresses.ts'
+import { SEEDED_KEYS_FILE } from './seeded-keys.ts'
 
 const CONNECT_WAIT_MS = 10_000
 
@@ -12,7 +12,7 @@ const CONNECT_WAIT_MS = 10_000
 const home = process.env['MARKET_HOME']
 if (home === undefined) throw new AppError('internal_error', { message: 'MARKET_HOME is not set' })
 
-// Publishing comes after the offers, so what it cannot reach meanwhile is no news.
+// Whoever starts a market is told what failed, and nothing else.
 const plane = createControlPlane(readConfig({ ...process.env, LOG_LEVEL: 'error' }))
 try {
   await plane.connected(CONNECT_WAIT_MS)

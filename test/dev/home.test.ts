@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { openHome } from '#dev/network/home.ts'
-import { choosePlaces, readProviderAddresses } from '#dev/network/ports.ts'
+import { choosePlaces } from '#dev/network/ports.ts'
 import { markOf } from '#dev/network/processes.ts'
 import { keepSecrets } from '#dev/network/secrets.ts'
+import { readProviderAddresses } from '#dev/seed/provider-addresses.ts'
 import { readSandboxProviders } from '#dev/seed/sellers.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'market-homes-'))

@@ -48,3 +48,9 @@ export const DocumentSchema = z.object({
   }),
 })
 export type Document = z.infer<typeof DocumentSchema>
+
+/** Where callers of this market turn to. */
+export type Origins = { readonly baseUrl: string; readonly apiBaseUrl: string }
+
+/** An operation with where it stands. */
+export type Placed = { readonly method: string; readonly path: string; readonly operation: DescribedOperation }

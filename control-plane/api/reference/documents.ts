@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import type { Origins } from './document.ts'
 import { DocumentSchema } from './document.ts'
 import { renderPage } from './page.ts'
 
 /** A file as it is served: all of it in memory, under a name for its bytes. */
 export type Served = { readonly contentType: string; readonly text: string; readonly etag: string }
-
-/** Where callers of this market turn to. */
-export type Origins = { readonly baseUrl: string; readonly apiBaseUrl: string }
 
 const MAX_PAGES = 50
 const TYPES: Readonly<Record<string, string>> = {

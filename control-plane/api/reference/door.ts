@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Origins } from './documents.ts'
+import type { Origins } from './document.ts'
 import { readDocuments } from './documents.ts'
 
 /** Nothing but what this origin serves is ever loaded, and nobody may frame it. */

@@ -1,6 +1,5 @@
-import type { Origins } from './documents.ts'
+import type { Origins, Placed } from './document.ts'
 import { escapeHtml } from './markup.ts'
-import type { Placed } from './page.ts'
 
 /** The first example of an operation as a call. */
 export type ExampleCall = {

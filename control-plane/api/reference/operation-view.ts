@@ -1,8 +1,6 @@
-import type { DescribedOperation } from './document.ts'
-import type { Origins } from './documents.ts'
+import type { DescribedOperation, Origins, Placed } from './document.ts'
 import { curlOf, exampleOf, renderTry } from './example-call.ts'
 import { escapeHtml, renderInline, renderMarkdown } from './markup.ts'
-import type { Placed } from './page.ts'
 import { renderSchema, typeOf } from './schema-view.ts'
 
 /** One operation: who may call it, what it takes, what it answers, and how it is refused. */

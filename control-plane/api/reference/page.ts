@@ -1,13 +1,10 @@
-import type { DescribedOperation, Document } from './document.ts'
-import type { Origins } from './documents.ts'
+import type { Document, Origins, Placed } from './document.ts'
 import { escapeHtml, renderInline, renderMarkdown } from './markup.ts'
 import { renderOperation } from './operation-view.ts'
 import { renderSchema, typeOf } from './schema-view.ts'
 
 /** A text of the documentation. */
 export type TextPage = { readonly name: string; readonly title: string }
-/** An operation with where it stands. */
-export type Placed = { readonly method: string; readonly path: string; readonly operation: DescribedOperation }
 
 /** The reference as one page: nothing is fetched but its style and its script, and it reads without either. */
 export function renderPage(document: Document, texts: readonly TextPage[], origins: Origins): string {

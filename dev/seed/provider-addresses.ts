@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import type { Address } from '#dev/services/ports.ts'
+
+const KeptSchema = z.record(z.string(), z.object({ host: z.string(), port: z.number().int() }))
+
+/** The remembered addresses of the providers, by id. */
+export function readProviderAddresses(file: string): ReadonlyMap<string, Address> {
+  return new Map(Object.entries(KeptSchema.parse(JSON.parse(readFileSync(file, 'utf8')))))
+}
+
+/** Where a home remembers them, by the name inside it. */
+export const PROVIDERS_FILE = 'providers.json'

@@ -1,0 +1,146 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+
+/** Every file of the tree but fixtures, and what the tidy test asks about them. */
+export const files: readonly string[] = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
+  encoding: 'utf8',
+})
+  .split('\n')
+  .filter((path) => path !== '' && !path.includes('/fixtures/'))
+export const sources: readonly string[] = files.filter((path) => path.endsWith('.ts'))
+export const read = (path: string) => readFileSync(path, 'utf8')
+
+const ALIASES: Record<string, string> = {
+  '#bundle/': 'bundle/',
+  '#shared/': 'shared/',
+  '#data-plane/': 'data-plane/',
+  '#control-plane/': 'control-plane/',
+  '#dev/': 'dev/',
+  '#test/': 'test/',
+}
+
+/** An import or re-export; of a type alone it leaves nothing at run time. */
+export type Import = { readonly specifier: string; readonly isType: boolean }
+
+export function importsOf(text: string): Import[] {
+  const from = [...text.matchAll(/(?:^|\n)\s*(?:import|export)\b(\s+type\b)?[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/g)]
+  const bare = [...text.matchAll(/(?:^|\n)\s*import\s*['"]([^'"]+)['"]/g)]
+  const dynamic = [...text.matchAll(/\bimport\(\s*['"]([^'"]+)['"]\s*\)/g)]
+  return [
+    ...from.map(([, type, specifier = '']) => ({ specifier, isType: type !== undefined })),
+    ...[...bare, ...dynamic].map(([, specifier = '']) => ({ specifier, isType: false })),
+  ]
+}
+
+/** The path inside the tree that a specifier names, or undefined for a package. */
+export function treePath(from: string, specifier: string): string | undefined {
+  if (specifier.startsWith('./')) return `${from.slice(0, from.lastIndexOf('/') + 1)}${specifier.slice(2)}`
+  for (const [alias, folder] of Object.entries(ALIASES)) {
+    if (specifier.startsWith(alias)) return folder + specifier.slice(alias.length)
+  }
+  return undefined
+}
+
+export type Graph = ReadonlyMap<string, ReadonlySet<string>>
+
+/** Which source imports which: by value, or by value or type. */
+export function importGraph(counts: 'values' | 'values and types'): Graph {
+  return new Map(
+    sources.map((file) => {
+      const counted = importsOf(read(file)).filter(({ isType }) => counts === 'values and types' || !isType)
+      return [file, new Set(counted.flatMap(({ specifier }) => treePath(file, specifier) ?? []))]
+    }),
+  )
+}
+
+const folders = new Set(sources.map(dirname))
+const parents = new Set([...folders].filter((folder) => [...folders].some((other) => other.startsWith(`${folder}/`))))
+
+/** A folder without folders is a room; a file that lies beside folders stands for itself. */
+export function roomOf(file: string): string {
+  return parents.has(dirname(file)) ? file : dirname(file)
+}
+
+/** The same graph between rooms. */
+export function roomGraph(graph: Graph): Graph {
+  const rooms = new Map<string, Set<string>>()
+  for (const [file, targets] of graph) {
+    const room = rooms.get(roomOf(file)) ?? new Set()
+    rooms.set(roomOf(file), room)
+    for (const target of targets) if (roomOf(target) !== roomOf(file)) room.add(roomOf(target))
+  }
+  return rooms
+}
+
+/** Groups of nodes that all reach one another, in order: none in a graph without circles. */
+export function circlesOf(graph: Graph): string[][] {
+  const order: string[] = []
+  const seen = new Set<string>()
+  const visit = (node: string, next: (node: string) => Iterable<string>, done: (node: string) => void): void => {
+    if (seen.has(node)) return
+    seen.add(node)
+    for (const other of next(node)) visit(other, next, done)
+    done(node)
+  }
+  for (const node of graph.keys())
+    visit(
+      node,
+      (from) => graph.get(from) ?? [],
+      (from) => order.push(from),
+    )
+  const backwards = new Map<string, string[]>()
+  for (const [from, targets] of graph) {
+    for (const to of targets) backwards.set(to, [...(backwards.get(to) ?? []), from])
+  }
+  seen.clear()
+  const circles: string[][] = []
+  for (const node of order.reverse()) {
+    const circle: string[] = []
+    visit(
+      node,
+      (to) => backwards.get(to) ?? [],
+      (member) => circle.push(member),
+    )
+    if (circle.length > 1) circles.push(circle.sort())
+  }
+  return circles
+}
+
+/** What a line of code goes on with that began before it. */
+const GOES_ON = /^(?:[)\]}.?:|&+*<>=,]|&&|\|\||\?\?|else\b)/
+
+/**
+ * Lines on which a statement or a member begins. The formatter puts each on a line of its own, so this counts statements
+ * without a parser: blank lines, comments, imports, brackets and what goes on from the line before are none. Whoever is
+ * near the limit gains nothing by packing lines or leaving out a comment.
+ */
+export function countStatements(text: string): number {
+  let count = 0
+  let skipsUntil: RegExp | undefined
+  for (const raw of text.split('\n')) {
+    const line = raw.trim()
+    if (skipsUntil !== undefined) {
+      if (skipsUntil.test(line)) skipsUntil = undefined
+    } else if (line.startsWith('/*')) {
+      if (!line.includes('*/')) skipsUntil = /\*\//
+    } else if (/^(?:import|export (?:type )?[{*])/.test(line)) {
+      if (!/['"]$/.test(line)) skipsUntil = /from '[^']*'$/
+    } else if (line !== '' && !line.startsWith('//') && !GOES_ON.test(line)) {
+      count++
+    }
+  }
+  return count
+}
+
+/** The functions of a text that have a name or are one, with their statements; a function counts what lies in it. */
+export function functionsOf(text: string): { readonly head: string; readonly statements: number }[] {
+  const lines = text.split('\n')
+  return lines.flatMap((line, from) => {
+    const head = /^(\s*)(?:(?:export )?(?:async )?function\b|(?:export )?const \w+ = .*=> \{$)/.exec(line)
+    if (head === null) return []
+    const end = lines.findIndex((other, at) => at >= from && other.startsWith(`${head[1]}}`))
+    if (end < 0) return []
+    return [{ head: line.trim(), statements: countStatements(lines.slice(from, end + 1).join('\n')) }]
+  })
+}

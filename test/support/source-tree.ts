@@ -73,7 +73,7 @@ export function roomGraph(graph: Graph): Graph {
   return rooms
 }
 
-/** Groups of nodes that all reach one another, in order: none in a graph without circles. */
+/** Groups of nodes that all reach one another: none in a graph without circles. */
 export function circlesOf(graph: Graph): string[][] {
   const order: string[] = []
   const seen = new Set<string>()
@@ -102,7 +102,7 @@ export function circlesOf(graph: Graph): string[][] {
       (to) => backwards.get(to) ?? [],
       (member) => circle.push(member),
     )
-    if (circle.length > 1) circles.push(circle.sort())
+    if (circle.length > 1) circles.push(circle)
   }
   return circles
 }

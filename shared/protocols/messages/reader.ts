@@ -1,10 +1,10 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { elementTexts, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
-import type { Reading } from '#shared/protocols/answers/answer-reading.ts'
-import { answerReader, newReading } from '#shared/protocols/answers/answer-reading.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
+import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
+import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
 import type { InputClasses } from './usage.ts'
 import { mergeMessagesUsage } from './usage.ts'
 

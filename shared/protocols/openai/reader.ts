@@ -1,11 +1,11 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
-import type { Reading } from '#shared/protocols/answers/answer-reading.ts'
-import { answerReader, newReading } from '#shared/protocols/answers/answer-reading.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
+import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
+import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
 import type { ToolStates } from './tool-calls.ts'
 import { newToolStates, takeToolCalls } from './tool-calls.ts'
 

@@ -4,8 +4,8 @@ import { NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
 import type { FrameGrammar, StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
-import type { AnswerEvent, AnswerReader } from '#shared/protocols/middle-form/answer.ts'
-import { NO_EVENTS } from '#shared/protocols/middle-form/answer.ts'
+import type { AnswerEvent, AnswerReader } from './answer.ts'
+import { NO_EVENTS } from './answer.ts'
 
 /** An answer as far as it was read, whatever its protocol. */
 export type Reading = StreamState & {

@@ -15,7 +15,6 @@ import { listProviders } from './reads/providers.ts'
 import type { Read } from './reads/read.ts'
 import { chat } from './wires/chat/index.ts'
 import { completions } from './wires/completions/index.ts'
-import { echo } from './wires/echo/index.ts'
 import { embeddings } from './wires/embeddings/index.ts'
 import { messagesEnvelope } from './wires/envelopes/messages.ts'
 import { openAiEnvelope } from './wires/envelopes/openai.ts'
@@ -62,7 +61,6 @@ function soldRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
     { ...API, ...POST, path: '/v1/responses', ...FLOOR, body: json(32), serves: sell(responses, credit) },
     { ...API, ...POST, path: '/v1/embeddings', body: json(8), serves: sell(embeddings, credit) },
     { ...API, ...POST, path: '/v1/audio/speech', ...FLOOR, body: json(1), serves: sell(speech, credit) },
-    { ...API, methods: ['GET'], path: '/v1/echo/*model', ...FLOOR, body: { kind: 'none' }, serves: sell(echo, credit) },
     {
       ...{ ...API, ...POST, path: '/v1/audio/transcriptions', ...FLOOR },
       // A file of 25 MB and the fields beside it.

@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { contents } from './contents/index.ts'
 import type { JobAsks, JobCodec, JobKind } from './job-codec.ts'
 import { messages } from './messages/index.ts'
 import { openai } from './openai/index.ts'
@@ -9,7 +8,6 @@ import type { ForwardPaths, Protocol } from './protocol.ts'
 export const PROTOCOLS = {
   openai,
   messages,
-  contents,
 } as const satisfies Readonly<Record<string, Protocol>>
 
 export type ProtocolName = keyof typeof PROTOCOLS

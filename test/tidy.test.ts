@@ -80,10 +80,7 @@ const RULES: readonly Rule[] = [
   },
   {
     from: /^data-plane\/local\//,
-    allows: [
-      shared,
-      /^data-plane\/(call\.ts$|local\/|http\/(row-index|path-floor)\.ts$|pipeline\/|wires\/|dialects\/)/,
-    ],
+    allows: [shared, /^data-plane\/(call\.ts$|local\/|http\/(row-index|path-floor)\.ts$|pipeline\/|wires\/)/],
   },
   {
     from: /^data-plane\/observe\//,

@@ -8,7 +8,7 @@ const MIN_SPAN_BYTES = 16_384
 /** Members of a message's part that hold data: `data:` URLs, or base64 without a head. */
 const HOLDERS: ReadonlySet<string> = new Set(['url', 'image_url', 'file_data', 'data'])
 const MAX_HOLDER_BYTES = 16
-/** The head of a `data:` URL, but not of a text's: the messages dialect decodes those. */
+/** The head of a `data:` URL, but not of a text's: the messages protocol decodes those. */
 const HEAD = /^data:(?!text)(?:[^\\,"]|\\\/)*?;base64,/
 const MAX_HEAD_BYTES = 256
 

@@ -15,9 +15,11 @@ import type { Secret } from '#shared/secret.ts'
 import { createSubscriptions } from '#shared/subscriptions.ts'
 import { openTracer } from '#shared/telemetry/open-tracer.ts'
 import type { Config } from './config.ts'
+import { drainCalls } from './drain.ts'
 import { createAdmission } from './http/admission.ts'
 import { watchSlowBodies } from './http/connection-limits.ts'
 import { fetchRecord } from './http/pass-on.ts'
+import type { Row } from './http/row.ts'
 import { createServer } from './http/server.ts'
 import type { Surface } from './http/surface.ts'
 import { openJournal } from './journal/journal.ts'
@@ -30,11 +32,13 @@ import { watchFunds } from './observe/watched-funds.ts'
 import type { CallLimits, CallPlane } from './pipeline/call-plane.ts'
 import { CHAT_LIMITS } from './pipeline/call-plane.ts'
 import { JOB_LIMITS } from './pipeline/job-plane.ts'
+import type { PendingSettlements } from './pipeline/pending-settlements.ts'
 import { createPendingSettlements } from './pipeline/pending-settlements.ts'
 import { createRetryBudget } from './pipeline/retry-budget.ts'
 import { createTicker } from './pipeline/ticker.ts'
 import { creditRail } from './rails/credit.ts'
 import { ownProviderRail } from './rails/own-providers.ts'
+import type { AnyRail } from './rails/rail.ts'
 import { defineRail, payBy } from './rails/rail.ts'
 import type { KeySources } from './reads/key.ts'
 import type { Rails } from './routes.ts'
@@ -62,9 +66,6 @@ import { createWarmOffers } from './store/warm-offers.ts'
 import { createCredentialOpener } from './upstream/credentials.ts'
 import { createUpstream } from './upstream/send.ts'
 
-const DRAIN_LOOK_MS = 50
-/** After the deadline what still runs is cut and settled; that takes no longer than this. */
-const CUT_MS = 5_000
 /** How long the end waits for the last charges to be posted; later ones are found by the next start. */
 const POSTING_MS = 2_000
 /** How long captures may still go to Redis when the disk of the journal has failed for good. */
@@ -78,7 +79,12 @@ export type Overrides = {
   readonly limits?: Partial<CallLimits>
   /** Ends the process, which cannot keep what it promises any more. */
   readonly onGiveUp?: () => void
+  /** Rails beside the product's, and the rows that take them. */
+  readonly more?: (pending: Pick<PendingSettlements, 'watched'>) => MoreRails
 }
+
+/** Ways to pay that are not the product's own. */
+export type MoreRails = { readonly rails: readonly AnyRail[]; readonly rows: readonly Row[] }
 
 export type DataPlane = {
   readonly app: FastifyInstance
@@ -108,7 +114,8 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
   const metrics: Metrics = createMetrics((provider) => stores.snapshot.market().findProvider(provider)?.id === provider)
   const stores = await openStores(basics, metrics, overrides.onGiveUp ?? (() => undefined))
   const watchers = { metrics, traces: tracer && createCallTraces(tracer, clock) }
-  const { surface, calls, ready } = createSurface(basics, stores, watchers, overrides.limits)
+  const more = overrides.more?.(stores.pending) ?? { rails: [], rows: [] }
+  const { surface, calls, ready } = createSurface(basics, stores, { ...watchers, more }, overrides.limits)
   const app = await createServer(surface)
   await Promise.all([stores.snapshot.start(), stores.health.start(), stores.buyerKeys.start()])
   stores.rates.start()
@@ -125,7 +132,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
     isReady: surface.isReady,
     async close() {
       ready.isDraining = true
-      await endCalls(basics, app, surface)
+      await drainCalls(basics, app, surface)
       calls.ticker.close()
       surface.admission.close()
       surface.slowBodies.close()
@@ -223,13 +230,13 @@ function watchClock(redis: Redis, { clock, log }: Pick<Basics, 'clock' | 'log'>)
   return createClockWatch({ clock, log, others: [{ name: 'redis', read }] })
 }
 
-/** Who is told how calls go. */
-type Watchers = { readonly metrics: Metrics; readonly traces: CallTraces | undefined }
+/** Who is told how calls go, and what is served beside the product's own. */
+type Watchers = { readonly metrics: Metrics; readonly traces: CallTraces | undefined; readonly more: MoreRails }
 
 function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limits: Partial<CallLimits> = {}) {
   const { config, clock, ids } = basics
   const { snapshot, health, offerCaps, buyerKeys } = stores
-  const { metrics, traces } = watchers
+  const { metrics, traces, more } = watchers
   const { market } = snapshot
   const open = { count: 0 }
   const drains = { count: 0 }
@@ -250,9 +257,10 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     credit: creditRail({ funds, buyerKeys }),
     creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
   }
-  const railsByName = new Map([rails.credit, defineRail(stores.ownProviders)].map((rail) => [rail.name, rail]))
+  const everyRail = [rails.credit, defineRail(stores.ownProviders), ...more.rails]
+  const railsByName = new Map(everyRail.map((rail) => [rail.name, rail]))
   const surface: Surface = {
-    rows: surfaceRows(rails),
+    rows: [...surfaceRows(rails), ...more.rows],
     calls,
     jobs: { calls, jobs: stores.jobs, rails: railsByName, limits: JOB_LIMITS, tokenOf: tokensUnder(config.keyPepper) },
     reads: { market, health, caps: offerCaps, feed: stores.tradeFeed, clock },
@@ -356,31 +364,6 @@ function keySources({ config, clock }: Pick<Basics, 'config' | 'clock'>, stores:
     market: stores.snapshot.market,
     clock,
   }
-}
-
-/** Stops listening and waits for running calls; what is left at the deadline is cut in its protocol's way and settled. */
-async function endCalls({ config, clock, log }: Basics, app: FastifyInstance, { calls, open }: Surface): Promise<void> {
-  async function untilIdle(limitMs: number, mayGiveUp: () => boolean): Promise<boolean> {
-    const deadline = clock.monotonic() + limitMs
-    while (open.count > 0 && clock.monotonic() < deadline && !mayGiveUp()) {
-      app.server.closeIdleConnections()
-      await pause(DRAIN_LOOK_MS)
-    }
-    return open.count === 0
-  }
-  await pause(config.drainPauseMs)
-  const closed = app.close()
-  if (!(await untilIdle(config.drainMs, () => calls.ending.isDue))) {
-    log.warn({ openCalls: open.count }, 'calls are cut because the process ends')
-    calls.ending.isDue = true
-    await untilIdle(CUT_MS, () => false)
-  }
-  app.server.closeAllConnections()
-  await closed
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 /** True for this share of the times it is asked, evenly. */

@@ -1,4 +1,4 @@
-import type { OpenJournal } from '#data-plane/journal/journal.ts'
+import type { JournalReplay, OpenJournal } from '#data-plane/journal/journal.ts'
 import type { Chargeable, PayerIdentity, Settled } from '#data-plane/payment.ts'
 import type { Rail } from '#data-plane/rails/rail.ts'
 import type { Cancel, Time } from '#shared/clock.ts'
@@ -12,6 +12,8 @@ import type { Logger } from '#shared/logger.ts'
 import { ZERO } from '#shared/money.ts'
 import type { CallPlane } from './call-plane.ts'
 import { announce } from './emit-call.ts'
+
+type WatchedRail = { readonly settle: Rail<unknown>['settle']; readonly replay: JournalReplay }
 
 /** How often what is pending is settled again. */
 const TURN_MS = SECOND
@@ -37,7 +39,7 @@ export type PendingSettlements = {
 }
 
 export function createPendingSettlements({ journal, events, clock, log }: Parts): PendingSettlements {
-  const rails = new Map<RailName, Rail<unknown>['settle']>()
+  const rails = new Map<RailName, WatchedRail>()
   /** Request ids of what is to be settled again, and of what is final and not yet crossed off in the journal. */
   const pending = new Set<string>()
   const over = new Set<string>()
@@ -65,8 +67,7 @@ export function createPendingSettlements({ journal, events, clock, log }: Parts)
     announce({ events }, subject, { booking, event: text })
   }
 
-  async function finish(rail: RailName, settle: Rail<unknown>['settle']): Promise<void> {
-    const replay = journal.replay(rail)
+  async function finish({ settle, replay }: WatchedRail): Promise<void> {
     for (const inheritance of replay.inherited()) {
       for await (const text of replay.unposted(inheritance)) await settleAgain(settle, text)
       replay.crossOff(inheritance)
@@ -87,7 +88,7 @@ export function createPendingSettlements({ journal, events, clock, log }: Parts)
   }
 
   async function turn(): Promise<void> {
-    for (const [rail, settle] of rails) await finish(rail, settle)
+    for (const rail of rails.values()) await finish(rail)
   }
 
   return {
@@ -97,7 +98,8 @@ export function createPendingSettlements({ journal, events, clock, log }: Parts)
         note(hold.rid, settled)
         return settled
       }
-      rails.set(rail.name, settle)
+      // At once: what dead processes left is kept for the rails that the journal knows of.
+      rails.set(rail.name, { settle, replay: journal.replay(rail.name) })
       return { ...rail, settle }
     },
     start() {

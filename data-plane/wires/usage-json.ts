@@ -3,11 +3,12 @@ import { decimal } from '#shared/decimal.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
 
-/** What a call cost, as the members with which the `usage` object of every wire ends. */
-export function costMembers({ chargeMicro, listMicro }: Receipt): string {
+/** What a call cost, as the members with which the `usage` object of every wire ends; those of its rail come last. */
+export function costMembers({ chargeMicro, listMicro, members }: Receipt): string {
   return (
     `"cost":${dollars(chargeMicro)},"buyer_cost_micro":${chargeMicro},` +
-    `"cost_details":{"upstream_inference_cost":${dollars(listMicro)}}`
+    `"cost_details":{"upstream_inference_cost":${dollars(listMicro)}}` +
+    (members === undefined ? '' : `,${JSON.stringify(members).slice(1, -1)}`)
   )
 }
 

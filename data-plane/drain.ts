@@ -1,0 +1,40 @@
+import type { FastifyInstance } from 'fastify'
+import type { Time } from '#shared/clock.ts'
+import type { Logger } from '#shared/logger.ts'
+import type { Config } from './config.ts'
+import type { Surface } from './http/surface.ts'
+
+const LOOK_MS = 50
+/** After the deadline what still runs is cut and settled; that takes no longer than this. */
+const CUT_MS = 5_000
+
+type Parts = {
+  readonly config: Pick<Config, 'drainMs' | 'drainPauseMs'>
+  readonly clock: Pick<Time, 'monotonic' | 'sleep'>
+  readonly log: Logger
+}
+
+/** Stops listening and waits for running calls; what is left at the deadline is cut in its protocol's way and settled. */
+export async function drainCalls(
+  { config, clock, log }: Parts,
+  app: FastifyInstance,
+  { calls, open }: Surface,
+): Promise<void> {
+  async function untilIdle(limitMs: number, mayGiveUp: () => boolean): Promise<boolean> {
+    const deadline = clock.monotonic() + limitMs
+    while (open.count > 0 && clock.monotonic() < deadline && !mayGiveUp()) {
+      app.server.closeIdleConnections()
+      await clock.sleep(LOOK_MS)
+    }
+    return open.count === 0
+  }
+  await clock.sleep(config.drainPauseMs)
+  const closed = app.close()
+  if (!(await untilIdle(config.drainMs, () => calls.ending.isDue))) {
+    log.warn({ openCalls: open.count }, 'calls are cut because the process ends')
+    calls.ending.isDue = true
+    await untilIdle(CUT_MS, () => false)
+  }
+  app.server.closeAllConnections()
+  await closed
+}

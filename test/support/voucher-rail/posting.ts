@@ -1,0 +1,18 @@
+import type { RailPostings } from '#control-plane/services/money/rail-postings.ts'
+import { RAIL_POSTINGS } from '#control-plane/services/money/rail-postings.ts'
+import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
+import { VOUCHER_RAIL } from './voucher.ts'
+
+/** The product's rails, and vouchers: the office outside pays, and the gate of credit knows nothing of it. */
+export const POSTINGS_WITH_VOUCHERS: RailPostings = new Map([
+  ...RAIL_POSTINGS,
+  [
+    VOUCHER_RAIL,
+    {
+      payerOf: () => PLATFORM_ACCOUNTS.externalFiat,
+      payerKind: 'external_fiat',
+      isFree: false,
+      isCountedInGate: false,
+    },
+  ],
+])

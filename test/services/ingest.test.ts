@@ -26,7 +26,6 @@ import { balanceOf, grant, newAccount } from '#test/support/ledger.ts'
 import { until } from '#test/support/until.ts'
 import type { EventWish } from '#test/support/usage-events.ts'
 import { eventText } from '#test/support/usage-events.ts'
-import { POSTINGS_WITH_VOUCHERS } from '#test/support/voucher-rail/posting.ts'
 
 let world: GateWorld
 let db: Database
@@ -203,47 +202,6 @@ describe('poison', () => {
     await node.funds.capture(hold, microUsd(40), text)
     expect(await post(text)).toMatchObject({ poisoned: 1 })
     expect(await figures(world.gate, account)).toMatchObject({ p: 100_000, u: 40 })
-  })
-})
-
-describe('a rail with a posting of its own', () => {
-  it('is paid by the account that its posting names, and the gate is not told', async () => {
-    const told: string[] = []
-    const gate: IngestCtx['gate'] = {
-      ...world.gate,
-      ack: async (changes) => {
-        told.push(...changes.map(({ account }) => account))
-        return new Set()
-      },
-    }
-    const rid = ids.ulid()
-    const text = eventText(
-      { rid, sellerAccount: seller, charge: 1_001 },
-      { rail: 'voucher', account: null, keyId: null, wallet: '0xvoucher', payment: { nonce: 'n1' } },
-    )
-    const batch = { events: [text], source: 'test' }
-    expect(await postBatch({ ...ctx, gate, postings: POSTINGS_WITH_VOUCHERS }, batch)).toMatchObject({ posted: 1 })
-    const { externalFiat, fee } = PLATFORM_ACCOUNTS
-    expect(await entriesOf(rid)).toEqual(
-      new Map([
-        [externalFiat, -1_001],
-        [seller, 950],
-        [fee, 51],
-      ]),
-    )
-    expect(await rowsOf('settlement', rid)).toMatchObject([{ account: externalFiat, rail: 'voucher' }])
-    expect(told).toEqual([])
-    expect(await postBatch({ ...ctx, postings: POSTINGS_WITH_VOUCHERS }, batch)).toMatchObject({ repeats: 1 })
-  })
-
-  it('is set aside where nobody knows how it is booked, and a charge where nothing may be charged', async () => {
-    const account = await buyer()
-    const strange = eventText({ account, sellerAccount: seller, charge: 0 }, { rail: 'voucher' })
-    const own = eventText({ account, sellerAccount: seller, charge: 7 }, { rail: 'own' })
-    expect(await post(strange, own)).toMatchObject({ posted: 0, poisoned: 2 })
-    expect(await poisonOf(strange)).toMatchObject({ reason: 'rail' })
-    expect(await poisonOf(own)).toMatchObject({ reason: 'rail' })
-    expect(await balanceOf(db, account)).toBe(100_000)
   })
 })
 

@@ -1,15 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import type { Time } from '#shared/clock.ts'
 import type { Logger } from '#shared/logger.ts'
-import type { Config } from './config.ts'
-import type { Surface } from './http/surface.ts'
+import type { Surface } from './surface.ts'
 
 const LOOK_MS = 50
 /** After the deadline what still runs is cut and settled; that takes no longer than this. */
 const CUT_MS = 5_000
 
 type Parts = {
-  readonly config: Pick<Config, 'drainMs' | 'drainPauseMs'>
+  /** How long running answers may take, and the pause before it in which balancers notice. */
+  readonly config: { readonly drainMs: number; readonly drainPauseMs: number }
   readonly clock: Pick<Time, 'monotonic' | 'sleep'>
   readonly log: Logger
 }

@@ -1,5 +1,7 @@
 import type { Acts } from './outcome-market.ts'
-import type { Surface } from './outcome-surface.ts'
+
+/** A surface that a call of the table may be made on beside chat. */
+export type Surface = 'embeddings' | 'speech' | 'transcriptions'
 
 /** A way for a call to end. */
 export type OutcomeRow = {

@@ -1,9 +1,6 @@
 import { wavTone } from '#dev/provider/media/sound.ts'
 import type { OutcomeRow } from './outcome-rows.ts'
 
-/** A surface that a call of the table may be made on beside chat. */
-export type Surface = 'embeddings' | 'speech' | 'transcriptions'
-
 export type SurfaceRequest = {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>

@@ -257,7 +257,7 @@ export type Journal = {
 }
 
 /** What of an offer its cap is about; a provider of the payer's own has none. */
-type CappedOffer = Pick<Offer, 'id' | 'capDailyMicro'>
+export type CappedOffer = Pick<Offer, 'id' | 'capDailyMicro'>
 
 /** Takes of an offer's daily cap, one per attempt. */
 export type OfferCaps = {

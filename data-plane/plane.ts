@@ -43,6 +43,7 @@ import { defineRail, payBy } from './rails/rail.ts'
 import type { KeySources } from './reads/key.ts'
 import type { Rails } from './routes.ts'
 import { CONTROL_PREFIXES, surfaceRows } from './routes.ts'
+import { openBullQueues } from './store/bull-queues.ts'
 import { createBuyerKeys } from './store/buyer-keys.ts'
 import { createEventQueues } from './store/events.ts'
 import { createFundNews } from './store/fund-news.ts'
@@ -180,7 +181,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
   const offerCaps = createOfferCaps({ gate: funds.gate, clock, log })
   onOpen.push(() => offerCaps.resume())
   const snapshot = createSnapshotStore({ redis: cache, subscriptions, clock, log, file: config.snapshotFile })
-  const events = createEventQueues({ redis: queueRedis, node: config.nodeId, ids, log })
+  const events = createEventQueues({ queues: openBullQueues(queueRedis, log), node: config.nodeId, ids, clock, log })
   const ownCalls = createOwnCalls(cache)
   const pending = createPendingSettlements({ journal, events, clock, log })
   const health = createHealth({ redis: cache, subscriptions, clock, ids, node: config.nodeId, emit: events.health })

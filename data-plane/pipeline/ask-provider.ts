@@ -29,7 +29,7 @@ export function askProvider(
     let head: UpstreamHead | undefined
     let bytes = 0
     const finish = (failure: UpstreamFailure | undefined) => {
-      clearTimeout(timer)
+      endWait()
       const ms = Math.round(plane.clock.monotonic() - startedAt)
       resolve({ status: head?.status ?? 0, ms, text: Buffer.concat(chunks).toString('utf8'), failure })
     }
@@ -62,9 +62,9 @@ export function askProvider(
         },
       },
     )
-    const timer = setTimeout(() => {
+    const endWait = plane.clock.after(limitMs, () => {
       flow.abort()
       fail('TIMEOUT')
-    }, limitMs)
+    })
   })
 }

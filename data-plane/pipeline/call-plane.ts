@@ -10,7 +10,7 @@ import type { SpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { WarmOffers } from '#data-plane/store/warm-offers.ts'
 import type { Upstream } from '#data-plane/upstream/send.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
-import type { Clock } from '#shared/clock.ts'
+import type { Time } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { AttemptResult } from './attempt.ts'
@@ -57,7 +57,7 @@ export type CallTracing = {
 export type CallPlane = {
   readonly nodeId: string
   readonly apiBaseUrl: string
-  readonly clock: Clock
+  readonly clock: Time
   readonly log: Log
   readonly limits: CallLimits
   market(): Market

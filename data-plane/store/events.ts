@@ -1,8 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
-import { Queue } from 'bullmq'
-import type { Redis } from 'ioredis'
+import type { Cancel, Time } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
-import { QUEUES } from '#shared/contract/redis-keys.ts'
 import type { CapturedCall, UsageBatch } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { describeCause } from '#shared/errors.ts'
@@ -38,58 +35,51 @@ export type EventQueues = {
   close(): Promise<void>
 }
 
+/** A queue of batches, wherever it is kept. */
+export type BatchQueue = {
+  /** Resolves when the queue has the batch; one that rejects may have it all the same. */
+  add(batch: object): Promise<void>
+  /** Jobs that nobody has taken in hand. */
+  waiting(): Promise<number>
+  close(): Promise<void>
+}
+
 type Parts = {
-  readonly redis: Redis
+  readonly queues: { readonly usage: BatchQueue; readonly health: BatchQueue }
   readonly node: string
   readonly ids: Ids
+  readonly clock: Time
   readonly log: Log
 }
 
-export function createEventQueues({ redis, node, ids, log }: Parts): EventQueues {
-  const options = {
-    connection: redis,
-    defaultJobOptions: {
-      removeOnComplete: true,
-      removeOnFail: 1_000,
-      attempts: 10,
-      backoff: { type: 'exponential', delay: 500 },
-    },
-  }
-  const usageQueue = new Queue(QUEUES.usage, options)
-  const healthQueue = new Queue(QUEUES.health, {
-    ...options,
-    defaultJobOptions: { removeOnComplete: true, removeOnFail: 100 },
-  })
-  for (const queue of [usageQueue, healthQueue]) {
-    queue.on('error', (cause) => log.warn({ cause: describeCause(cause) }, 'a queue failed'))
-  }
+export function createEventQueues({ queues, node, ids, clock, log }: Parts): EventQueues {
   let isBacklogged = false
   let droppedCount = 0
 
-  const usage = createBatcher<string | CapturedCall>(USAGE_BATCH_MS, async (items) => {
+  const usage = createBatcher<string | CapturedCall>(clock, USAGE_BATCH_MS, async (items) => {
     const events = items.filter((item) => typeof item === 'string')
     const captured = items.filter((item) => typeof item !== 'string')
     const batch: UsageBatch = { v: 1, id: ids.make('btc'), node, captured, events }
     crashPoint('before_queue_add')
-    await usageQueue.add('batch', batch)
+    await queues.usage.add(batch)
     crashPoint('after_queue_add')
   })
-  const health = createBatcher<HealthEvent>(HEALTH_BATCH_MS, async (events) => {
-    await healthQueue.add('batch', { v: 1, events })
+  const health = createBatcher<HealthEvent>(clock, HEALTH_BATCH_MS, async (events) => {
+    await queues.health.add({ v: 1, events })
   })
   usage.onLost((count, cause) => {
     droppedCount += count
     log.warn({ count, cause: describeCause(cause) }, 'usage events were left to the sweeper')
   })
 
-  const timer = setInterval(() => {
-    usageQueue
-      .getWaitingCount()
+  const stop = clock.every(QUEUE_CHECK_MS, () => {
+    queues.usage
+      .waiting()
       .then((count) => {
         isBacklogged = count > MAX_QUEUED_JOBS
       })
       .catch(() => undefined)
-  }, QUEUE_CHECK_MS)
+  })
 
   const add = (item: string | CapturedCall): void => {
     if (isBacklogged || !usage.add(item)) droppedCount++
@@ -101,17 +91,17 @@ export function createEventQueues({ redis, node, ids, log }: Parts): EventQueues
     health: (event) => void health.add(event),
     dropped: () => droppedCount,
     async close() {
-      clearInterval(timer)
+      stop()
       await Promise.all([usage.drain(), health.drain()])
-      await Promise.allSettled([usageQueue.close(), healthQueue.close()])
+      await Promise.allSettled([queues.usage.close(), queues.health.close()])
     },
   }
 }
 
 /** Gathers items and sends them together; at most {@link MAX_WAITING} wait. */
-function createBatcher<Item>(everyMs: number, send: (items: readonly Item[]) => Promise<void>) {
+function createBatcher<Item>(clock: Time, everyMs: number, send: (items: readonly Item[]) => Promise<void>) {
   const waiting: Item[] = []
-  let timer: NodeJS.Timeout | undefined
+  let cancel: Cancel | undefined
   let inFlight = 0
   let isClosing = false
   const sending = new Set<Promise<void>>()
@@ -124,13 +114,13 @@ function createBatcher<Item>(everyMs: number, send: (items: readonly Item[]) => 
         return await send(batch)
       } catch (cause) {
         if (tries >= MAX_TRIES || isClosing) throw cause
-        await pause(RETRY_MS)
+        await clock.sleep(RETRY_MS)
       }
     }
   }
 
   function flush(): void {
-    timer = undefined
+    cancel = undefined
     while (waiting.length > 0) {
       const batch = waiting.splice(0, MAX_BATCH)
       inFlight += batch.length
@@ -149,7 +139,7 @@ function createBatcher<Item>(everyMs: number, send: (items: readonly Item[]) => 
     add(item: Item): boolean {
       if (waiting.length + inFlight >= MAX_WAITING) return false
       waiting.push(item)
-      timer ??= setTimeout(flush, everyMs)
+      cancel ??= clock.after(everyMs, flush)
       return true
     },
     onLost(listener: (count: number, cause: unknown) => void): void {
@@ -157,7 +147,7 @@ function createBatcher<Item>(everyMs: number, send: (items: readonly Item[]) => 
     },
     async drain(): Promise<void> {
       isClosing = true
-      clearTimeout(timer)
+      cancel?.()
       flush()
       await Promise.allSettled([...sending])
     },

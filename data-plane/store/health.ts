@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis'
 import type { MarketOffer, Offer } from '#data-plane/call.ts'
-import type { Clock } from '#shared/clock.ts'
+import type { Cancel, Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
 import { HealthRecordSchema } from '#shared/contract/health-event.ts'
@@ -39,7 +39,7 @@ export type HealthStore = {
 type Parts = {
   readonly redis: Redis
   readonly subscriptions: Subscriptions
-  readonly clock: Clock
+  readonly clock: Time
   readonly ids: Ids
   readonly node: string
   readonly emit: (event: HealthEvent) => void
@@ -49,7 +49,7 @@ export function createHealth(parts: Parts): HealthStore {
   const { redis, subscriptions, clock } = parts
   const breakers = new Map<string, Breaker>()
   const suspicions = new Map<string, number>()
-  let timer: NodeJS.Timeout | undefined
+  let stop: Cancel | undefined
   return {
     isAllWell: () => breakers.size === 0,
     figures: () => ({
@@ -94,10 +94,10 @@ export function createHealth(parts: Parts): HealthStore {
       const takeSome = (offers: readonly string[]) => takeChanged(parts, breakers, offers).catch(() => undefined)
       const take = () => takeAll(parts, breakers).catch(() => undefined)
       subscriptions.listen(CHANNELS.health, takeSome, take)
-      timer = setInterval(take, POLL_MS)
+      stop = clock.every(POLL_MS, take)
       await take()
     },
-    close: () => clearInterval(timer),
+    close: () => stop?.(),
   }
 }
 

@@ -1,4 +1,5 @@
 import { violation } from './checks.ts'
+import { isOnDisk } from './model.ts'
 import type { Operation } from './plan.ts'
 import type { World } from './world.ts'
 
@@ -71,7 +72,7 @@ export function applyProcess(world: World, operation: ProcessOperation): void {
       later(operation.downMs, machine.boot)
       return
     case 'power':
-      model.befall('journal_lost', (request) => request.machine === machine.id)
+      model.befall('journal_lost', (request) => request.machine === machine.id && !isOnDisk(request))
       machine.cutPower()
       later(operation.downMs, machine.boot)
       return

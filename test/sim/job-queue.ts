@@ -1,4 +1,6 @@
+import type { BatchQueue } from '#data-plane/store/events.ts'
 import type { CapturedCall } from '#shared/contract/usage-event.ts'
+import { UsageBatchSchema } from '#shared/contract/usage-event.ts'
 import type { Random } from './random.ts'
 import type { RedisHost } from './redis-host.ts'
 import type { Scheduler, SimProcess } from './scheduler.ts'
@@ -17,8 +19,8 @@ export type JobFault = 'duplicate' | 'delay' | 'drop'
 
 /** The queue of usage batches, which lives in Redis and is lost with it: never the only copy of anything. */
 export type JobQueue = {
-  /** An event as its text, or the name of a call whose event the gate has. */
-  add(node: SimProcess, item: string | CapturedCall): void
+  /** The queues as a data plane reaches them. */
+  transportOf(node: SimProcess): { readonly usage: BatchQueue; readonly health: BatchQueue }
   /** Works on jobs until the process dies: in no certain order, each again until it succeeds. */
   consume(worker: SimProcess, process: (job: Job) => Promise<void>): void
   size(): number
@@ -28,7 +30,8 @@ export type JobQueue = {
   lose(since: number): void
 }
 
-const GATHER_MS = 15
+/** How long somebody waits for a server that does not answer. */
+const TIMEOUT_MS = 2_000
 const STALLED_MS = 5_000
 const FIRST_DELAY_MS = 1_000
 const MOST_DELAY_MS = 30_000
@@ -40,7 +43,6 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
   let waiting: Job[] = []
   const active = new Map<Job, SimProcess>()
   let finished: { readonly job: Job; readonly at: number }[] = []
-  const gathered = new Map<SimProcess, (string | CapturedCall)[]>()
   const faults: JobFault[] = []
   const lookers = new Set<() => void>()
   let ids = 0
@@ -50,18 +52,28 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
     for (const look of lookers) scheduler.after(random.fraction() * 5, look)
   }
 
-  function flush(node: SimProcess): void {
-    const items = gathered.get(node) ?? []
-    gathered.delete(node)
-    const events = items.filter((item) => typeof item === 'string')
-    const captured = items.filter((item) => typeof item !== 'string')
+  /** Puts a batch down, or not, as the next fault has it. */
+  function receive(batch: object): void {
+    const { node, captured, events } = UsageBatchSchema.parse(batch)
     const fault = faults.shift()
-    if (!host.isUp() || fault === 'drop') return
-    const source = `queue:${node.name}`
-    const job: Job = { id: ++ids, addedAt: scheduler.wall(), captured, events, source, tries: 0 }
+    if (fault === 'drop') return
+    const job: Job = { id: ++ids, addedAt: scheduler.wall(), captured, events, source: `queue:${node}`, tries: 0 }
     if (fault === 'delay') scheduler.after(DELAY_MS, () => put(job))
     else put(job)
     if (fault === 'duplicate') put({ ...job, id: ++ids }, { ...job, id: ++ids })
+  }
+
+  /** What was sent arrives, whether its sender lives to hear of it or not. */
+  function send(node: SimProcess, batch: object): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (!node.isAlive()) return
+      const refuse = () => reject(new Error('Command timed out'))
+      scheduler.after(host.latency(), () => {
+        if (!host.isUp() || host.isFrozen()) return void scheduler.after(TIMEOUT_MS, refuse, node)
+        receive(batch)
+        scheduler.after(host.latency(), resolve, node)
+      })
+    })
   }
 
   function takeNext(): Job | undefined {
@@ -100,12 +112,11 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
   }
 
   return {
-    add(node, item) {
-      const items = gathered.get(node)
-      if (items !== undefined) return void items.push(item)
-      gathered.set(node, [item])
-      node.time.after(GATHER_MS, () => flush(node))
-    },
+    transportOf: (node) => ({
+      usage: { add: (batch) => send(node, batch), waiting: async () => waiting.length, close: async () => undefined },
+      // Nobody here keeps offers' health.
+      health: { add: async () => undefined, waiting: async () => 0, close: async () => undefined },
+    }),
     consume(worker, process) {
       let running = 0
       const look = () => {

@@ -1,30 +1,8 @@
-import type { OpenJournal } from '#data-plane/journal/journal.ts'
-import { openJournal } from '#data-plane/journal/journal.ts'
 import type { Processes } from '#data-plane/journal/processes.ts'
-import type { FundsStore } from '#data-plane/store/funds.ts'
-import { openFunds } from '#data-plane/store/funds.ts'
-import type { MoneyConnection, MoneyListeners } from '#data-plane/store/money-connection.ts'
-import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
-import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
-import { CHANNELS } from '#shared/contract/redis-keys.ts'
-import type { Ids } from '#shared/ids.ts'
-import { createIds } from '#shared/ids.ts'
-import type { Ground } from './ground.ts'
-import { BUCKETS, log } from './ground.ts'
+import type { DataNode, NodeParts } from './data-node.ts'
+import { openNode } from './data-node.ts'
 import { createDisk } from './memory-files.ts'
-import { createLink } from './redis-link.ts'
 import type { SimProcess } from './scheduler.ts'
-
-/** A data-plane process as far as money goes. */
-export type DataNode = {
-  readonly process: SimProcess
-  readonly ids: Ids
-  readonly journal: OpenJournal
-  readonly funds: FundsStore
-  readonly caps: OfferCapsStore
-  /** Calls that it serves now; one that ends takes no more. */
-  readonly calls: { running: number; isEnding: boolean }
-}
 
 /** A machine that data-plane processes run on, one after the other, over one disk. */
 export type Machine = {
@@ -46,9 +24,8 @@ export type Machine = {
   stop(): Promise<void>
 }
 
-const SEGMENT_BYTES = 24 * 1024
-const JOURNAL = '/journal'
-
+/** How long calls may still run when their process ends in order. */
+const DRAIN_MS = 10_000
 /** Records gather for so long, and are a while on their way, before the kernel has them. */
 const UNWRITTEN_MS = 10
 /** A journal whose disk failed begins a new segment within this. */
@@ -57,8 +34,8 @@ const RECOVERY_MS = 35_000
 /** Told when a process dies: what it wrote down after that instant may not have reached its disk. */
 type OnDeath = (pid: number, unwrittenSince: number) => void
 
-export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Machine {
-  const { scheduler, random } = ground
+export function createMachine(parts: NodeParts, id: string, onDeath: OnDeath): Machine {
+  const { scheduler, random } = parts.watch.ground
   const disk = createDisk(scheduler, random.fork(`disk ${id}`))
   const boots = new Map<number, SimProcess>()
   let former: number | undefined
@@ -73,34 +50,8 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
   }
 
   async function start(process: SimProcess): Promise<DataNode> {
-    const bytes = random.fork(`ids ${process.pid}`)
-    const ids = createIds(process.time, (pool) => {
-      for (let index = 0; index < pool.length; index++) pool[index] = bytes.between(0, 255)
-    })
-    const clock = process.time
-    const journal = await openJournal({
-      dir: JOURNAL,
-      node: id,
-      boot: ids.ulid(),
-      clock,
-      log,
-      files: disk.files(process),
-      processes: processesOf(process),
-      segmentBytes: SEGMENT_BYTES,
-      preparedBytes: 0,
-    })
-    const onOpen: (() => void)[] = []
-    const funds = openFunds({
-      connect: (listeners) => connect(ground, process, listeners),
-      buckets: BUCKETS,
-      clock,
-      log,
-      journal: journal.replay('credit'),
-      onOpen: () => onOpen.forEach((run) => void run()),
-    })
-    const caps = createOfferCaps({ gate: funds.gate, clock, log })
-    onOpen.push(() => void caps.resume().catch(() => undefined))
-    return { process, ids, journal, funds, caps, calls: { running: 0, isEnding: false } }
+    const seam = { files: disk.files(process), processes: processesOf(process) }
+    return openNode(parts, { id, process, random: random.fork(`ids ${process.pid}`), ...seam })
   }
 
   function boot(): void {
@@ -158,51 +109,14 @@ export function createMachine(ground: Ground, id: string, onDeath: OnDeath): Mac
       const node = own?.node
       if (node === undefined) return kill()
       node.calls.isEnding = true
-      while (node.calls.running > 0) await node.process.time.sleep(20)
-      await node.funds.leave(2_000)
-      await node.journal.close()
+      const { time } = node.process
+      const deadline = time.monotonic() + DRAIN_MS
+      while (node.calls.running > 0) {
+        node.plane.ending.isDue = time.monotonic() >= deadline
+        await time.sleep(20)
+      }
+      await node.close()
       if (running === own) kill()
-    },
-  }
-}
-
-/** The three connections of the money path, over links in memory. */
-function connect({ scheduler, redis }: Ground, owner: SimProcess, listeners: MoneyListeners): MoneyConnection {
-  let isReady = false
-  const common = { scheduler, host: redis, owner }
-  const writes = createLink({
-    ...common,
-    onReady() {
-      writes.client.info('server').then(
-        (text) => {
-          const runId = /run_id:(\w+)/.exec(text)?.[1]
-          if (runId === undefined || !writes.isReady()) return
-          isReady = true
-          listeners.onReady(runId)
-        },
-        () => undefined,
-      )
-    },
-    onLost() {
-      if (!isReady) return
-      isReady = false
-      listeners.onLost()
-    },
-  })
-  const reads = createLink({ ...common, timeoutMs: 500 })
-  redis.server.onPublish((channel) => {
-    if (channel !== CHANNELS.money || !reads.isReady()) return
-    scheduler.after(redis.latency(), listeners.onEpochNews, owner)
-  })
-  return {
-    isReady: () => isReady,
-    run: (script, { keys, args }) => writes.client.evalsha(script.sha, keys.length, ...keys, ...args),
-    writes: writes.client,
-    reads: reads.client,
-    close() {
-      isReady = false
-      writes.close()
-      reads.close()
     },
   }
 }

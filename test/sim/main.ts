@@ -1,8 +1,6 @@
 import { parseArgs } from 'node:util'
-import type { Mutant } from './mutants.ts'
-import { MUTANTS } from './mutants.ts'
 import { planOf } from './plan.ts'
-import { runOperations } from './run.ts'
+import { runnerOf } from './runner.ts'
 import { shrink } from './shrink.ts'
 
 const { values } = parseArgs({
@@ -20,8 +18,7 @@ const print = (line: string) => process.stdout.write(`${line}\n`)
 
 /** Runs seeds one after the other; the first that breaks a promise is made small and printed. */
 async function main(): Promise<number> {
-  const mutant: Mutant | undefined = MUTANTS.find((name) => name === values.mutant)
-  if (values.mutant !== undefined && mutant === undefined) throw new Error(`mutants are ${MUTANTS.join(', ')}`)
+  const run = await runnerOf(values.mutant)
   const [first, seeds, count] = [Number(values.first), Number(values.seeds), Number(values.operations)]
   const kept = values.keep?.split(',').map(Number)
   const startedAt = performance.now()
@@ -30,15 +27,14 @@ async function main(): Promise<number> {
   for (let seed = first; seed < first + seeds; seed++) {
     const planned = planOf(seed, count)
     const operations = kept === undefined ? planned : kept.flatMap((index) => planned[index] ?? [])
-    const options = { mutant, ...(values.trace ? { trace: print } : {}) }
-    const { error, steps, settled, calls } = await runOperations(seed, operations, options)
+    const { error, steps, settled, calls } = await run(seed, operations, values.trace ? print : undefined)
     sum.steps += steps
     sum.settled += settled
     for (const [state, number] of Object.entries(calls)) all[state] = (all[state] ?? 0) + number
     if (error === undefined) continue
     print(`seed ${seed}: ${error.message}`)
     if (values.trace) return 1
-    const small = await shrink(seed, operations, mutant)
+    const small = await shrink(seed, operations, run)
     print(`${small.operations.length} operations are enough: ${small.error.message}`)
     for (const operation of small.operations) print(`  ${JSON.stringify(operation)}`)
     const keep = small.operations.map((operation) => planned.indexOf(operation)).join()

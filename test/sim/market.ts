@@ -1,7 +1,10 @@
-import type { Demand, MarketOffer, Target } from '#data-plane/call.ts'
+import type { MarketOffer } from '#data-plane/call.ts'
+import type { Market as Published } from '#data-plane/store/market.ts'
+import { buildMarket, EMPTY_PARTS, rankOffers } from '#data-plane/store/market.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
-import { buildDemand, buildModel, buildOffer } from '#test/support/build-market.ts'
+import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
+import { buildModel, buildOffer, buildProvider } from '#test/support/build-market.ts'
 import type { Random } from './random.ts'
 
 /** Who buys, with which caps. */
@@ -14,14 +17,19 @@ export type Buyer = {
 /** What is on sale in a world. Prices change while calls run; each call keeps those that it began with. */
 export type Market = {
   readonly buyers: readonly [Buyer, ...Buyer[]]
+  /** The offers of chat, as the routing has them. */
   readonly offers: readonly [MarketOffer, ...MarketOffer[]]
-  target(): Target
-  demand(inputTokens: number, maxOutputTokens: number | undefined): Demand
+  /** The market as data planes read it now. */
+  published(): Published
+  pricesOf(model: string): UnitPrices
   changePrice(percent: number): void
 }
 
 export const FEE_BPS = keptBps(731)
 const MODEL = buildModel({ maxCompletionTokens: 400 })
+export const CHAT_MODEL = MODEL.id
+/** No buyer here is in a hurry: it is money that bounds them. */
+const LIMITS = { ...EMPTY_PARTS.limits, keyRatePerMinute: 1_000_000, keyInFlight: 10_000, platformFeeBps: FEE_BPS }
 const OPENING_MICRO = [300_000n, 90_000n, 40_000n, 12_000n, 4_000n]
 
 /** The opening balance of a buyer, in micro-USD. */
@@ -35,7 +43,7 @@ export function createMarket(random: Random): Market {
     keyId: `key_buyer${index}`,
     dailyMicro: index === 1 ? microUsd(30_000) : null,
   })
-  const offer = (index: number): MarketOffer => ({
+  const row = (index: number) => ({
     ...buildOffer({
       sellerAccount: `acc_seller${index}`,
       provider: `p${index}`,
@@ -43,32 +51,46 @@ export function createMarket(random: Random): Market {
       capDailyMicro: index === 0 ? microUsd(25_000) : null,
       createdAt: index,
     }),
-    servedBy: 'marketplace',
     id: `ofr_${index}`,
   })
+  const [first, ...others] = rankOffers([row(0), row(1), row(2)])
+  if (first === undefined) throw new Error('nothing is on sale')
+  const offers = [first, ...others] as const
+  const scale = BigInt(random.between(1, 4))
   let version = 1
   let outputPico = 7_000_003n
-  const scale = BigInt(random.between(1, 4))
+  let prices = priceList()
+  let published = publish(undefined)
+
+  function priceList(): ReadonlyMap<string, ReferencePrice> {
+    const unitPrices = { input: picoUsd(1_300_001n * scale), output: picoUsd(outputPico * scale) }
+    return new Map([[MODEL.id, { version: `v${version}`, unitPrices, effectiveAt: 0, source: 'sim' }]])
+  }
+
+  function publish(previous: Published | undefined): Published {
+    return buildMarket(
+      {
+        ...EMPTY_PARTS,
+        models: [MODEL],
+        providers: offers.map(({ provider }) => buildProvider(provider)),
+        prices,
+        limits: LIMITS,
+        offers: new Map([[MODEL.id, offers]]),
+      },
+      previous,
+    )
+  }
+
   return {
     buyers: [buyer(0), buyer(1), buyer(2), buyer(3), buyer(4)],
-    offers: [offer(0), offer(1), offer(2)],
-    target: () => ({
-      model: MODEL,
-      price: {
-        version: `v${version}`,
-        unitPrices: { input: picoUsd(1_300_001n * scale), output: picoUsd(outputPico * scale) },
-      },
-      endpoint: 'chat',
-      requestedModel: MODEL.id,
-    }),
-    demand: (inputTokens, maxOutputTokens) =>
-      buildDemand({
-        isStreamed: true,
-        bounds: { inputTokens, inputImages: 0, inputBytes: inputTokens, maxOutputTokens, choices: 1 },
-      }),
+    offers,
+    published: () => published,
+    pricesOf: (model) => prices.get(model)?.unitPrices ?? {},
     changePrice(percent) {
       version += 1
       outputPico = (outputPico * BigInt(percent)) / 100n + 1n
+      prices = priceList()
+      published = publish(published)
     },
   }
 }

@@ -228,6 +228,11 @@ function hashCommands(data: Keyspace): Record<string, Handler> {
       }
       return added
     },
+    hsetnx([key = '', name = '', text = '']) {
+      if (data.field(key, name) !== undefined) return 0
+      data.setField(key, name, text)
+      return 1
+    },
     hdel: ([key = '', ...names]) => names.filter((name) => data.dropField(key, name)).length,
     pexpire([key = '', ms = '']) {
       data.expireAfter(key, Number(ms))

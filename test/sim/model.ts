@@ -1,4 +1,5 @@
-import type { Offer } from '#data-plane/call.ts'
+import type { CappedOffer } from '#data-plane/call.ts'
+import type { CaptureOutcome } from '#data-plane/payment.ts'
 import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
 
 /** A request as anybody outside can tell: what was set aside, what was delivered, and what was written down. */
@@ -15,15 +16,15 @@ export type ModelRequest = {
   deadline: number
   /** What the provider has delivered so far is worth. */
   deliveredMicro: bigint
-  /** What a progress record says at the most. */
-  progressMicro: bigint
   /** What the capture in the journal says. */
   chargeMicro: bigint | undefined
   offer: string | null
   sellerAccount: string | null
   /** When it was captured, in milliseconds of the world. */
   capturedAt: number
-  /** Somebody was told that the charge lasts: Redis took it, or it was synced. */
+  /** How sure its process heard that the charge is. */
+  captured: CaptureOutcome | undefined
+  /** Its buyer was told of the charge, on a disk that takes what it is given: the charge must last. */
   isAcknowledged: boolean
   /** Faults that have befallen it: two of them together excuse what neither does alone. */
   readonly faults: Set<RequestFault>
@@ -40,12 +41,19 @@ export function isLost({ faults }: ModelRequest): boolean {
   return faults.has('redis_lost') && faults.has('journal_lost')
 }
 
+/** Whether the buyer was told of a charge that Redis was not there to take: the disk has it, whatever dies. */
+export function isOnDisk({ captured, isAcknowledged }: ModelRequest): boolean {
+  return isAcknowledged && captured === 'queued'
+}
+
 /** What is taken and used of the daily caps of offers. */
 export type Takes = {
-  take(offer: Offer, attempt: string, take: Take): void
-  settle(offer: Offer, attempt: string, amount: bigint, now: number): void
+  take(offer: CappedOffer, attempt: string, take: Take): void
+  settle(offer: CappedOffer, attempt: string, amount: bigint, now: number): void
+  /** Takes of a request that nobody has settled, and what the others came to. */
+  standing(rid: string): { readonly open: number; readonly used: bigint }
   /** Held and used of each offer with a cap, as far as the gate can know of it at `now`. */
-  totals(now: number, known: Known): ReadonlyMap<Offer, bigint>
+  totals(now: number, known: Known): ReadonlyMap<CappedOffer, bigint>
 }
 
 /**
@@ -59,7 +67,7 @@ export type Known = {
 }
 
 /** What a call came to of what it had taken. */
-export type Use = { readonly offer: Offer; readonly rid: string; readonly pid: number; readonly amount: bigint }
+export type Use = { readonly offer: CappedOffer; readonly rid: string; readonly pid: number; readonly amount: bigint }
 
 /** A take counts until its deadline; afterwards it is nobody's. */
 type Take = { readonly amount: bigint; readonly pid: number; readonly deadline: number }
@@ -95,11 +103,11 @@ export function createModel(): Model {
         heldMicro: 0n,
         deadline: 0,
         deliveredMicro: 0n,
-        progressMicro: 0n,
         chargeMicro: undefined,
         offer: null,
         sellerAccount: null,
         capturedAt: 0,
+        captured: undefined,
         isAcknowledged: false,
         faults: new Set(),
       }
@@ -115,18 +123,32 @@ export function createModel(): Model {
 
 function createTakes(): Takes {
   const used: Use[] = []
-  const held = new Map<string, Take & { readonly offer: Offer }>()
+  const held = new Map<string, Take & { readonly offer: CappedOffer }>()
+  const sums = new Map<string, { open: number; used: bigint }>()
+  const sumOf = (attempt: string) => {
+    const rid = ridOf(attempt)
+    const sum = sums.get(rid) ?? { open: 0, used: 0n }
+    sums.set(rid, sum)
+    return sum
+  }
   return {
+    standing: (rid) => sums.get(rid) ?? { open: 0, used: 0n },
     take(offer, attempt, take) {
-      if (offer.capDailyMicro !== null) held.set(attempt, { offer, ...take })
+      if (offer.capDailyMicro === null) return
+      held.set(attempt, { offer, ...take })
+      sumOf(attempt).open += 1
     },
     settle(offer, attempt, amount, now) {
       const take = held.get(attempt)
-      if (!held.delete(attempt) || take === undefined || take.deadline <= now || amount === 0n) return
+      if (!held.delete(attempt) || take === undefined) return
+      const sum = sumOf(attempt)
+      sum.open -= 1
+      sum.used += amount
+      if (take.deadline <= now || amount === 0n) return
       used.push({ offer, rid: ridOf(attempt), pid: take.pid, amount })
     },
     totals(now, { isAlive, keptOf, isAway }) {
-      const totals = new Map<Offer, bigint>()
+      const totals = new Map<CappedOffer, bigint>()
       for (const use of used) {
         if (isAway(use.rid)) continue
         totals.set(use.offer, (totals.get(use.offer) ?? 0n) + (isAlive(use.pid) ? use.amount : keptOf(use)))

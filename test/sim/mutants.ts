@@ -1,17 +1,14 @@
 import type { LedgerFlaw } from './memory-ledger.ts'
 import type { ScriptFlaw } from './memory-scripts.ts'
 
-/** What can be wrong on purpose, to see whether the simulation notices. */
+/** What of the simulated world can be wrong on purpose; see product-mutants.ts for the product's own code. */
 export const MUTANTS = [
   'insert_without_conflict',
   'ack_without_version',
   'expire_without_state',
   'capture_ignores_expired',
   'seed_without_version',
-  'fee_rounded_apart',
   'grant_above_available',
-  'progress_above_delivered',
-  'hold_without_failover_price',
   'ack_before_commit',
   'cap_outside_script',
 ] as const

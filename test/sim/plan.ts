@@ -1,4 +1,5 @@
-import type { CallPlan } from './calls.ts'
+import type { CallPlan } from './call-plan.ts'
+import { FAILURES } from './call-plan.ts'
 import type { JobFault } from './job-queue.ts'
 import type { CommitFault } from './ledger-host.ts'
 import type { Random } from './random.ts'
@@ -173,15 +174,18 @@ function downtime(random: Random): number {
 function callPlan(random: Random): CallPlan {
   const length = random.between(1, 6)
   const first = random.between(0, 2)
+  const named = [first, (first + random.between(1, 2)) % 3].slice(0, random.between(1, 2))
   return {
     buyer: random.chance(0.5) ? random.between(0, 1) : random.between(0, 4),
-    offers: [first, (first + random.between(1, 2)) % 3].slice(0, random.between(1, 2)),
-    failures: random.chance(0.25) ? random.between(1, 2) : 0,
-    inputTokens: random.between(1, 400),
+    isStreamed: random.chance(0.8),
+    offers: random.chance(0.15) ? [] : named,
+    failures: random.chance(0.25) ? Array.from({ length: random.between(1, 2) }, () => random.pick(FAILURES)) : [],
+    inputTokens: random.between(10, 400),
     maxOutputTokens: random.chance(0.6) ? random.between(1, 400) : undefined,
     pieces: Array.from({ length }, () => random.between(1, 90)),
     paceMs: random.chance(0.1) ? random.between(500, 4_000) : random.between(1, 120),
     ending: random.pick(['done', 'done', 'done', 'cut', 'cancelled']),
+    stallMs: random.chance(0.05) ? random.between(1, 5_000) : 0,
   }
 }
 

@@ -37,7 +37,7 @@ const SILENCE_MS = 3_500
 
 const COMMANDS = [
   ...['get', 'set', 'del', 'unlink', 'lpush', 'ltrim', 'lpop', 'hget', 'hmget', 'hgetall', 'hkeys', 'hexists'],
-  ...['hset', 'hdel', 'pexpire', 'zrange', 'zrangebyscore', 'zrem', 'zmscore', 'zcard', 'evalsha', 'script'],
+  ...['hset', 'hsetnx', 'hdel', 'pexpire', 'zrange', 'zrangebyscore', 'zrem', 'zmscore', 'zcard', 'evalsha', 'script'],
   ...['publish', 'info', 'time', 'watch', 'unwatch'],
 ]
 
@@ -167,7 +167,8 @@ export function createLink(options: LinkOptions): Link {
   )
   const client = {
     ...commands,
-    multi: () => createMulti(host, send),
+    multi: () => createChain(send, (from, queued) => host.server.exec(from, queued)),
+    pipeline: () => createChain(send, (from, queued) => queued.map((command) => attempt(host, from, command))),
     blpop: (key: string, seconds: number) => popWhenThere({ scheduler, host, owner }, send, key, seconds * 1_000),
   }
   reconnect()
@@ -196,10 +197,11 @@ function flatten(args: readonly unknown[]): Arg[] {
 
 type Send = (run: Request['run']) => Promise<unknown>
 
-function createMulti(host: RedisHost, send: Send): object {
+/** Commands that are gathered and sent together. */
+function createChain(send: Send, run: (from: Session, queued: readonly Command[]) => unknown): object {
   const queued: Command[] = []
   const chain: Record<string, unknown> = {
-    exec: () => send((from) => host.server.exec(from, queued)),
+    exec: () => send((from) => run(from, queued)),
   }
   for (const name of COMMANDS) {
     chain[name] = (...args: unknown[]) => {
@@ -208,6 +210,14 @@ function createMulti(host: RedisHost, send: Send): object {
     }
   }
   return chain
+}
+
+function attempt(host: RedisHost, from: Session, command: Command): [Error | null, unknown] {
+  try {
+    return [null, host.server.call(from, command)]
+  } catch (error) {
+    return [error instanceof Error ? error : new Error('ERR'), undefined]
+  }
 }
 
 type Ground = { readonly scheduler: Scheduler; readonly host: RedisHost; readonly owner: SimProcess }

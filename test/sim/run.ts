@@ -1,5 +1,5 @@
+import { CHAT_LIMITS } from '#data-plane/pipeline/call-plane.ts'
 import { microUsd } from '#shared/money.ts'
-import { runCall, TAKE_MS } from './calls.ts'
 import type { Checks } from './checks.ts'
 import { startChecks, violation } from './checks.ts'
 import type { DebitDesk } from './debits.ts'
@@ -8,6 +8,7 @@ import { applyProcess, applyRedis } from './faults.ts'
 import { checkHeirs, checkRest } from './final-checks.ts'
 import type { Mutant } from './mutants.ts'
 import type { Operation } from './plan.ts'
+import { playCall } from './play-call.ts'
 import { traceWorld } from './trace.ts'
 import type { World } from './world.ts'
 import { createWorld } from './world.ts'
@@ -27,18 +28,19 @@ type Play = { readonly world: World; readonly checks: Checks; readonly debits: D
 export async function runOperations(
   seed: number,
   operations: readonly Operation[],
-  options: { readonly mutant?: Mutant | undefined; readonly trace?: (line: string) => void } = {},
+  options: { readonly mutant?: Mutant | undefined; readonly trace?: ((line: string) => void) | undefined } = {},
 ): Promise<Outcome> {
-  const world = createWorld(seed, options.mutant)
-  const { scheduler } = world.ground
   let failed: unknown
   const fail = (error: unknown) => {
     failed ??= error
   }
+  const world = createWorld(seed, fail, options.mutant)
+  const { scheduler } = world.ground
   scheduler.onStep(() => {
     if (failed !== undefined) throw failed
   })
   const checks = startChecks(world)
+  world.onMoney(checks.touch)
   const debits = createDebitDesk(world, fail)
   if (options.trace !== undefined) traceWorld(world, options.trace)
   const play = { world, checks, debits, fail }
@@ -61,6 +63,9 @@ export async function runOperations(
   for (const { state } of world.model.requests.values()) calls[state] = (calls[state] ?? 0) + 1
   return { error, steps: scheduler.steps(), settled: world.ground.postgres.tables().settlements.size, calls }
 }
+
+/** How long the shortest take of an offer's cap counts when nobody settles it. */
+const TAKE_MS = CHAT_LIMITS.totalMs
 
 const CALLS_END_MS = 30_000
 const SILENCE_MS = 2 * 60 * 60_000
@@ -93,7 +98,7 @@ async function rest({ world, checks, debits }: Play): Promise<void> {
   if (left.length > 0) throw violation('I10', left.join('; '))
 }
 
-function apply({ world, checks, debits, fail }: Play, operation: Operation): void {
+function apply({ world, debits, fail }: Play, operation: Operation): void {
   const { ground, market, model, machines, workers } = world
   const { scheduler, redis, postgres, queue } = ground
   const machine = (index: number) => machines[index % machines.length]
@@ -101,8 +106,7 @@ function apply({ world, checks, debits, fail }: Play, operation: Operation): voi
   switch (operation.kind) {
     case 'call': {
       const on = machine(operation.machine)
-      const parts = { ground, market, model, onMoney: checks.touch }
-      if (on !== undefined) runCall(parts, on, operation.plan).catch(fail)
+      if (on !== undefined) playCall(world.parts, on, operation.plan).catch(fail)
       return
     }
     case 'deposit':

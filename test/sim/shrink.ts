@@ -1,6 +1,5 @@
-import type { Mutant } from './mutants.ts'
 import type { Operation } from './plan.ts'
-import { runOperations } from './run.ts'
+import type { Runner } from './runner.ts'
 
 /** Most runs that are spent on making a failure small. */
 const MAX_RUNS = 400
@@ -11,11 +10,11 @@ export type Shrunk = { readonly operations: readonly Operation[]; readonly error
  * Leaves out operations as long as the run still fails in the same promise (delta debugging, Zeller and Hildebrandt
  * 2002): halves first, then ever smaller pieces.
  */
-export async function shrink(seed: number, all: readonly Operation[], mutant: Mutant | undefined): Promise<Shrunk> {
+export async function shrink(seed: number, all: readonly Operation[], run: Runner): Promise<Shrunk> {
   let runs = 0
   const fails = async (operations: readonly Operation[]): Promise<Error | undefined> => {
     runs += 1
-    return (await runOperations(seed, operations, { mutant })).error
+    return (await run(seed, operations)).error
   }
   let operations = all
   let error = (await fails(all)) ?? new Error('the seed does not fail any more')

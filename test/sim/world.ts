@@ -1,4 +1,5 @@
 import { createCrash } from './crash.ts'
+import type { NodeParts } from './data-node.ts'
 import type { Ground } from './ground.ts'
 import { createJobQueue } from './job-queue.ts'
 import { createLedgerHost } from './ledger-host.ts'
@@ -9,12 +10,14 @@ import { createMarket, openingOf } from './market.ts'
 import { createMemoryRedis } from './memory-redis.ts'
 import { createSemantics } from './memory-scripts.ts'
 import type { Model } from './model.ts'
-import { createModel } from './model.ts'
+import { createModel, isOnDisk } from './model.ts'
 import type { Mutant } from './mutants.ts'
 import { scriptFlaws } from './mutants.ts'
+import { createProviders } from './providers.ts'
 import { createRandom } from './random.ts'
 import { createRedisHost } from './redis-host.ts'
 import { createScheduler } from './scheduler.ts'
+import type { Watch } from './watched.ts'
 import type { Worker } from './worker.ts'
 import { createWorker } from './worker.ts'
 
@@ -26,9 +29,13 @@ export type World = {
   readonly machines: readonly Machine[]
   readonly workers: readonly Worker[]
   readonly accounts: readonly string[]
+  readonly parts: NodeParts
+  /** Who is told when something of the gate may have changed. */
+  onMoney(listener: () => void): void
 }
 
-export function createWorld(seed: number, mutant?: Mutant): World {
+/** `fail` is told of promises that nobody can throw where they are broken. */
+export function createWorld(seed: number, fail: (error: unknown) => void, mutant?: Mutant): World {
   const random = createRandom(seed).fork('world')
   const scheduler = createScheduler()
   const server = createMemoryRedis(scheduler.wall, createSemantics(scriptFlaws(mutant)))
@@ -40,14 +47,23 @@ export function createWorld(seed: number, mutant?: Mutant): World {
   const accounts = market.buyers.map((buyer) => buyer.account)
   fill(ground, market)
   const model = createModel()
+  let touch = () => undefined as void
+  const watch: Watch = { ground, model, onMoney: () => touch(), fail }
+  const parts: NodeParts = { watch, market, providers: createProviders(market, fail) }
   const machines = ['n1', 'n2', 'n3'].map((id) =>
-    createMachine(ground, id, (pid, unwrittenSince) =>
-      model.befall('journal_lost', (request) => request.pid === pid && request.capturedAt > unwrittenSince),
+    createMachine(parts, id, (pid, unwrittenSince) =>
+      model.befall(
+        'journal_lost',
+        (request) => request.pid === pid && request.capturedAt > unwrittenSince && !isOnDisk(request),
+      ),
     ),
   )
   const workers = ['w1', 'w2'].map((name) => createWorker(ground, name))
   for (const part of [...machines, ...workers]) part.boot()
-  return { ground, market, model, machines, workers, accounts }
+  const onMoney = (listener: () => void) => {
+    touch = listener
+  }
+  return { ground, market, model, machines, workers, accounts, parts, onMoney }
 }
 
 /** Accounts with their opening balances, booked as deposits. */

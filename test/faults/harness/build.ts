@@ -48,7 +48,8 @@ export async function buildBinaries(folder: string, mutant?: Mutant): Promise<Bi
   }
 }
 
-function mutate({ name, file, find, replace }: Mutant): Plugin {
+/** Says one place of a file differently as a program is built. */
+export function mutate({ name, file, find, replace }: Omit<Mutant, 'caughtBy'>): Plugin {
   return {
     name,
     setup({ onLoad, onEnd }) {

@@ -1,0 +1,36 @@
+import { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
+import { QUEUES } from '#shared/contract/redis-keys.ts'
+import { describeCause } from '#shared/errors.ts'
+import type { BatchQueue } from './events.ts'
+
+type Log = { warn(facts: object, text: string): void }
+
+/** The queues of events in Redis, as the workers of the control plane read them. */
+export function openBullQueues(redis: Redis, log: Log): { readonly usage: BatchQueue; readonly health: BatchQueue } {
+  const usage = new Queue(QUEUES.usage, {
+    connection: redis,
+    defaultJobOptions: {
+      removeOnComplete: true,
+      removeOnFail: 1_000,
+      attempts: 10,
+      backoff: { type: 'exponential', delay: 500 },
+    },
+  })
+  const health = new Queue(QUEUES.health, {
+    connection: redis,
+    defaultJobOptions: { removeOnComplete: true, removeOnFail: 100 },
+  })
+  return { usage: batchQueue(usage, log), health: batchQueue(health, log) }
+}
+
+function batchQueue(queue: Queue, log: Log): BatchQueue {
+  queue.on('error', (cause) => log.warn({ cause: describeCause(cause) }, 'a queue failed'))
+  return {
+    async add(batch) {
+      await queue.add('batch', batch)
+    },
+    waiting: () => queue.getWaitingCount(),
+    close: () => queue.close(),
+  }
+}

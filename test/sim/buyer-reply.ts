@@ -1,0 +1,78 @@
+import type { BuyerReply } from '#data-plane/call.ts'
+import type { SimProcess } from './scheduler.ts'
+
+/** What a buyer has of an answer. */
+export type Received = {
+  /** Undefined while nothing has come. */
+  readonly status: number | undefined
+  readonly text: string
+  /** The answer came to its own end; one that broke off did not. */
+  readonly isWhole: boolean
+  /** What it says that it cost, in micro-USD. */
+  readonly costMicro: bigint | undefined
+}
+
+/** A buyer's end of an answer, in memory. */
+export type SimReply = BuyerReply & {
+  /** The buyer closes the connection. */
+  leave(): void
+  received(): Received
+}
+
+const COST = /"buyer_cost_micro":(\d+)/
+
+/** `onEnd` is told when the answer is over for a buyer who is still there. */
+export function createReply(owner: SimProcess, stallMs: number, onEnd: (received: Received) => void): SimReply {
+  const gone: (() => void)[] = []
+  const drained: (() => void)[] = []
+  let state: 'waiting' | 'started' | 'over' | 'left' = 'waiting'
+  let status: number | undefined
+  let text = ''
+  let isWhole = false
+  let isStalled = false
+
+  const received = (): Received => {
+    const cost = COST.exec(text)?.[1]
+    return { status, text, isWhole, costMicro: cost === undefined ? undefined : BigInt(cost) }
+  }
+
+  function end(last: string, wholly: boolean): void {
+    if (state === 'left' || state === 'over') return
+    state = 'over'
+    text += last
+    isWhole = wholly
+    onEnd(received())
+  }
+
+  return {
+    start() {
+      if (state !== 'waiting') return
+      state = 'started'
+      status = 200
+    },
+    write(part) {
+      if (state !== 'started') return true
+      text += part.toString()
+      if (stallMs === 0 || isStalled) return true
+      isStalled = true
+      owner.time.after(stallMs, () => drained.forEach((listener) => void listener()))
+      return false
+    },
+    end: (last) => end(last, true),
+    cut: () => end('', false),
+    whole(given, _headers, body) {
+      status = given
+      end(body, true)
+    },
+    isStarted: () => state !== 'waiting',
+    isGone: () => state === 'left',
+    onGone: (listener) => void gone.push(listener),
+    onDrain: (listener) => void drained.push(listener),
+    leave() {
+      if (state === 'over' || state === 'left') return
+      state = 'left'
+      for (const listener of gone) listener()
+    },
+    received,
+  }
+}

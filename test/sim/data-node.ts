@@ -1,0 +1,161 @@
+import type { JournalFiles } from '#data-plane/journal/files.ts'
+import type { OpenJournal } from '#data-plane/journal/journal.ts'
+import { openJournal } from '#data-plane/journal/journal.ts'
+import type { Processes } from '#data-plane/journal/processes.ts'
+import type { CallPlane, CallRoute } from '#data-plane/pipeline/call-plane.ts'
+import { CHAT_LIMITS } from '#data-plane/pipeline/call-plane.ts'
+import { createRetryBudget } from '#data-plane/pipeline/retry-budget.ts'
+import { createTicker } from '#data-plane/pipeline/ticker.ts'
+import { creditRail } from '#data-plane/rails/credit.ts'
+import { ownProviderRail } from '#data-plane/rails/own-providers.ts'
+import { payBy } from '#data-plane/rails/rail.ts'
+import { createEventQueues } from '#data-plane/store/events.ts'
+import type { FundsStore } from '#data-plane/store/funds.ts'
+import { openFunds } from '#data-plane/store/funds.ts'
+import { createHealth } from '#data-plane/store/health.ts'
+import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
+import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
+import { createOwnCalls } from '#data-plane/store/own-calls.ts'
+import { createRateLimits } from '#data-plane/store/rate-limits.ts'
+import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
+import { createWarmOffers } from '#data-plane/store/warm-offers.ts'
+import { chat } from '#data-plane/wires/chat/index.ts'
+import { CREDIT_RAIL } from '#shared/contract/rails.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Ids } from '#shared/ids.ts'
+import { createIds } from '#shared/ids.ts'
+import { BUCKETS, log } from './ground.ts'
+import type { Market } from './market.ts'
+import { connectMoney } from './money-link.ts'
+import type { Providers } from './providers.ts'
+import type { Random } from './random.ts'
+import { createLink } from './redis-link.ts'
+import type { SimProcess } from './scheduler.ts'
+import type { Watch } from './watched.ts'
+import { watchCaps, watchFunds, watchJournal } from './watched.ts'
+
+/** A data-plane process: the product's own parts, but for sockets, clock, disk and the transport of Redis. */
+export type DataNode = {
+  readonly process: SimProcess
+  readonly watch: Watch
+  readonly ids: Ids
+  readonly journal: OpenJournal
+  readonly funds: FundsStore
+  readonly plane: CallPlane
+  readonly routes: { readonly chat: CallRoute }
+  /** When its disk last took nothing of what somebody waited for. */
+  syncFailedAt(): number
+  /** Calls that it serves now; one that ends takes no more. */
+  readonly calls: { running: number; isEnding: boolean }
+  /** Ends what has to end in order. */
+  close(): Promise<void>
+}
+
+export type NodeParts = { readonly watch: Watch; readonly market: Market; readonly providers: Providers }
+
+type Seam = {
+  /** The machine that it runs on. */
+  readonly id: string
+  readonly process: SimProcess
+  readonly random: Random
+  readonly files: JournalFiles
+  readonly processes: Processes
+}
+
+const SEGMENT_BYTES = 24 * 1024
+const JOURNAL = '/journal'
+const COMMAND_TIMEOUT_MS = 2_000
+const POSTING_MS = 2_000
+
+export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> {
+  const { watch } = parts
+  const { ground } = watch
+  const { id, process, random, files, processes } = seam
+  const clock = process.time
+  const ids = createIds(clock, (pool) => {
+    for (let index = 0; index < pool.length; index++) pool[index] = random.between(0, 255)
+  })
+  const journal = await openJournal({
+    ...{ dir: JOURNAL, node: id, boot: ids.ulid(), clock, log, files, processes },
+    ...{ segmentBytes: SEGMENT_BYTES, preparedBytes: 0 },
+  })
+  const onOpen: (() => void)[] = []
+  const funds = openFunds({
+    connect: (listeners) => connectMoney(ground, process, listeners),
+    buckets: BUCKETS,
+    clock,
+    log,
+    journal: journal.replay(CREDIT_RAIL),
+    onOpen: () => onOpen.forEach((run) => void run()),
+  })
+  const caps = createOfferCaps({ gate: funds.gate, clock, log })
+  onOpen.push(() => void caps.resume().catch(() => undefined))
+  const queues = ground.queue.transportOf(process)
+  const events = createEventQueues({ queues, node: id, ids, clock, log })
+  const watched = watchJournal(journal, watch)
+  const plane = openPlane(parts, { id, process, ids, events, caps, journal: watched.journal })
+  const rails = [creditRail({ funds: watchFunds(funds, watch), buyerKeys: keysOf(parts.market) })]
+  return {
+    ...{ process, watch, ids, journal, funds, plane },
+    routes: { chat: { wire: chat, rails, withoutCredential: 'challenge', failover: 'until-content' } },
+    syncFailedAt: watched.failedAt,
+    calls: { running: 0, isEnding: false },
+    async close() {
+      plane.ticker.close()
+      await events.close()
+      await funds.leave(POSTING_MS)
+      await journal.close()
+    },
+  }
+}
+
+type Stores = Pick<Seam, 'id' | 'process'> &
+  Pick<CallPlane, 'events' | 'journal'> & { readonly ids: Ids; readonly caps: OfferCapsStore }
+
+/** What the composition root of the product makes as well, in memory. */
+function openPlane({ watch, market, providers }: NodeParts, stores: Stores): CallPlane {
+  const { id, process, ids, events, caps, journal } = stores
+  const { scheduler, redis: host } = watch.ground
+  const clock = process.time
+  const { client: redis } = createLink({ scheduler, host, owner: process, timeoutMs: COMMAND_TIMEOUT_MS })
+  const ownCalls = createOwnCalls(redis)
+  const subscriptions = { listen: () => () => undefined, close: () => undefined }
+  const health = createHealth({ redis, subscriptions, clock, ids, node: id, emit: events.health })
+  void health.start()
+  return {
+    ...{ nodeId: id, apiBaseUrl: 'https://api.example', clock, log, limits: CHAT_LIMITS },
+    market: market.published,
+    ...{ health, spentCaps: createSpentCaps(), warm: createWarmOffers(), ownCalls },
+    ownProviders: payBy(ownProviderRail(ownCalls), true),
+    offerCaps: watchCaps(caps, watch, process),
+    // Counts are not shared between processes: no money hangs on it.
+    rates: createRateLimits({ redis, clock }),
+    upstream: providers.upstreamOf(process),
+    ...{ journal, events, ticker: createTicker(clock), retries: createRetryBudget(clock.monotonic) },
+    drains: { count: 0 },
+    running: new Map(),
+    ending: { isDue: false },
+    observe: () => undefined,
+    logsCall: () => false,
+  }
+}
+
+/** Buyers' keys are their ids: there is nothing to look up. */
+function keysOf({ buyers }: Market): Parameters<typeof creditRail>[0]['buyerKeys'] {
+  const payers = new Map(
+    buyers.map(({ account, keyId, dailyMicro }) => [
+      String(keyId),
+      {
+        ...{ account, keyId, wallet: null, ratePerMinute: null, caps: { dailyMicro, monthlyMicro: null } },
+        ...{ floorPercents: [], providersBlocked: [], allowsUntrusted: undefined, modelsAllowed: null },
+      },
+    ]),
+  )
+  return {
+    async identify(key) {
+      const payer = payers.get(key)
+      if (payer === undefined) throw new AppError('invalid_api_key')
+      return payer
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import type { RequestHead } from '#data-plane/call.ts'
+import { serveCall } from '#data-plane/pipeline/serve-call.ts'
+import type { Received } from './buyer-reply.ts'
+import { createReply } from './buyer-reply.ts'
+import type { CallPlan } from './call-plan.ts'
+import { violation } from './checks.ts'
+import type { DataNode, NodeParts } from './data-node.ts'
+import type { Machine } from './machine.ts'
+import type { Buyer, Market } from './market.ts'
+import { CHAT_MODEL } from './market.ts'
+import type { ModelRequest } from './model.ts'
+import type { PlayedCall } from './providers.ts'
+import { checkTakes } from './watched.ts'
+
+/** A buyer makes a call: the product's own pipeline serves it, from its door to its last byte. */
+export async function playCall(parts: NodeParts, machine: Machine, plan: CallPlan): Promise<void> {
+  const node = machine.node()
+  if (node === undefined || node.calls.isEnding) return
+  const { market, watch, providers } = parts
+  const buyer = market.buyers[plan.buyer % market.buyers.length] ?? market.buyers[0]
+  const rid = node.ids.requestId()
+  const { account, keyId } = buyer
+  const request = watch.model.start({ rid, account, keyId, machine: machine.id, pid: node.process.pid })
+  const reply = createReply(node.process, plan.stallMs, (received) => told(node, request, received))
+  const call: PlayedCall = {
+    request,
+    plan,
+    prices: market.pricesOf(CHAT_MODEL),
+    attempts: 0,
+    leave: reply.leave,
+  }
+  const words = providers.expect(call)
+  const head = headOf(node, rid, buyer)
+  const body = Buffer.from(bodyOf(market, plan, words))
+  node.calls.running += 1
+  await serveCall(node.plane, node.routes.chat, { head, read: () => Promise.resolve({ ...head, body }) }, reply)
+  node.calls.running -= 1
+  providers.forget(words)
+  over(parts, node, call)
+}
+
+function headOf({ process: { time } }: DataNode, requestId: ModelRequest['rid'], { keyId }: Buyer): RequestHead {
+  return {
+    requestId,
+    method: 'POST',
+    path: '/v1/chat/completions',
+    query: new URLSearchParams(),
+    params: {},
+    headers: { authorization: `Bearer ${keyId}`, 'content-type': 'application/json' },
+    pathFloorPercent: undefined,
+    receivedAt: time.now(),
+    startedAt: time.monotonic(),
+  }
+}
+
+const BYTES_A_TOKEN = 4
+
+function bodyOf(market: Market, plan: CallPlan, words: string): string {
+  const named = plan.offers.map((index) => market.offers[index % market.offers.length]?.provider)
+  return JSON.stringify({
+    model: CHAT_MODEL,
+    stream: plan.isStreamed,
+    messages: [{ role: 'user', content: `${words} `.padEnd(plan.inputTokens * BYTES_A_TOKEN, '.') }],
+    ...(plan.maxOutputTokens !== undefined && { max_tokens: plan.maxOutputTokens }),
+    ...(named.length > 0 && { provider: { only: named, order: named } }),
+  })
+}
+
+/** I13: what an answer says that it cost is what was captured, and not before that. */
+function told(node: DataNode, request: ModelRequest, { costMicro, isWhole, status, text }: Received): void {
+  const { rid, state, chargeMicro } = request
+  if (costMicro !== undefined && costMicro > 0n && (state !== 'captured' || costMicro !== chargeMicro)) {
+    node.watch.fail(violation('I13', `${rid} is told ${costMicro}, is ${state} and costs ${chargeMicro}`))
+  }
+  const isGood = isWhole && status === 200 && !text.includes('"error"')
+  if (isGood && state === 'captured' && costMicro !== chargeMicro) {
+    node.watch.fail(violation('I13', `${rid} costs ${chargeMicro} and says ${costMicro}`))
+  }
+  acknowledge(node, request)
+}
+
+/** Whoever was told of a charge may rely on it, unless the disk took nothing: nobody has promised anything then. */
+function acknowledge({ process, syncFailedAt }: DataNode, request: ModelRequest): void {
+  const { state, captured } = request
+  if (state !== 'captured') return
+  request.isAcknowledged = captured === 'accepted' || syncFailedAt() !== process.time.monotonic()
+}
+
+/** What must be true of a call as soon as it is over. */
+function over({ watch, market }: NodeParts, node: DataNode, { request, plan, attempts }: PlayedCall): void {
+  if (request.state === 'asking') {
+    request.state = 'refused'
+    watch.model.unresolved.delete(request)
+  }
+  if (request.state === 'running') throw violation('I6', `${request.rid} is over and its hold has no end`)
+  if (!request.isAcknowledged) acknowledge(node, request)
+  const served = market.offers.find(({ id }) => id === request.offer)
+  checkTakes(request, watch.model, served?.capDailyMicro != null)
+  const { rid, state, chargeMicro = 0n, deliveredMicro } = request
+  if (chargeMicro !== deliveredMicro) {
+    const what = `${state} ${plan.ending} after ${attempts} attempts`
+    throw violation('I6', `${rid} is ${what}, delivered ${deliveredMicro} and costs ${chargeMicro}`)
+  }
+}

@@ -1,0 +1,122 @@
+/** A mistake in the product's code: places of its files, each said differently. */
+export type ProductMutant = {
+  readonly name: string
+  readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[]
+}
+
+const PLAN = 'data-plane/pipeline/plan-call.ts'
+const QUOTE = 'data-plane/pipeline/quote-call.ts'
+const RELAY = 'data-plane/pipeline/relay-with-failover.ts'
+const SETTLE = 'data-plane/pipeline/settle-call.ts'
+
+export const PRODUCT_MUTANTS = [
+  {
+    name: 'fee_rounded_apart',
+    edits: [
+      {
+        file: SETTLE,
+        find: 'const { sellerNet, fee } = splitCharge(chargeMicro, call.feeBps)',
+        replace: `const { sellerNet } = splitCharge(chargeMicro, call.feeBps)
+          const fee = (chargeMicro * call.feeBps) / 10_000n`,
+      },
+    ],
+  },
+  {
+    name: 'progress_above_delivered',
+    edits: [
+      {
+        file: SETTLE,
+        find: "const charge = chargeOf(call, at.plan, meter(call.demand, at, 'cut'))",
+        replace: `const charge = {
+          ...chargeOf(call, at.plan, meter(call.demand, at, 'cut')),
+          chargeMicro: call.hold.grantedMicro,
+        }`,
+      },
+    ],
+  },
+  {
+    name: 'hold_without_failover_price',
+    edits: [
+      {
+        file: PLAN,
+        find: 'quote: quoteFor(course, ranked.candidates, totalMs)',
+        replace: 'quote: quoteFor(course, ranked.candidates.slice(0, 1), totalMs)',
+      },
+      {
+        file: QUOTE,
+        find: 'if (chargeShare(bound.bill, kept) <= grantedMicro) return bound.maxOutputTokens',
+        replace: 'return bound.maxOutputTokens',
+      },
+    ],
+  },
+  {
+    name: 'answer_before_sync',
+    edits: [
+      {
+        file: SETTLE,
+        find: "if (settled.state === 'pending') await plane.journal.sync().catch(() => undefined)",
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'failed_offer_keeps_its_cap',
+    edits: [{ file: RELAY, find: 'await settleCap(plane, plan, attempts.length - 1)', replace: '' }],
+  },
+  {
+    name: 'cap_of_another_attempt_given_back',
+    edits: [
+      {
+        file: RELAY,
+        find: 'await settleCap(plane, plan, attempts.length - 1)',
+        replace: 'await settleCap(plane, plan, attempts.length)',
+      },
+    ],
+  },
+  {
+    name: 'serving_offer_keeps_its_cap',
+    edits: [
+      { file: SETTLE, find: 'last !== undefined && last.plan.offer.capDailyMicro !== null', replace: 'Math.PI === 3' },
+    ],
+  },
+  {
+    name: 'failover_after_content',
+    edits: [{ file: RELAY, find: 'if (result.isGone || decoder.contentPieces() > 0) return true', replace: '' }],
+  },
+  {
+    name: 'cut_answer_is_free',
+    edits: [
+      {
+        file: SETTLE,
+        find: 'const charge = chargeOf(call, last?.plan, metered)',
+        replace: "const charge = chargeOf(call, last?.plan, outcome === 'cut' ? NOTHING : metered)",
+      },
+    ],
+  },
+  {
+    name: 'buyer_is_told_the_list_price',
+    edits: [
+      {
+        file: SETTLE,
+        find: 'return { chargeMicro, listMicro, usage }\n',
+        replace: 'return { chargeMicro: listMicro, listMicro, usage }\n',
+      },
+    ],
+  },
+  {
+    name: 'failed_call_keeps_its_hold',
+    edits: [
+      {
+        file: SETTLE,
+        find: 'void call.payment.release(call.hold, relay.error?.code ?? outcome, text)',
+        replace: '',
+      },
+    ],
+  },
+  {
+    name: 'charge_without_a_record',
+    edits: [{ file: SETTLE, find: 'plane.journal.capture(call.hold, text)', replace: '' }],
+  },
+] as const satisfies readonly ProductMutant[]
+
+export type ProductMutantName = (typeof PRODUCT_MUTANTS)[number]['name']

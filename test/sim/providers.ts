@@ -1,0 +1,249 @@
+import type { MarketOffer, UpstreamRequest } from '#data-plane/call.ts'
+import type { Destination, Upstream, UpstreamEvents } from '#data-plane/upstream/send.ts'
+import type { MicroUsd } from '#shared/money.ts'
+import { ZERO } from '#shared/money.ts'
+import type { UnitPrices } from '#shared/pricing.ts'
+import { chargeUsage } from '#shared/pricing.ts'
+import type { CallPlan, Failure } from './call-plan.ts'
+import { violation } from './checks.ts'
+import type { Market } from './market.ts'
+import type { ModelRequest } from './model.ts'
+import type { SimProcess } from './scheduler.ts'
+
+/** A call as the providers' side of the world knows it. */
+export type PlayedCall = {
+  readonly request: ModelRequest
+  readonly plan: CallPlan
+  /** By which it is charged: those of the market when it began. */
+  readonly prices: UnitPrices
+  /** Requests that providers have had for it. */
+  attempts: number
+  leave(): void
+}
+
+export type Providers = {
+  /** Notes a call and answers the words by which providers know it. */
+  expect(call: PlayedCall): string
+  forget(words: string): void
+  /** What a process sends its requests by, in place of sockets. */
+  upstreamOf(owner: SimProcess): Upstream
+}
+
+/** A request at a provider. */
+type Sent = {
+  readonly owner: SimProcess
+  readonly events: UpstreamEvents
+  readonly offer: MarketOffer
+  readonly call: PlayedCall
+  readonly inputTokens: number
+  readonly limit: number
+  isOver: boolean
+}
+
+const BYTES_A_TOKEN = 4
+const JSON_TYPE = 'application/json'
+
+/** Providers that answer what each call's plan says; they keep to the limits that they are told. */
+export function createProviders(market: Market, fail: (error: unknown) => void): Providers {
+  const calls = new Map<string, PlayedCall>()
+  let count = 0
+
+  function receive(owner: SimProcess, to: Destination, request: UpstreamRequest, events: UpstreamEvents): Sent {
+    const content = /call \d+ [.]*/.exec(request.body)?.[0] ?? ''
+    const call = calls.get(wordsOf(content))
+    const offer = market.offers.find(({ baseUrl }) => baseUrl === to.baseUrl)
+    const limit = Number(/"max_(?:completion_)?tokens":(\d+)/.exec(request.body)?.[1] ?? Number.NaN)
+    if (call === undefined || offer === undefined || Number.isNaN(limit)) {
+      throw violation('simulation', `a provider does not know what it is asked: ${to.baseUrl} ${request.body}`)
+    }
+    const inputTokens = Math.ceil(content.length / BYTES_A_TOKEN)
+    return { owner, events, offer, call, inputTokens, limit, isOver: false }
+  }
+
+  return {
+    expect(call) {
+      const words = `call ${++count}`
+      calls.set(words, call)
+      return words
+    },
+    forget: (words) => void calls.delete(words),
+    upstreamOf: (owner) => ({
+      send(to, request, _options, events) {
+        let sent: Sent | undefined
+        try {
+          sent = receive(owner, to, request, events)
+          begin(sent)
+        } catch (error) {
+          fail(error)
+        }
+        return {
+          abort() {
+            if (sent !== undefined) sent.isOver = true
+          },
+          // What is on its way arrives all the same: buyers here stall for less than any buffer holds.
+          pause: () => undefined,
+          resume: () => undefined,
+        }
+      },
+      close: () => Promise.resolve(),
+    }),
+  }
+
+  function begin(sent: Sent): void {
+    const { call, offer } = sent
+    const { request, plan } = call
+    if (request.deliveredMicro > 0n) {
+      throw violation('I11', `${request.rid} is sent on to ${offer.id} after content of ${request.offer}`)
+    }
+    const failure = plan.failures[call.attempts]
+    call.attempts += 1
+    if (failure !== undefined) return after(sent, plan.paceMs, () => failBefore(sent, failure))
+    if (plan.isStreamed) return after(sent, plan.paceMs, () => stream(sent))
+    after(sent, plan.paceMs * plan.pieces.length, () => answerWhole(sent))
+  }
+
+  /** Runs later, unless the request was given up meanwhile. */
+  function after(sent: Sent, ms: number, run: () => void): void {
+    sent.owner.time.after(ms, () => {
+      if (sent.isOver) return
+      try {
+        run()
+      } catch (error) {
+        fail(error)
+      }
+    })
+  }
+
+  function stream(sent: Sent): void {
+    const { call, events, limit } = sent
+    const { plan } = call
+    let tokens = 0
+    events.onHead({ status: 200, contentType: 'text/event-stream', retryAfterMs: undefined })
+    const next = (index: number): void => {
+      const piece = Math.min(limit - tokens, plan.pieces[index] ?? 0)
+      if (piece <= 0) return endStream(sent, tokens)
+      tokens += piece
+      deliver(sent, tokens)
+      sendInHalves(sent, frame({ delta: { content: 'word'.repeat(piece) }, finish_reason: null }))
+      if (plan.ending === 'cancelled' && index === 0) call.leave()
+      after(sent, plan.paceMs, () => next(index + 1))
+    }
+    next(0)
+  }
+
+  function endStream(sent: Sent, tokens: number): void {
+    if (sent.call.plan.ending === 'cut') return breakOff(sent, 'UND_ERR_SOCKET')
+    const reason = tokens === sent.limit ? 'length' : 'stop'
+    const usage = usageOf(sent, tokens)
+    send(sent, frame({ delta: {}, finish_reason: reason }))
+    send(sent, `data: ${JSON.stringify({ choices: [], usage })}\n\ndata: [DONE]\n\n`)
+    end(sent)
+  }
+
+  function answerWhole(sent: Sent): void {
+    const { call, events, limit } = sent
+    const { plan } = call
+    if (plan.ending === 'cancelled') return call.leave()
+    const tokens = Math.min(
+      limit,
+      plan.pieces.reduce((sum, piece) => sum + piece, 0),
+    )
+    const message = { role: 'assistant', content: 'word'.repeat(tokens) }
+    const body = JSON.stringify({
+      id: 'answer',
+      object: 'chat.completion',
+      choices: [{ index: 0, message, finish_reason: tokens === limit ? 'length' : 'stop' }],
+      usage: usageOf(sent, tokens),
+    })
+    events.onHead({ status: 200, contentType: JSON_TYPE, retryAfterMs: undefined })
+    if (plan.ending === 'cut') {
+      send(sent, body.slice(0, body.length / 2))
+      return breakOff(sent, 'UND_ERR_SOCKET')
+    }
+    deliver(sent, tokens)
+    sendInHalves(sent, body)
+    end(sent)
+  }
+}
+
+/** The words of a content by which its call is known. */
+function wordsOf(content: string): string {
+  return content.split(' ', 2).join(' ')
+}
+
+/** Notes what the provider has delivered by now, before anybody can charge it. */
+function deliver({ call, offer, inputTokens }: Sent, tokens: number): void {
+  const { request, prices } = call
+  request.offer = offer.id
+  request.sellerAccount = offer.sellerAccount
+  request.deliveredMicro = costOf(prices, { input: inputTokens, output: tokens }, offer)
+  if (request.deliveredMicro > request.heldMicro) {
+    throw violation('I7', `${request.rid} delivered ${request.deliveredMicro} on a hold of ${request.heldMicro}`)
+  }
+}
+
+function costOf(prices: UnitPrices, usage: { input: number; output: number }, { keptBps }: MarketOffer): MicroUsd {
+  return usage.output === 0 ? ZERO : chargeUsage(prices, usage, keptBps)
+}
+
+function usageOf({ inputTokens }: Sent, tokens: number) {
+  return { prompt_tokens: inputTokens, completion_tokens: tokens, total_tokens: inputTokens + tokens }
+}
+
+function frame(choice: object): string {
+  return `data: ${JSON.stringify({ id: 'answer', choices: [{ index: 0, ...choice }] })}\n\n`
+}
+
+function send({ events, isOver }: Sent, text: string): void {
+  if (!isOver) events.onData(Buffer.from(text))
+}
+
+/** Bytes come as the network cuts them. */
+function sendInHalves(sent: Sent, text: string): void {
+  const middle = Math.floor(text.length / 2)
+  send(sent, text.slice(0, middle))
+  send(sent, text.slice(middle))
+}
+
+function end(sent: Sent): void {
+  if (sent.isOver) return
+  sent.isOver = true
+  sent.events.onEnd()
+}
+
+function breakOff(sent: Sent, code: string): void {
+  if (sent.isOver) return
+  sent.isOver = true
+  sent.events.onError(Object.assign(new Error(code), { code }))
+}
+
+const STATUSES = { server_error: 500, overloaded: 503, rate_limited: 429 } as const
+
+function failBefore(sent: Sent, failure: Failure): void {
+  const { events, call } = sent
+  const contentType = call.plan.isStreamed ? 'text/event-stream' : JSON_TYPE
+  switch (failure) {
+    case 'refused':
+      return breakOff(sent, 'ECONNREFUSED')
+    case 'cut':
+      events.onHead({ status: 200, contentType, retryAfterMs: undefined })
+      return breakOff(sent, 'UND_ERR_SOCKET')
+    case 'empty':
+      events.onHead({ status: 200, contentType, retryAfterMs: undefined })
+      if (call.plan.isStreamed) send(sent, `${frame({ delta: {}, finish_reason: 'stop' })}data: [DONE]\n\n`)
+      else send(sent, JSON.stringify({ choices: [{ index: 0, message: { content: '' }, finish_reason: 'stop' }] }))
+      return end(sent)
+    case 'malformed':
+      events.onHead({ status: 200, contentType, retryAfterMs: undefined })
+      send(sent, call.plan.isStreamed ? 'data: {nothing\n\n' : '{nothing')
+      return end(sent)
+    default:
+      events.onHead({
+        status: STATUSES[failure],
+        contentType: JSON_TYPE,
+        retryAfterMs: failure === 'rate_limited' ? 1_000 : undefined,
+      })
+      send(sent, '{"error":{"message":"not now"}}')
+      return end(sent)
+  }
+}

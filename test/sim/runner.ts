@@ -1,0 +1,64 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { build } from 'esbuild'
+import { BUNDLE } from '#bundle/options.mjs'
+import { REPOSITORY } from '#dev/network/programs.ts'
+import { mutate } from '#test/faults/harness/build.ts'
+import { MUTANTS } from './mutants.ts'
+import type { Operation } from './plan.ts'
+import type { ProductMutant } from './product-mutants.ts'
+import { PRODUCT_MUTANTS } from './product-mutants.ts'
+import type { Outcome } from './run.ts'
+import { runOperations } from './run.ts'
+
+/** Runs operations in a world that has one mistake, or none. */
+export type Runner = (
+  seed: number,
+  operations: readonly Operation[],
+  trace?: (line: string) => void,
+) => Promise<Outcome>
+
+export const MUTANT_NAMES: readonly string[] = [...MUTANTS, ...PRODUCT_MUTANTS.map(({ name }) => name)]
+
+/** The runner of a mutant, or of what is right. Throws for a name that is no mutant's. */
+export async function runnerOf(name: string | undefined): Promise<Runner> {
+  if (name === undefined) return (seed, operations, trace) => runOperations(seed, operations, { trace })
+  const mutant = MUTANTS.find((known) => known === name)
+  if (mutant !== undefined) return (seed, operations, trace) => runOperations(seed, operations, { mutant, trace })
+  const inProduct = PRODUCT_MUTANTS.find((known) => known.name === name)
+  if (inProduct === undefined) throw new Error(`mutants are ${MUTANT_NAMES.join(', ')}`)
+  const run = await loadRun(inProduct)
+  return (seed, operations, trace) => run(seed, operations, { trace })
+}
+
+/** The simulation with the product's code changed: built anew, because the product itself knows of no mutants. */
+async function loadRun({ name, edits }: ProductMutant): Promise<typeof runOperations> {
+  const folder = await mkdtemp(join(tmpdir(), 'sim-mutant-'))
+  try {
+    await build({
+      ...BUNDLE,
+      absWorkingDir: REPOSITORY,
+      entryPoints: { run: 'test/sim/run.ts' },
+      outdir: folder,
+      logLevel: 'error',
+      plugins: perFile(edits).map((edit) => mutate({ name, ...edit })),
+    })
+    const loaded: unknown = await import(pathToFileURL(join(folder, 'run.mjs')).href)
+    if (!isSimulation(loaded)) throw new Error(`${name}: what was built is no simulation`)
+    return loaded.runOperations
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+/** A file is read by the first who asks for it: two places of one file would need one reader. */
+function perFile(edits: ProductMutant['edits']): ProductMutant['edits'] {
+  if (new Set(edits.map(({ file }) => file)).size < edits.length) throw new Error('one place of a file')
+  return edits
+}
+
+function isSimulation(loaded: unknown): loaded is typeof import('./run.ts') {
+  return typeof loaded === 'object' && loaded !== null && 'runOperations' in loaded
+}

@@ -1,6 +1,6 @@
 import type { MarketOffer } from '#data-plane/call.ts'
 import type { Market as Published } from '#data-plane/store/market.ts'
-import { buildMarket, EMPTY_PARTS, rankOffers } from '#data-plane/store/market.ts'
+import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
 import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
@@ -29,7 +29,7 @@ export const FEE_BPS = keptBps(731)
 const MODEL = buildModel({ maxCompletionTokens: 400 })
 export const CHAT_MODEL = MODEL.id
 /** No buyer here is in a hurry: it is money that bounds them. */
-const LIMITS = { ...EMPTY_PARTS.limits, keyRatePerMinute: 1_000_000, keyInFlight: 10_000, platformFeeBps: FEE_BPS }
+const LIMITS = { ...EMPTY_BODIES.limits, keyRatePerMinute: 1_000_000, keyInFlight: 10_000, platformFeeBps: FEE_BPS }
 const OPENING_MICRO = [300_000n, 90_000n, 40_000n, 12_000n, 4_000n]
 
 /** The opening balance of a buyer, in micro-USD. */
@@ -70,7 +70,7 @@ export function createMarket(random: Random): Market {
   function publish(previous: Published | undefined): Published {
     return buildMarket(
       {
-        ...EMPTY_PARTS,
+        ...EMPTY_BODIES,
         models: [MODEL],
         providers: offers.map(({ provider }) => buildProvider(provider)),
         prices,

@@ -32,7 +32,7 @@ const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName, number>> = {
 
 describe('the simulation', () => {
   it('knows within how many seeds it has to notice each mutant', () => {
-    expect(Object.keys(MOST_SEEDS).sort()).toEqual([...MUTANT_NAMES].sort())
+    expect(new Set(Object.keys(MOST_SEEDS))).toEqual(new Set(MUTANT_NAMES))
   })
 
   it.each(Object.entries(MOST_SEEDS))(

@@ -97,9 +97,9 @@ export function createProviders(market: Market, fail: (error: unknown) => void):
     }
     const failure = plan.failures[call.attempts]
     call.attempts += 1
-    if (failure !== undefined) return after(sent, plan.paceMs, () => failBefore(sent, failure))
-    if (plan.isStreamed) return after(sent, plan.paceMs, () => stream(sent))
-    after(sent, plan.paceMs * plan.pieces.length, () => answerWhole(sent))
+    if (failure !== undefined) after(sent, plan.paceMs, () => failBefore(sent, failure))
+    else if (plan.isStreamed) after(sent, plan.paceMs, () => stream(sent))
+    else after(sent, plan.paceMs * plan.pieces.length, () => answerWhole(sent))
   }
 
   /** Runs later, unless the request was given up meanwhile. */
@@ -121,7 +121,10 @@ export function createProviders(market: Market, fail: (error: unknown) => void):
     events.onHead({ status: 200, contentType: 'text/event-stream', retryAfterMs: undefined })
     const next = (index: number): void => {
       const piece = Math.min(limit - tokens, plan.pieces[index] ?? 0)
-      if (piece <= 0) return endStream(sent, tokens)
+      if (piece <= 0) {
+        endStream(sent, tokens)
+        return
+      }
       tokens += piece
       deliver(sent, tokens)
       sendInHalves(sent, frame({ delta: { content: 'word'.repeat(piece) }, finish_reason: null }))
@@ -132,7 +135,10 @@ export function createProviders(market: Market, fail: (error: unknown) => void):
   }
 
   function endStream(sent: Sent, tokens: number): void {
-    if (sent.call.plan.ending === 'cut') return breakOff(sent, 'UND_ERR_SOCKET')
+    if (sent.call.plan.ending === 'cut') {
+      breakOff(sent, 'UND_ERR_SOCKET')
+      return
+    }
     const reason = tokens === sent.limit ? 'length' : 'stop'
     const usage = usageOf(sent, tokens)
     send(sent, frame({ delta: {}, finish_reason: reason }))
@@ -143,7 +149,10 @@ export function createProviders(market: Market, fail: (error: unknown) => void):
   function answerWhole(sent: Sent): void {
     const { call, events, limit } = sent
     const { plan } = call
-    if (plan.ending === 'cancelled') return call.leave()
+    if (plan.ending === 'cancelled') {
+      call.leave()
+      return
+    }
     const tokens = Math.min(
       limit,
       plan.pieces.reduce((sum, piece) => sum + piece, 0),
@@ -158,7 +167,8 @@ export function createProviders(market: Market, fail: (error: unknown) => void):
     events.onHead({ status: 200, contentType: JSON_TYPE, retryAfterMs: undefined })
     if (plan.ending === 'cut') {
       send(sent, body.slice(0, body.length / 2))
-      return breakOff(sent, 'UND_ERR_SOCKET')
+      breakOff(sent, 'UND_ERR_SOCKET')
+      return
     }
     deliver(sent, tokens)
     sendInHalves(sent, body)
@@ -224,19 +234,23 @@ function failBefore(sent: Sent, failure: Failure): void {
   const contentType = call.plan.isStreamed ? 'text/event-stream' : JSON_TYPE
   switch (failure) {
     case 'refused':
-      return breakOff(sent, 'ECONNREFUSED')
+      breakOff(sent, 'ECONNREFUSED')
+      return
     case 'cut':
       events.onHead({ status: 200, contentType, retryAfterMs: undefined })
-      return breakOff(sent, 'UND_ERR_SOCKET')
+      breakOff(sent, 'UND_ERR_SOCKET')
+      return
     case 'empty':
       events.onHead({ status: 200, contentType, retryAfterMs: undefined })
       if (call.plan.isStreamed) send(sent, `${frame({ delta: {}, finish_reason: 'stop' })}data: [DONE]\n\n`)
       else send(sent, JSON.stringify({ choices: [{ index: 0, message: { content: '' }, finish_reason: 'stop' }] }))
-      return end(sent)
+      end(sent)
+      return
     case 'malformed':
       events.onHead({ status: 200, contentType, retryAfterMs: undefined })
       send(sent, call.plan.isStreamed ? 'data: {nothing\n\n' : '{nothing')
-      return end(sent)
+      end(sent)
+      return
     default:
       events.onHead({
         status: STATUSES[failure],
@@ -244,6 +258,7 @@ function failBefore(sent: Sent, failure: Failure): void {
         retryAfterMs: failure === 'rate_limited' ? 1_000 : undefined,
       })
       send(sent, '{"error":{"message":"not now"}}')
-      return end(sent)
+      end(sent)
+      return
   }
 }

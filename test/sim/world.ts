@@ -47,7 +47,7 @@ export function createWorld(seed: number, fail: (error: unknown) => void, mutant
   const accounts = market.buyers.map((buyer) => buyer.account)
   fill(ground, market)
   const model = createModel()
-  let touch = () => undefined as void
+  let touch: () => void = () => undefined
   const watch: Watch = { ground, model, onMoney: () => touch(), fail }
   const parts: NodeParts = { watch, market, providers: createProviders(market, fail) }
   const machines = ['n1', 'n2', 'n3'].map((id) =>

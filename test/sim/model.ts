@@ -49,7 +49,9 @@ export function isOnDisk({ captured, isAcknowledged }: ModelRequest): boolean {
 /** What is taken and used of the daily caps of offers. */
 export type Takes = {
   take(offer: CappedOffer, attempt: string, take: Take): void
-  settle(offer: CappedOffer, attempt: string, amount: bigint, now: number): void
+  settle(attempt: string, amount: bigint, now: number): void
+  /** A request is written down with a charge: whoever brings that counts it in place of what is taken for it. */
+  charge(rid: string, amount: bigint, now: number): void
   /** Takes of a request that nobody has settled, and what the others came to. */
   standing(rid: string): { readonly open: number; readonly used: bigint }
   /** Held and used of each offer with a cap, as far as the gate can know of it at `now`. */
@@ -124,28 +126,34 @@ export function createModel(): Model {
 function createTakes(): Takes {
   const used: Use[] = []
   const held = new Map<string, Take & { readonly offer: CappedOffer }>()
-  const sums = new Map<string, { open: number; used: bigint }>()
-  const sumOf = (attempt: string) => {
+  const standings = new Map<string, { readonly open: Set<string>; used: bigint }>()
+  const standingOf = (attempt: string) => {
     const rid = ridOf(attempt)
-    const sum = sums.get(rid) ?? { open: 0, used: 0n }
-    sums.set(rid, sum)
-    return sum
+    const standing = standings.get(rid) ?? { open: new Set(), used: 0n }
+    standings.set(rid, standing)
+    return standing
+  }
+  /** A take becomes what was used of it. */
+  const use = (attempt: string, amount: bigint, now: number) => {
+    const take = held.get(attempt)
+    if (!held.delete(attempt) || take === undefined || take.deadline <= now || amount === 0n) return
+    used.push({ offer: take.offer, rid: ridOf(attempt), pid: take.pid, amount })
   }
   return {
-    standing: (rid) => sums.get(rid) ?? { open: 0, used: 0n },
+    standing: (rid) => ({ open: standings.get(rid)?.open.size ?? 0, used: standings.get(rid)?.used ?? 0n }),
     take(offer, attempt, take) {
       if (offer.capDailyMicro === null) return
       held.set(attempt, { offer, ...take })
-      sumOf(attempt).open += 1
+      standingOf(attempt).open.add(attempt)
     },
-    settle(offer, attempt, amount, now) {
-      const take = held.get(attempt)
-      if (!held.delete(attempt) || take === undefined) return
-      const sum = sumOf(attempt)
-      sum.open -= 1
-      sum.used += amount
-      if (take.deadline <= now || amount === 0n) return
-      used.push({ offer, rid: ridOf(attempt), pid: take.pid, amount })
+    charge(rid, amount, now) {
+      for (const attempt of standings.get(rid)?.open ?? []) use(attempt, amount, now)
+    },
+    settle(attempt, amount, now) {
+      const standing = standings.get(ridOf(attempt))
+      if (standing?.open.delete(attempt) !== true) return
+      standing.used += amount
+      use(attempt, amount, now)
     },
     totals(now, { isAlive, keptOf, isAway }) {
       const totals = new Map<CappedOffer, bigint>()

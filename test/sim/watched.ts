@@ -58,6 +58,7 @@ export function watchJournal(journal: Journal, { ground, model, onMoney }: Watch
         request.state = 'captured'
         request.chargeMicro = chargeIn(event)
         request.capturedAt = ground.scheduler.now()
+        model.takes.charge(request.rid, request.chargeMicro, request.capturedAt)
         onMoney()
         ground.crash.pass('before capture')
       }
@@ -87,7 +88,7 @@ export function watchCaps(caps: OfferCapsStore, { ground, model }: Watch, { pid,
       return isTaken
     },
     settle(offer, attempt, usedMicro) {
-      model.takes.settle(offer, attempt, usedMicro, ground.scheduler.now())
+      model.takes.settle(attempt, usedMicro, ground.scheduler.now())
       return caps.settle(offer, attempt, usedMicro)
     },
   }

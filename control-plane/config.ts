@@ -13,17 +13,17 @@ import type { TelemetrySettings } from '#shared/telemetry/settings.ts'
 import { telemetryOf, telemetryVariables } from '#shared/telemetry/settings.ts'
 import type { MoneyTimes } from './workers/worker.ts'
 
-/** Everything the control plane is told from outside. */
+/** The control plane's settings from the environment. */
 export type Config = {
   readonly isProduction: boolean
   readonly host: string
   readonly port: number
   readonly databaseUrl: Secret
-  /** Most connections to Postgres of this process. */
+  /** Most Postgres connections of this process. */
   readonly databasePool: number
-  /** Money, queues. */
+  /** Redis of the gate and the queues. */
   readonly redisUrl: Secret
-  /** Snapshot, keys, limits; the same instance unless set. */
+  /** Redis of the snapshot, the keys and the limits; the same instance unless set. */
   readonly redisCacheUrl: Secret
   readonly moneyBuckets: number
   readonly baseUrl: string
@@ -32,21 +32,24 @@ export type Config = {
   readonly keyPepper: Secret
   readonly fingerprintPepper: Secret
   readonly sessionSecret: Secret
-  /** Whose `X-Forwarded-For` is believed: the data planes and load balancers in front. */
+  /** Addresses and networks whose `X-Forwarded-For` is believed: the data planes and load balancers in front. */
   readonly trustedProxies: readonly string[]
-  /** JSON-RPC endpoint of Base, for contract wallets that sign in; undefined lets none in. */
+  /** JSON-RPC endpoint of Base, which checks sign-ins of contract wallets. Undefined refuses contract wallets. */
   readonly chainRpcUrl: string | undefined
   readonly platformFeeBps: KeptBps
   readonly allowsLoopbackUpstreams: boolean
-  /** True lets GraphQL be asked for its schema. */
+  /** True allows introspection queries on GraphQL. */
   readonly allowsIntrospection: boolean
   readonly logLevel: LogLevel
-  /** Where traces go; undefined traces nothing. */
+  /** The receiver of traces; undefined turns tracing off. */
   readonly telemetry: TelemetrySettings | undefined
   readonly money: MoneyTimes
-  /** Journals of data planes that this process can read, for the checker; undefined where it can read none. */
+  /**
+   * Folder with the journals of data planes that this process can read, for the checker; undefined when it can read
+   * none.
+   */
   readonly journalDir: string | undefined
-  /** Where a fault run wants this process to die. */
+  /** The point at which a fault run wants this process to die. */
   readonly crashAt: CrashAt | undefined
 }
 
@@ -72,7 +75,7 @@ const Variables = z.object({
 
 const NAMED_NETWORKS = new Set(['loopback', 'linklocal', 'uniquelocal'])
 
-/** Addresses and networks in a list with commas; reports one that is neither. */
+/** Reads addresses and networks from a comma-separated list. Reports an entry that is neither. */
 function readNetworks(text: string, context: z.RefinementCtx<string>): readonly string[] {
   const networks = text.split(',').map((part) => part.trim())
   const known = networks.filter((network) => network !== '')
@@ -86,7 +89,7 @@ function readNetworks(text: string, context: z.RefinementCtx<string>): readonly 
   return known
 }
 
-/** Reads the environment. Throws an Error as {@link readEnvironment} says. */
+/** Reads the environment. Throws the Error that {@link readEnvironment} describes. */
 export function readConfig(environment: Environment = process.env): Config {
   const found = readEnvironment(Variables, environment)
   const isProduction = found.NODE_ENV === 'production'
@@ -124,7 +127,7 @@ export function readConfig(environment: Environment = process.env): Config {
   }
 }
 
-/** The one variable that a migration needs. Throws an Error when it is missing. */
+/** Reads the one variable that a migration needs. Throws an Error when it is missing. */
 export function readDatabaseUrl(environment: Environment = process.env): Secret {
   const parsed = Variables.shape.DATABASE_URL.safeParse(environment['DATABASE_URL'])
   if (!parsed.success) throw new Error('DATABASE_URL is a postgres:// URL and required')

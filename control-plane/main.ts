@@ -8,7 +8,7 @@ import { createControlPlane } from './plane.ts'
 import { createHealthServer, createServer } from './server.ts'
 import { keepMarketWarm } from './services/market/market-warmth.ts'
 
-/** How long a process may take to end what it has in hand. */
+/** Longest time that a stopping process may take to finish its work. */
 const STOP_LIMIT_MS = 20 * SECOND
 const CONNECT_WAIT_MS = 5 * SECOND
 

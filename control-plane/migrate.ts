@@ -3,7 +3,7 @@ import { readDatabaseUrl } from './config.ts'
 import { createDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 
-/** Brings the database of `DATABASE_URL` to the newest schema and prints what ran. */
+/** Migrates the database of `DATABASE_URL` to the newest schema and prints the migrations that ran. */
 const db = createDatabase(readDatabaseUrl().reveal(), { max: 2 })
 try {
   const ran = await migrate(db, fileURLToPath(new URL('../migrations', import.meta.url)))

@@ -41,7 +41,7 @@ import { createManagementKey, createUser } from './services/users.ts'
 
 const CONNECT_WAIT_MS = 3 * SECOND
 
-/** The options of a command by name; one that was not given is not there. */
+/** The options of a command by name. An option that was not given is absent. */
 type Options = { readonly [name: string]: string | undefined }
 
 type Command = {
@@ -49,7 +49,7 @@ type Command = {
   readonly run: (plane: ControlPlane, options: Options) => Promise<unknown>
 }
 
-/** A command that invokes one operation; `read` turns the option texts into its input. */
+/** Defines a command that invokes one operation. `read` turns the option texts into its input. */
 function command<Input extends z.ZodType, Output>(
   usage: string,
   operation: Operation<'operator', Input, Output>,
@@ -63,7 +63,7 @@ function command<Input extends z.ZodType, Output>(
 
 const PARTY = '--wallet 0x… (or --account acc_…)'
 
-/** The option `--usd` as the field that operations call it. */
+/** Renames the option `--usd` to `amountUsd`, the field of the operations. */
 function inUsd({ usd, ...rest }: Options): unknown {
   return { ...rest, amountUsd: usd }
 }
@@ -78,7 +78,7 @@ async function readStatus(plane: ControlPlane): Promise<GateStatus> {
   }
 }
 
-/** What an operator can do on the machine. */
+/** The commands of an operator on the machine. */
 const COMMANDS: Readonly<Record<string, Command>> = {
   'credit:grant': command(`${PARTY} --usd 5 --ticket T [--source promo|fiat] [--note text]`, grantCredit, inUsd),
   'user:create': command('--wallet 0x… [--label text] [--keys buyer,seller]', createUser, ({ keys, ...rest }) => ({
@@ -112,7 +112,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'gate:status': { usage: '', run: readStatus },
 }
 
-/** The options after a command as texts: `--some-thing value` is `someThing`. Throws for anything else. */
+/** Reads the options after a command: `--some-thing value` becomes `someThing`. Throws for anything else. */
 function readOptions(args: readonly string[]): Record<string, string> {
   const names = args.filter((arg) => /^--[a-z-]+/.test(arg)).map((arg) => arg.slice(2).split('=', 1)[0] ?? '')
   const options = Object.fromEntries(names.map((name) => [name, { type: 'string' } as const]))
@@ -124,7 +124,7 @@ function readOptions(args: readonly string[]): Record<string, string> {
   return given
 }
 
-/** Prints what a command answered. Here, on the operator's own terminal, a new key is shown. */
+/** Prints the answer of a command. A new key is shown, because this is the operator's own terminal. */
 function print(value: unknown): void {
   const shown = JSON.stringify(revealed(value), null, 2)
   process.stdout.write(`${shown}\n`)
@@ -147,7 +147,7 @@ async function main([name = 'help', ...args]: readonly string[]): Promise<void> 
     return
   }
   const config = readConfig()
-  // The answer alone goes to the standard output, for a program to read.
+  // Logs go to the standard error, so that the standard output holds only the answer, for a program to read.
   const log = createLogger('operator', config.logLevel, process.stderr)
   const plane = createControlPlane({ ...config, databasePool: 2 }, { log })
   try {

@@ -51,47 +51,47 @@ import { startWorkers } from './workers/index.ts'
 import { startRebuildGate } from './workers/rebuild-gate.ts'
 import type { WorkerPlane } from './workers/worker.ts'
 
-/** Longest wait for one command of Redis, and between two tries to reach it. */
+/** Longest wait for one Redis command, and the pause between two tries to connect. */
 const REDIS_COMMAND_TIMEOUT_MS = 2 * SECOND
 const REDIS_RETRY_MS = 200
 const READY_POLL_MS = 10
 
-/** Abuse limits by default: seller and buyer accounts alike. */
+/** Default limits against abuse, the same for seller and buyer accounts. */
 const RATE_LIMITS: RateLimits = {
   read: { perKey: 60, perWallet: null },
   write: { perKey: 30, perWallet: 200 },
   probe: { perKey: 5, perWallet: null },
   challenge: { perKey: 10, perWallet: null },
 }
-/** What the data plane grants a key whose record says nothing else. */
+/** Limits of the data plane for a key whose record sets none. */
 const KEY_RATE_PER_MINUTE = 600
 const KEY_IN_FLIGHT = 200
 
 export type Readiness = { readonly isReady: boolean; readonly parts: Readonly<Record<string, boolean>> }
 
-/** One process of the control plane with its parts. */
+/** One process of the control plane with all its parts. */
 export type ControlPlane = WorkerPlane & {
   readonly config: Config
-  /** Figures that belong to the process rather than to one of its servers. */
+  /** Metrics of the process, not of one of its servers. */
   readonly registry: Registry
-  /** Announcements of what changes, for whoever watches. */
+  /** Listens to announced changes. */
   readonly updates: Updates
-  /** Spans of requests, where they are traced. */
+  /** Spans of requests; undefined when tracing is off. */
   readonly traces: Traces | undefined
-  /** Nothing is compared before it is started: see main.ts. */
+  /** The clock watch compares nothing until main.ts starts it. */
   readonly clocks: ClockWatch
-  /** Whether the process can serve, part by part. */
+  /** Reports whether each part of the process can serve. */
   readiness(): Promise<Readiness>
-  /** Waits until Redis answers, at most so long; without it the plane starts as well. */
+  /** Waits at most `timeoutMs` until Redis answers, and says whether it did. The plane also starts without Redis. */
   connected(timeoutMs: number): Promise<boolean>
-  /** Not ready from now on: a load balancer sends nothing more. */
+  /** Reports the process as not ready from now on, so that a load balancer sends no more requests. */
   drain(): void
-  /** Starts all background work; the answer ends it and waits for what is in hand. */
+  /** Starts all background work. The returned function stops it and waits for running work. */
   startWorkers(): () => Promise<void>
   close(): Promise<void>
 }
 
-/** Parts that tests and the development network replace. */
+/** Parts that tests and the development network may replace. */
 export type Overrides = Partial<
   Omit<
     Ctx,
@@ -99,11 +99,11 @@ export type Overrides = Partial<
   >
 > & {
   readonly settings?: Partial<Settings>
-  /** Where traces go; without it there are none. */
+  /** The tracer; left out turns tracing off. */
   readonly tracer?: Tracer | undefined
 }
 
-/** Puts the control plane together. Nothing of it needs Postgres or Redis to be there yet. */
+/** Builds the control plane. Postgres and Redis need not be up yet. */
 export function createControlPlane(config: Config, overrides: Overrides = {}): ControlPlane {
   const parts = openParts(config, overrides)
   const { db, money, cache, registry, traces, clocks, updates } = parts
@@ -150,7 +150,7 @@ export function createControlPlane(config: Config, overrides: Overrides = {}): C
   }
 }
 
-/** What a plane holds open, and what of it has to be closed. */
+/** Opens the connections and parts of a plane, and lists what has to be closed. */
 function openParts(config: Config, overrides: Overrides) {
   const clock: Time = overrides.clock ?? systemClock
   const log = overrides.log ?? createLogger('control-plane', config.logLevel)
@@ -234,7 +234,7 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
   }
 }
 
-/** Every kind of export. A new kind adds its line. */
+/** The writer of each kind of export. A new kind adds its line here. */
 function exportersOf(ctx: Pick<Ctx, 'db'>): Exporters {
   return {
     [AUDIT_EXPORT]: (query) => writeAudit(ctx, query),
@@ -259,7 +259,7 @@ function settingsOf(config: Config): Settings {
   }
 }
 
-/** A connection that refuses commands while Redis is away rather than keep callers waiting. */
+/** Connects to Redis. Commands fail at once while Redis is away, so callers do not wait. */
 function connect(url: string, log: Ctx['log']): Redis {
   const redis = new Redis(url, {
     enableOfflineQueue: false,
@@ -280,7 +280,7 @@ function startBackground(plane: WorkerPlane, config: Config): () => Promise<void
   })
   const workers = startWorkers(plane)
   const afterOpen = async () => {
-    // Of what the gate harvested, the queue may have lost the jobs: everything that waits is posted now.
+    // The queue may have lost jobs for captures that the gate harvested, so the sweep posts everything that waits.
     await sweepHolds(plane, 0)
   }
   const stopping = new AbortController()

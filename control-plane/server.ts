@@ -16,10 +16,13 @@ const MAX_PATH_PART = 2_048
 const HEADERS_TIMEOUT_MS = 10 * SECOND
 const REQUEST_TIMEOUT_MS = 30 * SECOND
 const KEEP_ALIVE_MS = 65 * SECOND
-/** Beside this plane's folder, and beside the folder of a bundle. */
+/** The path fits both the source tree and a bundle: the docs are beside the folder of either. */
 const DOCUMENTATION = new URL('../docs/', import.meta.url)
 
-/** The control plane's server: the doors, health and metrics. `plane` outlives it and is closed by its owner. */
+/**
+ * Creates the control plane's server with the doors, health and metrics. The owner of `plane` closes it after the
+ * server.
+ */
 export async function createServer(plane: ControlPlane): Promise<FastifyInstance> {
   const server = fastify({
     bodyLimit: BODY_LIMIT,
@@ -56,7 +59,7 @@ export async function createServer(plane: ControlPlane): Promise<FastifyInstance
   return server
 }
 
-/** A server for a process without doors: health and metrics only. */
+/** A server for a process without doors. It serves only health and metrics. */
 export function createHealthServer(plane: ControlPlane): FastifyInstance {
   const server = fastify({ forceCloseConnections: 'idle', exposeHeadRoutes: false })
   mountHealth(server, plane)
@@ -70,7 +73,7 @@ function pathOf(request: FastifyRequest): string {
 
 type Failure = { readonly error: unknown; readonly request: FastifyRequest; readonly reply: FastifyReply }
 
-/** The one boundary: whatever was thrown becomes an envelope, and only our own side's failures are logged as such. */
+/** The one place that turns a thrown error into an envelope. Only failures of our own side are logged as errors. */
 function sendError(plane: ControlPlane, { error, request, reply }: Failure): FastifyReply {
   const known = isFrameworkError(error) ? new AppError(codeOfStatus(error.statusCode), { cause: error }) : error
   const appError = toAppError(known)

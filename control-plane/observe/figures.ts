@@ -7,7 +7,7 @@ import type { Clock } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
 
-/** Figures that cost a question to a server are asked for at most so often, whoever reads the page. */
+/** Figures that need a question to a server are read at most this often, however many read the page. */
 const ASK_EVERY_MS = 5 * SECOND
 
 type Sources = {
@@ -18,7 +18,7 @@ type Sources = {
   readonly clock: Clock
 }
 
-/** Gauges that are read when somebody asks. What cannot be asked is left out rather than shown as it was. */
+/** Registers gauges that are read on request. A figure that cannot be read is left out; no old value is shown. */
 export function mountFigures(registry: Registry, { db, pool, desk, clocks, clock }: Sources): void {
   const gauge = (name: string, help: string, labels: readonly string[], fill: (gauge: Gauge) => void | Promise<void>) =>
     new Gauge({
@@ -52,7 +52,9 @@ export function mountFigures(registry: Registry, { db, pool, desk, clocks, clock
   })
 }
 
-/** Asks at most every few seconds, once for all who want to know; undefined when there was no answer. */
+/**
+ * Asks at most once every {@link ASK_EVERY_MS} for all callers together. Returns undefined when there was no answer.
+ */
 function askedSeldom<Result>(clock: Clock, ask: () => Promise<Result>): () => Promise<Result | undefined> {
   let askedAt = Number.NEGATIVE_INFINITY
   let answer: Promise<Result | undefined> = Promise.resolve(undefined)

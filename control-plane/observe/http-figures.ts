@@ -2,11 +2,14 @@ import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import { SECOND } from '#shared/clock.ts'
 
-/** Any other is one word: the methods that a parser takes are many more than those that are answered. */
+/** Any other method counts under one word, because a parser accepts far more methods than this server answers. */
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 const SECONDS_BUCKETS = [0.005, 0.02, 0.1, 0.5, 2, 10]
 
-/** Counts the requests of a server by the template of their route, and shows these figures and those of its process. */
+/**
+ * Counts the requests of a server by the template of their route. Serves these metrics together with those of the
+ * process.
+ */
 export function mountMetrics(server: FastifyInstance, processFigures: Registry): void {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -4,7 +4,7 @@ import { SECOND } from '#shared/clock.ts'
 
 const STATES = { ok: 0, breach: 1, none: -1 } as const
 
-/** The figures of the money path, and the registry that shows them beside those of a server. */
+/** Creates the metrics of the money path and their registry. */
 export function createMoneyMetrics(): { readonly registry: Registry; readonly metrics: MoneyMetrics } {
   const registry = new Registry()
   const registers = [registry]

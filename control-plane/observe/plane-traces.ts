@@ -5,11 +5,11 @@ import { toAppError } from '#shared/errors.ts'
 import type { OpenSpan, SpanAttributes, Tracer } from '#shared/telemetry/tracer.ts'
 import { readTraceparent } from '#shared/telemetry/tracer.ts'
 
-/** Spans of what the plane does: a request, the operations in it, a posting. */
+/** Spans of the plane's work: a request, its operations, a posting. */
 export type Traces = {
-  /** Runs work inside a span, which belongs to the one that is open where it is called. */
+  /** Runs work in a span. Its parent is the span that is open at the call. */
   span<Result>(name: string, attributes: SpanAttributes, work: () => Promise<Result>): Promise<Result>
-  /** Writes a span of every request of a server but those of health and metrics. */
+  /** Writes a span for every request of a server but those of health and metrics. */
   watch(server: FastifyInstance): void
 }
 
@@ -44,7 +44,7 @@ export function createTraces(tracer: Tracer, clock: Clock): Traces {
         })
         byRequest.set(request, span)
       })
-      // Not before the body is read: what runs then belongs to the connection.
+      // Before the body is read, code runs in the context of the connection, so the span begins here.
       server.addHook('preValidation', (request, _reply, done) => {
         const span = byRequest.get(request)
         if (span === undefined) done()

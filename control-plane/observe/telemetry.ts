@@ -9,12 +9,12 @@ import type { Traces } from './plane-traces.ts'
 
 const FAST_BUCKETS = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10]
 const SLOW_BUCKETS = [0.01, 0.1, 0.5, 2, 10, 60, 300, 1_800]
-/** Milliseconds since 1970 in an event, without reading all of it. */
+/** Finds the Unix milliseconds of an event's end without parsing the whole event. */
 const ENDED_AT = /"endedAt":(\d{13})\b/
 
 type Parts = { readonly registry: Registry; readonly clock: Time; readonly traces: Traces | undefined }
 
-/** Counts and times what the plane does, and writes spans of it where there is a tracer. */
+/** Counts and times the plane's work. Writes spans when there is a tracer. */
 export function createTelemetry({ registry, clock, traces }: Parts): Telemetry {
   const meters = createMeters(registry)
   const span: Traces['span'] = traces === undefined ? (_name, _attributes, work) => work() : traces.span

@@ -1,7 +1,7 @@
 import type { ManagementRole } from '#control-plane/db/tables/organizations.ts'
 import type { AccountId, KeyId, OrganizationId, SessionId, UserId, WorkspaceId } from '#shared/ids.ts'
 
-/** A wallet acting on one side of the market, through a key of that side or a session. */
+/** A wallet that acts on one side of the market, through a key of that side or a session. */
 type WalletActor<Kind extends 'buyer' | 'seller'> = {
   readonly kind: Kind
   /** Null for a session. */
@@ -11,23 +11,26 @@ type WalletActor<Kind extends 'buyer' | 'seller'> = {
   readonly account: AccountId
   /** Lower-case `0x…`. */
   readonly wallet: string
-  /** The workspace whose account takes the place of the wallet's own. */
+  /** The workspace whose account replaces the wallet's own. */
   readonly workspace?: ActorWorkspace | undefined
-  /** True for a key with a cap or a list of models: it spends, and changes nothing that outlasts its bounds. */
+  /**
+   * True for a key with a cap or a list of models. Such a key may spend, and may change nothing that would lift its
+   * bounds.
+   */
   readonly isBounded?: boolean
 }
 
-/** A workspace that a member of its organisation acts in. */
+/** A workspace of an organisation that a member acts in. */
 export type ActorWorkspace = {
   readonly id: WorkspaceId
   readonly organization: OrganizationId
-  /** True for a member whose role lets him look only, and in a closed workspace. */
+  /** True in a closed workspace, and for a member whose role only allows reading. */
   readonly isReadOnly: boolean
 }
 export type BuyerActor = WalletActor<'buyer'>
 export type SellerActor = WalletActor<'seller'>
 
-/** A wallet signed in with a browser: both sides of the market, and its organisations. */
+/** A wallet signed in with a browser. It may act on both sides of the market and for its organisations. */
 export type SessionActor = {
   readonly kind: 'session'
   readonly sessionId: SessionId
@@ -57,23 +60,25 @@ export type Actor = Nobody | BuyerActor | SellerActor | SessionActor | OrgActor 
 
 export const NOBODY: Nobody = { kind: 'nobody' }
 
-/** The operator on the machine itself: commands, seeds and workers. `source` says which, for the audit. */
+/** The operator on the machine itself: commands, seeds and workers. `source` names which one for the audit. */
 export function machineOperator(source: string): OperatorActor {
   return { kind: 'operator', keyId: null, source }
 }
 
-/** A session on one side of the market. */
+/** Narrows a session to one side of the market. */
 export function sideOf<Kind extends 'buyer' | 'seller'>(session: SessionActor, kind: Kind): WalletActor<Kind> {
   const { user, wallet, buyerAccount, sellerAccount, workspace } = session
   return { kind, keyId: null, user, wallet, account: kind === 'buyer' ? buyerAccount : sellerAccount, workspace }
 }
 
-/** Whose keys an actor may see and change: those of his wallet on his side, in the workspace that he acts in. */
+/**
+ * The owner of the keys that an actor may see and change: his wallet, his side, and his workspace if he acts in one.
+ */
 export function keyOwnerOf<Kind extends 'buyer' | 'seller'>({ user, kind, workspace }: WalletActor<Kind>) {
   return { user, type: kind, workspace: workspace?.id ?? null }
 }
 
-/** What an actor is called in audit rows: the user behind it, never a secret. */
+/** The actor's name in audit rows: the user behind it, never a secret. */
 export function tenantOf(actor: Actor): string {
   switch (actor.kind) {
     case 'nobody':
@@ -89,13 +94,13 @@ export function tenantOf(actor: Actor): string {
   }
 }
 
-/** Whose an idempotency key is: one key means one thing in each workspace. */
+/** The scope of an idempotency key. One key has one meaning in each workspace. */
 export function scopeOf(actor: Actor): string {
   const workspace = 'workspace' in actor ? actor.workspace : undefined
   return workspace === undefined ? tenantOf(actor) : `${tenantOf(actor)}:${workspace.id}`
 }
 
-/** The credential that an actor came with, as limits count it. */
+/** The credential that the actor used, as the rate limits count it. */
 export function credentialOf(actor: Actor): string {
   if (actor.kind === 'session') return actor.sessionId
   return 'keyId' in actor ? (actor.keyId ?? tenantOf(actor)) : 'nobody'

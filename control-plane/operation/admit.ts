@@ -3,7 +3,10 @@ import { AppError } from '#shared/errors.ts'
 import type { Actor, BuyerActor } from './actor.ts'
 import { sideOf } from './actor.ts'
 
-/** How each access checks the caller; a key of the wrong side is told so, and nobody is asked for a key. */
+/**
+ * The check of the caller for each access. A key of the wrong side gets a message that says so; a caller without a key
+ * is asked for one.
+ */
 export const ADMIT: { readonly [A in Access]: (actor: Actor) => ActorsByAccess[A] } = {
   public: (actor) => actor,
   buyer: admitBuyer,
@@ -27,8 +30,8 @@ function admitBuyer(actor: Actor): BuyerActor {
 }
 
 /**
- * Refuses a key that is to spend within bounds: it could lift them, get hold of a key that has none, silence the alerts of
- * the account or change how its other keys buy. Throws `forbidden`.
+ * Refuses a key with a cap or a list of models. With account rights it could lift its own bounds, obtain a key without
+ * bounds, silence the account's alerts, or change how other keys buy. Throws `forbidden`.
  */
 export function requireUnbounded(actor: BuyerActor): BuyerActor {
   if (!actor.isBounded) return actor

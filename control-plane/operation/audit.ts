@@ -4,20 +4,20 @@ import type { Actor } from './actor.ts'
 import { tenantOf } from './actor.ts'
 import type { Ctx } from './ctx.ts'
 
-/** One change for the audit: what was touched, and how it looked before and after. Plain JSON without secrets. */
+/** One change for the audit: its subject, and the state before and after. Plain JSON without secrets. */
 export type Change = {
   readonly subject: string
   readonly before: object | null
   readonly after: object | null
-  /** Who did it, where the operation itself finds that out. */
+  /** The user behind the change, where only the operation can find that out. */
   readonly by?: UserId
-  /** The organisation whose log it stands in, where that is not that of the actor's workspace. */
+  /** The organisation whose log holds the change, when it is not that of the actor's workspace. */
   readonly organization?: OrganizationId
 }
 
 type AuditCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log'>
 
-/** Writes what an operation changed, or that it ran when it changed nothing. Never throws. */
+/** Writes one audit row for each change, or a single row when the operation changed nothing. Never throws. */
 export async function audit(ctx: AuditCtx, actor: Actor, operation: string, changes: readonly Change[]): Promise<void> {
   const at = ctx.clock.now()
   const nothing = { subject: null, before: null, after: null, by: undefined, organization: undefined }
@@ -33,7 +33,7 @@ export async function audit(ctx: AuditCtx, actor: Actor, operation: string, chan
     organization: organization ?? null,
     ...change,
   }))
-  // What was done stands, so its caller is told so; the log then holds what the table does not.
+  // The change is committed, so its caller gets a success. The error log then holds the rows that the table lacks.
   await insertAuditEntries(ctx.db, rows).catch((error: unknown) =>
     ctx.log.error({ err: error, rows }, 'audit rows were not stored'),
   )

@@ -7,25 +7,28 @@ import { credentialOf } from './actor.ts'
 import type { Ctx, LimitKind } from './ctx.ts'
 
 export type CountOptions = {
-  /** The network address that the call came from, as limits count it; left out inside the process. */
+  /** The network address of the caller, as limits count it. Left out for calls inside the process. */
   readonly peer?: string
-  /** Told where the caller stands in the limit that counted the call. */
+  /** Receives the state of the tightest limit that counted the call. */
   readonly onLimit?: (state: LimitState) => void
 }
 
-/** A call that is being counted. */
+/** A call and the limit that counts it. */
 type Counting = {
   readonly ctx: Pick<Ctx, 'clock' | 'controls' | 'limiter' | 'settings'>
   readonly kind: LimitKind | 'none'
   readonly options: CountOptions
 }
-/** One count that a call belongs to: of a key, a wallet, or a network address. */
+/** One counter that a call adds to: that of a key, a wallet, or a network address. */
 type Counter = { readonly source: 'key' | 'wallet' | 'address'; readonly who: string; readonly most: number }
 
-/** Things that one network address may ask about as often as the limit lets it ask about one. */
+/** One network address may make this many times the limit of one subject over all subjects. */
 const SUBJECTS_PER_ADDRESS = 20
 
-/** Counts a call for its credential and its wallet, or for the address of a caller who has none. Throws `rate_limited`. */
+/**
+ * Counts a call for its credential and its wallet, or for the address of a caller without a credential. Throws
+ * `rate_limited`.
+ */
 export async function countCall(counting: Counting, actor: Actor): Promise<void> {
   if (actor.kind === 'nobody') return countStranger(counting)
   if (actor.kind === 'operator') return
@@ -37,7 +40,10 @@ export async function countCall(counting: Counting, actor: Actor): Promise<void>
   ])
 }
 
-/** Counts a call for the address that it came from, and there for what it is about. Throws `rate_limited`. */
+/**
+ * Counts a call for its network address, and for that address and subject when a subject is given. Throws
+ * `rate_limited`.
+ */
 export async function countStranger(counting: Counting, subject?: string): Promise<void> {
   const peer = counting.options.peer ?? 'nowhere'
   await countOn(counting, ({ perKey }) => {
@@ -49,12 +55,17 @@ export async function countStranger(counting: Counting, subject?: string): Promi
   })
 }
 
-/** Counts a call for the wallet that it proved, apart from what the keys of that wallet do. Throws `rate_limited`. */
+/**
+ * Counts a call for the wallet that its signature proved. The wallet's keys are counted apart. Throws `rate_limited`.
+ */
 export async function countWallet(counting: Counting, wallet: string): Promise<void> {
   await countOn(counting, ({ perKey }) => [{ source: 'wallet', who: `proved:${wallet}`, most: perKey }])
 }
 
-/** Counts a call on every counter; tells the tightest. Throws `rate_limited` for the first that is over. */
+/**
+ * Adds the call to every counter and reports the tightest. Throws `rate_limited` for the first counter that is
+ * exceeded.
+ */
 async function countOn(
   { ctx, kind, options }: Counting,
   countersOf: (limit: CallLimit) => readonly Counter[],

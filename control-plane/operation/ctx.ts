@@ -28,48 +28,48 @@ import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import type { KeyRing } from '#shared/seal.ts'
 import type { Secret } from '#shared/secret.ts'
 
-/** What limits tell apart. */
+/** The kinds of calls that have limits of their own. */
 export type LimitKind = 'read' | 'write' | 'probe' | 'challenge'
 export type RateLimits = Readonly<Record<LimitKind, CallLimit>>
 
-/** Numbers and secrets that operations work with. */
+/** Settings and secrets that operations read. */
 export type Settings = {
   readonly keyPepper: Secret
   readonly fingerprintPepper: Secret
   /** Signs links that open without a key. */
   readonly linkSecret: Secret
-  /** Seals sign-in nonces, and what sessions are looked up under. */
+  /** Seals sign-in nonces and derives the hash that a session is looked up by. */
   readonly sessionSecret: Secret
-  /** The addresses of this service as browsers know it: `https://host[:port]`. */
+  /** The addresses of this service in a browser: `https://host[:port]`. */
   readonly origins: readonly string[]
   readonly keyRing: KeyRing
   readonly outbound: OutboundPolicy
   readonly platformFeeBps: KeptBps
-  /** Calls a minute that the data plane grants a key whose record sets none, and how many may run at once. */
+  /** Defaults of the data plane for a key whose record sets none: calls a minute, and calls at once. */
   readonly keyRatePerMinute: number
   readonly keyInFlight: number
   readonly rateLimits: RateLimits
 }
 
-/** The tables, and what the data plane is given and tells of them. */
+/** The tables, and the channels to and from the data plane. */
 export type StoreParts = {
   readonly db: Database
   readonly publisher: Publisher
-  /** Publishes documents out of the tables, by way of the publisher. */
+  /** Publishes documents from the tables through the publisher. */
   readonly publication: Publication
   readonly liveOffers: LiveOffers
-  /** What signed links open. */
+  /** Writers of the files that signed links open. */
   readonly exporters: Exporters
   readonly announce: Announce
-  /** What this process remembers of the market. */
+  /** This process's memory of the market. */
   readonly marketMemory: MarketMemory
-  /** What the public is told in place of a seller's account. */
+  /** Returns the public name that stands for a seller's account. */
   readonly sellerAlias: (account: AccountId) => string
 }
 
 /** The ledger, and the gate that spending goes through. */
 export type MoneyParts = {
-  /** The same database as `db`, as far as money goes. */
+  /** The money tables of the same database as `db`. */
   readonly ledger: MoneyLedger
   readonly gate: Gate
   readonly debits: DebitGate
@@ -78,7 +78,7 @@ export type MoneyParts = {
   readonly metrics: MoneyMetrics
 }
 
-/** Servers and chains of others. */
+/** Servers and chains that belong to others. */
 export type OutsideParts = {
   readonly probe: Probe
   readonly listModels: ListModels
@@ -86,10 +86,10 @@ export type OutsideParts = {
   readonly contractWallets: ContractWallets
 }
 
-/** What a process of this plane has whatever it works on. */
+/** Parts of the process that all work needs. */
 export type ProcessParts = {
   readonly clock: Time
-  /** How far this process's clock is from others: what depends on the time is not decided by a wrong one. */
+  /** Compares this process's clock with others. It refuses decisions that depend on the time while the clock is off. */
   readonly clocks: Pick<ClockWatch, 'requireTrusted'>
   readonly ids: Ids
   readonly log: Logger
@@ -101,5 +101,5 @@ export type ProcessParts = {
   readonly wake: Waker
 }
 
-/** What every operation may use. Plain functions take the parts that they use, by `Pick`. */
+/** Everything that an operation may use. Plain functions take only the parts that they need, by `Pick`. */
 export type Ctx = StoreParts & MoneyParts & OutsideParts & ProcessParts

@@ -8,24 +8,25 @@ import type { Actor } from './actor.ts'
 import { scopeOf } from './actor.ts'
 import type { Ctx } from './ctx.ts'
 
-/** Operations with an idempotency key keep their answer as JSON. */
+/** Says whether an operation takes an idempotency key. One that does stores its answer as JSON. */
 export type Replay<Output> =
   | { readonly idempotency: 'none' }
   | {
       readonly idempotency: 'required' | 'accepted'
-      /** Reads the stored answer of the first run, where `output` cannot. */
+      /** Reads the stored answer of the first run, where `output` cannot read it. */
       readonly stored?: z.ZodType<Output>
-      /** What of an answer is stored: without secrets. All of it when left out. */
+      /** The part of an answer that is stored, without secrets; the whole answer when left out. */
       readonly forReplay?: (output: Output) => Output
       /**
-       * For an answer that goes on after it was given, like a stream of lines. It calls `last` once the work is over, with
-       * what is to be stored in the form that `stored` reads. The answer that it returns ends only after `last` has: a caller
-       * who has read all of it and asks again is given the same. Neither `last` nor the wait for it rejects.
+       * For an answer that continues after it is returned, like a stream of lines. It calls `last` when the work is
+       * over and passes the text to store, in the form that `stored` reads. The returned answer ends only after `last`
+       * has ended. A caller who has read all of it and asks again then gets the same answer. Neither `last` nor the
+       * wait for it rejects.
        */
       readonly endAfter?: (output: Output, last: (stored: unknown) => Promise<void>) => Output
     }
 
-/** How long a stored answer is replayed, and after how long a run that never ended may be tried again. */
+/** Time for which a stored answer is replayed, and time after which a run that never ended may be tried again. */
 const REPLAY_MS = DAY
 const RUN_LEASE_MS = 60 * SECOND
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
@@ -35,14 +36,14 @@ type OnceCtx = Pick<Ctx, 'db' | 'clock' | 'log' | 'settings'>
 type Once<Output> = {
   readonly operation: { readonly name: string; readonly output: z.ZodType<Output> } & Replay<Output>
   readonly rawInput: unknown
-  /** What the caller sent as `Idempotency-Key`. */
+  /** The caller's `Idempotency-Key` header. */
   readonly key: string | undefined
   readonly run: () => Promise<Output>
 }
 
 /**
- * Runs an operation at most once for a key of a caller: a repeat is given the stored answer. Throws
- * `idempotency_key_required`, `idempotency_key_reused` for another input, and `idempotency_in_progress`.
+ * Runs an operation at most once for each key of a caller. A repeat gets the stored answer. Throws
+ * `idempotency_key_required`, `idempotency_key_reused` when the input differs, and `idempotency_in_progress`.
  */
 export async function runOnce<Output>(ctx: OnceCtx, actor: Actor, once: Once<Output>): Promise<Output> {
   const { operation, key, run } = once
@@ -70,7 +71,7 @@ export async function runOnce<Output>(ctx: OnceCtx, actor: Actor, once: Once<Out
   try {
     output = await run()
   } catch (error) {
-    // What failed has changed nothing: the same key may try again.
+    // A failed run has changed nothing, so the same key may try again.
     await deleteIdempotencyKey(ctx.db, place, claim.claimedAt).catch((problem: unknown) =>
       ctx.log.error({ err: problem, operation: operation.name }, 'an idempotency key was not freed'),
     )
@@ -78,7 +79,7 @@ export async function runOnce<Output>(ctx: OnceCtx, actor: Actor, once: Once<Out
   }
   const store = (stored: unknown) =>
     finishIdempotencyKey(ctx.db, { place, claimedAt: claim.claimedAt, answer: JSON.stringify(stored) }).catch(
-      // The work is done and its answer stands; only a repeat of the key within the lease would now have to wait.
+      // The work is done and its answer stands. Only a repeat of the key within the lease has to wait.
       (error: unknown) =>
         ctx.log.error({ err: error, operation: operation.name }, 'an idempotent answer was not stored'),
     )
@@ -87,12 +88,12 @@ export async function runOnce<Output>(ctx: OnceCtx, actor: Actor, once: Once<Out
   return output
 }
 
-/** A keyed hash: request bodies hold provider keys, and a bare hash of one could be guessed against. */
+/** A keyed hash. Request bodies hold provider keys, and an attacker could test guesses against a plain hash. */
 function hashRequest(rawInput: unknown, pepper: Secret): string {
   return createHmac('sha256', pepper.reveal()).update(canonicalJson(rawInput)).digest('hex')
 }
 
-/** JSON with the keys of every object in order, so that equal requests are equal texts. */
+/** JSON with the members of every object sorted by name, so that equal requests have equal texts. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     part !== null && typeof part === 'object' && !Array.isArray(part)

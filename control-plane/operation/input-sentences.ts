@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 
-/** Most values of a choice that a sentence lists. */
+/** Most allowed values that a sentence lists. */
 const MAX_NAMED_VALUES = 12
 
 const KINDS: Readonly<Record<string, string>> = {
@@ -16,8 +16,8 @@ const KINDS: Readonly<Record<string, string>> = {
 const SIZED: Readonly<Record<string, string>> = { string: 'characters', array: 'entries' }
 
 /**
- * What is wrong with a value whose schema has no words of its own for it, as a sentence that names the value by its path
- * in the input (`rules.0.label is required.`).
+ * The error sentence for a value whose schema brings no sentence of its own. It names the value by its path in the
+ * input (`rules.0.label is required.`).
  */
 export function inputSentence(issue: z.core.$ZodRawIssue): string {
   const path = issue.path?.map(String).join('.') ?? ''

@@ -15,8 +15,8 @@ import { parseInput } from './parse-input.ts'
 export type InvokeOptions = CountOptions & { readonly idempotencyKey?: string | undefined }
 
 /**
- * Runs an operation for an actor: access, rate limit, validation, idempotency, the run itself, the audit row. The only
- * caller of `run`. Throws AppErrors, and whatever the run throws.
+ * Runs an operation for an actor in this order: access, rate limit, validation, idempotency, the run, the audit row.
+ * Nothing else calls `run`. Throws AppErrors, and any error of the run.
  */
 export async function invoke<A extends Access, Input extends z.ZodType, Output>(
   ctx: Ctx,

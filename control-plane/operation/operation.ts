@@ -6,17 +6,20 @@ import type { Replay } from './idempotency.ts'
 
 /** The context of a running operation. */
 export type RunCtx = Ctx & {
-  /** Says what is being changed; the audit row holds it when the operation ends well. */
+  /** Records a change. The audit rows are written when the operation succeeds. */
   note(change: Change): void
-  /** Counts a call that counts when its run says so, for a wallet or, without one, for the caller's network address. */
+  /**
+   * Counts a call of an operation with `isCountedByRun`: for the given wallet, or else for the caller's network
+   * address.
+   */
   count(wallet?: string): Promise<void>
 }
 
-/** Which actor an operation with this access is given. */
+/** The actor that an operation receives, by its access. */
 export type ActorsByAccess = {
   readonly public: Actor
   readonly buyer: BuyerActor
-  /** Whoever changes what the whole account goes by: any buyer but a bounded key. */
+  /** A buyer who may change settings of the whole account: any buyer but one with a bounded key. */
   readonly 'buyer-account': BuyerActor
   readonly seller: SellerActor
   readonly session: SessionActor
@@ -27,30 +30,30 @@ export type Access = keyof ActorsByAccess
 
 /** One thing a caller can do. */
 export type Operation<A extends Access, Input extends z.ZodType, Output> = {
-  /** `noun.verb`, as audit and metrics know it. */
+  /** `noun.verb`; audit rows and metrics use this name. */
   readonly name: string
   readonly access: A
   readonly input: Input
   /**
-   * What it answers: doors and their descriptions read the shape of an answer here. Nothing is validated while it runs;
-   * the tests hold every answer against it.
+   * The schema of the answer. Doors and their documentation read its shape. It validates nothing at run time; the tests
+   * check every answer against it.
    */
   readonly output: z.ZodType<Output>
-  /** Which limit counts it. `none` is for operations of operators. Whatever is not a `read` is audited. */
+  /** The limit that counts the call. `none` is for operations of operators. Every operation but a `read` is audited. */
   readonly limit: LimitKind | 'none'
   /**
-   * For callers without a credential: what a call is about. Each network address has the limit for each of them to itself,
-   * so that nobody can use up what another needs.
+   * Returns the subject of a call without a credential. Each network address has a separate limit for each subject, so
+   * nobody can use up a limit that another caller needs.
    */
   readonly countBy?: (input: z.output<Input>) => string
-  /** True where the run finds out for whom a call counts, and says so with `count`. */
+  /** True when the run finds out which wallet or address the call counts for, and calls `count`. */
   readonly isCountedByRun?: true
-  /** False for what changes nothing, although it is not counted as a `read`. */
+  /** False for an operation that changes nothing although its limit is not `read`. */
   readonly isAudited?: false
   readonly run: (ctx: RunCtx, actor: ActorsByAccess[A], input: z.output<Input>) => Promise<Output>
 } & Replay<Output>
 
-/** Names the parts of an operation and infers their types. */
+/** Returns the operation unchanged; only its types are inferred. */
 export function defineOperation<A extends Access, Input extends z.ZodType, Output>(
   operation: Operation<A, Input, Output>,
 ): Operation<A, Input, Output> {

@@ -1,7 +1,7 @@
 import { isTransient } from '#control-plane/db/database.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** Runs work on the database; a failure that says nothing about the work is `service_unavailable`: try again. */
+/** Runs work on the database. An error that says nothing about the work itself becomes `service_unavailable`. */
 export async function orUnavailable<Result>(work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()

@@ -2,12 +2,12 @@ import type { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 import { inputSentence } from './input-sentences.ts'
 
-/** Most problems of one input that are told. */
+/** Most problems of one input that the error lists. */
 const MAX_PROBLEMS = 20
 
 /**
- * Validates what came through a door; the first problem becomes the sentence and the field of the error, and all of them
- * stand in its list where there are more.
+ * Validates input from a door. The first problem gives the message and the field of the error. When there are more, the
+ * error lists all of them, up to {@link MAX_PROBLEMS}.
  */
 export function parseInput<Input extends z.ZodType>(schema: Input, raw: unknown): z.output<Input> {
   const parsed = schema.safeParse(raw, { error: inputSentence })

@@ -1,6 +1,6 @@
 /**
- * Whether a contract wallet takes a signature of a message for its own: ERC-1271, and ERC-6492 for one that is not
- * deployed yet. Null where no chain can be asked. Throws when the chain does not answer in time.
+ * Asks whether a contract wallet accepts a signature of a message, by ERC-1271, or by ERC-6492 for a wallet that is not
+ * deployed yet. Null when no chain is configured. Throws when the chain does not answer in time.
  */
 export type ContractWallets = ((asked: SignedByContract) => Promise<boolean>) | null
 

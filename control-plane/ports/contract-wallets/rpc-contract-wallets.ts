@@ -2,13 +2,13 @@ import { createPublicClient, custom, HttpRequestError, http, UnknownRpcError } f
 import { getAddress } from 'viem/utils'
 import type { ContractWallets } from './contract-wallets.ts'
 
-/** Longest wait for a chain's answer, all its requests together. */
+/** Longest wait for all requests to the chain about one signature. */
 const RPC_TIMEOUT_MS = 2_500
 
-/** Asks contract wallets through a chain's JSON-RPC endpoint. */
+/** Checks signatures of contract wallets through a chain's JSON-RPC endpoint. */
 export function createRpcContractWallets(rpcUrl: string): ContractWallets {
   return async ({ wallet, message, signature }) => {
-    // The signal ends every request of this question, however many there are.
+    // One signal ends all requests of this check, however many there are.
     const signal = AbortSignal.timeout(RPC_TIMEOUT_MS)
     const endpoint = http(rpcUrl, { retryCount: 0, timeout: RPC_TIMEOUT_MS, fetchOptions: { signal } })({})
     let failure: unknown
@@ -18,7 +18,8 @@ export function createRpcContractWallets(rpcUrl: string): ContractWallets {
           try {
             return await endpoint.request(asked)
           } catch (error) {
-            // The client would take a chain that does not answer for one that says no.
+            // The client treats a chain that does not answer like one that says no, so the failure is kept and thrown
+            // below.
             if (error instanceof HttpRequestError || error instanceof UnknownRpcError) failure = error
             throw error
           }

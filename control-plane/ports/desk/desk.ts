@@ -1,7 +1,7 @@
 import type { NodeReport } from '#shared/contract/node-report.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
-/** An open hold as the gate has it. Times are Unix milliseconds. */
+/** An open hold in the gate. Times are Unix milliseconds. */
 export type OpenHold = {
   readonly rid: string
   readonly account: string
@@ -12,17 +12,17 @@ export type OpenHold = {
   readonly expiresAt: number
 }
 
-/** A process as the gate knows it, with what it last said of itself; null when it said nothing in the last hour. */
+/** A process that the gate knows, and its last report. The report is null when it sent none in the last hour. */
 export type KnownNode = {
   readonly node: string
-  /** Unix milliseconds of its last sign of life; null for one that signed off with nothing to settle. */
+  /** Unix milliseconds of its last sign of life; null for a process that signed off with nothing to settle. */
   readonly lastSeenAt: number | null
-  /** Whether its membership is on record: only then it admits paid calls. */
+  /** True when its membership is on record. Only a member admits paid calls. */
   readonly isMember: boolean
   readonly report: NodeReport | null
 }
 
-/** How many jobs of a queue are in which state. */
+/** Numbers of jobs of a queue by state. */
 export type QueueCounts = {
   readonly queue: string
   readonly waiting: number
@@ -31,7 +31,7 @@ export type QueueCounts = {
   readonly failed: number
 }
 
-/** A job that gave up; what it carries is not shown. Times are Unix milliseconds. */
+/** A job that failed for good. Its data are not shown. Times are Unix milliseconds. */
 export type FailedJob = {
   readonly id: string
   readonly name: string
@@ -42,19 +42,19 @@ export type FailedJob = {
 }
 
 /**
- * What operators see of the running system beside the tables. Everything throws AppError `service_unavailable` while
+ * The operators' view of the running system outside the tables. Everything throws AppError `service_unavailable` while
  * Redis is away.
  */
 export type Desk = {
-  /** Open holds, those that end first before the others: of one account or of all. */
+  /** Open holds of one account or of all, by their deadline. */
   listHolds(wanted: { readonly account: string | undefined; readonly limit: number }): Promise<OpenHold[]>
-  /** Gives one hold back as its deadline would; false when it is not open (any more). */
+  /** Releases one hold as its deadline would. Returns false when it is not open. */
   releaseHold(rid: string): Promise<boolean>
   listNodes(): Promise<KnownNode[]>
   countJobs(): Promise<QueueCounts[]>
   listFailed(queue: string, limit: number): Promise<FailedJob[]>
-  /** Puts failed jobs back in their queue: one, or at most `limit`; answers how many. */
+  /** Puts failed jobs back in their queue, one by id or at most `limit`. Returns their number. */
   retryJobs(queue: string, which: { readonly id: string } | { readonly limit: number }): Promise<number>
-  /** Bytes of snapshot documents in the store, by name; a missing one is not there. */
+  /** Sizes of snapshot documents in the store, in bytes by name. A missing document is left out. */
   documentSizes(names: readonly string[]): Promise<ReadonlyMap<string, number>>
 }

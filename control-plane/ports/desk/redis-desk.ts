@@ -9,7 +9,7 @@ import type { Desk, FailedJob, KnownNode } from './desk.ts'
 import { listHolds, releaseHold } from './redis-holds.ts'
 
 type Options = {
-  /** Should fail fast rather than queue while Redis is away. */
+  /** This connection should fail fast and not queue commands while Redis is away. */
   readonly money: Redis
   readonly cache: Redis
   readonly buckets: number
@@ -17,7 +17,7 @@ type Options = {
 
 const MAX_REASON_CHARS = 300
 
-/** The desk over Redis; queues are opened when somebody asks for them. */
+/** The desk over Redis. A queue is opened at its first use. */
 export function createRedisDesk({ money, cache, buckets }: Options): Desk & { close(): Promise<void> } {
   const queues = new Map<string, Queue>()
 
@@ -100,7 +100,7 @@ async function listNodes(money: Redis, cache: Redis): Promise<KnownNode[]> {
   const now = Date.now()
   return names.flatMap((node) => {
     const report = readReport(reports[node], now)
-    // Of a process that only its last words know, nothing is left but them.
+    // Only its report named such a process. The report has expired, so nothing is left to show.
     if (report === null && seen[node] === undefined && !members.includes(node)) return []
     const at = Number(seen[node] ?? -1)
     return [{ node, lastSeenAt: at < 0 ? null : at, isMember: members.includes(node), report }]

@@ -8,12 +8,12 @@ import { isId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 import type { OpenHold } from './desk.ts'
 
-/** Holds of one bucket that one account's are looked for among. */
+/** Most holds of one bucket that are searched for those of one account. */
 const MAX_LOOKED_AT = 20_000
 const PAGE = 500
 const FIELDS = ['st', 'amt', 'acct', 'key', 'node', 't0', 'exp'] as const
 
-/** Open holds of the present epoch, those that end first before the others. */
+/** Open holds of the present epoch, by their deadline. */
 export async function listHolds(
   redis: Redis,
   buckets: number,
@@ -34,7 +34,7 @@ export async function listHolds(
   return found.sort((left, right) => left.expiresAt - right.expiresAt).slice(0, limit)
 }
 
-/** Releases an open hold; a capture that comes after all is booked late, like that of a hold past its deadline. */
+/** Releases an open hold. If a capture still comes, it is booked late, as for a hold past its deadline. */
 export async function releaseHold(redis: Redis, buckets: number, rid: string): Promise<boolean> {
   const epoch = await presentEpoch(redis)
   for (const bucket of bucketNames(buckets)) {

@@ -2,54 +2,59 @@ import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
 import type { CapUse, UseSeed } from '#shared/contract/money-scripts/uses.ts'
 import type { MoneyEpoch } from '#shared/contract/money-scripts.ts'
 
-/** What can be seen of the gate from outside. */
+/** The state of the gate as seen from outside. */
 export type GateView = {
-  /** The epoch and how far its rebuild has come; undefined on an empty or damaged server. */
+  /** The epoch and the phase of its rebuild; undefined on an empty or damaged server. */
   readonly epoch: MoneyEpoch | undefined
-  /** Which run of the server answers. */
+  /** Identifies one run of the Redis server. */
   readonly runId: string
   /** The server's clock, Unix milliseconds. */
   readonly now: number
-  /** Whether the server knows all scripts of that epoch. */
+  /** True when the server knows all scripts of that epoch. */
   readonly hasScripts: boolean
-  /** The epoch that some node does not trust any more. */
+  /** The epoch that a node has reported as not trusted. */
   readonly doubted: number | undefined
-  /** Node id → Unix milliseconds of its last announcement; negative for one that left with nothing to settle. */
+  /** Node id → Unix milliseconds of its last announcement; negative for a node that left with nothing to settle. */
   readonly nodes: ReadonlyMap<string, number>
 }
 
 /**
- * The hands of the rebuilder on Redis. Every step names the epoch it belongs to and throws AppError `conflict` when
- * another rebuilder has raised a newer one meanwhile; all of them throw when Redis is away.
+ * The steps of a rebuild on Redis. Every step names its epoch and throws AppError `conflict` when another rebuilder has
+ * raised a newer one. All of them throw when Redis is away.
  */
 export type GateKeeper = {
   view(): Promise<GateView>
-  /** Makes every money script unknown and announces the epoch, in one step; `before` is what was seen there. */
+  /**
+   * Announces the epoch and makes the server forget every money script, in one step. `before` is the epoch seen last.
+   */
   raise(epoch: number, before: MoneyEpoch | undefined): Promise<void>
-  /** Loads every script but reserve, and notes the epoch in every bucket. */
+  /** Loads every script but reserve, and records the epoch in every bucket. */
   load(epoch: number): Promise<void>
   seed(epoch: number, balances: readonly Omit<PostedChange, 'rid' | 'postedAt'>[]): Promise<void>
   seedUses(epoch: number, seeds: readonly UseSeed[]): Promise<void>
-  /** Takes the unposted captures of an older epoch into this one and forgets its sets; answers how many. */
+  /** Moves the unposted captures of an older epoch into this one and deletes the older sets. Returns their number. */
   harvest(epoch: number, older: number): Promise<number>
-  /** From here on the caps of offers are counted: whoever brings a capture later counts it there by itself. */
+  /** Begins the counting of offer caps. A node that reports a capture from now on counts it there itself. */
   startCounting(epoch: number): Promise<void>
-  /** What the captures of this epoch took of their offers' caps, those that were posted and not confirmed among them. */
+  /**
+   * The amounts that this epoch's captures took of their offers' caps. Captures that were posted and not confirmed are
+   * included.
+   */
   unpostedUses(epoch: number): Promise<CapUse[]>
-  /** Counts takes to the caps of their offers, each once an epoch, whoever brings it again. */
+  /** Counts takes on the caps of their offers. Each take counts once in an epoch, however often it is reported. */
   takeCaps(epoch: number, takes: readonly CapUse[]): Promise<void>
   startRegistering(epoch: number): Promise<void>
-  /** The nodes that have brought in what they have. */
+  /** The nodes that have reported their calls. */
   ready(epoch: number): Promise<ReadonlySet<string>>
   /** Tells nodes that their membership is on record. */
   admit(nodes: readonly string[]): Promise<void>
   /** Forgets nodes that left. */
   dismiss(nodes: readonly string[]): Promise<void>
-  /** Loads reserve and announces the open gate, in one step. */
+  /** Loads reserve and announces that the gate is open, in one step. */
   open(epoch: number): Promise<void>
-  /** The counters of keys and offers in Redis. */
+  /** The Redis keys of the counters of a key and an offer. */
   keyCounter(keyId: string, account: string): string
   offerCounter(offer: string): string
-  /** Waits for accounts that some node wants seeded, at most `waitMs`; answers at most `limit`. */
+  /** Waits at most `waitMs` for accounts that a node wants seeded. Returns at most `limit`. */
   takeSeedRequests(limit: number, waitMs: number): Promise<string[]>
 }

@@ -5,7 +5,7 @@ import { moneyKeys } from '#shared/contract/redis-keys.ts'
 
 const PAGE = 1_000
 
-/** What the unposted captures of one bucket used of their offers' caps, by the events that Redis holds. */
+/** The amounts that one bucket's unposted captures used of their offers' caps, from the events that Redis holds. */
 export async function unpostedUses(redis: Redis, bucket: string, epoch: number): Promise<CapUse[]> {
   const uses: CapUse[] = []
   for (let start = 0; ; start += PAGE) {

@@ -22,19 +22,19 @@ type Options = {
 
 const CONNECT_TIMEOUT_MS = 2_000
 const RECONNECT_MOST_MS = 500
-/** A server that reads its log in again says itself when it will be done, far too late: it is asked again instead. */
+/** A server that is loading its log reports a time that is far too long, so it is asked again at this interval. */
 const LOADING_LOOK_MS = 50
 
 type OpenKeeper = {
   readonly keeper: GateKeeper
-  /** Waits until both connections stand, or the first try of one has failed, or the signal. */
+  /** Waits until both connections stand, a first try has failed, or the signal fires. */
   tried(signal: AbortSignal): Promise<void>
   close(): void
 }
 
 /**
- * The rebuilder's hands on a single Redis, over two connections of their own: one whose steps watch the epoch, and one
- * that blocks while it waits for seed requests. Neither queues anything while Redis is away.
+ * The rebuilder's steps on a single Redis. It opens two connections: one watches the epoch, and one blocks while it
+ * waits for seed requests. Neither queues commands while Redis is away.
  */
 export function openRedisGateKeeper({ url, buckets, log }: Options): OpenKeeper {
   const connect = () => {
@@ -56,7 +56,7 @@ export function openRedisGateKeeper({ url, buckets, log }: Options): OpenKeeper 
     keeper: createRedisGateKeeper({ redis, blocking, buckets, log }),
     async tried(signal) {
       const waiting = [redis, blocking].filter((client) => client.status !== 'ready')
-      // `once` fails with the first error of a connection, which is the answer as well.
+      // `once` rejects with the connection's first error. That ends the wait as well.
       await Promise.allSettled(waiting.map((client) => once(client, 'ready', { signal })))
     },
     close() {
@@ -73,7 +73,7 @@ type Connections = {
   readonly log: Logger
 }
 
-/** The same over connections that stand already. */
+/** The same steps over given connections. */
 export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connections): GateKeeper {
   const guarded = createGuard(redis)
   const digestsOf = createDigests()
@@ -171,7 +171,7 @@ async function hasScripts(redis: Redis, shas: readonly string[]): Promise<boolea
 
 type DigestsOf = (epoch: number) => readonly string[]
 
-/** The digests of an epoch, worked out once for each: the view is taken several times a second. */
+/** Caches the script digests of one epoch, because the view is taken several times a second. */
 function createDigests(): DigestsOf {
   let known: { readonly epoch: number; readonly shas: readonly string[] } | undefined
   return (epoch) => {
@@ -188,7 +188,7 @@ function announce(step: ChainableCommander, epoch: MoneyEpoch): void {
   step.publish(CHANNELS.money, JSON.stringify([text]))
 }
 
-/** Runs a step only while the epoch is still the expected one; a rebuilder that was overtaken changes nothing. */
+/** Runs a step only while the epoch is the expected one, so a rebuilder that was overtaken changes nothing. */
 function createGuard(redis: Redis) {
   return async (expected: MoneyEpoch | undefined, build: (step: ChainableCommander) => void): Promise<void> => {
     await redis.watch(moneyKeys.epoch)

@@ -13,8 +13,8 @@ type Ports = { readonly redis: Redis; readonly log: Logger }
 type Epochs = { readonly epoch: number; readonly older: number }
 
 /**
- * Captures in `epoch` what was captured in the older one and never posted, from the events that Redis still holds, and
- * removes the older sets. Stopping midway and starting again is harmless. Answers how many calls were taken over.
+ * Captures in `epoch` the calls that were captured in the older epoch and never posted, from the events that Redis
+ * holds. Then it deletes the older sets. It may stop midway and start again. Returns the number of calls taken over.
  */
 export async function harvestBucket(ports: Ports, bucket: string, epochs: Epochs): Promise<number> {
   const { redis } = ports
@@ -74,7 +74,9 @@ async function capture({ redis, log }: Ports, bucket: string, epoch: number, ope
   }
 }
 
-/** Holds that were open in the older epoch count for nothing; those of living nodes are registered anew. */
+/**
+ * Drops the holds that were open in the older epoch, because they no longer count. Living nodes register theirs anew.
+ */
 async function dropOpenHolds({ redis }: Ports, bucket: string, { epoch, older }: Epochs): Promise<void> {
   const expiring = moneyKeys.expiring(bucket, older)
   for (;;) {
@@ -84,7 +86,8 @@ async function dropOpenHolds({ redis }: Ports, bucket: string, { epoch, older }:
       rids.map(async (rid) => {
         const key = moneyKeys.hold(bucket, rid)
         const [holdEpoch, state] = await redis.hmget(key, 'ep', 'st')
-        // Kept long enough for its node to bring it in and for its buyer to look it up; nothing else expires it.
+        // Nothing else expires the record. It stays long enough for its node to report it and for its buyer to look it
+        // up.
         if (state === 'open' && Number(holdEpoch) < epoch) await redis.pexpire(key, LEFT_HOLD_TTL_MS)
       }),
     )

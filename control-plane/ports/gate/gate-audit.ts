@@ -1,6 +1,6 @@
 import type { AccountId } from '#shared/ids.ts'
 
-/** The counters of an account beside what its calls come to, where the two differ; micro-USD. */
+/** An account's counters beside the sums over its calls, where the two differ, in micro-USD. */
 export type CounterGap = {
   readonly account: AccountId
   readonly heldMicro: bigint
@@ -9,8 +9,11 @@ export type CounterGap = {
   readonly unpostedByCallsMicro: bigint
 }
 
-/** Sums up the records of calls in the gate. Throws while Redis is away. */
+/** Adds up the records of calls in the gate. Throws while Redis is away. */
 export type GateAudit = {
-  /** The accounts whose counters differ from their calls. Calls that begin or end meanwhile look like a difference. */
+  /**
+   * The accounts whose counters differ from their calls. A call that begins or ends during the scan looks like a
+   * difference.
+   */
   counterGaps(): Promise<CounterGap[]>
 }

@@ -3,61 +3,61 @@ import type { CapturedCall } from '#shared/contract/usage-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
-/** A balance as the ledger has it now, and the call whose posting made it so, if one did. */
+/** A balance of the ledger, and the call whose posting changed it, if one did. */
 export type PostedChange = {
   readonly account: AccountId
   readonly balanceMicro: MicroUsd
-  /** Rises with every ledger change of the account; an older one never replaces a newer one. */
+  /** Rises with every ledger change of the account. An older version never replaces a newer one. */
   readonly version: bigint
-  /** The call, or the end of a job, that was posted: its capture stops counting as unposted. */
+  /** The call or job end that was posted. Its capture stops counting as unposted. */
   readonly rid?: string
-  /** Unix milliseconds of its posting; absent where another event than the gate's was booked. */
+  /** Unix milliseconds of the posting. Left out when the booked event is not the one that the gate holds. */
   readonly postedAt?: number
-  /** The key that made it, for what its caps have used. */
+  /** The key that made the call. The gate then knows which key's cap to settle. */
   readonly keyId?: string | null
 }
 
-/** The request ids of calls that had been posted before the gate heard of their capture in this epoch. */
+/** The request ids of calls that were posted before the gate heard of their capture in this epoch. */
 export type PostedBefore = ReadonlySet<string>
 
-/** A key whose spending is counted, and the account it spends of. */
+/** A key whose spending is counted, and the account that it spends from. */
 export type CountedKey = { readonly keyId: string; readonly account: AccountId }
 
-/** An account as the gate has it; spendable is posted − held − unposted. */
+/** An account in the gate. Spendable is posted − held − unposted. */
 export type GateBalance = {
   readonly postedMicro: MicroUsd
   readonly heldMicro: MicroUsd
   readonly unpostedMicro: MicroUsd
-  /** Of the posted balance. */
+  /** The version of the posted balance. */
   readonly version: bigint
 }
 
 /**
- * What the control plane asks of the spending gate in Redis. Everything throws AppError `service_unavailable` while
- * Redis is away or being rebuilt; all writes may be repeated, so callers try again from their own rows.
+ * The control plane's view of the spending gate in Redis. Everything throws AppError `service_unavailable` while Redis
+ * is away or being rebuilt. Every write may be repeated, so callers try again from their own rows.
  */
 export type Gate = {
-  /** Whether paid calls may be admitted: false while the gate is being rebuilt or out of reach. Never throws. */
+  /** True when paid calls may be admitted: the gate is reachable and not being rebuilt. Never throws. */
   isOpen(): Promise<boolean>
-  /** Tells the gate of posted changes. Repeated and out-of-order calls are harmless. */
+  /** Tells the gate of posted changes. They may be repeated and come in any order. */
   ack(changes: readonly PostedChange[]): Promise<PostedBefore>
-  /** Takes off the caps of offers what was counted for calls that the ledger's figures had already. */
+  /** Subtracts from the caps of offers the amounts of calls that the ledger's figures already included. */
   uncount(uses: readonly CapUse[]): Promise<void>
-  /** Tells the gate of balances that no call changed: the same without a request id. */
+  /** Tells the gate of balances that no call changed. */
   seed(balances: readonly Omit<PostedChange, 'rid' | 'postedAt'>[]): Promise<unknown>
-  /** The account's figures, or undefined while it is not seeded. */
+  /** The account's figures; undefined while it is not seeded. */
   spendable(account: AccountId): Promise<GateBalance | undefined>
-  /** Usage events of captures that have waited longer than `olderThanMs` for their posting, oldest first. */
+  /** Usage events of captures that have waited longer than `olderThanMs` to be posted, oldest first. */
   unposted(olderThanMs: number, limit: number): Promise<string[]>
-  /** Usage events of those of these calls that are captured and not posted. */
+  /** Usage events of the given calls that are captured and not posted. */
   captured(calls: readonly CapturedCall[]): Promise<string[]>
-  /** Gives back holds past their deadline, at most `limit`; answers how many. */
+  /** Gives back at most `limit` holds that are past their deadline. Returns their number. */
   expireHolds(limit: number): Promise<number>
   /**
-   * Says that the seed of a key's counter will have what is posted before an instant to come; answers the instant that
-   * counts, which may be an earlier one. Undefined when the counter has its seed in this epoch.
+   * Announces that a key's counter will be seeded with everything posted before a future instant. Returns the instant
+   * that counts, which may be an earlier one. Undefined when the counter was already seeded in this epoch.
    */
   markKeyUse(key: CountedKey, postedBefore: number): Promise<UseMark | undefined>
-  /** Adds the ledger's figures to a marked counter; again changes nothing. */
+  /** Adds the ledger's figures to a marked counter. A repeat changes nothing. */
   seedKeyUse(key: CountedKey, use: Omit<UseSeed, 'counter'>): Promise<void>
 }

@@ -11,12 +11,12 @@ import type { AccountId } from '#shared/ids.ts'
 import type { DebitGate } from './debit-gate.ts'
 import { gateClosed } from './redis-money.ts'
 
-/** Who holds, in the record of the hold. */
+/** The owner in the record of the hold. */
 const OWNER = 'ledger'
-/** A hold with less time than this does not last until its debit is posted. */
+/** A hold with less time left than this may end before its debit is posted. */
 const LEAST_LEFT_MS = 60_000
 
-/** Debit holds in Redis: the same scripts as for calls, with the ledger key in place of a request id. */
+/** Debit holds in Redis. They use the scripts of calls, with the ledger key in place of a request id. */
 export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets: number }): DebitGate {
   const run = async (script: MoneyScript, { keys, args }: Batch): Promise<unknown> =>
     redis.evalsha(script.sha, keys.length, ...keys, ...args).catch((error: unknown) => {
@@ -41,8 +41,8 @@ export function createRedisDebitGate({ redis, buckets }: { redis: Redis; buckets
   }
 
   /**
-   * What an older epoch left open is on record, but sets nothing aside any more; what would end while the debit is
-   * being posted is ended now.
+   * Says whether the hold is open in this epoch and lasts long enough. An open hold of an older epoch is on record and
+   * sets nothing aside. A hold that would end during the posting is ended now.
    */
   const isHeld = async (id: string, account: AccountId, epoch: number): Promise<boolean> => {
     const key = moneyKeys.hold(placeOf(account, buckets, epoch).bucket, id)

@@ -5,12 +5,12 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { CounterGap, GateAudit } from './gate-audit.ts'
 
-/** Keys of one step of the scan, and of the reads that follow. */
+/** Keys in one step of the scan, and in each read that follows. */
 const SCAN_COUNT = 500
 
 type Sums = { held: bigint; unposted: bigint }
 
-/** Reads accounts and holds of the present epoch key by key: the gate goes on meanwhile. */
+/** Reads the accounts and holds of the present epoch key by key, while the gate keeps working. */
 export function createRedisGateAudit({ redis, buckets }: { redis: Redis; buckets: number }): GateAudit {
   return {
     async counterGaps() {
@@ -83,7 +83,7 @@ async function eachHash(
   } while (cursor !== '0')
 }
 
-/** A key as a pattern that matches only itself. */
+/** Escapes a key into a pattern that matches only that key. */
 function escaped(key: string): string {
   return key.replace(/[[\]*?\\]/g, '\\$&')
 }

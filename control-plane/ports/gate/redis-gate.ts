@@ -18,22 +18,24 @@ import type { CountedKey, Gate, GateBalance, PostedBefore, PostedChange } from '
 import { gateClosed, runBatches, runEach } from './redis-money.ts'
 
 type Options = {
-  /** Should fail fast rather than queue while Redis is away. */
+  /** This connection should fail fast and not queue commands while Redis is away. */
   readonly redis: Redis
   readonly buckets: number
-  /** How long a posted call can be looked up in Redis; older ones come from Postgres. */
+  /** Time for which a posted call can be looked up in Redis. Older calls are read from Postgres. */
   readonly tombstoneMs?: number
-  /** Told of the accounts whose balance changed; nobody is without it. */
+  /** Receives the accounts whose balance changed. Left out when nobody watches. */
   readonly announce?: Announce
 }
 
 type Epoch = { readonly epoch: number; readonly scripts: MoneyScripts }
 
-/** The gate in Redis, as the control plane uses it. */
+/** The control plane's gate over Redis. */
 export function createRedisGate({ redis, buckets, tombstoneMs, announce }: Options): Gate {
   let known: Epoch | undefined
 
-  /** Runs something in the present epoch; a rebuild meanwhile makes it try once in the next one. */
+  /**
+   * Runs work in the epoch known to this process. When a newer epoch has come, it runs the work once more in that one.
+   */
   async function inEpoch<Result>(run: (epoch: Epoch) => Promise<Result>): Promise<Result> {
     try {
       known ??= await readEpoch(redis)
@@ -64,7 +66,10 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce }: Optio
     return new Set(late.flatMap(({ rid }) => rid ?? []))
   }
 
-  /** The same, where an old epoch would not be refused but answer from records that count for nothing. */
+  /**
+   * Reads the epoch first. Work that only reads would not fail in an old epoch; it would return records that no longer
+   * count.
+   */
   const inFreshEpoch = async <Result>(run: (epoch: Epoch) => Promise<Result>): Promise<Result> => {
     const now = await readEpoch(redis)
     return run(now).catch((error: unknown) => {
@@ -144,7 +149,7 @@ async function unposted(redis: Redis, where: Where, olderThanMs: number, limit: 
   return events
 }
 
-/** Of whatever epoch: what was captured in an older one and not posted yet is to be posted all the same. */
+/** Looks in every epoch, because a capture of an older one that is not posted must be posted too. */
 async function captured(redis: Redis, buckets: number, calls: readonly CapturedCall[]): Promise<string[]> {
   const holds = calls.map(([rid, account]) =>
     redis.hmget(moneyKeys.hold(moneyBucket(account, buckets), rid), 'st', 'ev'),
@@ -167,7 +172,7 @@ async function expireHolds(redis: Redis, buckets: number, { epoch, scripts }: Ep
       const { keys, args } = encodeSettle({ bucket, epoch }, operations)
       const reply = await redis.evalsha(scripts.settle.sha, keys.length, ...keys, ...args)
       const done = decodeAnswers(reply, operations.length).filter((answer) => answer.kind === 'done').length
-      // A member without a hold of its own would come again and again.
+      // An entry without a readable hold is removed, or every sweep would find it again.
       if (operations.length < rids.length) {
         const kept = new Set(operations.map((operation) => operation.rid))
         await redis.zrem(key, ...rids.filter((rid) => !kept.has(rid)))

@@ -5,7 +5,7 @@ import type { MoneyScript } from '#shared/contract/money-scripts.ts'
 import { moneyBucket } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** Batches of one call that are on the way at once. */
+/** Batches of one call that are sent at once. */
 const BATCHES_AT_ONCE = 8
 
 type Run<Operation> = {
@@ -14,8 +14,9 @@ type Run<Operation> = {
 }
 
 /**
- * Runs operations of any accounts in batches by bucket; answers those that came late. Throws `service_unavailable` when the server does not know the
- * script or a record belongs to a newer epoch, and `internal_error` when an operation was refused.
+ * Runs operations of any accounts in batches by bucket. Returns the operations that came late. Throws
+ * `service_unavailable` when the server does not know the script or a record belongs to a newer epoch, and
+ * `internal_error` when an operation was refused.
  */
 export async function runBatches<Operation extends { readonly account: string }>(
   redis: Redis,
@@ -64,7 +65,7 @@ function batchesOf<Operation extends { readonly account: string }>(operations: r
   return batches
 }
 
-/** Runs a script once for each batch, so many at once as a batch has operations. Throws what the server refused. */
+/** Runs a script once for each batch, at most {@link MAX_BATCH} at a time. Throws the server's refusal. */
 export async function runEach(redis: Redis, { sha }: MoneyScript, batches: readonly Batch[]): Promise<void> {
   for (let start = 0; start < batches.length; start += MAX_BATCH) {
     await Promise.all(
@@ -75,7 +76,7 @@ export async function runEach(redis: Redis, { sha }: MoneyScript, batches: reado
   }
 }
 
-/** What callers are told while the gate is away or being rebuilt. */
+/** The error for callers while the gate is away or being rebuilt. */
 export function gateClosed(cause?: unknown): AppError {
   return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
 }

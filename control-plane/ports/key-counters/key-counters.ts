@@ -2,8 +2,8 @@ import type { CountedKey } from '#control-plane/ports/gate/gate.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
 /**
- * What a key has held and used in the UTC day and month that count now: at least what is booked of it. It is full once
- * its cap has refused a call, with what is left too little for it.
+ * The amount that a key holds and has used in the present UTC day and month, at least the amount booked for it. It is
+ * full once its cap has refused a call and the rest is still too little for that call.
  */
 export type KeyCounter = {
   readonly dayMicro: MicroUsd
@@ -12,8 +12,8 @@ export type KeyCounter = {
   readonly isMonthFull: boolean
 }
 
-/** Reads the counters of keys as the spending gate has them. */
+/** Reads the counters of keys in the spending gate. */
 export type KeyCounters = {
-  /** One counter for each key, in their order. `now` is Unix milliseconds. Throws while the gate is away. */
+  /** Returns one counter for each key, in their order. `now` is Unix milliseconds. Throws while the gate is away. */
   read(keys: readonly CountedKey[], now: number): Promise<KeyCounter[]>
 }

@@ -7,10 +7,10 @@ import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd, ZERO } from '#shared/money.ts'
 import type { KeyCounters } from './key-counters.ts'
 
-/** Fields of a counter, see money-scripts/uses.ts. */
+/** Fields of a counter; money-scripts/uses.ts explains them. */
 const FIELDS = ['ep', 'd', 'du', 'm', 'mu'] as const
 
-/** The counters in Redis. What an older epoch left behind counts for nothing. */
+/** The counters in Redis. A counter of an older epoch reads as zero. */
 export function createRedisKeyCounters({ redis, buckets }: { redis: Redis; buckets: number }): KeyCounters {
   return {
     async read(keys, now) {

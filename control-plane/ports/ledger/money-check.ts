@@ -1,4 +1,4 @@
-/** What the independent checker found out about one invariant; `none` says that there is nothing to check yet. */
+/** The independent checker's finding about one invariant. `none` means that there is nothing to check yet. */
 export type InvariantFinding = {
   readonly id: string
   readonly state: 'ok' | 'breach' | 'none'
@@ -12,5 +12,5 @@ export type MoneyReport = {
   readonly conflicts: number
 }
 
-/** Runs the checker over ledger, gate and the journals that can be reached. Throws when one of them cannot be read. */
+/** Runs the checker over the ledger, the gate and the reachable journals. Throws when one of them cannot be read. */
 export type MoneyCheck = () => Promise<MoneyReport>

@@ -5,85 +5,97 @@ import type { MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
 import type { Conflict, NewSettlement, Poison, Settled } from '#control-plane/db/settlements.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
-/** What may be read at any time, inside a transaction or not. */
+/** Reads that work inside a transaction and outside. */
 export type MoneyReads = {
-  /** The kinds of the accounts that exist. */
+  /** The kinds of those accounts that exist. */
   findKinds(accounts: readonly string[]): Promise<Map<string, AccountKind>>
-  /** The balances of the accounts that exist, in no order. */
+  /** The balances of those accounts that exist, in no order. */
   findBalances(accounts: readonly string[]): Promise<Balance[]>
-  /** The settlements that exist among the request ids. */
+  /** The settlements of those request ids that have one. */
   findSettled(rids: readonly string[]): Promise<Map<string, Settled>>
-  /** The transaction that holds a key. */
+  /** The transaction booked under a ledger key. */
   findLedgerKey(key: string): Promise<string | undefined>
-  /** The entries of one transaction in the order of their accounts. */
+  /** The entries of one transaction, by account id. */
   findEntries(tx: string): Promise<Entry[]>
 }
 
 /**
- * One transaction on the ledger, READ COMMITTED: all of it happens or nothing. A row of another transaction that is not
- * over yet is waited for.
+ * One READ COMMITTED transaction on the ledger: everything in it happens or nothing does. It waits for a row that
+ * another running transaction has written.
  */
 export type MoneyTransaction = MoneyReads & {
-  /** Inserts settlements in the order of their request ids, passing over those that exist: answers the new ids. */
+  /** Inserts settlements in the order of their request ids and skips those that exist. Returns the ids that are new. */
   insertSettlements(settlements: readonly NewSettlement[]): Promise<Map<string, Date>>
   insertConflicts(conflicts: readonly Conflict[]): Promise<void>
-  /** Takes a key for a transaction; false when the key has one already. */
+  /** Claims a key for a transaction. Returns false when another transaction has the key. */
   claimLedgerKey(key: string, tx: string): Promise<boolean>
   insertTransactions(transactions: readonly LedgerTransaction[]): Promise<void>
   insertEntries(entries: readonly Entry[]): Promise<void>
-  /** Locks accounts in one order for all, and answers their balances. */
+  /** Locks accounts in one order for all callers, and returns their balances. */
   lockAccounts(accounts: readonly string[]): Promise<Map<string, Balance>>
-  /** Moves the balances of locked accounts and leaves a row for the gate for each buyer account. */
+  /** Changes the balances of locked accounts and writes an outbox row for the gate for each buyer account. */
   moveBalances(movements: readonly Movement[]): Promise<Balance[]>
   /** Long jobs and their ends. */
   readonly jobs: JobRows
 }
 
-/** Why the ledger refused something for good: SQLSTATE and constraint. */
+/** The ledger's reason for a permanent refusal: SQLSTATE and constraint. */
 export type Refusal = { readonly code: string; readonly constraint: string | undefined }
 
-/** What posting, sweeping and rebuilding ask of Postgres. */
+/** The Postgres reads and writes of posting, sweeping and rebuilding. */
 export type MoneyLedger = MoneyReads & {
-  /** Runs `run` in one transaction; what it throws rolls back. Its end may be unknown: then it throws as well. */
+  /**
+   * Runs `run` in one transaction. An error of it rolls back. Also throws when it is unknown whether the commit
+   * happened.
+   */
   transact<Result>(run: (trx: MoneyTransaction) => Promise<Result>): Promise<Result>
-  /** True when an error says nothing about the work itself, so that work with a key of its own may be repeated. */
+  /** True for an error that says nothing about the work itself, so that work under a key of its own may be repeated. */
   isTransient(error: unknown): boolean
-  /** Why a statement was refused; undefined for another error. */
+  /** The reason for which a statement was refused; undefined for other errors. */
   refusalOf(error: unknown): Refusal | undefined
 
-  /** Buyer accounts with a balance above zero, in order of id from after `after`. */
+  /** Buyer accounts with a balance above zero and an id above `after`, by id. */
   listFundedAccounts(after: string, limit: number): Promise<Balance[]>
-  /** Changes not yet confirmed by the gate, oldest first. */
+  /** Changes that the gate has not confirmed, oldest first. */
   listAccountChanges(limit: number): Promise<Balance[]>
-  /** Forgets changes that the gate has confirmed, unless a newer one took their place. */
+  /** Deletes changes that the gate has confirmed, unless a newer one replaced them. */
   deleteAccountChanges(confirmed: readonly Balance[]): Promise<void>
-  /** Keeps events that cannot be posted; a repeat of the same bytes is counted. Answers the hashes of discarded ones. */
+  /**
+   * Stores events that cannot be posted. A repeat of the same bytes raises a count. Returns the hashes of the discarded
+   * ones.
+   */
   insertPoison(poison: readonly Poison[]): Promise<ReadonlySet<string>>
 
-  /** The newest epoch given out, 0 before the first, and the one up to which older captures were taken over. */
+  /** The newest epoch issued (0 before the first), and the epoch up to which older captures were taken over. */
   readEpoch(): Promise<{ epoch: number; harvested: number }>
-  /** Gives out an epoch above all that Postgres and Redis have seen. */
+  /** Issues an epoch above all that Postgres and Redis have seen. */
   raiseEpoch(seenInRedis: number): Promise<number>
-  /** Notes that nothing is left of epochs up to this one. */
+  /** Records that no captures are left in epochs up to this one. */
   markHarvested(epoch: number): Promise<void>
-  /** Puts processes on record that have never been: one that was retired stays so until it is seen to live. */
+  /** Adds processes that were never on record. A retired process stays retired until it is seen alive. */
   insertNewNodes(ids: readonly string[]): Promise<void>
-  /** Notes that processes were just seen to live, and puts them on record as members. */
+  /** Records that processes were just seen alive, and makes them members. */
   markNodesSeen(ids: readonly string[]): Promise<void>
-  /** Takes processes off record that have nothing left to bring into an epoch. */
+  /** Retires processes that have nothing left to bring into an epoch. */
   retireNodes(ids: readonly string[]): Promise<void>
   /** The members that a rebuild waits for. */
   listMembers(): Promise<string[]>
-  /** Balances of the first funded accounts and the use of capped keys, in one snapshot; `now` in Unix milliseconds. */
+  /**
+   * Balances of the first funded accounts and the use of capped keys, in one database snapshot; `now` is Unix
+   * milliseconds.
+   */
   readSnapshot(now: number, accounts: number): Promise<MoneySnapshot>
-  /** The use of capped offers on the UTC day of `now`, and what of some calls and offers is in it, in one snapshot. */
+  /**
+   * The use of capped offers on the UTC day of `now`, in one database snapshot. It also says which of the given calls
+   * are included and which of the given offers are capped.
+   */
   readOfferUses(
     now: number,
     asked: { readonly rids: readonly string[]; readonly offers: readonly string[] },
   ): Promise<OfferUses>
   /**
-   * Runs `run` as the only one in the deployment, for as long as the ledger it is handed answers. Does nothing when
-   * somebody else leads.
+   * Runs `run` as the only leader in the deployment. It ends when the ledger that it hands to `run` stops answering.
+   * Does nothing when another process leads.
    */
   lead(run: (ledger: MoneyLedger) => Promise<void>): Promise<void>
 }

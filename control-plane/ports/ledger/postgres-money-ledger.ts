@@ -33,7 +33,7 @@ import {
 import { findSettled, insertConflicts, insertPoison, insertSettlements } from '#control-plane/db/settlements.ts'
 import type { MoneyLedger, MoneyReads, MoneyTransaction } from './money-ledger.ts'
 
-/** Functions over a handle as functions that have it. */
+/** Binds functions that take a handle first to that handle. */
 function bind<Handle, Given extends unknown[], Result>(
   handle: Handle,
   run: (handle: Handle, ...given: Given) => Result,
@@ -51,7 +51,7 @@ function moneyReads(db: Database | Trx): MoneyReads {
   }
 }
 
-/** A transaction of Postgres as the money services see it. */
+/** The money services' interface over one Postgres transaction. */
 export function moneyTransaction(trx: Trx): MoneyTransaction {
   return {
     ...moneyReads(trx),
@@ -66,7 +66,7 @@ export function moneyTransaction(trx: Trx): MoneyTransaction {
   }
 }
 
-/** Postgres as the money services see it. */
+/** The money services' interface over Postgres. */
 export function createMoneyLedger(db: Database): MoneyLedger {
   return {
     ...moneyReads(db),
@@ -90,7 +90,7 @@ export function createMoneyLedger(db: Database): MoneyLedger {
   }
 }
 
-/** Leads while one connection lives that holds an advisory lock. */
+/** Leads as long as one connection with an advisory lock lives. */
 async function lead(db: Database, run: (ledger: MoneyLedger) => Promise<void>): Promise<void> {
   await db.connection().execute(async (connection) => {
     if (!(await tryRebuildLock(connection))) return

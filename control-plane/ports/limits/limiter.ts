@@ -1,4 +1,4 @@
-/** Where a caller stands in one limit. */
+/** A caller's position in one limit. */
 export type LimitState = {
   readonly limit: number
   readonly remaining: number
@@ -8,7 +8,7 @@ export type LimitState = {
 }
 
 /**
- * Counts one call against a fixed window of a minute. It guards against abuse, not money: when the counter is away the
- * call is let through.
+ * Counts one call in a fixed window of a minute. It protects against abuse, not against loss of money: when the counter
+ * is away the call passes.
  */
 export type Limiter = (scope: string, limit: number) => Promise<LimitState>

@@ -6,12 +6,12 @@ import { SECOND } from '#shared/clock.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { Controls } from './controls.ts'
 
-/** How old what a process knows may be. */
+/** Greatest age of the values that a process uses. */
 const KNOWN_FOR_MS = SECOND
 
 type Known = { readonly switches: readonly SwitchRow[]; readonly limits: readonly LimitRow[] }
 
-/** What operators have turned, read from the tables at most once a second. */
+/** Reads the operators' switches and limits from the tables, at most once a second. */
 export function createLiveControls(parts: { db: Database; clock: Clock; log: Logger }): Controls {
   const { db, clock, log } = parts
   let known: Known = { switches: [], limits: [] }

@@ -4,10 +4,10 @@ import { MINUTE } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { Limiter } from './limiter.ts'
 
-/** How long a counter outlives its window, for clocks that differ. */
+/** Time that a counter is kept after its window, because clocks differ. */
 const KEEP_SECONDS = 120
 
-/** Counts in Redis by minute, over all processes. */
+/** Counts calls in Redis by minute, over all processes. */
 export function createRedisLimiter(redis: Redis, clock: Clock): Limiter {
   return async (scope, limit) => {
     const window = Math.floor(clock.now() / MINUTE)

@@ -6,7 +6,7 @@ import { HealthRecordSchema } from '#shared/contract/health-event.ts'
 import { CHANNELS, cacheKeys, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { LiveOffers } from './live-offers.ts'
 
-/** Offer state out of Redis: health and caps stand on two connections when the cache has its own instance. */
+/** Live offer state in Redis. Health and caps use two connections when the cache has its own instance. */
 export function createRedisLiveOffers(redis: { money: Redis; cache: Redis }, clock: Clock): LiveOffers {
   return {
     async health(offers) {
@@ -58,7 +58,7 @@ export function createRedisLiveOffers(redis: { money: Redis; cache: Redis }, clo
   }
 }
 
-/** What stands of those offers, or of all that anything stands of. */
+/** The health records of the given offers, or of all offers that have one. */
 async function healthTexts(cache: Redis, offers?: readonly string[]): Promise<(readonly [string, string])[]> {
   if (offers === undefined) return Object.entries(await cache.hgetall(cacheKeys.health))
   if (offers.length === 0) return []
@@ -69,7 +69,7 @@ async function healthTexts(cache: Redis, offers?: readonly string[]): Promise<(r
   })
 }
 
-/** Runs commands as one; the first that failed is thrown. */
+/** Runs commands in one transaction. Throws the first error among them. */
 async function done(commands: ChainableCommander): Promise<void> {
   const answers = await commands.exec()
   const failed = answers?.find(([error]) => error !== null)

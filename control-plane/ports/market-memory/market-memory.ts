@@ -2,36 +2,37 @@ import type { MarketRow } from '#shared/contract/snapshot.ts'
 import type { OfferTrades } from '#shared/contract/trades.ts'
 import type { BookOffer, LiveState, MarketSummary } from '#shared/market-view.ts'
 
-/** Offers that one process remembers over all models; the models asked for longest ago are forgotten first. */
+/**
+ * Most offers that one process remembers over all models. It forgets first the models that nobody asked for longest.
+ */
 export const MAX_REMEMBERED = 200_000
 
-/** The offers of a model as the document of a version has them. */
+/** The offers of a model in one version of its document. */
 export type Shelf = { readonly version: number; readonly offers: readonly BookOffer[] }
-/** An answer and when it was asked for, in Unix milliseconds. */
+/** An answer and the Unix milliseconds at which it was asked for. */
 export type Aged<Value> = { readonly at: number; readonly value: Promise<Value> }
-/** What was true of the offers of a model when it was asked after. */
+/** The offers of a model and their live state at the time of the read. */
 export type LiveRow = { readonly at: number; readonly offers: readonly BookOffer[]; readonly live: LiveState }
-/** A summary, and what it was made of beside the offers. */
+/** A summary with the live state and prices that it was computed from. */
 export type Summed = { readonly live: LiveState; readonly prices: string; readonly summary: MarketSummary }
 
-/** What one process remembers of the market, most of it by model. */
+/** The market data that one process remembers, most of it by model. */
 export type MarketMemory = {
   readonly offers: ReadonlyMap<string, Shelf>
   readonly live: Map<string, Aged<LiveState>>
   readonly liveRows: Map<string, LiveRow>
   readonly trades: Map<string, Aged<ReadonlyMap<string, OfferTrades>>>
   readonly figures: Map<string, { readonly at: number; readonly row: MarketRow }>
-  /** What was worked out of a book; it goes with the book. */
+  /** Values computed from a book. They are dropped together with the book. */
   readonly ofBook: {
     readonly counts: WeakMap<readonly BookOffer[], ReadonlyMap<string, number>>
     readonly ids: WeakMap<readonly BookOffer[], ReadonlySet<string>>
     readonly summaries: WeakMap<readonly BookOffer[], Summed>
   }
-  /** Keeps the offers of a model, and forgets other models past {@link MAX_REMEMBERED}. */
+  /** Remembers the offers of a model, and forgets other models beyond {@link MAX_REMEMBERED} offers. */
   remember(model: string, shelf: Shelf): void
 }
 
-/** An empty memory. */
 export function createMarketMemory(): MarketMemory {
   const offers = new Map<string, Shelf>()
   let count = 0

@@ -3,7 +3,7 @@ import type { LookupFunction } from 'node:net'
 import type { OutboundPolicy } from '#shared/outbound-guard.ts'
 import { isDialable } from '#shared/outbound-guard.ts'
 
-/** A lookup that refuses the whole name when any of its addresses is refused: the checked address is the dialled one. */
+/** A lookup that refuses a name when any of its addresses is refused. The connection then uses the checked address. */
 export function guardedLookup(policy: OutboundPolicy): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, addresses) => {

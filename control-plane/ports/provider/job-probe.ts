@@ -2,12 +2,12 @@ import type { ProviderJob } from '#shared/jobs.ts'
 import type { JobKind } from '#shared/protocols/job-codec.ts'
 import type { ProviderPlace } from './probe.ts'
 
-/** A long job as its provider knows it, and where and with which key to ask. */
+/** A long job by its provider's id, and the address and key to ask with. */
 export type AskedJob = {
   readonly kind: JobKind
   readonly providerJob: string
   readonly place: ProviderPlace
 }
 
-/** Asks the provider of a job once how it stands; undefined for anything but a plain answer. Never throws. */
+/** Asks the provider once for the state of a job. Returns undefined when the answer cannot be used. Never throws. */
 export type JobProbe = (job: AskedJob) => Promise<ProviderJob | undefined>

@@ -1,33 +1,33 @@
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import type { Secret } from '#shared/secret.ts'
 
-/** What to ask a provider: does this key serve this model here. */
+/** The question to a provider: does this key serve this model at this address? */
 export type ProbeTarget = {
-  /** Checked against the allow-list before; checked again when dialled. */
+  /** Checked against the allow-list before the probe, and again when the connection is made. */
   readonly baseUrl: URL
   readonly apiFormat: ProtocolName
   readonly apiKey: Secret
-  /** Null asks whether the key is taken at all. */
+  /** Null asks only whether the key is accepted. */
   readonly providerModel: string | null
-  /** True asks the model for one token, even where the provider's list already names it. */
+  /** True requests one token from the model, even when the provider's list already names the model. */
   readonly asksModel?: boolean
 }
 
-/** Where to ask and with what. */
+/** The provider's address, protocol and key. */
 export type ProviderPlace = Pick<ProbeTarget, 'baseUrl' | 'apiFormat' | 'apiKey'>
 
-/** The provider's own names of its models; `isAccepted` false as with a probe. */
+/** The provider's own names of its models. `isAccepted` is false as in {@link ProbeResult}. */
 export type ListedModels =
   | { readonly isAccepted: true; readonly latencyMs: number; readonly models: ReadonlySet<string> }
   | { readonly isAccepted: false; readonly status: number | null; readonly reason: string }
 
-/** Asks a provider for the list of its models, which costs nothing. Never throws for what the provider does. */
+/** Reads a provider's list of models, which costs nothing. No behaviour of the provider makes it throw. */
 export type ListModels = (place: ProviderPlace) => Promise<ListedModels>
 
-/** `status` is the provider's HTTP status, null when it could not be reached; `reason` is one safe line. */
+/** `status` is the provider's HTTP status, null when it was not reached. `reason` is one line without secrets. */
 export type ProbeResult =
   | { readonly isAccepted: true; readonly latencyMs: number }
   | { readonly isAccepted: false; readonly status: number | null; readonly reason: string }
 
-/** Asks a provider once. Never throws for what the provider does. */
+/** Asks a provider once. No behaviour of the provider makes it throw. */
 export type Probe = (target: ProbeTarget) => Promise<ProbeResult>

@@ -14,7 +14,7 @@ import type { ListedModels, ListModels, Probe, ProbeResult, ProbeTarget, Provide
 const CONNECT_TIMEOUT_MS = 2 * SECOND
 const HEADERS_TIMEOUT_MS = 10 * SECOND
 const TOTAL_TIMEOUT_MS = 20 * SECOND
-/** A model list may be long, an answer to a one-token question is not; what is longer is not read on. */
+/** A model list may be long, and an answer of one token is short. Nothing is read beyond this size. */
 const MAX_BODY_BYTES = 4 * 1_024 * 1_024
 const MAX_HEADER_BYTES = 32 * 1_024
 const MAX_SOCKETS = 8
@@ -26,7 +26,7 @@ type ProviderProbe = {
   close(): Promise<void>
 }
 
-/** Questions to providers, on connections of their own; `close` ends them. */
+/** Probes providers over connections of its own. `close` ends them. */
 export function createProviderProbe(policy: OutboundPolicy): ProviderProbe {
   const agent = new Agent({
     connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },
@@ -45,8 +45,8 @@ export function createProviderProbe(policy: OutboundPolicy): ProviderProbe {
 }
 
 /**
- * First the free question, whether the model stands in the provider's list; a list that refuses the key answers for it.
- * Where there is no list, or the model is not on it, one token is asked for.
+ * Asks the free question first: does the provider's list name the model? A list that refuses the key settles the
+ * answer. When there is no list or it lacks the model, the probe requests one token.
  */
 async function probeProvider(agent: Agent, policy: OutboundPolicy, target: ProbeTarget): Promise<ProbeResult> {
   const { listing, probe: oneToken } = protocolOf(target)
@@ -105,17 +105,17 @@ function unreachable(error: unknown): Refused {
   return refused(null, `the provider could not be reached (${cause?.code ?? cause?.name ?? 'error'})`)
 }
 
-/** The free question: what do you serve. */
+/** The request for the provider's list of models, which is free. */
 function listOf(place: ProviderPlace): ProviderRequest {
   return { ...JSON_REQUEST, method: 'GET', path: protocolOf(place).listing.path, body: '' }
 }
 
 type Said = { readonly status: number; readonly text: string }
 
-/** Sends once. Redirects are answers like any other; the body is read to its limit. */
+/** Sends one request. Redirects are not followed. The body is read up to its limit. */
 async function send(agent: Agent, signal: AbortSignal, place: ProviderPlace, asked: ProviderRequest): Promise<Said> {
   const { method = 'POST', path, contentType, accept, body } = asked
-  // Built from nothing: only what the provider needs.
+  // The headers are built from nothing, so the provider gets only those that it needs.
   const headers = ['accept', accept, 'content-type', contentType, 'user-agent', 'market-probe']
   protocolOf(place).addCredential(headers, place.apiKey.reveal())
   const url = place.baseUrl.href.replace(/\/+$/, '') + path
@@ -124,7 +124,7 @@ async function send(agent: Agent, signal: AbortSignal, place: ProviderPlace, ask
   return { status: answer.statusCode, text: await answer.body.text() }
 }
 
-/** Literal addresses never reach the lookup, so they are checked before. */
+/** An address in place of a name never reaches the lookup, so it is checked here. */
 function isLiteralRefused(url: URL, policy: OutboundPolicy): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, '')
   return isIP(host) !== 0 && !isDialable(host, policy)

@@ -1,22 +1,28 @@
-/** Brings what the tables say into the documents that the data plane reads. */
+/** Publishes the documents that the data plane reads, from the tables. */
 export type Publication = {
   /**
-   * Publishes what a committed change touched, so that it is routed at once. Never throws: what fails is logged, and
-   * `reconcile` finds the same difference again.
+   * Publishes the documents that a committed change touched, so that routing follows at once. Never throws. A failure
+   * is logged, and `reconcile` later finds the same difference.
    */
   publishSoon(names: readonly string[]): Promise<void>
   /**
-   * Publishes the offers of models. Changes of one model that wait for the same turn are published together. Resolves when
-   * theirs is out, or at once while more wait than one turn takes. Never throws, as `publishSoon`.
+   * Publishes the offers of models. Changes of one model that wait for the same turn are published together. Resolves
+   * when the change is published, or at once when more wait than one turn takes. Never throws, as `publishSoon`.
    */
   publishOffers(models: readonly string[]): Promise<void>
-  /** Publishes those of the named documents whose body has changed; answers their names. Throws when the store is away. */
+  /**
+   * Publishes those of the named documents whose body has changed, and returns their names. Throws when the store is
+   * away.
+   */
   publishChanged(names: readonly string[]): Promise<string[]>
   /**
-   * Brings the store to what Postgres says, document by document, and answers the names of those that differed. Throws
+   * Makes the store equal to Postgres, document by document. Returns the names of the documents that differed. Throws
    * when the store is away.
    */
   reconcile(): Promise<string[]>
-  /** True when the store holds every document in the version that Postgres remembers: cheap enough to ask often. */
+  /**
+   * True when the store holds every document in the version that Postgres records. The check is cheap enough to run
+   * often.
+   */
   isWhole(): Promise<boolean>
 }

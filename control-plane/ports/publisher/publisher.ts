@@ -1,23 +1,26 @@
-/** A document as it goes into the store: the text is its envelope as JSON. */
+/** A document for the store. The text is its envelope as JSON. */
 export type PublishedDocument = { readonly name: string; readonly version: number; readonly text: string }
 
-/** A key as it goes into the key store: the HMAC it is found by, and the record as JSON. */
+/** A key for the key store: the HMAC that it is found by, and its record as JSON. */
 export type PublishedKey = { readonly hash: string; readonly record: string }
 
-/** Where the data plane reads what the control plane decides. Every method throws when the store is away. */
+/**
+ * Writes the stores from which the data plane reads the control plane's decisions. Every method throws when the store
+ * is away.
+ */
 export type Publisher = {
-  /** The version of every document that stands in the store, or of those named, by name. */
+  /** The versions of the named documents in the store, or of all, by name. */
   versions(names?: readonly string[]): Promise<ReadonlyMap<string, number>>
-  /** True when the store holds no document at all: it was emptied. */
+  /** True when the store holds no document, for example because it was emptied. */
   isEmpty(): Promise<boolean>
   /** Writes documents, their index entries and the announcement in one step. */
   publish(documents: readonly PublishedDocument[]): Promise<void>
-  /** True while the key store is filled: an empty one must not say that keys are unknown. */
+  /** True while the key store is filled. An empty key store must not make keys unknown. */
   hasKeys(): Promise<boolean>
-  /** Writes changed keys, raises the version and announces the hashes in one step. */
+  /** Writes changed keys, raises the version and announces the hashes, in one step. */
   putKeys(keys: readonly PublishedKey[], version: number): Promise<void>
-  /** Removes keys by their hashes, raises the version and announces the hashes in one step. */
+  /** Removes keys by hash, raises the version and announces the hashes, in one step. */
   removeKeys(hashes: readonly string[], version: number): Promise<void>
-  /** Replaces the whole key store; it counts as filled only when the last page is in. */
+  /** Replaces the whole key store. It counts as filled only after the last page. */
   replaceKeys(pages: AsyncIterable<readonly PublishedKey[]>, version: number): Promise<void>
 }

@@ -3,13 +3,13 @@ import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import { accountDocumentName, accountOfDocument } from '#shared/contract/snapshot.ts'
 import type { PublishedDocument, Publisher } from './publisher.ts'
 
-/** Documents sent in one round trip when very many are published at once, and about how many characters of them. */
+/** Most documents of one round trip, and about how many characters of them. */
 const DOCUMENT_BATCH = 200
 const BATCH_CHARS = 4_000_000
-/** Seconds after which a half-built key store of a process that died goes away. */
+/** Seconds after which a half-built key store expires, if its process died. */
 const BUILDING_TTL_SECONDS = 600
 
-/** The publisher over Redis. The connection should fail fast rather than queue commands while Redis is away. */
+/** The publisher over Redis. The connection should fail fast and not queue commands while Redis is away. */
 export function createRedisPublisher(redis: Redis): Publisher {
   return {
     async versions(names) {
@@ -29,7 +29,7 @@ export function createRedisPublisher(redis: Redis): Publisher {
 
     async publish(documents) {
       if (documents.length === 0) return
-      // The index says last what there is: a reader never sees an entry whose document is not there.
+      // The index is written last, so a reader never sees an entry whose document is missing.
       const batches = batchesOf(documents)
       for (const batch of batches.slice(0, -1)) {
         const step = redis.multi()
@@ -81,7 +81,7 @@ export function createRedisPublisher(redis: Redis): Publisher {
   }
 }
 
-/** The versions of single documents: a change of one must not cost what all accounts together do. */
+/** Reads the versions of single documents. A change of one account must not cost as much as a read of all accounts. */
 async function versionsOf(redis: Redis, names: readonly string[]): Promise<ReadonlyMap<string, number>> {
   const pipeline = redis.pipeline()
   for (const name of names) {
@@ -98,7 +98,7 @@ async function versionsOf(redis: Redis, names: readonly string[]): Promise<Reado
   return found
 }
 
-/** Keys and texts of documents, in round trips that Redis answers in time however large the documents are. */
+/** Splits documents into round trips that Redis answers in time, however large the documents are. */
 function batchesOf(documents: readonly PublishedDocument[]): (readonly [key: string, text: string])[][] {
   const batches: (readonly [string, string])[][] = []
   let chars = Number.POSITIVE_INFINITY
@@ -115,7 +115,9 @@ function batchesOf(documents: readonly PublishedDocument[]): (readonly [key: str
   return batches
 }
 
-/** Accounts have an index of their own: every data plane reads that of the market again and again, and all of it. */
+/**
+ * Documents of accounts have an index of their own, because every data plane often reads the whole index of the market.
+ */
 function setIndexes(step: ChainableCommander, documents: readonly PublishedDocument[]): void {
   const market = new Map<string, string>()
   const accounts = new Map<string, string>()
@@ -135,7 +137,7 @@ function documentKey(name: string): string {
   return account === undefined ? cacheKeys.document(name) : cacheKeys.account(account)
 }
 
-/** Runs a transaction of commands; the first refusal of any of them throws. */
+/** Runs a transaction of commands. Throws the first refusal among them. */
 async function execute(step: ChainableCommander): Promise<void> {
   const answers = await step.exec()
   if (answers === null) throw new Error('a Redis transaction was dropped')

@@ -2,7 +2,9 @@ import type { Redis } from 'ioredis'
 import { QUEUES } from '#shared/contract/redis-keys.ts'
 import type { UsageQueue } from './usage-queue.ts'
 
-/** The usage queue as BullMQ keeps it: lists of waiting and active jobs, sorted sets of delayed and prioritised ones. */
+/**
+ * The usage queue in BullMQ's own keys: lists of waiting and active jobs, sorted sets of delayed and prioritised ones.
+ */
 export function createRedisUsageQueue(redis: Redis): UsageQueue {
   const key = (part: string) => `bull:${QUEUES.usage}:${part}`
   return {

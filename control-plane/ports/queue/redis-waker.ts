@@ -5,7 +5,7 @@ import type { Waker } from './waker.ts'
 
 type Log = { debug(facts: object, text: string): void }
 
-/** A waker over the maintenance queue; `close` ends it and leaves the connection. */
+/** A waker over the maintenance queue. `close` closes the queue and leaves the connection open. */
 export function createRedisWaker(redis: Redis, log: Log): { wake: Waker; close(): Promise<void> } {
   const queue = new Queue(QUEUES.maintenance, {
     connection: redis,

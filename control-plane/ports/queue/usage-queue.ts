@@ -1,5 +1,5 @@
-/** The queue that brings usage events to their posting. */
+/** The queue that carries usage events to the posting workers. */
 export type UsageQueue = {
-  /** Batches that wait or are in somebody's hands. Throws while Redis is away. */
+  /** Number of batches that wait or are being worked on. Throws while Redis is away. */
   depth(): Promise<number>
 }

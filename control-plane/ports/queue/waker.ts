@@ -1,5 +1,5 @@
-/** Work that has rows of its own and can be begun at once instead of at the next look. */
+/** Work with rows of its own. A wake-up starts it before its next regular turn. */
 export type WakeTask = 'seller-operations'
 
-/** Wakes the workers. Never throws: what is not told now is found at the next look. */
+/** Wakes the workers. Never throws. When the wake-up is lost, the next regular turn finds the work. */
 export type Waker = (task: WakeTask) => Promise<void>

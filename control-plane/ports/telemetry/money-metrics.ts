@@ -1,6 +1,6 @@
 import type { InvariantFinding } from '#control-plane/ports/ledger/money-check.ts'
 
-/** What waits for a person, or for a sweep. */
+/** Numbers of things that wait for a person or for a sweep. */
 export type MoneyBacklog = {
   readonly poisoned: number
   readonly conflicts: number
@@ -11,13 +11,13 @@ export type MoneyBacklog = {
   readonly shortfallMicro: bigint
 }
 
-/** Where the figures of the money path are shown. */
+/** Shows the figures of the money path. */
 export type MoneyMetrics = {
-  /** The result of a run of the checker; `at` in Unix milliseconds. */
+  /** Shows the findings of one checker run. `at` is Unix milliseconds. */
   invariants(findings: readonly InvariantFinding[], at: number): void
-  /** How many things of a kind a comparison found to differ. */
+  /** Shows the number of differences that a comparison of this kind found. */
   findings(kind: string, count: number): void
   backlog(backlog: MoneyBacklog): void
-  /** What a sweep had to do. */
+  /** Counts the things that a sweep finished. */
   swept(what: 'expired' | 'posted' | 'told' | 'debits' | 'jobs', count: number): void
 }

@@ -1,7 +1,7 @@
-/** How many events of a batch went where. */
+/** Numbers of events of a batch by their result. */
 export type PostReport = {
   posted: number
-  /** Posted before, with the same bytes. */
+  /** Events that were posted before with the same bytes. */
   repeats: number
   conflicts: number
   poisoned: number

@@ -1,22 +1,25 @@
 import type { PostReport } from './post-report.ts'
 
-/** What a document asked for: its kind and first field, both of the schema; `refused` for one that was not run. */
+/**
+ * The kind and the first field of a GraphQL document, both from the schema. The type is `refused` for a document that
+ * was not run.
+ */
 export type GraphQLDocument = {
   readonly type: 'query' | 'mutation' | 'subscription' | 'refused'
   readonly field: string
 }
 
-/** Where it is noted what the plane does, how long it takes and how it ends; and where that becomes spans. */
+/** Records the work of the plane, its duration and its result, as metrics and spans. */
 export type Telemetry = {
-  /** Runs an operation. `name` is that of the code, never one that a caller chose. */
+  /** Runs an operation. `name` comes from the code, never from a caller. */
   operation<Result>(name: string, work: () => Promise<Result>): Promise<Result>
-  /** Posts usage events; the first of them, as its bytes, tells how far the posting is behind. */
+  /** Posts usage events. The first event shows how far the posting is behind. */
   posting(events: readonly string[], work: () => Promise<PostReport>): Promise<PostReport>
   /** Runs one turn of a worker. */
   turn(worker: string, work: () => Promise<void>): Promise<void>
-  /** The gate was rebuilt, in so many milliseconds. */
+  /** Records a rebuild of the gate and its length in milliseconds. */
   rebuilt(tookMs: number): void
-  /** A webhook was tried. */
+  /** Records one try of a webhook. */
   delivered(outcome: 'delivered' | 'retry' | 'failed' | 'gone'): void
   document(document: GraphQLDocument, isOk: boolean): void
 }

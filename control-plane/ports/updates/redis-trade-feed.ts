@@ -3,7 +3,7 @@ import { FEED_LENGTH } from '#shared/contract/feed.ts'
 import { CHANNELS, cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { TradeFeed } from './trade-feed.ts'
 
-/** The feed as a capped list, newest first. */
+/** The feed as a Redis list of limited length, newest first. */
 export function createRedisTradeFeed(redis: Redis): TradeFeed {
   return {
     push(items) {

@@ -3,10 +3,10 @@ import { CHANNELS } from '#shared/contract/redis-keys.ts'
 import { createSubscriptions } from '#shared/subscriptions.ts'
 import type { Announce, Updates } from './updates.ts'
 
-/** Most names that are put into one announcement. */
+/** Most names in one announcement. */
 const MAX_ANNOUNCED = 1_000
 
-/** Announcements over a connection of their own, made like the one given, and only once somebody listens. */
+/** Listens to announcements over a connection of its own, opened with the same settings when somebody first listens. */
 export function createRedisUpdates(
   redis: Redis,
   log: { warn(facts: object, text: string): void },
@@ -23,7 +23,7 @@ export function createRedisUpdates(
   }
 }
 
-/** Announcements to every process. The connection should fail fast rather than queue commands while Redis is away. */
+/** Sends announcements to every process. The connection should fail fast and not queue commands while Redis is away. */
 export function createRedisAnnounce(redis: Redis): Announce {
   return (channel, names) => {
     for (let start = 0; start < names.length; start += MAX_ANNOUNCED) {

@@ -1,5 +1,8 @@
-/** Where the latest trades stand for everybody to see. */
+/** The public feed of the latest trades. */
 export type TradeFeed = {
-  /** Adds trades, oldest first, as JSON of the contract. Its loss is acceptable: it never throws and nobody waits for it. */
+  /**
+   * Adds trades as JSON of the contract, oldest first. A loss is acceptable, so it never throws and nobody waits for
+   * it.
+   */
   push(items: readonly string[]): void
 }

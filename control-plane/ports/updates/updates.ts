@@ -1,18 +1,19 @@
 import type { Heard } from '#shared/subscriptions.ts'
 
-/** What is announced when it changes. */
+/** The channels of announced changes. */
 export type UpdateChannel = AnnouncedChannel | 'snapshot' | 'keys' | 'health' | 'feed'
-/** What the control plane announces apart from the change itself. */
+/** Channels that the control plane announces separately from the change itself. */
 export type AnnouncedChannel = 'funds' | 'operations' | 'sessions'
 
-/** Tells whoever watches that something has changed. Never throws: what is lost is found at the next look. */
+/** Announces that something has changed. Never throws. Watchers find a lost announcement at their next look. */
 export type Announce = (channel: AnnouncedChannel, names: readonly string[]) => void
 
-/** Hears that something has changed, from whichever process changed it. What was missed is never told later: it has to be read. */
+/** Receives announcements of every process. A missed announcement is never sent again, so the listener has to read. */
 export type Updates = {
   /**
-   * Calls back with the names in each announcement of a channel, over one connection of the process however many listen;
-   * `catchUp` is called whenever something may have been missed, as `Subscriptions` say. Answers what ends it.
+   * Calls `heard` with the names in each announcement of a channel. All listeners of a process share one connection.
+   * `catchUp` is called whenever an announcement may have been missed, as `Subscriptions` says. Returns a function that
+   * ends the listening.
    */
   listen(channel: UpdateChannel, heard: Heard, catchUp?: () => void): () => void
 }

@@ -10,11 +10,11 @@ const CONNECT_TIMEOUT_MS = 2 * SECOND
 const ANSWER_TIMEOUT_MS = 5 * SECOND
 const TOTAL_TIMEOUT_MS = 10 * SECOND
 const MAX_HEADER_BYTES = 16 * 1_024
-/** Nobody reads what a server says; a little of it is taken so that its connection may be used again. */
+/** Nobody reads the server's body. This much of it is taken so that the connection can be reused. */
 const MAX_BODY_BYTES = 16 * 1_024
 const MAX_SOCKETS = 2
 
-/** A sender with connections of its own; `close` ends them. The address is checked again each time it is dialled. */
+/** A sender with connections of its own. `close` ends them. Each connection checks the address again. */
 export function createWebhookSender(policy: OutboundPolicy): { send: WebhookSender; close(): Promise<void> } {
   const agent = new Agent({
     connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy) },

@@ -1,14 +1,14 @@
-/** A signed body on its way to a buyer's server. */
+/** A signed body for a buyer's server. */
 export type WebhookMessage = {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** What became of it: the server's status, or why there was none, in words without addresses or content. */
+/** The result of sending: the server's status, or the reason for none, in words without addresses or content. */
 export type WebhookAnswer =
   | { readonly kind: 'answered'; readonly status: number }
   | { readonly kind: 'unreachable'; readonly reason: string }
 
-/** Sends once. Never throws; redirects are answers like any other. */
+/** Sends once. Never throws. Redirects are not followed. */
 export type WebhookSender = (message: WebhookMessage) => Promise<WebhookAnswer>

@@ -5,17 +5,17 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 
-/** What a charge needs to be split: amounts in micro-USD with sellerNet + fee = charge. */
+/** A charge that is to be split. Amounts are micro-USD, and sellerNet + fee = charge. */
 export type Charge = Pick<UsageEvent, 'rid' | 'sellerAccount' | 'chargeMicro' | 'sellerNetMicro' | 'feeMicro'> & {
   readonly payer: AccountId
-  /** False where the payer's account may go below zero, as the world outside does. */
+  /** False for a payer whose account may go below zero, such as `external`. */
   readonly isBounded: boolean
 }
 
 /**
- * The entries of charges that were not yet posted, in the order given, and what they move each balance by. The payer
- * pays out of the locked balance; what that does not cover stands against the platform's shortfall, and the seller is
- * paid all the same. The entries of each charge sum to zero.
+ * Returns the ledger entries of the given charges, in their order, and the change of each balance. None of the charges
+ * may be posted yet. The payer pays out of the locked balance. The platform's shortfall covers the rest, so the seller
+ * is paid in full. The entries of each charge sum to zero.
  */
 export function splitCharges(
   charges: readonly Charge[],

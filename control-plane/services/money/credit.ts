@@ -6,13 +6,13 @@ import type { MicroUsd } from '#shared/money.ts'
 import { add, formatMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
 import { findBalance } from './ledger.ts'
 
-/** What a buyer has, in micro-USD as plain digits: the whole spendable credit, and what running calls hold. */
+/** A buyer's money in micro-USD as plain digits: the whole spendable credit, and the part that running calls hold. */
 export const CreditBalanceSchema = z.object({ creditBalanceUsdc: MicroDigits, heldUsdc: MicroDigits })
 export type CreditBalance = z.infer<typeof CreditBalanceSchema>
 
 /**
- * Spendable is posted − held − unposted as the gate has it. While the gate is away or has not been told of the account,
- * the ledger's balance stands in, which does not know of calls in flight.
+ * Spendable credit is posted − held − unposted in the gate. While the gate is away or does not know the account, the
+ * ledger's balance is shown instead. The ledger does not know of calls in flight.
  */
 export async function readCredit(
   ctx: Pick<Ctx, 'ledger' | 'gate' | 'log'>,

@@ -14,21 +14,21 @@ import { isBounded } from './rail-postings.ts'
 import type { ReadEvent } from './usage-reading.ts'
 import { callOf, isPoison, readEvent, settlementOf } from './usage-reading.ts'
 
-/** What became of the event of a job; a `parked` end waits for its submit. */
+/** The result of booking a job's event. A `parked` end waits for its submit. */
 export type JobOutcome = {
   readonly fate: 'new' | 'repeat' | 'conflict' | 'parked'
   readonly postedAt: Date
   readonly balances: readonly Balance[]
 }
 
-/** The source of ends that the worker makes at a deadline: they win over a parked one that cannot be booked. */
+/** The source of ends that the worker makes at a deadline. Such an end wins over a parked one that cannot be booked. */
 export const DEADLINE_SOURCE = 'deadline'
 
 /**
  * Books the submit or the end of a long job inside the caller's transaction. The submit moves the whole quote from the
- * buyer to escrow; the end splits it to the seller, the fee, the shortfall as far as that covered the quote, and the
- * buyer. Any of them may come again, and the end before its submit. Throws `conflict` for an end that does not fit its
- * job.
+ * buyer to escrow. The end splits the escrow: the seller gets the net, the platform its fee, and the rest first pays back
+ * the shortfall's advance and then goes to the buyer. Each event may come again, and an end may come before its submit.
+ * Throws `conflict` for an end that does not fit its job.
  */
 export async function bookJobEvent(trx: MoneyTransaction, read: ReadEvent, source: string): Promise<JobOutcome> {
   const outcome = read.event.kind === 'end' ? await receiveEnd(trx, read, source) : await bookSubmit(trx, read)
@@ -45,7 +45,7 @@ async function bookSubmit(trx: MoneyTransaction, read: ReadEvent): Promise<JobOu
   const { rid, job: terms } = event
   if (terms === undefined) throw new AppError('internal_error', { cause: new Error('a submit without its job') })
   const escrowAccount = await trx.jobs.openEscrow(account)
-  // Two deliveries of one submit meet at this lock, so that the second finds what the first wrote.
+  // Two deliveries of one submit take this lock in turn. The second then finds the row of the first.
   const locked = await trx.lockAccounts([account, escrowAccount])
   const known = await trx.jobs.lockJob(rid)
   const settled = known ?? (await trx.findSettled([rid])).get(rid)
@@ -103,7 +103,9 @@ async function receiveEnd(trx: MoneyTransaction, read: ReadEvent, source: string
   return { fate: 'new', postedAt: end.receivedAt, balances: await bookEnd(trx, job, read) }
 }
 
-/** Books an end that came before its submit, if it fits; the others stay parked, where a person sees them. */
+/**
+ * Books an end that came before its submit, if it fits. An end that does not fit stays parked and is shown to a person.
+ */
 export async function bookParked(trx: MoneyTransaction, end: JobEnd): Promise<Balance[]> {
   if (end.bookedAt !== null) return []
   const read = readEvent(end.event, end.source)
@@ -140,7 +142,7 @@ async function bookEnd(trx: MoneyTransaction, job: Job, read: ReadEvent): Promis
   return balances
 }
 
-/** Books lines of accounts that are locked; nothing when they all come out at zero. */
+/** Books lines of locked accounts. Books nothing when every line comes out at zero. */
 async function post(
   trx: MoneyTransaction,
   head: { readonly id: string; readonly kind: string },
@@ -153,7 +155,10 @@ async function post(
   return trx.moveBalances(merged.map((line) => ({ ...line, entries: 1 })))
 }
 
-/** The id of an end's transaction: the same however often the end comes, in the month in which the job ended. */
+/**
+ * The transaction id of an end. It depends only on the event's bytes and the month of its end, so a repeat gets the
+ * same id.
+ */
 function transactionOf({ event, payloadHash }: ReadEvent): string {
   const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
   const digest = createHash('sha256').update(`end ${payloadHash}`).digest()

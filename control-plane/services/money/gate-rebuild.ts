@@ -16,24 +16,26 @@ export type RebuildCtx = {
   readonly keeper: GateKeeper
   readonly clock: Time
   readonly log: Logger
-  /** Things to do at once when the gate opened: confirm changes, sweep. What it throws is only logged. */
+  /** Runs as soon as the gate is open: it confirms balances and sweeps holds. An error of it is only logged. */
   readonly afterOpen?: () => Promise<void>
-  /** Told how long a rebuild took, in milliseconds. */
+  /** Receives the length of a rebuild in milliseconds. */
   readonly onRebuilt?: (tookMs: number) => void
 }
 
-/** Accounts seeded before the gate opens; the others follow behind it, or when a call asks for one. */
+/**
+ * Accounts that are seeded before the gate opens. The others are seeded after it opens, or when a call asks for one.
+ */
 const ACCOUNTS_BEFORE_OPENING = 20_000
 const SEED_PAGE = 2_000
-/** How long the gate stays shut for members that do not report. */
+/** Longest time that the gate stays shut for members that do not report. */
 const READY_WAIT_MS = 10 * SECOND
 const READY_LOOK_MS = 20
-/** Older epochs whose captures are looked for at most: each is a rebuild that did not come that far. */
+/** Most older epochs that are searched for captures. Each one stems from a rebuild that was not finished. */
 const MAX_OLDER_EPOCHS = 1_000
 
 /**
- * Why the gate must be rebuilt, or undefined while it may be trusted. `knownRunId` is the run of the server that was
- * trusted last, if any.
+ * Returns the reason to rebuild the gate, or undefined while the gate may be trusted. `knownRunId` is the run of the
+ * Redis server that was trusted last, if any.
  */
 export function reasonToRebuild(
   view: GateView,
@@ -50,9 +52,10 @@ export function reasonToRebuild(
 }
 
 /**
- * Rebuilds the gate under a new epoch from Postgres, from what Redis still holds, and from what the members bring in;
- * paid calls are refused from its first step to its last. The caller must be the only one that rebuilds. Throws when
- * Redis or Postgres fails or a newer epoch appears; then it is to be called again, and begins anew.
+ * Rebuilds the gate under a new epoch and returns that epoch. The sources are Postgres, the records left in Redis, and
+ * the calls that members report. Paid calls are refused from the first step to the last. The caller must be the only
+ * rebuilder. Throws when Redis or Postgres fails or when a newer epoch appears. The caller then calls again, and the
+ * rebuild begins anew.
  */
 export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<number> {
   const { ledger, keeper, clock, log } = ctx
@@ -76,7 +79,7 @@ export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<numb
   return epoch
 }
 
-/** Nodes that announced themselves and did not leave. */
+/** The nodes that announced themselves and did not leave. */
 export function nodesHere(view: GateView): string[] {
   return [...view.nodes].filter(([, at]) => at >= 0).map(([node]) => node)
 }
@@ -100,10 +103,11 @@ async function seedSnapshot(keeper: GateKeeper, epoch: number, snapshot: MoneySn
 }
 
 /**
- * Counts to the caps of offers what the ledger has and what is captured and not posted. The captures are read first:
- * what is posted between the two readings is counted by the ledger alone, and what is captured after them is counted
- * by its node, which brings its takes with it. One that comes in between with captures of a dead process counts them
- * itself; what of them was posted before the ledger is read counts twice until the day is over, never not at all.
+ * Counts on the caps of offers the charges in the ledger and the captures that are not posted. The captures are read
+ * first. A call that is posted between the two reads is counted from the ledger only. A call that is captured after the
+ * reads is counted by its node, which reports its takes. A node may also bring captures of a dead process between the
+ * reads, and it counts those itself. If such a capture was posted before the ledger is read, it counts twice until the
+ * UTC day ends. No capture is left out.
  */
 async function seedOffers({ ledger, keeper }: RebuildCtx, epoch: number, now: number): Promise<void> {
   const today = utcDay(now)
@@ -130,7 +134,9 @@ async function seedOffers({ ledger, keeper }: RebuildCtx, epoch: number, now: nu
   )
 }
 
-/** A ledger balance as the gate takes it. A negative one, which the ledger forbids, would count as nothing. */
+/**
+ * Converts a ledger balance for the gate. The ledger forbids a negative balance, and the gate would get zero for one.
+ */
 export function toChange({ account, balance, version }: Balance): PostedChange {
   return { account, balanceMicro: balance < 0n ? ZERO : microUsd(balance), version }
 }
@@ -145,8 +151,8 @@ async function harvest({ ledger, keeper }: RebuildCtx, epoch: number): Promise<n
 }
 
 /**
- * Waits until every member has brought in what it has, but only so long; answers those that did not. Throws when the
- * server lost its memory again meanwhile.
+ * Waits until every member has reported its calls, for at most {@link READY_WAIT_MS}. Returns the members that did not
+ * report. Throws when the server loses its memory during the wait.
  */
 async function waitForMembers({ ledger, keeper, clock }: RebuildCtx, epoch: number, runId: string): Promise<string[]> {
   const deadline = clock.monotonic() + READY_WAIT_MS
@@ -156,23 +162,23 @@ async function waitForMembers({ ledger, keeper, clock }: RebuildCtx, epoch: numb
     if (view.doubted === epoch || view.runId !== runId) {
       throw new AppError('conflict', { message: 'the gate was lost again' })
     }
-    // One that signed off meanwhile is gone, and whoever inherited its calls has brought them in.
+    // A member that signed off during the wait is gone. The process that inherited its calls has reported them.
     const missing = members.filter((member) => !ready.has(member) && (view.nodes.get(member) ?? 0) >= 0)
     if (missing.length === 0 || clock.monotonic() >= deadline) return missing
     await clock.sleep(READY_LOOK_MS)
   }
 }
 
-/** What follows an opening at once: the older epochs are done with, and the caller sweeps and confirms. */
+/** Ends a rebuild after the gate has opened: marks the older epochs as harvested and runs `afterOpen`. */
 export async function finishRebuild({ ledger, log, afterOpen }: RebuildCtx, epoch: number): Promise<void> {
-  // The epoch's own captures are still to be posted: only what lies before it is done with.
+  // The captures of this epoch are still to be posted, so only older epochs are marked.
   await ledger.markHarvested(epoch - 1)
   await afterOpen?.().catch((error: unknown) => log.warn({ err: error }, 'what follows a rebuild failed'))
 }
 
 /**
- * Seeds one page of funded accounts with ids after `after` and answers the last of them, undefined at the end. All are
- * seeded in the end, so that a later outage of the control plane finds none missing.
+ * Seeds one page of funded accounts with ids above `after`. Returns the last id, or undefined at the end. Every account
+ * is seeded in the end, so a later outage of the control plane leaves none unknown to the gate.
  */
 export async function seedPage(
   { ledger, keeper }: RebuildCtx,

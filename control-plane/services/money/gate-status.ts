@@ -7,7 +7,7 @@ import { SECOND } from '#shared/clock.ts'
 const LOOK_EVERY_MS = 50
 const LOOK_FOR_MS = 3 * SECOND
 
-/** How the spending gate looks in Redis and on record. `inRedis` is null while Redis is out of reach. */
+/** The state of the spending gate in Redis and on record. `inRedis` is null while Redis is out of reach. */
 export type GateStatus = {
   readonly isOpen: boolean
   readonly epochOnRecord: number
@@ -22,7 +22,7 @@ export type GateStatus = {
   } | null
 }
 
-/** Reads the state of the gate; a connection that is only being made is given a few seconds. */
+/** Reads the state of the gate. A connection that is not up yet gets a few seconds. */
 export async function readGateStatus(parts: { db: Database; keeper: GateKeeper; clock: Timers }): Promise<GateStatus> {
   const [record, members, view] = await Promise.all([
     readMoneyEpoch(parts.db),

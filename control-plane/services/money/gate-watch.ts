@@ -5,15 +5,15 @@ import type { RebuildCtx } from './gate-rebuild.ts'
 import { finishRebuild, nodesHere, reasonToRebuild, rebuildGate, seedPage, toChange } from './gate-rebuild.ts'
 
 const LOOK_MS = 100
-/** How long another process waits before it tries again to become the rebuilder. */
+/** Time after which another process tries again to become the rebuilder. */
 const LOCK_RETRY_MS = 1 * SECOND
 const FAILURE_PAUSE_MS = 200
-/** How often the time at which members were last seen is written down. */
+/** Interval at which the members that were seen alive are written down. */
 const MEMBERS_INTERVAL_MS = 10 * SECOND
 
 /**
- * Watches the gate and rebuilds it whenever it cannot be trusted, until the signal. Of all processes that run this, the
- * one that leads works; the others wait for it to end.
+ * Watches the gate until the signal, and rebuilds it whenever it cannot be trusted. Many processes may run this. One of
+ * them leads, and the others wait for it to end.
  */
 export async function watchGate(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
@@ -27,18 +27,18 @@ export async function watchGate(ctx: RebuildCtx, signal: AbortSignal): Promise<v
 }
 
 type Memory = {
-  /** The run of the server that is trusted. */
+  /** The run of the Redis server that is trusted. */
   runId: string | undefined
   readonly admitted: Set<string>
-  /** What each node last announced, and those that were seen to live since that was written down. */
+  /** The last announcement of each node, and the nodes seen alive since the last write. */
   announced: ReadonlyMap<string, number>
   readonly living: Set<string>
   writtenAt: number
-  /** Where the seeding behind an opening has come to; undefined when it is through. */
+  /** The last account seeded after the opening; undefined once all are seeded. */
   seededTo: string | undefined
 }
 
-/** Works as the rebuilder until the right to lead is lost, which throws. */
+/** Works as the rebuilder. Throws when this process loses the lead. */
 async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
   const memory: Memory = {
     runId: undefined,
@@ -49,7 +49,7 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
     seededTo: undefined,
   }
   while (!signal.aborted) {
-    // Asked of the ledger that leads: when that answers no more, the right to rebuild is gone.
+    // This read goes through the connection that holds the lead. When it fails, the right to rebuild is gone.
     const { epoch } = await ctx.ledger.readEpoch()
     try {
       await look(ctx, memory, epoch)
@@ -77,7 +77,7 @@ async function look(ctx: RebuildCtx, memory: Memory, newestEpoch: number): Promi
   await finishRebuild(ctx, epoch)
 }
 
-/** Puts new nodes on record and lets them in, takes those off that left, and notes which are seen to live. */
+/** Records new nodes and admits them, retires nodes that left, and notes which nodes are alive. */
 async function keepMembers({ ledger, keeper, clock }: RebuildCtx, memory: Memory, view: GateView): Promise<void> {
   const left = [...view.nodes].filter(([, at]) => at < 0).map(([node]) => node)
   if (left.length > 0) {
@@ -88,7 +88,7 @@ async function keepMembers({ ledger, keeper, clock }: RebuildCtx, memory: Memory
       memory.living.delete(node)
     }
   }
-  // An announcement stays when its process dies: only one that changes shows life, whatever the clocks say.
+  // An announcement outlives its process, so only a changed one shows life. This needs no clocks that agree.
   const living = nodesHere(view).filter(
     (node) => memory.announced.has(node) && memory.announced.get(node) !== view.nodes.get(node),
   )
@@ -117,7 +117,7 @@ export type SeedCtx = {
 const REQUESTS_AT_ONCE = 500
 const REQUEST_WAIT_MS = 1 * SECOND
 
-/** Seeds the accounts that nodes ask for, until the signal. Any number of processes may run it. */
+/** Seeds the accounts that nodes ask for, until the signal. Any number of processes may run this. */
 export async function answerSeedRequests(
   { ledger, gate, keeper, clock, log }: SeedCtx,
   signal: AbortSignal,

@@ -21,23 +21,25 @@ import type { ReadEvent } from './usage-reading.ts'
 import { brokenAccount, claimedCall, isPoison, poisonOf, readEvent, settlementOf } from './usage-reading.ts'
 
 export type IngestCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'> & {
-  /** Told of new trades; nobody is without it. */
+  /** Receives new trades. Left out where no feed is shown. */
   readonly feed?: TradeFeed
-  /** How each rail is booked; as the product's rails are unless handed in. */
+  /** How each rail is booked; the product's rails when left out. */
   readonly postings?: RailPostings
 }
 
-/** Events to post, as the bytes that were captured, and where they came from, for what is set aside. */
+/**
+ * Events to post, as the bytes that were captured. `source` says where they came from, for events that are set aside.
+ */
 export type Batch = { readonly events: readonly string[]; readonly source: string }
 
-/** Most times one transaction is tried, and the first wait between two tries, doubled each time. */
+/** Most tries of one transaction. The first wait between two tries is doubled after each. */
 const MAX_TRIES = 6
 const FIRST_WAIT_MS = 20
 
 /**
- * Posts usage events: settlement rows, ledger entries and balances in one transaction, then tells the gate. Any batch
- * may be given again, in any order, in part, or twice at once. Events that cannot be posted are set aside without
- * holding up the others. Throws when Postgres or the gate is away; then the same batch is to be given again.
+ * Posts usage events: settlement rows, ledger entries and balances in one transaction. Then it tells the gate. A batch
+ * may come again, in any order, in part, or twice at once. Events that cannot be posted are set aside and do not hold
+ * up the others. Throws when Postgres or the gate is away. The caller then gives the same batch again.
  */
 export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostReport> {
   const poison: Poison[] = []
@@ -47,7 +49,7 @@ export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostRepor
     if (isPoison(read)) poison.push(read)
     else readable.push(read)
   }
-  // In the order of request ids everywhere, so that two posters of the same events meet in the same order.
+  // Events are sorted by request id everywhere. Two posters of the same events then take their locks in the same order.
   readable.sort((left, right) => (left.event.rid < right.event.rid ? -1 : 1))
   const events = await withoutStrangers(ctx, batch, readable, poison)
   const booked = await bookApart(ctx, batch, events.filter(isCall), poison)
@@ -67,7 +69,7 @@ export async function postBatch(ctx: IngestCtx, batch: Batch): Promise<PostRepor
   return report(all, poison)
 }
 
-/** Trades go to the feed in the order in which they ended. */
+/** Pushes new trades to the feed in the order in which their calls ended. */
 function tellFeed({ feed }: IngestCtx, { events }: Booked): void {
   if (feed === undefined) return
   const trades = events.filter(({ fate }) => fate === 'new').map(({ read }) => read.event)
@@ -92,7 +94,7 @@ async function keepPoison(ctx: IngestCtx, { source }: Batch, poison: readonly Po
   )
 }
 
-/** Gives back what the gate keeps for events that a person discarded. */
+/** Frees what the gate keeps for events that a person discarded. */
 export async function freeDiscarded(
   ctx: Pick<IngestCtx, 'ledger' | 'gate'>,
   calls: readonly { readonly rid: string; readonly account: AccountId }[],
@@ -108,7 +110,7 @@ export async function freeDiscarded(
   )
 }
 
-/** Keeps events of a batch for a person, whatever they hold, and does nothing else with them. */
+/** Sets the events of a batch aside for a person, even valid ones, and posts none of them. */
 export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Promise<void> {
   const poison = batch.events.map((text) => {
     const read = readEvent(text, batch.source, ctx.postings)
@@ -120,14 +122,14 @@ export async function setAside(ctx: IngestCtx, batch: Batch, reason: string): Pr
 }
 
 /**
- * What became of an event: `new` and `repeat` have their row, a `conflict` stands against the row of another, a `parked`
- * end of a job waits for its submit.
+ * The result of booking an event. `new` and `repeat` have their own row. A `conflict` contradicts the row of another
+ * event. A `parked` end of a job waits for its submit.
  */
 type Fate = JobOutcome['fate']
 type BookedEvent = { readonly read: ReadEvent; readonly fate: Fate; readonly postedAt: Date }
 type Booked = { readonly events: readonly BookedEvent[]; readonly balances: readonly Balance[] }
 
-/** The events whose accounts exist and are of the right kind; the others go to `poison`. */
+/** Returns the events whose accounts exist and are of the right kind. The others go to `poison`. */
 async function withoutStrangers(
   ctx: IngestCtx,
   batch: Batch,
@@ -143,7 +145,10 @@ async function withoutStrangers(
   })
 }
 
-/** Books all events together; when the database refuses that for good, in halves, down to the one it refuses. */
+/**
+ * Books all events together. When the database refuses that for good, it books halves, down to the single refused
+ * event.
+ */
 async function bookApart(
   ctx: IngestCtx,
   batch: Batch,
@@ -172,7 +177,9 @@ async function bookApart(
   }
 }
 
-/** Books the events of long jobs, each in a transaction of its own: they are few, and one may make another possible. */
+/**
+ * Books each event of a long job in a transaction of its own. Such events are few, and booking one may unblock another.
+ */
 async function bookJobs(ctx: IngestCtx, batch: Batch, events: readonly ReadEvent[], poison: Poison[]): Promise<Booked> {
   const fates: BookedEvent[] = []
   const balances: Balance[] = []
@@ -196,7 +203,7 @@ async function bookJobs(ctx: IngestCtx, batch: Batch, events: readonly ReadEvent
   return { events: fates, balances }
 }
 
-/** The one transaction: rows by request id, then accounts in the order of their ids, so that posters never deadlock. */
+/** The one posting transaction. It locks rows by request id, then accounts by id, so posters never deadlock. */
 async function book(trx: MoneyTransaction, events: readonly ReadEvent[], source: string): Promise<Booked> {
   const byRid = new Map<string, ReadEvent>()
   for (const read of events) if (!byRid.has(read.event.rid)) byRid.set(read.event.rid, read)
@@ -234,7 +241,7 @@ async function compareWithSettled(
   return fates
 }
 
-/** What of a charge decides whose balances it moves. */
+/** The fields of an event that decide which balances its charge moves. */
 function chargeOf({ event, payer, posting }: ReadEvent): Charge {
   const { rid, sellerAccount, chargeMicro, sellerNetMicro, feeMicro } = event
   return { rid, payer, isBounded: isBounded(posting), sellerAccount, chargeMicro, sellerNetMicro, feeMicro }
@@ -243,7 +250,7 @@ function chargeOf({ event, payer, posting }: ReadEvent): Charge {
 async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): Promise<Balance[]> {
   const charged = events.filter(({ event }) => event.chargeMicro > 0n)
   if (charged.length === 0) return []
-  // Whatever needs no locked account comes first: other posters wait for these accounts until the commit.
+  // Writes that need no locked account come first, because other posters wait for the accounts until the commit.
   await trx.insertTransactions(charged.map(({ event }) => ({ id: event.rid, kind: 'settle', note: null })))
   const parties = new Set(charged.flatMap(({ event, payer }) => [payer, event.sellerAccount ?? payer]))
   const { entries, movements } = splitCharges(charged.map(chargeOf), await trx.lockAccounts([...parties]))
@@ -251,7 +258,7 @@ async function moveMoney(trx: MoneyTransaction, events: readonly ReadEvent[]): P
   return trx.moveBalances(movements)
 }
 
-/** Tells the gate of every request id that has a row now, whoever wrote it, with a balance that contains it. */
+/** Tells the gate of every request id that has a row now, whoever wrote it, with a balance that includes its charge. */
 async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
   const newest = new Map<string, Balance>()
   for (const row of booked.balances) {
@@ -268,7 +275,7 @@ async function acknowledge(ctx: IngestCtx, booked: Booked): Promise<void> {
     const balance = newest.get(read.payer)
     const { rid } = read.event
     if (balance === undefined) continue
-    // What the gate keeps of a contradicting event is not what was booked.
+    // For a contradicting event the gate keeps other figures than those booked, so no posting time is sent.
     const posting = fate === 'conflict' ? {} : { postedAt: postedAt.getTime() }
     changes.push({ ...changeOf(balance), rid, keyId: read.event.keyId, ...posting })
   }
@@ -302,7 +309,7 @@ function report(booked: Booked, poison: readonly Poison[]): PostReport {
   }
 }
 
-/** Runs work that may be repeated, again and again while Postgres says that trying again may help. */
+/** Repeats work while Postgres reports an error that another try may cure. The work must be safe to repeat. */
 async function withRetries<Result>(
   { ledger, clock }: Pick<IngestCtx, 'ledger' | 'clock'>,
   run: () => Promise<Result>,

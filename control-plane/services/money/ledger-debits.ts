@@ -24,20 +24,23 @@ import type { Move } from './ledger-moves.ts'
 
 type DebitCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'debits' | 'ids' | 'log'>
 
-/** How long money stays set aside for a debit whose process died; the sweeper goes on long before that. */
+/**
+ * Time for which money stays set aside for a debit whose process died. The sweeper continues the debit long before
+ * that.
+ */
 const HOLD_MS = 15 * MINUTE
-/** How often a debit is tried again because the gate was rebuilt, or its hold ended, under it. */
+/** Most holds of one debit. A debit takes a new hold when the gate was rebuilt or when its hold ended too early. */
 const MAX_HOLDS = 5
-/** A debit that nobody touched for so long was left by a process that died. */
+/** A debit untouched for this long belongs to a process that died. */
 const LEFT_AFTER_MS = 30 * SECOND
 const MAX_SWEPT = 200
-/** Answers after which a debit is over without having been booked. */
+/** Error codes that end a debit without booking it. */
 const REFUSALS: readonly string[] = ['insufficient_balance', 'conflict']
 
 /**
- * Books a debit of one buyer: written down, set aside in the gate, posted, told to the gate, given back. Any step may be
- * the last of its process: whoever comes with the same key, or the sweeper, goes on from there. Throws AppErrors as
- * `bookMove` says; one that was refused changed nothing, so its key may be used again.
+ * Books a debit of one buyer in five steps: write it down, set it aside in the gate, post it, tell the gate, free the
+ * hold. A process may die after any step. The next caller with the same key, or the sweeper, continues. Throws
+ * AppErrors as `bookMove` says. A refused debit changed nothing, so its key may be used again.
  */
 export async function bookDebit(ctx: DebitCtx, move: Move, payer: LedgerLine): Promise<{ isRepeat: boolean }> {
   const { key, kind, note = null } = move
@@ -56,7 +59,10 @@ export async function bookDebit(ctx: DebitCtx, move: Move, payer: LedgerLine): P
   return { isRepeat: false }
 }
 
-/** Finishes debits that were left between two steps; answers how many. One that fails waits for the next sweep. */
+/**
+ * Finishes debits that were left between two steps and returns their number. A debit that fails waits for the next
+ * sweep.
+ */
 export async function finishDebits(ctx: DebitCtx, leftAfterMs = LEFT_AFTER_MS): Promise<number> {
   const debits = await listUnfinishedDebits(ctx.db, leftAfterMs, MAX_SWEPT)
   let finished = 0
@@ -92,7 +98,7 @@ async function finishDebit(ctx: DebitCtx, first: Debit): Promise<void> {
         detail: { account: debit.account, available: formatMicroUsd(held.availableMicro) },
       })
     } else {
-      // Somebody else may have finished it just now, or its hold ran out.
+      // Another process may just have finished the debit, or its hold ran out.
       const now = await findDebit(ctx.db, debit.key)
       if (now === undefined || now.state === 'posted') return
       await startNextHold(ctx.db, now.key, now.holdNumber)
@@ -102,18 +108,18 @@ async function finishDebit(ctx: DebitCtx, first: Debit): Promise<void> {
   throw new AppError('service_unavailable', { retryAfterSeconds: 1 })
 }
 
-/** False when the gate was rebuilt since the hold was taken: then nothing is set aside any more. */
+/** Posts a debit. Returns false when the gate was rebuilt after the hold was taken, because the hold is then void. */
 async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<boolean> {
   const outcome = await transact(ctx.db, async (trx) => {
     const now = await lockDebit(trx, debit.key)
     if (now === undefined || now.state === 'posted') return { changed: [] }
-    // Pinned until the commit: the next rebuild reads balances that hold this debit.
+    // The epoch stays pinned until the commit, so the next rebuild reads balances that include this debit.
     if ((await pinMoneyEpoch(trx)) !== epoch) return undefined
     const { tx: id, key, kind, entries, note } = debit
     const transaction = { id, key, kind, entries, note: note ?? undefined }
     const ledger = moneyTransaction(trx)
     const changed = await postTransaction(ledger, transaction)
-    // The key may stand for a transaction that was no debit.
+    // The key may belong to a transaction that was no debit.
     if (changed === undefined) await requireSameEntries(ledger, key, entries)
     await requirePaidIn(trx, debit)
     await markDebit(trx, key, 'posted')
@@ -130,8 +136,8 @@ async function post(ctx: DebitCtx, debit: Debit, epoch: number): Promise<boolean
 }
 
 /**
- * Throws `conflict` when more would have gone back outside than this buyer paid in: credit that was granted is no money
- * of his. His account is locked by the posting, so that of two refunds the second sees the first.
+ * Throws `conflict` when more would go back outside than this buyer paid in. Granted credit is not his money to
+ * withdraw. The posting has locked his account, so the second of two refunds sees the first.
  */
 async function requirePaidIn(trx: Trx, { account, amount, entries }: Debit): Promise<void> {
   const outside = PLATFORM_ACCOUNTS.externalFiat
@@ -150,13 +156,14 @@ async function refuse(ctx: DebitCtx, debit: Debit): Promise<void> {
 }
 
 /**
- * Gives back what is set aside. The sweeper comes again when the gate is away, and the hold has an end of its own. For the
- * moment between balance and hold the same money is missing twice: too low, never too high.
+ * Frees the money that is set aside. When the gate is away the sweeper tries again, and the hold also ends by itself.
+ * Between the balance change and the release the amount is subtracted twice, so the buyer sees too little and never too
+ * much.
  */
 async function freeDebit(ctx: DebitCtx, debit: Debit): Promise<void> {
   if (debit.isFreed) return
   try {
-    // The gate has to know the balance first, or it would let the same money be spent meanwhile.
+    // The gate must know the new balance before the hold is freed. Otherwise the same money could be spent in between.
     await seedAccount(ctx, debit)
     await ctx.debits.free({ id: holdId(debit), account: debit.account })
     await markDebitFreed(ctx.db, debit.key)

@@ -10,7 +10,7 @@ import type { LedgerLine } from './ledger.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
 import { bookDebit } from './ledger-debits.ts'
 
-/** A transaction that an operator wants, under the key that makes it happen once. */
+/** A transaction that an operator wants. It is booked at most once for its key. */
 export type Move = {
   readonly key: string
   readonly kind: string
@@ -18,7 +18,7 @@ export type Move = {
   readonly entries: readonly LedgerLine[]
 }
 
-/** The fields that name an account: a wallet means its buyer account. */
+/** The fields that name an account. A wallet stands for its buyer account. */
 export const PartyFields = {
   wallet: Wallet.optional(),
   account: z
@@ -27,19 +27,19 @@ export const PartyFields = {
     .optional(),
 }
 
-/** What makes an operation on the ledger happen once: a ticket, an invoice, an event of a payment provider. */
+/** A name under which a ledger operation happens once: a ticket, an invoice, or a payment provider's event. */
 export const Ticket = z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket is 1 to 100 letters, digits or . : - _')
 export const Note = z.string().max(500)
 
 type Party = { readonly wallet?: string | undefined; readonly account?: AccountId | undefined }
 
-/** True when exactly one of the two is given. */
+/** True when exactly one of wallet and account is given. */
 export function namesOneParty(input: Party): boolean {
   return (input.wallet === undefined) !== (input.account === undefined)
 }
 export const ONE_PARTY = 'name a wallet or an account'
 
-/** The account that was named. Throws `not_found` when it is not there or of none of the kinds. */
+/** Finds the named account. Throws `not_found` when it does not exist or is of none of the given kinds. */
 export async function findParty(
   ctx: Pick<Ctx, 'db' | 'ledger'>,
   party: Party,
@@ -55,9 +55,9 @@ export async function findParty(
 }
 
 /**
- * Books a transaction once and answers whether it had been booked before. What takes money from a buyer is first set
- * aside in the gate, so that no call can spend it meanwhile. Throws `conflict` when the key was booked with other
- * entries, `insufficient_balance`, `not_found`, and `service_unavailable` while the gate is shut for a debit.
+ * Books a transaction once and says whether it had been booked before. Money that leaves a buyer is first set aside in
+ * the gate, so no call can spend it at the same time. Throws `conflict` when the key was booked with other entries,
+ * `insufficient_balance`, `not_found`, and for a debit `service_unavailable` while the gate is shut.
  */
 export async function bookMove(ctx: Ctx, move: Move): Promise<{ isRepeat: boolean }> {
   const lines = mergeLines(move.entries)
@@ -72,7 +72,7 @@ export async function bookMove(ctx: Ctx, move: Move): Promise<{ isRepeat: boolea
     return changed
   })
   if (posted === undefined) return { isRepeat: true }
-  // The outbox row stays when this fails, so the gate hears of it as soon as it is back.
+  // The outbox row stays when this fails, so a later drain tells the gate.
   await confirmBuyers(ctx, posted).catch((error: unknown) =>
     ctx.log.warn({ err: error, key: move.key }, 'the gate will hear of a transaction later'),
   )

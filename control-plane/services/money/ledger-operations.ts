@@ -12,7 +12,7 @@ import type { LedgerLine } from './ledger.ts'
 import type { Move } from './ledger-moves.ts'
 import { bookMove, findParty, Note, namesOneParty, ONE_PARTY, PartyFields, Ticket } from './ledger-moves.ts'
 
-/** A transaction as it was booked; lines are signed micro-USD in plain digits. */
+/** A transaction as it was booked. Lines are signed micro-USD in plain digits. */
 export const BookedMoveSchema = z.object({
   key: z.string(),
   kind: z.string(),
@@ -36,7 +36,7 @@ async function book(ctx: RunCtx, subject: string, move: Move): Promise<BookedMov
   return { key: move.key, kind: move.kind, lines, isRepeat }
 }
 
-/** `amount` micro-USD from one account to another. */
+/** Two lines that move `amount` micro-USD from one account to another. */
 function transfer(from: AccountId, to: AccountId, amount: bigint): LedgerLine[] {
   return [
     { account: from, amount: -amount },
@@ -52,7 +52,7 @@ export const recordFiatDeposit = defineOperation({
     .strictObject({
       ...PartyFields,
       amountUsd: DollarText,
-      /** The provider's own id of the event: what makes the deposit happen once. */
+      /** The payment provider's own id of the event. The deposit is booked once for each id. */
       eventId: Ticket,
       note: Note.optional(),
     })
@@ -68,9 +68,9 @@ export const recordFiatDeposit = defineOperation({
 })
 
 /**
- * Books money that goes back to a buyer outside, once a ticket: a refund of a fiat payment, or a withdrawal. What calls
- * hold or have used cannot be refunded: `insufficient_balance` says what could. Nor can more than the buyer paid in:
- * `conflict` says what could.
+ * Books money that goes back to a buyer outside: a refund of a fiat payment, or a withdrawal. Each ticket is booked
+ * once. Money that calls hold or have used cannot be refunded: `insufficient_balance` names the available amount. More
+ * than the buyer paid in cannot be refunded: `conflict` names the refundable amount.
  */
 export const refundFiat = defineOperation({
   name: 'refund.fiat',
@@ -99,8 +99,8 @@ const ADJUSTABLE: readonly AccountKind[] = ['buyer_credit', 'seller_pending', 's
 const COUNTERS = { promo: PLATFORM_ACCOUNTS.promo, shortfall: PLATFORM_ACCOUNTS.shortfall } as const
 
 /**
- * Moves money by hand, once a ticket: to an account (`credit`) or from it (`debit`), against what we give away or against
- * what we could not collect. The shortfall itself is paid off by a credit to it out of promotion.
+ * Moves money by hand, once for each ticket: to an account (`credit`) or from it (`debit`). The other side is either
+ * promotion or the shortfall. A credit to the shortfall account out of promotion pays off the shortfall.
  */
 export const adjustLedger = defineOperation({
   name: 'ledger.adjust',
@@ -131,8 +131,8 @@ export const adjustLedger = defineOperation({
 })
 
 /**
- * Books the opposite of a transaction, once: found by its ledger key, or by the request id of a call. What it takes back
- * from a buyer is set aside like any debit.
+ * Books the opposite of a transaction, once. The transaction is found by its ledger key, or by the request id of a
+ * call. Money that it takes back from a buyer is set aside first, as for any debit.
  */
 export const reverseTransaction = defineOperation({
   name: 'ledger.reverse',
@@ -152,7 +152,7 @@ export const reverseTransaction = defineOperation({
 
 const ReadKeyInput = z.strictObject({ key: z.string().min(3).max(180) })
 
-/** The lines under a ledger key or request id. */
+/** Reads the lines under a ledger key or request id. */
 export const readTransaction = defineOperation({
   name: 'ledger.read',
   access: 'operator',

@@ -14,20 +14,20 @@ import { ACCOUNT_KINDS, PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.t
 import type { MicroUsd } from '#shared/money.ts'
 import { formatMicroUsd, MAX_MICRO_USD, microUsd } from '#shared/money.ts'
 
-/** A line of a transaction: signed micro-USD, positive into the account. */
+/** A line of a transaction in signed micro-USD. A positive amount flows into the account. */
 export type LedgerLine = { readonly account: AccountId; readonly amount: bigint }
 
 export type NewTransaction = {
   /** A ULID. */
   readonly id: string
-  /** What makes it happen once: `deposit:{chain}:{hash}:{index}`, `grant:{ticket}`. */
+  /** The name under which it is booked once: `deposit:{chain}:{hash}:{index}`, `grant:{ticket}`. */
   readonly key: string
   readonly kind: string
   readonly note?: string | undefined
   readonly entries: readonly LedgerLine[]
 }
 
-/** `lines` as one line an account, without the accounts that come out at zero, in the order of account ids. */
+/** Merges lines into one for each account, sorted by account id. Accounts whose lines sum to zero are left out. */
 export function mergeLines(lines: readonly LedgerLine[]): LedgerLine[] {
   const amounts = new Map<AccountId, bigint>()
   for (const { account, amount } of lines) amounts.set(account, (amounts.get(account) ?? 0n) + amount)
@@ -38,10 +38,10 @@ export function mergeLines(lines: readonly LedgerLine[]): LedgerLine[] {
 }
 
 /**
- * Books a transaction once, in the caller's database transaction, and answers the balances it changed; undefined when
- * its key was booked before, and then nothing has changed. Throws AppErrors: `not_found` for an unknown account,
- * `insufficient_balance` when an account that may not be overdrawn would be, `conflict` past the limit of a balance, `internal_error`
- * for lines that do not sum to zero.
+ * Books a transaction once, inside the caller's database transaction, and returns the balances that it changed. Returns
+ * undefined and changes nothing when its key was booked before. Throws AppErrors: `not_found` for an unknown account,
+ * `insufficient_balance` when an account with a lower bound would go below it, `conflict` past the limit of a balance,
+ * and `internal_error` for lines that do not sum to zero.
  */
 export async function postTransaction(
   trx: MoneyTransaction,
@@ -75,13 +75,13 @@ export async function postTransaction(
   return trx.moveBalances(movements)
 }
 
-/** Most changes told to the gate at once, and most rounds of one drain. */
+/** Most changes that are sent to the gate at once, and most rounds of one drain. */
 const DRAIN_BATCH = 500
 const DRAIN_ROUNDS = 200
 
 /**
- * Tells the spending gate of every balance it has not confirmed and answers how many that were. Throws
- * `service_unavailable` while the gate is away: the rows wait for the next drain.
+ * Sends the spending gate every balance that it has not confirmed, and returns their number. Throws
+ * `service_unavailable` while the gate is away. The rows then wait for the next drain.
  */
 export async function drainAccountChanges(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<number> {
   let told = 0
@@ -94,14 +94,14 @@ export async function drainAccountChanges(ctx: Pick<Ctx, 'ledger' | 'gate'>): Pr
   return told
 }
 
-/** Tells the gate of the buyers' among changed balances; the others are none of its business. */
+/** Sends the gate the buyer accounts among changed balances. The gate knows no other accounts. */
 export async function confirmBuyers(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: readonly Balance[]): Promise<void> {
   const kinds = await ctx.ledger.findKinds(balances.map((row) => row.account))
   const buyers = balances.filter((row) => kinds.get(row.account) === 'buyer_credit')
   if (buyers.length > 0) await confirmBalances(ctx, buyers)
 }
 
-/** Seeds the gate with balances of buyers and forgets their outbox rows. */
+/** Seeds the gate with buyers' balances and deletes their outbox rows. */
 async function confirmBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: readonly Balance[]): Promise<void> {
   await ctx.gate.seed(
     balances.map(({ account, balance, version }) => ({ account, balanceMicro: microUsd(balance), version })),
@@ -109,7 +109,7 @@ async function confirmBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>, balances: read
   await ctx.ledger.deleteAccountChanges(balances)
 }
 
-/** The balance of an account in micro-USD as the ledger has it. Throws `not_found`. */
+/** Returns the balance of an account in the ledger, in micro-USD. Throws `not_found`. */
 export async function findBalance(ledger: Pick<MoneyReads, 'findBalances'>, account: AccountId): Promise<MicroUsd> {
   const [row] = await ledger.findBalances([account])
   if (row === undefined) throw new AppError('not_found')
@@ -122,15 +122,15 @@ const GrantInput = z
     wallet: Wallet.optional(),
     account: Account.optional(),
     amountUsd: DollarText,
-    /** What makes it happen once: a ticket or an invoice number. */
+    /** A ticket or an invoice number. The grant is booked once for each. */
     ticket: z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket is 1 to 100 letters, digits or . : - _'),
-    /** Whose money it is: ours, or received by fiat. */
+    /** `promo` is our own money, `fiat` is money received from the buyer. */
     source: z.enum(['promo', 'fiat']).default('promo'),
     note: z.string().max(500).optional(),
   })
   .refine((input) => (input.wallet === undefined) !== (input.account === undefined), 'name a wallet or an account')
 
-/** A grant as it was booked; amounts are micro-USD in plain digits. */
+/** A grant as it was booked. Amounts are micro-USD in plain digits. */
 export const GrantSchema = z.object({
   account: z.templateLiteral(['acc_', z.string()]),
   amountMicro: MicroDigits,
@@ -141,8 +141,8 @@ export const GrantSchema = z.object({
 export type Grant = z.infer<typeof GrantSchema>
 
 /**
- * Puts credit on a buyer's account, once a ticket. The same ticket with another account, amount or source throws
- * `conflict`; a wallet or account that does not exist, or is no buyer's, `not_found`.
+ * Puts credit on a buyer's account, once for each ticket. Throws `conflict` for a known ticket with another account,
+ * amount or source. Throws `not_found` for a wallet or account that does not exist or is no buyer's.
  */
 export const grantCredit = defineOperation({
   name: 'credit.grant',
@@ -174,7 +174,7 @@ export const grantCredit = defineOperation({
         before: null,
         after: { granted: formatMicroUsd(input.amountUsd), ticket: input.ticket },
       })
-      // The outbox row stays when this fails, so the gate hears of it as soon as it is back.
+      // The outbox row stays when this fails, so a later drain tells the gate.
       await confirmBalances(ctx, posted).catch((error: unknown) =>
         ctx.log.warn({ err: error, account }, 'the gate will hear of a grant later'),
       )
@@ -188,7 +188,7 @@ export const grantCredit = defineOperation({
   },
 })
 
-/** Throws `conflict` unless the transaction under a key has these lines. */
+/** Throws `conflict` unless the transaction under the key has exactly these lines. */
 export async function requireSameEntries(
   trx: MoneyTransaction,
   key: string,

@@ -5,20 +5,23 @@ import type { CounterGap, GateAudit } from '#control-plane/ports/gate/gate-audit
 import { SECOND } from '#shared/clock.ts'
 import { compareBalances } from './sweep.ts'
 
-/** Looks at the counters before a difference is believed, and the time between two. */
+/** Number of reads before a difference of counters is believed, and the time between two of them. */
 const LOOKS = 3
 const LOOK_EVERY_MS = SECOND
 
 type CompareCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'clock' | 'log' | 'metrics'>
 
-/** Compares posted balances and versions of the gate with the ledger; what differs is written down and shown. */
+/**
+ * Compares the posted balances and versions in the gate with the ledger. Stores the differences and shows them as a
+ * metric.
+ */
 export async function watchBalances(ctx: CompareCtx): Promise<readonly Difference[]> {
   return keep(ctx, 'balance', await compareBalances(ctx))
 }
 
 /**
- * Compares what each account holds and has unposted in the gate with its calls. A call that begins or ends between two
- * reads looks like a difference, so only one that stays the same over several looks counts.
+ * Compares the held and unposted amounts of each account in the gate with its calls. A call that begins or ends between
+ * two reads looks like a difference, so only a difference that stays the same in every look counts.
  */
 export async function watchCounters(
   ctx: CompareCtx & { readonly gateAudit: GateAudit },
@@ -39,7 +42,7 @@ async function keep(ctx: CompareCtx, kind: string, found: readonly Difference[])
   return found
 }
 
-/** By what stays the same while other calls of the account come and go: how far the counters are off. */
+/** Keys each gap by its size, which stays the same while other calls of the account come and go. */
 function gapsByText(gaps: readonly CounterGap[]): Map<string, Difference> {
   return new Map(
     gaps.map((gap) => {

@@ -21,16 +21,16 @@ import { AppError } from '#shared/errors.ts'
 
 type WatchCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'checkMoney' | 'metrics'>
 
-/** Runs of the checker that are kept although they found nothing. */
+/** Checker runs without findings that are kept. */
 const KEPT_RUNS = 500
 const SHOWN_RUNS = 20
 const SHOWN_ROWS = 100
 
 /**
- * Runs the checker, keeps what it found, shows it as metrics, and makes payouts wait for each invariant that is broken:
- * until a person clears that, even when the next run finds it whole. Nothing else stops. A checker that cannot read one
- * of its sources is a run with a failure, which says nothing about money. With `confirmAfterMs`, a breach counts that is
- * still there so much later.
+ * Runs the checker, stores its findings and shows them as metrics. Each broken invariant holds back payouts until a
+ * person clears it, even when the next run finds it whole. Nothing else stops. A run that could not read one of its
+ * sources counts as failed and proves nothing about money. With `confirmAfterMs`, a breach counts only if it is still
+ * there after that time.
  */
 export async function runInvariants(ctx: WatchCtx, confirmAfterMs = 0): Promise<InvariantRun> {
   const startedAt = ctx.clock.now()
@@ -105,13 +105,13 @@ export const HoldOfPayoutsSchema = z.object({
 export type HoldOfPayouts = z.infer<typeof HoldOfPayoutsSchema>
 export const MoneyStateSchema = z.object({
   runs: z.array(RunViewSchema).readonly(),
-  /** What comparisons found to differ and still do. */
+  /** Differences that comparisons found and that still exist. */
   differences: z.array(DifferenceViewSchema).readonly(),
   payoutHolds: z.array(HoldOfPayoutsSchema).readonly(),
 })
 export type MoneyState = z.infer<typeof MoneyStateSchema>
 
-/** The last runs of the checker, what differs now, and what payouts wait for. */
+/** Reads the last runs of the checker, the present differences, and the holds on payouts. */
 export const readInvariants = defineOperation({
   name: 'invariants.read',
   access: 'operator',
@@ -126,7 +126,6 @@ export const readInvariants = defineOperation({
   }),
 })
 
-/** Runs the checker now. */
 export const runInvariantsNow = defineOperation({
   name: 'invariants.run',
   access: 'operator',
@@ -137,7 +136,7 @@ export const runInvariantsNow = defineOperation({
   run: (ctx): Promise<InvariantRun> => runInvariants(ctx),
 })
 
-/** Lets payouts go on as far as one hold goes. A reason is needed: it is what the next person reads. */
+/** Clears one hold on payouts. The reason is required, because the next person reads it. */
 export const clearHold = defineOperation({
   name: 'payoutHold.clear',
   access: 'operator',
@@ -156,14 +155,14 @@ export const clearHold = defineOperation({
   },
 })
 
-/** A posting that took from the shortfall or paid it off, in micro-USD. */
+/** A posting that drew on the shortfall or paid it off, in micro-USD. */
 export const ShortfallRowSchema = z.object({
   tx: z.string(),
   kind: z.string(),
   amountMicro: MicroDigits,
   at: UnixMs,
   reason: z.string().nullable(),
-  /** The buyer whose balance did not cover it. */
+  /** The buyer whose balance did not cover the charge. */
   account: z.string().nullable(),
 })
 export type ShortfallRow = z.infer<typeof ShortfallRowSchema>
@@ -173,7 +172,7 @@ export const ShortfallReportSchema = z.object({
 })
 export type ShortfallReport = z.infer<typeof ShortfallReportSchema>
 
-/** What the platform could not collect: posting by posting, with the fault each was traced to. */
+/** Lists the postings that the platform could not collect, each with the fault that it was traced to. */
 export const readShortfall = defineOperation({
   name: 'shortfall.read',
   access: 'operator',
@@ -190,7 +189,7 @@ export const readShortfall = defineOperation({
   },
 })
 
-/** Names the fault that a posting's shortfall was traced to. */
+/** Names the fault that caused a posting's shortfall. */
 export const explainShortfall = defineOperation({
   name: 'shortfall.explain',
   access: 'operator',

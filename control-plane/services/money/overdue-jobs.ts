@@ -22,15 +22,15 @@ import { isPoison, readEvent } from './usage-reading.ts'
 type JobCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'clock' | 'log' | 'settings'> & { readonly askProvider: JobProbe }
 
 const MAX_ENDS = 100
-/** Jobs of one turn: all of them are asked about at once. */
+/** Jobs of one turn. Their providers are asked all at once. */
 const JOBS_A_TURN = 8
-/** A job that was being asked about when its worker died is ended, unasked, after so long. */
+/** Time after which a job is ended without asking, because the worker that was asking about it died. */
 const ASKED_FOR_MS = 5 * MINUTE
 
 /**
- * Ends jobs that are past their deadline, asking the provider of each once: one that it calls done is charged what it
- * used, at most its quote, any other costs nothing. Books ends that waited for a submit, too. Answers how many jobs came
- * to their end.
+ * Ends jobs that are past their deadline and returns their number. The provider of each is asked once. A job that its
+ * provider calls done is charged for its usage, at most its quote. Any other job costs nothing. Ends that waited for a
+ * submit are booked as well.
  */
 export async function finishJobs(ctx: JobCtx): Promise<number> {
   let finished = await bookParkedEnds(ctx)
@@ -43,7 +43,7 @@ export async function finishJobs(ctx: JobCtx): Promise<number> {
   return finished
 }
 
-/** What the provider says of a job, asked with the key that its offer stands on; undefined when it cannot be asked. */
+/** Asks the provider about a job with the key of its offer. Returns undefined when the provider cannot be asked. */
 async function ask(ctx: JobCtx, { rid, offer, event, providerJob }: Job): Promise<ProviderJob | undefined> {
   try {
     const wire = readUsageEvent(event)?.wire ?? ''
@@ -69,7 +69,7 @@ async function endJob(ctx: JobCtx, job: Job, said: ProviderJob | undefined): Pro
   return posted
 }
 
-/** The end of a job that nobody else ended, from its submit and what its provider says of it. */
+/** Makes the end of a job that nobody else ended, from its submit and the provider's answer. */
 function deadlineEnd(job: Job, said: ProviderJob | undefined, now: number): string | undefined {
   const read = readEvent(job.event, DEADLINE_SOURCE)
   if (isPoison(read)) return undefined
@@ -112,7 +112,7 @@ function chargeOf(submit: Submit, terms: SubmittedJob | undefined, said: Provide
   return chargeJob({ unitPrices: terms.unitPrices, bound: terms.bound, keptBps, quoteMicro }, said)
 }
 
-/** Books ends whose submit came at the same moment, so that neither saw the other. */
+/** Books ends that arrived at the same moment as their submit, so that neither transaction saw the other. */
 async function bookParkedEnds(ctx: JobCtx): Promise<number> {
   let booked = 0
   for (const end of await listParkedEnds(ctx.db, MAX_ENDS)) {

@@ -8,16 +8,16 @@ import { ACCOUNT_KINDS } from '#shared/ledger/account-kinds.ts'
 
 /** How the events of one rail are booked. */
 export type RailPosting = {
-  /** The account whose balance a charge leaves; undefined where the event names nobody who can pay by this rail. */
+  /** The account that pays a charge; undefined where the event names nobody who can pay by this rail. */
   payerOf(event: UsageEvent): AccountId | undefined
   readonly payerKind: AccountKind
-  /** True where nobody is paid: an event with a charge is set aside. */
+  /** True for a rail that pays nobody. An event of it with a charge is set aside. */
   readonly isFree: boolean
-  /** True where the gate counts a call until it hears that it is booked. */
+  /** True when the gate counts a call as unposted until it hears of the booking. */
   readonly isCountedInGate: boolean
 }
 
-/** Postings by the name of their rail. An event of a rail that stands in none is set aside. */
+/** Postings by rail name. An event of a rail without a posting is set aside. */
 export type RailPostings = ReadonlyMap<RailName, RailPosting>
 
 const byCredit: RailPosting = {
@@ -32,7 +32,7 @@ export const RAIL_POSTINGS: RailPostings = new Map([
   [OWN_RAIL, { ...byCredit, isFree: true }],
 ])
 
-/** True where the payer may not go below zero: what it lacks stands against the platform's shortfall. */
+/** True when the payer may not go below zero. The platform's shortfall covers the rest of a charge. */
 export function isBounded({ payerKind }: RailPosting): boolean {
   return ACCOUNT_KINDS[payerKind].bound === 'not_below_zero'
 }

@@ -9,9 +9,9 @@ import { drainAccountChanges } from './ledger.ts'
 
 type SweepCtx = Pick<Ctx, 'ledger' | 'gate' | 'clock' | 'log'>
 
-/** How long a capture may wait for its event to come by the queue. */
+/** Time that a capture may wait for its event to come through the queue. */
 const UNPOSTED_AFTER_MS = MINUTE
-/** Most captures one sweep looks at, and how many are posted together. */
+/** Most captures that one sweep reads, and the number of events posted together. */
 const MAX_UNPOSTED = 20_000
 const POST_BATCH = 250
 const EXPIRE_BATCH = 500
@@ -20,9 +20,9 @@ const MAX_EXPIRE_ROUNDS = 100
 export type SweepReport = { readonly expired: number; readonly posted: number; readonly told: number }
 
 /**
- * Finishes what was left lying: gives back holds whose owner died, posts captures whose event never came (never by way
- * of the queue, which would flood after an outage), and tells the gate of balances it has not confirmed. Throws when
- * Postgres or the gate is away.
+ * Finishes work that dead processes left behind. It gives back holds whose owner died, posts captures whose event never
+ * came, and tells the gate of unconfirmed balances. It posts directly, because the queue would flood after an outage.
+ * Throws when Postgres or the gate is away.
  */
 export async function sweepHolds(ctx: SweepCtx, unpostedAfterMs = UNPOSTED_AFTER_MS): Promise<SweepReport> {
   const expired = await expireHolds(ctx)
@@ -43,7 +43,7 @@ async function expireHolds(ctx: SweepCtx): Promise<number> {
   return expired
 }
 
-/** Posts captures older than the queue's patience; those that are booked already are only acknowledged. */
+/** Posts captures that waited longer than `olderThanMs`. Captures that are already booked are only acknowledged. */
 async function postLeftBehind(ctx: SweepCtx, olderThanMs: number): Promise<number> {
   const events = await ctx.gate.unposted(olderThanMs, MAX_UNPOSTED)
   let settled = 0
@@ -55,13 +55,13 @@ async function postLeftBehind(ctx: SweepCtx, olderThanMs: number): Promise<numbe
   return settled
 }
 
-/** Accounts of one page of the comparison. */
+/** Accounts in one page of the comparison. */
 const COMPARE_PAGE = 500
 
 /**
- * Compares posted balance and version of every funded account in the gate with the ledger, after telling the gate the
- * newest. Answers the accounts that still differ: there should be none. An account that the gate has not been asked for
- * yet becomes known to it.
+ * Compares the posted balance and version of every funded account in the gate with the ledger. The gate is told the
+ * newest balances first. Returns the accounts that still differ, normally none. An account that the gate did not know
+ * becomes known to it.
  */
 export async function compareBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promise<Difference[]> {
   const different: Difference[] = []
@@ -82,7 +82,10 @@ export async function compareBalances(ctx: Pick<Ctx, 'ledger' | 'gate'>): Promis
   }
 }
 
-/** A posting between two readings looks like a difference. Read gate first, the ledger cannot be behind it. */
+/**
+ * Reads again, because a posting between two reads looks like a difference. The gate is read first, so the ledger
+ * cannot be behind it.
+ */
 async function lookAgain(ctx: Pick<Ctx, 'ledger' | 'gate'>, told: readonly Balance[]): Promise<Difference[]> {
   const inGate = await Promise.all(told.map((row) => ctx.gate.spendable(row.account)))
   const ledger = new Map(

@@ -10,7 +10,7 @@ import { splitCharge, ZERO } from '#shared/money.ts'
 import type { RailPosting, RailPostings } from './rail-postings.ts'
 import { RAIL_POSTINGS } from './rail-postings.ts'
 
-/** An event that may be posted, with its bytes and their SHA-256, and who pays it by the rules of its rail. */
+/** A valid event with its bytes, their SHA-256, and its payer under the rules of its rail. */
 export type ReadEvent = {
   readonly event: UsageEvent
   readonly text: string
@@ -19,10 +19,10 @@ export type ReadEvent = {
   readonly posting: RailPosting
 }
 
-/** Longest piece of an event that is kept when it cannot be posted. */
+/** Most characters that are kept of an event that cannot be posted. */
 export const MAX_POISON_CHARS = 1_000_000
 
-/** Reads the bytes of an event; what breaks a rule of its own comes back as poison, with the rule. */
+/** Reads the bytes of an event. Returns poison that names the broken rule when the event is not valid by itself. */
 export function readEvent(text: string, source: string, postings: RailPostings = RAIL_POSTINGS): ReadEvent | Poison {
   const payloadHash = createHash('sha256').update(text).digest('hex')
   const refuse = (rid: string | null, reason: string, detail: string) =>
@@ -54,14 +54,16 @@ export function isPoison(read: ReadEvent | Poison): read is Poison {
   return 'reason' in read
 }
 
-/** The request id that an event tells of: its own, or that of the job whose end it is. Undefined for nonsense. */
+/** The request id of an event: its own, or for the end of a job that of the job. Undefined when it is malformed. */
 export function callOf({ kind, rid }: Pick<UsageEvent, 'kind' | 'rid'>): RequestId | undefined {
   return parseRequestId(kind === 'end' ? (jobOfEnd(rid) ?? '') : rid)
 }
 
 const ClaimedCall = z.object({ rid: z.string().min(26).max(30), account: z.string().max(80) })
 
-/** The ids in the bytes of an event that cannot be read otherwise: whose money the gate keeps for it. */
+/**
+ * Reads only the request id and the account from an event that is otherwise unreadable, so that its hold can be freed.
+ */
 export function claimedCall(text: string): { readonly rid: string; readonly account: AccountId } | undefined {
   try {
     const { rid, account } = ClaimedCall.parse(JSON.parse(text))
@@ -76,14 +78,14 @@ export function poisonOf(
   bytes: { readonly text: string; readonly payloadHash: string },
   why: Pick<Poison, 'rid' | 'reason' | 'detail' | 'source'>,
 ): Poison {
-  // Postgres text holds no NUL.
+  // A text column of Postgres cannot hold NUL.
   const event = bytes.text.slice(0, MAX_POISON_CHARS).replaceAll('\0', '\\0')
   return { payloadHash: bytes.payloadHash, event, ...why }
 }
 
 type Broken = { readonly reason: string; readonly detail: string }
 
-/** The money rules that one event must keep by itself. */
+/** Returns the money rule that the event breaks by itself, without looking at accounts. */
 function brokenRule(event: UsageEvent, { isFree }: RailPosting): Broken | undefined {
   if (!isInstant(event.startedAt) || !isInstant(event.endedAt))
     return { reason: 'schema', detail: 'startedAt, endedAt' }
@@ -104,14 +106,14 @@ function brokenRule(event: UsageEvent, { isFree }: RailPosting): Broken | undefi
   return undefined
 }
 
-/** The year 10000: later instants have no ISO 8601 form of four digits. */
+/** The year 10000 in Unix milliseconds. Later instants do not fit the four-digit year of ISO 8601. */
 const END_OF_TIME = 253_402_300_800_000
 
 function isInstant(at: number): boolean {
   return at > 0 && at < END_OF_TIME
 }
 
-/** The rule that an event breaks together with the accounts that exist. */
+/** Returns the rule that the event breaks against the accounts that exist. */
 export function brokenAccount(
   { event, payer, posting }: ReadEvent,
   kinds: ReadonlyMap<string, AccountKind>,

@@ -28,7 +28,7 @@ export const PoisonViewSchema = z.object({
   resolution: z.enum(['retried', 'discarded']).nullable(),
   resolutionReason: z.string().nullable(),
   resolvedBy: z.string().nullable(),
-  /** Whether its call has been settled by another delivery since. */
+  /** True when another delivery has settled the call since. */
   isSettled: z.boolean(),
 })
 export type PoisonView = z.infer<typeof PoisonViewSchema>
@@ -40,7 +40,7 @@ export const ConflictViewSchema = z.object({
   seenAt: UnixMs,
   resolutionReason: z.string().nullable(),
   resolvedBy: z.string().nullable(),
-  /** What stands: the charge of the settlement. */
+  /** The charge of the settlement, which stands. */
   settledChargeMicro: MicroDigits.nullable(),
 })
 export type ConflictView = z.infer<typeof ConflictViewSchema>
@@ -48,7 +48,7 @@ export type ConflictView = z.infer<typeof ConflictViewSchema>
 const Hash = z.string().regex(/^[0-9a-f]{64}$/, 'a payload hash is 64 hex digits')
 const Reason = z.string().trim().min(1).max(500)
 const ListInput = z.strictObject({
-  /** `waiting` leaves out what a person has decided. */
+  /** `waiting` leaves out the events that a person has decided. */
   show: z.enum(['waiting', 'all']).default('waiting'),
   limit: z.coerce.number().int().min(1).max(500).default(100),
 })
@@ -63,7 +63,7 @@ async function requirePoison(ctx: Pick<Ctx, 'db'>, payloadHash: string) {
   return row
 }
 
-/** Events that could not be posted, oldest first. */
+/** Lists events that could not be posted, oldest first. */
 export const listPoisoned = defineOperation({
   name: 'poison.list',
   access: 'operator',
@@ -75,7 +75,7 @@ export const listPoisoned = defineOperation({
     (await listPoison(ctx.db, { isWaiting: show === 'waiting', limit })).map(viewOf),
 })
 
-/** One of them with its bytes. */
+/** Reads one event that could not be posted, with its bytes. */
 export const readPoisoned = defineOperation({
   name: 'poison.read',
   access: 'operator',
@@ -91,7 +91,9 @@ export const readPoisoned = defineOperation({
   },
 })
 
-/** Posts an event again, once what was wrong is mended. Throws `conflict` with what is still wrong. */
+/**
+ * Posts an event again after its cause was repaired. Throws `conflict` with the reason when it still cannot be posted.
+ */
 export const retryPoisoned = defineOperation({
   name: 'poison.retry',
   access: 'operator',
@@ -124,7 +126,7 @@ export const retryPoisoned = defineOperation({
   },
 })
 
-/** Gives an event up: nobody is charged for its call, and what the gate still keeps for it is given back. */
+/** Discards an event. Nobody is charged for its call, and the gate frees what it keeps for it. */
 export const discardPoisoned = defineOperation({
   name: 'poison.discard',
   access: 'operator',
@@ -147,13 +149,13 @@ export const discardPoisoned = defineOperation({
       })
     }
     const call = claimedCall(row.event)
-    // Should this fail, the next delivery of the event, or the sweeper, gives it back.
+    // If this fails, the next delivery of the event or the sweeper frees it.
     if (call !== undefined && !row.isSettled) await freeDiscarded(ctx, [call])
     return { payloadHash }
   },
 })
 
-/** Events that contradict a settlement, oldest first, with what stands. */
+/** Lists events that contradict a settlement, oldest first, with the settlement's figures. */
 export const listContradictions = defineOperation({
   name: 'conflict.list',
   access: 'operator',
@@ -172,8 +174,8 @@ export const listContradictions = defineOperation({
 })
 
 /**
- * Notes what a person found out about a contradiction. The settlement stands; where it should not, `ledger.adjust` or
- * `ledger.reverse` says so in the ledger, under a ticket that the reason can name.
+ * Records what a person found out about a contradiction. The settlement stands. To correct it, book `ledger.adjust` or
+ * `ledger.reverse` under a ticket and name the ticket in the reason.
  */
 export const resolveContradiction = defineOperation({
   name: 'conflict.resolve',

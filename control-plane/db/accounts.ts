@@ -7,7 +7,7 @@ import { readRows } from './rows.ts'
 import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { bigint } from './tables/column.ts'
 
-/** A materialised balance in micro-USD with its version. */
+/** A stored balance in micro-USD with its version. */
 export const BALANCE_ROW = {
   account: ACCOUNT_TABLES.account.id,
   balance: bigint(),
@@ -15,7 +15,7 @@ export const BALANCE_ROW = {
 }
 export type Balance = RowOf<typeof BALANCE_ROW>
 
-/** Opens an account with balance 0. */
+/** Opens an account with a balance of 0. */
 export async function openAccount(
   trx: Trx,
   account: { readonly id: AccountId; readonly kind: AccountKind; readonly owner: string | null },
@@ -23,7 +23,7 @@ export async function openAccount(
   await trx.insertInto('account').values(account).execute()
 }
 
-/** The balances of the accounts that exist, in no order. */
+/** The balances of those accounts that exist, in no order. */
 export async function findBalances(db: Database | Trx, accounts: readonly string[]): Promise<Balance[]> {
   const rows = await readRows(
     db,
@@ -34,7 +34,7 @@ export async function findBalances(db: Database | Trx, accounts: readonly string
   return rows
 }
 
-/** Buyer accounts with a balance above zero, in order of id from after `after`: what the gate is seeded with. */
+/** Buyer accounts with a balance above zero and an id above `after`, by id. The gate is seeded with them. */
 export async function listFundedAccounts(db: Database | Trx, after: string, limit: number): Promise<Balance[]> {
   const rows = await readRows(
     db,
@@ -45,7 +45,7 @@ export async function listFundedAccounts(db: Database | Trx, after: string, limi
   return rows
 }
 
-/** The kinds of the accounts that exist. */
+/** The kinds of those accounts that exist. */
 export async function findKinds(db: Database | Trx, accounts: readonly string[]): Promise<Map<string, AccountKind>> {
   const rows = await readRows(
     db,
@@ -57,8 +57,8 @@ export async function findKinds(db: Database | Trx, accounts: readonly string[])
 }
 
 /**
- * Locks accounts in the order of their ids, which is what keeps two posters from waiting for each other; the shortfall
- * comes last, because whether it is needed shows only when the others are locked.
+ * Locks accounts in the order of their ids, so that two posters never wait for each other. The shortfall comes last,
+ * because a poster knows only after the other locks whether it needs it.
  */
 export async function lockAccounts(trx: Trx, accounts: readonly string[]): Promise<Map<string, Balance>> {
   const rows = await readRows(
@@ -70,7 +70,7 @@ export async function lockAccounts(trx: Trx, accounts: readonly string[]): Promi
   return new Map(rows.map((row) => [row.account, row]))
 }
 
-/** Changes not yet confirmed by the gate, oldest first. */
+/** Changes that the gate has not confirmed, oldest first. */
 export async function listAccountChanges(db: Database, limit: number): Promise<Balance[]> {
   const rows = await readRows(
     db,
@@ -82,8 +82,8 @@ export async function listAccountChanges(db: Database, limit: number): Promise<B
 }
 
 /**
- * Forgets changes that the gate has confirmed, unless a newer one took their place. A row that somebody is just writing
- * is passed over: it is about to be newer.
+ * Deletes changes that the gate has confirmed, unless a newer one replaced them. Skips a row that another transaction
+ * is writing, because it is about to be newer.
  */
 export async function deleteAccountChanges(db: Database, confirmed: readonly Balance[]): Promise<void> {
   if (confirmed.length === 0) return

@@ -7,7 +7,10 @@ import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { nullable } from './tables/column.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 
-/** Who did what to what, and how it looked before and after. `at` is Unix milliseconds. */
+/**
+ * One audited change: the actor, the operation, the subject, and the subject before and after. `at` is Unix
+ * milliseconds.
+ */
 export type AuditEntry = {
   readonly id: string
   readonly at: number
@@ -18,7 +21,7 @@ export type AuditEntry = {
   readonly subject: string | null
   readonly before: object | null
   readonly after: object | null
-  /** The organisation whose log it stands in. */
+  /** The organisation whose log holds the entry. */
   readonly organization: OrganizationId | null
 }
 
@@ -38,10 +41,12 @@ export async function insertAuditEntries(db: Database | Trx, entries: readonly A
   await db.insertInto('audit_log').values(rows).execute()
 }
 
-/** Whose log: that of an organisation, what a user did outside of any, or all there is, which operators alone read. */
+/**
+ * The log to read: that of an organisation, a user's acts outside of any, or every entry, which only operators read.
+ */
 export type AuditOwner = { readonly organization: string } | { readonly user: string } | { readonly everybody: true }
 
-/** What is looked for in a log; times are Unix milliseconds, `until` is not included. */
+/** Filters of a log. Times are Unix milliseconds, and `until` is excluded. */
 export type AuditFilter = {
   readonly owner: AuditOwner
   readonly operation?: string | undefined
@@ -51,13 +56,13 @@ export type AuditFilter = {
   readonly until?: number | undefined
 }
 
-/** An entry as it is read: `before` and `after` are JSON. */
+/** An audit entry from the table. `before` and `after` are JSON. */
 const AUDIT_ROW = {
   id: OPERATION_TABLES.audit_log.id,
   at: OPERATION_TABLES.audit_log.at,
   actorKind: OPERATION_TABLES.audit_log.actor_kind,
   actor: OPERATION_TABLES.audit_log.actor,
-  /** The wallet of an actor that is a user. */
+  /** The actor's wallet, when the actor is a user. */
   wallet: nullable(ACCOUNT_TABLES.app_user.wallet),
   keyId: OPERATION_TABLES.audit_log.key_id,
   operation: OPERATION_TABLES.audit_log.operation,
@@ -68,13 +73,13 @@ const AUDIT_ROW = {
 export type AuditRow = RowOf<typeof AUDIT_ROW>
 
 type AuditPage = {
-  /** The id beyond which the page begins; undefined begins at the end that comes first. */
+  /** The page begins after this id; undefined begins at the first entry in the given order. */
   readonly beyond?: string | undefined
   readonly order: 'newest' | 'oldest'
   readonly limit: number
 }
 
-/** A page of a log in order of id, which is that of time. */
+/** A page of a log by id, which is the order of time. */
 export async function listAuditEntries(
   db: Database | Trx,
   filter: AuditFilter,

@@ -11,12 +11,12 @@ import { bigint, nullable, text, timestamp } from './tables/column.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
 
-/** Which calls of a buyer are meant: admitted from `from` on and before `to`, in Unix milliseconds. */
+/** Filters of a buyer's calls, by admission from `from` (included) to `to` (excluded) in Unix milliseconds. */
 export type UsageFilter = {
   readonly account: AccountId
   readonly from: number
   readonly to: number
-  /** A canonical model. */
+  /** The canonical id of a model. */
   readonly model?: string | undefined
   readonly keyId?: string | undefined
   readonly provider?: string | undefined
@@ -25,7 +25,7 @@ export type UsageFilter = {
   readonly servedBy?: UsageEvent['servedBy'] | undefined
 }
 
-/** Tokens by class: `input` is neither cached nor audio, `output` neither reasoning nor audio. */
+/** Tokens by class. `input` excludes cached and audio tokens, `output` excludes reasoning and audio tokens. */
 const TOKEN_SUMS_ROW = {
   input: SETTLEMENT_TABLES.settlement.input_tokens,
   cacheRead: SETTLEMENT_TABLES.settlement.cache_read_tokens,
@@ -66,7 +66,7 @@ const ROW = sql.raw(`rid, started_at as "startedAt", posted_at as "postedAt", mo
   cache_write_tokens as "cacheWrite", audio_input_tokens as "audioInput", output_tokens as output,
   reasoning_tokens as reasoning, audio_output_tokens as "audioOutput"`)
 
-/** What is summed of calls, under the same names in settlements and in the sums of days. */
+/** The columns to sum. They have the same names in settlements and in the daily sums. */
 const COUNTED = [
   'charge',
   'list_cost',
@@ -89,13 +89,13 @@ const SUMS = sql.raw(`coalesce(sum(requests), 0)::bigint as requests,
   coalesce(sum(reasoning_tokens), 0)::bigint as reasoning,
   coalesce(sum(audio_output_tokens), 0)::bigint as "audioOutput"`)
 
-/** The calls of a filter among settlements. */
+/** The condition for settlements that match a filter. */
 function matching(filter: UsageFilter): RawBuilder<unknown> {
   const { account, from, to } = filter
   return sql`account = ${account} and rid >= ${ulidFloor(from)} and rid < ${ulidFloor(to)} and ${chosen(filter)}`
 }
 
-/** What a filter says beside account and time: of a call as of sums of calls. */
+/** The conditions of a filter besides account and time. They fit settlements and daily sums alike. */
 function chosen({ model, keyId, provider, endpoint, outcome, servedBy }: UsageFilter): RawBuilder<unknown> {
   const conditions = [
     sql`true`,
@@ -109,7 +109,7 @@ function chosen({ model, keyId, provider, endpoint, outcome, servedBy }: UsageFi
   return sql.join(conditions, sql` and `)
 }
 
-/** A page of calls from the newest down, before a request id where one is given. */
+/** A page of calls, newest first, before a request id if one is given. */
 export async function listUsage(
   db: Database,
   filter: UsageFilter,
@@ -125,7 +125,7 @@ export async function listUsage(
   return rows
 }
 
-/** A line of a usage file, with all that needs no quoting put together by the database. */
+/** A line of a usage file. The database joins all fields that need no quoting. */
 const USAGE_LINE_ROW = {
   rid: SETTLEMENT_TABLES.settlement.rid,
   model: SETTLEMENT_TABLES.settlement.model,
@@ -138,7 +138,7 @@ const USAGE_LINE_ROW = {
 }
 export type UsageLine = RowOf<typeof USAGE_LINE_ROW>
 
-/** A batch of calls from the oldest up, after a request id: what an export is written from. */
+/** A batch of calls for an export, oldest first, after a request id. */
 export async function listUsageLines(
   db: Database,
   filter: UsageFilter,
@@ -154,7 +154,7 @@ export async function listUsageLines(
   return rows
 }
 
-/** What calls came to. */
+/** The sums of a group of calls. */
 const USAGE_SUMS_ROW = {
   ...TOKEN_SUMS_ROW,
   requests: bigint(),
@@ -164,7 +164,7 @@ const USAGE_SUMS_ROW = {
 }
 export type UsageSums = RowOf<typeof USAGE_SUMS_ROW>
 
-/** What a bucket of calls is also told apart by, with the column that says so. */
+/** The ways to group the calls of one time bucket, with the column of each. */
 const USAGE_GROUPS = { model: 'model', key: 'key_id', provider: 'provider', endpoint: 'endpoint' } as const
 export type UsageGroup = keyof typeof USAGE_GROUPS
 export const USAGE_INTERVALS = ['hour', 'day', 'month'] as const
@@ -177,7 +177,9 @@ const USAGE_BUCKET_ROW = {
 }
 export type UsageBucketRow = RowOf<typeof USAGE_BUCKET_ROW>
 
-/** Calls by UTC hour, day or month, oldest first, and by one more thing where that is asked for; at most `limit` rows. */
+/**
+ * Sums calls by UTC hour, day or month, oldest first, and by one more column if asked. Returns at most `limit` rows.
+ */
 export async function sumUsageByTime(
   db: Database,
   filter: UsageFilter,
@@ -195,7 +197,7 @@ export async function sumUsageByTime(
   return rows
 }
 
-/** What all calls came to, and the same by model from the model most was spent on; the rows are read once. */
+/** Sums all calls, and the same by model with the highest spending first. The rows are read once. */
 export async function sumUsage(
   db: Database,
   filter: UsageFilter,
@@ -212,13 +214,15 @@ export async function sumUsage(
   return { total: rows.find(({ model }) => model === null), byModel }
 }
 
-/** `calls`: every call of a filter, `at` the UTC time of its start. */
+/** The CTE `calls` with every call of a filter. `at` is the UTC time of its start. */
 function eachCall(filter: UsageFilter): RawBuilder<unknown> {
   return sql`with calls as (select started_at at time zone 'UTC' as at, 1 as requests, ${EACH} from settlement
     where ${matching(filter)})`
 }
 
-/** `calls`: the same, but days that are summed as one row for all their calls that are alike, `at` their day. */
+/**
+ * The CTE `calls` for a filter, in which similar calls of an already summed day share one row. `at` is then the day.
+ */
 function summedCalls(filter: UsageFilter): RawBuilder<unknown> {
   return sql`with ${splitWindow(filter)}, calls as (
       select started_on::timestamp as at, requests, ${EACH} from buyer_day d

@@ -5,10 +5,10 @@ import type { Database } from './database.ts'
 import { readRows } from './rows.ts'
 import { doubles, integer, nullable } from './tables/column.ts'
 
-/** Half and nineteen of twenty calls took no longer than so many milliseconds. */
+/** Milliseconds within which 50 % and 95 % of the calls ended. */
 export type Percentiles = { readonly p50: number; readonly p95: number }
 
-/** `ttftMs` is of `timed` calls, those that were streamed. Null where there is no call. */
+/** `ttftMs` covers the `timed` calls, which were streamed. Null without calls. */
 export type CallTimes = {
   readonly calls: number
   readonly timed: number
@@ -25,7 +25,10 @@ const CALL_TIMES_ROW = {
 
 const QUANTILES = sql.raw('percentile_disc(array[0.5, 0.95]::float8[])')
 
-/** How long the newest successful calls of a buyer took, at most `limit` of them, admitted from `since` (Unix ms) on. */
+/**
+ * Measures the newest successful calls of a buyer that were admitted from `since` (Unix milliseconds) on, at most
+ * `limit`.
+ */
 export async function measureCallTimes(
   db: Database,
   account: AccountId,

@@ -4,7 +4,7 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
 
-/** One field of a model that was changed. `before` and `after` are plain JSON; null where there was or is nothing. */
+/** One changed field of a model. `before` and `after` are plain JSON, null for an absent value. */
 const CATALOG_CHANGE_ROW = {
   id: CATALOG_TABLES.catalog_change.id,
   at: CATALOG_TABLES.catalog_change.at,
@@ -18,7 +18,7 @@ const CATALOG_CHANGE_ROW = {
 }
 export type CatalogChange = RowOf<typeof CATALOG_CHANGE_ROW>
 
-/** Rows of one insert: far under the most parameters that a statement takes. */
+/** Rows of one insert. This stays far below the limit of parameters in a statement. */
 const INSERT_BATCH = 1_000
 
 export async function insertCatalogChanges(trx: Trx, changes: readonly CatalogChange[]): Promise<void> {
@@ -42,7 +42,7 @@ function jsonOrNull(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value)
 }
 
-/** Changes, newest first: of one model or of all, below an id. */
+/** Changes of one model or of all, newest first, below an id. */
 export async function listCatalogChanges(
   db: Database | Trx,
   { model, below, limit }: { model: string | undefined; below: string | undefined; limit: number },
@@ -59,7 +59,7 @@ export async function listCatalogChanges(
   return rows
 }
 
-/** Lets one writer of the catalogue through at a time; the lock goes with the transaction. */
+/** Lets one writer of the catalogue work at a time. The lock ends with the transaction. */
 export async function lockCatalog(trx: Trx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${sql.lit(CATALOG_LOCK)})`.execute(trx)
 }

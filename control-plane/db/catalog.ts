@@ -15,7 +15,7 @@ const PROVIDER_COLUMNS = [
   'cost_reference_url as costReferenceUrl',
 ] as const
 
-/** The allow-list, in order of id. */
+/** The providers of the allow-list, by id. */
 export async function listProviders(db: Database | Trx): Promise<Provider[]> {
   return db.selectFrom('provider').select(PROVIDER_COLUMNS).orderBy('id').execute()
 }
@@ -24,7 +24,7 @@ export async function findProvider(db: Database | Trx, id: string): Promise<Prov
   return db.selectFrom('provider').select(PROVIDER_COLUMNS).where('id', '=', id).executeTakeFirst()
 }
 
-/** Adds or replaces an entry of the allow-list. `at` is Unix milliseconds. */
+/** Adds or replaces a provider of the allow-list. `at` is Unix milliseconds. */
 export async function upsertProvider(db: Database | Trx, provider: Provider, at: number): Promise<void> {
   const row = {
     name: provider.name,
@@ -51,7 +51,7 @@ export async function upsertModels(trx: Trx, models: readonly Model[], at: numbe
       where model.body is distinct from excluded.body`.execute(trx)
 }
 
-/** The bodies of all models, in order of id, to be read with the schema of a model. */
+/** The JSON bodies of all models, by id. The caller parses them with the schema of a model. */
 export async function listModelBodies(db: Database | Trx): Promise<unknown[]> {
   const rows = await db.selectFrom('model').select('body').orderBy('id').execute()
   return rows.map((row) => row.body)
@@ -63,12 +63,12 @@ const ALIAS_ROW = {
 }
 export type Alias = RowOf<typeof ALIAS_ROW>
 
-/** Removes the names of models that an import gave, to be given anew; those given by hand stay. */
+/** Removes the aliases that imports gave to models, before the import gives new ones. Manual aliases stay. */
 export async function deleteAliases(trx: Trx, models: readonly string[]): Promise<void> {
   await sql`delete from model_alias where model = any(${[...models]}::text[]) and not is_manual`.execute(trx)
 }
 
-/** Names with whether they were given by hand: of one model or of all, in order. */
+/** The aliases of one model or of all, in order, each with whether it is manual. */
 export async function listAliases(
   db: Database | Trx,
   { model, limit }: { model: string | undefined; limit: number },
@@ -78,7 +78,7 @@ export async function listAliases(
   return chosen.orderBy('alias').limit(limit).execute()
 }
 
-/** Those names of the given models that were given by hand. */
+/** The manual aliases of the given models. */
 export async function listManualAliases(db: Database | Trx, models: readonly string[]): Promise<Alias[]> {
   const rows = await readRows(
     db,
@@ -89,18 +89,18 @@ export async function listManualAliases(db: Database | Trx, models: readonly str
   return rows
 }
 
-/** Gives a name by hand. A name that another model has is refused by the table's key. */
+/** Adds a manual alias. The table's key refuses an alias of another model. */
 export async function insertManualAlias(trx: Trx, { alias, model }: Alias): Promise<void> {
   await trx.insertInto('model_alias').values({ alias, model, is_manual: true }).execute()
 }
 
-/** Takes a name away; answers the model that had it. */
+/** Removes an alias. Returns the model that had it. */
 export async function deleteAlias(trx: Trx, alias: string): Promise<string | undefined> {
   const gone = await trx.deleteFrom('model_alias').where('alias', '=', alias).returning('model').executeTakeFirst()
   return gone?.model
 }
 
-/** The canonical ids behind exact names, by the name in lower case. */
+/** The canonical ids of exact names. A name is matched in lower case. */
 export async function listModelsByName(db: Database | Trx, names: readonly string[]): Promise<Alias[]> {
   const rows = await readRows(
     db,
@@ -111,7 +111,7 @@ export async function listModelsByName(db: Database | Trx, names: readonly strin
   return rows
 }
 
-/** The bodies of some models, to be read with the schema of a model. */
+/** The JSON bodies of some models. The caller parses them with the schema of a model. */
 export async function listBodiesOf(db: Database | Trx, models: readonly string[]): Promise<unknown[]> {
   const rows = await readRows(
     db,
@@ -122,7 +122,7 @@ export async function listBodiesOf(db: Database | Trx, models: readonly string[]
   return rows.map((row) => row.body)
 }
 
-/** Every version of a model's prices, the one that counts last first. */
+/** Every version of a model's prices, the latest effective time first. */
 export async function listPriceVersions(db: Database | Trx, model: string, limit: number): Promise<PriceRow[]> {
   const rows = await readRows(
     db,
@@ -134,13 +134,13 @@ export async function listPriceVersions(db: Database | Trx, model: string, limit
   return rows
 }
 
-/** Removes an entry of the allow-list; the table's references refuse one that offers or keys stand on. */
+/** Removes a provider of the allow-list. The table's references refuse one that offers or keys use. */
 export async function deleteProvider(trx: Trx, id: string): Promise<boolean> {
   const gone = await trx.deleteFrom('provider').where('id', '=', id).executeTakeFirst()
   return gone.numDeletedRows > 0n
 }
 
-/** Gives names to models; a name that another model has stays where it is and is answered. */
+/** Adds aliases. An alias that another model has stays with that model and is returned. */
 export async function insertAliases(trx: Trx, aliases: readonly Alias[]): Promise<string[]> {
   const rows = await readRows(
     trx,
@@ -157,7 +157,7 @@ export async function insertAliases(trx: Trx, aliases: readonly Alias[]): Promis
   return rows.map((row) => row.alias)
 }
 
-/** The canonical id that an exact name means, in any case. */
+/** The canonical id of an exact name, matched without case. */
 export async function findModelByName(db: Database | Trx, name: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('model_alias')
@@ -177,7 +177,7 @@ const PRICE_ROW = {
 }
 export type PriceRow = RowOf<typeof PRICE_ROW>
 
-/** The prices that count at `at` (Unix milliseconds): of each model the latest whose time has come. */
+/** The prices in effect at `at` (Unix milliseconds): for each model the latest version that has begun. */
 export async function listPricesAt(db: Database | Trx, at: number, models?: readonly string[]): Promise<PriceRow[]> {
   const chosen = models === undefined ? sql`` : sql`and model = any(${[...models]}::text[])`
   const rows = await readRows(
@@ -191,7 +191,6 @@ export async function listPricesAt(db: Database | Trx, at: number, models?: read
   return rows
 }
 
-/** Adds versions of prices. */
 export async function insertPrices(trx: Trx, prices: readonly PriceRow[]): Promise<void> {
   if (prices.length === 0) return
   await trx

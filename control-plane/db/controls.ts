@@ -1,11 +1,11 @@
 import type { Database, Trx } from './database.ts'
 
-/** Who changed a control, and when. */
+/** The author and the time of a change. */
 type Changed = { readonly changedAt: Date; readonly changedBy: string }
 export type SwitchRow = { readonly name: string; readonly isOn: boolean; readonly reason: string } & Changed
 export type LimitRow = { readonly name: string; readonly perKey: number; readonly perWallet: number | null } & Changed
 
-/** Every switch that was ever turned. */
+/** Every switch that an operator has ever set. */
 export async function listSwitches(db: Database | Trx): Promise<SwitchRow[]> {
   return db
     .selectFrom('feature_switch')
@@ -23,7 +23,7 @@ export async function upsertSwitch(db: Database | Trx, row: SwitchRow): Promise<
     .execute()
 }
 
-/** Every limit that was ever set by hand. */
+/** Every limit that an operator has ever set. */
 export async function listLimits(db: Database | Trx): Promise<LimitRow[]> {
   return db
     .selectFrom('rate_limit')
@@ -52,7 +52,7 @@ export async function upsertLimit(db: Database | Trx, row: LimitRow): Promise<vo
     .execute()
 }
 
-/** Forgets what was set by hand, so that the default counts again; true when there was something. */
+/** Deletes an operator's limit, so that the default applies again. Returns true when there was one. */
 export async function deleteLimit(db: Database | Trx, name: string): Promise<boolean> {
   const gone = await db.deleteFrom('rate_limit').where('name', '=', name).executeTakeFirst()
   return gone.numDeletedRows > 0n

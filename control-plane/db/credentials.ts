@@ -8,7 +8,7 @@ import { readRows } from './rows.ts'
 import { bigint, id, text } from './tables/column.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
-/** A provider key at rest. `sealed` is JSON, to be read with its schema. */
+/** A stored provider key. `sealed` is JSON; the caller parses it with its schema. */
 export type CredentialRow = {
   readonly id: CredentialId
   readonly host: string
@@ -29,7 +29,7 @@ export type NewCredential = {
 
 const COLUMNS = ['id', 'host', 'base_url as baseUrl', 'fingerprint', 'sealed'] as const
 
-/** The saved provider key of a seller that a fingerprint stands for, unless it was forgotten. */
+/** The saved provider key of a seller with this fingerprint, unless the seller has had it forgotten. */
 export async function findCredential(
   db: Database | Trx,
   tenant: AccountId,
@@ -45,7 +45,10 @@ export async function findCredential(
     .executeTakeFirst()
 }
 
-/** Adds a credential, or answers the id of the same key of the same owner, which is remembered again. */
+/**
+ * Adds a credential and returns its id. When the owner has the same key already, it returns that id and makes the key
+ * reusable again.
+ */
 export async function upsertCredential(trx: Trx, credential: NewCredential): Promise<CredentialId> {
   const rows = await readRows(trx, { id: OFFER_TABLES.credential.id }, credentialUpsert(credential))
   const id = rows[0]?.id
@@ -53,7 +56,7 @@ export async function upsertCredential(trx: Trx, credential: NewCredential): Pro
   return id
 }
 
-/** The statement of {@link upsertCredential}, which answers one row with the `id`. */
+/** The statement of {@link upsertCredential}. It returns one row with the `id`. */
 export function credentialUpsert(credential: NewCredential): RawBuilder<unknown> {
   const { sealed } = credential
   return sql`insert into credential (id, tenant, host, purpose, base_url, fingerprint, label, sealed, created_at)
@@ -64,7 +67,7 @@ export function credentialUpsert(credential: NewCredential): RawBuilder<unknown>
     returning id`
 }
 
-/** A saved provider key of a seller, and how many offers stand on it. */
+/** A saved provider key of a seller, and the number of offers that use it. */
 const SAVED_KEY_ROW = {
   id: id('crd'),
   label: OFFER_TABLES.credential.label,
@@ -96,7 +99,7 @@ export async function listSavedKeys(
   return rows
 }
 
-/** Makes a saved key reusable no more; false when the seller has none of that id. */
+/** Marks a saved key as not reusable. Returns false when the seller has none of that id. */
 export async function forgetCredential(
   db: Database,
   tenant: AccountId,

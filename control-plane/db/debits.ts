@@ -6,7 +6,7 @@ import { readRows } from './rows.ts'
 import type { DebitState } from './tables/ledger.ts'
 import { LEDGER_TABLES } from './tables/ledger.ts'
 
-/** A debit that no call made: who pays how much, and the transaction it becomes. Amounts are signed micro-USD. */
+/** A debit that no call made: its payer and amount, and the transaction to book. Amounts are signed micro-USD. */
 export type Debit = {
   readonly key: string
   readonly account: AccountId
@@ -16,7 +16,7 @@ export type Debit = {
   readonly note: string | null
   readonly entries: readonly { readonly account: AccountId; readonly amount: bigint }[]
   readonly state: DebitState
-  /** Which hold of it is the present one, from 1. */
+  /** The number of the present hold, from 1. */
   readonly holdNumber: number
   readonly isFreed: boolean
 }
@@ -43,7 +43,7 @@ function read(row: Row): Debit {
   return { ...row, entries: row.entries.map((line) => ({ ...line, amount: BigInt(line.amount) })) }
 }
 
-/** Writes a debit down unless its key is known; answers what stands there now. */
+/** Records a debit unless its key is known. Returns the debit that is stored under the key. */
 export async function intendDebit(
   db: Database,
   debit: Omit<Debit, 'state' | 'holdNumber' | 'isFreed'>,
@@ -61,7 +61,7 @@ export async function findDebit(db: Database, key: string): Promise<Debit | unde
   return rows.map(read).at(0)
 }
 
-/** The debit, locked until the end of the transaction. */
+/** Reads the debit and locks it until the end of the transaction. */
 export async function lockDebit(trx: Trx, key: string): Promise<Debit | undefined> {
   const rows = await readRows(
     trx,
@@ -71,26 +71,28 @@ export async function lockDebit(trx: Trx, key: string): Promise<Debit | undefine
   return rows.map(read).at(0)
 }
 
-/** Sets the state of a debit; one that was posted stays so, and one that begins anew has a hold to give back again. */
+/**
+ * Sets the state of a debit. A posted debit stays posted. A debit that begins anew has a hold that must be freed again.
+ */
 export async function markDebit(db: Database | Trx, key: string, state: DebitState): Promise<void> {
   await sql`update ledger_debit set state = ${state}, changed_at = now(),
       is_freed = is_freed and ${state} <> 'intended'
     where key = ${key} and state <> 'posted'`.execute(db)
 }
 
-/** Goes on to the next hold, unless somebody else did; answers whether this caller did. */
+/** Starts the next hold, unless another caller did. Returns true when this caller did. */
 export async function startNextHold(db: Database, key: string, holdNumber: number): Promise<boolean> {
   const { numAffectedRows } = await sql`update ledger_debit set hold_number = hold_number + 1, changed_at = now()
     where key = ${key} and hold_number = ${holdNumber} and state = 'intended'`.execute(db)
   return numAffectedRows === 1n
 }
 
-/** Notes that nothing is set aside any more for a finished debit. */
+/** Records that the hold of a finished debit has been freed. */
 export async function markDebitFreed(db: Database, key: string): Promise<void> {
   await sql`update ledger_debit set is_freed = true where key = ${key} and state <> 'intended'`.execute(db)
 }
 
-/** Debits that were left between two steps for longer than so many milliseconds, oldest first. */
+/** Debits that stopped between two steps more than `olderThanMs` milliseconds ago, oldest first. */
 export async function listUnfinishedDebits(db: Database, olderThanMs: number, limit: number): Promise<Debit[]> {
   const rows = await readRows(
     db,
@@ -103,8 +105,8 @@ export async function listUnfinishedDebits(db: Database, olderThanMs: number, li
 }
 
 /**
- * The newest epoch of the gate, which cannot be raised before the end of the transaction: what this transaction books is
- * in the balances that the next rebuild reads.
+ * Returns the newest epoch of the gate and keeps it from being raised until this transaction ends. The next rebuild
+ * then reads balances that include what this transaction books.
  */
 export async function pinMoneyEpoch(trx: Trx): Promise<number> {
   const rows = await readRows(

@@ -7,7 +7,7 @@ import { id } from './tables/column.ts'
 import type { IncidentState } from './tables/market.ts'
 import { MARKET_TABLES } from './tables/market.ts'
 
-/** An incident as operators declared it; without a model and a provider it is of the whole market. */
+/** An incident that operators declared. Without a model and a provider it concerns the whole market. */
 const DECLARED_ROW = {
   id: id('inc'),
   title: MARKET_TABLES.declared_incident.title,
@@ -19,7 +19,7 @@ const DECLARED_ROW = {
 }
 export type DeclaredRow = RowOf<typeof DECLARED_ROW>
 
-/** What was said of it, and the state it was in from then on. */
+/** A note about an incident, and the incident's state from then on. */
 export type NoteRow = { readonly at: Date; readonly state: IncidentState; readonly note: string }
 
 const COLUMNS = sql`id, title, models, providers, state, started_at as "startedAt", ended_at as "endedAt"`
@@ -31,7 +31,7 @@ export async function insertDeclared(trx: Trx, row: DeclaredRow): Promise<void> 
     .execute()
 }
 
-/** Writes down what may change of it: all but its beginning. */
+/** Updates every field of an incident but its beginning. */
 export async function updateDeclared(trx: Trx, row: DeclaredRow): Promise<void> {
   await trx.updateTable('declared_incident').set(told(row)).where('id', '=', row.id).execute()
 }
@@ -40,7 +40,7 @@ function told({ title, models, providers, state, endedAt }: DeclaredRow) {
   return { title, models: [...models], providers: [...providers], state, ended_at: endedAt }
 }
 
-/** The incident, locked until the end of the transaction. */
+/** Reads the incident and locks it until the end of the transaction. */
 export async function lockDeclared(trx: Trx, id: string): Promise<DeclaredRow | undefined> {
   const rows = await readRows(
     trx,
@@ -50,14 +50,14 @@ export async function lockDeclared(trx: Trx, id: string): Promise<DeclaredRow | 
   return rows[0]
 }
 
-/** Adds a note after those there are; its incident is locked. */
+/** Adds a note after the existing ones. The caller has locked the incident. */
 export async function insertNote(trx: Trx, incident: IncidentId, { at, state, note }: NoteRow): Promise<void> {
   await sql`insert into declared_incident_note (incident, number, at, state, note)
     select ${incident}, count(*) + 1, ${at}, ${state}, ${note}
     from declared_incident_note where incident = ${incident}`.execute(trx)
 }
 
-/** The notes of some incidents, each incident's in the order they were made. */
+/** The notes of some incidents. Those of one incident come in the order in which they were made. */
 export async function listNotes(
   db: Database | Trx,
   incidents: readonly IncidentId[],
@@ -72,17 +72,17 @@ export async function listNotes(
 }
 
 export type DeclaredFilter = {
-  /** Unix milliseconds; those that began before `to` and were not over at `from`. */
+  /** Unix milliseconds. Selects incidents that began before `to` and had not ended at `from`. */
   readonly from: number
   readonly to: number
-  /** Those of the model, or of the provider, and those of the whole market. */
+  /** Selects incidents of this model or provider, and those of the whole market. */
   readonly model: string | undefined
   readonly provider: string | undefined
-  /** The last incident of the page before. */
+  /** The id of the last incident on the page before. */
   readonly after: string | undefined
 }
 
-/** Declared incidents, the one that was declared last first. */
+/** Declared incidents, the latest declared first. */
 export async function listDeclared(db: Database, filter: DeclaredFilter, limit: number): Promise<DeclaredRow[]> {
   const { from, to, model = null, provider = null, after = null } = filter
   const rows = await readRows(

@@ -6,20 +6,20 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { bigint, integer } from './tables/column.ts'
 
-/** Charged calls that were served at one whole percentage below the reference price, and what they came to. */
+/** The charged calls that were served at one whole percentage below the reference price, and their sums. */
 const DEMAND_STEP_ROW = {
-  /** Rounded down: 25 for what was served from 25 to below 26 per cent below. */
+  /** Rounded down: 25 covers 25 to below 26 percent. */
   discountPct: integer(),
   calls: integer(),
-  /** What they would have cost at the reference price, and what was paid; micro-USD. */
+  /** The cost at the reference price, and the amount paid; micro-USD. */
   listMicro: bigint(),
   paidMicro: bigint(),
 }
 export type DemandStep = RowOf<typeof DEMAND_STEP_ROW>
 
 /**
- * The charged calls of a model that sellers served, by the discount they were served at, the smallest first: out of the
- * newest calls of all models.
+ * Groups a model's charged calls that sellers served by discount, the smallest first. Only the newest calls of all
+ * models are read.
  */
 export async function sumDemand(db: Database, model: string, newest: Newest): Promise<DemandStep[]> {
   const rows = await readRows(

@@ -12,10 +12,10 @@ import { OFFER_TABLES } from './tables/offers.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { isSummed, RANGE_BY_RANGE, splitWindow } from './usage-days.ts'
 
-/** What is a sale: a call that was paid, or one that was served for nothing. */
+/** The condition for a sale: a call that was paid for, or one that succeeded at a price of zero. */
 const SOLD = sql.raw(`(s.charge > 0 or s.outcome = 'succeeded')`)
 
-/** What one model earned its seller on one UTC day, in micro-USD. Input counts cached tokens, output reasoning. */
+/** The earnings of one model on one UTC day, in micro-USD. Input includes cached tokens, output includes reasoning. */
 const DAY_OF_MODEL_ROW = {
   /** `2026-11-21`. */
   day: text(),
@@ -29,7 +29,7 @@ const DAY_OF_MODEL_ROW = {
 }
 export type DayOfModel = RowOf<typeof DAY_OF_MODEL_ROW>
 
-/** What a seller earned by day and model, from an instant on and before another, both in Unix milliseconds. */
+/** A seller's earnings by day and model, from an instant (included) to another (excluded), in Unix milliseconds. */
 export async function sumEarnings(
   db: Database,
   seller: AccountId,
@@ -55,7 +55,7 @@ export async function sumEarnings(
   return rows
 }
 
-/** One sale. Amounts are micro-USD; `unitPrices` is JSON as the contract carries it, null when no longer known. */
+/** One sale. Amounts are micro-USD. `unitPrices` is JSON in the contract's form, null when no longer known. */
 const SALE_ROW = {
   rid: SETTLEMENT_TABLES.settlement.rid,
   model: CATALOG_TABLES.model_price.model,
@@ -77,7 +77,7 @@ const SALE = sql`s.rid, s.model, s.offer, s.outcome, s.charge, s.seller_net as "
   ${INPUT_TOKENS} as "inputTokens", ${OUTPUT_TOKENS} as "outputTokens", s.cache_read_tokens as "cacheReadTokens",
   s.started_at as "startedAt", s.posted_at as "postedAt", p.unit_prices as "unitPrices"`
 
-/** Sales of a seller from the newest down, before the request id `before`. */
+/** Sales of a seller, newest first, before the request id `before`. */
 export async function listSales(
   db: Database,
   seller: AccountId,
@@ -96,7 +96,7 @@ export async function listSales(
   return rows
 }
 
-/** What a seller's offers earned for each address that they are paid out to; null is the wallet's own. */
+/** The earnings of a seller's offers by payout address. Null stands for the wallet itself. */
 export async function sumByRecipient(
   db: Database,
   seller: AccountId,
@@ -114,7 +114,7 @@ export async function sumByRecipient(
   return rows
 }
 
-/** A line of a usage file, with all that needs no quoting put together by the database. */
+/** A line of a usage file. The database joins all fields that need no quoting. */
 const SOLD_ROW = {
   rid: SETTLEMENT_TABLES.settlement.rid,
   model: CATALOG_TABLES.model_price.model,

@@ -5,7 +5,7 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { LEDGER_TABLES } from './tables/ledger.ts'
 
-/** A ledger line of one account with its transaction: signed micro-USD. */
+/** A ledger line of one account with its transaction, in signed micro-USD. */
 const ENTRY_ROW = {
   id: LEDGER_TABLES.ledger_entry.tx,
   kind: LEDGER_TABLES.ledger_tx.kind,
@@ -15,7 +15,7 @@ const ENTRY_ROW = {
 }
 export type EntryRow = RowOf<typeof ENTRY_ROW>
 
-/** The lines of an account from the newest down, before a transaction id where one is given. */
+/** The lines of an account, newest first, before a transaction id if one is given. */
 export async function listEntries(
   db: Database,
   account: AccountId,

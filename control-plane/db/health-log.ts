@@ -10,7 +10,7 @@ import { OFFER_TABLES } from './tables/offers.ts'
 
 type NewHealthEvent = Omit<HealthEvent, 'v' | 'action'> & { readonly action: HealthAction }
 
-/** Adds events with the sellers of their offers; one that stands already is passed over. */
+/** Adds events with the sellers of their offers. An event that is stored already is skipped. */
 export async function insertHealthEvents(db: Database, events: readonly NewHealthEvent[]): Promise<void> {
   const rows = events.map((event) => ({
     id: event.id,
@@ -50,16 +50,16 @@ export type HealthLogRow = RowOf<typeof HEALTH_LOG_ROW>
 export type HealthFilter = {
   readonly seller: AccountId
   readonly offer: string | undefined
-  /** Unix milliseconds, both ends included. */
+  /** Unix milliseconds, both included. */
   readonly since: number | undefined
   readonly until: number | undefined
-  /** The last line of the page before. */
+  /** The last line on the page before. */
   readonly after: { readonly at: Date; readonly id: string } | undefined
   /** True lists the oldest first. */
   readonly isRising: boolean
 }
 
-/** Lines of a seller's health log in the order of their time. */
+/** Lines of a seller's health log by time. */
 export async function listHealthEvents(db: Database, filter: HealthFilter, limit: number): Promise<HealthLogRow[]> {
   const { seller, offer, since, until, after, isRising } = filter
   const conditions = [
@@ -80,7 +80,7 @@ export async function listHealthEvents(db: Database, filter: HealthFilter, limit
   return rows
 }
 
-/** Removes lines before an instant; answers how many. */
+/** Removes lines from before an instant (Unix milliseconds), at most `limit`. Returns their number. */
 export async function deleteOldHealthEvents(db: Database, before: number, limit: number): Promise<number> {
   const { numAffectedRows } = await sql`delete from health_log where id in
     (select id from health_log where at < ${new Date(before)} order by at limit ${limit})`.execute(db)

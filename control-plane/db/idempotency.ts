@@ -3,10 +3,10 @@ import type { Database } from './database.ts'
 import { readRows } from './rows.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 
-/** Where a key belongs: one caller's key for one operation. */
+/** The full name of an idempotency key: one caller's key for one operation. */
 export type IdempotencyPlace = { readonly tenant: string; readonly operation: string; readonly key: string }
 
-/** A wish to run under a key. Times are Unix milliseconds. */
+/** A request to run under a key. Times are Unix milliseconds. */
 export type IdempotencyWish = IdempotencyPlace & {
   readonly requestHash: string
   readonly now: number
@@ -14,7 +14,7 @@ export type IdempotencyWish = IdempotencyPlace & {
   readonly expiresAt: number
 }
 
-/** What a wish met: the key is ours, in use by another run, answered before, or taken by another request. */
+/** The result of a claim: the key is ours, another run uses it, it has an answer, or another request took it. */
 export type IdempotencyClaim =
   | { readonly state: 'claimed'; readonly claimedAt: number }
   | { readonly state: 'running' }
@@ -22,8 +22,8 @@ export type IdempotencyClaim =
   | { readonly state: 'done'; readonly answer: unknown }
 
 /**
- * Takes a key, or says why not. A row past its end, and a run past its lease that never answered, give way to the new
- * run; the lease is what a crash costs.
+ * Claims a key, or says why it cannot. A new run replaces an expired row and a run past its lease without an answer.
+ * After a crash the key stays blocked until the lease ends.
  */
 export async function claimIdempotencyKey(db: Database, wish: IdempotencyWish): Promise<IdempotencyClaim> {
   const now = new Date(wish.now)
@@ -49,7 +49,7 @@ export async function claimIdempotencyKey(db: Database, wish: IdempotencyWish): 
     .where('operation', '=', wish.operation)
     .where('key', '=', wish.key)
     .executeTakeFirst()
-  // A row that went away in between was a run that failed: the caller may try again.
+  // The row vanished in between because its run failed, so the caller may try again.
   if (row === undefined) return { state: 'running' }
   if (row.request_hash !== wish.requestHash) return { state: 'reused' }
   return row.answer === null ? { state: 'running' } : { state: 'done', answer: row.answer }
@@ -76,7 +76,7 @@ export async function deleteIdempotencyKey(db: Database, place: IdempotencyPlace
     .execute()
 }
 
-/** Removes rows past their end; answers how many. `now` is Unix milliseconds. */
+/** Removes expired rows and returns their number. `now` is Unix milliseconds. */
 export async function deleteExpiredIdempotencyKeys(db: Database, now: number): Promise<number> {
   const { numDeletedRows } = await db
     .deleteFrom('idempotency')

@@ -7,40 +7,40 @@ import { text } from './tables/column.ts'
 import { MARKET_TABLES } from './tables/market.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
-/** A time during which offers of a model at a provider were out of the rotation. */
+/** A time during which offers of a model at a provider were out of rotation. */
 const INCIDENT_ROW = {
-  /** Its beginning in Unix milliseconds and a hash of its place: unique, and in the order of the list. */
+  /** The beginning in Unix milliseconds and a hash of model and provider. It is unique and sorts by time. */
   id: text(),
   model: OFFER_TABLES.health_log.model,
   provider: MARKET_TABLES.market_incident.provider,
   startedAt: MARKET_TABLES.market_incident.started_at,
-  /** When the last offer was back, or will be tried again. */
+  /** The instant at which the last offer came back or will be tried again. */
   endsAt: MARKET_TABLES.market_incident.ends_at,
-  /** Offers that were out at some time of it, and how often one of them was taken out. */
+  /** The number of offers that were out during it, and of times that an offer was taken out. */
   offers: MARKET_TABLES.market_incident.offers,
   backOffs: MARKET_TABLES.market_incident.back_offs,
-  /** The error that most of them had; null when nobody said. */
+  /** The most frequent error class of its offers; null when none was reported. */
   cause: MARKET_TABLES.market_incident.cause,
 }
 export type IncidentRow = RowOf<typeof INCIDENT_ROW>
 
 export type IncidentFilter = {
-  /** Unix milliseconds; those that began before `to` and were not over at `from`. */
+  /** Unix milliseconds. Selects incidents that began before `to` and had not ended at `from`. */
   readonly from: number
   readonly to: number
   readonly model: string | undefined
   readonly provider: string | undefined
-  /** The last incident of the page before. */
+  /** The id of the last incident on the page before. */
   readonly after: string | undefined
 }
 
-/** Digits of the instant that an id begins with. */
+/** Length of the instant at the start of an id, in digits. */
 const INSTANT_DIGITS = 15
 
-/** Incidents as they were last rolled up, newest first. */
+/** Stored incidents, newest first. */
 export async function listIncidents(db: Database, filter: IncidentFilter, limit: number): Promise<IncidentRow[]> {
   const { from, to, model, provider, after } = filter
-  // Ids are in the order of time, so that those before an instant are those before its digits.
+  // Ids sort by time, so the incidents before an instant have ids below its digits.
   const end = Math.floor(to).toString().padStart(INSTANT_DIGITS, '0')
   const conditions = [
     sql`id < ${after !== undefined && after < end ? after : end}`,
@@ -58,15 +58,16 @@ export async function listIncidents(db: Database, filter: IncidentFilter, limit:
   return rows
 }
 
-/** No offer is backed off for longer at once, so that what is told of one changes nothing that began before. */
+/** An offer is backed off for at most this long at once, so an event cannot change spells that began earlier. */
 const LONGEST_SPELL = sql.lit('1 day')
-/** Spells with less time than this between them are one incident. */
+/** Spells with a shorter gap than this belong to one incident. */
 const QUIET = sql.lit('5 minutes')
 const CHANGES = sql`('backed_off', 'recovered', 'reset', 'credential_rotated', 'delisted')`
 
 /**
- * Computes the incidents again of every place that health events have come in for since the last look, however late they
- * came, and moves the watermark: each place from the first incident on that they can touch. Doing it twice changes nothing.
+ * Computes the incidents of each model and provider with new health events again, however late the events came, and
+ * moves the watermark. Each place is computed from the first incident that the events can touch. A repeat changes
+ * nothing.
  */
 export async function rollUpIncidents(trx: Trx): Promise<void> {
   await sql`create temporary table incident_place on commit drop as
@@ -108,7 +109,7 @@ export async function rollUpIncidents(trx: Trx): Promise<void> {
   await sql`update market_watermark set incidents_looked_at = now()`.execute(trx)
 }
 
-/** Removes incidents that were over before an instant (Unix milliseconds). */
+/** Removes incidents that ended before an instant (Unix milliseconds). */
 export async function deleteOldIncidents(db: Database, before: number): Promise<void> {
   await sql`delete from market_incident where ends_at < ${new Date(before)}`.execute(db)
 }

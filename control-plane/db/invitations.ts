@@ -6,7 +6,7 @@ import { readRows } from './rows.ts'
 import type { Role } from './tables/organizations.ts'
 import { ORGANIZATION_TABLES } from './tables/organizations.ts'
 
-/** An invitation that waits for its wallet's answer. */
+/** An invitation that its wallet has not answered. */
 const INVITATION_ROW = {
   id: ORGANIZATION_TABLES.organization_invitation.id,
   organization: ORGANIZATION_TABLES.organization_invitation.organization_id,
@@ -49,7 +49,9 @@ export async function insertInvitation(trx: Trx, invitation: NewInvitation): Pro
 
 type Whose = { readonly organization: OrganizationId } | { readonly wallet: string }
 
-/** Open invitations of an organisation or for a wallet that have not expired, newest first. `now` is Unix milliseconds. */
+/**
+ * Open invitations of an organisation or for a wallet, newest first, without expired ones. `now` is Unix milliseconds.
+ */
 export async function listInvitations(
   db: Database | Trx,
   whose: Whose,
@@ -71,7 +73,7 @@ export async function listInvitations(
 
 type Answered = { readonly answer: 'accepted' | 'declined' | 'withdrawn'; readonly at: number }
 
-/** Closes an open invitation, or those of a wallet, with an answer. `at` is Unix milliseconds. */
+/** Closes one open invitation, or a wallet's in an organisation, with an answer. `at` is Unix milliseconds. */
 export async function updateInvitationAnswered(
   trx: Trx,
   which: { readonly id: InvitationId } | { readonly organization: OrganizationId; readonly wallet: string },

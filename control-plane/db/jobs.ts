@@ -8,7 +8,7 @@ import { id, nullable } from './tables/column.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
-/** A long job whose quote went to escrow. Amounts are micro-USD. */
+/** A long job whose quote is in escrow. Amounts are micro-USD. */
 const JOB_ROW = {
   /** The request id of its submit. */
   rid: SETTLEMENT_TABLES.job.rid,
@@ -19,9 +19,9 @@ const JOB_ROW = {
   keyId: SETTLEMENT_TABLES.job.key_id,
   providerJob: SETTLEMENT_TABLES.job.provider_job,
   quote: SETTLEMENT_TABLES.job.quote,
-  /** What of the quote the buyer's balance covered. */
+  /** The part of the quote that the buyer's balance covered. */
   paid: SETTLEMENT_TABLES.job.paid,
-  /** The submit as it was captured. */
+  /** The submit's event as captured. */
   event: SETTLEMENT_TABLES.job.event,
   payloadHash: SETTLEMENT_TABLES.job.payload_hash,
   deadlineAt: SETTLEMENT_TABLES.job.deadline_at,
@@ -31,7 +31,7 @@ const JOB_ROW = {
 export type Job = RowOf<typeof JOB_ROW>
 export type NewJob = Omit<Job, 'postedAt' | 'endedAt'>
 
-/** The end of a job as it came in; `rid` is the job's. Not booked while its submit is missing. */
+/** The end of a job as it was received. `rid` is the job's. It is not booked while its submit is missing. */
 const JOB_END_ROW = {
   rid: SETTLEMENT_TABLES.job.rid,
   event: SETTLEMENT_TABLES.job.event,
@@ -43,19 +43,19 @@ const JOB_END_ROW = {
 export type JobEnd = RowOf<typeof JOB_END_ROW>
 export type NewJobEnd = Omit<JobEnd, 'receivedAt' | 'bookedAt'>
 
-/** Jobs and their ends inside a transaction. */
+/** Reads and writes of jobs and their ends inside a transaction. */
 export type JobRows = {
-  /** Opens the escrow account of a buyer where it is missing, and answers its id. */
+  /** Opens a buyer's escrow account if it is missing. Returns its id. */
   openEscrow(buyer: AccountId): Promise<AccountId>
-  /** The job, locked until the end of the transaction. */
+  /** Reads the job and locks it until the end of the transaction. */
   lockJob(rid: string): Promise<Job | undefined>
-  /** Answers when the job was written, undefined when it is there already. */
+  /** Returns the time of the insert; undefined when the job exists already. */
   insertJob(job: NewJob): Promise<Date | undefined>
   markJobEnded(rid: string): Promise<void>
-  /** Puts an end into the inbox, and answers the one that stands there. */
+  /** Stores an end unless the job has one. Returns the stored end. */
   receiveEnd(end: NewJobEnd): Promise<JobEnd | undefined>
   findEnd(rid: string): Promise<JobEnd | undefined>
-  /** Puts another end in the place of one that was not booked. */
+  /** Replaces an end that was not booked. */
   replaceEnd(end: NewJobEnd): Promise<void>
   markEndBooked(rid: string): Promise<void>
 }
@@ -65,7 +65,7 @@ const JOB = sql`rid, account, seller_account as "sellerAccount", escrow_account 
   deadline_at as "deadlineAt", posted_at as "postedAt", ended_at as "endedAt"`
 const END = sql`rid, event, payload_hash as "payloadHash", source, received_at as "receivedAt", booked_at as "bookedAt"`
 
-/** The one escrow account of a buyer's account. */
+/** The id of a buyer's only escrow account. */
 function escrowOf(buyer: AccountId): AccountId {
   const id = `acc_escrow_${buyer.slice('acc_'.length)}`
   if (!isId('acc', id)) throw new RangeError('the account id is too long for an escrow account')
@@ -120,13 +120,13 @@ async function findEnd(db: Database | Trx, rid: string): Promise<JobEnd | undefi
   return rows[0]
 }
 
-/** The job of an account, ended or not. */
+/** Reads a job of an account, ended or not. */
 export async function findJob(db: Database, account: AccountId, rid: string): Promise<Job | undefined> {
   const rows = await readRows(db, JOB_ROW, sql`select ${JOB} from job where rid = ${rid} and account = ${account}`)
   return rows[0]
 }
 
-/** Ends that are not booked although their job is there, oldest first. */
+/** Ends that are not booked although their job exists, oldest first. */
 export async function listParkedEnds(db: Database, limit: number): Promise<JobEnd[]> {
   const rows = await readRows(
     db,
@@ -137,7 +137,7 @@ export async function listParkedEnds(db: Database, limit: number): Promise<JobEn
   return rows
 }
 
-/** Takes overdue jobs in hand that no provider was asked for yet; each is given to one caller once. */
+/** Takes overdue jobs whose provider was not asked yet. Each job goes to one caller once. */
 export async function takeOverdueJobs(db: Database, now: number, limit: number): Promise<Job[]> {
   const rows = await readRows(
     db,
@@ -150,7 +150,9 @@ export async function takeOverdueJobs(db: Database, now: number, limit: number):
   return rows
 }
 
-/** Jobs whose provider was asked before an instant (Unix milliseconds) and that have no end: their asker died. */
+/**
+ * Jobs without an end whose provider was asked before an instant (Unix milliseconds). The process that asked has died.
+ */
 export async function listAskedJobs(db: Database, before: number, limit: number): Promise<Job[]> {
   const rows = await readRows(
     db,
@@ -161,7 +163,10 @@ export async function listAskedJobs(db: Database, before: number, limit: number)
   return rows
 }
 
-/** Where an offer's provider is asked about jobs, and with which key. `sealed` is JSON, to be read with its schema. */
+/**
+ * The provider's address and key for questions about an offer's jobs. `sealed` is JSON; the caller parses it with its
+ * schema.
+ */
 const JOB_PLACE_ROW = {
   baseUrl: OFFER_TABLES.offer.base_url,
   apiFormat: OFFER_TABLES.offer.api_format,
@@ -169,7 +174,7 @@ const JOB_PLACE_ROW = {
 }
 export type JobPlace = RowOf<typeof JOB_PLACE_ROW>
 
-/** The place of an offer, also of one that is not on sale any more. */
+/** The provider's address and key for an offer, on sale or not. */
 export async function findJobPlace(db: Database, offer: string): Promise<JobPlace | undefined> {
   const rows = await readRows(
     db,
@@ -180,7 +185,7 @@ export async function findJobPlace(db: Database, offer: string): Promise<JobPlac
   return rows[0]
 }
 
-/** A job with the end that was booked for it, as its bytes. */
+/** A job with the bytes of the end that was booked for it. */
 const JOB_WITH_END_ROW = {
   rid: SETTLEMENT_TABLES.job.rid,
   keyId: SETTLEMENT_TABLES.job.key_id,
@@ -192,7 +197,7 @@ const JOB_WITH_END_ROW = {
 }
 export type JobWithEnd = RowOf<typeof JOB_WITH_END_ROW>
 
-/** Jobs of an account, newest first, those before a request id. */
+/** Jobs of an account, newest first, before a request id. */
 export async function listJobs(
   db: Database,
   account: AccountId,

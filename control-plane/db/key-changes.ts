@@ -3,14 +3,14 @@ import type { Trx } from './database.ts'
 import type { KeyTerms } from './key-terms.ts'
 import { termColumns } from './key-terms.ts'
 
-/** What an owner may change about a key. `expiresAt` is Unix milliseconds. */
+/** The fields of a key that its owner may change. `expiresAt` is Unix milliseconds. */
 export type ChangedKey = {
   readonly label: string
   readonly expiresAt: number | null
   readonly terms: KeyTerms
 }
 
-/** Replaces what an owner may change about a key. */
+/** Writes the fields of a key that its owner may change. */
 export async function updateKey(trx: Trx, id: KeyId, changed: ChangedKey): Promise<void> {
   const { label, expiresAt, terms } = changed
   await trx
@@ -24,7 +24,7 @@ export async function updateKey(trx: Trx, id: KeyId, changed: ChangedKey): Promi
     .execute()
 }
 
-/** Former secrets of a key that still work at an instant in Unix milliseconds. */
+/** Counts the former secrets of a key that still work at `now` (Unix milliseconds). */
 export async function countLiveFormerSecrets(trx: Trx, id: KeyId, now: number): Promise<number> {
   const rows = await trx
     .selectFrom('key_former_secret')
@@ -35,7 +35,7 @@ export async function countLiveFormerSecrets(trx: Trx, id: KeyId, now: number): 
   return rows.length
 }
 
-/** Former secrets whose window was over at an instant in Unix milliseconds, by their hashes. */
+/** The hashes of former secrets whose window has ended at `now` (Unix milliseconds). */
 export async function listEndedSecrets(trx: Trx, now: number, limit: number): Promise<string[]> {
   const rows = await trx
     .selectFrom('key_former_secret')
@@ -54,12 +54,12 @@ export async function deleteFormerSecrets(trx: Trx, hashes: readonly string[]): 
 type Rotation = {
   readonly hash: string
   readonly keyPrefix: string
-  /** Unix milliseconds: now, and until when the secret that is replaced goes on. */
+  /** Unix milliseconds: the time of the change, and the end of the replaced secret's window. */
   readonly at: number
   readonly formerUntil: number
 }
 
-/** Gives a key another secret and keeps the present one until its window is over. */
+/** Gives a key a new secret. The present one works until its window ends. */
 export async function replaceSecret(
   trx: Trx,
   id: KeyId,

@@ -8,7 +8,7 @@ import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { boolean, id, nullable, timestamp } from './tables/column.ts'
 import { KEY_TABLES } from './tables/keys.ts'
 
-/** All that a key record in the key store is made of. */
+/** The columns from which a record of the key store is made. */
 const STORED_KEY_ROW = {
   ...STORED_TERMS_ROW,
   id: id('key'),
@@ -26,26 +26,26 @@ const STORED = sql`k.id, k.type, s.hash,
     else coalesce(w.seller_account, u.seller_account) end as account, u.wallet,
   k.revoked_at is not null as "isRevoked", least(k.expires_at, s.expires_at) as "expiresAt", ${SELECT_TERMS}`
 
-/** Whose a key is; one of a workspace uses its accounts. */
+/** The owner of a key. A key of a workspace uses the workspace's accounts. */
 const OWNERS = sql`join app_user u on u.id = k.user_id left join workspace w on w.id = k.workspace_id`
 
-/** A record for every secret of a key: the present one, and former ones until they are swept out after their window. */
+/** Gives a row for every secret of a key: the present one, and each former one that is not swept yet. */
 const SECRETS = sql`cross join lateral (
   select k.hash, null::timestamptz as expires_at
   union all select f.hash, f.expires_at from key_former_secret f where f.key_id = k.id) s`
 
-/** Leaves word that a key's record has to be published again; part of the transaction that changes the key. */
+/** Records that a key must be published again. Runs in the transaction that changes the key. */
 export async function insertKeyChange(trx: Trx, id: KeyId): Promise<void> {
   await trx.insertInto('key_change').values({ key_id: id }).execute()
 }
 
-/** One publisher of the key store at a time; the lock goes with the transaction. */
+/** Lets one publisher of the key store work at a time. The lock ends with the transaction. */
 export async function lockKeyStore(trx: Trx): Promise<void> {
   await sql`select pg_advisory_xact_lock(${sql.lit(KEY_STORE_LOCK)})`.execute(trx)
 }
 const KEY_STORE_LOCK = 7_305_020
 
-/** Changes that wait, oldest first. */
+/** Changes that wait to be published, oldest first. */
 export async function listKeyChanges(trx: Trx, limit: number): Promise<{ seq: bigint; keyId: KeyId }[]> {
   return trx.selectFrom('key_change').select(['seq', 'key_id as keyId']).orderBy('seq').limit(limit).execute()
 }
@@ -54,7 +54,7 @@ export async function deleteKeyChanges(trx: Trx, seqs: readonly bigint[]): Promi
   await sql`delete from key_change where seq = any(${seqs.map(String)}::bigint[])`.execute(trx)
 }
 
-/** The keys of wallets among `ids`, as they are now. */
+/** The present state of the wallet keys among `ids`. */
 export async function findStoredKeys(trx: Trx, ids: readonly string[]): Promise<StoredKey[]> {
   const rows = await readRows(
     trx,
@@ -65,7 +65,7 @@ export async function findStoredKeys(trx: Trx, ids: readonly string[]): Promise<
   return rows
 }
 
-/** The records of a page of all keys of wallets, in order of id from after `after`. */
+/** A page of all wallet keys by id, after `after`. */
 export async function listStoredKeys(trx: Trx, after: string, limit: number): Promise<StoredKey[]> {
   const rows = await readRows(
     trx,

@@ -5,7 +5,7 @@ import { KEY_TABLES } from './tables/keys.ts'
 
 const { api_key } = KEY_TABLES
 
-/** What a key may do and spend, as the table has it; amounts are micro-USD. */
+/** A key's terms in the table: what it may do and spend. Amounts are micro-USD. */
 export const STORED_TERMS_ROW = {
   minDiscountPct: api_key.min_discount_pct,
   providersBlocked: api_key.providers_blocked,
@@ -18,15 +18,15 @@ export const STORED_TERMS_ROW = {
 export type StoredTerms = RowOf<typeof STORED_TERMS_ROW>
 
 type Caps = 'capDailyMicro' | 'capMonthlyMicro'
-/** The same with amounts that were checked. */
+/** The same terms with checked amounts. */
 export type KeyTerms = Omit<StoredTerms, Caps> & { readonly [Cap in Caps]: MicroUsd | null }
 
-/** Reads `StoredTerms` out of the key table. */
+/** Selects `StoredTerms` from the key table. */
 export const SELECT_TERMS = sql`min_discount_pct as "minDiscountPct", providers_blocked as "providersBlocked",
   allows_untrusted as "allowsUntrusted", cap_daily_micro as "capDailyMicro", cap_monthly_micro as "capMonthlyMicro",
   rate_per_minute as "ratePerMinute", models_allowed as "modelsAllowed"`
 
-/** The columns that terms are written to. */
+/** The terms as columns to write. */
 export function termColumns(terms: KeyTerms) {
   return {
     min_discount_pct: terms.minDiscountPct,

@@ -3,7 +3,7 @@ import type { Database } from './database.ts'
 import { readRows } from './rows.ts'
 import { text } from './tables/column.ts'
 
-/** The newest call of each key among those posted since; `since` is Unix milliseconds. */
+/** The newest call of each key among calls posted from `since` (Unix milliseconds) on. */
 export async function listKeyUses(db: Database, since: number): Promise<{ keyId: string; rid: string }[]> {
   const rows = await readRows(
     db,
@@ -14,7 +14,10 @@ export async function listKeyUses(db: Database, since: number): Promise<{ keyId:
   return rows
 }
 
-/** Remembers when keys were last used, all at once; a later use stays. `at` is Unix milliseconds. Answers how many changed. */
+/**
+ * Stores the last use of keys in one statement. A later stored use stays. `at` is Unix milliseconds. Returns the number
+ * of keys that changed.
+ */
 export async function updateKeysUsed(
   db: Database,
   uses: readonly { readonly keyId: string; readonly at: number }[],
@@ -27,7 +30,7 @@ export async function updateKeysUsed(
   return Number(numAffectedRows ?? 0n)
 }
 
-/** Until when uses have been noted, in Unix milliseconds. */
+/** The instant up to which uses are stored, in Unix milliseconds. */
 export async function findKeyUseMark(db: Database): Promise<number> {
   const { noted_until } = await db.selectFrom('key_use_mark').select('noted_until').executeTakeFirstOrThrow()
   return noted_until.getTime()

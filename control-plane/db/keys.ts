@@ -39,9 +39,9 @@ export type NewKey = {
   readonly createdAt: number
   readonly expiresAt: number | null
   readonly terms: KeyTerms
-  /** Of a key that uses a workspace's accounts. */
+  /** Set for a key that uses a workspace's accounts. */
   readonly workspace?: WorkspaceId | null
-  /** Of a management key: whose it is, what it may do there, and which member made it. */
+  /** Set for a management key: its organisation, its role, and the member who made it. */
   readonly management?: {
     readonly organization: OrganizationId
     readonly role: ManagementRole
@@ -73,7 +73,7 @@ export async function insertKey(db: Database | Trx, key: NewKey): Promise<void> 
     .execute()
 }
 
-/** Whose keys: those of one side of a user, in a workspace or, with null, in none. */
+/** The owner of keys: one side of a user, in a workspace, or outside of any with null. */
 export type KeyOwner = {
   readonly user: UserId
   readonly type: KeyType
@@ -84,7 +84,7 @@ function heldBy({ user, type, workspace }: KeyOwner) {
   return sql`user_id = ${user} and type = ${type} and workspace_id is not distinct from ${workspace}`
 }
 
-/** Keys of an owner, newest first: those before an id. */
+/** Keys of an owner, newest first, before an id. */
 export async function listKeys(
   db: Database | Trx,
   owner: KeyOwner,
@@ -100,7 +100,7 @@ export async function listKeys(
   return rows
 }
 
-/** Keys of an owner that are neither revoked nor past their end, newest first. `now` is Unix milliseconds. */
+/** Keys of an owner that are neither revoked nor expired, newest first. `now` is Unix milliseconds. */
 export async function listLivingKeys(db: Database, owner: KeyOwner, now: number): Promise<KeyRow[]> {
   const rows = await readRows(
     db,
@@ -122,7 +122,7 @@ export async function findKey(db: Database | Trx, owner: KeyOwner, id: string): 
   return rows[0]
 }
 
-/** Keys of one side of a user that are neither revoked nor past their end. `now` is Unix milliseconds. */
+/** Counts the keys of one side of a user that are neither revoked nor expired. `now` is Unix milliseconds. */
 export async function countActiveKeys(trx: Trx, user: UserId, type: KeyType, now: number): Promise<number> {
   const rows = await readRows(
     trx,
@@ -134,7 +134,7 @@ export async function countActiveKeys(trx: Trx, user: UserId, type: KeyType, now
   return rows[0]?.count ?? 0
 }
 
-/** Revokes a key; one revoked before keeps its first date. `at` is Unix milliseconds. */
+/** Revokes a key. A key that was revoked before keeps its date. `at` is Unix milliseconds. */
 export async function updateKeyRevoked(trx: Trx, id: KeyId, at: number): Promise<void> {
   await trx
     .updateTable('api_key')
@@ -144,7 +144,7 @@ export async function updateKeyRevoked(trx: Trx, id: KeyId, at: number): Promise
     .execute()
 }
 
-/** What a door learns of a key that was shown to it. */
+/** The columns of a key that a caller presents at a door. */
 const PRESENTED_KEY_ROW = {
   id: id('key'),
   type: KEY_TABLES.api_key.type,
@@ -160,13 +160,13 @@ const PRESENTED_KEY_ROW = {
   capMonthlyMicro: KEY_TABLES.api_key.cap_monthly_micro,
   modelsAllowed: KEY_TABLES.api_key.models_allowed,
   workspace: nullable(ORGANIZATION_TABLES.workspace.id),
-  /** Of the workspace, or of a management key. */
+  /** The organisation of the workspace or of the management key. */
   organization: nullable(id('org')),
   role: KEY_TABLES.api_key.organization_role,
 }
 export type PresentedKey = RowOf<typeof PRESENTED_KEY_ROW>
 
-/** The key that has this secret, or had it before a rotation whose window may be open still. */
+/** Finds the key with this secret, now or before a rotation. The former secret's window may be open or over. */
 export async function findKeyByHash(db: Database, hash: string): Promise<PresentedKey | undefined> {
   const rows = await readRows(
     db,
@@ -186,7 +186,7 @@ export async function findKeyByHash(db: Database, hash: string): Promise<Present
   return rows[0]
 }
 
-/** Remembers when a key was last used. `at` is Unix milliseconds. */
+/** Stores the last use of a key. `at` is Unix milliseconds. */
 export async function updateKeyUsed(db: Database, id: KeyId, at: number): Promise<void> {
   await db
     .updateTable('api_key')

@@ -6,7 +6,7 @@ import { readRows } from './rows.ts'
 import { bigint } from './tables/column.ts'
 import { MONTH_VIEWS } from './tables/months.ts'
 
-/** A line that was booked at any time, detached months included; signed micro-USD. */
+/** A booked line, also of detached months, in signed micro-USD. */
 const BOOKED_LINE_ROW = {
   kind: MONTH_VIEWS.every_ledger_tx.kind,
   account: MONTH_VIEWS.every_ledger_entry.account,
@@ -14,7 +14,7 @@ const BOOKED_LINE_ROW = {
 }
 export type BookedLine = RowOf<typeof BOOKED_LINE_ROW>
 
-/** The lines under a ledger key, or under the id of a transaction, in the order of their accounts. */
+/** The lines under a ledger key or a transaction id, by account id. */
 export async function listBookedEntries(db: Database, keyOrId: string): Promise<BookedLine[]> {
   const rows = await readRows(
     db,
@@ -26,7 +26,7 @@ export async function listBookedEntries(db: Database, keyOrId: string): Promise<
   return rows
 }
 
-/** What an account has put into another in transactions of both, detached months included; signed micro-USD. */
+/** The sum that an account has put into another in transactions of both, also of detached months; signed micro-USD. */
 export async function sumMoved(trx: Trx, from: AccountId, to: AccountId): Promise<bigint> {
   const rows = await readRows(
     trx,

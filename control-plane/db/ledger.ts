@@ -5,24 +5,27 @@ import { BALANCE_ROW } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
 import { readRows } from './rows.ts'
 
-/** One line of a transaction: signed micro-USD, at most one line an account. */
+/** One line of a transaction in signed micro-USD. An account has at most one line in a transaction. */
 export type Entry = { readonly tx: string; readonly account: AccountId; readonly amount: bigint }
 export type LedgerTransaction = { readonly id: string; readonly kind: string; readonly note: string | null }
 
-/** Takes a key for a transaction. False when the key has one already; a rival in flight is waited for. */
+/**
+ * Claims a key for a transaction. Waits for a rival that has not committed. Returns false when the key has a
+ * transaction.
+ */
 export async function claimLedgerKey(trx: Trx, key: string, tx: string): Promise<boolean> {
   const { numAffectedRows } = await sql`insert into ledger_key (key, tx) values (${key}, ${tx})
     on conflict (key) do nothing`.execute(trx)
   return numAffectedRows === 1n
 }
 
-/** The transaction that holds a key. */
+/** The transaction booked under a ledger key. */
 export async function findLedgerKey(db: Database | Trx, key: string): Promise<string | undefined> {
   const row = await db.selectFrom('ledger_key').select('tx').where('key', '=', key).executeTakeFirst()
   return row?.tx
 }
 
-/** The entries of one transaction in the order of their accounts. */
+/** The entries of one transaction, by account id. */
 export async function findEntries(db: Database | Trx, tx: string): Promise<Entry[]> {
   return db
     .selectFrom('every_ledger_entry')
@@ -32,7 +35,7 @@ export async function findEntries(db: Database | Trx, tx: string): Promise<Entry
     .execute()
 }
 
-/** Writes the heads of transactions; their entries follow in the same database transaction. */
+/** Writes the heads of transactions. Their entries follow in the same database transaction. */
 export async function insertTransactions(trx: Trx, transactions: readonly LedgerTransaction[]): Promise<void> {
   await sql`insert into ledger_tx (id, kind, note) select * from unnest(
     ${transactions.map((row) => row.id)}::text[],
@@ -40,7 +43,7 @@ export async function insertTransactions(trx: Trx, transactions: readonly Ledger
     ${transactions.map((row) => row.note)}::text[])`.execute(trx)
 }
 
-/** Writes all entries of transactions at once. The database refuses those that do not sum to zero. */
+/** Writes all entries at once. The database refuses transactions whose entries do not sum to zero. */
 export async function insertEntries(trx: Trx, entries: readonly Entry[]): Promise<void> {
   await sql`insert into ledger_entry (tx, account, amount) select * from unnest(
     ${entries.map((row) => row.tx)}::text[],
@@ -48,12 +51,12 @@ export async function insertEntries(trx: Trx, entries: readonly Entry[]): Promis
     ${entries.map((row) => row.amount.toString())}::bigint[])`.execute(trx)
 }
 
-/** What one account's balance moves by, and how many entries did that. */
+/** The change of one account's balance, and the number of entries behind it. */
 export type Movement = { readonly account: string; readonly amount: bigint; readonly entries: number }
 
 /**
- * Moves the balances of accounts locked before (`lockAccounts`) and leaves a row for the gate for each buyer
- * account. Summed accounts are passed over. Answers the new balances.
+ * Changes the balances of accounts locked by `lockAccounts` and writes an outbox row for the gate for each buyer
+ * account. Skips summed accounts. Returns the new balances.
  */
 export async function moveBalances(trx: Trx, movements: readonly Movement[]): Promise<Balance[]> {
   const rows = await readRows(

@@ -6,7 +6,7 @@ import { CATALOG_TABLES } from './tables/catalog.ts'
 import { double, id, integer, nullable, text } from './tables/column.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
-/** An active offer as an order book has it. */
+/** The columns of an active offer in an order book. */
 const BOOKED_OFFER_ROW = {
   id: id('ofr'),
   sellerAccount: OFFER_TABLES.offer.seller_account,
@@ -15,17 +15,17 @@ const BOOKED_OFFER_ROW = {
   isTrusted: CATALOG_TABLES.provider.is_trusted,
   baseUrl: OFFER_TABLES.offer.base_url,
   keptBps: OFFER_TABLES.offer.kept_bps,
-  /** Micro-USD in digits. */
+  /** Micro-USD as plain digits. */
   capDailyMicro: nullable(text()),
 }
 export type BookedOffer = RowOf<typeof BOOKED_OFFER_ROW>
 
-/** An active offer as it is published. */
+/** The columns of an active offer that is published. */
 const LISTED_OFFER_ROW = {
   ...BOOKED_OFFER_ROW,
   apiFormat: OFFER_TABLES.offer.api_format,
   providerModel: OFFER_TABLES.offer.provider_model,
-  /** Its credential, sealed: the text of a JSON object. */
+  /** Its sealed credential, as the text of a JSON object. */
   sealed: text(),
   /** Unix milliseconds. */
   createdAt: double(),
@@ -35,11 +35,14 @@ export type ListedOffer = RowOf<typeof LISTED_OFFER_ROW>
 const BOOKED = sql`o.id, o.seller_account as "sellerAccount", o.model, o.provider, p.is_trusted as "isTrusted",
   o.base_url as "baseUrl", o.kept_bps as "keptBps", o.cap_daily_micro::text as "capDailyMicro"`
 
-/** What an offer is published from: the transactions that last wrote it, its provider and its credential. */
+/**
+ * A hash over the transactions that last wrote an offer, its provider and its credential. It changes when the published
+ * offer may change.
+ */
 const SOURCE = sql`hashtextextended(o.id || ':' || o.xmin::text || ':' || p.xmin::text || ':' || c.xmin::text, 0)`
 const JOINED = sql`offer o join provider p on p.id = o.provider join credential c on c.id = o.credential_id`
 
-/** The active offers of models, in order of model and id. */
+/** The active offers of models, by model and id. */
 export async function listBookedOffers(db: Database | Trx, models: readonly string[]): Promise<BookedOffer[]> {
   const rows = await readRows(
     db,
@@ -50,7 +53,7 @@ export async function listBookedOffers(db: Database | Trx, models: readonly stri
   return rows
 }
 
-/** The active offers of one model in order of id, and their source as {@link listOfferSources} tells it. */
+/** The active offers of one model by id, and their fingerprint as {@link listOfferSources} computes it. */
 export async function listActiveOffers(
   db: Database | Trx,
   model: string,
@@ -70,10 +73,7 @@ export async function listActiveOffers(
   return { offers: rows, source: rows[0]?.source }
 }
 
-/**
- * A fingerprint of everything that the offers of each model are published from: how many are active, and what each of
- * them comes from. Of all models, or of one.
- */
+/** A fingerprint of everything from which the active offers of each model are published. Covers all models, or one. */
 export async function listOfferSources(db: Database | Trx, model?: string): Promise<ReadonlyMap<string, string>> {
   const chosen = model === undefined ? sql`` : sql`and o.model = ${model}`
   const rows = await readRows(
@@ -93,7 +93,7 @@ const MODEL_AT_PROVIDER_ROW = {
 }
 export type ModelAtProvider = RowOf<typeof MODEL_AT_PROVIDER_ROW>
 
-/** How many offers of models are active at each provider that has any. */
+/** Counts the active offers of models at each provider that has any. */
 export async function countActiveOffers(
   db: Database,
   models: readonly string[],
@@ -107,7 +107,7 @@ export async function countActiveOffers(
   return rows
 }
 
-/** Models with active offers. */
+/** The models with active offers. */
 export async function listOfferedModels(db: Database | Trx): Promise<string[]> {
   const rows = await db
     .selectFrom('offer')
@@ -119,7 +119,7 @@ export async function listOfferedModels(db: Database | Trx): Promise<string[]> {
   return rows.map((row) => row.model)
 }
 
-/** Models with active offers at a provider. */
+/** The models with active offers at a provider. */
 export async function listModelsOfProvider(db: Database | Trx, provider: string): Promise<string[]> {
   const rows = await db
     .selectFrom('offer')

@@ -5,7 +5,7 @@ import { UNPUBLISHED } from './snapshot.ts'
 import { CATALOG_TABLES } from './tables/catalog.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 
-/** Versions of published documents by name; one that waits to be published again has none. */
+/** Versions of published documents by name. A document that waits to be published again is left out. */
 export async function listDocumentVersions(
   db: Database,
   names: readonly string[],
@@ -19,7 +19,7 @@ export async function listDocumentVersions(
   return new Map(rows.map(({ name, version }) => [name, Number(version)]))
 }
 
-/** The body of a model by any of its names, to be read with the schema of a model. */
+/** The JSON body of a model by any of its names. The caller parses it with the schema of a model. */
 export async function findModelBody(db: Database, name: string): Promise<unknown> {
   const rows = await readRows(
     db,
@@ -30,7 +30,7 @@ export async function findModelBody(db: Database, name: string): Promise<unknown
   return rows[0]?.body
 }
 
-/** What a list of models is chosen by; a name or id that holds `search`, in any case. */
+/** Filters of a list of models. `search` matches any part of a name or id without case. */
 export type ModelChoice = {
   readonly after?: string | undefined
   readonly search?: string | undefined
@@ -40,7 +40,7 @@ export type ModelChoice = {
   readonly limit: number
 }
 
-/** Bodies of models that are on the market, in order of id, to be read with the schema of a model. */
+/** JSON bodies of the models on the market, by id. The caller parses them with the schema of a model. */
 export async function listMarketModels(db: Database, choice: ModelChoice): Promise<unknown[]> {
   const { after, search, modality, feature, minContext, limit } = choice
   const pattern = search === undefined ? undefined : `%${search.replace(/[\\%_]/g, '\\$&')}%`

@@ -7,7 +7,7 @@ import { bytes, double, text } from './tables/column.ts'
 import { MARKET_TABLES } from './tables/market.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
-/** What was counted of one model and provider in one hour or day; sums add up, sketches merge. */
+/** The figures of one model and provider in one hour or day. Sums can be added and sketches merged. */
 export type Counted = {
   readonly calls: number
   readonly answered: number
@@ -15,7 +15,7 @@ export type Counted = {
   readonly trades: number
   readonly volumeMicro: bigint
   readonly listMicro: bigint
-  /** The lowest share of the reference price that anybody paid, in basis points. */
+  /** The lowest share of the reference price that a buyer paid, in basis points. */
   readonly minKeptBps: number | null
   readonly inputTokens: number
   readonly cacheReadTokens: number
@@ -28,32 +28,35 @@ export type Counted = {
   readonly ttftSketch: Buffer
   readonly tpsSamples: number
   readonly tpsSketch: Buffer
-  /** The medians in the sketches; null without a sample. */
+  /** The medians of the sketches; null without a sample. */
   readonly ttftP50Ms: number | null
   readonly tpsP50: number | null
 }
 
-/** In place of a model or a provider: the total over all of them. */
+/** Stands for a model or a provider in a row that is the total over all of them. */
 export const ALL = '*'
 
-/** A row of figures. `provider` is empty for calls that nobody answered. */
+/** A row of figures. `provider` is empty for calls that no provider answered. */
 export type FigureRow = Counted & { readonly startsAt: Date; readonly model: string; readonly provider: string }
 
-/** Which rows: from an instant to before another, in Unix milliseconds, of all models and providers unless named. */
+/**
+ * Filters of rows, from an instant (included) to another (excluded) in Unix milliseconds. Covers all models and
+ * providers unless some are named.
+ */
 export type FigureFilter = {
   readonly from: number
   readonly to: number
   readonly models?: readonly string[] | undefined
   readonly providers?: readonly string[] | undefined
-  /** Rows of single models, or the totals over all of them; likewise of providers. */
+  /** `each` selects rows of single models or providers, `all` the totals over them. */
   readonly level: { readonly model: 'each' | 'all'; readonly provider: 'each' | 'all' }
-  /** True leaves the sketches out: empty ones stand in their place. */
+  /** True leaves the sketches out; the rows carry empty ones. */
   readonly isBare?: boolean
 }
 
 /**
- * The sums of a row as one column: a series has thousands of rows, and a column for each of their numbers costs more to
- * send and to read than all else. {@link figureOf} reads them in this order.
+ * The sums of a row as one text column. A series has thousands of rows, and a column for each number would cost more to
+ * send and read than everything else. {@link figureOf} reads them in this order.
  */
 const SUMS = sql`array[calls, answered, unanswered, trades, volume_micro, list_micro, min_kept_bps, input_tokens,
   cache_read_tokens, output_tokens, attempts_good, attempts_bad, down_ms, offers, ttft_samples, tps_samples]::bigint[]::text`
@@ -75,7 +78,7 @@ const SKETCH_ROW = {
 }
 type ReadRow = RowOf<typeof READ_ROW> & Partial<RowOf<typeof SKETCH_ROW>>
 
-/** Rows of one grain in the order of time, model and provider. */
+/** Rows of one grain, by time, model and provider. */
 export async function listFigures(
   db: Database | Trx,
   grain: 'hour' | 'day',
@@ -129,7 +132,7 @@ function figureOf(row: ReadRow): FigureRow {
   }
 }
 
-/** Replaces the rows of whole hours or days (Unix milliseconds of their beginning). */
+/** Replaces the rows of whole hours or days, given by their beginnings in Unix milliseconds. */
 export async function replaceFigures(
   trx: Trx,
   grain: 'hour' | 'day',
@@ -162,28 +165,28 @@ function tableOf(grain: 'hour' | 'day') {
   return sql.table(grain === 'hour' ? 'market_hour' : 'market_day')
 }
 
-/** The row of a model as it is shown, as JSON to be read with the contract's schema. */
+/** The published row of a model as JSON. The caller parses it with the contract's schema. */
 const STORED_ROW = {
   model: MARKET_TABLES.market_offer_hour.model,
   body: MARKET_TABLES.market_row.body,
 }
 export type StoredRow = RowOf<typeof STORED_ROW>
 
-/** The stored rows of models, of all of them unless named. */
+/** The stored rows of the given models, or of all. */
 export async function listMarketRows(db: Database | Trx, models?: readonly string[]): Promise<StoredRow[]> {
   const chosen = models === undefined ? sql`` : sql`where model = any(${[...models]}::text[])`
   const rows = await readRows(db, STORED_ROW, sql`select model, body from market_row ${chosen} order by model`)
   return rows
 }
 
-/** Replaces the rows of models; their window begins at `from` (Unix milliseconds). */
+/** Replaces the rows of models. Their window begins at `from` (Unix milliseconds). */
 export async function putMarketRows(trx: Trx, from: number, rows: readonly { model: string }[]): Promise<void> {
   await sql`insert into market_row (model, window_from, body)
     select body ->> 'model', ${new Date(from)}, body from jsonb_array_elements(${JSON.stringify(rows)}::jsonb) body
     on conflict (model) do update set window_from = excluded.window_from, body = excluded.body`.execute(trx)
 }
 
-/** Models with a row whose window began before `from` (Unix milliseconds). */
+/** The models whose row has a window that began before `from` (Unix milliseconds). */
 export async function listStaleRows(trx: Trx, from: number): Promise<string[]> {
   const rows = await readRows(
     trx,
@@ -194,7 +197,7 @@ export async function listStaleRows(trx: Trx, from: number): Promise<string[]> {
   return rows.map((row) => row.model)
 }
 
-/** What the offers of models sold from an instant on (Unix milliseconds), in the form that is published; by model. */
+/** The sales of models' offers since an instant (Unix milliseconds), in the published form, by model. */
 export async function listTrades(
   db: Database | Trx,
   from: number,
@@ -216,8 +219,8 @@ export async function listTrades(
 }
 
 /**
- * Sketches of the time to the first token of those of some models' offers that have at least so many samples from an instant
- * on (Unix milliseconds). Stored sketches merge by standing one after another.
+ * Sketches of the time to the first token since an instant (Unix milliseconds), for the offers of some models that have
+ * enough samples. Stored sketches are merged by joining their bytes.
  */
 export async function listOfferSpeeds(
   db: Database | Trx,
@@ -234,7 +237,7 @@ export async function listOfferSpeeds(
   return rows
 }
 
-/** Models of which an offer sold something from an instant on (Unix milliseconds). */
+/** The models with a sale since an instant (Unix milliseconds). */
 export async function listTradedModels(db: Database, from: number): Promise<string[]> {
   const rows = await readRows(
     db,
@@ -245,7 +248,7 @@ export async function listTradedModels(db: Database, from: number): Promise<stri
   return rows.map((row) => row.model)
 }
 
-/** A charged call, without anybody's name. */
+/** A charged call without buyer and seller. */
 const TRADE_ROW = {
   model: MARKET_TABLES.market_offer_hour.model,
   inputTokens: double(),
@@ -270,7 +273,7 @@ export async function listLatestTrades(db: Database, limit: number, model?: stri
   return rows
 }
 
-/** A version of a model's reference prices. `unitPrices` is JSON, to be read with its schema. */
+/** A version of a model's reference prices. `unitPrices` is JSON; the caller parses it with its schema. */
 const PRICE_VERSION_ROW = {
   version: CATALOG_TABLES.model_price.version,
   effectiveAt: CATALOG_TABLES.model_price.effective_at,
@@ -279,7 +282,7 @@ const PRICE_VERSION_ROW = {
 }
 export type PriceVersion = RowOf<typeof PRICE_VERSION_ROW>
 
-/** The reference prices of a model that counted at some time between two instants (Unix milliseconds), oldest first. */
+/** The reference prices of a model that were in effect between two instants (Unix milliseconds), oldest first. */
 export async function listPriceVersions(
   db: Database,
   model: string,

@@ -8,20 +8,23 @@ import { bigint, bytes, double, integer, nullable, text, timestamp } from './tab
 import { MARKET_TABLES } from './tables/market.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
-/** Computing hours of heavy traffic again takes longer than any statement of a call may. */
+/** An hour of heavy traffic takes longer to compute than the usual statement timeout allows. */
 const ROLL_UP_TIMEOUT_MS = 2 * MINUTE
 const ROLL_UP_LOCK = 7_305_080
-/** A row is stamped when its transaction begins and seen when it commits: longer than any transaction lives. */
+/** A row is stamped when its transaction begins and becomes visible at its commit. No transaction lives this long. */
 export const OVERLAP_MS = 2 * MINUTE
-/** The first characters of a ULID that tell the time to 32.768 seconds. */
+/** Length of a ULID prefix whose last character stands for 32.768 seconds. */
 const PREFIX_CHARS = 7
 const PREFIX_MS = 32_768
 const ULID_ZERO = '0'.repeat(26 - PREFIX_CHARS)
 
-/** Hours or days that are to be computed again; Unix milliseconds of their beginning. */
+/** The length of a bucket: an hour or a day. */
 export type Grain = 'hour' | 'day'
 
-/** One roll-up at a time, with time and memory enough for an hour of heavy traffic; all of it goes with the transaction. */
+/**
+ * Lets one roll-up run at a time, with time and memory for an hour of heavy traffic. The lock and the settings end with
+ * the transaction.
+ */
 export async function lockRollUp(trx: Trx): Promise<void> {
   await sql`select set_config('statement_timeout', ${ROLL_UP_TIMEOUT_MS.toString()}, true),
     set_config('work_mem', '64MB', true)`.execute(trx)
@@ -29,8 +32,8 @@ export async function lockRollUp(trx: Trx): Promise<void> {
 }
 
 /**
- * Marks every hour that settlements or health events have come in for since the last look, however late they came, and
- * moves the watermark. Hours are marked rather than counted up, so looking at a row twice changes nothing.
+ * Marks every hour with new settlements or health events, however late they came, and moves the watermark. A marked
+ * hour is computed whole, so reading a row twice changes nothing.
  */
 export async function markDueHours(trx: Trx): Promise<void> {
   const marks = await readRows(
@@ -66,7 +69,10 @@ function addHours(hours: Set<number>, from: number, lengthMs: number): void {
   for (let hour = Math.floor(from / HOUR); hour <= Math.floor((from + lengthMs) / HOUR); hour++) hours.add(hour * HOUR)
 }
 
-/** Marks hours or days; one that is marked keeps its time. */
+/**
+ * Marks hours or days as due, given by their beginnings in Unix milliseconds. One that is marked already keeps its
+ * time.
+ */
 export async function markDue(trx: Trx, grain: Grain, starts: readonly number[]): Promise<void> {
   if (starts.length === 0) return
   await sql`insert into market_due (grain, starts_at)
@@ -74,7 +80,10 @@ export async function markDue(trx: Trx, grain: Grain, starts: readonly number[])
     on conflict do nothing`.execute(trx)
 }
 
-/** Takes the marks of at most `limit` hours or days off, oldest first, marked at least so long ago; answers them. */
+/**
+ * Removes and returns the oldest marks of at most `limit` hours or days. Takes only marks older than `agedMs`
+ * milliseconds.
+ */
 export async function takeDue(
   trx: Trx,
   { grain, limit, agedMs }: { readonly grain: Grain; readonly limit: number; readonly agedMs: number },
@@ -91,7 +100,7 @@ export async function takeDue(
   return rows.map((row) => row.startsAt.getTime()).sort((left, right) => left - right)
 }
 
-/** What was counted of each model and provider in an hour; the medians are still to be read from the sketches. */
+/** The figures of each model and provider in an hour. The medians are computed later from the sketches. */
 const COUNTED_HOUR_ROW = {
   startsAt: MARKET_TABLES.market_due.starts_at,
   model: text(),
@@ -118,7 +127,7 @@ const COUNTED_HOUR_ROW = {
 export type CountedHour = RowOf<typeof COUNTED_HOUR_ROW>
 
 /**
- * Counts the calls of the given hours out of settlements and the health log, and replaces what is kept of their offers.
+ * Counts the calls of the given hours from settlements and the health log. Replaces the stored hours of their offers.
  */
 export async function countHours(trx: Trx, hours: readonly number[]): Promise<CountedHour[]> {
   const starts = hours.map(toDate)
@@ -135,7 +144,7 @@ export async function countHours(trx: Trx, hours: readonly number[]): Promise<Co
   return rows
 }
 
-/** The calls of the market in some hours: those that went to sellers, or would have. */
+/** The market calls of some hours: those that sellers served, and those that no seller could serve. */
 function callsOf(starts: readonly Date[]) {
   return sql`select h.starts_at, s.model, coalesce(s.provider, '') as provider, s.offer, s.outcome, s.charge, s.list_cost,
       s.kept_bps, s.input_tokens + s.cache_write_tokens + s.cache_read_tokens as input_tokens, s.cache_read_tokens,
@@ -150,7 +159,7 @@ function callsOf(starts: readonly Date[]) {
     where s.served_by is distinct from 'own_key' and s.served_by is distinct from 'fallback_key'`
 }
 
-/** Errors that are the provider's: what a buyer asked for wrongly is nobody's downtime. */
+/** The condition for an error of the provider. A buyer's bad request counts as nobody's downtime. */
 function isFault(errorClass: ReturnType<typeof sql>) {
   return sql`${errorClass} is not null and ${errorClass} not in ('bad_request', 'context_length')`
 }
@@ -212,7 +221,7 @@ async function insertOfferHours(trx: Trx): Promise<void> {
     group by 1, 2`.execute(trx)
 }
 
-/** One sketch for each hour, model and provider: the buckets that the calls fell into, with their counts. */
+/** One sketch for each hour, model and provider: the sample buckets with their counts. */
 function sketchesOf(value: 'ttft' | 'tps') {
   const bucket = sql.ref(value)
   return sql`select starts_at, model, provider, sum(n) as samples,
@@ -222,7 +231,7 @@ function sketchesOf(value: 'ttft' | 'tps') {
     group by 1, 2, 3`
 }
 
-/** How long each offer was backed off within each hour: spells that several processes report count once. */
+/** The time that each offer was backed off within each hour. Overlapping spells from several processes count once. */
 function downtimeOf(starts: readonly Date[]) {
   return sql`select starts_at, model, provider, offer,
       round(sum(extract(epoch from upper(spell) - lower(spell))) * 1000)::bigint as down_ms
@@ -242,7 +251,9 @@ function downtimeOf(starts: readonly Date[]) {
     group by 1, 2, 3, 4`
 }
 
-/** Removes the hours of single offers from before an instant (Unix milliseconds): the order book looks back a day. */
+/**
+ * Removes hours of single offers from before an instant (Unix milliseconds). The order book needs only the last day.
+ */
 export async function deleteOfferHours(db: Database, before: number): Promise<void> {
   await sql`delete from market_offer_hour where starts_at < ${toDate(before)}`.execute(db)
 }

@@ -7,20 +7,20 @@ import type { Database } from './database.ts'
 import { readRows } from './rows.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 
-/** One migration file that has run or is to run. */
+/** One migration file, whether it has run or not. */
 export type Migration = { readonly name: string; readonly checksum: string; readonly text: string }
 
-/** Number of the advisory lock that lets one migrator in at a time. */
+/** Number of the advisory lock that lets one migrator work at a time. */
 const MIGRATION_LOCK = 7_305_001
 const LOCK_WAIT_MS = 60_000
 const FILE_NAME = /^\d{4}_[a-z0-9_]+\.sql$/
-/** A file that only databases of before the baseline have run: their forty files became the present ones. */
+/** A file that exists only in databases older than the baseline. Their forty files became the present ones. */
 const BEFORE_BASELINE = '0002_ledger.sql'
 
 /**
- * Runs the files of `directory` that have not run yet, each in a transaction, in the order of their names, and answers
- * their names. Several may start at once: one works, the others wait and find nothing to do. Throws an Error when a
- * file that ran has been changed since or is missing, and when the database is of before the baseline.
+ * Runs the files of `directory` that have not run yet, by name, each in a transaction. Returns their names. Several
+ * migrators may start at once: one works, the others wait and then find nothing to do. Throws an Error when a file that
+ * ran has changed or is missing, and when the database is older than the baseline.
  */
 export async function migrate(db: Database, directory: string): Promise<string[]> {
   const files = await readMigrations(directory)
@@ -38,7 +38,7 @@ export async function migrate(db: Database, directory: string): Promise<string[]
   })
 }
 
-/** The migration files of a directory in order, with the SHA-256 of each. */
+/** The migration files of a directory by name, each with its SHA-256. */
 export async function readMigrations(directory: string): Promise<Migration[]> {
   const names = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort()
   return Promise.all(

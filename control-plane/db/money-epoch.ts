@@ -12,12 +12,12 @@ import { LEDGER_TABLES } from './tables/ledger.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
-/** Number of the advisory lock whose holder alone rebuilds the gate. */
+/** Number of the advisory lock. Only its holder rebuilds the gate. */
 const REBUILD_LOCK = 7_305_010
-/** A member that was silent for so long is not waited for any more. */
+/** A rebuild does not wait for a member that was silent for longer than this. */
 const MEMBER_SILENCE_HOURS = 48
 
-/** Tries to become the one that rebuilds the gate, for as long as this connection lives. */
+/** Tries to take the lock that allows rebuilding the gate. The lock lasts as long as this connection. */
 export async function tryRebuildLock(connection: Database): Promise<boolean> {
   const rows = await readRows(
     connection,
@@ -31,7 +31,7 @@ export async function releaseRebuildLock(connection: Database): Promise<void> {
   await sql`select pg_advisory_unlock(${sql.lit(REBUILD_LOCK)})`.execute(connection)
 }
 
-/** The newest epoch given out, 0 before the first, and the one up to which older captures were taken over. */
+/** The newest epoch issued (0 before the first), and the epoch up to which older captures were taken over. */
 export async function readMoneyEpoch(db: Database): Promise<{ epoch: number; harvested: number }> {
   const rows = await readRows(
     db,
@@ -41,7 +41,7 @@ export async function readMoneyEpoch(db: Database): Promise<{ epoch: number; har
   return { epoch: Number(rows[0]?.epoch ?? 0n), harvested: Number(rows[0]?.harvested ?? 0n) }
 }
 
-/** Gives out an epoch above all that Postgres and Redis have seen. */
+/** Issues an epoch above all that Postgres and Redis have seen. */
 export async function raiseMoneyEpoch(db: Database, seenInRedis: number): Promise<number> {
   const rows = await readRows(
     db,
@@ -52,26 +52,26 @@ export async function raiseMoneyEpoch(db: Database, seenInRedis: number): Promis
   return Number(rows[0]?.epoch ?? 0n)
 }
 
-/** Notes that nothing is left of epochs up to this one. */
+/** Records that no captures are left in epochs up to this one. */
 export async function markHarvested(db: Database, epoch: number): Promise<void> {
   await sql`update money_epoch set harvested = greatest(harvested, ${epoch})`.execute(db)
 }
 
-/** Puts processes on record that have never been: one that was retired stays so until it is seen to live. */
+/** Adds processes that were never on record. A retired process stays retired until it is seen alive. */
 export async function insertNewNodes(db: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`insert into node (id) select id from unnest(${[...ids]}::text[]) as given(id) order by id
     on conflict (id) do nothing`.execute(db)
 }
 
-/** Notes that processes were just seen to live, and puts them on record as members. */
+/** Records that processes were just seen alive, and makes them members. */
 export async function markNodesSeen(db: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`insert into node (id) select id from unnest(${[...ids]}::text[]) as given(id) order by id
     on conflict (id) do update set last_seen_at = now(), retired_at = null`.execute(db)
 }
 
-/** Takes processes off record that have nothing left to bring into an epoch. */
+/** Retires processes that have nothing left to bring into an epoch. */
 export async function retireNodes(db: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await sql`update node set retired_at = now() where id = any(${[...ids]}::text[])`.execute(db)
@@ -89,7 +89,7 @@ export async function listMembers(db: Database): Promise<string[]> {
   return rows.map((row) => row.id)
 }
 
-/** What a capped key has used in the current UTC day and month, micro-USD. */
+/** The use of a capped key in the current UTC day and month, in micro-USD. */
 const USE_TOTAL_ROW = {
   id: text(),
   account: text(),
@@ -98,20 +98,23 @@ const USE_TOTAL_ROW = {
 }
 export type UseTotal = RowOf<typeof USE_TOTAL_ROW>
 
-/** What the gate starts from, all read at one instant. */
+/** The state from which a rebuilt gate starts, read in one database snapshot. */
 export type MoneySnapshot = {
   readonly balances: readonly Balance[]
-  /** Keys with a cap; `account` is their buyer account. */
+  /** Keys with a cap. `account` is the key's buyer account. */
   readonly keyUses: readonly UseTotal[]
   readonly day: string
   readonly month: string
-  /** Unix milliseconds by the clock of Postgres: the uses have what was posted before it, the balances maybe more. */
+  /**
+   * Unix milliseconds by the clock of Postgres. The uses include everything posted before it. The balances may include
+   * more.
+   */
   readonly postedBefore: number
 }
 
 /**
- * Balances of the first funded accounts and the use of every capped key, in one snapshot. `now` is the gate's clock in Unix
- * milliseconds; a call counts to the day of its admission, which its id tells.
+ * Reads the balances of the first funded accounts and the use of every capped key, in one database snapshot. `now` is
+ * the gate's clock in Unix milliseconds. A call counts on the day of its admission, which its id contains.
  */
 export async function readMoneySnapshot(db: Database, now: number, accounts: number): Promise<MoneySnapshot> {
   const day = utcDay(now)
@@ -132,8 +135,8 @@ export async function readMoneySnapshot(db: Database, now: number, accounts: num
 }
 
 /**
- * An instant of which all that was posted before it is committed, as Unix milliseconds by the clock of Postgres: now, or
- * the beginning of the oldest transaction that has written and is not over.
+ * Returns an instant before which every posting has committed, in Unix milliseconds by the clock of Postgres. It is the
+ * beginning of the oldest running transaction that has written, or now if there is none.
  */
 export async function readPostedHorizon(db: Database | Trx): Promise<number> {
   const rows = await readRows(
@@ -147,10 +150,10 @@ export async function readPostedHorizon(db: Database | Trx): Promise<number> {
   return rows[0]?.at ?? 0
 }
 
-/** The UTC periods of a use, and the instant before which it was posted. */
+/** The UTC day and month of a use. Only calls posted before `postedBefore` count. */
 export type UsePeriod = { readonly day: string; readonly month: string; readonly postedBefore: number }
 
-/** What one key has used in a day and month by what was posted before an instant. */
+/** Sums the use of one key in a day and a month, from calls posted before `postedBefore`. */
 export async function sumKeyUse(db: Database, key: string, period: UsePeriod): Promise<{ day: bigint; month: bigint }> {
   const dayFloor = ulidFloor(Date.parse(`${period.day}T00:00:00Z`))
   const monthFloor = ulidFloor(Date.parse(`${period.month}-01T00:00:00Z`))
@@ -165,7 +168,10 @@ export async function sumKeyUse(db: Database, key: string, period: UsePeriod): P
   return { day: rows[0]?.day ?? 0n, month: rows[0]?.month ?? 0n }
 }
 
-/** The calls of a key from an id on that were posted before an instant; a job that runs then has used its quote. */
+/**
+ * The calls of a key from the id `floor` on that were posted before an instant. A job that is still running counts with
+ * its quote.
+ */
 function usesOf(key: RawBuilder<unknown>, floor: string, postedBefore: number): RawBuilder<unknown> {
   const horizon = sql`to_timestamp(${postedBefore / 1000})`
   return sql`select rid, charge from settlement where key_id = ${key} and rid >= ${floor} and posted_at < ${horizon}
@@ -197,18 +203,21 @@ async function sumCappedKeys(
   return rows
 }
 
-/** What counts to the caps of offers by the ledger, read at one instant. */
+/** The ledger's use of the caps of offers, read in one database snapshot. */
 export type OfferUses = {
   readonly day: string
-  /** Charges of the day by offer, of offers with a cap; a long job counts with its quote. */
+  /** Charges of the day by capped offer. A long job counts with its quote. */
   readonly totals: ReadonlyMap<string, bigint>
-  /** Those of the calls asked for that the totals have. */
+  /** Those of the given calls that the totals include. */
   readonly posted: ReadonlySet<string>
-  /** Those of the offers asked for that have a cap. */
+  /** Those of the given offers that have a cap. */
   readonly capped: ReadonlySet<string>
 }
 
-/** The use of every capped offer on the UTC day of `now`, and what of some calls and offers is in it. */
+/**
+ * Reads the use of every capped offer on the UTC day of `now`. It also says which of the given calls are included and
+ * which of the given offers are capped.
+ */
 export async function readOfferUses(
   db: Database,
   now: number,

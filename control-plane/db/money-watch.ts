@@ -29,13 +29,13 @@ export async function listInvariantRuns(db: Database, limit: number): Promise<In
   return rows.map(({ started_at, took_ms, ...rest }) => ({ ...rest, startedAt: started_at.getTime(), tookMs: took_ms }))
 }
 
-/** Forgets all runs without a breach but the newest `keep`. */
+/** Deletes runs without a breach, but keeps the newest `keep` runs. */
 export async function trimInvariantRuns(db: Database, keep: number): Promise<void> {
   await sql`delete from invariant_run where breaches = '{}'
     and id < (select id from invariant_run order by id desc offset ${keep} limit 1)`.execute(db)
 }
 
-/** Makes payouts wait for a reason, unless they do already; answers whether that is new. */
+/** Adds a hold on payouts for a reason, unless one is in force. Returns true when it is new. */
 export async function setPayoutHold(db: Database, id: string, reason: string): Promise<boolean> {
   const { numAffectedRows } = await sql`insert into payout_hold (id, reason) values (${id}, ${reason})
     on conflict (reason) where cleared_at is null do nothing`.execute(db)
@@ -67,7 +67,7 @@ export async function listPayoutHolds(db: Database, isInForce: boolean, limit: n
   }))
 }
 
-/** Lets payouts go on as far as this reason goes; false when there is no such hold in force. */
+/** Clears a hold on payouts. Returns false when no such hold is in force. */
 export async function clearPayoutHold(
   db: Database,
   hold: { readonly id: string; readonly by: string; readonly reason: string },
@@ -78,10 +78,10 @@ export async function clearPayoutHold(
   return numAffectedRows === 1n
 }
 
-/** One thing that a comparison found to differ. */
+/** One difference that a comparison found. */
 export type Difference = { readonly subject: string; readonly detail: string }
 
-/** Writes down what a comparison found now, and that what it no longer finds is gone. */
+/** Stores the differences that a comparison found, and marks those that it no longer finds as gone. */
 export async function replaceFindings(db: Database, kind: string, found: readonly Difference[]): Promise<void> {
   const subjects = found.map((row) => row.subject)
   await sql`update money_finding set gone_at = now()
@@ -94,7 +94,7 @@ export async function replaceFindings(db: Database, kind: string, found: readonl
       times_seen = known.times_seen + 1, gone_at = null`.execute(db)
 }
 
-/** Differences that the latest comparison still showed; times are Unix milliseconds. */
+/** A difference that still exists in the latest comparison. Times are Unix milliseconds. */
 export type Finding = Difference & { readonly kind: string; readonly firstSeenAt: number; readonly timesSeen: number }
 
 export async function listFindings(db: Database, limit: number): Promise<Finding[]> {
@@ -114,7 +114,7 @@ export async function listFindings(db: Database, limit: number): Promise<Finding
   }))
 }
 
-/** What waits for a person or a sweep, and the shortfall in micro-USD. */
+/** Counts what waits for a person or a sweep, and the shortfall in micro-USD. */
 export async function countBacklog(db: Database): Promise<{
   readonly poisoned: number
   readonly conflicts: number
@@ -152,19 +152,22 @@ export async function countBacklog(db: Database): Promise<{
   }
 }
 
-/** A transaction that took from the shortfall (negative) or paid it off, in micro-USD, and the fault it was traced to. */
+/**
+ * A transaction that drew on the shortfall (negative) or paid it off, in micro-USD, and the fault that it was traced
+ * to.
+ */
 const SHORTFALL_LINE_ROW = {
   tx: MONTH_VIEWS.every_ledger_entry.tx,
   kind: MONTH_VIEWS.every_ledger_tx.kind,
   amount: MONTH_VIEWS.every_ledger_entry.amount,
   at: MONTH_VIEWS.every_ledger_tx.at,
   reason: nullable(OPERATION_TABLES.payout_hold.reason),
-  /** The buyer whose balance did not cover it. */
+  /** The buyer whose balance did not cover the charge. */
   account: nullable(MONTH_VIEWS.every_settlement.account),
 }
 export type ShortfallLine = RowOf<typeof SHORTFALL_LINE_ROW>
 
-/** The newest lines of the shortfall. */
+/** The newest lines of the shortfall account. */
 export async function listShortfall(db: Database, limit: number): Promise<ShortfallLine[]> {
   const rows = await readRows(
     db,
@@ -177,7 +180,7 @@ export async function listShortfall(db: Database, limit: number): Promise<Shortf
   return rows
 }
 
-/** Names the fault behind a posting that took from the shortfall; false when there is no such posting. */
+/** Names the fault behind a posting that drew on the shortfall. Returns false when there is no such posting. */
 export async function noteShortfall(
   db: Database,
   note: { readonly tx: string; readonly reason: string; readonly by: string },

@@ -6,16 +6,16 @@ import { readRows } from './rows.ts'
 import type { ApiFormat } from './tables/offers.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
-/** A saved key at an address, and when it is next tried there. */
+/** A saved key at an address, and the time of its next probe there. */
 export type ProbePlan = { readonly credentialId: CredentialId; readonly baseUrl: string; readonly nextAt: number }
 
-/** Plans the first try of a key at an address; one that is planned stays as it is. */
+/** Plans the first probe of a key at an address. An existing plan stays. */
 export async function upsertProbe(trx: Trx, { credentialId, baseUrl, nextAt }: ProbePlan): Promise<void> {
   await sql`insert into offer_probe (credential_id, base_url, next_at)
     values (${credentialId}, ${baseUrl}, ${new Date(nextAt)}) on conflict do nothing`.execute(trx)
 }
 
-/** A try whose time has come. `sealed` is JSON, to be read with its schema. */
+/** A probe that is due. `sealed` is JSON; the caller parses it with its schema. */
 const DUE_PROBE_ROW = {
   credentialId: OFFER_TABLES.offer_probe.credential_id,
   baseUrl: OFFER_TABLES.offer_probe.base_url,
@@ -24,7 +24,7 @@ const DUE_PROBE_ROW = {
 }
 export type DueProbe = RowOf<typeof DUE_PROBE_ROW>
 
-/** Tries that are due, the longest overdue first. */
+/** Probes that are due, the longest overdue first. */
 export async function listDueProbes(db: Database, at: number, limit: number): Promise<DueProbe[]> {
   const rows = await readRows(
     db,
@@ -37,7 +37,7 @@ export async function listDueProbes(db: Database, at: number, limit: number): Pr
   return rows
 }
 
-/** Writes down how a try went and when the next one comes. */
+/** Stores the result of a probe and the time of the next one. */
 export async function updateProbe(
   db: Database,
   plan: ProbePlan & { readonly failures: number; readonly at: number },
@@ -50,7 +50,7 @@ export async function updateProbe(
     .execute()
 }
 
-/** Tries a key no more at an address where nothing is sold with it. A new offer plans it anew. */
+/** Ends the probes of a key at an address where no offer uses it. A new offer plans them again. */
 export async function deleteProbe(db: Database, place: Omit<ProbePlan, 'nextAt'>): Promise<void> {
   await db
     .deleteFrom('offer_probe')
@@ -59,14 +59,14 @@ export async function deleteProbe(db: Database, place: Omit<ProbePlan, 'nextAt'>
     .execute()
 }
 
-/** Plans a try of the key that an offer stands on, unless one is planned. */
+/** Plans a probe of an offer's key, unless one is planned. */
 export async function planProbe(trx: Trx, offer: OfferId, nextAt: number): Promise<void> {
   await sql`insert into offer_probe (credential_id, base_url, next_at)
     select credential_id, base_url, ${new Date(nextAt)} from offer where id = ${offer}
     on conflict do nothing`.execute(trx)
 }
 
-/** An active offer as far as a probe needs it. */
+/** The columns of an active offer that a probe needs. */
 export type ProbedOffer = {
   readonly id: OfferId
   readonly sellerAccount: AccountId
@@ -75,7 +75,7 @@ export type ProbedOffer = {
   readonly apiFormat: ApiFormat
 }
 
-/** The active offers that stand on a key at an address. */
+/** The active offers that use a key at an address. */
 export async function listProbedOffers(
   db: Database,
   place: Omit<ProbePlan, 'nextAt'>,

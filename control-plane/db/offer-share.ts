@@ -7,22 +7,22 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { integer, json } from './tables/column.ts'
 
-/** What became of an offer in the calls that considered it. */
+/** The results of an offer in the calls that considered it. */
 const OFFER_SHARE_ROW = {
-  /** Calls that it served. */
+  /** Calls that the offer served. */
   won: integer(),
-  /** Calls that asked it in vain, and then another. */
+  /** Calls that tried the offer, failed, and went on to another. */
   failedOver: integer(),
-  /** Calls in which it could have served, and another stood in front. */
+  /** Calls that could have used the offer and were served by a better one. */
   outranked: integer(),
-  /** Calls that could not use it, by the reason that routing wrote down. */
+  /** Calls that could not use the offer, by routing's reason. */
   excluded: json<readonly { readonly reason: string; readonly calls: number }[]>(),
 }
 export type OfferShare = RowOf<typeof OFFER_SHARE_ROW>
 
 /**
- * Reads the explanations of the newest calls of all buyers.
- * A call names at most 20 offers of either kind: in a longer book what is further down is not counted.
+ * Adds up the explanations of the newest calls of all buyers. A call names at most 20 offers of either kind, so offers
+ * further down a longer book are not counted.
  */
 export async function sumOfferShare(
   db: Database,

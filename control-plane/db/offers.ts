@@ -11,7 +11,7 @@ import { id } from './tables/column.ts'
 import type { ApiFormat, OfferStatus, PricingMode } from './tables/offers.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
-/** An offer as its seller knows it, with what its provider is. */
+/** The columns of an offer that its seller sees, with those of its provider. */
 const OFFER_ROW = {
   id: id('ofr'),
   sellerAccount: OFFER_TABLES.offer.seller_account,
@@ -53,15 +53,16 @@ export type NewOffer = {
   readonly payoutAddress: string | null
   readonly label: string | null
   readonly at: number
-  /** What it is sold with, at the address that it is saved for. */
+  /** The provider key, saved for the offer's address. */
   readonly credential: NewCredential
-  /** When that is first tried, unless a try of it is planned. */
+  /** The time of the first probe, unless one is planned. */
   readonly firstProbeAt: number
 }
 
 /**
- * Adds an active offer with its credential, which may be saved already, and plans the first probe: one statement, since
- * sellers list by the hundred. The one-active index refuses a twin.
+ * Adds an active offer with its credential, which may be saved already, and plans the first probe. It is one statement,
+ * because sellers list hundreds of offers. The one-active index refuses a second active offer for the same credential,
+ * address and model.
  */
 export async function insertOffer(db: Database, offer: NewOffer): Promise<Offer> {
   const { credential } = offer
@@ -100,7 +101,7 @@ export async function findOffer(db: Database | Trx, seller: AccountId, id: strin
   return rows[0]
 }
 
-/** Those of the named offers that are a seller's, in no order. */
+/** Those of the given offers that belong to the seller, in no order. */
 export async function listOffersById(db: Database | Trx, seller: AccountId, ids: readonly string[]): Promise<Offer[]> {
   const rows = await readRows(
     db,
@@ -111,7 +112,7 @@ export async function listOffersById(db: Database | Trx, seller: AccountId, ids:
   return rows
 }
 
-/** One offer of a seller, locked until the transaction ends. */
+/** Reads an offer of a seller and locks it until the transaction ends. */
 export async function lockOffer(trx: Trx, seller: AccountId, id: string): Promise<Offer | undefined> {
   const rows = await readRows(
     trx,
@@ -122,7 +123,7 @@ export async function lockOffer(trx: Trx, seller: AccountId, id: string): Promis
   return rows[0]
 }
 
-/** One offer whoever owns it. */
+/** Reads an offer of any seller. */
 export async function findAnyOffer(db: Database | Trx, id: string): Promise<Offer | undefined> {
   const rows = await readRows(
     db,
@@ -133,7 +134,7 @@ export async function findAnyOffer(db: Database | Trx, id: string): Promise<Offe
   return rows[0]
 }
 
-/** One offer whoever owns it, locked until the transaction ends: for operators alone. */
+/** Reads an offer of any seller and locks it until the transaction ends. Only operators may use it. */
 export async function lockAnyOffer(trx: Trx, id: string): Promise<Offer | undefined> {
   const rows = await readRows(
     trx,
@@ -147,7 +148,7 @@ export async function lockAnyOffer(trx: Trx, id: string): Promise<Offer | undefi
 export type OfferFilter = {
   readonly status: OfferStatus | undefined
   readonly model: string | undefined
-  /** The last id of the page before. */
+  /** The last id on the page before. */
   readonly before: string | undefined
 }
 
@@ -173,7 +174,7 @@ export async function listOffers(
   return rows
 }
 
-/** The active offer for a credential, address and model, whoever owns it. */
+/** The active offer for a credential, address and model, of any seller. */
 export async function findActiveTwin(
   db: Database | Trx,
   twin: { readonly fingerprint: string; readonly baseUrl: string; readonly model: string },
@@ -188,7 +189,7 @@ export async function findActiveTwin(
     .executeTakeFirst()
 }
 
-/** What a change of an offer sets; an absent field stays. */
+/** The fields to change. An absent field stays. */
 export type OfferChange = {
   readonly status?: OfferStatus
   readonly delistedReason?: string | null
@@ -216,7 +217,10 @@ export async function updateOffer(trx: Trx, id: OfferId, change: OfferChange, at
     .execute()
 }
 
-/** Puts another credential under an offer. The one-active index refuses a twin. */
+/**
+ * Replaces the credential of an offer. The one-active index refuses a second active offer for the same credential,
+ * address and model.
+ */
 export async function updateOfferCredential(
   trx: Trx,
   change: {

@@ -9,11 +9,11 @@ import type { OfferStatus } from './tables/offers.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 import { ORGANIZATION_TABLES } from './tables/organizations.ts'
 
-/** An offer as operators see it among those of all sellers. */
+/** The columns of an offer that operators see. */
 const MARKET_OFFER_ROW = {
   id: OFFER_TABLES.offer.id,
   sellerAccount: OFFER_TABLES.offer.seller_account,
-  /** Of a seller that is a wallet, lower-case `0x…`; an organisation's offers have their workspace. */
+  /** The seller's wallet in lower case, `0x…`. An organisation's offers have a workspace instead. */
   wallet: nullable(ACCOUNT_TABLES.app_user.wallet),
   workspace: nullable(ORGANIZATION_TABLES.workspace.id),
   model: OFFER_TABLES.offer.model,
@@ -22,14 +22,14 @@ const MARKET_OFFER_ROW = {
   baseUrl: OFFER_TABLES.offer.base_url,
   status: OFFER_TABLES.offer.status,
   delistedReason: OFFER_TABLES.offer.delisted_reason,
-  /** What is kept of the reference price, in hundredths of a percent. */
+  /** The share of the reference price that the buyer pays, in hundredths of a percent. */
   keptBps: OFFER_TABLES.offer.kept_bps,
   capDailyMicro: OFFER_TABLES.offer.cap_daily_micro,
   createdAt: OFFER_TABLES.offer.created_at,
 }
 export type MarketOffer = RowOf<typeof MARKET_OFFER_ROW>
 
-/** What to look for; what is undefined is not asked. Ids come after `after`. */
+/** Filters of offers. An undefined field filters nothing. Ids come after `after`. */
 export type OfferSearch = {
   readonly model: string | undefined
   readonly provider: string | undefined
@@ -40,7 +40,7 @@ export type OfferSearch = {
   readonly limit: number
 }
 
-/** Offers of all sellers, in order of id. */
+/** Offers of all sellers, by id. */
 export async function listMarketOffers(db: Database | Trx, wanted: OfferSearch): Promise<MarketOffer[]> {
   const filters = [
     wanted.model === undefined ? undefined : sql`o.model = ${wanted.model}`,
@@ -64,7 +64,7 @@ export async function listMarketOffers(db: Database | Trx, wanted: OfferSearch):
   return rows
 }
 
-/** How many active offers each provider has. */
+/** Counts the active offers of each provider. */
 export async function countOffersByProvider(db: Database | Trx): Promise<{ provider: string; count: number }[]> {
   const rows = await readRows(
     db,

@@ -12,9 +12,9 @@ const ORGANIZATION_KEY_ROW = {
   type: KEY_TABLES.api_key.type,
   keyPrefix: KEY_TABLES.api_key.key_prefix,
   label: KEY_TABLES.api_key.label,
-  /** Of a management key. */
+  /** Set for a management key. */
   role: KEY_TABLES.api_key.organization_role,
-  /** The member who made it; null for an operator. */
+  /** The member who made it; null when an operator did. */
   madeBy: nullable(id('usr')),
   workspace: KEY_TABLES.api_key.workspace_id,
   createdAt: KEY_TABLES.api_key.created_at,
@@ -28,7 +28,7 @@ const COLUMNS = sql`k.id, k.type, k.key_prefix as "keyPrefix", k.label, k.organi
   coalesce(k.user_id, k.made_by) as "madeBy", k.workspace_id as workspace, k.created_at as "createdAt",
   k.last_used_at as "lastUsedAt", k.expires_at as "expiresAt", k.revoked_at as "revokedAt"`
 
-/** Which keys: the management keys of an organisation, or the members' keys for a workspace. */
+/** The keys to read: the management keys of an organisation, or the members' keys for a workspace. */
 export type KeyHolder = { readonly organization: OrganizationId } | { readonly workspace: WorkspaceId }
 
 function heldBy(holder: KeyHolder) {
@@ -37,7 +37,7 @@ function heldBy(holder: KeyHolder) {
     : sql`k.organization_id = ${holder.organization}`
 }
 
-/** Keys of a holder, newest first: those before an id. */
+/** Keys of a holder, newest first, before an id. */
 export async function listOrganizationKeys(
   db: Database | Trx,
   holder: KeyHolder,
@@ -67,7 +67,7 @@ export async function findOrganizationKey(
   return rows[0]
 }
 
-/** Management keys that are neither revoked nor past their end. `now` is Unix milliseconds. */
+/** Counts management keys that are neither revoked nor expired. `now` is Unix milliseconds. */
 export async function countManagementKeys(trx: Trx, organization: OrganizationId, now: number): Promise<number> {
   const rows = await readRows(
     trx,
@@ -82,12 +82,15 @@ export async function countManagementKeys(trx: Trx, organization: OrganizationId
 type Made = {
   readonly organization: OrganizationId
   readonly user: UserId
-  /** Which of the member's keys he may no longer have. */
+  /** The kinds of the member's keys to revoke. */
   readonly kinds: readonly ('management' | 'workspace')[]
   readonly at: number
 }
 
-/** Revokes what keys a member made in an organisation, and answers those of wallets, whose record is published. */
+/**
+ * Revokes the keys of these kinds that a member made in an organisation. Returns the wallet keys among them, whose
+ * records have to be published.
+ */
 export async function updateMadeKeysRevoked(trx: Trx, { organization, user, kinds, at }: Made): Promise<KeyId[]> {
   const management = kinds.includes('management')
     ? sql`(k.organization_id = ${organization} and k.made_by = ${user})`

@@ -24,7 +24,10 @@ export async function insertOrganization(
     .execute()
 }
 
-/** Lets one change to an organisation's people and keys at a time through; undefined when there is none. */
+/**
+ * Locks an organisation, so that one change to its members and keys runs at a time. Returns undefined when it does not
+ * exist.
+ */
 export async function lockOrganization(trx: Trx, id: OrganizationId): Promise<OrganizationRow | undefined> {
   return trx
     .selectFrom('organization')
@@ -46,7 +49,7 @@ export async function updateOrganizationName(trx: Trx, id: OrganizationId, name:
   await trx.updateTable('organization').set({ name }).where('id', '=', id).execute()
 }
 
-/** The organisations of a user with his role in each, in order of id. */
+/** The organisations of a user with his role in each, by id. */
 export async function listOrganizationsOf(
   db: Database | Trx,
   user: UserId,
@@ -69,7 +72,7 @@ type NewMember = {
   readonly at: number
 }
 
-/** Adds a member, or gives one a role who is there already. */
+/** Adds a member, or changes the role of an existing one. */
 export async function upsertMember(trx: Trx, { organization, user, role, at }: NewMember): Promise<void> {
   await trx
     .insertInto('organization_member')
@@ -78,7 +81,7 @@ export async function upsertMember(trx: Trx, { organization, user, role, at }: N
     .execute()
 }
 
-/** Members, those who came first first. */
+/** Members in the order in which they joined. */
 export async function listMembers(
   db: Database | Trx,
   organization: OrganizationId,
@@ -117,7 +120,7 @@ export async function deleteMember(trx: Trx, organization: OrganizationId, user:
     .execute()
 }
 
-/** How many members have a role. */
+/** Counts the members, or those with a role. */
 export async function countMembers(trx: Trx, organization: OrganizationId, role?: Role): Promise<number> {
   const ofRole = role === undefined ? sql`` : sql`and role = ${role}`
   const rows = await readRows(

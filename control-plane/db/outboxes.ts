@@ -3,12 +3,12 @@ import type { Database } from './database.ts'
 import { readRows } from './rows.ts'
 import { double, integer } from './tables/column.ts'
 
-/** Changes that are committed and that another store has not heard of. `ageSeconds` is null where no row has a time. */
+/** Committed changes that another store has not received. `ageSeconds` is null for an outbox without times. */
 export type Outbox = { readonly outbox: string; readonly rows: number; readonly ageSeconds: number | null }
 
 const MOST_ROWS = 10_000
 
-/** How much waits in every outbox, counted up to 10,000. */
+/** Counts the rows of every outbox, up to 10,000. */
 export async function readOutboxes(db: Database): Promise<Outbox[]> {
   const rows = await readRows(
     db,
@@ -27,7 +27,7 @@ export async function readOutboxes(db: Database): Promise<Outbox[]> {
   ]
 }
 
-/** The clock of Postgres at this instant, in Unix milliseconds. */
+/** The present time of Postgres in Unix milliseconds. */
 export async function readDatabaseClock(db: Database): Promise<number> {
   const rows = await readRows(
     db,

@@ -5,7 +5,7 @@ import type { Database, Trx } from './database.ts'
 import { readRows } from './rows.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
-/** A buyer's own provider with its sealed key; `sealed` is JSON, to be read with its schema. */
+/** A buyer's own provider. `sealed` holds its key as JSON; the caller parses it with its schema. */
 export type OwnProviderRow = {
   readonly id: OwnProviderId
   readonly provider: string
@@ -27,14 +27,14 @@ export type NewOwnProvider = Omit<OwnProviderRow, 'createdAt' | 'fingerprint' | 
   readonly at: number
 }
 
-/** What a buyer wants of every call. */
+/** A buyer's preferences for every call. */
 export type Preferences = {
   readonly allowsUntrusted: boolean
   readonly providersBlocked: string[]
   readonly minDiscountPct: number | null
 }
 
-/** An account's own providers in the order they are tried. */
+/** An account's own providers, in the order in which calls try them. */
 export async function listOwnProviders(db: Database | Trx, account: AccountId): Promise<OwnProviderRow[]> {
   return db
     .selectFrom('own_provider as o')
@@ -78,7 +78,7 @@ export async function insertOwnProvider(trx: Trx, row: NewOwnProvider): Promise<
     .execute()
 }
 
-/** Removes a row, and its key once no other row has it. Answers whether there was one. */
+/** Removes a row, and its key when no other row uses it. Returns false when there was none. */
 export async function deleteOwnProvider(trx: Trx, account: AccountId, id: string): Promise<boolean> {
   const rows = await readRows(
     trx,
@@ -93,7 +93,7 @@ export async function deleteOwnProvider(trx: Trx, account: AccountId, id: string
   return true
 }
 
-/** One change of an account's policy at a time; the lock goes with the transaction. */
+/** Lets one change of an account's policy run at a time. The lock ends with the transaction. */
 export async function lockPolicy(trx: Trx, account: AccountId): Promise<void> {
   await sql`select pg_advisory_xact_lock(${sql.lit(POLICY_LOCKS)}, hashtext(${account}))`.execute(trx)
 }

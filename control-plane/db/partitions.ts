@@ -5,10 +5,10 @@ import { transact } from './database.ts'
 import { readRows } from './rows.ts'
 import { boolean, text } from './tables/column.ts'
 
-/** Summing up a month takes longer than any statement of a call may. */
+/** Summing a month takes longer than the usual statement timeout allows. */
 const ARCHIVE_TIMEOUT_MS = 10 * MINUTE
 
-/** Makes the missing month partitions around an instant (Unix milliseconds) and answers their names. */
+/** Creates the missing month partitions around an instant (Unix milliseconds). Returns their names. */
 export async function makeMonthPartitions(db: Database, now: number, monthsAhead: number): Promise<string[]> {
   const rows = await readRows(
     db,
@@ -18,7 +18,9 @@ export async function makeMonthPartitions(db: Database, now: number, monthsAhead
   return rows.map((row) => row.name)
 }
 
-/** The default partitions that hold rows: ids outside all months, which block the partition they belong to. */
+/**
+ * The default partitions that hold rows. Such rows have ids outside all months and block the creation of their month.
+ */
 export async function listStrayPartitions(db: Database): Promise<string[]> {
   const rows = await readRows(
     db,
@@ -31,7 +33,7 @@ export async function listStrayPartitions(db: Database): Promise<string[]> {
   return rows.map((row) => row.name)
 }
 
-/** The attached months as `2026-11`, from the oldest up. */
+/** The attached months as `2026-11`, oldest first. */
 export async function listAttachedMonths(db: Database): Promise<string[]> {
   const rows = await readRows(
     db,
@@ -45,8 +47,9 @@ export async function listAttachedMonths(db: Database): Promise<string[]> {
 }
 
 /**
- * Detaches the tables of a month (`2026-11`), which stay as they are, with its sums carried. False when the month has
- * none. Throws what the database says to a month that is not over, not the oldest, or of which something still waits.
+ * Detaches the tables of a month (`2026-11`), after carrying its sums over. The tables keep their rows. Returns false
+ * when the month has no tables. Throws the database's error when the month is not over, is not the oldest, or has rows
+ * that still wait.
  */
 export function archiveMonth(db: Database, month: string): Promise<boolean> {
   return transact(db, async (trx) => {

@@ -1,17 +1,17 @@
 import type { QueryExecutorProvider, RawBuilder, SelectType } from 'kysely'
 import type { Column } from './tables/column.ts'
 
-/** The columns that a raw query answers, by name: columns of tables where it selects them, and what it computes. */
+/** The columns that a raw query returns, by name: columns of tables, and computed ones. */
 type Shape = Readonly<Record<string, Column<unknown>>>
 
-/** A row of a raw query, as its shape says. */
+/** The type of a raw query's row, by its shape. */
 export type RowOf<Of extends Shape> = {
   readonly [Name in keyof Of]: Of[Name] extends Column<infer Value> ? SelectType<Value> : never
 }
 
 /**
- * Runs a raw query and holds every row that comes against its shape: the one place where raw SQL becomes typed rows. A
- * column that is missing, null or of another type is a fault of the query, and throws.
+ * Runs a raw query and checks every row against its shape. Only here does raw SQL become typed rows. Throws for a
+ * column that is missing, null or of another type, which is a fault of the query.
  */
 export async function readRows<Of extends Shape>(
   db: QueryExecutorProvider,
@@ -42,7 +42,7 @@ function isRecord(row: unknown): row is Readonly<Record<string, unknown>> {
   return typeof row === 'object' && row !== null
 }
 
-/** True of what the driver makes of a value of the type that is not null. */
+/** True for a value, not null, that the driver produces for this type. */
 function isOfType(type: Column<unknown>['type'], value: unknown): boolean {
   switch (type) {
     case 'text':

@@ -5,7 +5,7 @@ import { readRows } from './rows.ts'
 import { bigint, nullable, texts } from './tables/column.ts'
 import type { SellerOperationStatus } from './tables/offers.ts'
 
-/** How far an operation is: `processed` of `total` items are over, `failedCount` of them without success. */
+/** The progress of an operation: `processed` of `total` items are done, and `failedCount` of those failed. */
 export type SellerOperation = {
   readonly id: OperationId
   readonly sellerAccount: AccountId
@@ -25,8 +25,8 @@ const COLUMNS = [
 ] as const
 
 /**
- * Begins the cancelling of every active offer of a seller that is not in another operation already, and answers how many
- * those are. One with nothing to do is over at once.
+ * Begins the cancelling of every active offer of a seller that no other operation holds. Returns their number. An
+ * operation without offers is done at once.
  */
 export async function insertBulkCancel(
   trx: Trx,
@@ -51,7 +51,7 @@ export async function insertBulkCancel(
   return total
 }
 
-/** One operation of a seller. */
+/** Reads an operation of a seller. */
 export async function findSellerOperation(
   db: Database | Trx,
   seller: AccountId,
@@ -65,7 +65,7 @@ export async function findSellerOperation(
     .executeTakeFirst()
 }
 
-/** Operations that are not over, oldest first. */
+/** Operations that are not done, oldest first. */
 export async function listOpenOperations(db: Database, limit: number): Promise<SellerOperation[]> {
   return db
     .selectFrom('seller_operation')
@@ -76,7 +76,7 @@ export async function listOpenOperations(db: Database, limit: number): Promise<S
     .execute()
 }
 
-/** Locks an operation until the transaction ends; undefined while somebody else works on it, or when it is over. */
+/** Locks an operation until the transaction ends. Returns undefined while another worker has it, or when it is done. */
 export async function lockOpenOperation(trx: Trx, id: OperationId): Promise<SellerOperation | undefined> {
   return trx
     .selectFrom('seller_operation')
@@ -88,7 +88,7 @@ export async function lockOpenOperation(trx: Trx, id: OperationId): Promise<Sell
     .executeTakeFirst()
 }
 
-/** Takes the next offers of a bulk cancel off the market and marks their items; answers the models they sold. */
+/** Delists the next offers of a bulk cancel and marks their items. Returns the models of these offers. */
 export async function cancelNextOffers(
   trx: Trx,
   id: OperationId,
@@ -111,7 +111,7 @@ export async function cancelNextOffers(
   return { items: Number(rows[0]?.items ?? 0n), models: rows[0]?.models ?? [] }
 }
 
-/** Writes down how far an operation is. */
+/** Stores the progress of an operation. */
 export async function updateSellerOperation(
   trx: Trx,
   id: OperationId,
@@ -125,7 +125,7 @@ export async function updateSellerOperation(
     .execute()
 }
 
-/** Gives an operation up: what was not done of it counts as failed, and its offers may go into another one. */
+/** Ends an operation as failed. Its remaining items count as failed, and its offers may join another operation. */
 export async function failSellerOperation(trx: Trx, id: OperationId, at: number): Promise<void> {
   await sql`update seller_operation set status = 'failed', failed_count = total - processed, processed = total,
       updated_at = ${new Date(at)} where id = ${id} and status in ('pending', 'running')`.execute(trx)
@@ -133,7 +133,7 @@ export async function failSellerOperation(trx: Trx, id: OperationId, at: number)
     where operation = ${id} and done_at is null`.execute(trx)
 }
 
-/** Removes operations that ended before an instant, with their items; answers how many. */
+/** Removes operations that ended before an instant (Unix milliseconds), with their items. Returns their number. */
 export async function deleteOldOperations(db: Database, before: number, limit: number): Promise<number> {
   const { numAffectedRows } = await sql`delete from seller_operation where id in (select id from seller_operation
     where status in ('succeeded', 'failed') and updated_at < ${new Date(before)} order by id limit ${limit})`.execute(

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { AccountId, SessionId, UserId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
-/** A session with the wallet that signed in. */
+/** A session with its wallet. */
 export type SessionRow = {
   readonly id: SessionId
   readonly user: UserId
@@ -14,7 +14,7 @@ export type SessionRow = {
   readonly expiresAt: Date
 }
 
-/** Marks a nonce as used; false when it was before. `expiresAt` is Unix milliseconds. */
+/** Marks a nonce as used. Returns false when it was used before. `expiresAt` is Unix milliseconds. */
 export async function insertUsedNonce(db: Database, nonce: string, expiresAt: number): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('used_nonce')
@@ -66,7 +66,7 @@ export async function findSessionByHash(db: Database, hash: string): Promise<Ses
     .executeTakeFirst()
 }
 
-/** Remembers when a session was last used. `at` is Unix milliseconds. */
+/** Stores the last use of a session. `at` is Unix milliseconds. */
 export async function updateSessionUsed(db: Database, id: SessionId, at: number): Promise<void> {
   await db
     .updateTable('web_session')
@@ -85,7 +85,7 @@ export async function deleteOldSessions(trx: Trx, user: UserId, keep: number): P
     select id from web_session where user_id = ${user} order by id desc limit ${keep})`.execute(trx)
 }
 
-/** Removes nonces and sessions past their end and answers how many. `now` is Unix milliseconds. */
+/** Removes expired nonces and sessions. Returns their number. `now` is Unix milliseconds. */
 export async function deleteExpiredSignIns(db: Database, now: number): Promise<number> {
   const at = new Date(now)
   const nonces = await db.deleteFrom('used_nonce').where('expires_at', '<=', at).executeTakeFirst()

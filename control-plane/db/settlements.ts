@@ -7,13 +7,13 @@ import { readRows } from './rows.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import type { Tables } from './tables.ts'
 
-/** Tokens of a row: input with what was read from or written to a cache and audio, output with reasoning and audio. */
+/** Token sums of a row. Input includes cache reads, cache writes and audio, output includes reasoning and audio. */
 export const INPUT_TOKENS = sql.raw('input_tokens + cache_read_tokens + cache_write_tokens + audio_input_tokens')
 export const OUTPUT_TOKENS = sql.raw('output_tokens + reasoning_tokens + audio_output_tokens')
-/** When its call was admitted, in ISO 8601: much cheaper than an instant that is read only to be written. */
+/** The time of admission in ISO 8601. Text from the database is much cheaper than a Date that is only printed. */
 export const STARTED_AT_TEXT = sql.raw(`to_char(started_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`)
 
-/** Every column that a new settlement brings; `posted_at` is the database's own. */
+/** The columns that a new settlement sets. The database sets `posted_at`. */
 const COLUMNS = [
   'rid',
   'account',
@@ -69,9 +69,8 @@ const COLUMNS = [
 export type NewSettlement = { readonly [Column in (typeof COLUMNS)[number]]: unknown } & { readonly rid: string }
 
 /**
- * Inserts settlements in the order of their request ids and passes over those that exist. Answers the ids that are new,
- * with their time of posting.
- * A rival that inserts the same id is waited for, so that exactly one of two sees it as new.
+ * Inserts settlements in the order of their request ids and skips those that exist. Returns the ids that are new, with
+ * their time of posting. Waits for a rival that inserts the same id, so that only one of the two sees it as new.
  */
 export async function insertSettlements(trx: Trx, settlements: readonly NewSettlement[]): Promise<Map<string, Date>> {
   const columns = sql.join(COLUMNS.map((name) => sql.ref(name)))
@@ -85,7 +84,7 @@ export async function insertSettlements(trx: Trx, settlements: readonly NewSettl
   return new Map(rows.map((row) => [row.rid, row.posted_at]))
 }
 
-/** What is known of request ids that are settled: payload hash, account and time of posting. */
+/** The payload hash, account and time of posting of settled request ids. */
 const SETTLED_ROW = {
   rid: SETTLEMENT_TABLES.settlement.rid,
   payloadHash: SETTLEMENT_TABLES.settlement.payload_hash,
@@ -94,7 +93,7 @@ const SETTLED_ROW = {
 }
 export type Settled = RowOf<typeof SETTLED_ROW>
 
-/** The settlements that exist among the request ids. */
+/** The settlements of those request ids that have one. */
 export async function findSettled(db: Database | Trx, rids: readonly string[]): Promise<Map<string, Settled>> {
   const rows = await readRows(
     db,
@@ -112,7 +111,7 @@ export type Conflict = {
   readonly source: string
 }
 
-/** Records events that contradict a settlement; a repeat of the same bytes changes nothing. */
+/** Stores events that contradict a settlement. A repeat of the same bytes changes nothing. */
 export async function insertConflicts(trx: Trx, conflicts: readonly Conflict[]): Promise<void> {
   if (conflicts.length === 0) return
   await trx
@@ -126,16 +125,20 @@ export type Poison = {
   readonly payloadHash: string
   readonly rid: string | null
   readonly reason: string
-  /** What exactly was wrong, without the event's content. */
+  /** The exact fault, without the event's content. */
   readonly detail: string
   readonly event: string
   readonly source: string
 }
 
-/** Keeps events that cannot be posted; a repeat of the same bytes is counted. Answers the hashes of discarded ones. */
+/**
+ * Stores events that cannot be posted. A repeat of the same bytes raises a count. Returns the hashes of the discarded
+ * ones.
+ */
 export async function insertPoison(db: Database | Trx, poison: readonly Poison[]): Promise<ReadonlySet<string>> {
   if (poison.length === 0) return new Set()
-  // Once each and in one order: a statement cannot touch a row twice, and two of them must not wait for each other.
+  // Each row once, because a statement cannot touch a row twice. Sorted, so that two statements never wait for each
+  // other.
   const rows = [...new Map(poison.map((row) => [row.payloadHash, row])).values()]
   rows.sort((left, right) => (left.payloadHash < right.payloadHash ? -1 : 1))
   const kept = await db
@@ -145,7 +148,7 @@ export async function insertPoison(db: Database | Trx, poison: readonly Poison[]
       conflict.column('payload_hash').doUpdateSet({
         last_seen_at: sql`now()`,
         times_seen: sql`usage_poison.times_seen + 1`,
-        // Why it cannot be posted may be another reason now.
+        // A repeat may fail for another reason than before.
         reason: sql`excluded.reason`,
         detail: sql`excluded.detail`,
       }),
@@ -155,7 +158,7 @@ export async function insertPoison(db: Database | Trx, poison: readonly Poison[]
   return new Set(kept.filter((row) => row.resolution === 'discarded').map((row) => row.payload_hash))
 }
 
-/** What a buyer may know of a settled call: the columns of a lookup. */
+/** The columns of a settled call that its buyer may see. */
 const LOOKUP_COLUMNS = [
   'rid',
   'model',
@@ -184,7 +187,7 @@ const LOOKUP_COLUMNS = [
 ] as const
 export type SettledCall = Pick<Selectable<Tables['settlement']>, (typeof LOOKUP_COLUMNS)[number]>
 
-/** The settled call of an account; undefined for another's. */
+/** Finds a settled call of an account. Returns undefined for a call of another account. */
 export async function findSettledCall(
   db: Database,
   account: AccountId,
@@ -198,7 +201,7 @@ export async function findSettledCall(
     .executeTakeFirst()
 }
 
-/** An account's settled calls from the newest down, before `before`. */
+/** An account's settled calls, newest first, before `before`. */
 export async function listSettledCalls(
   db: Database,
   account: AccountId,

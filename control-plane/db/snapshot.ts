@@ -4,25 +4,27 @@ import { readRows } from './rows.ts'
 import { bigint, boolean } from './tables/column.ts'
 import { OPERATION_TABLES } from './tables/operations.ts'
 
-/** What of a document has been published: its version and the SHA-256 of its body. */
+/** The published state of a document: its version and the SHA-256 of its body. */
 export type PublishedState = {
   readonly name: string
   readonly version: bigint
   readonly bodyHash: string
-  /** What stood in the tables when it was built, where that is cheaper to ask for than to build it again. */
+  /**
+   * A fingerprint of the tables behind it, for documents where that is cheaper to compare than to build the body again.
+   */
   readonly source?: string | null
 }
 
-/** Lets one publisher of a document through at a time; the lock goes with the transaction. */
+/** Lets one publisher of a document work at a time. The lock ends with the transaction. */
 export async function lockDocument(trx: Trx, name: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${sql.lit(DOCUMENT_LOCKS)}, hashtext(${name}))`.execute(trx)
 }
 const DOCUMENT_LOCKS = 7_305
 
 /**
- * Publishers of single documents share the snapshot; whoever restores all of it has it alone. Pages are then taken to be
- * in memory, as those of offers on sale are: a model's offers are looked up, not looked for among everybody's. What is
- * grouped by offer is as long as there are offers, and stays in memory too.
+ * Locks the snapshot: shared for publishers of single documents, exclusive for a restore of all. It also tunes the
+ * planner for this transaction. Page reads count as cheap, as if from memory, so a model's offers are found by index
+ * and not by a scan of all offers. Groups by offer stay in memory.
  */
 export async function lockSnapshot(trx: Trx, mode: 'shared' | 'exclusive'): Promise<void> {
   const lock = sql.lit(SNAPSHOT_LOCK)
@@ -42,7 +44,10 @@ export async function listPublished(db: Database | Trx): Promise<PublishedState[
     .execute()
 }
 
-/** The same with when it was published, and whether it is what the tables say as far as anybody has noticed. */
+/**
+ * The published state without hashes, with the time of publication and whether the tables are known to have changed
+ * since.
+ */
 export async function listPublishedTimes(
   db: Database | Trx,
 ): Promise<(Omit<PublishedState, 'bodyHash'> & { readonly publishedAt: Date; readonly isPublished: boolean })[]> {
@@ -69,13 +74,13 @@ export async function findPublished(trx: Trx, name: string): Promise<PublishedSt
     .executeTakeFirst()
 }
 
-/** The next version of anything published. */
+/** Issues the next version of any document. */
 export async function nextVersion(db: Database | Trx): Promise<number> {
   const rows = await readRows(db, { version: bigint() }, sql`select nextval('snapshot_version') as version`)
   return Number(rows[0]?.version ?? 0n)
 }
 
-/** Notes in the transaction of a change that a document has to be published again; `at` is Unix milliseconds. */
+/** Records that a document must be published again, in the transaction of the change. `at` is Unix milliseconds. */
 export async function markUnpublished(trx: Trx, name: string, at: number): Promise<void> {
   await trx
     .insertInto('snapshot_document')
@@ -84,10 +89,10 @@ export async function markUnpublished(trx: Trx, name: string, at: number): Promi
     .execute()
 }
 
-/** In place of a hash: what is published is not what the tables say. */
+/** Replaces the hash of a document whose published body no longer matches the tables. */
 export const UNPUBLISHED = ''
 
-/** Notes a publication. `at` is Unix milliseconds. */
+/** Stores the state of a publication. `at` is Unix milliseconds. */
 export async function upsertPublished(trx: Trx, state: PublishedState, at: number): Promise<void> {
   const { version, bodyHash, source = null } = state
   const row = { version, body_hash: bodyHash, published_at: new Date(at), source }

@@ -8,7 +8,10 @@ import { bigint, nullable, text } from './tables/column.ts'
 import { MONTH_VIEWS } from './tables/months.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
-/** A line of an account's ledger with the balance after it: signed micro-USD. The rest is of the call that made it. */
+/**
+ * A line of an account's ledger in signed micro-USD, with the balance after it. The other columns are those of its
+ * call.
+ */
 const STATEMENT_ROW = {
   id: text(),
   kind: MONTH_VIEWS.every_ledger_tx.kind,
@@ -24,18 +27,18 @@ export type StatementRow = RowOf<typeof STATEMENT_ROW>
 
 export type StatementQuery = {
   readonly account: AccountId
-  /** Unix milliseconds: lines from `from` on, before `to`. */
+  /** Unix milliseconds. Selects lines from `from` (included) to `to` (excluded). */
   readonly from: number
   readonly to: number
-  /** Only lines before this transaction id. */
+  /** Selects only lines before this transaction id. */
   readonly before: string | undefined
   readonly limit: number
 }
 
 /**
- * Lines of an account from the newest down. The balance after a line is the present one less all that is newer, read in
- * one statement, so that every page adds up with every other; a call that is booked late takes its place by its
- * admission, and the balances after it move.
+ * Lines of an account, newest first. The balance after a line is the present balance less all newer lines. One
+ * statement reads both, so all pages add up. A call that is booked late appears at the time of its admission and
+ * changes the balances after it.
  */
 export async function listStatementLines(db: Database, query: StatementQuery): Promise<StatementRow[]> {
   const { account, from, to, before, limit } = query

@@ -12,7 +12,7 @@ import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 import { USAGE_DAY_TABLES } from './tables/usage-days.ts'
 import { WEBHOOK_TABLES } from './tables/webhooks.ts'
 
-/** Every table and view with its columns, a file for each migration. A test compares them with the real schema. */
+/** Every table and view with its columns, in one file for each migration. A test compares them with the real schema. */
 export const TABLES = {
   ...ACCOUNT_TABLES,
   ...ORGANIZATION_TABLES,
@@ -29,5 +29,5 @@ export const TABLES = {
   ...OPERATION_TABLES,
 }
 
-/** The shape of every table, as queries are checked with. */
+/** The types of every table for kysely. */
 export type Tables = TablesOf<typeof TABLES>

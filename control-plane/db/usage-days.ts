@@ -8,25 +8,29 @@ import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
 import { boolean, text } from './tables/column.ts'
 
-/** Summing a day of heavy traffic takes longer than any statement of a call may. */
+/** Summing a day of heavy traffic takes longer than the usual statement timeout allows. */
 const SUM_TIMEOUT_MS = 2 * MINUTE
 const SUM_LOCK = 7_305_100
-/** How long after its end a day is over: longer than a transaction takes from its begin to being listed as running. */
+/**
+ * Time after its end at which a day counts as over. A transaction needs less time from its begin until it is listed as
+ * running.
+ */
 const OVER_AFTER_MS = MINUTE
 
-/** A window of an account's calls in Unix milliseconds, `to` excluded. */
+/** A window of an account's calls in Unix milliseconds. `to` is excluded. */
 type Window = { readonly account: AccountId; readonly from: number; readonly to: number }
 
 /**
- * How a window is read, as the parts of a `with`: days of `summed`, but for those of `late`, from their sums (see
- * {@link isSummed}), and ranges of `rest`, request ids from `low` to before `high`, from settlements. Together they are
- * every call of the window once, as the statement that they are part of sees the tables.
+ * The CTEs that split a window into summed days and remaining calls. `summed` gives the days to read from their sums
+ * (see {@link isSummed}), except those in `late`. `rest` gives ranges of request ids, from `low` (included) to `high`
+ * (excluded), to read from settlements. Together they cover every call of the window once, as their statement sees the
+ * tables.
  */
 export function splitWindow({ account, from, to }: Window): RawBuilder<unknown> {
   const first = Math.ceil(from / DAY) * DAY
   const end = Math.floor(to / DAY) * DAY
   const [low, high] = [ulidFloor(from), ulidFloor(to)]
-  // The rest of a window without a whole day is all of it.
+  // A window without a whole day has no summed days, so `rest` covers all of it.
   const [firstDay, endDay] = first < end ? [utcDay(first), utcDay(end)] : ['infinity', 'infinity']
   return sql`summed as materialized (
       select ${firstDay}::date as first, least(${endDay}::date, before) as before
@@ -41,7 +45,10 @@ export function splitWindow({ account, from, to }: Window): RawBuilder<unknown> 
       union all select day_floor(day), day_floor(day + 1) from late)`
 }
 
-/** The condition that a row of sums, under its name in the statement, is of an account and one of the window's days. */
+/**
+ * The condition that a row of sums, under its name in the statement, belongs to the account and to a summed day of the
+ * window.
+ */
 export function isSummed(row: string, account: AccountId): RawBuilder<boolean> {
   const day = sql.ref(`${row}.day`)
   return sql`${sql.ref(`${row}.account`)} = ${account} and ${day} >= (select first from summed)
@@ -49,18 +56,18 @@ export function isSummed(row: string, account: AccountId): RawBuilder<boolean> {
 }
 
 /**
- * Ends a lateral query over one range of `rest`: it keeps the planner from reading all calls of an account to compare
- * each with the ranges, of which it cannot know how narrow they are.
+ * Ends a lateral query over one range of `rest`. Without it the planner, which cannot know how narrow the ranges are,
+ * would read all calls of an account and compare each with the ranges.
  */
 export const RANGE_BY_RANGE = sql.raw('offset 0')
 
-/** One turn of summing at a time, with time enough for it; both go with the transaction. */
+/** Lets one turn of summing run at a time, with enough time. The lock and the setting end with the transaction. */
 export async function lockUsageDays(trx: Trx): Promise<void> {
   await sql`select set_config('statement_timeout', ${SUM_TIMEOUT_MS.toString()}, true),
     pg_advisory_xact_lock(${sql.lit(SUM_LOCK)})`.execute(trx)
 }
 
-/** A UTC day as `2026-11-21`; `isNext` if it is the one after those that are summed. */
+/** A UTC day as `2026-11-21`. `isNext` is true for the day after the last summed one. */
 const DAY_TO_SUM_ROW = {
   day: text(),
   isNext: boolean(),
@@ -68,8 +75,8 @@ const DAY_TO_SUM_ROW = {
 type DayToSum = RowOf<typeof DAY_TO_SUM_ROW>
 
 /**
- * The next day to sum: the one after those that are summed, when it is over and no transaction that began before its
- * end may still book into it without a word; else the oldest that calls were booked into late.
+ * Finds the next day to sum. It is the day after the last summed one, once that day is over and no transaction that
+ * began before its end can still book into it unnoticed. Otherwise it is the oldest day with late bookings.
  */
 export async function findDayToSum(trx: Trx): Promise<DayToSum | undefined> {
   const rows = await readRows(
@@ -93,15 +100,15 @@ export async function findDayToSum(trx: Trx): Promise<DayToSum | undefined> {
   return rows[0]
 }
 
-/** Sums a day in place of what was summed of it; the next one then belongs to those that are summed. */
+/** Sums a day and replaces its stored sums. The next day then joins the summed days. */
 export async function sumDay(trx: Trx, { day, isNext }: DayToSum): Promise<void> {
   await sql`select sum_usage_day(${day}::date)`.execute(trx)
   if (isNext) await sql`update usage_summed set before = ${day}::date + 1`.execute(trx)
 }
 
 /**
- * Compares the sums of one day with its settlements, day after day in turn; a day that differs is summed again. Answers
- * the day that differed. Days whose settlements are detached cannot be compared any more.
+ * Compares the sums of one day with its settlements, a different day in each turn, and sums a day that differs again.
+ * Returns the day that differed. A day whose settlements are detached cannot be compared.
  */
 export async function compareNextDay(trx: Trx): Promise<string | undefined> {
   const rows = await readRows(

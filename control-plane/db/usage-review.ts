@@ -5,7 +5,7 @@ import { readRows } from './rows.ts'
 import { bigint, boolean, nullable, text } from './tables/column.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 
-/** An event that could not be posted. Times are Unix milliseconds; `event` only where one row is read. */
+/** An event that could not be posted. Times are Unix milliseconds. `event` is set only when one row is read. */
 const POISON_ROW = {
   payloadHash: SETTLEMENT_TABLES.usage_conflict.payload_hash,
   rid: nullable(text()),
@@ -18,7 +18,7 @@ const POISON_ROW = {
   resolution: SETTLEMENT_TABLES.usage_poison.resolution,
   resolutionReason: SETTLEMENT_TABLES.usage_conflict.resolution_reason,
   resolvedBy: SETTLEMENT_TABLES.usage_conflict.resolved_by,
-  /** Whether its call has been settled by another delivery since. */
+  /** True when another delivery has settled the call since. */
   isSettled: boolean(),
 }
 export type PoisonRow = RowOf<typeof POISON_ROW>
@@ -29,7 +29,7 @@ const POISON = sql`p.payload_hash as "payloadHash", p.rid, p.reason, p.detail, p
 
 type Page = { readonly isWaiting: boolean; readonly limit: number }
 
-/** Poisoned events from the oldest up. */
+/** Poisoned events, oldest first. */
 export async function listPoison(db: Database, { isWaiting, limit }: Page): Promise<PoisonRow[]> {
   const rows = await readRows(
     db,
@@ -55,7 +55,7 @@ export async function findPoison(
 
 type Decision = { readonly payloadHash: string; readonly by: string; readonly reason: string }
 
-/** Notes what was decided; false when somebody decided before. */
+/** Stores a decision. Returns false when it was decided before. */
 export async function resolvePoison(
   db: Database | Trx,
   decision: Decision & { readonly resolution: 'retried' | 'discarded' },
@@ -75,12 +75,12 @@ const CONFLICT_ROW = {
   seenAt: SETTLEMENT_TABLES.usage_conflict.seen_at,
   resolutionReason: SETTLEMENT_TABLES.usage_conflict.resolution_reason,
   resolvedBy: SETTLEMENT_TABLES.usage_conflict.resolved_by,
-  /** What stands: the charge of the settlement in micro-USD. */
+  /** The charge of the settlement in micro-USD, which stands. */
   settledCharge: nullable(bigint()),
 }
 export type ConflictRow = RowOf<typeof CONFLICT_ROW>
 
-/** Contradicting events from the oldest up. */
+/** Contradicting events, oldest first. */
 export async function listConflicts(db: Database, { isWaiting, limit }: Page): Promise<ConflictRow[]> {
   const rows = await readRows(
     db,
@@ -93,7 +93,7 @@ export async function listConflicts(db: Database, { isWaiting, limit }: Page): P
   return rows
 }
 
-/** Notes that a person looked at a contradiction; false when there is none that waits. */
+/** Records that a person reviewed a contradiction. Returns false when none waits. */
 export async function resolveConflict(db: Database, decision: Decision & { readonly rid: string }): Promise<boolean> {
   const { numAffectedRows } = await sql`update usage_conflict set resolution_reason = ${decision.reason},
       resolved_by = ${decision.by}, resolved_at = now()

@@ -1,7 +1,7 @@
 import type { AccountId, UserId } from '#shared/ids.ts'
 import type { Database, Trx } from './database.ts'
 
-/** The owner of a wallet, with its account on each side of the market. */
+/** A user: a wallet with an account on each side of the market. */
 export type User = {
   readonly id: UserId
   readonly wallet: string
@@ -11,12 +11,12 @@ export type User = {
 
 const COLUMNS = ['id', 'wallet', 'buyer_account as buyerAccount', 'seller_account as sellerAccount'] as const
 
-/** Wallets are stored in lower case. */
+/** Finds a user by wallet. Wallets are stored in lower case. */
 export async function findUserByWallet(db: Database | Trx, wallet: string): Promise<User | undefined> {
   return db.selectFrom('app_user').select(COLUMNS).where('wallet', '=', wallet).executeTakeFirst()
 }
 
-/** Adds a user. False when the wallet has one by now. */
+/** Adds a user. Returns false when the wallet has one already. */
 export async function insertUser(trx: Trx, user: User, at: number): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await trx
     .insertInto('app_user')
@@ -32,7 +32,7 @@ export async function insertUser(trx: Trx, user: User, at: number): Promise<bool
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Lets one change to a user's keys at a time through. */
+/** Locks a user, so that one change to his keys runs at a time. */
 export async function lockUser(trx: Trx, id: UserId): Promise<void> {
   await trx.selectFrom('app_user').select('id').where('id', '=', id).forUpdate().executeTakeFirst()
 }

@@ -6,7 +6,7 @@ import { ACCOUNT_TABLES } from './tables/accounts.ts'
 import { bigint, id, nullable, text } from './tables/column.ts'
 import { WEBHOOK_TABLES } from './tables/webhooks.ts'
 
-/** A key with a cap, and a webhook that wants to hear of it. Amounts are micro-USD. */
+/** A key with a cap, and a webhook that is told when the key reaches it. Amounts are micro-USD. */
 const WATCHED_KEY_ROW = {
   webhook: WEBHOOK_TABLES.webhook.id,
   account: WEBHOOK_TABLES.webhook.account,
@@ -17,7 +17,7 @@ const WATCHED_KEY_ROW = {
 }
 export type WatchedKey = RowOf<typeof WATCHED_KEY_ROW>
 
-/** A page of living keys with a cap beside each webhook that hears of caps, in order, after a pair of ids. */
+/** A page of active keys with a cap, each beside each webhook that listens for caps, by id, after a pair of ids. */
 export async function listWatchedKeys(
   db: Database,
   after: { readonly webhook: string; readonly keyId: string },
@@ -49,7 +49,7 @@ const ALERT_MARK_ROW = {
 }
 export type AlertMark = RowOf<typeof ALERT_MARK_ROW>
 
-/** The marks that webhooks have about subjects, as `webhook subject mark`. */
+/** The alerts that webhooks were sent, as `webhook subject mark`. */
 export async function listAlertMarks(
   db: Database,
   webhooks: readonly string[],
@@ -68,7 +68,7 @@ export function markText({ webhook, subject, mark }: AlertMark): string {
   return `${webhook} ${subject} ${mark}`
 }
 
-/** Marks that something was told. False when it was, or when the webhook is gone. */
+/** Records that an alert was sent. Returns false when it was sent before, or when the webhook is gone. */
 export async function insertAlertMark(trx: Trx, { webhook, subject, mark }: AlertMark, at: number): Promise<boolean> {
   const { numAffectedRows } = await sql`insert into webhook_alert (webhook_id, subject, mark, at)
     select id, ${subject}, ${mark}, ${new Date(at)} from webhook where id = ${webhook}
@@ -76,10 +76,10 @@ export async function insertAlertMark(trx: Trx, { webhook, subject, mark }: Aler
   return numAffectedRows === 1n
 }
 
-/** The mark of a balance that was told to be low. */
+/** The mark of a low balance that was reported. */
 export const BALANCE = { subject: 'balance', mark: 'low' } as const
 
-/** A balance below what a webhook was set to. Amounts are micro-USD. */
+/** A balance below the threshold of a webhook. Amounts are micro-USD. */
 const LOW_BALANCE_ROW = {
   webhook: WEBHOOK_TABLES.webhook.id,
   balance: ACCOUNT_TABLES.account.balance,
@@ -87,7 +87,7 @@ const LOW_BALANCE_ROW = {
 }
 export type LowBalance = RowOf<typeof LOW_BALANCE_ROW>
 
-/** Low balances that were not told since they fell. */
+/** Low balances that were not reported since they fell. */
 export async function listLowBalances(db: Database, limit: number): Promise<LowBalance[]> {
   const rows = await readRows(
     db,
@@ -102,7 +102,7 @@ export async function listLowBalances(db: Database, limit: number): Promise<LowB
   return rows
 }
 
-/** Forgets low balances that have risen again: the next fall is told anew. */
+/** Deletes the marks of balances that have risen again, so that the next fall is reported. */
 export async function clearRisenBalances(db: Database): Promise<void> {
   await sql`delete from webhook_alert m using webhook w, account a
     where w.id = m.webhook_id and a.id = w.account and m.subject = ${BALANCE.subject} and m.mark = ${BALANCE.mark}

@@ -53,7 +53,7 @@ export async function insertDelivery(db: Database | Trx, delivery: NewDelivery):
     .execute()
 }
 
-/** Deliveries of a webhook, newest first, before an id where one is given. */
+/** Deliveries of a webhook, newest first, before an id if one is given. */
 export async function listDeliveries(
   db: Database,
   webhook: WebhookId,
@@ -68,7 +68,7 @@ export async function findDelivery(db: Database, id: DeliveryId): Promise<Delive
   return db.selectFrom('webhook_delivery').select(COLUMNS).where('id', '=', id).executeTakeFirst()
 }
 
-/** All that sending takes; the secrets are JSON, to be read with their schema. */
+/** The columns that sending needs. The secrets are JSON; the caller parses them with their schema. */
 const SENDABLE_DELIVERY_ROW = {
   event: WEBHOOK_TABLES.webhook_delivery.event,
   body: WEBHOOK_TABLES.webhook_delivery.body,
@@ -84,7 +84,7 @@ const SENDABLE_DELIVERY_ROW = {
 }
 export type SendableDelivery = RowOf<typeof SENDABLE_DELIVERY_ROW>
 
-/** A delivery with its webhook; undefined once either is gone. */
+/** A delivery with its webhook. Undefined when either is gone. */
 export async function findSendable(db: Database, id: string): Promise<SendableDelivery | undefined> {
   const rows = await readRows(
     db,
@@ -97,7 +97,7 @@ export async function findSendable(db: Database, id: string): Promise<SendableDe
   return rows[0]
 }
 
-/** How one attempt went. `at` is Unix milliseconds. */
+/** The result of one attempt. `at` is Unix milliseconds. */
 export type AttemptResult = {
   readonly status: DeliveryStatus
   readonly statusCode: number | null
@@ -113,7 +113,7 @@ export async function noteAttempt(db: Database, id: string, result: AttemptResul
     where id = ${id} and status <> 'delivered'`.execute(db)
 }
 
-/** Deliveries that wait although nobody has tried them since an instant in Unix milliseconds: their job may be lost. */
+/** Waiting deliveries that nobody has tried since an instant (Unix milliseconds). Their job may be lost. */
 export async function listStrayDeliveries(db: Database, since: number, limit: number): Promise<string[]> {
   const rows = await readRows(
     db,
@@ -125,7 +125,10 @@ export async function listStrayDeliveries(db: Database, since: number, limit: nu
   return rows.map(({ id }) => id)
 }
 
-/** Removes what was told before an instant, in Unix milliseconds, at most `limit` of each; answers how many. */
+/**
+ * Removes finished deliveries and alert marks from before an instant (Unix milliseconds), at most `limit` of each.
+ * Returns their number.
+ */
 export async function purgeDeliveries(db: Database, before: number, limit: number): Promise<number> {
   const until = new Date(before)
   const gone = await sql`delete from webhook_delivery where id in (select id from webhook_delivery

@@ -28,13 +28,13 @@ const COLUMNS = [
   'updated_at as updatedAt',
 ] as const
 
-/** What an owner may change about a webhook. */
+/** The fields of a webhook that its owner may change. */
 export type WebhookSettings = Pick<WebhookRow, 'url' | 'label' | 'events' | 'lowBalanceMicro' | 'isEnabled'>
 
 type NewWebhook = WebhookSettings & {
   readonly id: WebhookId
   readonly account: AccountId
-  /** JSON of the sealed secret. */
+  /** The sealed secret as JSON. */
   readonly secret: string
   /** Unix milliseconds. */
   readonly at: number
@@ -58,7 +58,7 @@ export async function listWebhooks(db: Database | Trx, account: AccountId): Prom
   return db.selectFrom('webhook').select(COLUMNS).where('account', '=', account).orderBy('id').execute()
 }
 
-/** One webhook of an account; undefined for another's. */
+/** Finds a webhook of an account. Returns undefined for a webhook of another account. */
 export async function findWebhook(db: Database | Trx, account: AccountId, id: string): Promise<WebhookRow | undefined> {
   const query = db.selectFrom('webhook').select(COLUMNS).where('account', '=', account)
   return query.where(sql<string>`id`, '=', id).executeTakeFirst()
@@ -72,14 +72,14 @@ export async function updateWebhook(trx: Trx, id: WebhookId, settings: WebhookSe
     .execute()
 }
 
-/** Removes a webhook with all that it was told. */
+/** Removes a webhook with its deliveries and alert marks. */
 export async function deleteWebhook(trx: Trx, id: WebhookId): Promise<void> {
   await trx.deleteFrom('webhook').where('id', '=', id).execute()
 }
 
 type NewSecret = { readonly secret: string; readonly formerUntil: number; readonly at: number }
 
-/** Gives a webhook another secret; the present one signs on until an instant in Unix milliseconds. */
+/** Gives a webhook a new secret. The present one also signs until `formerUntil` (Unix milliseconds). */
 export async function replaceWebhookSecret(trx: Trx, id: WebhookId, next: NewSecret): Promise<void> {
   await sql`update webhook set former_secret = secret, former_until = ${new Date(next.formerUntil)},
     secret = ${next.secret}::jsonb, updated_at = ${new Date(next.at)} where id = ${id}`.execute(trx)

@@ -27,7 +27,7 @@ const COLUMNS = [
   'w.closed_at as closedAt',
 ] as const
 
-/** Adds a workspace; its accounts exist already. */
+/** Adds a workspace. Its accounts exist already. */
 export async function insertWorkspace(trx: Trx, workspace: WorkspaceRow): Promise<void> {
   await trx
     .insertInto('workspace')
@@ -47,7 +47,7 @@ export async function updateWorkspaceName(trx: Trx, id: WorkspaceId, name: strin
   await trx.updateTable('workspace').set({ name }).where('id', '=', id).execute()
 }
 
-/** Workspaces of an organisation, open ones first, the oldest first. */
+/** Workspaces of an organisation: open ones first, then by age, oldest first. */
 export async function listWorkspaces(
   db: Database | Trx,
   organization: OrganizationId,
@@ -76,7 +76,7 @@ export async function findWorkspace(
     .executeTakeFirst()
 }
 
-/** A workspace that a user reaches as a member of its organisation, with his role there. */
+/** Finds a workspace that a user may use as a member of its organisation, with his role there. */
 export async function findWorkspaceOf(
   db: Database | Trx,
   user: UserId,
@@ -91,7 +91,7 @@ export async function findWorkspaceOf(
     .executeTakeFirst()
 }
 
-/** Workspaces of an organisation that are open. */
+/** Counts the open workspaces of an organisation. */
 export async function countWorkspaces(trx: Trx, organization: OrganizationId): Promise<number> {
   const rows = await readRows(
     trx,
@@ -101,7 +101,9 @@ export async function countWorkspaces(trx: Trx, organization: OrganizationId): P
   return rows[0]?.count ?? 0
 }
 
-/** What stands against closing a workspace: offers that are not inactive, keys that work, and money in micro-USD. */
+/**
+ * The things that block the closing of a workspace: offers that are not inactive, working keys, and money in micro-USD.
+ */
 const WORKSPACE_USE_ROW = {
   offers: integer(),
   keys: integer(),
@@ -109,7 +111,7 @@ const WORKSPACE_USE_ROW = {
 }
 export type WorkspaceUse = RowOf<typeof WORKSPACE_USE_ROW>
 
-/** Keeps anything from beginning in a workspace until the end of the transaction, and finds what goes on there. */
+/** Locks a workspace, so that nothing new begins in it until the transaction ends. Returns its present use. */
 export async function lockWorkspaceUse(trx: Trx, workspace: WorkspaceRow, now: number): Promise<WorkspaceUse> {
   await trx.selectFrom('workspace').select('id').where('id', '=', workspace.id).forUpdate().executeTakeFirst()
   const { id, buyerAccount, sellerAccount } = workspace

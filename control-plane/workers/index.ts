@@ -44,7 +44,7 @@ const STARTERS: readonly ((plane: WorkerPlane) => RunningWorker)[] = [
   startPurgeWebhooks,
 ]
 
-/** Starts all workers of this process; `stop` ends them together and waits for what they have in hand. */
+/** Starts all workers of this process. `stop` stops them together and waits for running work. */
 export function startWorkers(plane: WorkerPlane): { stop(): Promise<void> } {
   const running = STARTERS.map((start) => start(plane))
   return {

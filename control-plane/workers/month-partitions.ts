@@ -5,7 +5,7 @@ import { repeat } from './worker.ts'
 
 const EVERY_MS = 6 * HOUR
 
-/** Keeps the partitions of the coming months ready, and detaches those past their retention. */
+/** Creates the partitions of the coming months, and detaches those past their retention. */
 export function startMonthPartitions(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'month-partitions',

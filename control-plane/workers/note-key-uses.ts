@@ -2,7 +2,7 @@ import { NOTE_USES_EVERY_MS, noteKeyUses } from '#control-plane/services/keys/ke
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
-/** Notes when keys were last used for calls. */
+/** Stores the last use of keys by calls. */
 export function startNoteKeyUses(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'note-key-uses',

@@ -9,13 +9,16 @@ import { createPostingLane } from './posting-lane.ts'
 import { consume } from './queues.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
-/** Batches in hand, which go together; two postings at once, so that one waits for its commit while the other is read. */
+/**
+ * Batches that are taken from the queue at once, most events of one posting, and postings at once. With two, one waits
+ * for its commit while the other is read.
+ */
 const CONCURRENCY = 20
 const MAX_EVENTS_TOGETHER = 600
 const POSTINGS_AT_ONCE = 2
 /**
- * A batch that was in hand more often than this when its worker died is taken to be the reason. Its starts alone do not
- * tell: one that waits for a database starts again and again, and nothing is wrong with it.
+ * A batch whose worker died more often than this is taken to be the cause. The number of its starts proves nothing,
+ * because a batch that waits for the database starts again and again.
  */
 const MAX_CRASHES = 5
 const FIRST_DELAY_MS = SECOND
@@ -24,7 +27,10 @@ const MAX_DELAY_MS = 30 * SECOND
 type PostingPlane = Pick<WorkerPlane, 'ledger' | 'gate' | 'log' | 'clock' | 'redisUrl'> &
   Partial<Pick<WorkerPlane, 'feed' | 'telemetry'>>
 
-/** Posts the usage batches of the queue. A batch that cannot be posted now is tried again for ever, ever more slowly. */
+/**
+ * Posts the usage batches of the queue. A batch that cannot be posted now is tried again without end, with growing
+ * pauses.
+ */
 export function startPostUsage(plane: PostingPlane): RunningWorker {
   const together = createPostingLane({
     maxEvents: MAX_EVENTS_TOGETHER,
@@ -60,14 +66,14 @@ async function processBatch(plane: PostingPlane, job: Job, together: (batch: Bat
     return
   }
   const source = `queue:${batch.data.node}`
-  // What was posted meanwhile is not captured any more, and what the gate has lost its nodes bring again.
+  // An event that was posted in between is no longer captured. Captures that the gate lost come again from their nodes.
   const events = [...batch.data.events, ...(await plane.gate.captured(batch.data.captured))]
   if (events.length === 0) return
   if (job.stalledCounter > MAX_CRASHES) {
     await setAside(plane, { events, source }, 'crash_loop')
     return
   }
-  // One that was in hand when its worker died goes alone, so that what is wrong with it is its own.
+  // A batch whose worker died is posted alone, so that a further crash is its own fault.
   if (job.stalledCounter > 0) await post(plane, { events, source })
   else await together({ events, source })
 }

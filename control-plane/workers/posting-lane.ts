@@ -1,7 +1,7 @@
 import type { Batch } from '#control-plane/services/money/ingest.ts'
 
 type Lane = {
-  /** Most events of one posting, and most postings at once. */
+  /** Most events in one posting, and most postings at once. */
   readonly maxEvents: number
   readonly maxAtOnce: number
   readonly post: (batch: Batch) => Promise<unknown>
@@ -10,15 +10,15 @@ type Lane = {
 type Waiting = { readonly batch: Batch; readonly done: () => void; readonly failed: (error: unknown) => void }
 
 /**
- * Posts batches of one source together when more of them come in than can be posted at once: a transaction costs about
- * the same for five hundred events as for fifty. A batch that meets nobody is posted at once, alone. What fails, fails
- * for all that went together, and each of them may be given again.
+ * Posts batches of one source together when more arrive than can be posted at once, because a transaction costs about
+ * the same for five hundred events as for fifty. A batch without others is posted at once. A failure fails every batch
+ * of its posting, and each may be given again.
  */
 export function createPostingLane({ maxEvents, maxAtOnce, post }: Lane): (batch: Batch) => Promise<void> {
   const waiting: Waiting[] = []
   let running = 0
 
-  /** The batches at the head that go together; at least one, however many events it has. */
+  /** Takes the batches at the head that are posted together: at least one, whatever its size. */
   function takeTogether(): Waiting[] {
     const source = waiting[0]?.batch.source
     let events = 0

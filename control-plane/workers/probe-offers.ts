@@ -3,12 +3,12 @@ import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
-/** With ten keys a turn: at most one question a second to all providers together. */
+/** With ten keys a turn, all providers together get at most one question a second. */
 const EVERY_MS = 10 * SECOND
-/** A turn asks one provider after another, each of which may take its time. */
+/** A turn asks one provider after another, and each may be slow. */
 const LEASE_MS = 240 * SECOND
 
-/** Tries saved keys now and again, in one process at a time. */
+/** Probes saved keys from time to time, in one process at a time. */
 export function startProbeOffers(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'probe-offers',

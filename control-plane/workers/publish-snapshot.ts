@@ -3,11 +3,11 @@ import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
-/** How long a revocation that could not be pushed, or a store that was emptied, may stay unnoticed. */
+/** Longest time until a revocation that was not pushed, or an emptied store, is noticed. */
 const WATCH_EVERY_MS = SECOND
 const RECONCILE_EVERY_MS = 30 * SECOND
 
-/** Publishes keys that wait, and refills a store that lost its memory. */
+/** Publishes waiting keys, and refills a store that lost its memory. */
 export function startWatchStore(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'watch-store',
@@ -23,7 +23,10 @@ export function startWatchStore(plane: WorkerPlane): RunningWorker {
   })
 }
 
-/** Compares every document with Postgres: prices whose time has come, and what a failed publication left behind. */
+/**
+ * Compares every document with Postgres. It publishes prices that have come into effect and repairs failed
+ * publications.
+ */
 export function startReconcileSnapshot(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'reconcile-snapshot',

@@ -7,7 +7,7 @@ import { repeat } from './worker.ts'
 
 const PURGE_EVERY_MS = HOUR
 
-/** Removes what is past its end: stored answers that are no longer replayed, used nonces, sessions. */
+/** Removes expired rows: stored answers, used nonces and sessions. */
 export function startPurgeOperations(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'purge-operations',

@@ -3,9 +3,14 @@ import { Worker } from 'bullmq'
 import { SECOND } from '#shared/clock.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
-/** A job that runs again is the rule of this queue, not a fault: far more often than a batch can be unlucky. */
+/**
+ * Jobs of this queue run again as a rule. The bound is far above the number of restarts that a batch can meet by bad
+ * luck.
+ */
 const MAX_STALLED_COUNT = 50
-/** How long a job stays with a worker that does not renew its claim, and how often such jobs are looked for. */
+/**
+ * Time after which a worker that does not renew its claim loses a job, and the interval of the search for such jobs.
+ */
 const LOCK_MS = 10 * SECOND
 const STALLED_CHECK_MS = 5 * SECOND
 
@@ -15,13 +20,16 @@ type QueueWorker = {
   readonly process: Processor
 }
 
-/** Consumes a queue. Finished jobs go, failed ones stay to be looked at; neither is ever the only copy of anything. */
+/**
+ * Consumes a queue. Finished jobs are deleted, and failed ones are kept for inspection. No job is the only copy of its
+ * data.
+ */
 export function consume(
   plane: Pick<WorkerPlane, 'log' | 'redisUrl'>,
   { queue, concurrency, process }: QueueWorker,
 ): RunningWorker {
   const worker = new Worker(queue, process, {
-    // A worker waits for its server for ever; commands must not give up while it is away.
+    // A worker waits for its server without end, so its commands must not give up while the server is away.
     connection: { url: plane.redisUrl.reveal(), maxRetriesPerRequest: null },
     concurrency,
     maxStalledCount: MAX_STALLED_COUNT,

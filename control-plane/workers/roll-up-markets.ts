@@ -5,10 +5,10 @@ import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
 const EVERY_MS = 15 * SECOND
-/** A backlog of a month is worked through in one turn. */
+/** One turn can process a backlog of a month. */
 const LEASE_MS = 5 * MINUTE
 
-/** Keeps the figures of the market up with what is posted, and publishes them when they change or an hour is over. */
+/** Updates the market's figures from posted calls. Publishes them when they change or an hour is over. */
 export function startRollUpMarkets(plane: WorkerPlane): RunningWorker {
   let publishedHour = 0
   return repeat(plane, {

@@ -5,10 +5,10 @@ import { consume } from './queues.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
-/** How long an operation waits whose wake-up was lost. */
+/** Longest wait of an operation whose wake-up was lost. */
 const LOOK_EVERY_MS = 5 * SECOND
 
-/** Works on sellers' operations as soon as it is woken. */
+/** Works on sellers' operations when it is woken. */
 export function startWakeSellerOperations(plane: WorkerPlane): RunningWorker {
   return consume(plane, {
     queue: QUEUES.maintenance,
@@ -19,7 +19,7 @@ export function startWakeSellerOperations(plane: WorkerPlane): RunningWorker {
   })
 }
 
-/** Works on what a lost wake-up or a dead process left. */
+/** Works on operations whose wake-up was lost or whose process died. */
 export function startSellerOperations(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'seller-operations',

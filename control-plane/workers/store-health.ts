@@ -3,7 +3,7 @@ import { QUEUES } from '#shared/contract/redis-keys.ts'
 import { consume } from './queues.ts'
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 
-/** Stores what the data plane tells of the health of offers. */
+/** Stores the health events that the data plane reports. */
 export function startStoreHealth(plane: WorkerPlane): RunningWorker {
   return consume(plane, {
     queue: QUEUES.health,

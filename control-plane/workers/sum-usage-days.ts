@@ -4,10 +4,10 @@ import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
 const EVERY_MS = 5 * MINUTE
-/** A backlog of a hundred busy days is summed in one turn. */
+/** One turn can sum a backlog of a hundred busy days. */
 const LEASE_MS = 15 * MINUTE
 
-/** Sums the days that are over for buyers and sellers, and compares one of them with its calls at each turn. */
+/** Sums finished days for buyers and sellers. Each turn also compares one summed day with its calls. */
 export function startSumUsageDays(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'sum-usage-days',

@@ -9,18 +9,21 @@ import { repeat } from './worker.ts'
 
 const BALANCES_EVERY_MS = 10 * MINUTE
 const COUNTERS_EVERY_MS = HOUR
-/** After a start, journals are replayed and the gate may be rebuilt; and what is wrong but for a moment is not wrong. */
+/**
+ * After a start journals are replayed and the gate may be rebuilt, so the first check waits. A breach counts only if it
+ * is still there after a pause.
+ */
 const FIRST_CHECK_AFTER_MS = 2 * MINUTE
 const CONFIRM_AFTER_MS = 20 * SECOND
-/** A sweep after an outage takes longer than the pause between two, and providers of jobs may take their time. */
+/** A sweep after an outage lasts longer than the pause between two, and providers of jobs may be slow. */
 const SWEEP_LEASE_MS = 10 * SECOND
-/** A start may find a gate that has to be rebuilt before anything can be asked of it; what opens one sweeps as well. */
+/** After a start the gate may need a rebuild before it can answer. The rebuild also sweeps. */
 const GATE_REBUILD_MS = 1 * SECOND
 const JOBS_LEASE_MS = 30 * SECOND
 
 /**
- * Finishes what dead processes left: holds, captures, debits. One process does, every few seconds. A capture whose
- * event the queue may still bring is left to the queue; while the queue is empty there is nothing to wait for.
+ * Finishes the holds, captures and debits that dead processes left. One process does this every few seconds. While the
+ * queue has work, a recent capture is left to it. While the queue is empty, a shorter wait applies.
  */
 export function startSweepHolds(plane: WorkerPlane): RunningWorker {
   const { sweepEveryMs, unpostedAfterMs, unpostedWhenQuietMs } = plane.moneyTimes
@@ -40,7 +43,7 @@ export function startSweepHolds(plane: WorkerPlane): RunningWorker {
   })
 }
 
-/** Ends jobs past their deadline. Their providers are waited for, so nothing else is. */
+/** Ends jobs past their deadline. It is a worker of its own, because it waits for providers. */
 export function startFinishJobs(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'finish-jobs',
@@ -52,7 +55,7 @@ export function startFinishJobs(plane: WorkerPlane): RunningWorker {
   })
 }
 
-/** Compares the gate's balances and versions with the ledger's; a difference wants a person. */
+/** Compares the gate's balances and versions with the ledger's. A person looks into each difference. */
 export function startCompareBalances(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'compare-balances',
@@ -64,7 +67,7 @@ export function startCompareBalances(plane: WorkerPlane): RunningWorker {
   })
 }
 
-/** Compares what the gate holds and has unposted with its calls. */
+/** Compares the held and unposted amounts of the gate with its calls. */
 export function startCompareCounters(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'compare-counters',
@@ -76,7 +79,7 @@ export function startCompareCounters(plane: WorkerPlane): RunningWorker {
   })
 }
 
-/** Runs the checker of the ledger by the clock. */
+/** Runs the checker of the ledger at an interval. */
 export function startCheckMoney(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'check-money',

@@ -2,7 +2,7 @@ import { SWEEP_SECRETS_EVERY_MS, sweepFormerSecrets } from '#control-plane/servi
 import type { RunningWorker, WorkerPlane } from './worker.ts'
 import { repeat } from './worker.ts'
 
-/** Forgets former secrets of keys when their window is over. */
+/** Deletes former secrets of keys after their window. */
 export function startSweepSecrets(plane: WorkerPlane): RunningWorker {
   return repeat(plane, {
     name: 'sweep-secrets',

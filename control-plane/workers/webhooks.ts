@@ -10,17 +10,17 @@ import { repeat } from './worker.ts'
 
 const WATCH_EVERY_MS = SECOND
 const PURGE_EVERY_MS = HOUR
-/** A look over many keys takes longer than the pause between two. */
+/** A turn over many keys lasts longer than the pause between two. */
 const WATCH_LEASE_MS = 30 * SECOND
 const CONCURRENCY = 8
-/** Tries of one delivery; the pauses between them double, from 5 seconds to about 11 minutes. */
+/** Tries of one delivery. The pauses between them double, from 5 seconds to about 11 minutes. */
 const MAX_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 5 * SECOND
 /** A delivery that nobody has tried for longer than the longest pause has lost its job. */
 const STRAY_AFTER_MS = 20 * MINUTE
 const STRAYS_AT_ONCE = 500
 
-/** Looks for caps and balances that somebody wants to be told of, and queues what there is to tell. */
+/** Looks for reached caps and low balances that a webhook listens for, and queues a delivery for each. */
 export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
   const queue = new Queue(QUEUES.webhooks, { connection: { url: plane.redisUrl.reveal(), maxRetriesPerRequest: null } })
   queue.on('error', (error) => plane.log.warn({ err: error, queue: QUEUES.webhooks }, 'the queue is out of reach'))
@@ -52,7 +52,10 @@ export function startWatchAlerts(plane: WorkerPlane): RunningWorker {
   }
 }
 
-/** Sends what is queued. A delivery that is not taken is tried again, ever later; after the last try its row says so. */
+/**
+ * Sends queued deliveries. A refused delivery is tried again after growing pauses. After the last try its row says
+ * `failed`.
+ */
 export function startSendWebhooks(plane: WorkerPlane): RunningWorker {
   return consume(plane, {
     queue: QUEUES.webhooks,

@@ -6,18 +6,20 @@ import type { TradeFeed } from '#control-plane/ports/updates/trade-feed.ts'
 import { endLease, withLease } from '#control-plane/services/leases.ts'
 import type { Secret } from '#shared/secret.ts'
 
-/** How often the money workers look, and how patient they are. */
+/** Intervals and waits of the money workers. */
 export type MoneyTimes = {
   readonly sweepEveryMs: number
-  /** How long a capture waits for the queue to bring its event, while the queue has work and while it has none. */
+  /**
+   * Time that a capture waits for its event to come through the queue, while the queue has work and while it is empty.
+   */
   readonly unpostedAfterMs: number
   readonly unpostedWhenQuietMs: number
   readonly checkEveryMs: number
-  /** Whole months that stay attached before the running one; 0 detaches none. */
+  /** Whole months before the current one that stay attached. 0 detaches none. */
   readonly retentionMonths: number
 }
 
-/** What workers are given: the context of operations, and what only background work needs. */
+/** The workers' context: that of operations, and the parts that only background work needs. */
 export type WorkerPlane = Ctx & {
   /** Redis of money and queues. */
   readonly redisUrl: Secret
@@ -26,29 +28,29 @@ export type WorkerPlane = Ctx & {
   readonly gateAudit: GateAudit
   readonly askProvider: JobProbe
   readonly moneyTimes: MoneyTimes
-  /** Tells this process from the others that run the same workers. */
+  /** Identifies this process among those that run the same workers. */
   readonly workerId: string
 }
 
-/** A worker at work. `stop` waits for what is running, and resolves once nothing more will. */
+/** A running worker. `stop` waits for the current turn and resolves when no other will start. */
 export type RunningWorker = { readonly name: string; stop(): Promise<void> }
 
-/** Part of an interval that a lease outlives it by: time enough to renew, and no more to wait for after a death. */
+/** A lease lasts this many intervals. That leaves time to renew it, and costs little waiting after a death. */
 const LEASE_SLACK = 1.5
 
 type Periodic = {
   readonly name: string
   readonly everyMs: number
-  /** How long after the start the first turn comes; at once when left out. */
+  /** Pause before the first turn; none when left out. */
   readonly firstAfterMs?: number
-  /** How long the lease lasts, where a run may take longer than an interval. */
+  /** Duration of the lease, for a turn that may last longer than an interval. */
   readonly leaseMs?: number
-  /** True lets every process run it; otherwise one at a time does, by lease. */
+  /** True lets every process run it. Otherwise a lease lets one process run it at a time. */
   readonly isShared?: boolean
   readonly run: () => Promise<void>
 }
 
-/** Runs something now and again so long after each end. A failure is logged, and the next turn tries again. */
+/** Runs work again and again, with a pause after each end. A failure is logged, and the next turn tries again. */
 export function repeat(plane: WorkerPlane, periodic: Periodic): RunningWorker {
   const { name, everyMs } = periodic
   const lease = {

@@ -11,12 +11,12 @@ export const ACCOUNT_TABLES = {
   account: {
     id: id('acc'),
     kind: oneOf(KINDS),
-    /** The `usr_` or `org_` it belongs to; null for the platform's own. */
+    /** The `usr_` or `org_` id of its owner; null for the platform's own accounts. */
     owner: nullable(text()),
     currency: withDefault(text()),
-    /** Stays 0 on summed accounts, whose balance is the sum of their entries. */
+    /** Stays 0 on summed accounts. Their balance is the sum of their entries. */
     balance: withDefault(bigint()),
-    /** Number of entries that have changed the balance. */
+    /** The number of entries that have changed the balance. */
     version: withDefault(bigint()),
     is_summed: made(boolean()),
     created_at: withDefault(timestamp()),

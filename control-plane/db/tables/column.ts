@@ -1,7 +1,7 @@
 import type { ColumnType, Generated, GeneratedAlways } from 'kysely'
 import type { Id, IdPrefix } from '#shared/ids.ts'
 
-/** A type of a column, as PostgreSQL writes it. */
+/** A column type in PostgreSQL's spelling. */
 type PgType =
   | 'text'
   | 'text[]'
@@ -19,26 +19,29 @@ type PgType =
   | 'bytea'
 
 /**
- * A column as data: the types that queries are checked with are inferred from it, and a test compares it with the real
- * schema. `Value` is what kysely takes for the column.
+ * A column as data. The types for queries are inferred from it, and a test compares it with the real schema. `Value` is
+ * the column's type for kysely.
  */
 export type Column<Value> = {
   readonly type: PgType
   readonly isNullable: boolean
-  /** Who fills it where an insert says nothing: nobody, its default, or the database, which takes no other value. */
+  /**
+   * The source of a value that an insert leaves out: none, the column's default, or the database, which accepts no
+   * given value.
+   */
   readonly filledBy: 'insert' | 'default' | 'database'
-  /** All that its check lets in. */
+  /** Every value that the column's check allows. */
   readonly values?: readonly string[]
-  /** What its ids begin with. */
+  /** The prefix of its ids. */
   readonly prefix?: IdPrefix
-  /** Never set: it carries the type. */
+  /** Never set. It only carries the type. */
   readonly value?: Value
 }
 
 /** Tables by name, and the columns of each by name. */
 export type TableSet = Readonly<Record<string, Readonly<Record<string, Column<unknown>>>>>
 
-/** The types that kysely takes for a set of tables. */
+/** The kysely types of a set of tables. */
 export type TablesOf<Set extends TableSet> = {
   -readonly [Table in keyof Set]: {
     -readonly [Name in keyof Set[Table]]: Set[Table][Name] extends Column<infer Value> ? Value : never
@@ -49,12 +52,11 @@ function column<Value>(type: PgType): Column<Value> {
   return { type, isNullable: false, filledBy: 'insert' }
 }
 
-/** `Text` narrows what no check of the database holds: those who write the column hold it. */
+/** `Text` narrows the type beyond any check of the database. The code that writes the column keeps to it. */
 export const text = <Text extends string = string>() => column<Text>('text')
 export const texts = <Text extends string = string>() => column<Text[]>('text[]')
-/** One of a few words, which a check of the column names. */
+/** One of a few words that a check of the column lists. */
 export const oneOf = <const Word extends string>(values: readonly Word[]): Column<Word> => ({ ...text<Word>(), values })
-/** The id of a record. */
 export const id = <Prefix extends IdPrefix>(prefix: Prefix): Column<Id<Prefix>> => ({ ...text<Id<Prefix>>(), prefix })
 export const bigint = () => column<bigint>('bigint')
 export const integer = () => column<number>('integer')
@@ -62,15 +64,15 @@ export const smallint = () => column<number>('smallint')
 export const boolean = () => column<boolean>('boolean')
 export const real = () => column<number>('real')
 export const double = () => column<number>('double precision')
-/** A list that holds null where a value was missing. */
+/** A list with null for a missing value. */
 export const doubles = () => column<(number | null)[]>('double precision[]')
-/** Exact and of any size: the driver gives it as its digits. */
+/** Exact and of any size. The driver returns it as digits. */
 export const numeric = () => column<string>('numeric')
 export const timestamp = () => column<Date>('timestamp with time zone')
-/** The driver would read it as an instant of its own time zone: select it as text. */
+/** Select it as text, because the driver would read it as an instant in its own time zone. */
 export const date = () => column<ColumnType<never, string, string>>('date')
 export const bytes = () => column<Buffer>('bytea')
-/** JSON: written as its text, read as what it holds. Without a type it is to be read with a schema. */
+/** JSON that is written as text and read as parsed values. Without a type the reader parses it with a schema. */
 export const json = <Value = unknown>() => column<ColumnType<Value, string, string>>('jsonb')
 
 type Nullable<Value> =
@@ -82,12 +84,11 @@ export function nullable<Value>({ value: _, ...given }: Column<Value>): Column<N
   return { ...given, isNullable: true }
 }
 
-/** A column with a default. */
 export function withDefault<Value>({ value: _, ...given }: Column<Value>): Column<Generated<Value>> {
   return { ...given, filledBy: 'default' }
 }
 
-/** A column that the database alone fills. */
+/** A column that only the database fills. */
 export function made<Value>({ value: _, ...given }: Column<Value>): Column<GeneratedAlways<Value>> {
   return { ...given, filledBy: 'database' }
 }

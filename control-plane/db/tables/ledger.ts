@@ -4,7 +4,7 @@ import { bigint, boolean, id, integer, json, nullable, oneOf, text, timestamp, w
 const DEBIT_STATES = ['intended', 'posted', 'refused'] as const
 export type DebitState = (typeof DEBIT_STATES)[number]
 
-/** A line as JSON carries it: micro-USD in plain digits, with a sign. */
+/** A line in JSON: signed micro-USD as plain digits. */
 export type WrittenLine = { readonly account: AccountId; readonly amount: string }
 
 /** Tables of `0006_ledger.sql`. Amounts are micro-USD. */

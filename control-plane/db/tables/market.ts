@@ -18,7 +18,7 @@ import {
 export const INCIDENT_STATES = ['investigating', 'identified', 'monitoring', 'resolved'] as const
 export type IncidentState = (typeof INCIDENT_STATES)[number]
 
-/** Figures of a model at a provider in an hour or on a day; a sketch is read with `shared/sketch.ts`. */
+/** Figures of a model at a provider in an hour or a day. `shared/sketch.ts` reads the sketches. */
 const BUCKET = {
   starts_at: timestamp(),
   model: text(),

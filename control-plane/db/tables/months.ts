@@ -17,7 +17,7 @@ export const MONTH_TABLES = {
   carried_total: { month: date(), account: id('acc'), amount: bigint(), entries: bigint() },
 }
 
-/** What was booked at any time: views of the tables with those of detached months. */
+/** Views of the booked tables that include the detached months. */
 export const MONTH_VIEWS = {
   every_ledger_tx: LEDGER_TABLES.ledger_tx,
   every_ledger_entry: LEDGER_TABLES.ledger_entry,

@@ -19,7 +19,7 @@ import {
 const OFFER_STATUSES = ['active', 'paused', 'inactive'] as const
 const PRICING_MODES = ['discount', 'cost_multiplier'] as const
 const OPERATION_STATUSES = ['pending', 'running', 'succeeded', 'failed'] as const
-/** What the data plane tells of an offer's health. */
+/** The health events that the data plane reports. */
 const TOLD: readonly HealthEvent['action'][] = ['counted', 'backed_off', 'recovered', 'flagged']
 export const HEALTH_ACTIONS = [...TOLD, 'reset', 'credential_rotated', 'delisted', 'restored'] as const
 
@@ -27,7 +27,7 @@ export type ApiFormat = ProtocolName
 export type OfferStatus = (typeof OFFER_STATUSES)[number]
 export type PricingMode = (typeof PRICING_MODES)[number]
 export type SellerOperationStatus = (typeof OPERATION_STATUSES)[number]
-/** What the data plane, probes, sellers and operators do about the health of an offer. */
+/** Everything that the data plane, probes, sellers and operators do to the health of an offer. */
 export type HealthAction = (typeof HEALTH_ACTIONS)[number]
 
 /** Tables of `0005_offers.sql`. Amounts are micro-USD. */
@@ -42,7 +42,7 @@ export const OFFER_TABLES = {
     label: nullable(text()),
     sealed: json(),
     created_at: timestamp(),
-    /** Set once its owner wants it reused no more. */
+    /** Set once the owner no longer wants the key to be reused. */
     forgotten_at: nullable(timestamp()),
   },
   offer: {

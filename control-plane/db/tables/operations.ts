@@ -1,6 +1,6 @@
 import { bigint, boolean, id, integer, json, nullable, text, texts, timestamp, withDefault } from './column.ts'
 
-/** A finding of the checker, as a run keeps it. */
+/** A finding of the checker as stored with its run. */
 export type StoredFinding = { readonly id: string; readonly state: 'ok' | 'breach' | 'none'; readonly detail: string }
 
 /** Tables of `0012_operations.sql`, and the migrator's own. */
@@ -49,7 +49,7 @@ export const OPERATION_TABLES = {
     took_ms: integer(),
     findings: json<readonly StoredFinding[]>(),
     breaches: texts(),
-    /** Why there are no findings. */
+    /** The reason for which there are no findings. */
     failure: nullable(text()),
   },
   money_finding: {

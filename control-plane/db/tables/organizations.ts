@@ -1,9 +1,9 @@
 import { id, nullable, oneOf, text, timestamp } from './column.ts'
 
-/** What a management key may do in its organisation, from the most to the least. */
+/** The roles of a management key in its organisation, from the most rights to the fewest. */
 export const MANAGEMENT_ROLES = ['admin', 'developer', 'billing', 'viewer'] as const
 export type ManagementRole = (typeof MANAGEMENT_ROLES)[number]
-/** What a member may do: a key never owns. */
+/** The roles of a member. A key never has `owner`. */
 export const ROLES = ['owner', ...MANAGEMENT_ROLES] as const
 export type Role = (typeof ROLES)[number]
 

@@ -20,7 +20,7 @@ const USAGE_SOURCES: readonly UsageEvent['usageSource'][] = ['reported', 'estima
 
 /** Tables of `0007_settlements.sql`. Amounts are micro-USD, durations milliseconds. */
 export const SETTLEMENT_TABLES = {
-  /** One call as it was charged: written once, never changed. */
+  /** One call as it was charged. A row is written once and never changed. */
   settlement: {
     /** The request id. */
     rid: text(),
@@ -68,13 +68,17 @@ export const SETTLEMENT_TABLES = {
     attempts: json<readonly Attempt[]>(),
     explanation: nullable(json<Explanation>()),
     anomalies: texts(),
-    /** SHA-256 of the event's bytes, in hex: a repeat of the call is told from another call by it. */
+    /**
+     * SHA-256 of the event's bytes in hex. It distinguishes a repeat of the call from another call with the same id.
+     */
     payload_hash: text(),
     started_at: timestamp(),
     captured_at: timestamp(),
     posted_at: withDefault(timestamp()),
   },
-  /** Events whose request id was settled with other bytes: the first one stands, each of these wants a person. */
+  /**
+   * Events whose request id was settled with other bytes. The first event stands, and a person reviews each of these.
+   */
   usage_conflict: {
     rid: text(),
     payload_hash: text(),
@@ -85,7 +89,7 @@ export const SETTLEMENT_TABLES = {
     resolved_by: nullable(text()),
     resolved_at: nullable(timestamp()),
   },
-  /** Events that cannot be posted as they are, with their bytes. Their money stays reserved until a person decides. */
+  /** Events that cannot be posted, with their bytes. Their money stays reserved until a person decides. */
   usage_poison: {
     payload_hash: text(),
     rid: nullable(text()),
@@ -112,9 +116,9 @@ export const SETTLEMENT_TABLES = {
     key_id: nullable(text()),
     provider_job: text(),
     quote: bigint(),
-    /** What of the quote the buyer's balance covered. */
+    /** The part of the quote that the buyer's balance covered. */
     paid: bigint(),
-    /** The submit as it was captured. */
+    /** The submit's event as captured. */
     event: text(),
     payload_hash: text(),
     deadline_at: timestamp(),

@@ -1,6 +1,6 @@
 import { bigint, boolean, id, integer, json, nullable, oneOf, text, texts, timestamp, withDefault } from './column.ts'
 
-/** What a webhook can be told of. */
+/** The events that a webhook may subscribe to. */
 export const WEBHOOK_EVENTS = ['key.cap_reached', 'balance.low'] as const
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number]
 

@@ -1,6 +1,6 @@
 import type { LocalRoute } from '#data-plane/pipeline/answer-locally.ts'
-import type { CallRoute, Failover } from '#data-plane/pipeline/call-plane.ts'
-import type { JobRoute } from '#data-plane/pipeline/job-plane.ts'
+import type { CallRoute } from '#data-plane/pipeline/call-plane.ts'
+import type { JobRoute, SubmitRoute } from '#data-plane/pipeline/job-plane.ts'
 import type { LookUp } from '#data-plane/reads/look-up.ts'
 import type { Read } from '#data-plane/reads/read.ts'
 import type { Envelope } from '#data-plane/wires/wire.ts'
@@ -31,7 +31,7 @@ type ServedBy = {
   /** A paid call: by which protocol, paid how, and what a stranger gets. */
   readonly call: CallRoute
   /** A long job: submitted, asked for, cancelled. */
-  readonly 'job-submit': JobRoute & { readonly failover: Failover }
+  readonly 'job-submit': SubmitRoute
   readonly 'job-question': JobRoute
   readonly 'job-cancel': JobRoute
   /** A free call with a key and a body, which asks no provider. */

@@ -4,7 +4,7 @@ import type { JobWire } from '#data-plane/wires/wire.ts'
 import type { RailName } from '#shared/contract/rails.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
 import { parseRequestId } from '#shared/ids.ts'
-import type { CallPlane } from './call-plane.ts'
+import type { CallPlane, CallRoute } from './call-plane.ts'
 
 /** Times of long jobs, in milliseconds. */
 export type JobLimits = {
@@ -32,6 +32,9 @@ export type JobPlane = {
 
 /** A path of long jobs: which protocol, and who may pay how. */
 export type JobRoute = { readonly wire: JobWire; readonly rails: readonly AnyRail[] }
+
+/** Where jobs are submitted: also how far another provider may be asked after a failure. */
+export type SubmitRoute = JobRoute & Pick<CallRoute, 'failover'>
 
 /** A job's id names its request: nothing else has to be looked up. */
 export function jobIdOf(rid: RequestId): JobId {

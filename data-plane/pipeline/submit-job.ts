@@ -16,11 +16,12 @@ import { jobCodecOf } from '#shared/protocols/index.ts'
 import { askProvider } from './ask-provider.ts'
 import { bookJobEvent } from './book-job-event.ts'
 import { refuse } from './buyer-answer.ts'
+import type { Failover } from './call-plane.ts'
 import { emitJob, emitRefusal } from './emit-call.ts'
 import type { PayingGuest } from './entrance.ts'
 import { challengeOf, enter, isPaying, leave, openVisit, standingOf } from './entrance.ts'
 import { submitEvent } from './job-event.ts'
-import type { JobPlane, JobRoute } from './job-plane.ts'
+import type { JobPlane, SubmitRoute } from './job-plane.ts'
 import { jobIdOf } from './job-plane.ts'
 import { mayFallBack } from './own-providers.ts'
 import type { Course } from './plan-call.ts'
@@ -40,7 +41,7 @@ const SECOND_MS = 1_000
  */
 export async function submitJob(
   plane: JobPlane,
-  route: JobRoute,
+  route: SubmitRoute,
   incoming: Incoming,
   reply: BuyerReply,
 ): Promise<void> {
@@ -72,7 +73,7 @@ type Asked = { readonly attempts: Attempt[]; readonly failures: UpstreamFailure[
 
 /** A job whose course is set. */
 type Wanted = {
-  readonly route: JobRoute
+  readonly route: SubmitRoute
   readonly guest: PayingGuest
   readonly job: ParsedJob
   readonly course: Course
@@ -190,10 +191,16 @@ async function findProvider(
     if (failure === undefined) continue
     failures.push(failure)
     if (failure.fault === 'offer') calls.health.failed(offer, hold.rid, failure)
-    if (failure.fault === 'buyer' || failure.errorClass === 'timeout' || failure.errorClass === 'cut')
-      throw failure.error
+    if (isFinal(route.failover, failure)) throw failure.error
   }
   return undefined
+}
+
+/** True when no other provider may be asked after this failure. */
+function isFinal(failover: Failover, { fault, errorClass }: UpstreamFailure): boolean {
+  if (fault === 'buyer' || failover === 'never') return true
+  // Who did not answer, or broke off, may have taken the job.
+  return failover === 'until-connected' && (errorClass === 'timeout' || errorClass === 'cut')
 }
 
 /** Writes the job down and settles its quote; only then the buyer hears of it. */

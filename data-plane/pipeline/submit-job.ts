@@ -206,7 +206,7 @@ function isFinal(failover: Failover, { fault, errorClass }: UpstreamFailure): bo
 /** Writes the job down and settles its quote; only then the buyer hears of it. */
 async function book(
   plane: JobPlane,
-  { route, guest, job, course, tried }: Wanted,
+  { route, guest, course, tried }: Wanted,
   turn: Turn,
   { offer, provider, take, hold }: Taken & { readonly hold: Hold },
 ): Promise<string> {
@@ -240,7 +240,8 @@ async function book(
     keptBps: Number(offer.keptBps),
     feeBps: Number(calls.market().limits.platformFeeBps),
     quoteMicro: quoteMicro.toString(),
-    bound: { ...job.bound },
+    // The same that it was quoted by.
+    bound: { ...course.demand.bounds.units?.most, calls: 1 },
     attempts: [...tried.attempts],
     createdAt: raw.receivedAt,
     deadlineAt: raw.receivedAt + limits.deadlineMs,

@@ -3,7 +3,6 @@ import type { AppError } from '#shared/errors.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
 import type { Artifact, ProviderJob } from '#shared/jobs.ts'
 import type { JobKind } from '#shared/protocols/job-codec.ts'
-import type { Usage } from '#shared/usage.ts'
 
 /** A refusal as it is sent. */
 export type Refusal = {
@@ -63,8 +62,6 @@ export function defineWire<Request>(wire: Wire<Request>): AnyWire {
 /** A long job as its buyer asked for it. */
 export type ParsedJob = {
   readonly demand: Demand
-  /** The most that it may use: its quote is made from it. */
-  readonly bound: Usage
   encode(offer: Offer): UpstreamRequest
 }
 

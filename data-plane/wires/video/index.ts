@@ -20,6 +20,7 @@ export const video: JobWire = {
     const model = readModelName(body['model'])
     const prompt = readPrompt(body['prompt'])
     const seconds = readSeconds(body['seconds'])
+    const length = { milliseconds: seconds * MILLISECONDS }
     return {
       demand: {
         endpoint: 'video',
@@ -27,9 +28,8 @@ export const video: JobWire = {
         isStreamed: false,
         ...readRouting(body, raw),
         needs: { imageInput: false },
-        bounds: { inputTokens: 0, inputImages: 0, inputBytes: 0, maxOutputTokens: undefined, choices: 1 },
+        bounds: { ...NO_TOKENS, units: { most: length, least: length } },
       },
-      bound: { milliseconds: seconds * MILLISECONDS, calls: 1 },
       encode: (offer) => ({
         ...jobCodecOf(offer, 'video').submit(offer.providerModel, { prompt, seconds }),
         adaptedParams: [],
@@ -39,6 +39,9 @@ export const video: JobWire = {
   submitted: (view, token) => JSON.stringify({ ...headOf(view), job_token: token }),
   shown: (view) => JSON.stringify(shown(view)),
 }
+
+/** Nothing of a video is sold by the token. */
+const NO_TOKENS = { inputTokens: 0, inputImages: 0, inputBytes: 0, maxOutputTokens: 0, choices: 1 }
 
 function readPrompt(prompt: unknown): string {
   if (typeof prompt === 'string' && prompt !== '' && prompt.length <= MAX_PROMPT_CHARS) return prompt

@@ -16,9 +16,9 @@ import { RecordId } from './organizations/organizations.ts'
 /** The kind of export that a link of this file opens. */
 export const AUDIT_EXPORT = 'audit'
 
-/** Entries read at once: their text is what a download holds in memory. */
+/** Entries in one read. A download holds the text of one read in memory. */
 const BATCH = 1_000
-/** A thousand million entries: a download that has not ended by then is none. */
+/** Limits a download to a thousand million entries. */
 const MAX_BATCHES = 1_000_000
 
 const FormatField = z.enum(['csv', 'ndjson']).default('csv')
@@ -27,7 +27,7 @@ function linkTo(ctx: Pick<Ctx, 'settings' | 'clock'>, filter: AuditFilter, forma
   return makeExportLink(ctx, { kind: AUDIT_EXPORT, query: { ...filter, format } })
 }
 
-/** Makes a link to an organisation's log, oldest first. */
+/** Makes a link to an organisation's log, oldest entry first. */
 export const exportOrganizationAudit = defineOperation({
   name: 'audit.export',
   access: 'org',
@@ -39,7 +39,7 @@ export const exportOrganizationAudit = defineOperation({
     linkTo(ctx, filterOf(await organizationLog(ctx, actor, organization), input), format),
 })
 
-/** Makes a link to the caller's own log, oldest first. */
+/** Makes a link to the caller's own log, oldest entry first. */
 export const exportOwnAudit = defineOperation({
   name: 'audit.export-own',
   access: 'session',
@@ -61,7 +61,7 @@ const Query = z.object({
   format: z.enum(['csv', 'ndjson']),
 })
 
-/** The file behind such a link. */
+/** Writes the file that such a link opens. */
 export function writeAudit(ctx: Pick<Ctx, 'db'>, query: unknown): ExportFile {
   const parsed = Query.safeParse(query).data
   if (parsed === undefined) throw new AppError('not_found')

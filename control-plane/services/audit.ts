@@ -10,12 +10,15 @@ import { RecordId } from './organizations/organizations.ts'
 import { pageOf, pageSchema } from './page.ts'
 import { UnixMs } from './view-fields.ts'
 
-/** What was done: by whom, to what, how it looked before and after. `at` is Unix milliseconds. */
+/**
+ * One audited change: the actor, the operation, the subject, and the subject before and after. `at` is Unix
+ * milliseconds.
+ */
 export const AuditEntrySchema = z.object({
   id: z.string(),
   at: UnixMs,
   operation: z.string(),
-  /** How the actor came: with a key of a side, a session, a management key, or none at a sign-in. */
+  /** The actor's credential: a key of one side, a session, a management key, or none at a sign-in. */
   actorKind: z.string(),
   /** The user, or the id of the management key. */
   actor: z.string(),
@@ -31,7 +34,7 @@ export function entryOf({ at, ...row }: AuditRow): AuditEntry {
   return { ...row, at: at.getTime() }
 }
 
-/** What a reader may look for. */
+/** The filters of a log. */
 export const AuditFilterFields = {
   operation: z.string().max(100).nullish(),
   subject: RecordId.nullish(),
@@ -52,7 +55,7 @@ export function filterOf(owner: AuditOwner, input: z.output<typeof Filter>): Aud
   }
 }
 
-/** The organisation's log for whoever may read it. Throws `not_found`, `forbidden`. */
+/** The organisation's log, for callers who may read it. Throws `not_found`, `forbidden`. */
 export async function organizationLog(
   ctx: Pick<Ctx, 'db'>,
   actor: SessionActor | OrgActor,
@@ -77,7 +80,7 @@ async function readPage(
   return pageOf(rows, maxItems, entryOf)
 }
 
-/** What was changed in an organisation and its workspaces, newest first. */
+/** Lists changes in an organisation and its workspaces, newest first. */
 export const listOrganizationAudit = defineOperation({
   name: 'audit.list',
   access: 'org',
@@ -89,7 +92,7 @@ export const listOrganizationAudit = defineOperation({
     readPage(ctx, filterOf(await organizationLog(ctx, actor, organization), input), input),
 })
 
-/** What the caller changed outside of organisations, newest first. */
+/** Lists the caller's changes outside of organisations, newest first. */
 export const listOwnAudit = defineOperation({
   name: 'audit.list-own',
   access: 'session',

@@ -11,14 +11,14 @@ import { AppError } from '#shared/errors.ts'
 import { isBounded } from './keys/key-terms.ts'
 import { hashSessionToken, isWellFormedToken, SESSION_IDLE_MS } from './sign-in/session-token.ts'
 
-/** How exact the last use of a key or session is remembered. */
+/** Precision of the stored last use of a key or session. */
 const USE_RESOLUTION_MS = MINUTE
 
 type AuthCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'log'>
 
 /**
- * The actor that a key belongs to, or nobody without one. Throws `invalid_api_key` for a key that is malformed, unknown,
- * revoked or past its end; a malformed one costs no look-up. Throws `service_unavailable` while nobody can say.
+ * Returns the actor of a key, or nobody without one. Throws `invalid_api_key` for a key that is malformed, unknown,
+ * revoked or expired. A malformed key costs no look-up. Throws `service_unavailable` when the database cannot answer.
  */
 export async function authenticate(ctx: AuthCtx, key: string | undefined): Promise<Actor> {
   if (key === undefined) return NOBODY
@@ -35,8 +35,8 @@ export async function authenticate(ctx: AuthCtx, key: string | undefined): Promi
 }
 
 /**
- * The wallet behind a session's cookie. Throws `invalid_session` for one that is malformed, unknown, ended or past its
- * end, `service_unavailable` while nobody can say.
+ * Returns the wallet of a session's cookie. Throws `invalid_session` for a token that is malformed, unknown, ended or
+ * expired, and `service_unavailable` when the database cannot answer.
  */
 export async function authenticateSession(ctx: AuthCtx, token: string): Promise<SessionActor> {
   if (!isWellFormedToken(token)) throw new AppError('invalid_session')

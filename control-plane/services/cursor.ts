@@ -2,18 +2,23 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** Whose list it is: its name, its owner, and the filters that a page must not change on the way. */
+/**
+ * The list that a cursor belongs to: its name, its owner, and the filters, which must stay the same from page to page.
+ */
 export type CursorScope = { readonly list: string; readonly tenant: string; readonly filters?: readonly unknown[] }
 
 const MAC_CHARS = 22
 const TOKEN = /^([\w.:-]{1,300})~([\w-]{22})$/
 
-/** The token of the next page: where the last one ended, signed for its list, so that no other list takes it. */
+/**
+ * Makes the token of the next page. It holds the end of the last page and is signed for its list, so no other list
+ * accepts it.
+ */
 export function signCursor(ctx: Pick<Ctx, 'settings'>, scope: CursorScope, position: string): string {
   return `${position}~${macOf(ctx, scope, position)}`
 }
 
-/** The position in a token. Throws `invalid_request` for one that was edited, or given out for another list. */
+/** Reads the position in a token. Throws `invalid_request` for a token that was edited, or issued for another list. */
 export function readCursor(ctx: Pick<Ctx, 'settings'>, scope: CursorScope, token: string): string {
   const [, position = '', given = ''] = TOKEN.exec(token) ?? []
   const right = Buffer.from(macOf(ctx, scope, position))

@@ -18,9 +18,9 @@ export const Wallet = z
   .regex(/^0x[0-9a-fA-F]{40}$/, 'not a wallet address')
   .transform((text) => text.toLowerCase())
 
-/** An amount above zero in US dollars with at most six decimals, read as micro-USD. */
+/** An amount above zero in US dollars with at most six decimals. It is parsed into micro-USD. */
 export const Dollars = z.number().transform(readDollars)
-/** The same, as a number or as digits. */
+/** The same amount, as a number or as digits. */
 export const DollarText = z.union([z.number(), z.string()]).transform(readDollars)
 
 function readDollars(dollars: number | string, context: z.RefinementCtx): MicroUsd {
@@ -28,20 +28,20 @@ function readDollars(dollars: number | string, context: z.RefinementCtx): MicroU
     const amount = dollarsToMicroUsd(dollars)
     if (amount > ZERO) return amount
   } catch {
-    // Told below, like an amount of zero.
+    // The issue below reports this, as it reports an amount of zero.
   }
   context.addIssue({ code: 'custom', message: 'an amount is above zero, with at most six decimals' })
   return z.NEVER
 }
 
-/** An end in the future: Unix milliseconds or ISO 8601, read as Unix milliseconds. */
+/** An end in the future: Unix milliseconds or ISO 8601. It is parsed into Unix milliseconds. */
 export const Instant = z
   .union([z.number().int(), z.iso.datetime({ offset: true })])
   .transform((value) => (typeof value === 'number' ? value : Date.parse(value)))
   .refine((at) => at > 0 && at < MAX_INSTANT, 'not an instant')
 const MAX_INSTANT = Date.UTC(2200, 0, 1)
 
-/** An instant in Unix milliseconds, a number; a query string brings it as text of digits. */
+/** An instant in Unix milliseconds: a number, or digits in a query string. */
 export const Millis = z
   .union([
     z.number(),
@@ -59,13 +59,13 @@ export const ModelName = z
   .max(160)
   .regex(/^[\x21-\x7e]+$/, 'a model is named in printable ASCII')
 
-/** How many items a page holds; a query string brings it as text. */
+/** Number of items in a page. A query string gives it as text. */
 export const PageSize = z.coerce.number().int().min(1).max(100).default(25)
 
 const NO_TOKEN = 'not a token of this list'
 
-/** The token of the next page where a page ends with an id of that kind. */
+/** The token of the next page, for a list whose pages end with an id of this kind. */
 export const idToken = (prefix: IdPrefix) => z.string().refine((text) => isId(prefix, text), NO_TOKEN)
 
-/** The token of the next page where a page ends with a plain ULID: a request, a transaction, a change. */
+/** The token of the next page, for a list whose pages end with a plain ULID: a request, a transaction, a change. */
 export const UlidToken = z.string().refine((text) => parseRequestId(text) !== undefined, NO_TOKEN)

@@ -1,7 +1,7 @@
 import { claimLease, releaseLease } from '#control-plane/db/leases.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 
-/** Runs `run` if this owner gets the lease; false when another has it. The lease outlives the run. */
+/** Runs `run` if this owner gets the lease. Returns false when another owner has it. The lease stays after the run. */
 export async function withLease(
   ctx: Pick<Ctx, 'db'>,
   lease: { readonly name: string; readonly owner: string; readonly ttlMs: number },
@@ -12,7 +12,7 @@ export async function withLease(
   return true
 }
 
-/** Gives a lease up at the end of a process. */
+/** Releases a lease at the end of a process. */
 export function endLease(
   ctx: Pick<Ctx, 'db'>,
   lease: { readonly name: string; readonly owner: string },

@@ -11,20 +11,20 @@ import { viewOffers } from './offers/view.ts'
 import type { OperationView } from './sellers/seller-operations.ts'
 import { viewOperation } from './sellers/seller-operations.ts'
 
-/** Most offers of one book and of one seller that are watched: the best ones, and the newest ones. */
+/** Most watched offers of one book (its best) and of one seller (the newest). */
 export const MAX_WATCHED_OFFERS = 100
 
-/** A book as it stands: its best offers. */
+/** The best offers of a model's book. */
 export type BookState = { readonly model: string; readonly offers: readonly BookEntry[] }
 
-/** The best offers of a model now, past whatever was remembered of their health. Throws `not_found`. */
+/** The best offers of a model now. It drops the remembered health first. Throws `not_found`. */
 export async function readBookState(ctx: Ctx, name: string): Promise<BookState> {
   const model = await requireModel(ctx, name)
   forgetLive(ctx, model.id)
   return { model: model.id, offers: await readBook(ctx, model, { count: MAX_WATCHED_OFFERS }) }
 }
 
-/** What of an offer's state can change by itself. */
+/** The parts of an offer's state that change without its seller. */
 export type OfferHealth = {
   readonly id: string
   readonly model: string
@@ -53,7 +53,7 @@ export async function readOfferHealth(ctx: Ctx, account: AccountId): Promise<Off
   }))
 }
 
-/** How far an operation of a seller is. Throws `not_found`. */
+/** The progress of a seller's operation. Throws `not_found`. */
 export async function readSellerOperation(ctx: Ctx, account: AccountId, id: string): Promise<OperationView> {
   const found = isId('opn', id) ? await findSellerOperation(ctx.db, account, id) : undefined
   if (found === undefined) throw new AppError('not_found')

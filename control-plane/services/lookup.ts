@@ -16,7 +16,10 @@ function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] 
   return attempts.map(({ provider, status, ms }) => ({ provider, status, ms }))
 }
 
-/** The lookup record of a booked call: what the data plane writes from its event, from the settlement row. */
+/**
+ * Makes the lookup record of a booked call from its settlement row. The data plane makes the same record from the
+ * event.
+ */
 export function lookupOfCall(call: SettledCall): LookupRecord {
   const { charge, outcome, error_code: errorCode } = call
   return {
@@ -46,7 +49,10 @@ export function lookupOfCall(call: SettledCall): LookupRecord {
   }
 }
 
-/** One call of the buyer by its request id, once it is booked; a long job from its submit on. `not_found` for an unknown or a foreign one. */
+/**
+ * Reads one call of the buyer by its request id, once it is booked. A long job is found from its submit on. Throws
+ * `not_found`.
+ */
 export const getRequest = defineOperation({
   name: 'request.get',
   access: 'buyer',
@@ -67,12 +73,12 @@ export const getRequest = defineOperation({
 
 const RequestPageSchema = z.object({
   requests: z.array(LookupRecordSchema),
-  /** Hand it in as `before` for the next page; null on the last. */
+  /** Pass it as `before` for the next page; null on the last. */
   next: z.string().nullable(),
 })
 export type RequestPage = z.infer<typeof RequestPageSchema>
 
-/** The buyer's booked calls from the newest down; a page goes on before the request id `before`. */
+/** Lists the buyer's booked calls, newest first, before the request id `before`. */
 export const listRequests = defineOperation({
   name: 'request.list',
   access: 'buyer',
@@ -87,7 +93,7 @@ export const listRequests = defineOperation({
   idempotency: 'none',
   output: RequestPageSchema,
   run: async (ctx, actor, input): Promise<RequestPage> => {
-    // One more than asked for tells whether another page follows.
+    // One extra row shows whether another page follows.
     const calls = await listSettledCalls(ctx.db, actor.account, { before: input.before, limit: input.limit + 1 })
     const shown = calls.slice(0, input.limit)
     return {

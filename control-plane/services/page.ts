@@ -2,16 +2,16 @@ import { z } from 'zod'
 import type { IdPrefix } from '#shared/ids.ts'
 import { idToken } from './fields.ts'
 
-/** Most items of a list that is answered as a whole where nobody asks for a page. */
+/** Most items of a list when the caller sets no page size. */
 const MAX_LISTED = 500
 
-/** What such a list takes: its items have ids of one kind, the newest first. */
+/** The paging inputs of a list whose items have ids of one kind, newest first. */
 export const listFields = (prefix: IdPrefix) => ({
   maxItems: z.coerce.number().int().min(1).max(MAX_LISTED).default(MAX_LISTED),
   nextToken: idToken(prefix).optional(),
 })
 
-/** Some items of a list, and the id after which the next page begins; null where this is the last. */
+/** Some items of a list, and the id after which the next page begins; null on the last page. */
 export type Page<Item> = { readonly items: readonly Item[]; readonly nextToken: string | null }
 
 /** The token of the next page, null on the last. */
@@ -24,7 +24,7 @@ export function pageSchema<Item extends z.ZodType>(item: Item) {
   return z.object({ items: z.array(item).readonly(), nextToken: NextToken })
 }
 
-/** A page of `size` items out of rows of which one more was asked for, to see whether another page follows. */
+/** Makes a page of `size` items. The caller has read one row more, which shows whether another page follows. */
 export function pageOf<Row, Item extends { readonly id: string }>(
   rows: readonly Row[],
   size: number,
@@ -34,19 +34,22 @@ export function pageOf<Row, Item extends { readonly id: string }>(
   return { items, nextToken }
 }
 
-/** A page of a list with signed tokens. `cursorOf` is the token of the page after an item; no body carries it. */
+/**
+ * A page of a list with signed tokens. `cursorOf` makes the token of the page after an item, and no answer body carries
+ * it.
+ */
 export type SignedPage<Item> = Page<Item> & { readonly cursorOf: (item: Item) => string }
 
 export function signedPageSchema<Item extends z.ZodType>(item: Item) {
   return pageSchema(item).extend({ cursorOf: cursorOf<z.output<Item>>() })
 }
 
-/** What makes the token of the page after an item, where no body carries it. */
+/** The schema of the function that makes the token of the page after an item. No answer body carries it. */
 export function cursorOf<Item>() {
   return z.custom<(item: Item) => string>((value) => typeof value === 'function').meta({ isInside: true })
 }
 
-/** The same as {@link pageOf}, where `tokenAfter` makes the token of the page after an item. */
+/** Like {@link pageOf}, but `tokenAfter` makes the token of the page after an item. */
 export function signedPageOf<Row, Item>(
   rows: readonly Row[],
   size: number,

@@ -7,14 +7,14 @@ import {
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { utcMonth } from '#shared/clock.ts'
 
-/** Months for which partitions are kept ready. */
+/** Months ahead for which partitions exist. */
 const MONTHS_AHEAD = 3
-/** A hold, a journal, a job of 27 hours and what an operator looks at are all younger than this. */
+/** Holds, journals, jobs (up to 27 hours) and everything that operators look at are younger than this. */
 const MIN_RETENTION_MONTHS = 2
 
 type PartitionCtx = Pick<Ctx, 'db' | 'clock' | 'log'>
 
-/** Makes the partitions of the coming months and answers the new ones; warns when ids fell outside all months. */
+/** Creates the partitions of the coming months and returns the new ones. Warns when ids fell outside all months. */
 export async function keepPartitions(ctx: PartitionCtx): Promise<string[]> {
   const made = await makeMonthPartitions(ctx.db, ctx.clock.now(), MONTHS_AHEAD)
   const stray = await listStrayPartitions(ctx.db)
@@ -23,8 +23,9 @@ export async function keepPartitions(ctx: PartitionCtx): Promise<string[]> {
 }
 
 /**
- * Detaches the months that are older than so many whole ones before the running one, oldest first, and answers them. None
- * for 0, and never fewer than two months stay. One that may not go yet keeps those after it, and the log says why.
+ * Detaches the months before the newest `retentionMonths` whole months, oldest first, and returns them. 0 detaches
+ * none, and at least two months always stay. A month that cannot be detached yet also keeps the months after it, and
+ * the log gives the reason.
  */
 export async function archiveMonths(ctx: PartitionCtx, retentionMonths: number): Promise<string[]> {
   if (retentionMonths === 0) return []

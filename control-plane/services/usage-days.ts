@@ -2,12 +2,12 @@ import { transact } from '#control-plane/db/database.ts'
 import { compareNextDay, findDayToSum, lockUsageDays, sumDay } from '#control-plane/db/usage-days.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 
-/** Days summed in one turn, each in a transaction of its own: a long backlog takes several turns. */
+/** Most days of one turn, each in a transaction of its own. A long backlog takes several turns. */
 const MAX_DAYS = 100
 
 /**
- * Sums the days that are over, by buyer and by seller, and those again that calls were booked into late. Answers how
- * many. A process that dies leaves the rest to the next turn, and summing a day twice gives the same rows.
+ * Sums finished days by buyer and by seller, and again those with late bookings. Returns their number. When a process
+ * dies the next turn does the rest. Summing a day twice gives the same rows.
  */
 export async function sumUsageDays(ctx: Pick<Ctx, 'db'>): Promise<number> {
   for (let days = 0; days < MAX_DAYS; days++) {
@@ -24,8 +24,8 @@ export async function sumUsageDays(ctx: Pick<Ctx, 'db'>): Promise<number> {
 }
 
 /**
- * Compares the sums of one day with its settlements, another one each time, and sums a day again that differs. That never
- * happens unless somebody wrote past us: it is logged as an error.
+ * Compares the sums of one day with its settlements, a different day each time, and sums a day that differs again. A
+ * difference is logged as an error, because only a write that bypassed this code can cause one.
  */
 export async function compareUsageDay(ctx: Pick<Ctx, 'db' | 'log'>): Promise<void> {
   const wrong = await transact(ctx.db, async (trx) => {

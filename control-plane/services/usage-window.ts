@@ -3,12 +3,12 @@ import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { Instant } from './fields.ts'
 
-/** Spans of time that end now, in milliseconds; all of it is null. */
+/** Lengths of windows that end now, in milliseconds. Null covers all time. */
 const PERIODS = { '24h': DAY, '7d': 7 * DAY, '30d': 30 * DAY, '90d': 90 * DAY, lifetime: null } as const
 export const PERIOD_NAMES = ['24h', '7d', '30d', '90d', 'lifetime'] as const
 export type Period = (typeof PERIOD_NAMES)[number]
 
-/** Which time is meant: a span that ends now, or from an instant on, before another; both ends may be left out. */
+/** The input of a window: a period that ends now, or `from` (included) and `to` (excluded), each optional. */
 export const WindowFields = {
   period: z.enum(PERIOD_NAMES).optional(),
   from: Instant.optional(),
@@ -17,10 +17,13 @@ export const WindowFields = {
 
 export type Window = { readonly from: number; readonly to: number }
 
-/** A call is known by the time of its admission; one that is admitted in this very millisecond counts, too. */
+/** A call counts by the time of its admission. The window includes a call that is admitted in this millisecond. */
 const NEXT_MS = 1
 
-/** The window in Unix milliseconds, `to` excluded. Throws `invalid_request` for a period with ends, or ends in disorder. */
+/**
+ * Reads the window in Unix milliseconds, `to` excluded. Throws `invalid_request` for a period together with `from` or
+ * `to`, and for a `from` after `to`.
+ */
 export function readWindow(
   given: { readonly period?: Period | undefined; readonly from?: number | undefined; readonly to?: number | undefined },
   now: number,

@@ -28,7 +28,7 @@ const CreateUserInput = z.object({
     .default(['buyer', 'seller']),
 })
 
-/** A user with the keys that were made for it; a key is shown once. */
+/** A user with its new keys. Each key is shown once. */
 export const CreatedUserSchema = z.object({
   id: z.string(),
   wallet: z.string(),
@@ -39,7 +39,9 @@ export const CreatedUserSchema = z.object({
 })
 export type CreatedUser = z.infer<typeof CreatedUserSchema>
 
-/** Finds or makes the user of a wallet, and makes keys for it. Until wallets sign in, this is how a first key is had. */
+/**
+ * Finds or makes the user of a wallet, and makes keys for it. It gives a first key to a wallet that has not signed in.
+ */
 export const createUser = defineOperation({
   name: 'user.create',
   access: 'operator',
@@ -63,7 +65,7 @@ export const createUser = defineOperation({
   },
 })
 
-/** The user of a wallet, made with an account on each side when there is none. */
+/** Finds the user of a wallet, or makes one with an account on each side. */
 export async function ensureUser(ctx: Pick<Ctx, 'ids' | 'clock'>, trx: Trx, wallet: string): Promise<User> {
   const known = await findUserByWallet(trx, wallet)
   if (known !== undefined) return known
@@ -75,7 +77,7 @@ export async function ensureUser(ctx: Pick<Ctx, 'ids' | 'clock'>, trx: Trx, wall
   }
   await openAccount(trx, { id: user.buyerAccount, kind: 'buyer_credit', owner: user.id })
   await openAccount(trx, { id: user.sellerAccount, kind: 'seller_available', owner: user.id })
-  // A rival made the same wallet's user first: its transaction is done by now, ours begins anew.
+  // A rival has made the user and committed. A new try of this transaction finds it.
   if (!(await insertUser(trx, user, ctx.clock.now()))) throw new AppError('conflict', { retryAfterSeconds: 1 })
   return user
 }
@@ -84,7 +86,7 @@ const ManagementKeyInput = z
   .object({
     label: Label,
     scope: z.enum(['org', 'operator']),
-    /** Whose key it is, for the scope `org`. */
+    /** The organisation of a key with the scope `org`. */
     organization: z.string().max(100).nullish(),
     role: z.enum(MANAGEMENT_ROLES).default('admin'),
     expiresAt: Instant.nullish(),
@@ -94,7 +96,7 @@ const ManagementKeyInput = z
     path: ['organization'],
   })
 
-/** A management key; the key is shown once. */
+/** A new management key, which is shown once. */
 export const CreatedManagementKeySchema = z.object({
   id: z.string(),
   scope: z.enum(['org', 'operator']),
@@ -104,7 +106,7 @@ export const CreatedManagementKeySchema = z.object({
 })
 export type CreatedManagementKey = z.infer<typeof CreatedManagementKeySchema>
 
-/** Makes a management key. One with the scope `operator` is only made on the machine, never through a door. */
+/** Makes a management key. The scope `operator` is only available on the machine, never through a door. */
 export const createManagementKey = defineOperation({
   name: 'management-key.create',
   access: 'operator',

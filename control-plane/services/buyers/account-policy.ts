@@ -6,10 +6,13 @@ import type { AccountPolicySchema } from '#shared/contract/key-record.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { isId } from '#shared/ids.ts'
 
-/** What counts for an account that has said nothing. */
+/** The preferences of an account that has set none. */
 export const NO_PREFERENCES: Preferences = { allowsUntrusted: false, providersBlocked: [], minDiscountPct: null }
 
-/** What the data plane reads of an account: its preferences and its own providers with their sealed keys. */
+/**
+ * Builds the document that the data plane reads for an account: its preferences, and its own providers with sealed
+ * keys.
+ */
 export async function buildAccountPolicy(trx: Trx, account: string): Promise<z.input<typeof AccountPolicySchema>> {
   if (!isId('acc', account)) throw new RangeError('not an account')
   const preferences = (await findPreferences(trx, account)) ?? NO_PREFERENCES

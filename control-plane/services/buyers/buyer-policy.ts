@@ -9,7 +9,7 @@ import { accountDocumentName } from '#shared/contract/snapshot.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { NO_PREFERENCES } from './account-policy.ts'
 
-/** Publishes an account's policy. Never throws: the reconciler finds what did not go out. */
+/** Publishes an account's policy. Never throws. The reconciler publishes what failed. */
 export function publishPolicy(ctx: Pick<Ctx, 'publication'>, account: AccountId): Promise<void> {
   return ctx.publication.publishSoon([accountDocumentName(account)])
 }
@@ -32,7 +32,7 @@ function viewOf({ allowsUntrusted, providersBlocked, minDiscountPct }: Preferenc
   return { allowUntrusted: allowsUntrusted, providersBlocked, minDiscountPct }
 }
 
-/** What the account wants of every call; without any set, what counts then. */
+/** Reads the account's preferences for every call. An account without any gets the defaults. */
 export const getPreferences = defineOperation({
   name: 'preferences.get',
   access: 'buyer',
@@ -44,7 +44,7 @@ export const getPreferences = defineOperation({
     viewOf((await findPreferences(ctx.db, actor.account)) ?? NO_PREFERENCES),
 })
 
-/** Replaces the account's preferences: what is left out is as if never set. */
+/** Replaces the account's preferences. A field that is left out gets its default. */
 export const putPreferences = defineOperation({
   name: 'preferences.put',
   access: 'buyer-account',

@@ -17,7 +17,7 @@ import { readUsageFilter, UsageFilterFields } from './buyer-usage.ts'
 /** The kind of export that a link of this file opens. */
 export const BUYER_USAGE_EXPORT = 'buyer-usage'
 
-/** Rows of a file at the most, and rows read at once: their text is what a download holds in memory. */
+/** Most rows of a file, and rows in one read. A download holds the text of one read in memory. */
 const MAX_ROWS = 2_000_000_000
 const BATCH = 5_000
 
@@ -35,7 +35,7 @@ const COLUMNS = [
   'tx_hash',
 ] as const
 
-/** Makes a link to a CSV file of the caller's calls, oldest first, filtered like the list. */
+/** Makes a link to a CSV file of the caller's calls, oldest first, with the filters of the list. */
 export const exportBuyerUsage = defineOperation({
   name: 'usage.export',
   access: 'buyer',
@@ -61,10 +61,10 @@ const Query = z.object({
   servedBy: UsageFilterFields.servedBy,
 })
 
-/** Lines are of calls that are booked; when each was, is not in the file. */
+/** The file holds only booked calls, without their time of booking, so any time serves here. */
 const BOOKED = 0
 
-/** The file behind such a link. */
+/** Writes the file that such a link opens. */
 export function writeBuyerUsage(ctx: Pick<Ctx, 'db'>, query: unknown): ExportFile {
   const filter = Query.safeParse(query).data
   if (filter === undefined) throw new AppError('not_found')
@@ -77,7 +77,7 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: UsageFilter): AsyncGenera
   for await (const rows of readAhead((page) => listUsageLines(ctx.db, filter, page), size)) {
     let text = ''
     for (const { rid, createdAt, model, figures, charge, outcome } of rows) {
-      // All but the name is letters and digits as the database wrote them.
+      // Every field but the model consists of letters and digits from the database.
       const { settlement_status } = standingOf({ charge, outcome, errorCode: null }, BOOKED)
       text += `${rid},${createdAt},${csvCell(model)},${figures},${settlement_status},${LINE_END}`
     }

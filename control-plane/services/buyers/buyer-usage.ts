@@ -29,7 +29,9 @@ export const UsageFilterFields = {
 }
 const Filter = z.strictObject(UsageFilterFields)
 
-/** The filter that an input means; a model may be named as a call may name it. Lists go over the last 30 days unless told. */
+/**
+ * Resolves the input of a filter. A model may have any name that calls accept. Lists cover the last 30 days by default.
+ */
 export async function readUsageFilter(
   ctx: Pick<Ctx, 'db' | 'clock'>,
   account: AccountId,
@@ -41,7 +43,7 @@ export async function readUsageFilter(
   return { account, ...window, model, keyId, provider, endpoint, outcome, servedBy }
 }
 
-/** Tokens of calls: input counts what was read from or written to a cache and audio, output counts reasoning and audio. */
+/** Token counts of calls. Input includes cache reads, cache writes and audio, output includes reasoning and audio. */
 export const TokenViewSchema = z.object({
   inputTokens: Count,
   outputTokens: Count,
@@ -110,7 +112,7 @@ function usageItemOf(row: UsageRow): UsageItem {
 export const UsagePageSchema = pageSchema(UsageItemSchema)
 export type UsagePage = z.infer<typeof UsagePageSchema>
 
-/** The caller's booked calls, newest first, filtered. */
+/** Lists the caller's booked calls that match the filters, newest first. */
 export const listBuyerUsage = defineOperation({
   name: 'usage.list',
   access: 'buyer',
@@ -125,7 +127,7 @@ export const listBuyerUsage = defineOperation({
   },
 })
 
-/** What calls came to. Savings are what the same calls would have cost at the reference price, less what they cost. */
+/** The sums of some calls. Savings are the cost at the reference price less the cost. */
 export const UsageFiguresSchema = TokenViewSchema.extend({
   requests: Count,
   failedRequests: Count,
@@ -144,7 +146,10 @@ function figuresOf(sums: UsageSums): UsageFigures {
   }
 }
 
-/** Calls of one UTC hour, day or month; `bucket` is its first millisecond, `group` the model, key, provider or endpoint. */
+/**
+ * The calls of one UTC hour, day or month. `bucket` is its first millisecond, `group` the model, key, provider or
+ * endpoint.
+ */
 export const UsageBucketSchema = UsageFiguresSchema.extend({
   bucket: UnixMs,
   group: z.string().nullable(),
@@ -156,7 +161,7 @@ export const UsageBucketsSchema = z.object({
 })
 export type UsageBuckets = z.infer<typeof UsageBucketsSchema>
 
-/** Buckets of one answer, and the longest window that an interval is answered for. */
+/** Most buckets of one answer, and the longest window of each interval. */
 const MAX_BUCKETS = 5_000
 const MAX_WINDOW_MS: { readonly [Interval in UsageInterval]: number } = {
   hour: 31 * DAY,
@@ -164,7 +169,7 @@ const MAX_WINDOW_MS: { readonly [Interval in UsageInterval]: number } = {
   month: Number.POSITIVE_INFINITY,
 }
 
-/** The caller's calls by time, oldest first; hours and days without any are left out. Throws `invalid_request`. */
+/** Sums the caller's calls by time, oldest first. An interval without calls is left out. Throws `invalid_request`. */
 export const listUsageBuckets = defineOperation({
   name: 'usage.buckets',
   access: 'buyer',

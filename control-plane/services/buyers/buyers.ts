@@ -17,7 +17,7 @@ import { tokensOf } from './buyer-usage.ts'
 const RECENT_CALLS = 20
 const BREAKDOWN_MODELS = 50
 
-/** The spendable balance of the caller. */
+/** Reads the caller's spendable balance. */
 export const getBalance = defineOperation({
   name: 'credit.balance',
   access: 'buyer',
@@ -28,7 +28,7 @@ export const getBalance = defineOperation({
   run: (ctx, actor): Promise<CreditBalance> => readCredit(ctx, actor.account),
 })
 
-/** Totals of calls: spent in whole micro-USD. */
+/** Totals of calls. Spending is whole micro-USD. */
 export const UsageStatsSchema = z.object({
   totalSpent: WholeMicro,
   totalInputTokens: Count,
@@ -51,12 +51,12 @@ export const BuyerMeSchema = CreditBalanceSchema.extend({
       }),
     )
     .readonly(),
-  /** In the wire's own spelling, as `GET /v1/requests/{id}` answers them. */
+  /** In the spelling of `GET /v1/requests/{id}`. */
   recentUsage: z.array(LookupRecordSchema).readonly(),
 })
 export type BuyerMe = z.infer<typeof BuyerMeSchema>
 
-/** The caller's account at a glance; also the free check of a key. */
+/** Reads the caller's account in short. It also serves as a free check of a key. */
 export const getMe = defineOperation({
   name: 'buyer.me',
   access: 'buyer',
@@ -96,7 +96,7 @@ function statsOf(sums: UsageSums): UsageStats {
   }
 }
 
-/** One line of the caller's ledger: signed micro-USD in plain digits. */
+/** One ledger line of the caller, in signed micro-USD as plain digits. */
 export const CreditEntrySchema = z.object({
   id: z.string(),
   kind: z.string(),

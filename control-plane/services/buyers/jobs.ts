@@ -9,19 +9,19 @@ import { readUsageEvent } from '#shared/contract/usage-event.ts'
 
 /** A long job of the caller. Instants are Unix milliseconds, amounts micro-USD as plain digits. */
 export const BuyerJobSchema = z.object({
-  /** The request id of its submit, by which it is asked for and looked up. */
+  /** The request id of its submit, which finds it in every look-up. */
   id: z.string(),
   model: z.string(),
   provider: z.string().nullable(),
   endpoint: z.string(),
   keyId: z.string().nullable(),
-  /** `running` until its end is booked, then how it ended. */
+  /** `running` until its end is booked, then the kind of end. */
   state: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
   submittedAt: UnixMs,
-  /** When it has to be over: what its seller's provider has not finished then costs nothing. */
+  /** The deadline. A job that its provider has not finished by then costs nothing. */
   deadlineAt: UnixMs,
   endedAt: UnixMs.nullable(),
-  /** What was set aside for it, and what it cost in the end. */
+  /** The amount set aside for it, and its cost in the end. */
   quoteMicro: MicroDigits,
   chargeMicro: MicroDigits.nullable(),
 })
@@ -29,7 +29,7 @@ export type BuyerJob = z.infer<typeof BuyerJobSchema>
 export const JobPageSchema = pageSchema(BuyerJobSchema)
 export type JobPage = z.infer<typeof JobPageSchema>
 
-/** The caller's long jobs, newest first: all of them, or those that run. One is listed once its submit is booked. */
+/** Lists the caller's long jobs, newest first: all, or only running ones. A job appears once its submit is booked. */
 export const listOwnJobs = defineOperation({
   name: 'job.list',
   access: 'buyer',

@@ -4,7 +4,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { PERIOD_NAMES, readWindow } from '#control-plane/services/usage-window.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 
-/** Calls that are looked at: enough for a 95th percentile, and quickly read. */
+/** Most calls that are read. It is enough for a 95th percentile, and quick to read. */
 const NEWEST_CALLS = 20_000
 
 /** `since` in Unix milliseconds. */
@@ -22,7 +22,7 @@ export const LatencySchema = z.object({
 })
 export type Latency = z.infer<typeof LatencySchema>
 
-/** How long the caller's calls took: the newest 20,000 successful ones of a period. */
+/** Measures the duration of the caller's newest 20,000 successful calls in a period. */
 export const getLatency = defineOperation({
   name: 'latency.get',
   access: 'buyer',

@@ -21,13 +21,13 @@ import { publishPolicy } from './buyer-policy.ts'
 
 /** Own providers that an account may have. */
 const MAX_OWN_PROVIDERS = 50
-/** Characters of the fingerprint that tell one key from another on a card. */
+/** Characters of the fingerprint that distinguish one key from another in a view. */
 const SHOWN_FINGERPRINT_CHARS = 8
 
 /** A buyer's own provider without its key. `createdAt` is Unix milliseconds. */
 export const OwnProviderViewSchema = z.object({
   id: z.string(),
-  /** Null serves every model, after the marketplace. */
+  /** Null serves every model, after the marketplace's offers. */
   model: z.string().nullable(),
   provider: z.string(),
   baseUrl: z.string(),
@@ -53,14 +53,14 @@ const CreateInput = z.strictObject({
   apiKey: ProviderKey,
   priority: z.number().int().min(0).max(1_000).default(0),
   apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
-  /** The model's name at the provider; the name as given when left out. */
+  /** The model's name at the provider. It defaults to the given name. */
   providerModel: ModelName.nullish(),
   label: Label.nullish(),
 })
 
 /**
- * Adds a provider key of the buyer's own. The provider is asked first. Throws `invalid_base_url`, `unknown_model`,
- * `provider_probe_failed`, and `conflict` past the most that an account may have.
+ * Adds a provider key of the buyer's own, after asking the provider. Throws `invalid_base_url`, `unknown_model`,
+ * `provider_probe_failed`, and `conflict` above {@link MAX_OWN_PROVIDERS}.
  */
 export const createOwnProvider = defineOperation({
   name: 'own-provider.create',
@@ -123,7 +123,7 @@ async function requireAnswer(ctx: RunCtx, base: CheckedBaseUrl, { apiFormat, api
   })
 }
 
-/** The buyer's own providers in the order they are tried. */
+/** The buyer's own providers, in the order in which calls try them. */
 export const OwnProviderListSchema = z.object({
   providers: z.array(OwnProviderViewSchema).readonly(),
 })
@@ -141,7 +141,10 @@ export const listBuyerProviders = defineOperation({
   }),
 })
 
-/** Removes an own provider; its key goes with the last row that has it. Throws `not_found`, for another's too. */
+/**
+ * Removes an own provider. Its key is deleted with the last row that uses it. Throws `not_found`, also for another
+ * buyer's.
+ */
 export const removeOwnProvider = defineOperation({
   name: 'own-provider.remove',
   access: 'buyer-account',
@@ -165,7 +168,7 @@ async function remove(trx: Trx, { account }: BuyerActor, { id, at }: { readonly 
   return viewOf(found)
 }
 
-/** Where fallback keys used to be kept. Throws `gone` with the way to go. */
+/** Answers the endpoint that used to store fallback keys. Throws `gone` with the replacement. */
 export const retiredFallbackKey = defineOperation({
   name: 'fallback-key.retired',
   access: 'public',

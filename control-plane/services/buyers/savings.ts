@@ -6,7 +6,7 @@ import { Count, UnixMs, WholeMicro } from '#control-plane/services/view-fields.t
 
 const MODELS_SHOWN = 100
 
-/** Spending beside the reference price, in whole micro-USD; `savedPct` has two decimals. */
+/** Spending and savings against the reference price, in whole micro-USD. `savedPct` has two decimals. */
 export const SavingsFiguresSchema = z.object({
   requests: Count,
   spentMicro: WholeMicro,
@@ -30,8 +30,8 @@ export const SavingsSchema = SavingsFiguresSchema.extend({
 export type Savings = z.infer<typeof SavingsSchema>
 
 /**
- * What the caller saved against the reference prices. Only what the marketplace served counts: a call on a key of the
- * buyer's own costs nothing here, and saves nothing here.
+ * Sums the caller's savings against the reference prices. A call on a key of the buyer's own costs nothing here, so it
+ * is left out.
  */
 export const getSavings = defineOperation({
   name: 'savings.get',
@@ -57,7 +57,7 @@ const NOTHING = { requests: 0n, charge: 0n, listCost: 0n }
 type Sums = { readonly requests: bigint; readonly charge: bigint; readonly listCost: bigint }
 
 function savingsOf({ requests, charge, listCost }: Sums): SavingsFigures {
-  // A price that changed between two versions could leave a call above its list price; that is no negative saving.
+  // When a price changed between two versions, a call may have cost more than its list price. It counts as no saving.
   const saved = listCost > charge ? listCost - charge : 0n
   return {
     requests: Number(requests),

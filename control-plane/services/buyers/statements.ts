@@ -6,7 +6,7 @@ import { pageOf, pageSchema } from '#control-plane/services/page.ts'
 import { readWindow, WindowFields } from '#control-plane/services/usage-window.ts'
 import { UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 
-/** One ledger line: whole micro-USD, what came in above zero, what went out below it, and the balance after it. */
+/** One ledger line in whole micro-USD: positive for money in, negative for money out, with the balance after it. */
 export const StatementLineSchema = z.object({
   id: z.string(),
   kind: z.string(),
@@ -14,7 +14,7 @@ export const StatementLineSchema = z.object({
   amountMicro: WholeMicro,
   balanceMicro: WholeMicro,
   note: z.string().nullable(),
-  /** Of the call that was paid; null on other lines. */
+  /** Set on the line of a call; null on other lines. */
   model: z.string().nullable(),
   provider: z.string().nullable(),
   keyId: z.string().nullable(),
@@ -24,7 +24,7 @@ export type StatementLine = z.infer<typeof StatementLineSchema>
 export const StatementPageSchema = pageSchema(StatementLineSchema)
 export type StatementPage = z.infer<typeof StatementPageSchema>
 
-/** The caller's ledger lines with the running balance, newest first. Calls in flight are not on it yet. */
+/** Lists the caller's ledger lines with the running balance, newest first. Calls in flight are not included yet. */
 export const listStatements = defineOperation({
   name: 'statement.list',
   access: 'buyer',

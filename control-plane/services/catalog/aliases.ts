@@ -23,7 +23,7 @@ import { findNamedModel } from './named-model.ts'
 const MAX_LISTED = 5_000
 const SOURCE = 'operator'
 
-/** A name of a model; one given by hand outlives imports. */
+/** A name of a model. A manual one survives imports. */
 export const AliasViewSchema = z.object({
   alias: z.string(),
   model: z.string(),
@@ -31,7 +31,7 @@ export const AliasViewSchema = z.object({
 })
 export type AliasView = z.infer<typeof AliasViewSchema>
 
-/** Exact names of one model or of all. */
+/** Lists the exact names of one model or of all. */
 export const listAliases = defineOperation({
   name: 'alias.list',
   access: 'operator',
@@ -45,7 +45,7 @@ export const listAliases = defineOperation({
   },
 })
 
-/** Gives a model a further exact name. Throws `conflict` for a name that another model has. */
+/** Adds a manual name to a model. Throws `conflict` for a name that another model has. */
 export const putAlias = defineOperation({
   name: 'alias.put',
   access: 'operator',
@@ -73,7 +73,10 @@ export const putAlias = defineOperation({
   },
 })
 
-/** Takes a name away. The canonical id and the `lab/model` form stay; a name that an import gives may come back. */
+/**
+ * Removes a name. The canonical id and the `lab/model` form cannot be removed. A later import may add its own names
+ * again.
+ */
 export const removeAlias = defineOperation({
   name: 'alias.remove',
   access: 'operator',
@@ -103,7 +106,7 @@ export const removeAlias = defineOperation({
   },
 })
 
-/** The model that a name means exactly. Throws `not_found`. */
+/** Finds a model by an exact name. Throws `not_found`. */
 export async function requireModel(trx: Trx, name: string): Promise<Model> {
   const id = await findModelByName(trx, name)
   const [body] = id === undefined ? [] : await listBodiesOf(trx, [id])

@@ -3,7 +3,9 @@ import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { byText } from '#shared/text-order.ts'
 
-/** One field of a model, or `price.` and a usage class in pico-USD, as it is and as it would be; null is nothing. */
+/**
+ * One field of a model before and after. `price.` and a usage class stand for a price in pico-USD. Null means no value.
+ */
 export const FieldChangeSchema = z.object({
   field: z.string(),
   before: z.unknown(),
@@ -11,7 +13,7 @@ export const FieldChangeSchema = z.object({
 })
 export type FieldChange = z.infer<typeof FieldChangeSchema>
 
-/** What an import would do to one model. */
+/** The changes that an import would make to one model. */
 export const ModelChangeSchema = z.object({
   model: z.string(),
   kind: z.enum(['added', 'changed']),
@@ -24,7 +26,7 @@ export type StoredPrices = Readonly<Record<string, string>>
 
 type Version = { readonly model: Model; readonly prices: StoredPrices }
 
-/** The difference between a model as it stands and as it would stand; undefined when there is none. */
+/** Returns the difference between the present and the imported model; undefined when there is none. */
 export function changeOf(before: Version | undefined, after: Version): ModelChange | undefined {
   const { id } = after.model
   const prices = changedPrices(before?.prices ?? {}, after.prices)
@@ -42,7 +44,7 @@ function changedFields(before: Model, after: Model): FieldChange[] {
     .map((field) => ({ field, before: before[field], after: after[field] }))
 }
 
-/** Lists are sets: their order says nothing. */
+/** Makes a value comparable. A list counts as a set, so its order is ignored. */
 function comparable(value: Model[keyof Model]): string {
   return JSON.stringify(Array.isArray(value) ? [...new Set(value)].map(String).sort(byText) : value)
 }

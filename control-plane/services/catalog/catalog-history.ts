@@ -9,10 +9,10 @@ import { pageOf, pageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import type { ModelChange } from './catalog-diff.ts'
 
-/** Who changes the catalogue, where the values come from, and from when (Unix milliseconds) its prices count. */
+/** The author of a change, the source of its values, and the Unix milliseconds from which its prices apply. */
 export type ChangedBy = { readonly source: string; readonly actor: string; readonly at: number }
 
-/** Writes one row for each field that changed. Prices count from `by.at`, everything else at once. */
+/** Writes one row for each changed field. Prices apply from `by.at`, everything else at once. */
 export async function recordChanges(
   ctx: Pick<Ctx, 'ids' | 'clock'>,
   trx: Trx,
@@ -34,7 +34,7 @@ export async function recordChanges(
   await insertCatalogChanges(trx, rows)
 }
 
-/** A change as it is shown; times are Unix milliseconds. Prices are pico-USD of one unit. */
+/** A change for operators. Times are Unix milliseconds, prices pico-USD of one unit. */
 export const ChangeViewSchema = z.object({
   id: z.string(),
   at: UnixMs,
@@ -48,14 +48,14 @@ export const ChangeViewSchema = z.object({
 })
 export type ChangeView = z.infer<typeof ChangeViewSchema>
 
-/** The history of the catalogue, newest first: every field of every model with its source. */
+/** Lists changes of the catalogue, newest first: every field of every model with its source. */
 export const listCatalogHistory = defineOperation({
   name: 'catalog.history',
   access: 'operator',
   input: z.strictObject({
     model: ModelName.optional(),
     limit: PageSize,
-    /** The `nextToken` of the page before. */
+    /** The `nextToken` of the preceding page. */
     nextToken: UlidToken.optional(),
   }),
   limit: 'read',

@@ -19,7 +19,7 @@ const UnitDollars = z
 
 const Words = z.array(z.string().min(1).max(100)).max(80)
 
-/** A model as a catalogue is imported: the shape of OpenRouter's model list, with our canonical id beside it. */
+/** A complete model of an import, in the shape of OpenRouter's model list plus our canonical id. */
 export const CatalogItem = z.object({
   id: z.string().regex(/^[\x21-\x7e]{1,128}$/),
   canonical: z.string().regex(/^[\x21-\x7e]{1,128}$/),
@@ -39,7 +39,7 @@ export const CatalogItem = z.object({
     audio_output: UnitDollars.optional(),
     request: UnitDollars.optional(),
   }),
-  /** Prices of media: of an image, a million pixels, a character, a second. */
+  /** Prices of media in dollars: of an image, a million pixels, a character, a second. */
   unit_pricing: z
     .object({
       images: UnitDollars.optional(),
@@ -58,7 +58,7 @@ export type CatalogItem = z.infer<typeof CatalogItem>
 
 const SANDBOX = 'sandbox/'
 
-/** The model an item describes. */
+/** Converts an item to a model. */
 export function modelOf(item: CatalogItem): Model {
   const isSandbox = item.canonical.startsWith(SANDBOX)
   const lab = item.id.split('/')[0] ?? item.id
@@ -108,8 +108,8 @@ const PIXELS_PER_MEGAPIXEL = 1_000_000n
 const MILLISECONDS_PER_SECOND = 1_000n
 
 /**
- * Reference prices of an item by usage class, as decimal strings of pico-USD: the form of the contract. Areas and times
- * are priced by pixel and millisecond. Throws a RangeError when such a price does not divide into whole pico-USD.
+ * Returns an item's reference prices by usage class, as decimal strings of pico-USD in the contract's form. Areas are
+ * priced by pixel and times by millisecond. Throws a RangeError when such a price does not divide into whole pico-USD.
  */
 export function unitPricesOf({
   pricing,

@@ -8,7 +8,7 @@ import { changeOf } from './catalog-diff.ts'
 import { modelOf, unitPricesOf } from './catalog-items.ts'
 import { CatalogRow, canonicalOf, completeRow } from './catalog-rows.ts'
 
-/** A row that is not taken, by its place in the list from 0. */
+/** A rejected row, by its index in the list from 0. */
 export const RejectedRowSchema = z.object({
   index: z.number(),
   id: z.string().nullable(),
@@ -17,11 +17,11 @@ export const RejectedRowSchema = z.object({
 })
 export type RejectedRow = z.infer<typeof RejectedRowSchema>
 
-/** A model as an import would leave it. */
+/** A model after the import. */
 export type PlannedModel = {
   readonly model: Model
   readonly prices: StoredPrices
-  /** Undefined when nothing of it differs from what stands. */
+  /** Undefined when the import changes nothing of it. */
   readonly change: ModelChange | undefined
 }
 
@@ -29,7 +29,9 @@ export type CatalogPlan = { readonly models: readonly PlannedModel[]; readonly r
 
 type NamedRow = { readonly index: number; readonly row: CatalogRow; readonly name: string }
 
-/** What a list of rows would change, with prices as they count at `at` (Unix milliseconds). Writes nothing. */
+/**
+ * Plans the changes of an import. It compares prices with those in effect at `at` (Unix milliseconds). Writes nothing.
+ */
 export async function planImport(db: Database | Trx, rows: readonly unknown[], at: number): Promise<CatalogPlan> {
   const rejected: RejectedRow[] = []
   const named = await nameRows(db, readRows(rows, rejected), rejected)
@@ -68,7 +70,7 @@ function readRows(rows: readonly unknown[], rejected: RejectedRow[]): { index: n
   })
 }
 
-/** Finds out which model each row means; of two rows of one model the first counts. */
+/** Resolves the model of each row. When two rows name one model, the first counts. */
 async function nameRows(
   db: Database | Trx,
   rows: readonly { index: number; row: CatalogRow }[],
@@ -98,11 +100,11 @@ async function nameRows(
 type Standing = {
   readonly known: Model | undefined
   readonly current: StoredPrices
-  /** Names given by hand. */
+  /** Manual names. */
   readonly aliases: readonly string[]
 }
 
-/** Usage classes that a list without prices of media says nothing about. */
+/** Usage classes that a list without media prices leaves unchanged. */
 const MEDIA_CLASSES = ['images', 'pixels', 'characters', 'milliseconds'] as const
 
 function planModel({ row, name }: NamedRow, { known, current, aliases }: Standing): PlannedModel {
@@ -112,7 +114,7 @@ function planModel({ row, name }: NamedRow, { known, current, aliases }: Standin
   const keepsMedia = row.unit_pricing === undefined && known !== undefined
   const model = ModelSchema.parse({
     ...described,
-    // Its maker is part of its name: a list that files it elsewhere does not move it.
+    // The maker is part of a model's name, so a list under another maker does not move it.
     lab: row.canonical === undefined ? (known?.lab ?? described.lab) : described.lab,
     aliases: names,
     mediaUnit: keepsMedia ? known.mediaUnit : described.mediaUnit,

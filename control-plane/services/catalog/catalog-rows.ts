@@ -8,7 +8,10 @@ import { CatalogItem as Item } from './catalog-items.ts'
 const MAX_DESCRIPTION_CHARS = 2_000
 const { id, canonical, aliases, supported_features, endpoints, image_tokens, unit_pricing, pricing } = Item.shape
 
-/** A price of its own; such lists write 0 where a class has none and is charged like the class it belongs to. */
+/**
+ * Reads a price of a class. These lists write 0 for a class without its own price, which is charged like its parent
+ * class.
+ */
 function ownPrice(dollars: string | undefined): string | undefined {
   return dollars === undefined || parseUnitPrice(dollars) === 0n ? undefined : dollars
 }
@@ -24,8 +27,8 @@ const RowPricing = pricing.transform((prices) => ({
 }))
 
 /**
- * One model of a list in the shape of OpenRouter's `/api/v1/models`. What such a list does not say (our canonical id,
- * other names, endpoints, features, prices of media) may stand beside it; fields that are not named here are left out.
+ * One model of a list in the shape of OpenRouter's `/api/v1/models`. A row may add fields that such a list lacks: our
+ * canonical id, other names, endpoints, features, prices of media. Fields that are not listed here are dropped.
  */
 export const CatalogRow = z.object({
   id,
@@ -51,14 +54,14 @@ export const CatalogRow = z.object({
 })
 export type CatalogRow = z.infer<typeof CatalogRow>
 
-/** What a row's name means here: the model without its maker. Variants (`…:free`) are no models of their own. */
+/** Returns our name for a row's model: its name without the maker. A variant (`…:free`) is no model of its own. */
 export function canonicalOf(row: Pick<CatalogRow, 'id' | 'canonical'>): string | undefined {
   if (row.canonical !== undefined) return row.canonical
   if (row.id.includes(':')) return undefined
   return row.id.slice(row.id.indexOf('/') + 1)
 }
 
-/** The whole item: what the row leaves open is as the model has it now, else derived from the rest of the row. */
+/** Completes a row. A missing field keeps the known model's value, or is derived from the rest of the row. */
 export function completeRow(row: CatalogRow, named: string, known: Model | undefined): CatalogItem {
   const slug = row.canonical_slug == null || row.canonical_slug === row.id ? [] : [row.canonical_slug]
   const slugs = slug.flatMap((text) => [text, text.slice(text.indexOf('/') + 1)]).filter((text) => text !== named)
@@ -74,7 +77,7 @@ export function completeRow(row: CatalogRow, named: string, known: Model | undef
   })
 }
 
-/** Request fields that such lists never name, because there every model takes them. */
+/** Request fields that such lists omit, because every model there accepts them. */
 const UNLISTED_PARAMETERS = ['stream', 'max_completion_tokens']
 
 function parametersOf(row: CatalogRow, known: Model | undefined): string[] {
@@ -88,7 +91,7 @@ function namesGiven(known: Model | undefined, rowId: string): readonly string[] 
   return (known?.aliases ?? []).filter((alias) => alias !== rowId)
 }
 
-/** Endpoints by what comes out of a model. */
+/** Endpoints by the output of a model. */
 const BY_OUTPUT: Readonly<Record<string, readonly Endpoint[]>> = {
   text: ['chat'],
   image: ['image'],

@@ -28,36 +28,36 @@ import type { CatalogPlan } from './catalog-plan.ts'
 import { planImport, RejectedRowSchema } from './catalog-plan.ts'
 
 const MAX_ROWS = 5_000
-/** A price of the past would change what calls were said to cost. */
+/** A price may start at most this long ago. An older start would change the stated cost of past calls. */
 const MAX_LATE_MS = MINUTE
 
 const Rows = z.array(z.unknown()).min(1).max(MAX_ROWS)
 const EffectiveAt = z.number().int().positive().optional()
 
 const ImportInput = z.object({
-  /** Where the values come from; stands beside every version of a price and every change. */
+  /** The source of the values. It is stored with every price version and every change. */
   source: z.string().min(1).max(500),
-  /** Models in the shape of OpenRouter's list; see {@link planImport}. */
+  /** Models in the shape of OpenRouter's list; {@link planImport} reads them. */
   models: Rows,
-  /** Unix milliseconds from which new prices count; now when left out. Everything else counts at once. */
+  /** Unix milliseconds from which new prices apply; now when left out. Everything else applies at once. */
   effectiveAt: EffectiveAt,
 })
 
-/** What an import did. */
+/** The result of an import. */
 export const ImportReportSchema = z.object({
-  /** Models in the list that were taken, changed or not. */
+  /** Accepted models, changed or not. */
   models: z.number(),
   added: z.number(),
   changed: z.number(),
-  /** Models that got a new version of their prices. */
+  /** Models with a new version of their prices. */
   repriced: z.number(),
-  /** Names that another model holds already. */
+  /** Names that belong to another model already. */
   takenNames: z.array(z.string()).readonly(),
   rejected: z.array(RejectedRowSchema).readonly(),
 })
 export type ImportReport = z.infer<typeof ImportReportSchema>
 
-/** What an import would do. */
+/** The result that an import would have. */
 export const ImportDiffSchema = z.object({
   models: z.number(),
   changes: z.array(ModelChangeSchema).readonly(),
@@ -65,7 +65,7 @@ export const ImportDiffSchema = z.object({
 })
 export type ImportDiff = z.infer<typeof ImportDiffSchema>
 
-/** Says what an import of the same list would change, and which rows it would not take. */
+/** Shows the changes that an import of the list would make, and the rows that it would reject. */
 export const diffCatalog = defineOperation({
   name: 'catalog.diff',
   access: 'operator',
@@ -81,8 +81,9 @@ export const diffCatalog = defineOperation({
 })
 
 /**
- * Adds or replaces models by their canonical id. A model whose prices differ from those that count gets a new version;
- * old versions stay. Models that are not named are left alone; a row that cannot be read is reported, the others count.
+ * Adds or replaces models by canonical id. A model whose prices differ from those in effect gets a new version, and old
+ * versions stay. Models outside the list stay as they are. An unreadable row is reported, and the other rows are
+ * imported.
  */
 export const importCatalog = defineOperation({
   name: 'catalog.import',
@@ -115,7 +116,7 @@ function priceTime(ctx: Pick<Ctx, 'clock'>, effectiveAt: number | undefined): nu
   return effectiveAt ?? now
 }
 
-/** Who imports from where, and from when (Unix milliseconds) the prices count. */
+/** The author and source of an import, and the Unix milliseconds from which its prices apply. */
 type By = { readonly source: string; readonly actor: string; readonly at: number }
 
 async function storePlan(ctx: Ctx, trx: Trx, { models }: CatalogPlan, by: By) {
@@ -153,7 +154,10 @@ const PutProviderInput = z.object({
   costReferenceUrl: z.url().max(2_048).nullable().default(null),
 })
 
-/** Adds or replaces an entry of the allow-list. The host of one with active offers stays: their keys are bound to it. */
+/**
+ * Adds or replaces a provider of the allow-list. A provider with active offers keeps its host, because their keys are
+ * bound to it.
+ */
 export const putProvider = defineOperation({
   name: 'provider.put',
   access: 'operator',

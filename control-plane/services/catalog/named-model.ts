@@ -2,14 +2,16 @@ import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** The canonical id of a model by any of its names. Throws `not_found`. */
+/** Returns the canonical id of a model by any of its names. Throws `not_found`. */
 export async function requireNamedModel(ctx: Pick<Ctx, 'db'>, name: string): Promise<string> {
   const model = await findModelByName(ctx.db, name)
   if (model === undefined) throw new AppError('not_found')
   return model
 }
 
-/** The canonical id of the model that a list is narrowed to, if any. Throws `not_found` for a name that is no model's. */
+/**
+ * Returns the canonical id of the model in a list's filter, if there is one. Throws `not_found` for an unknown name.
+ */
 export async function findNamedModel(ctx: Pick<Ctx, 'db'>, name: string | undefined): Promise<string | undefined> {
   return name === undefined ? undefined : requireNamedModel(ctx, name)
 }

@@ -13,13 +13,13 @@ import { AppError } from '#shared/errors.ts'
 const Id = ProviderSchema.shape.id
 const Reason = z.string().trim().min(1).max(500)
 
-/** An entry of the allow-list with how many offers stand on it. */
+/** A provider of the allow-list with the number of its active offers. */
 export const ProviderViewSchema = ProviderSchema.extend({
   activeOffers: z.number(),
 })
 export type ProviderView = z.infer<typeof ProviderViewSchema>
 
-/** The allow-list, in order of id. */
+/** Lists the providers of the allow-list, by id. */
 export const listProviders = defineOperation({
   name: 'provider.list',
   access: 'operator',
@@ -34,7 +34,7 @@ export const listProviders = defineOperation({
   },
 })
 
-/** Says whether default routing may use a provider; its offers follow at once. */
+/** Sets whether default routing may use a provider. Its offers follow at once. */
 export const trustProvider = defineOperation({
   name: 'provider.trust',
   access: 'operator',
@@ -53,7 +53,7 @@ export const trustProvider = defineOperation({
   },
 })
 
-/** Takes a provider off the allow-list. One with offers, active or not, stays: they are its history. */
+/** Removes a provider from the allow-list. One that has or had offers stays, because it is part of their history. */
 export const removeProvider = defineOperation({
   name: 'provider.remove',
   access: 'operator',

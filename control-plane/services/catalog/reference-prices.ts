@@ -22,12 +22,12 @@ export const PriceVersionSchema = z.object({
   effectiveAt: UnixMs,
   source: z.string(),
   unitPrices: z.record(z.string(), z.string()),
-  /** `current` counts now, `scheduled` will, `past` did. */
+  /** `current` is in effect, `scheduled` will be, `past` was. */
   state: z.enum(['scheduled', 'current', 'past']),
 })
 export type PriceVersion = z.infer<typeof PriceVersionSchema>
 
-/** The versions of one model's prices, newest first, those that wait among them. */
+/** Lists the versions of one model's prices, newest first, scheduled ones included. */
 export const listPrices = defineOperation({
   name: 'price.list',
   access: 'operator',
@@ -60,15 +60,20 @@ export const listPrices = defineOperation({
 
 const PutPricesInput = z.strictObject({
   model: ModelName,
-  /** US dollars of one unit as decimal strings, named as in a catalogue; all classes that the model is sold by. */
+  /**
+   * US dollars of one unit as decimal strings, named as in a catalogue. The two lists are complete: a class that they
+   * leave out has no price in this version.
+   */
   pricing: CatalogItem.shape.pricing,
   unitPricing: CatalogItem.shape.unit_pricing,
   source: z.string().trim().min(1).max(500),
-  /** From when they count; now when left out. */
+  /** The instant from which they apply; now when left out. */
   effectiveAt: Instant.optional(),
 })
 
-/** Adds a version of a model's prices, now or for a time to come. What equals the version before adds none. */
+/**
+ * Adds a version of a model's prices, from now or from a later instant. Prices equal to the version before add none.
+ */
 export const putPrices = defineOperation({
   name: 'price.put',
   access: 'operator',

@@ -1,7 +1,6 @@
-/** One cell of a CSV file; null is an empty one. */
+/** One cell of a CSV file. Null gives an empty cell. */
 export type Cell = string | number | bigint | null
 
-/** The end of every line. */
 export const LINE_END = '\r\n'
 
 /** A line of a CSV file (RFC 4180). */
@@ -14,7 +13,7 @@ export function csvLine(cells: readonly Cell[]): string {
   return line + LINE_END
 }
 
-/** A cell as it stands in a line. Texts that a spreadsheet would run as a formula are led by an apostrophe. */
+/** Writes a cell. A text that a spreadsheet would run as a formula gets an apostrophe in front. */
 export function csvCell(cell: Cell): string {
   if (typeof cell === 'string') return csvText(cell)
   return cell === null ? '' : cell.toString()

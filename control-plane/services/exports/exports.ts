@@ -6,20 +6,20 @@ import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { openExportLink } from './export-link.ts'
 
-/** {@link ExportFile} as the door is given it. */
+/** The schema of {@link ExportFile} for the doors. */
 const ExportFileSchema = z.object({ fileName: z.string(), contentType: z.string(), chunks: linesOf(z.string()) })
 
-/** How often one link may be opened a minute: a download may break off and be begun again. */
+/** Most downloads of one link a minute. A broken download may be started again. */
 const DOWNLOADS_PER_MINUTE = 10
-/** Enough of a signed token to tell it from all others. */
+/** Enough characters of a signed token to be unique. */
 const TAIL_CHARS = 40
 
-/** Opens a signed link. It needs no key: the link is the permission. Throws `not_found`, `rate_limited`. */
+/** Opens a signed link. The link itself is the permission, so no key is needed. Throws `not_found`, `rate_limited`. */
 export const downloadExport = defineOperation({
   name: 'export.download',
   access: 'public',
   input: z.object({ token: z.string().max(2_048) }),
-  // Counted below by the link: strangers have one limit together, and one of them must not close the door to all.
+  // The run counts by link. The shared limit of callers without a key would let one of them block all others.
   limit: 'none',
   isAudited: false,
   idempotency: 'none',

@@ -1,11 +1,14 @@
-/** Lines that are made while they are read. What is pushed waits in memory, so the work behind it has an end of its own. */
+/**
+ * Lines that are written while they are read. Unread lines wait in memory, so the work that writes them must be
+ * bounded.
+ */
 export type LineFeed<Line> = {
   readonly lines: AsyncIterable<Line>
   push(line: Line): void
   end(): void
-  /** Ends with an error, after the lines that stand. */
+  /** Ends the feed with an error, after the lines that wait. */
   fail(error: unknown): void
-  /** True once nobody reads any more. */
+  /** True once the reader has gone. */
   isAbandoned(): boolean
 }
 
@@ -50,7 +53,7 @@ export function createLineFeed<Line>(): LineFeed<Line> {
   }
 }
 
-/** The same lines, with an end, good or bad, that waits for `last`. */
+/** Yields the same lines. The end, good or bad, waits for `last`. */
 export async function* endLinesAfter<Line>(lines: AsyncIterable<Line>, last: Promise<unknown>): AsyncGenerator<Line> {
   try {
     yield* lines
@@ -59,7 +62,10 @@ export async function* endLinesAfter<Line>(lines: AsyncIterable<Line>, last: Pro
   }
 }
 
-/** Runs work on items, so many at once, in their order. The first failure ends it once what is running is over. */
+/**
+ * Runs work on items in order, at most `atOnce` at a time. After the first failure it waits for running items and
+ * throws.
+ */
 export async function inParallel<Item>(
   items: readonly Item[],
   atOnce: number,

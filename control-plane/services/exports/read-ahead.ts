@@ -1,9 +1,9 @@
-/** Which rows are read: after a request id, the first ones for ''. */
+/** A page of rows: those after a request id, or the first ones for ''. */
 export type RowPage = { readonly after: string; readonly limit: number }
 
 /**
- * Batches of rows in the order of their request ids, at most `limit` rows in all. The next batch is read while one is
- * used, so the database and the writer of a file work at the same time; two batches are in memory at the most.
+ * Yields batches of rows by request id, at most `limit` rows in all. It reads the next batch while one is used, so the
+ * database and the writer work at the same time. At most two batches are in memory.
  */
 export async function* readAhead<Row extends { readonly rid: string }>(
   read: (page: RowPage) => Promise<readonly Row[]>,
@@ -21,7 +21,7 @@ export async function* readAhead<Row extends { readonly rid: string }>(
 
   function readMore(after: string): Promise<readonly Row[]> {
     const rows = read({ after, limit: Math.min(batch, left) })
-    // It is awaited only in the next turn, and never when nobody reads on.
+    // The promise is awaited only in the next turn, and never when the reader stops.
     rows.catch(() => undefined)
     return rows
   }

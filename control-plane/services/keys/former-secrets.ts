@@ -5,20 +5,20 @@ import { nextVersion } from '#control-plane/db/snapshot.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { MINUTE } from '#shared/clock.ts'
 
-/** How often ended secrets are looked for, and how many one turn takes. */
+/** Interval of the sweep, and most secrets of one turn. */
 export const SWEEP_SECRETS_EVERY_MS = MINUTE
 const SWEEP_BATCH = 500
 
 /**
- * Forgets secrets whose window after a rotation is over, in the key store first: both planes refuse them by their end until
- * then, and as unknown keys from then on. Answers how many. Throws when the store is away.
+ * Deletes secrets whose window after a rotation has ended, in the key store first. Until then both planes refuse them
+ * as expired, and afterwards as unknown. Returns their number. Throws when the store is away.
  */
 export async function sweepFormerSecrets(ctx: Pick<Ctx, 'db' | 'clock' | 'publisher'>): Promise<number> {
   return transact(ctx.db, async (trx) => {
     await lockKeyStore(trx)
     const ended = await listEndedSecrets(trx, ctx.clock.now(), SWEEP_BATCH)
     if (ended.length === 0) return 0
-    // A store that is not filled gets what is left from its rebuild.
+    // A store that is not filled gets the remaining secrets from its rebuild.
     if (await ctx.publisher.hasKeys()) await ctx.publisher.removeKeys(ended, await nextVersion(trx))
     await deleteFormerSecrets(trx, ended)
     return ended.length

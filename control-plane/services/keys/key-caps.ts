@@ -11,20 +11,20 @@ import type { MicroUsd } from '#shared/money.ts'
 import { formatMicroUsd, parseMicroUsd, subtractToZero } from '#shared/money.ts'
 import { hasCap, termsOf } from './key-terms.ts'
 
-/** A cap in the UTC day or month that counts now. Amounts are micro-USD as plain digits, instants Unix milliseconds. */
+/** A cap in the present UTC day or month. Amounts are micro-USD as plain digits, instants Unix milliseconds. */
 export const CapViewSchema = z.object({
   capUsdc: MicroDigits,
-  /** What calls have used, with what running ones hold. */
+  /** The amount that calls have used, with the holds of running calls. */
   usedUsdc: MicroDigits,
   leftUsdc: MicroDigits,
-  /** True once it has refused a call in this period: what is left was too little for it. */
+  /** True once the cap has refused a call in this period because too little was left for it. */
   isRefusing: z.boolean(),
   resetsAt: UnixMs,
-  /** When it will be used up at the pace of this period so far; null when it lasts. */
+  /** The instant at which the cap runs out at the average pace of this period; null when it lasts. */
   runsOutAt: UnixMs.nullable(),
 })
 export type CapView = z.infer<typeof CapViewSchema>
-/** The caps of one key, and which of them, or of the balance, has least left: that one ends the spending first. */
+/** The caps of one key, and which of the caps and the balance has the least left. Spending ends there first. */
 export const KeyCapsSchema = z.object({
   keyId: z.string(),
   label: z.string(),
@@ -36,12 +36,12 @@ export type KeyCaps = z.infer<typeof KeyCapsSchema>
 export const CapsSchema = z.object({
   creditBalanceUsdc: MicroDigits,
   heldUsdc: MicroDigits,
-  /** The keys that may spend now, newest first. */
+  /** The keys that may spend at present, newest first. */
   keys: z.array(KeyCapsSchema).readonly(),
 })
 export type Caps = z.infer<typeof CapsSchema>
 
-/** What bounds the caller's spending now: the balance, and the caps of each key. Throws `service_unavailable`. */
+/** Lists the bounds of the caller's spending: the balance, and the caps of each key. Throws `service_unavailable`. */
 export const listCaps = defineOperation({
   name: 'cap.list',
   access: 'buyer',

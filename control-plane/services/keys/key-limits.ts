@@ -21,7 +21,10 @@ import type { KeyView } from './key-views.ts'
 import { KeyViewSchema, viewOfKey } from './key-views.ts'
 import { MAX_ACTIVE_KEYS, requireFuture } from './keys.ts'
 
-/** The buyer key of the caller with this id. Throws `not_found`, for another's too, and `conflict` for a revoked one. */
+/**
+ * Finds the caller's buyer key by id. Throws `not_found`, also for another owner's key, and `conflict` for a revoked
+ * one.
+ */
 export async function findLivingKey(db: Database | Trx, actor: BuyerActor, id: string): Promise<KeyRow> {
   const found = await findKey(db, keyOwnerOf(actor), id)
   if (found === undefined) throw new AppError('not_found')
@@ -37,10 +40,10 @@ const KeyPatch = z.strictObject({
 })
 
 /**
- * Changes limits, end and label of a buyer key: what is left out stays, null takes away. A cap that is given later counts
- * what the key has used before. The data plane goes by the new limits within a second. Throws `not_found`, `conflict` for
- * a revoked key, `forbidden` for a caller that is bounded itself, `key_limit_reached` where an expired key would come back
- * past the most a wallet may have, and `service_unavailable` while the gate cannot count for a new cap.
+ * Changes the limits, end and label of a buyer key. A field that is left out stays, and null removes a limit. A new cap
+ * counts what the key used before. The data plane applies new limits within a second. Throws `not_found`, `conflict`
+ * for a revoked key, `forbidden` for a bounded caller, `key_limit_reached` when an expired key would come back above
+ * the most keys of a wallet, and `service_unavailable` while the gate cannot count for a new cap.
  */
 export const updateBuyerKey = defineOperation({
   name: 'buyer-key.update',
@@ -55,13 +58,13 @@ export const updateBuyerKey = defineOperation({
     const seed = () => seedKeyUse(ctx, { keyId: id, account: actor.account })
     if (input.capDailyUsd != null || input.capMonthlyUsd != null) {
       await findLivingKey(ctx.db, actor, id)
-      // Before the cap counts, so that it never lets through what the key has used already.
+      // The counter is seeded before the cap applies, so the cap never allows again what the key has used.
       await seed()
     }
     const change = await transact(ctx.db, (trx) => changeKey(ctx, trx, actor, { ...input, id }))
     ctx.note({ subject: id, before: change.before, after: change.after })
     await publishKeysSoon(ctx)
-    // A gate that was rebuilt in between began without the cap; for any other this changes nothing.
+    // A gate that was rebuilt in between started without the cap. Otherwise this changes nothing.
     if (change.isCapped) {
       await seed().catch((error: unknown) => ctx.log.warn({ err: error, key: id }, 'a cap counts from its rebuild on'))
     }

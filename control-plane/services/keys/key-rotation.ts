@@ -13,23 +13,23 @@ import { findLivingKey } from './key-limits.ts'
 import { publishKeysSoon } from './key-store.ts'
 import { CreatedKeySchema, viewOfKey } from './key-views.ts'
 
-/** Longest window in which the secret that was replaced goes on, and the window when none is chosen. */
+/** Longest and usual window in which the replaced secret still works. */
 const MAX_WINDOW_SECONDS = (7 * DAY) / SECOND
 const WINDOW_SECONDS = DAY / SECOND
-/** Secrets of one key that may live beside its present one. */
+/** Most former secrets of one key that work beside its present one. */
 const MAX_FORMER_SECRETS = 5
 
 const RotatedKeySchema = CreatedKeySchema.extend({
-  /** Unix milliseconds until which the secret that was replaced goes on. */
+  /** Unix milliseconds until which the replaced secret works. */
   formerExpiresAt: z.number(),
 })
 export type RotatedKey = z.infer<typeof RotatedKeySchema>
 
 /**
- * Gives a buyer key a new secret, shown once, while the present one goes on for a window: 0 ends it at once. Both are the
- * same key: one id, one set of limits, one count of what is spent, and revoking it ends both. A key may rotate itself.
- * Throws `not_found`, `conflict` for a revoked key or too many secrets at once, `forbidden` where a bounded key would
- * get the secret of another.
+ * Gives a buyer key a new secret, which is shown once. The replaced secret works for a window; 0 ends it at once. Both
+ * secrets are the same key: one id, one set of limits, one count of spending, and revoking the key ends both. A key may
+ * rotate itself. Throws `not_found`, `conflict` for a revoked key or too many secrets at once, and `forbidden` when a
+ * bounded key would get the secret of another.
  */
 export const rotateBuyerKey = defineOperation({
   name: 'buyer-key.rotate',

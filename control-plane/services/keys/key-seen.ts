@@ -3,13 +3,15 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { ulidTime } from '#shared/ids.ts'
 
-/** How often it is looked for uses, and how far before the last look: a posting takes a while from its time to be seen. */
+/**
+ * Interval between looks, and the overlap with the look before. A posting becomes visible some time after its stamp.
+ */
 export const NOTE_USES_EVERY_MS = MINUTE
 const OVERLAP_MS = 2 * MINUTE
 
 /**
- * Notes the last use of every key whose calls were posted since the last look, however long ago that was; answers how many
- * keys it moved on.
+ * Stores the last use of every key whose calls were posted since the last look, however long ago that was. Returns the
+ * number of keys that changed.
  */
 export async function noteKeyUses(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
   const now = ctx.clock.now()

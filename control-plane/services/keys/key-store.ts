@@ -16,13 +16,13 @@ import type { KeyRecordSchema } from '#shared/contract/key-record.ts'
 
 type KeyStoreCtx = Pick<Ctx, 'db' | 'publisher' | 'log'>
 
-/** Changes published at once, most rounds of one drain, and keys a page of a rebuild. */
+/** Changes of one round, most rounds of one drain, and keys in a page of a rebuild. */
 const DRAIN_BATCH = 500
 const DRAIN_ROUNDS = 100
 const PAGE = 2_000
 const MAX_PAGES = 100_000
 
-/** Publishes changed keys now if it can; if not, their rows wait for the worker. */
+/** Publishes changed keys now. When that fails, their rows wait for the worker. */
 export async function publishKeysSoon(ctx: KeyStoreCtx): Promise<void> {
   try {
     await drainKeyChanges(ctx)
@@ -31,7 +31,7 @@ export async function publishKeysSoon(ctx: KeyStoreCtx): Promise<void> {
   }
 }
 
-/** Publishes the keys whose change waits and answers how many. Throws when the store is away. */
+/** Publishes the keys with a waiting change and returns their number. Throws when the store is away. */
 export async function drainKeyChanges(ctx: KeyStoreCtx): Promise<number> {
   let published = 0
   for (let round = 0; round < DRAIN_ROUNDS; round++) {
@@ -39,7 +39,7 @@ export async function drainKeyChanges(ctx: KeyStoreCtx): Promise<number> {
       await lockKeyStore(trx)
       const changes = await listKeyChanges(trx, DRAIN_BATCH)
       if (changes.length === 0) return 0
-      // A store that is not filled gets all keys from the rebuild; a version now would make the rest look unknown.
+      // A store that is not filled gets all keys by a rebuild. A version written now would make all other keys unknown.
       if (!(await ctx.publisher.hasKeys())) await rebuild(ctx, trx)
       else {
         const keys = await findStoredKeys(
@@ -60,7 +60,7 @@ export async function drainKeyChanges(ctx: KeyStoreCtx): Promise<number> {
   return published
 }
 
-/** Fills the key store when it is not filled; answers whether it had to. Throws when the store is away. */
+/** Fills the key store if it is not filled. Returns true when it had to. Throws when the store is away. */
 export async function restoreKeyStore(ctx: KeyStoreCtx): Promise<boolean> {
   if (await ctx.publisher.hasKeys()) return false
   return transact(ctx.db, async (trx) => {

@@ -3,7 +3,7 @@ import type { KeyTerms, StoredTerms } from '#control-plane/db/key-terms.ts'
 import { Dollars, ModelName } from '#control-plane/services/fields.ts'
 import { microUsd } from '#shared/money.ts'
 
-/** The limits that a buyer key can carry, as a caller writes them; null or left out is no limit. */
+/** The limits of a buyer key as input. Null or a missing field sets no limit. */
 export const KeyTermFields = {
   minDiscountPct: z.number().int().min(0).max(100).nullish(),
   providersBlocked: z.array(z.string().min(1).max(300)).max(100).nullish(),
@@ -15,7 +15,7 @@ export const KeyTermFields = {
 }
 const Terms = z.object(KeyTermFields)
 
-/** What a key without any limit may do. */
+/** The terms of a key without limits. */
 export const NO_TERMS: KeyTerms = {
   minDiscountPct: null,
   providersBlocked: [],
@@ -26,7 +26,7 @@ export const NO_TERMS: KeyTerms = {
   modelsAllowed: null,
 }
 
-/** The terms with the given ones in their place: what is left out stays, null takes a limit away. */
+/** Applies the given terms. A field that is left out stays, and null removes a limit. */
 export function changeTerms(before: KeyTerms, given: z.output<typeof Terms>): KeyTerms {
   return {
     minDiscountPct: orBefore(given.minDiscountPct, before.minDiscountPct),
@@ -43,7 +43,7 @@ function orBefore<Value>(given: Value | undefined, before: Value): Value {
   return given === undefined ? before : given
 }
 
-/** The terms of a key on record. Throws a RangeError for a cap that is no amount. */
+/** Reads the stored terms of a key. Throws a RangeError for a cap that is no amount. */
 export function termsOf(stored: StoredTerms): KeyTerms {
   const { minDiscountPct, providersBlocked, allowsUntrusted, capDailyMicro, capMonthlyMicro } = stored
   const { ratePerMinute, modelsAllowed } = stored
@@ -62,7 +62,7 @@ export function hasCap(terms: Pick<StoredTerms, 'capDailyMicro' | 'capMonthlyMic
   return terms.capDailyMicro !== null || terms.capMonthlyMicro !== null
 }
 
-/** True for a key that is to spend within bounds: it changes nothing of its account. */
+/** True for a key with a cap or a list of models. Such a key may change nothing of its account. */
 export function isBounded(terms: Pick<StoredTerms, 'capDailyMicro' | 'capMonthlyMicro' | 'modelsAllowed'>): boolean {
   return hasCap(terms) || terms.modelsAllowed !== null
 }

@@ -7,16 +7,19 @@ import { microUsd } from '#shared/money.ts'
 
 type KeyUseCtx = Pick<Ctx, 'gate' | 'clock'> & { readonly db: Database }
 
-/** How far ahead the seed's instant lies: its mark has to be in the gate before anything is posted after it. */
+/**
+ * Distance of the seed's instant into the future. The gate must have the mark before anything is posted after the
+ * instant.
+ */
 const AHEAD_MS = 50
 const LOOK_MS = 10
-/** A transaction that has written lives no longer than its statements may. */
+/** More looks than a writing transaction can live, by the statement timeout. */
 const MAX_LOOKS = 1_000
 
 /**
- * Lets a key's counter begin from the ledger's figures, so that a cap which the key is given counts what the key has used
- * before. To be called whenever a key gets its first cap; again changes nothing, and a rebuild of the gate does the same
- * for every key that has one. Calls go on meanwhile. Throws AppError `service_unavailable` while the gate is away.
+ * Seeds a key's counter with the ledger's figures, so that a new cap counts what the key used before. Call it whenever
+ * a key gets its first cap. A repeat changes nothing. A rebuild of the gate seeds every key with a cap. Calls continue
+ * meanwhile. Throws AppError `service_unavailable` while the gate is away.
  */
 export async function seedKeyUse({ db, gate, clock }: KeyUseCtx, key: CountedKey): Promise<void> {
   const mark = await gate.markKeyUse(key, (await readPostedHorizon(db)) + AHEAD_MS)

@@ -3,7 +3,7 @@ import type { KeyRow } from '#control-plane/db/keys.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 import { Secret } from '#shared/secret.ts'
 
-/** A key as its owner sees it, without the key. Instants are Unix milliseconds, caps US dollars. */
+/** A key for its owner, without the secret. Instants are Unix milliseconds, caps US dollars. */
 export const KeyViewSchema = z.object({
   id: z.string(),
   keyType: z.enum(['buyer', 'seller']),
@@ -13,7 +13,7 @@ export const KeyViewSchema = z.object({
   lastUsedAt: z.number().nullable(),
   expiresAt: z.number().nullable(),
   revokedAt: z.number().nullable(),
-  /** What a buyer key may do; null for a seller key. */
+  /** The terms of a buyer key; null for a seller key. */
   terms: z
     .object({
       minDiscountPct: z.number().nullable(),
@@ -28,7 +28,7 @@ export const KeyViewSchema = z.object({
 })
 export type KeyView = z.infer<typeof KeyViewSchema>
 
-/** A new key. `secret` is the key itself, there only in the first answer: a replay has null. */
+/** A new key. Only the first answer has the `secret`; a replay has null. */
 export const CreatedKeySchema = KeyViewSchema.extend({
   wallet: z.string(),
   secret: z.union([z.instanceof(Secret), z.null()]),

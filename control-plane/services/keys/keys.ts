@@ -24,7 +24,7 @@ import { changeTerms, KeyTermFields, NO_TERMS } from './key-terms.ts'
 import type { CreatedKey, KeyView } from './key-views.ts'
 import { CreatedKeySchema, viewOfKey } from './key-views.ts'
 
-/** Active keys that one wallet may have on one side. */
+/** Most active keys of one wallet on one side. */
 export const MAX_ACTIVE_KEYS = 25
 
 type Issue = {
@@ -37,8 +37,8 @@ type Issue = {
 }
 
 /**
- * Makes a key inside the caller's transaction and answers it with its secret; what stays is the HMAC. Throws
- * `key_limit_reached` at the 26th active key, `invalid_request` for an end that is past.
+ * Makes a key inside the caller's transaction and returns it with its secret. Only the HMAC is stored. Throws
+ * `key_limit_reached` at the 26th active key, and `invalid_request` for an end in the past.
  */
 export async function issueKey(ctx: Ctx, trx: Trx, issue: Issue): Promise<{ id: KeyId; secret: Secret }> {
   const now = ctx.clock.now()
@@ -55,7 +55,7 @@ export async function issueKey(ctx: Ctx, trx: Trx, issue: Issue): Promise<{ id: 
   return { id, secret }
 }
 
-/** Throws `invalid_request` for an end of a key that is past. */
+/** Throws `invalid_request` for an end in the past. */
 export function requireFuture(expiresAt: number | null, now: number): void {
   if (expiresAt !== null && expiresAt <= now) {
     throw new AppError('invalid_request', { message: 'The end of a key lies in the future.', param: 'expiresAt' })
@@ -85,7 +85,7 @@ async function createKey(
 
 const withoutSecret = (created: CreatedKey): CreatedKey => ({ ...created, secret: null })
 
-/** Makes a seller key. The secret is in the first answer only. */
+/** Makes a seller key. Only the first answer has the secret. */
 export const createSellerKey = defineOperation({
   name: 'seller-key.create',
   access: 'seller',
@@ -98,7 +98,7 @@ export const createSellerKey = defineOperation({
     createKey(ctx, actor, { type: 'seller', label: input.label, expiresAt: input.expiresAt ?? null, terms: NO_TERMS }),
 })
 
-/** Makes a buyer key with terms of its own. The secret is in the first answer only. */
+/** Makes a buyer key with its own terms. Only the first answer has the secret. */
 export const createBuyerKey = defineOperation({
   name: 'buyer-key.create',
   access: 'buyer-account',
@@ -174,7 +174,7 @@ async function revokeKey(ctx: RunCtx, actor: BuyerActor | SellerActor, id: strin
   return after
 }
 
-/** Revokes a key for good; doing so again changes nothing. Answers the key. */
+/** Revokes a key for good and returns it. A repeat changes nothing. */
 export const revokeSellerKey = defineOperation({
   name: 'seller-key.revoke',
   access: 'seller',
@@ -185,7 +185,7 @@ export const revokeSellerKey = defineOperation({
   run: (ctx, actor, input): Promise<KeyView> => revokeKey(ctx, actor, input.id),
 })
 
-/** The same for a buyer key. A bounded key revokes itself only. Throws `forbidden`. */
+/** Revokes a buyer key. A bounded key may revoke only itself. Throws `forbidden`. */
 export const revokeBuyerKey = defineOperation({
   name: 'buyer-key.revoke',
   access: 'buyer',

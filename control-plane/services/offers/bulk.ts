@@ -16,10 +16,10 @@ import type { ProtocolName } from '#shared/protocols/index.ts'
 import { Pricing, readPricing } from './input.ts'
 import { refuseTwin, storeNewOffer } from './store-offer.ts'
 
-/** Rows of one request, and how many of them are worked on at once. */
+/** Most rows of one request, and rows that are worked on at once. */
 const MAX_ROWS = 200
 const ROWS_AT_ONCE = 4
-/** Models whose offers are on sale by the last line; those of a longer request follow within seconds. */
+/** Up to this many models are published before the last line. The models of a longer request follow within seconds. */
 const MAX_WAITED_FOR = 8
 
 /** One row of a bulk listing. */
@@ -37,10 +37,13 @@ export const BulkLineSchema = z.discriminatedUnion('status', [
   z.object({ model: z.string(), status: z.literal('created'), offerId: z.string() }),
   z.object({ model: z.string(), status: z.literal('error'), error: z.string(), code: z.string() }),
 ])
-/** What became of one row. */
+/** The result of one row. */
 export type BulkLine = z.infer<typeof BulkLineSchema>
 
-/** Lines as rows are done, and all of them at the end: `done` never rejects. The work goes on when nobody reads. */
+/**
+ * `lines` gives each row's result as it comes, `done` all of them at the end. `done` never rejects. The work continues
+ * when nobody reads.
+ */
 const BulkRunSchema = z.object({
   lines: linesOf(BulkLineSchema),
   done: z.custom<Promise<readonly BulkLine[]>>((value) => value instanceof Promise),
@@ -48,8 +51,9 @@ const BulkRunSchema = z.object({
 export type BulkRun = z.infer<typeof BulkRunSchema>
 
 /**
- * Lists up to 200 models of one provider with one key. The provider is asked once for its list; a key that it refuses
- * fails the whole request, everything else its own row. Throws `invalid_base_url`, `provider_probe_failed`, `not_found`.
+ * Lists up to 200 models of one provider with one key. The provider is asked once for its list. A refused key fails the
+ * whole request, and every other problem fails its own row. Throws `invalid_base_url`, `provider_probe_failed`,
+ * `not_found`.
  */
 export const bulkCreateOffers = defineOperation({
   name: 'offer.bulk-create',
@@ -98,7 +102,7 @@ type Bulk = {
   }
 }
 
-/** A stored run as an answer. */
+/** Turns a stored run into an answer. */
 function asRun(lines: readonly BulkLine[]): BulkRun {
   const feed = createLineFeed<BulkLine>()
   for (const line of lines) feed.push(line)
@@ -120,7 +124,8 @@ function startRun(ctx: RunCtx, rows: readonly unknown[], bulk: Bulk): BulkRun {
   const done = work
     .then(async () => {
       const published = ctx.publication.publishOffers([...models])
-      // A publication writes all offers of a model: of many models nobody waits for them, they follow by themselves.
+      // A publication writes all offers of a model. With many models the request does not wait, and they follow by
+      // themselves.
       if (models.size <= MAX_WAITED_FOR) await published
     })
     .then(feed.end, feed.fail)
@@ -156,7 +161,7 @@ async function createRow(ctx: RunCtx, raw: unknown, bulk: Bulk & { models: Set<s
   return { model: row.model, status: 'created', offerId }
 }
 
-/** A model on the provider's list is served; any other is asked for one token. */
+/** Accepts a model on the provider's list. Any other model is asked for one token. */
 async function requireServed(ctx: RunCtx, { listed, base, key, common }: Bulk, providerModel: string): Promise<void> {
   if (listed.isAccepted && listed.models.has(providerModel)) return
   const place = { baseUrl: base.url, apiFormat: common.apiFormat, apiKey: key.secret }

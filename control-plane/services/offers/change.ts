@@ -15,7 +15,7 @@ import { FIRST_PROBE_MS, orTwin } from './store-offer.ts'
 import type { OfferView } from './view.ts'
 import { OfferViewSchema } from './view.ts'
 
-/** Changes price, cap, label, payout address or state; what is left out stays. */
+/** Changes price, cap, label, payout address or state. A field that is left out stays. */
 export const updateOffer = defineOperation({
   name: 'offer.update',
   access: 'seller',
@@ -37,7 +37,10 @@ export const updateOffer = defineOperation({
   },
 })
 
-/** Takes an offer off the market. The record and its sealed key stay; its place is free for another. */
+/**
+ * Takes an offer off the market. The record and its sealed key stay. The credential, address and model may be listed
+ * again.
+ */
 export const deleteOffer = defineOperation({
   name: 'offer.delete',
   access: 'seller',

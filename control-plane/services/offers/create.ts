@@ -13,8 +13,8 @@ import type { OfferView } from './view.ts'
 import { OfferViewSchema, viewOffers } from './view.ts'
 
 /**
- * Lists capacity. The provider is asked first: a key it refuses, or a model it does not serve, is
- * `provider_probe_failed`. Throws also `unknown_model`, `invalid_base_url`, `duplicate_offer_for_credential`, and
+ * Lists capacity. It asks the provider first, and throws `provider_probe_failed` when the provider refuses the key or
+ * does not serve the model. Also throws `unknown_model`, `invalid_base_url`, `duplicate_offer_for_credential`, and
  * `not_found` for a saved key that is not the caller's.
  */
 export const createOffer = defineOperation({
@@ -49,7 +49,7 @@ export const createOffer = defineOperation({
   },
 })
 
-/** One offer of a seller as it sees it. Throws `not_found`, for another seller's too. */
+/** Reads an offer for its seller. Throws `not_found`, also for another seller's. */
 export async function readOffer(ctx: Ctx, seller: AccountId, id: string): Promise<OfferView> {
   return viewOffer(ctx, await findOffer(ctx.db, seller, id))
 }

@@ -9,17 +9,17 @@ import { changeByEvent } from './state.ts'
 import type { OfferView } from './view.ts'
 import { viewOffers } from './view.ts'
 
-/** What the operator does to an offer. The reason is shown to its seller. */
+/** An operator's action on an offer. Its seller sees the reason. */
 export type OperatorMove = {
   readonly id: string
   readonly event: 'delist' | 'restore'
-  /** Why, in one line; what is restored has none. */
+  /** The reason in one line; null for a restore. */
   readonly reason: string | null
 }
 
 /**
- * Takes an offer off the market whoever owns it, or lets its seller put it back. Throws `not_found`, and `conflict` for
- * an offer that was not delisted.
+ * Delists an offer of any seller, or lets its seller activate it again. Throws `not_found`, and `conflict` for a
+ * restore of an offer that is not delisted.
  */
 export async function moveAsOperator(ctx: RunCtx, { id, event, reason }: OperatorMove): Promise<OfferView> {
   if (!isId('ofr', id)) throw new AppError('not_found')

@@ -19,7 +19,7 @@ import { requireOwnOffer } from './own-offer.ts'
 
 const Batch = z.object({ v: z.literal(1), events: z.array(z.unknown()).max(10_000) })
 
-/** Stores a batch of health events; those that are not of the contract are counted in the log and dropped. */
+/** Stores a batch of health events. Events that break the contract are dropped, and the log gives their number. */
 export async function storeHealthEvents(ctx: Pick<Ctx, 'db' | 'log'>, data: unknown): Promise<void> {
   const batch = Batch.safeParse(data)
   if (!batch.success) {
@@ -36,7 +36,7 @@ export async function storeHealthEvents(ctx: Pick<Ctx, 'db' | 'log'>, data: unkn
   if (events.length > 0) await insertHealthEvents(ctx.db, events)
 }
 
-/** What the control plane itself did to the health of an offer, and why. */
+/** An act of the control plane on the health of an offer, and its reason. */
 export type HealthEntry = {
   readonly offer: string
   readonly model: string
@@ -50,7 +50,7 @@ export type HealthEntry = {
 
 const NODE = 'control-plane'
 
-/** Writes into the health log of offers. What was done stands when the log cannot take it. */
+/** Writes entries to the health log. An act stands even when the log cannot store it. */
 export async function logHealth(
   ctx: Pick<Ctx, 'db' | 'ids' | 'clock' | 'log'>,
   entries: readonly HealthEntry[],
@@ -72,7 +72,7 @@ export async function logHealth(
   )
 }
 
-/** One line of the log. `timestamp` is Unix milliseconds; a category names the cause, an action what was done about it. */
+/** One line of the log. `timestamp` is Unix milliseconds, `category` the cause, `action` the reaction. */
 export const HealthLineSchema = z.object({
   id: z.string(),
   timestamp: z.number(),
@@ -89,8 +89,8 @@ export const HealthPageSchema = signedPageSchema(HealthLineSchema)
 export type HealthPage = z.infer<typeof HealthPageSchema>
 
 /**
- * The health log of the caller, or of a workspace, newest first unless asked otherwise. Throws `not_found` for an offer that
- * stands in another, and for a workspace that the caller does not reach.
+ * Lists the health log of the caller, or of a workspace, newest first by default. Throws `not_found` for an offer of
+ * another seller, and for a workspace that the caller cannot use.
  */
 export const listHealthLog = defineOperation({
   name: 'health-log.list',
@@ -144,11 +144,11 @@ function lineOf(row: HealthLogRow): HealthLine {
   }
 }
 
-/** How long the log goes back, and how many lines one purge removes. */
+/** Age at which lines are removed, and most lines of one purge. */
 const KEPT_MS = 90 * DAY
 const PURGE_BATCH = 20_000
 
-/** Removes lines past their time, and the incidents of that time; answers how many lines. */
+/** Removes old lines and the incidents of their time. Returns the number of lines. */
 export async function purgeHealthLog(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
   const before = ctx.clock.now() - KEPT_MS
   await deleteOldIncidents(ctx.db, before)

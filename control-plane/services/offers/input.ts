@@ -8,26 +8,26 @@ import type { KeptBps } from '#shared/money.ts'
 import { keptBps } from '#shared/money.ts'
 import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
 
-/** Percent off the reference price, at most two decimals. */
+/** Percent off the reference price, with at most two decimals. */
 const Discount = z
   .number()
   .min(0)
   .max(100)
   .refine((percent) => isWhole(percent * 100), 'a discount has at most two decimals')
 
-/** What is kept of the reference price, at most four decimals: the same as 1 − discount / 100. */
+/** The kept share of the reference price, with at most four decimals: 1 − discount / 100. */
 const CostMultiplier = z
   .number()
   .min(0)
   .max(1)
   .refine((factor) => isWhole(factor * 10_000), 'a cost multiplier has at most four decimals')
 
-/** Whole but for the last bits of a double. */
+/** True for a whole number, apart from the rounding error of a double. */
 function isWhole(value: number): boolean {
   return Math.abs(Math.round(value) - value) < 1e-7
 }
 
-/** A price, given in either way. */
+/** A price in either form. */
 export const Pricing = {
   discount: Discount.optional(),
   costMultiplier: CostMultiplier.optional(),
@@ -44,11 +44,11 @@ export const CreateOfferInput = z.object({
   payoutAddress: Wallet.nullish(),
   label: Label.nullish(),
   apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
-  /** The model's name at the provider; the name as given when left out. */
+  /** The model's name at the provider. It defaults to the given name. */
   providerModel: ModelName.optional(),
 })
 
-/** Fields that a patch leaves out stay; null removes. */
+/** A field that is left out stays, and null removes its value. */
 export const UpdateOfferInput = z.object({
   id: z.string().max(100),
   ...Pricing,
@@ -74,8 +74,8 @@ type GivenPricing = {
 }
 
 /**
- * The price that was given, as what is kept, and the mode it was given in; undefined when none was. Throws
- * `invalid_request` for two prices that differ, or a mode that is not that of the price.
+ * Returns the given price as kept basis points and the form that it was given in; undefined when none was given. Throws
+ * `invalid_request` for two prices that differ, or a mode that does not fit the price.
  */
 export function readPricing(given: GivenPricing): { keptBps: KeptBps; pricingMode: PricingMode } | undefined {
   const { discount, costMultiplier, pricingMode } = given

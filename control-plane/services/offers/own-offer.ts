@@ -5,7 +5,10 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 
-/** An offer of a seller. Throws `not_found` for one that is not there or somebody else's, and for what is no id. */
+/**
+ * Finds an offer of the seller. Throws `not_found` for a malformed id, and for an offer that does not exist or is
+ * another seller's.
+ */
 export async function requireOwnOffer(ctx: Pick<Ctx, 'db'>, seller: AccountId, id: string): Promise<Offer> {
   const offer = isId('ofr', id) ? await findOffer(ctx.db, seller, id) : undefined
   if (offer === undefined) throw new AppError('not_found')

@@ -10,11 +10,14 @@ import { ListOffersInput, OfferIdInput } from './input.ts'
 import type { OfferView } from './view.ts'
 import { OfferViewSchema, viewOffers } from './view.ts'
 
-/** A page of offers, newest first. `nextToken` is null on the last. */
+/** A page of offers, newest first. `nextToken` is null on the last page. */
 export const OfferPageSchema = pageSchema(OfferViewSchema)
 export type OfferPage = z.infer<typeof OfferPageSchema>
 
-/** The caller's offers. The token of a page is the id of its last offer, so pages stay right while offers come and go. */
+/**
+ * Lists the caller's offers. The token of a page is its last offer's id, so pages stay right while offers are added or
+ * removed.
+ */
 export const listOffers = defineOperation({
   name: 'offer.list',
   access: 'seller',
@@ -32,7 +35,7 @@ export const listOffers = defineOperation({
   },
 })
 
-/** One of the caller's offers. Throws `not_found`, for another seller's too. */
+/** Reads one of the caller's offers. Throws `not_found`, also for another seller's. */
 export const getOffer = defineOperation({
   name: 'offer.get',
   access: 'seller',
@@ -48,7 +51,7 @@ export const getOffer = defineOperation({
 
 const MAX_OFFERS_AT_ONCE = 100
 
-/** Those of the named offers that are the caller's, in no order; the rest are left out. */
+/** Reads those of the named offers that are the caller's, in no order. The others are left out. */
 export const getOffers = defineOperation({
   name: 'offer.get-many',
   access: 'seller',

@@ -14,7 +14,7 @@ export const ResetHealthSchema = z.object({
 })
 export type ResetHealth = z.infer<typeof ResetHealthSchema>
 
-/** Returns an offer to the rotation at once, with nothing held against it. Throws `not_found`, `conflict`. */
+/** Returns an offer to the rotation at once and clears its health record. Throws `not_found`, `conflict`. */
 export const resetHealth = defineOperation({
   name: 'offer.reset-health',
   access: 'seller',
@@ -31,7 +31,7 @@ export const resetHealth = defineOperation({
   },
 })
 
-/** Forgets what is held against an offer, everywhere, and says so in its log. Throws `service_unavailable`. */
+/** Clears an offer's health record in every data plane and writes to its log. Throws `service_unavailable`. */
 export async function clearHealth(ctx: Ctx, entry: HealthEntry): Promise<void> {
   try {
     await ctx.liveOffers.reset([entry.offer])

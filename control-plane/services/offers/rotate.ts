@@ -21,8 +21,8 @@ import type { OfferView } from './view.ts'
 import { OfferViewSchema } from './view.ts'
 
 /**
- * Puts another provider key under an offer that is not inactive, once its provider has taken it. What was held against
- * the old key is forgotten; a delisting stays. Throws `provider_probe_failed`, `duplicate_offer_for_credential`.
+ * Gives an offer that is not inactive another provider key, after its provider has accepted the key. The health record
+ * of the old key is cleared, and a delisting stays. Throws `provider_probe_failed`, `duplicate_offer_for_credential`.
  */
 export const rotateCredential = defineOperation({
   name: 'offer.rotate-credential',

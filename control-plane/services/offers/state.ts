@@ -4,13 +4,13 @@ import type { ErrorCode } from '#shared/errors.ts'
 import { AppError } from '#shared/errors.ts'
 
 /**
- * Where an offer stands. `delisted` and `removed` are the two that the operator has taken off the market: the first is
- * still shown as paused, the second its seller has deleted as well.
+ * The states of an offer. In `delisted` and `removed` the operator has taken it off the market. A delisted offer still
+ * shows as paused, and its seller has deleted a removed one as well.
  */
 export const OFFER_STATES = ['active', 'paused', 'inactive', 'delisted', 'removed'] as const
 export type OfferState = (typeof OFFER_STATES)[number]
 
-/** What can happen to an offer: `delist` and `restore` by the operator, all else by its seller. */
+/** The events of an offer. `delist` and `restore` come from the operator, all others from its seller. */
 export const OFFER_EVENTS = [
   'activate',
   'pause',
@@ -32,8 +32,9 @@ const conflict = refuse('conflict')
 const staysOff = refuse('offer_delisted_by_operator')
 
 /**
- * Every state and every event. Entering `active`, and a new credential, also need that no twin is active: that is held
- * by an index, over all sellers. `cancel` is the bulk cancel, which leaves alone what is not on sale.
+ * Every state and every event. Entering `active`, and a new credential, also require that no other active offer has the
+ * same credential, address and model. A database index over all sellers ensures that. `cancel` is the bulk cancel and
+ * changes only active offers.
  */
 const OFFER_STEPS: { readonly [State in OfferState]: { readonly [Event in OfferEvent]: Step } } = {
   active: {
@@ -93,7 +94,7 @@ const OFFER_STEPS: { readonly [State in OfferState]: { readonly [Event in OfferE
   },
 }
 
-/** How a state is written down: a delisted offer is one with a reason, which the operator's event brings. */
+/** The stored status of each state. A delisted offer also has a reason, from the operator's event. */
 const STORED: { readonly [State in OfferState]: OfferStatus } = {
   active: 'active',
   paused: 'paused',
@@ -109,14 +110,14 @@ export function stateOf({ status, delistedReason }: Standing): OfferState {
   return status === 'inactive' ? 'removed' : 'delisted'
 }
 
-/** The state that an event leads to. Throws the table's refusal, with the status that stands. */
+/** Returns the state after an event. Throws the table's refusal, with the present status. */
 export function nextState(offer: Standing, event: OfferEvent): OfferState {
   const step = OFFER_STEPS[stateOf(offer)][event]
   if ('refusal' in step) throw new AppError(step.refusal, { detail: { status: offer.status } })
   return step.to
 }
 
-/** What an event changes in the record. `reason` comes with a delisting. */
+/** Returns the record's changes for an event. `reason` belongs to a delisting. */
 export function changeByEvent(offer: Standing, event: OfferEvent, reason: string | null = null): OfferChange {
   const state = nextState(offer, event)
   const isOff = state === 'delisted' || state === 'removed'

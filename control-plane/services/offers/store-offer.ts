@@ -12,9 +12,9 @@ import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { sealCredential } from '#shared/seal.ts'
 
-/** Name of the index that lets one active offer per credential, address and model stand, over all sellers. */
+/** Name of the index that allows one active offer for each credential, address and model, over all sellers. */
 const ONE_ACTIVE = 'offer_one_active_per_credential'
-/** How long after it comes to the market an offer is first looked at. */
+/** Time from the listing of an offer to its first probe. */
 export const FIRST_PROBE_MS = 30 * MINUTE
 
 export type OfferWish = {
@@ -32,7 +32,10 @@ export type OfferWish = {
 
 type StoreCtx = Pick<Ctx, 'db' | 'ids' | 'clock' | 'settings' | 'controls'>
 
-/** Seals the key and writes the offer. Throws `duplicate_offer_for_credential` while a twin is active. */
+/**
+ * Seals the key and writes the offer. Throws `duplicate_offer_for_credential` while another active offer has the same
+ * credential, address and model.
+ */
 export async function storeNewOffer(ctx: StoreCtx, seller: AccountId, wish: OfferWish): Promise<Offer> {
   await requireFeature(ctx, 'new_offers')
   const { base, key, model, ...facts } = wish
@@ -52,7 +55,10 @@ export async function storeNewOffer(ctx: StoreCtx, seller: AccountId, wish: Offe
 
 export type Twin = { readonly fingerprint: string; readonly baseUrl: string; readonly model: string }
 
-/** Throws `duplicate_offer_for_credential` when an active twin stands; its id is told to its owner only. */
+/**
+ * Throws `duplicate_offer_for_credential` when another active offer has the same credential, address and model. Only
+ * its owner gets its id.
+ */
 export async function refuseTwin(ctx: Pick<Ctx, 'db'>, caller: AccountId, twin: Twin, self?: OfferId): Promise<void> {
   const found = await findActiveTwin(ctx.db, twin)
   if (found === undefined || found.id === self) return
@@ -60,7 +66,7 @@ export async function refuseTwin(ctx: Pick<Ctx, 'db'>, caller: AccountId, twin: 
   throw new AppError('duplicate_offer_for_credential', { detail })
 }
 
-/** Runs a change; what the one-active index refuses becomes {@link refuseTwin}'s refusal. */
+/** Runs a change. A refusal by the one-active index becomes that of {@link refuseTwin}. */
 export async function orTwin<Result>(
   ctx: Pick<Ctx, 'db'>,
   caller: AccountId,

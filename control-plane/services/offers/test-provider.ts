@@ -5,7 +5,7 @@ import { ModelName } from '#control-plane/services/fields.ts'
 import { choosePlace, PlaceInput } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
 
-/** Models that one test asks, and how many of them at once. */
+/** Most models of one test, and models that are asked at once. */
 const MAX_TESTED = 50
 const ASKED_AT_ONCE = 4
 
@@ -23,8 +23,8 @@ export const ConnectionTestSchema = z.union([
 export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
 
 /**
- * Asks a provider whether it takes a key, and serves a model where one is named. What it says is the answer, never an
- * error. The key is stored nowhere.
+ * Asks a provider whether it accepts a key, and whether it serves a model if one is named. A refusal is the answer, not
+ * an error. The key is not stored.
  */
 export const testConnection = defineOperation({
   name: 'provider.test-connection',
@@ -52,7 +52,7 @@ export const HealthTestSchema = z.object({
 })
 export type HealthTest = z.infer<typeof HealthTestSchema>
 
-/** Asks each model for one token, a few at once, and tells each answer as it comes. The key is stored nowhere. */
+/** Asks each model for one token, a few at once, and gives each answer as it comes. The key is not stored. */
 export const testHealth = defineOperation({
   name: 'provider.test-health',
   access: 'seller',

@@ -11,8 +11,8 @@ import { UnitPricesSchema } from '#shared/pricing.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 
 /**
- * An offer as its seller sees it. Prices per million tokens are whole micro-USD: `direct` the reference, `effective` and
- * `price` what a buyer pays. Instants are Unix milliseconds.
+ * An offer for its seller. Prices per million tokens are whole micro-USD: `direct` is the reference, `effective` and
+ * `price` are what a buyer pays. Instants are Unix milliseconds.
  */
 export const OfferViewSchema = z.object({
   id: z.string(),
@@ -48,7 +48,10 @@ export const OfferViewSchema = z.object({
 })
 export type OfferView = z.infer<typeof OfferViewSchema>
 
-/** What keeps calls from an offer now; what its seller or an operator decided comes first. Null: nothing does. */
+/**
+ * Returns the reason for which an offer gets no calls at present, or null. Decisions of its seller or an operator come
+ * first.
+ */
 export function stopOf(offer: OfferView): 'delisted' | 'inactive' | 'paused' | 'backed_off' | 'cap_used' | null {
   if (offer.delistedReason !== null) return 'delisted'
   if (offer.status !== 'active') return offer.status
@@ -56,7 +59,7 @@ export function stopOf(offer: OfferView): 'delisted' | 'inactive' | 'paused' | '
   return offer.capDailyRemainingUsd === 0 ? 'cap_used' : null
 }
 
-/** Offers with their prices, health and what is left of their caps, in the order given. */
+/** Adds prices, health and the rest of the caps to offers, in the given order. */
 export async function viewOffers(
   ctx: Pick<Ctx, 'db' | 'clock' | 'liveOffers'>,
   offers: readonly Offer[],

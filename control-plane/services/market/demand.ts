@@ -6,15 +6,15 @@ import { ModelName } from '#control-plane/services/fields.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 
-/** Calls that are looked at, of all models: a day of a busy market is read in part. */
+/** Most calls that are read, of all models. On a busy market this is only part of the day. */
 const NEWEST_CALLS = 20_000
 
 /** `since` in Unix milliseconds. */
 export const DemandStepViewSchema = z.object({
-  /** Rounded down: 25 for what was served from 25 to below 26 per cent below. */
+  /** Rounded down: 25 covers 25 to below 26 percent. */
   discountPct: z.number(),
   calls: Count,
-  /** What they would have cost at the reference price, and what was paid; micro-USD. */
+  /** The cost at the reference price, and the amount paid; micro-USD. */
   listMicro: z.bigint(),
   paidMicro: z.bigint(),
 })
@@ -27,8 +27,8 @@ export const DemandSchema = z.object({
 export type DemandByDiscount = z.infer<typeof DemandSchema>
 
 /**
- * At which discounts the calls of a model were served in the last day, for everybody: an offer with a larger one would
- * have been asked first for all calls of the smaller steps. Throws `not_found`.
+ * Shows the discounts at which a model's calls of the last day were served. An offer with a larger discount would have
+ * come first for all calls at smaller ones. Throws `not_found`.
  */
 export const marketDemand = defineOperation({
   name: 'market.demand',

@@ -11,34 +11,34 @@ import { DAY } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { countOnSale } from './market-parts.ts'
 
-/** How far one list reaches, and how far it reaches when nobody says. */
+/** Longest and usual time that one list covers. */
 const MAX_SPAN_MS = 31 * DAY
 const SPAN_MS = 7 * DAY
 
 /**
- * A time during which offers of a model at a provider were down: backed off after failures of real calls. Times are Unix
- * milliseconds. It names no offer and no seller.
+ * A time during which offers of a model at a provider were backed off after failures of real calls. Times are Unix
+ * milliseconds. No offer and no seller is named.
  */
 export const IncidentSchema = z.object({
   id: z.string(),
   model: z.string(),
   provider: z.string(),
   startedAt: UnixMs,
-  /** When the last of the offers was back; null while one is still down. */
+  /** The instant at which the last offer came back; null while one is still down. */
   endedAt: UnixMs.nullable(),
-  /** Offers that were down, and how many are on sale there now. */
+  /** The number of offers that were down, and of offers on sale at present. */
   offers: z.number(),
   offersOnSale: z.number(),
-  /** How often one of them was taken out of the rotation. */
+  /** How often an offer was taken out of the rotation. */
   backOffs: z.number(),
-  /** The error that most of them had: `timeout`, `rate_limit` …; null when nobody said. */
+  /** The most frequent error class: `timeout`, `rate_limit` …; null when none was reported. */
   cause: z.string().nullable(),
 })
 export type Incident = z.infer<typeof IncidentSchema>
 export const IncidentPageSchema = signedPageSchema(IncidentSchema)
 export type IncidentPage = z.infer<typeof IncidentPageSchema>
 
-/** Which incidents are listed: of a time, of a model, of a provider. */
+/** The filters of a list: a time, a model, a provider. */
 export const IncidentList = z.strictObject({
   from: Millis.optional(),
   to: Millis.optional(),
@@ -48,7 +48,7 @@ export const IncidentList = z.strictObject({
   nextToken: z.string().max(400).optional(),
 })
 
-/** Incidents of the market out of real traffic, newest first; for everybody. Throws `not_found` for an unknown model. */
+/** Lists incidents of the market from real traffic, newest first. Throws `not_found` for an unknown model. */
 export const marketIncidents = defineOperation({
   name: 'market.incidents',
   access: 'public',
@@ -72,7 +72,7 @@ export const marketIncidents = defineOperation({
 
 type Span = { readonly from?: number | undefined; readonly to?: number | undefined }
 
-/** The time that a list of incidents looks at: to now unless it says otherwise, at most 31 days. */
+/** Reads the time that a list of incidents covers. It ends now by default and is at most 31 days long. */
 export function readSpan({ from, to }: Span, now: number): { readonly from: number; readonly to: number } {
   const end = to ?? now
   const begin = from ?? end - SPAN_MS

@@ -30,14 +30,14 @@ import {
   rememberedOffers,
 } from './market-parts.ts'
 
-/** One model on the market: what it is, what it costs at best now, and the figures of the last day. */
+/** One model on the market with its best prices at present and its figures of the last day. */
 export const MarketViewSchema = z.object({
   /** The canonical id of the model. */
   id: z.string(),
   model: ModelSchema,
   summary: MarketSummarySchema,
   figures: MarketFiguresSchema,
-  /** Offers on sale, whether they can serve now or not. */
+  /** Offers on sale, including those that cannot serve at present. */
   offerCount: Count,
 })
 export type MarketView = z.infer<typeof MarketViewSchema>
@@ -47,10 +47,10 @@ export type MarketPage = SignedPage<MarketView>
 const Word = z.string().min(1).max(100)
 const Token = z.string().max(400)
 
-/** Most models that are looked at for an order, or for a condition on what stands on the market. */
+/** Most models that are compared for an order, or for a filter on live state. */
 const MAX_COMPARED = 5_000
 
-/** Models on the market with their prices and figures, in order of id or as `sort` says; for everybody. */
+/** Lists models on the market with their prices and figures, by id or as `sort` says. */
 export const listMarketRowsPage = defineOperation({
   name: 'market.list',
   access: 'public',
@@ -84,7 +84,7 @@ export const listMarketRowsPage = defineOperation({
 
 type Asked = { readonly maxItems: number; readonly nextToken: string | undefined; readonly choice: MarketChoice }
 
-/** A page of an order by what stands on the market now: every model is looked at. */
+/** A page in an order that depends on live state, so every model is read. */
 async function listChosen(
   ctx: MarketCtx,
   by: Omit<ModelChoice, 'limit'>,
@@ -110,7 +110,7 @@ function marketPlaceOf(position: string): MarketPlace {
   return { worth: worth === '' ? null : Number(worth), id }
 }
 
-/** One model by any of its names. Throws `not_found`. */
+/** Reads one model by any of its names. Throws `not_found`. */
 export const readMarketOfModel = defineOperation({
   name: 'market.get',
   access: 'public',
@@ -125,14 +125,15 @@ export const readMarketOfModel = defineOperation({
   },
 })
 
-/** Models with their prices and figures, in the order given. */
+/** Adds prices and figures to models, in the given order. */
 export async function viewMarkets(ctx: MarketCtx, models: readonly Model[]): Promise<MarketView[]> {
   const ids = models.map(({ id }) => id)
   const [offers, prices, figures] = await Promise.all([
     readOffers(ctx, ids),
     readUnitPrices(ctx, ids),
     readFigures(ctx, ids),
-    // Most offers are known: what is true of them is asked for at the same time, and of the others when they are read.
+    // Most offers are remembered. Their live state is read at the same time, and that of the others after they are
+    // read.
     readLiveRows(ctx, rememberedOffers(ctx, ids)),
   ])
   const live = await readLiveRows(ctx, offers)
@@ -146,7 +147,7 @@ export async function viewMarkets(ctx: MarketCtx, models: readonly Model[]): Pro
   })
 }
 
-/** The summary of a model, the one that was made before while its offers, their state and the prices are the same. */
+/** The summary of a model. The last one is reused while its offers, their live state and the prices are the same. */
 function summaryOf({ ofBook: { summaries } }: MarketMemory, parts: MarketParts, live: LiveState): MarketSummary {
   const prices = JSON.stringify(writeUnitPrices(parts.unitPrices))
   const known = summaries.get(parts.offers)
@@ -160,7 +161,7 @@ function summaryOf({ ofBook: { summaries } }: MarketMemory, parts: MarketParts, 
 export const BookPageSchema = signedPageSchema(BookEntrySchema).extend({ model: ModelSchema })
 export type BookPage = SignedPage<BookEntry> & { readonly model: Model }
 
-/** The public order book of one model by any of its names. Throws `not_found`. */
+/** Reads the public order book of a model by any of its names. Throws `not_found`. */
 export const readOrderBook = defineOperation({
   name: 'market.book',
   access: 'public',
@@ -178,7 +179,7 @@ export const readOrderBook = defineOperation({
   },
 })
 
-/** So many entries of a model's book, best first: those that come after a rank. */
+/** The entries of a model's book after a rank, best first, at most `limit`. */
 export async function readBook(
   ctx: Ctx,
   model: Model,
@@ -196,14 +197,14 @@ export async function readBook(
   return from < 0 ? [] : buildBook(parts, live, { from, count })
 }
 
-/** A model by any of its names. Throws `not_found`. */
+/** Finds a model by any of its names. Throws `not_found`. */
 export async function requireModel(ctx: Pick<Ctx, 'db'>, name: string): Promise<Model> {
   const body = await findModelBody(ctx.db, name)
   if (body === undefined) throw new AppError('not_found', { message: 'The model does not exist.' })
   return ModelSchema.parse(body)
 }
 
-/** Ids of models hold characters that a token does not. */
+/** A token in hex, because ids of models hold characters that a token cannot. */
 function tokenOf(id: string): string {
   return Buffer.from(id).toString('hex')
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { MarketView } from './market-book.ts'
 
-/** What the list of markets may be ordered by: the best first, those without the figure last. */
+/** The orders of the list of markets. The best come first, and models without the figure last. */
 export const MARKET_SORTS = [
   'discount',
   'price',
@@ -15,7 +15,7 @@ export const MARKET_SORTS = [
 ] as const
 type MarketSort = (typeof MARKET_SORTS)[number]
 
-/** What is asked of models as they stand on the market now, and their order; by id where none is said. */
+/** Filters on the live state of models, and their order; by id when none is given. */
 export const MarketChoice = z.object({
   minDiscountPct: z.number().min(0).max(100).optional(),
   minSellers: z.number().int().positive().optional(),
@@ -24,10 +24,10 @@ export const MarketChoice = z.object({
 })
 export type MarketChoice = z.output<typeof MarketChoice>
 
-/** How good a model is by each order: the higher the better, null without the figure. */
+/** A model's worth in each order: the higher the better, null without the figure. */
 const WORTH: { readonly [Sort in MarketSort]: (market: MarketView) => number | null } = {
   discount: ({ summary }) => summary.bestDiscountPct,
-  // What is sold by other units than tokens has no price to compare.
+  // A model that is not sold by tokens has no comparable price.
   price: ({ summary, model }) => (summary.best.input === null || model.mediaUnit ? null : -Number(summary.best.input)),
   requests: ({ figures }) => figures.requests24h,
   volume: ({ figures }) => Number(figures.volume24hMicro),
@@ -38,10 +38,10 @@ const WORTH: { readonly [Sort in MarketSort]: (market: MarketView) => number | n
   newest: ({ model }) => model.created,
 }
 
-/** Where a model stands in an order. */
+/** A model's place in an order. */
 export type MarketPlace = { readonly worth: number | null; readonly id: string }
 
-/** The place of a market in the order that was chosen; by id alone where none was. */
+/** The place of a market in the chosen order, or by id without one. */
 export function placeOfMarket(market: MarketView, sort: MarketSort | undefined): MarketPlace {
   return { worth: sort === undefined ? null : WORTH[sort](market), id: market.id }
 }
@@ -53,7 +53,7 @@ function byPlace(left: MarketPlace, right: MarketPlace): number {
   return left.id < right.id ? -1 : 1
 }
 
-/** The markets that are wanted, in their order, from behind a place. */
+/** Filters and sorts markets, and returns those after a place. */
 export function chooseMarkets(
   markets: readonly MarketView[],
   choice: MarketChoice,

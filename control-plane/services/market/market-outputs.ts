@@ -3,7 +3,7 @@ import { Amount, Count } from '#control-plane/services/view-fields.ts'
 import { MarketRowSchema, OfferRowSchema } from '#shared/contract/snapshot.ts'
 import type { KeptBps } from '#shared/money.ts'
 
-/** What the market's own views are made of. The doors write their prices as numbers and their sums as digits. */
+/** Parts of the market's answers. The doors write prices as numbers and sums as digits. */
 
 const Price = z.bigint().nullable()
 const TokenPrices = z.object({ input: Price, output: Price, cacheRead: Price, cacheWrite: Price })
@@ -14,14 +14,14 @@ export const MarketSummarySchema = z.object({
   bestDiscountPct: z.number().nullable(),
   bestMediaUnitPrice: Price,
   healthySellerCount: Count,
-  /** Sum of the daily caps of available offers; null when one of them has none. */
+  /** The sum of the daily caps of available offers; null when one of them has no cap. */
   totalCap: z.bigint().nullable(),
   providers: z
     .array(z.object({ provider: z.string(), isTrusted: z.boolean(), healthySellerCount: Count, best: TokenPrices }))
     .readonly(),
 })
 
-/** The figures of a published row as they are in memory: the sum is an amount, and no text. */
+/** The figures of a published row in memory, where the sum is an amount instead of text. */
 export const MarketFiguresSchema = MarketRowSchema.extend({ volume24hMicro: Amount })
 
 /** One offer of the public order book. */
@@ -37,7 +37,7 @@ export const BookEntrySchema = z.object({
   discountPct: z.number(),
   capRemaining: Amount.nullable(),
   isHealthy: z.boolean(),
-  /** Healthy, with some of its cap left. */
+  /** True for a healthy offer with a rest of its cap. */
   isAvailable: z.boolean(),
   mediaUnitPrice: Price,
   directMediaUnitPrice: Price,

@@ -18,19 +18,19 @@ import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 import { dayBefore, groupBy, readMarketRows, readSpeedClasses } from './market-rows.ts'
 
-/** How long health, caps and trades of a model are taken to be what they were. */
+/** Time for which the health and caps of a model, and its trades, are reused. */
 const LIVE_MS = SECOND
 const TRADES_MS = 10 * SECOND
-/** Rows are rolled up once a minute: this much later nobody notices. */
+/** Time for which figures are reused. Rows are rolled up once a minute, so the delay does not matter. */
 const FIGURES_MS = 5 * SECOND
-/** How many caps are asked after for an order book and for a row of a list, best offers first. */
+/** Most caps that are read for an order book and for a row of a list, of the best offers. */
 const CAPS_OF_A_BOOK = 1_000
 const CAPS_OF_A_ROW = 8
 
-/** What reading the market uses of the context. */
+/** The parts of the context that reading the market uses. */
 export type MarketCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'liveOffers' | 'marketMemory' | 'sellerAlias'>
 type Books = ReadonlyMap<string, readonly BookOffer[]>
-/** The active offers of models in the order of the routing; read again only where their document has changed. */
+/** The active offers of models in routing order. A book is read again only when its document has changed. */
 export async function readOffers(ctx: MarketCtx, models: readonly string[]): Promise<Books> {
   const { versions, books } = await recall(ctx, models)
   const found = new Map(books)
@@ -43,7 +43,7 @@ export async function readOffers(ctx: MarketCtx, models: readonly string[]): Pro
   return found
 }
 
-/** The books that are remembered and still as they were published last, and the versions of all those asked for. */
+/** Returns the remembered books that are still current, and the document versions of all requested models. */
 async function recall(ctx: MarketCtx, models: readonly string[]) {
   const versions = await listDocumentVersions(ctx.db, models.map(offersDocumentName))
   const books = new Map<string, readonly BookOffer[]>()
@@ -55,8 +55,8 @@ async function recall(ctx: MarketCtx, models: readonly string[]) {
 }
 
 /**
- * How many offers are on sale at each of some places, in their order: by the books that are remembered, which need no
- * count, and of other models by the database.
+ * Counts the offers on sale at each of the given places, in their order. It counts in remembered books and asks the
+ * database about the other models.
  */
 export async function countOnSale(ctx: MarketCtx, places: readonly ModelAtProvider[]): Promise<number[]> {
   if (places.length === 0) return []
@@ -81,7 +81,7 @@ function countsOf({ ofBook }: MarketMemory, book: readonly BookOffer[]): Readonl
   return counts
 }
 
-/** The offers of those models that are remembered, as they were when last read: what can be asked after before they are read. */
+/** The remembered offers of those models, as last read. Their live state can then be read before the books are. */
 export function rememberedOffers(ctx: MarketCtx, models: readonly string[]): Books {
   const { offers } = ctx.marketMemory
   const found = new Map<string, readonly BookOffer[]>()
@@ -112,17 +112,20 @@ async function loadOffers(ctx: MarketCtx, models: readonly string[]): Promise<Bo
   return books
 }
 
-/** What is true of a model's offers now, at most a second ago; callers at the same time share one answer. */
+/** The live state of a model's offers, at most a second old. Callers at the same time share one answer. */
 export function readLive(ctx: MarketCtx, model: string, offers: readonly BookOffer[]): Promise<LiveState> {
   return aged(ctx.marketMemory.live, { key: model, now: ctx.clock.now(), maxAgeMs: LIVE_MS }, () =>
     readState(ctx, offers),
   )
 }
 
-/** In place of the state of offers with which nothing is the matter: the same one, so that what follows is the same. */
+/**
+ * Stands for the state of offers without any problem. It is always the same object, so that results made from it can be
+ * reused.
+ */
 const UNDISTURBED: LiveState = { isHealthy: () => true, usedToday: () => undefined }
 
-/** The same for rows of a list: many models at once, and of each the caps of its best offers alone. */
+/** The live state for rows of a list: many models at once, with the caps of each one's best offers only. */
 export async function readLiveRows(ctx: MarketCtx, books: Books): Promise<ReadonlyMap<string, LiveState>> {
   const { liveRows, ofBook } = ctx.marketMemory
   const now = ctx.clock.now()
@@ -149,20 +152,20 @@ export async function readLiveRows(ctx: MarketCtx, books: Books): Promise<Readon
   return new Map([...books.keys()].map((model) => [model, liveRows.get(model)?.live ?? live]))
 }
 
-/** True when one of a few offers is among the many of a book. */
+/** True when a book contains one of a few offers. */
 function hasAny(known: MarketMemory['ofBook']['ids'], offers: readonly BookOffer[], few: readonly string[]): boolean {
   const ids = known.get(offers) ?? new Set(offers.map(({ id }) => id))
   known.set(offers, ids)
   return few.some((id) => ids.has(id))
 }
 
-/** Forgets what was known live of a model: something has changed. */
+/** Drops the remembered live state of a model after a change. */
 export function forgetLive(ctx: Pick<Ctx, 'marketMemory'>, model: string): void {
   ctx.marketMemory.live.delete(model)
   ctx.marketMemory.liveRows.delete(model)
 }
 
-/** What the offers of a model sold over the last day. */
+/** The sales of a model's offers over the last day. */
 export function readTrades(ctx: MarketCtx, model: string): Promise<ReadonlyMap<string, OfferTrades>> {
   const now = ctx.clock.now()
   return aged(ctx.marketMemory.trades, { key: model, now, maxAgeMs: TRADES_MS }, async () => {
@@ -171,7 +174,7 @@ export function readTrades(ctx: MarketCtx, model: string): Promise<ReadonlyMap<s
   })
 }
 
-/** The figures of models, at most some seconds old: those that are older are read again together. */
+/** The figures of models, at most {@link FIGURES_MS} old. Older ones are read again together. */
 export async function readFigures(ctx: MarketCtx, models: readonly string[]): Promise<ReadonlyMap<string, MarketRow>> {
   const { figures } = ctx.marketMemory
   const now = ctx.clock.now()
@@ -195,7 +198,7 @@ function aged<Value>(kept: Map<string, Aged<Value>>, age: Age, read: () => Promi
   if (known !== undefined && now - known.at < maxAgeMs && now >= known.at) return known.value
   const value = read()
   kept.set(key, { at: now, value })
-  // A failure is for those who wait for it: the next caller tries anew.
+  // A failure reaches only the callers that wait for it. The next caller tries again.
   value.catch(() => kept.delete(key))
   return value
 }
@@ -227,7 +230,7 @@ function liveOf(health: ReadonlyMap<string, HealthRecord>, taken: ReadonlyMap<st
   }
 }
 
-/** Reference prices that count now, by model. */
+/** The reference prices in effect, by model. */
 export async function readUnitPrices(
   ctx: MarketCtx,
   models: readonly string[],

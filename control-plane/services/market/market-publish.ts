@@ -2,12 +2,12 @@ import { listTradedModels } from '#control-plane/db/market-figures.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { dayBefore } from './market-rows.ts'
 
-/** Publishes the rows of the market and the trades of its offers as they are now. Never throws. */
+/** Publishes the present rows of the market and trades of its offers. Never throws. */
 export function publishFigures(ctx: Pick<Ctx, 'publication'>): Promise<void> {
   return ctx.publication.publishSoon(['markets', 'trades'])
 }
 
-/** Publishes the offers of models that sold something over the last day, where the order by speed has changed. */
+/** Publishes the offers of models with sales over the last day, where the order by speed has changed. */
 export async function publishSpeeds(ctx: Pick<Ctx, 'db' | 'clock' | 'publication'>): Promise<void> {
   await ctx.publication.publishOffers(await listTradedModels(ctx.db, dayBefore(ctx.clock.now())))
 }

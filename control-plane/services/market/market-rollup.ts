@@ -17,25 +17,25 @@ import { DAY, MINUTE } from '#shared/clock.ts'
 import { computeMarketRows, dayBefore } from './market-rows.ts'
 import { combine, storedOf } from './market-sums.ts'
 
-/** Hours and days computed in one transaction, and transactions of one turn: a long backlog takes several turns. */
+/** Most hours, days and models of one transaction. A long backlog takes several turns. */
 const HOURS_AT_ONCE = 24
 const DAYS_AT_ONCE = 2
 const MODELS_AT_ONCE = 50
 const MAX_STEPS = 100
-/** A day that goes on is summed up no more often than this. */
+/** Least time between two sums of the running day. */
 const DAY_AGED_MS = 5 * MINUTE
-/** Hours of single offers are kept so long; what is shown looks back a day. */
+/** Time for which hours of single offers are kept. The market shows only the last day of them. */
 const OFFER_HOURS_MS = 8 * DAY
 
 type RollUpCtx = Pick<Ctx, 'db' | 'clock'>
 
-/** What a turn computed: how many hours and days, and whether more is left than one turn may do. */
+/** The result of a turn: the hours and days that it computed, and whether more are left. */
 export type RollUpReport = { readonly hours: number; readonly days: number; readonly isBehind: boolean }
 
 /**
- * Computes the hours again that calls or health events have come in for, and then their days. Each step is a transaction
- * that takes the marks of what it computed along: a process that dies leaves the rest marked, and doing a step twice
- * gives the same rows. `dayAgedMs` of zero sums up even the running day at once.
+ * Computes the hours with new calls or health events again, and then their days. Each step is one transaction that also
+ * removes the marks of its hours or days. When a process dies the rest stays marked, and doing a step twice gives the
+ * same rows. `dayAgedMs` of zero sums the running day at once.
  */
 export async function rollUp(ctx: RollUpCtx, dayAgedMs = DAY_AGED_MS): Promise<RollUpReport> {
   await transact(ctx.db, async (trx) => {
@@ -93,7 +93,7 @@ async function rollUpDays(trx: Trx, agedMs: number): Promise<number> {
   return days.length
 }
 
-/** The rows that are shown of models, computed again and stored. */
+/** Computes the published rows of models and stores them. */
 async function refreshRows(trx: Trx, now: number, models: readonly string[]): Promise<void> {
   for (let from = 0; from < models.length; from += MODELS_AT_ONCE) {
     const some = models.slice(from, from + MODELS_AT_ONCE)
@@ -101,13 +101,13 @@ async function refreshRows(trx: Trx, now: number, models: readonly string[]): Pr
   }
 }
 
-/** The window has moved on for models that nothing new came in for. */
+/** Refreshes the rows of models without new calls, because their window has moved on. */
 async function refreshStaleRows(trx: Trx, now: number): Promise<void> {
   await lockRollUp(trx)
   await refreshRows(trx, now, await listStaleRows(trx, dayBefore(now)))
 }
 
-/** Rows by time, model and provider, with the totals over models, over providers, and over both. */
+/** Sums rows by time, model and provider, with totals over models, over providers, and over both. */
 function sumUp(rows: readonly CountedHour[], startOf: (row: CountedHour) => number): FigureRow[] {
   const places = new Map<string, { readonly place: Place; readonly rows: CountedHour[] }>()
   for (const row of rows) {

@@ -10,23 +10,23 @@ import { answeredPct, cacheHitPct, combine, discountPct, MIN_SAMPLES, speedOf, u
 
 type NewMarketRow = z.input<typeof MarketRowSchema>
 
-/** A change of the discount below this many points is none. */
+/** Smallest change of a discount that counts, in percentage points. */
 const FLAT_POINTS = 0.1
-/** Offers whose speeds differ by less than this factor are equally fast, and share the calls among them. */
+/** Offers whose speeds differ by less than this factor count as equally fast and share the calls. */
 const SPEED_CLASS = 1.25
 
-/** The beginning of the window of 24 hour buckets that ends with the running hour. */
+/** The beginning of the window of 24 hours that ends with the running hour. */
 export function dayBefore(now: number): number {
   return Math.floor(now / HOUR) * HOUR - 23 * HOUR
 }
 
-/** The stored rows of models, in the order given; one that has none sold nothing. */
+/** The stored rows of models, in the given order. A model without one gets an empty row. */
 export async function readMarketRows(db: Database | Trx, models: readonly string[]): Promise<MarketRow[]> {
   const stored = new Map((await listMarketRows(db, models)).map((row) => [row.model, row.body]))
   return models.map((model) => MarketRowSchema.parse(stored.get(model) ?? emptyRow(model)))
 }
 
-/** The same in the form of the published document. */
+/** The stored rows in the form of the published document. */
 export async function readRowBodies(db: Database | Trx, models: readonly string[]): Promise<NewMarketRow[]> {
   const stored = new Map((await listMarketRows(db, models)).map((row) => [row.model, NewRowSchema.parse(row.body)]))
   return models.map((model) => stored.get(model) ?? emptyRow(model))
@@ -36,12 +36,12 @@ function emptyRow(model: string): NewMarketRow {
   return marketRow(model, [], { from: 0, now: 0 })
 }
 
-/** Rows are stored as they are published: what reads them is the contract's own schema. */
+/** Rows are stored in their published form, so the contract's schema checks them. */
 const NewRowSchema = z.custom<NewMarketRow>((body) => MarketRowSchema.safeParse(body).success)
 
 /**
- * The figures of models over the 24 hour buckets that end with the running hour, one row for each model. A figure that
- * too few calls stand behind is null; counts are zero.
+ * Computes one row of figures for each model over the 24 hours that end with the running hour. A figure from too few
+ * calls is null, and counts are zero.
  */
 export async function computeMarketRows(
   db: Database | Trx,
@@ -50,7 +50,7 @@ export async function computeMarketRows(
 ): Promise<NewMarketRow[]> {
   const from = dayBefore(now)
   const level = { model: 'each', provider: 'each' } as const
-  // The day before is only there for what it paid.
+  // The day before is read only for its discount.
   const before = listFigures(db, 'hour', { from: from - DAY, to: from, models, level, isBare: true })
   const rows = [...(await before), ...(await listFigures(db, 'hour', { from, to: now + HOUR, models, level }))]
   const byModel = groupBy(rows, (row) => row.model)
@@ -82,7 +82,7 @@ function marketRow(model: string, rows: readonly FigureRow[], window: Window): N
   }
 }
 
-/** What was paid below the reference price, hour by hour, and against the day before. */
+/** The discount hour by hour, and its change against the day before. */
 function trendOf(rows: readonly FigureRow[], { from }: Window): NewMarketRow['discountTrend'] {
   const paid = (some: readonly FigureRow[]) =>
     discountPct({
@@ -106,8 +106,8 @@ function trendOf(rows: readonly FigureRow[], { from }: Window): NewMarketRow['di
 }
 
 /**
- * The speed class of each offer of some models that has been measured over the last day, in milliseconds to the first token:
- * rounded up so coarsely that it changes seldom.
+ * The speed class of each measured offer of some models over the last day: milliseconds to the first token, rounded up
+ * so coarsely that it seldom changes.
  */
 export async function readSpeedClasses(
   db: Database | Trx,
@@ -127,7 +127,7 @@ function byName([left]: readonly [string, unknown], [right]: readonly [string, u
   return left < right ? -1 : 1
 }
 
-/** Rows by what `keyOf` says of each, in the order of their first one. */
+/** Groups rows by `keyOf`, in the order of each group's first row. */
 export function groupBy<Row, Key>(rows: readonly Row[], keyOf: (row: Row) => Key): Map<Key, Row[]> {
   const groups = new Map<Key, Row[]>()
   for (const row of rows) {

@@ -32,11 +32,11 @@ const Names = z.array(z.string().min(1).max(128)).min(1).max(MAX_NAMED)
 const LENGTH_MS = { hour: HOUR, day: DAY } as const
 
 const SeriesInput = z.object({
-  /** Unix milliseconds: from the bucket that holds `from` to before `to`. The last day, and now, when left out. */
+  /** Unix milliseconds, from the bucket that contains `from` to `to` (excluded). The defaults are a day ago and now. */
   from: Instant.optional(),
   to: Instant.optional(),
   bucket: z.enum(['hour', 'day']).default('hour'),
-  /** One line for each of these; one line of everything when empty. */
+  /** A line for each of these, or a single line when empty. */
   groupBy: z
     .array(z.enum(['model', 'provider']))
     .max(2)
@@ -46,7 +46,7 @@ const SeriesInput = z.object({
 })
 type SeriesWish = z.input<typeof SeriesInput>
 
-/** The figures of one bucket, which begins at `bucket` (Unix milliseconds, UTC). Null means too few calls to measure. */
+/** The figures of the bucket that begins at `bucket` (Unix milliseconds, UTC). Null means too few calls to measure. */
 export const SeriesPointSchema = SpeedSchema.extend({
   bucket: UnixMs,
   /** Null unless the series is grouped by it. */
@@ -60,13 +60,13 @@ export const SeriesPointSchema = SpeedSchema.extend({
   outputTokens: Count,
   uptimePct: z.number().nullable(),
   cacheHitRatePct: z.number().nullable(),
-  /** What was paid below the reference price, weighted by volume, and the best that anybody got. */
+  /** The average discount weighted by volume, and the best discount that a buyer got. */
   discountPct: z.number().nullable(),
   bestDiscountPct: z.number().nullable(),
 })
 export type SeriesPoint = z.infer<typeof SeriesPointSchema>
 
-/** Figures of the market over time, for everybody. */
+/** Lists figures of the market over time. */
 export const marketSeries = defineOperation({
   name: 'market.series',
   access: 'public',
@@ -77,7 +77,7 @@ export const marketSeries = defineOperation({
   run: async (ctx, _actor, input): Promise<readonly SeriesPoint[]> => readSeries(ctx, input),
 })
 
-/** The points of a series in the order of time; a bucket without a call has none. Throws `invalid_request`. */
+/** The points of a series by time. A bucket without calls has none. Throws `invalid_request`. */
 export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWish): Promise<SeriesPoint[]> {
   const { bucket = 'hour', groupBy: by = [], models, providers } = wish
   const lengthMs = LENGTH_MS[bucket]
@@ -86,12 +86,12 @@ export async function readSeries(ctx: Pick<Ctx, 'db' | 'clock'>, wish: SeriesWis
     model: by.includes('model') || models !== undefined ? 'each' : 'all',
     provider: by.includes('provider') || providers !== undefined ? 'each' : 'all',
   } as const
-  // Where each point is one row, its medians stand there already.
+  // When each point is a single row, the stored medians are used and no sketches are read.
   const isBare =
     (level.model === 'all' || by.includes('model') || models?.length === 1) &&
     (level.provider === 'all' || by.includes('provider') || providers?.length === 1)
   const rows = await listFigures(ctx.db, bucket, { ...span, models, providers, level, isBare })
-  // Calls that nobody answered belong to no provider.
+  // Calls that no provider answered belong to none.
   const counted = level.provider === 'each' ? rows.filter((row) => row.provider !== '') : rows
   const groups = isBare
     ? counted.map((row) => [row])
@@ -147,7 +147,7 @@ const PriceHistoryInput = z.object({
   bucket: z.enum(['hour', 'day']).default('day'),
 })
 
-/** The prices of a model over time: the reference, version by version, and what buyers paid of it. */
+/** A model's prices over time: each version of the reference, and the share of it that buyers paid. */
 export const PriceHistorySchema = z.object({
   model: z.string(),
   references: z
@@ -176,7 +176,7 @@ export const PriceHistorySchema = z.object({
 })
 export type PriceHistory = z.infer<typeof PriceHistorySchema>
 
-/** The price history of one model by its canonical id, for everybody; of the last 30 days unless said. */
+/** Reads the price history of one model by its canonical id, by default of the last 30 days. */
 export const marketPriceHistory = defineOperation({
   name: 'market.prices',
   access: 'public',
@@ -214,7 +214,7 @@ const FeedInput = z.object({
   model: z.string().min(1).max(128).optional(),
 })
 
-/** A charged call as everybody may see it; the instant is Unix milliseconds. */
+/** A charged call without buyer and seller. The instant is Unix milliseconds. */
 export const TradeViewSchema = z.object({
   model: z.string(),
   inputTokens: Count,
@@ -224,7 +224,7 @@ export const TradeViewSchema = z.object({
 })
 export type TradeView = z.infer<typeof TradeViewSchema>
 
-/** The latest trades out of the ledger's own rows, newest first and without anybody's name. */
+/** Lists the latest trades from the ledger's own rows, newest first, without buyers and sellers. */
 export const marketTrades = defineOperation({
   name: 'market.trades',
   access: 'public',
@@ -235,7 +235,6 @@ export const marketTrades = defineOperation({
   run: (ctx, _actor, { limit, model }) => readTrades(ctx, limit, model),
 })
 
-/** The latest trades, newest first. */
 export async function readTrades(ctx: Pick<Ctx, 'db'>, limit: number, model?: string): Promise<TradeView[]> {
   const trades = await listLatestTrades(ctx.db, limit, model)
   return trades.map(({ at, ...trade }) => ({ ...trade, createdAt: at.getTime() }))

@@ -5,10 +5,10 @@ import { HOUR } from '#shared/clock.ts'
 import type { Sketch } from '#shared/sketch.ts'
 import { mergeStored, sketchQuantile, writeSketch } from '#shared/sketch.ts'
 
-/** Fewer calls than this measure nothing: the figure is null then, and its count of samples says why. */
+/** Below this number of calls a figure is null. Its count of samples shows why. */
 export const MIN_SAMPLES = 5
 
-/** Several rows as one: sums added up, sketches merged. */
+/** Several rows merged into one, with sums added and sketches merged. */
 export type Combined = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 'tpsP50'> & {
   readonly ttft: Sketch
   readonly tps: Sketch
@@ -16,7 +16,7 @@ export type Combined = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 
 
 type Sums = Omit<Counted, 'ttftSketch' | 'tpsSketch' | 'ttftP50Ms' | 'tpsP50'>
 
-/** Adds rows up. Offers are as many as the busiest row had: the same ones stand in row after row. */
+/** Merges rows. `offers` is that of the busiest row, because the rows contain the same offers again and again. */
 export function combine(rows: readonly Omit<Counted, 'ttftP50Ms' | 'tpsP50'>[]): Combined {
   const sum = (read: (row: Sums) => number) => rows.reduce((total, row) => total + read(row), 0)
   const total = (read: (row: Sums) => bigint) => rows.reduce((amount, row) => amount + read(row), 0n)
@@ -43,7 +43,7 @@ export function combine(rows: readonly Omit<Counted, 'ttftP50Ms' | 'tpsP50'>[]):
   }
 }
 
-/** The form in which combined rows are stored. */
+/** Converts combined rows for storage. */
 export function storedOf({ ttft, tps, ...sums }: Combined): Counted {
   return {
     ...sums,
@@ -54,7 +54,7 @@ export function storedOf({ ttft, tps, ...sums }: Combined): Counted {
   }
 }
 
-/** Speed as it is shown: medians in milliseconds and in tokens a second, null below {@link MIN_SAMPLES}. */
+/** Speed as shown: medians in milliseconds and in tokens a second, null below {@link MIN_SAMPLES}. */
 export const SpeedSchema = z.object({
   ttftP50Ms: z.number().nullable(),
   ttftSamples: Count,
@@ -63,13 +63,13 @@ export const SpeedSchema = z.object({
 })
 export type Speed = z.infer<typeof SpeedSchema>
 
-/** The speed of combined rows, by their sketches. */
+/** Computes the speed of combined rows from their sketches. */
 export function speedOf({ ttft, tps, ttftSamples, tpsSamples }: Combined): Speed {
   const [ttftP50Ms, tpsP50] = [sketchQuantile(ttft, 0.5) ?? null, sketchQuantile(tps, 0.5) ?? null]
   return shownSpeed({ ttftP50Ms, tpsP50, ttftSamples, tpsSamples })
 }
 
-/** Medians as they are shown: whole milliseconds and tenths of a token, and null below {@link MIN_SAMPLES}. */
+/** Rounds medians to whole milliseconds and tenths of a token a second. Null below {@link MIN_SAMPLES}. */
 export function shownSpeed({ ttftP50Ms, ttftSamples, tpsP50, tpsSamples }: Speed): Speed {
   return {
     ttftP50Ms: ttftP50Ms === null || ttftSamples < MIN_SAMPLES ? null : Math.round(ttftP50Ms),
@@ -79,14 +79,14 @@ export function shownSpeed({ ttftP50Ms, ttftSamples, tpsP50, tpsSamples }: Speed
   }
 }
 
-/** The share of calls that were answered, of those that a provider could have answered; in per cent. */
+/** The percentage of answered calls among those that a provider could have answered. */
 export function answeredPct({ answered, unanswered }: Sums): number | null {
   return percent(answered, answered + unanswered, answered + unanswered)
 }
 
 /**
- * The uptime of a provider: the share of tries that it answered, times the share of the time that its offers were not
- * backed off. `windowMs` is the time that the row covers.
+ * The uptime of a provider: the share of tries that it answered, times the share of the time in which its offers were
+ * not backed off. `windowMs` is the time that the row covers.
  */
 export function uptimePct({ attemptsGood, attemptsBad, downMs, offers }: Sums, windowMs: number): number | null {
   const tries = attemptsGood + attemptsBad
@@ -95,12 +95,12 @@ export function uptimePct({ attemptsGood, attemptsBad, downMs, offers }: Sums, w
   return round((100 * attemptsGood * up) / tries)
 }
 
-/** The share of input tokens that came out of a prompt cache, in per cent. */
+/** The percentage of input tokens that came from a prompt cache. */
 export function cacheHitPct({ cacheReadTokens, inputTokens, calls }: Sums): number | null {
   return percent(cacheReadTokens, inputTokens, calls)
 }
 
-/** What buyers paid below the reference price, in per cent of it, weighted by volume; null without a trade. */
+/** The average discount in percent of the reference price, weighted by volume; null without a trade. */
 export function discountPct({ volumeMicro, listMicro }: Pick<Sums, 'volumeMicro' | 'listMicro'>): number | null {
   if (listMicro <= 0n) return null
   return Math.max(0, Number(((listMicro - volumeMicro) * 10_000n) / listMicro) / 100)
@@ -110,7 +110,7 @@ function percent(part: number, whole: number, samples: number): number | null {
   return whole === 0 || samples < MIN_SAMPLES ? null : round((100 * part) / whole)
 }
 
-/** Two decimals. */
+/** Rounds to two decimals. */
 function round(value: number): number {
   return Math.round(value * 100) / 100
 }

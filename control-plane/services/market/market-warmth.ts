@@ -10,25 +10,25 @@ import { viewMarkets } from './market-book.ts'
 import type { MarketCtx } from './market-parts.ts'
 import { readOffers } from './market-parts.ts'
 
-/** Models read at once: some thousands of offers in a large market. */
+/** Models in one read. In a large market these are thousands of offers. */
 const MODELS_AT_ONCE = 10
 
-/** Rows made beforehand: those of the first page, whatever its size. */
+/** Rows that are made in advance: those of the first page, whatever its size. */
 const FIRST_MODELS = 100
 
 type WarmCtx = MarketCtx & Pick<Ctx, 'log'> & { readonly updates: Updates }
 
 /**
- * Reads what pages of the market are made of before anybody asks for one, and again whatever is announced to have changed.
- * Nothing depends on it but speed: a page reads what is missing. Resolves when all has been read or could not be; the
- * answer ends it.
+ * Reads the data behind market pages before anybody asks for one, and again after each announced change. It only makes
+ * pages faster, because a page reads what is missing. Resolves when all has been read or the reading failed. The
+ * returned function ends it.
  */
 export async function keepMarketWarm(ctx: WarmCtx): Promise<() => void> {
   const waiting = new Set<string>()
   let isReading = false
   let isOver = false
 
-  /** Reads until nothing waits, or until so many offers have come. */
+  /** Reads until no model waits, or until `room` offers have been read. */
   async function readWaiting(room = Number.POSITIVE_INFINITY): Promise<void> {
     if (isReading) return
     isReading = true

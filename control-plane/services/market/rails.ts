@@ -2,17 +2,17 @@ import { z } from 'zod'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 
-/** Ways to pay that the market has now. */
+/** The market's present ways to pay. */
 const RAILS = ['credit'] as const
 
-/** A way to pay: `up`, `switched_off` by operators, or `down` while nothing can admit paid calls. */
+/** A way to pay: `up`, `switched_off` by operators, or `down` while no paid call can be admitted. */
 export const RailStateSchema = z.object({
   rail: z.enum(RAILS),
   state: z.enum(['up', 'switched_off', 'down']),
 })
 export type RailState = z.infer<typeof RailStateSchema>
 
-/** The state of every rail now; for everybody. */
+/** Lists the present state of every rail. */
 export const listRails = defineOperation({
   name: 'market.rails',
   access: 'public',

@@ -2,10 +2,12 @@ import { createHmac } from 'node:crypto'
 import type { AccountId } from '#shared/ids.ts'
 import type { Secret } from '#shared/secret.ts'
 
-/** Sellers whose alias is remembered: worked out again for each of their offers it would cost more than the rest. */
+/**
+ * Most sellers whose alias is remembered. Without it, the alias of each offer would cost more than the rest of a book.
+ */
 const MAX_REMEMBERED = 100_000
 
-/** Names sellers as a public order book does: the same everywhere, and it tells nothing of the account. */
+/** Makes the public names of sellers. A seller has the same name everywhere, and it reveals nothing of the account. */
 export function createSellerAliases(pepper: Secret): (account: AccountId) => string {
   const known = new Map<AccountId, string>()
   return (account) => {

@@ -23,22 +23,22 @@ import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { ProviderSchema } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** Most notes of one incident; the last is left for its end. */
+/** Most notes of one incident. The last one is reserved for its end. */
 export const MAX_NOTES = 20
 const MAX_TOUCHED = 100
 
-/** An incident that operators declared, as everybody reads it. Times are Unix milliseconds. */
+/** A declared incident in its public form. Times are Unix milliseconds. */
 export const DeclaredIncidentSchema = z.object({
   id: z.string(),
   title: z.string(),
-  /** What it touches; neither a model nor a provider means the whole market. */
+  /** The models and providers concerned. When both lists are empty, it concerns the whole market. */
   models: z.array(z.string()).readonly(),
   providers: z.array(z.string()).readonly(),
   state: z.enum(INCIDENT_STATES),
   startedAt: UnixMs,
   /** Null until it is resolved. */
   endedAt: UnixMs.nullable(),
-  /** What was said of it, from the first to the last. */
+  /** The notes about it, oldest first. */
   notes: z
     .array(
       z.object({
@@ -59,7 +59,7 @@ const Models = z.array(ModelName).max(MAX_TOUCHED)
 const Providers = z.array(ProviderSchema.shape.id).max(MAX_TOUCHED)
 const Id = z.string().max(100)
 
-/** Tells everybody of an incident. Throws `not_found` for a model or provider that is not there. */
+/** Declares a public incident. Throws `not_found` for an unknown model or provider. */
 export const declareIncident = defineOperation({
   name: 'incident.declare',
   access: 'operator',
@@ -69,7 +69,7 @@ export const declareIncident = defineOperation({
     state: OpenState.default('investigating'),
     models: Models.default([]),
     providers: Providers.default([]),
-    /** When it began, where that was earlier. */
+    /** Its beginning, if that was earlier than now. */
     startedAt: Millis.optional(),
   }),
   limit: 'none',
@@ -89,7 +89,7 @@ export const declareIncident = defineOperation({
   },
 })
 
-/** Says more of an incident, and changes what is given of it. Throws `not_found`, and `conflict` once it is resolved. */
+/** Adds a note to an incident and changes the given fields. Throws `not_found`, and `conflict` once it is resolved. */
 export const updateIncident = defineOperation({
   name: 'incident.update',
   access: 'operator',
@@ -118,7 +118,7 @@ export const updateIncident = defineOperation({
     }),
 })
 
-/** Ends an incident, with a last word. Throws `not_found`, and `conflict` for one that is resolved. */
+/** Resolves an incident with a last note. Throws `not_found`, and `conflict` for one that is resolved. */
 export const endIncident = defineOperation({
   name: 'incident.end',
   access: 'operator',
@@ -135,7 +135,7 @@ export const endIncident = defineOperation({
     }),
 })
 
-/** Declared incidents, the one that was declared last first; for everybody. Throws `not_found` for an unknown model. */
+/** Lists declared incidents, the latest declared first. Throws `not_found` for an unknown model. */
 export const listDeclaredIncidents = defineOperation({
   name: 'incident.list',
   access: 'public',
@@ -182,7 +182,7 @@ async function lockOpen(trx: Trx, id: string): Promise<DeclaredRow> {
 
 type Touched = Pick<DeclaredRow, 'models' | 'providers'>
 
-/** The same by canonical names. Throws `not_found`. */
+/** Converts the models and providers to canonical names. Throws `not_found`. */
 async function findTouched(trx: Trx, { models, providers }: Touched): Promise<Touched> {
   const canonical = new Map((await listModelsByName(trx, models)).map(({ alias, model }) => [alias, model]))
   const known = new Set((await listProviders(trx)).map(({ id }) => id))

@@ -8,7 +8,7 @@ import { pageOf } from '#control-plane/services/page.ts'
 
 const Text = z.string().min(1).max(200).optional()
 
-/** What anybody did, newest first: operators read the whole log, and nobody else does. */
+/** Searches the audit of all actors, newest first. Only operators may read it whole. */
 export const searchAudit = defineOperation({
   name: 'audit.search',
   access: 'operator',
@@ -19,7 +19,7 @@ export const searchAudit = defineOperation({
     since: Instant.optional(),
     until: Instant.optional(),
     limit: PageSize,
-    /** The `nextToken` of the page before. */
+    /** The `nextToken` of the preceding page. */
     nextToken: idToken('aud').optional(),
   }),
   limit: 'read',

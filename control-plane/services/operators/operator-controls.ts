@@ -11,11 +11,11 @@ import { AppError } from '#shared/errors.ts'
 
 const Reason = z.string().trim().min(1).max(500)
 
-/** A switch as it stands; `changedAt` is Unix milliseconds, null for one that nobody has touched. */
+/** The state of a switch. `changedAt` is Unix milliseconds, null for a switch that was never set. */
 export const FeatureViewSchema = z.object({
   name: z.enum(FEATURE_NAMES),
   isOn: z.boolean(),
-  /** What goes on while it is on. */
+  /** The effect of the switch while it is on. */
   meaning: z.string(),
   reason: z.string().nullable(),
   changedAt: UnixMs.nullable(),
@@ -38,7 +38,7 @@ async function viewFeatures(ctx: Pick<Ctx, 'db'>): Promise<FeatureView[]> {
   })
 }
 
-/** Every switch there is. */
+/** Lists every switch. */
 export const listFeatures = defineOperation({
   name: 'feature.list',
   access: 'operator',
@@ -49,7 +49,7 @@ export const listFeatures = defineOperation({
   run: async (ctx): Promise<readonly FeatureView[]> => viewFeatures(ctx),
 })
 
-/** Turns a switch; both planes go by it within a second or two. */
+/** Sets a switch. Both planes apply it within about two seconds. */
 export const putFeature = defineOperation({
   name: 'feature.put',
   access: 'operator',
@@ -68,15 +68,15 @@ export const putFeature = defineOperation({
   },
 })
 
-/** Limits of the data plane: of any key whose record sets none. */
+/** Limits of the data plane for keys whose record sets none. */
 const KEY_LIMITS = ['key_rate', 'key_in_flight'] as const
 
-/** A limit as it counts. `perKey` is calls a minute, for `key_in_flight` calls at once. */
+/** A limit in force. `perKey` is calls a minute, or calls at once for `key_in_flight`. */
 export const LimitViewSchema = z.object({
   perKey: z.number(),
   perWallet: z.number().nullable(),
   name: z.string(),
-  /** Where it is enforced. */
+  /** The plane that enforces it. */
   plane: z.enum(['control', 'data']),
   isStandard: z.boolean(),
   changedAt: UnixMs.nullable(),
@@ -109,7 +109,7 @@ async function viewLimits({ db, settings }: Pick<Ctx, 'db' | 'settings'>): Promi
   })
 }
 
-/** Every limit of calls, with what counts now. */
+/** Lists every limit of calls with its value in force. */
 export const listRateLimits = defineOperation({
   name: 'rate-limit.list',
   access: 'operator',
@@ -122,7 +122,7 @@ export const listRateLimits = defineOperation({
 
 const Calls = z.number().int().min(1).max(1_000_000)
 
-/** Sets a limit, or gives it back its standard by `perKey: null`. It counts within a second or two. */
+/** Sets a limit, or restores its standard by `perKey: null`. It applies within about two seconds. */
 export const putRateLimit = defineOperation({
   name: 'rate-limit.put',
   access: 'operator',
@@ -154,7 +154,7 @@ async function requireLimit(ctx: Pick<Ctx, 'db' | 'settings'>, name: string): Pr
   return found
 }
 
-/** What of all this the data plane is told: its limits, and the names of the switches that are off. */
+/** The part of the controls that the data plane reads: its limits, and the names of the switches that are off. */
 export async function readDataPlaneControls(db: Database | Trx, settings: Settings) {
   const [limits, switches] = await Promise.all([listLimits(db), listSwitches(db)])
   const set = (name: (typeof KEY_LIMITS)[number]) => limits.find((row) => row.name === name)?.perKey

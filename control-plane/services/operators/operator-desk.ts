@@ -10,7 +10,7 @@ const Reason = z.string().trim().min(1).max(500)
 const Limit = z.coerce.number().int().min(1).max(500).default(100)
 const QueueName = z.enum(Object.values(QUEUES))
 
-/** A hold as it is shown: the amount as micro-USD in plain digits. */
+/** A hold for operators. The amount is micro-USD in plain digits. */
 export const HoldViewSchema = z.object({
   rid: z.string(),
   account: z.string(),
@@ -23,7 +23,7 @@ export const HoldViewSchema = z.object({
 })
 export type HoldView = z.infer<typeof HoldViewSchema>
 
-/** How many jobs of a queue are in which state. */
+/** Numbers of jobs of a queue by state. */
 export const QueueViewSchema = z.object({
   queue: z.string(),
   waiting: z.number(),
@@ -33,7 +33,7 @@ export const QueueViewSchema = z.object({
 })
 export type QueueView = z.infer<typeof QueueViewSchema>
 
-/** A job that gave up; what it carries is not shown. */
+/** A job that failed for good, without its data. */
 export const FailedJobViewSchema = z.object({
   id: z.string(),
   name: z.string(),
@@ -44,7 +44,7 @@ export const FailedJobViewSchema = z.object({
 })
 export type FailedJobView = z.infer<typeof FailedJobViewSchema>
 
-/** Open holds, those that end first before the others. */
+/** Lists open holds by their deadline. */
 export const listOpenHolds = defineOperation({
   name: 'hold.list',
   access: 'operator',
@@ -63,8 +63,8 @@ export const listOpenHolds = defineOperation({
 })
 
 /**
- * Gives the money of a hold back before its deadline. Should the call still end well, its charge is booked late and the
- * buyer pays it: this is for calls whose process is gone.
+ * Releases a hold before its deadline. It is meant for calls whose process is gone. If the call still ends well, its
+ * charge is booked late and the buyer pays it.
  */
 export const releaseOpenHold = defineOperation({
   name: 'hold.release',
@@ -84,7 +84,7 @@ export const releaseOpenHold = defineOperation({
   },
 })
 
-/** The queues with how many jobs are in which state. */
+/** Lists the queues with their numbers of jobs by state. */
 export const listQueues = defineOperation({
   name: 'queue.list',
   access: 'operator',
@@ -95,7 +95,7 @@ export const listQueues = defineOperation({
   run: async (ctx): Promise<readonly QueueView[]> => ctx.desk.countJobs(),
 })
 
-/** Jobs that gave up, newest first, without what they carry. */
+/** Lists jobs that failed for good, newest first, without their data. */
 export const listFailedJobs = defineOperation({
   name: 'queue.failed',
   access: 'operator',
@@ -106,7 +106,7 @@ export const listFailedJobs = defineOperation({
   run: async (ctx, _actor, { queue, limit }): Promise<readonly FailedJobView[]> => ctx.desk.listFailed(queue, limit),
 })
 
-/** Puts failed jobs back in their queue: the named one, or the newest. Jobs may run again without harm. */
+/** Puts failed jobs back in their queue: one by id, or the newest. A job may run again without harm. */
 export const retryFailedJobs = defineOperation({
   name: 'queue.retry',
   access: 'operator',
@@ -124,22 +124,22 @@ export const retryFailedJobs = defineOperation({
   },
 })
 
-/** A data-plane process. `isAlive` says that it spoke within the last seconds. */
+/** A data-plane process. `isAlive` is true when it was heard within the last seconds. */
 export const NodeViewSchema = z.object({
   node: z.string(),
-  /** Its last sign of life; null for one that signed off with nothing to settle. */
+  /** Its last sign of life; null for a process that signed off with nothing to settle. */
   lastSeenAt: UnixMs.nullable(),
-  /** Whether its membership is on record: only then it admits paid calls. */
+  /** True when its membership is on record. Only a member admits paid calls. */
   isMember: z.boolean(),
   report: NodeReportSchema.nullable(),
   isAlive: z.boolean(),
 })
 export type NodeView = z.infer<typeof NodeViewSchema>
 
-/** A process looks at the gate every second. */
+/** Silence after which a process counts as dead. A process looks at the gate every second. */
 const SILENT_AFTER_MS = 10_000
 
-/** The data-plane processes that the gate knows. */
+/** Lists the data-plane processes that the gate knows. */
 export const listNodes = defineOperation({
   name: 'node.list',
   access: 'operator',

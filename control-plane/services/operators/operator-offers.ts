@@ -12,11 +12,11 @@ import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 
 const KEPT_BPS_PER_PERCENT = 100
 
-/** An offer among those of all sellers. `discountPct` is percent off the reference; times are Unix milliseconds. */
+/** An offer in the operators' list. `discountPct` is percent off the reference price. Times are Unix milliseconds. */
 export const MarketOfferViewSchema = z.object({
   id: z.string(),
   sellerAccount: z.string(),
-  /** Of a seller that is a wallet, lower-case `0x…`; an organisation's offers have their workspace. */
+  /** The seller's wallet in lower case, `0x…`. An organisation's offers have a workspace instead. */
   wallet: z.string().nullable(),
   workspace: z.string().nullable(),
   model: z.string(),
@@ -40,7 +40,7 @@ function viewOf({ keptBps, capDailyMicro, createdAt, ...offer }: MarketOffer): M
   }
 }
 
-/** Offers of all sellers, in order of id. */
+/** Searches the offers of all sellers, by id. */
 export const searchOffers = defineOperation({
   name: 'offer.search',
   access: 'operator',
@@ -51,7 +51,7 @@ export const searchOffers = defineOperation({
     isDelisted: z.boolean().optional(),
     wallet: Wallet.optional(),
     limit: PageSize,
-    /** The `nextToken` of the page before. */
+    /** The `nextToken` of the preceding page. */
     nextToken: idToken('ofr').optional(),
   }),
   limit: 'read',
@@ -67,7 +67,7 @@ export const searchOffers = defineOperation({
 
 const Move = z.strictObject({ id: z.string().max(100), reason: z.string().trim().min(1).max(500) })
 
-/** Takes an offer off the market, whoever owns it. Its seller reads the reason. */
+/** Takes an offer of any seller off the market. Its seller sees the reason. */
 export const delistOffer = defineOperation({
   name: 'offer.delist',
   access: 'operator',
@@ -78,7 +78,7 @@ export const delistOffer = defineOperation({
   run: async (ctx, _actor, { id, reason }): Promise<OfferView> => moveAsOperator(ctx, { id, event: 'delist', reason }),
 })
 
-/** Lets the seller of a delisted offer put it on sale again; it comes back paused. The reason is for the audit. */
+/** Lets the seller of a delisted offer activate it again. It comes back paused. The reason is for the audit. */
 export const restoreOffer = defineOperation({
   name: 'offer.restore',
   access: 'operator',

@@ -8,11 +8,11 @@ import { accountOfDocument } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
 import { byText } from '#shared/text-order.ts'
 
-/** A document of the snapshot: what Postgres remembers of it and what stands in the store. Times are Unix milliseconds. */
+/** A document of the snapshot, in Postgres and in the store. Times are Unix milliseconds. */
 export const DocumentViewSchema = z.object({
   name: z.string(),
   version: z.number(),
-  /** Null when the store does not have it. */
+  /** Null when the document is missing in the store. */
   versionInStore: z.number().nullable(),
   bytes: z.number().nullable(),
   publishedAt: UnixMs,
@@ -22,14 +22,14 @@ export type DocumentView = z.infer<typeof DocumentViewSchema>
 
 export const SnapshotViewSchema = z.object({
   documents: z.array(DocumentViewSchema).readonly(),
-  /** Accounts' own documents, of which only those behind are listed above. */
+  /** The number of accounts' own documents. The list above names only those that are behind. */
   accounts: z.number(),
   bytes: z.number(),
   isWhole: z.boolean(),
 })
 export type SnapshotView = z.infer<typeof SnapshotViewSchema>
 
-/** Every document with version, size and age; of accounts only how many. */
+/** Lists every document with version, size and age. Documents of accounts are only counted. */
 export const readSnapshot = defineOperation({
   name: 'snapshot.read',
   access: 'operator',
@@ -64,7 +64,7 @@ async function viewSnapshot(ctx: Pick<Ctx, 'db' | 'publisher' | 'desk'>): Promis
 
 const MAX_NAMED = 1_000
 
-/** Publishes again: the named documents whatever they look like, or all that differ from the tables. */
+/** Publishes again: the named documents in any case, or all that differ from the tables. */
 export const republishSnapshot = defineOperation({
   name: 'snapshot.republish',
   access: 'operator',

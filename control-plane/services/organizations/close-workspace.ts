@@ -10,9 +10,9 @@ import type { WorkspaceView } from './workspaces.ts'
 import { viewOfWorkspace, WorkspaceViewSchema } from './workspaces.ts'
 
 /**
- * Closes a workspace for good: its records can be read, and nothing begins in it again. Its name is free. To close one again
- * changes nothing. Throws `workspace_in_use` while it has offers that are not inactive, keys that work or money, with how
- * much of each, and `not_found`, `forbidden`.
+ * Closes a workspace for good. Its records stay readable, nothing new begins in it, and its name becomes free. A repeat
+ * changes nothing. Throws `workspace_in_use` with the numbers while it has offers that are not inactive, working keys
+ * or money, and `not_found`, `forbidden`.
  */
 export const closeWorkspace = defineOperation({
   name: 'workspace.close',

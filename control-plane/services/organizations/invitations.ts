@@ -21,7 +21,7 @@ import { MAX_MEMBERS } from './members.ts'
 import { lockWithRight, requireOver, requireRight } from './organization-access.ts'
 import { MAX_ORGANIZATIONS, RecordId, RoleField, tooMany } from './organizations.ts'
 
-/** How long an invitation waits for its answer, and how many may wait at once. */
+/** Lifetime of an invitation, and most open ones of an organisation. */
 const INVITATION_MS = 7 * DAY
 const MAX_OPEN = 100
 
@@ -48,7 +48,7 @@ export const InvitationListSchema = z.object({
 })
 export type InvitationList = z.infer<typeof InvitationListSchema>
 
-/** Invites a wallet; an open invitation of the same wallet gives way. Throws `conflict` for a member. */
+/** Invites a wallet. It replaces an open invitation of the same wallet. Throws `conflict` for a member. */
 export const createInvitation = defineOperation({
   name: 'invitation.create',
   access: 'org',
@@ -93,7 +93,7 @@ export const listOrganizationInvitations = defineOperation({
   },
 })
 
-/** Takes an open invitation back. Throws `not_found`. */
+/** Withdraws an open invitation. Throws `not_found`. */
 export const withdrawInvitation = defineOperation({
   name: 'invitation.withdraw',
   access: 'org',
@@ -116,7 +116,7 @@ export const withdrawInvitation = defineOperation({
   },
 })
 
-/** The invitations that wait for the caller's wallet. */
+/** Lists the open invitations for the caller's wallet. */
 export const listOwnInvitations = defineOperation({
   name: 'invitation.list-own',
   access: 'session',
@@ -132,7 +132,10 @@ export const listOwnInvitations = defineOperation({
 
 const AnswerInput = z.strictObject({ invitation: RecordId })
 
-/** Makes the caller a member with the role of his invitation. Throws `not_found`, `conflict` when it is full. */
+/**
+ * Makes the caller a member with the role of the invitation. Throws `not_found`, and `conflict` when the organisation
+ * is full.
+ */
 export const acceptInvitation = defineOperation({
   name: 'invitation.accept',
   access: 'session',
@@ -149,7 +152,7 @@ export const acceptInvitation = defineOperation({
     }),
 })
 
-/** Says no to an invitation. Throws `not_found`. */
+/** Declines an invitation. Throws `not_found`. */
 export const declineInvitation = defineOperation({
   name: 'invitation.decline',
   access: 'session',
@@ -175,7 +178,7 @@ async function answer(
   const row = await transact(ctx.db, async (trx) => {
     const find = async () =>
       requireInvitation(await listInvitations(trx, { wallet }, { now: at, limit: MAX_OPEN }), invitation)
-    // Whoever withdraws it, or changes people, comes before or after.
+    // The lock orders this answer against a withdrawal or a change of members. The invitation is read again under it.
     await lockOrganization(trx, (await find()).organization)
     const found = await find()
     await updateInvitationAnswered(trx, { id: found.id }, { answer: given, at })

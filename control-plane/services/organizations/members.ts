@@ -14,7 +14,7 @@ import type { Place } from './organization-access.ts'
 import { lockWithRight, RIGHTS, requireOver, requireRight } from './organization-access.ts'
 import { RecordId, RoleField } from './organizations.ts'
 
-/** Members that an organisation may have. */
+/** Most members of an organisation. */
 export const MAX_MEMBERS = 200
 
 /** A member of an organisation. `createdAt` is Unix milliseconds. */
@@ -30,7 +30,7 @@ function viewOf({ user, wallet, role, createdAt }: MemberRow): MemberView {
   return { id: user, wallet, role, createdAt: createdAt.getTime() }
 }
 
-/** The members of an organisation, those who came first first. */
+/** The members of an organisation, in the order in which they joined. */
 export const MemberListSchema = z.object({
   members: z.array(MemberViewSchema).readonly(),
 })
@@ -50,8 +50,8 @@ export const listOrganizationMembers = defineOperation({
 })
 
 /**
- * Gives a member another role. Keys that he made and could not make in it are revoked. Throws `conflict` for the last
- * owner, `forbidden` where an owner is needed, `not_found`.
+ * Changes a member's role. Keys that he made and that the new role could not make are revoked. Throws `conflict` for
+ * the last owner, `forbidden` when only an owner may do it, `not_found`.
  */
 export const updateMember = defineOperation({
   name: 'member.update',
@@ -80,8 +80,8 @@ export const updateMember = defineOperation({
 })
 
 /**
- * Takes a member out, himself if he likes; all keys that he made here are revoked. Throws `conflict` for the last owner,
- * `forbidden` where an owner is needed, `not_found`.
+ * Removes a member; a member may remove himself. All keys that he made in the organisation are revoked. Throws
+ * `conflict` for the last owner, `forbidden` when only an owner may do it, `not_found`.
  */
 export const removeMember = defineOperation({
   name: 'member.remove',
@@ -123,7 +123,7 @@ async function requireAnotherOwner(trx: Trx, { organization }: Place, member: Me
 
 type Changed = { readonly user: MemberRow['user']; readonly role: Role | null; readonly at: number }
 
-/** Revokes the keys that a member made and that his role, or none, does not let him make. */
+/** Revokes the member's keys of those kinds that his role may not make. With `role` null it revokes all. */
 async function revokeBeyond(trx: Trx, { organization }: Place, { user, role, at }: Changed): Promise<void> {
   const may = (right: 'management-key.change' | 'workspace.use') => role !== null && RIGHTS[right].includes(role)
   const kinds = [

@@ -8,7 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import type { OrganizationId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 
-/** What can be done in an organisation. */
+/** The rights in an organisation. */
 export type Right =
   | 'organization.read'
   | 'organization.change'
@@ -18,19 +18,19 @@ export type Right =
   | 'management-key.change'
   | 'audit.read'
 
-/** Who may do what. */
+/** The roles that have each right. */
 export const RIGHTS: { readonly [Key in Right]: readonly Role[] } = {
   'organization.read': ROLES,
   'organization.change': ['owner', 'admin'],
   'people.change': ['owner', 'admin'],
   'workspace.change': ['owner', 'admin'],
-  // Keys of workspaces, and whatever a seller or a buyer changes in one; to look is everybody's.
+  // Covers keys of workspaces, and everything that sellers and buyers change in one. Every role may read.
   'workspace.use': ['owner', 'admin', 'developer'],
   'management-key.change': ['owner', 'admin'],
   'audit.read': ['owner', 'admin', 'billing'],
 }
 
-/** An actor in an organisation. */
+/** An actor's role in an organisation. */
 export type Place = {
   readonly organization: OrganizationId
   readonly role: Role
@@ -39,8 +39,8 @@ export type Place = {
 }
 
 /**
- * The actor's place in an organisation. Throws `not_found` for an organisation that is not his, as for one that is not
- * there, and `forbidden` when his role has not the right.
+ * Returns the actor's place in an organisation. Throws `not_found` when the organisation does not exist or is not his,
+ * and `forbidden` when his role lacks the right.
  */
 export async function requireRight(
   db: Database | Trx,
@@ -57,7 +57,10 @@ export async function requireRight(
   return { organization: id, role, by: tenantOf(actor) }
 }
 
-/** The same inside a change: whoever takes the right away in the meantime waits, or is heard. */
+/**
+ * Like {@link requireRight}, with the organisation locked, so that no other change can take the right away before this
+ * one commits.
+ */
 export async function lockWithRight(
   trx: Trx,
   actor: SessionActor | OrgActor,
@@ -72,7 +75,7 @@ function roleOfKey(actor: OrgActor, id: OrganizationId): Role | undefined {
   return actor.organization === id ? actor.role : undefined
 }
 
-/** Throws `forbidden` when somebody would give or touch a role above his own: only owners make and unmake owners. */
+/** Throws `forbidden` when an actor without the role of owner grants or changes that role. */
 export function requireOver(place: Place, ...roles: readonly Role[]): void {
   if (place.role !== 'owner' && roles.includes('owner')) {
     throw new AppError('forbidden', { message: 'Only an owner decides about owners.', detail: { role: place.role } })

@@ -21,16 +21,16 @@ import { Secret } from '#shared/secret.ts'
 import { lockWithRight, requireRight } from './organization-access.ts'
 import { RecordId } from './organizations.ts'
 
-/** A key of an organisation without the key itself. Times are Unix milliseconds. */
+/** A key of an organisation, without the secret. Times are Unix milliseconds. */
 export const OrganizationKeySchema = z.object({
   id: z.string(),
   keyType: z.enum(['management', 'buyer', 'seller']),
   keyPrefix: z.string(),
   label: z.string(),
-  /** Of a management key. */
+  /** Set for a management key. */
   role: z.enum(MANAGEMENT_ROLES).nullable(),
   workspace: z.string().nullable(),
-  /** The member who made it; null for an operator. */
+  /** The member who made it; null when an operator did. */
   madeBy: z.string().nullable(),
   createdAt: z.number(),
   lastUsedAt: z.number().nullable(),
@@ -42,7 +42,7 @@ export type OrganizationKeyView = z.infer<typeof OrganizationKeySchema>
 export const CreatedOrganizationKeySchema = OrganizationKeySchema.extend({
   secret: z.union([z.instanceof(Secret), z.null()]),
 })
-/** A new key. `secret` is there in the first answer only. */
+/** A new key. Only the first answer has the `secret`. */
 export type CreatedOrganizationKey = z.infer<typeof CreatedOrganizationKeySchema>
 
 export function viewOfOrganizationKey({ type, ...row }: OrganizationKeyRow): OrganizationKeyView {
@@ -63,7 +63,7 @@ export const OrganizationKeyListSchema = z.object({
 })
 export type OrganizationKeyList = z.infer<typeof OrganizationKeyListSchema>
 
-/** A page of a holder's keys, newest first, revoked ones included. */
+/** Returns a page of a holder's keys, newest first, revoked ones included. */
 export async function listHeld(
   db: Database,
   holder: Parameters<typeof listOrganizationKeys>[1],
@@ -79,13 +79,13 @@ type IssuedKey = { readonly id: KeyId; readonly secret: Secret; readonly keyPref
 type ManagementKey = {
   readonly label: string
   readonly expiresAt: number | null
-  /** Whose it is and what it may do there; null makes a key of an operator. */
+  /** The organisation and role of the key. Null makes an operator's key. */
   readonly management: NonNullable<NewKey['management']> | null
 }
 
 /**
  * Makes a management key inside the caller's transaction. Throws `key_limit_reached` at the 26th of an organisation,
- * `invalid_request` for an end that is past.
+ * and `invalid_request` for an end in the past.
  */
 export async function issueManagementKey(
   ctx: Pick<Ctx, 'ids' | 'clock' | 'settings'>,
@@ -121,7 +121,7 @@ async function requireRoom(trx: Trx, organization: OrganizationId, now: number):
   })
 }
 
-/** Makes a management key of an organisation; it never has the rights of an owner. */
+/** Makes a management key of an organisation. It never has the rights of an owner. */
 export const createOrganizationKey = defineOperation({
   name: 'organization-key.create',
   access: 'org',
@@ -170,7 +170,7 @@ export const listManagementKeys = defineOperation({
   },
 })
 
-/** Revokes a management key for good; doing so again changes nothing. Throws `not_found`. */
+/** Revokes a management key for good. A repeat changes nothing. Throws `not_found`. */
 export const revokeOrganizationKey = defineOperation({
   name: 'organization-key.revoke',
   access: 'org',

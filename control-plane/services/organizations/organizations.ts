@@ -17,13 +17,12 @@ import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { lockWithRight, requireRight } from './organization-access.ts'
 
-/** Organisations that one wallet may belong to. */
+/** Most organisations of one wallet. */
 export const MAX_ORGANIZATIONS = 50
 
-/** A role in an organisation. */
 export const RoleField = z.enum(ROLES)
 
-/** The id of a record in a path or argument; what is not there is told by whoever looks. */
+/** The id of a record in a path or argument. The operation itself refuses an unknown one. */
 export const RecordId = z.string().max(100)
 
 /** An organisation with the caller's role in it. `createdAt` is Unix milliseconds. */
@@ -39,7 +38,7 @@ function viewOf({ id, name, createdAt }: OrganizationRow, role: Role): Organizat
   return { id, name, role, createdAt: createdAt.getTime() }
 }
 
-/** Makes an organisation with the caller as its owner. Throws `conflict` past the most that a wallet may belong to. */
+/** Makes an organisation with the caller as its owner. Throws `conflict` above {@link MAX_ORGANIZATIONS}. */
 export const createOrganization = defineOperation({
   name: 'organization.create',
   access: 'session',
@@ -105,7 +104,7 @@ export const getOrganization = defineOperation({
   },
 })
 
-/** Gives an organisation another name. */
+/** Renames an organisation. */
 export const updateOrganization = defineOperation({
   name: 'organization.update',
   access: 'org',

@@ -43,7 +43,7 @@ async function requireWorkspace(
 }
 
 /**
- * Makes a member's key of either side that uses the accounts of a workspace. It counts among the member's 25, and ends
+ * Makes a member's key of either side that uses a workspace's accounts. It counts toward the member's 25 keys and ends
  * with his membership. Throws `not_found`, `forbidden`, `conflict` for a closed workspace, `key_limit_reached`.
  */
 export const createWorkspaceKey = defineOperation({
@@ -75,7 +75,7 @@ export const createWorkspaceKey = defineOperation({
   },
 })
 
-/** All members' keys for a workspace, newest first. */
+/** Lists all members' keys for a workspace, newest first. */
 export const listWorkspaceKeys = defineOperation({
   name: 'workspace-key.list',
   access: 'org',
@@ -90,8 +90,8 @@ export const listWorkspaceKeys = defineOperation({
 })
 
 /**
- * Revokes a key of a workspace for good: a member his own, who may change workspaces anybody's. Throws `not_found`,
- * `forbidden`.
+ * Revokes a key of a workspace for good. A member may revoke his own, and a role that may change workspaces may revoke
+ * any. Throws `not_found`, `forbidden`.
  */
 export const revokeWorkspaceKey = defineOperation({
   name: 'workspace-key.revoke',

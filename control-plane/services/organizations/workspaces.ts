@@ -21,11 +21,14 @@ import type { AccountId, OrganizationId } from '#shared/ids.ts'
 import { lockWithRight, RIGHTS, requireRight } from './organization-access.ts'
 import { RecordId, tooMany } from './organizations.ts'
 
-/** Open workspaces that an organisation may have, and workspaces that a list shows. */
+/** Most open workspaces of an organisation, and most workspaces in a list. */
 const MAX_WORKSPACES = 100
 const MAX_LISTED_WORKSPACES = 1_000
 
-/** A workspace: accounts of its own on both sides of the market. Instants are Unix milliseconds; a closed one can be read. */
+/**
+ * A workspace: an account of its own on each side of the market. Instants are Unix milliseconds. A closed one can only
+ * be read.
+ */
 export const WorkspaceViewSchema = z.object({
   id: z.string(),
   organization: z.string(),
@@ -41,7 +44,7 @@ export function viewOfWorkspace({ createdAt, closedAt, ...facts }: WorkspaceRow)
   return { ...facts, createdAt: createdAt.getTime(), closedAt: closedAt?.getTime() ?? null }
 }
 
-/** The workspaces of an organisation, open ones first, the oldest first. */
+/** The workspaces of an organisation: open ones first, then by age, oldest first. */
 export const WorkspaceListSchema = z.object({
   workspaces: z.array(WorkspaceViewSchema).readonly(),
 })
@@ -60,7 +63,7 @@ export const listOrganizationWorkspaces = defineOperation({
   },
 })
 
-/** Opens a workspace with its accounts. Throws `conflict` for a name that is taken, and past the most of them. */
+/** Opens a workspace with its accounts. Throws `conflict` for a name in use, and above {@link MAX_WORKSPACES}. */
 export const createWorkspace = defineOperation({
   name: 'workspace.create',
   access: 'org',
@@ -89,7 +92,7 @@ export const createWorkspace = defineOperation({
   },
 })
 
-/** Gives a workspace another name. Throws `conflict` for one that is taken and for a closed workspace, `not_found`. */
+/** Renames a workspace. Throws `conflict` for a name in use and for a closed workspace, `not_found`. */
 export const updateWorkspace = defineOperation({
   name: 'workspace.update',
   access: 'org',
@@ -111,7 +114,7 @@ export const updateWorkspace = defineOperation({
   },
 })
 
-/** A workspace of an organisation that is not closed. Throws `not_found`, and `conflict` for a closed one. */
+/** Finds an open workspace of an organisation. Throws `not_found`, and `conflict` for a closed one. */
 export async function findOpenWorkspace(trx: Trx, organization: OrganizationId, id: string): Promise<WorkspaceRow> {
   const found = await findWorkspace(trx, organization, id)
   if (found === undefined) throw new AppError('not_found')
@@ -128,12 +131,12 @@ async function nameOnce<Result>(run: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** A field that names a workspace whose figures are asked for in place of the caller's own. */
+/** Names a workspace whose figures are read instead of the caller's own. */
 export const WorkspaceField = RecordId.nullish()
 
 /**
- * The account that a reading call of one side is about: the caller's own, or that of a workspace of an organisation that
- * his wallet belongs to. A key that was made for one workspace sees no other. Throws `not_found`.
+ * Returns the account that a read concerns: the caller's own, or that of a workspace of an organisation that his wallet
+ * belongs to. A key of one workspace can read no other. Throws `not_found`.
  */
 export async function accountOf(
   ctx: Pick<Ctx, 'db'>,
@@ -147,7 +150,10 @@ export async function accountOf(
   return actor.kind === 'buyer' ? found.buyerAccount : found.sellerAccount
 }
 
-/** A session that acts in a workspace, as far as its wallet's role goes: in a closed one it looks only. Throws `not_found`. */
+/**
+ * Moves a session into a workspace, with the rights of its wallet's role. A closed workspace can only be read. Throws
+ * `not_found`.
+ */
 export async function enterWorkspace(
   ctx: Pick<Ctx, 'db'>,
   session: SessionActor,

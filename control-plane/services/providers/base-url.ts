@@ -4,15 +4,15 @@ import type { Provider } from '#shared/catalog/providers.ts'
 import { AppError } from '#shared/errors.ts'
 import { checkOutboundUrl } from '#shared/outbound-guard.ts'
 
-/** A base URL that may be dialled: in one spelling, with the provider whose host it is. */
+/** A base URL that calls may use, in normal form, with the provider that owns its host. */
 export type CheckedBaseUrl = {
   readonly url: URL
-  /** Without a trailing slash: what offers are compared by. */
+  /** The URL without a trailing slash. Offers are compared by it. */
   readonly text: string
   readonly provider: Provider
 }
 
-/** Checks a base URL that a seller named. Throws `invalid_base_url` for any but a host of the allow-list. */
+/** Checks a seller's base URL. Throws `invalid_base_url` for a host outside the allow-list. */
 export async function checkBaseUrl(ctx: Pick<Ctx, 'db' | 'settings'>, raw: string): Promise<CheckedBaseUrl> {
   const providers = await listProviders(ctx.db)
   const byHost = new Map(providers.map((provider) => [provider.host, provider]))
@@ -21,7 +21,7 @@ export async function checkBaseUrl(ctx: Pick<Ctx, 'db' | 'settings'>, raw: strin
   if (url === undefined || provider === undefined || url.search !== '') {
     throw new AppError('invalid_base_url', { param: 'sellerBaseUrl' })
   }
-  // One address, one spelling: or a second offer with the same key could hide behind a slash.
+  // One address has one spelling. Otherwise an extra slash would hide a second offer with the same key.
   const path = url.pathname.replace(/\/{2,}/g, '/').replace(/\/+$/, '')
   const text = url.origin + path
   return { url: new URL(text), text, provider }

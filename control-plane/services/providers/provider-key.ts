@@ -10,7 +10,7 @@ import { Secret } from '#shared/secret.ts'
 import type { CheckedBaseUrl } from './base-url.ts'
 import { checkBaseUrl } from './base-url.ts'
 
-/** A provider key: what can stand in a header and nothing else. */
+/** A provider key, limited to characters that a header can hold. */
 export const ProviderKey = z
   .string()
   .min(8)
@@ -18,15 +18,15 @@ export const ProviderKey = z
   .regex(/^[\x21-\x7e]+$/, 'a key is printable ASCII without spaces')
   .transform((text) => new Secret(text))
 
-/** What a saved key is named by. */
+/** The fingerprint that names a saved key. */
 export const Fingerprint = z.string().regex(/^[0-9a-f]{64}$/, 'not a key fingerprint')
 
-/** A provider key in hand, with what it is found by. */
+/** A provider key and its fingerprint. */
 export type ChosenKey = { readonly secret: Secret; readonly fingerprint: string }
 
 type KeyChoice = { readonly apiKey?: Secret | undefined; readonly reuseKeyFingerprint?: string | undefined }
 
-/** The provider key: the one given, or the saved one of the caller that a fingerprint names. */
+/** Returns the given provider key, or the caller's saved one that the fingerprint names. */
 export async function chooseKey(
   ctx: Pick<Ctx, 'db' | 'settings'>,
   seller: AccountId,
@@ -44,17 +44,17 @@ export async function chooseKey(
   const fingerprint = reuseKeyFingerprint ?? ''
   const saved = await findCredential(ctx.db, seller, fingerprint)
   if (saved === undefined) throw new AppError('not_found', { message: 'No such saved key.' })
-  // A key is sent to the host it was saved for, and to no other.
+  // A saved key is sent only to the host that it was saved for.
   if (saved.host !== host) throw new AppError('invalid_base_url', { param: 'baseUrl' })
   return { secret: openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(saved.sealed)), fingerprint }
 }
 
-/** A provider's address and a key for it, as every question to a provider names them. */
+/** The address of a provider and a key for it, as input of every operation that asks a provider. */
 export const PlaceInput = {
   apiKey: ProviderKey.optional(),
   reuseKeyFingerprint: Fingerprint.optional(),
   baseUrl: z.string().min(1).max(2_048).optional(),
-  /** The same under the name that single offers know it by. */
+  /** Another name of the base URL, as in the input of single offers. */
   sellerBaseUrl: z.string().min(1).max(2_048).optional(),
   apiFormat: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
 }
@@ -64,7 +64,7 @@ export type Place = KeyChoice & {
   readonly sellerBaseUrl?: string | undefined
 }
 
-/** The address that was named, checked against the allow-list, and the key. Throws as {@link checkBaseUrl} does. */
+/** Returns the given address, checked against the allow-list, and the key. Throws as {@link checkBaseUrl} does. */
 export async function choosePlace(
   ctx: Pick<Ctx, 'db' | 'settings'>,
   seller: AccountId,
@@ -78,7 +78,7 @@ export async function choosePlace(
 
 type Refusal = { readonly status: number | null; readonly reason: string }
 
-/** What a seller is told when its provider said no; the key itself is never in it. */
+/** The error for a seller whose provider refused. It never contains the key. */
 export function probeFailed({ provider }: CheckedBaseUrl, { status, reason }: Refusal): AppError {
   return new AppError('provider_probe_failed', {
     message: `The provider did not accept the probe: ${reason}.`,

@@ -7,14 +7,14 @@ import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 
-/** A saved provider key as a card: nothing on it is any part of the key. `createdAt` is Unix milliseconds. */
+/** A saved provider key without any part of the key itself. `createdAt` is Unix milliseconds. */
 export const ConfigCardSchema = z.object({
   id: z.string(),
   label: z.string().nullable(),
   baseUrl: z.string(),
-  /** Names the key in `reuse_key_fingerprint`: an HMAC, of which the key cannot be told. */
+  /** Names the key in `reuse_key_fingerprint`. It is an HMAC and does not reveal the key. */
   keyFingerprint: z.string(),
-  /** Tells one key from another by where and when it was saved. */
+  /** Tells one key from another by its host and the time at which it was saved. */
   hint: z.string(),
   createdAt: UnixMs,
 })
@@ -33,7 +33,7 @@ function cardOf(saved: SavedKey): ConfigCard {
   return { id, label, baseUrl, keyFingerprint: fingerprint, hint, createdAt: createdAt.getTime() }
 }
 
-/** The caller's saved provider keys, newest first. */
+/** Lists the caller's saved provider keys, newest first. */
 export const listConfigs = defineOperation({
   name: 'config.list',
   access: 'seller',
@@ -48,7 +48,7 @@ export const listConfigs = defineOperation({
   },
 })
 
-/** Forgets a saved key: it can be reused no more. Offers that stand on it go on. Throws `not_found`. */
+/** Makes a saved key no longer reusable. Offers that use it continue. Throws `not_found`. */
 export const deleteConfig = defineOperation({
   name: 'config.delete',
   access: 'seller',

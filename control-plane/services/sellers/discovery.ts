@@ -12,23 +12,23 @@ import { KEEP_ALL } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 
-/** Models of a provider that are told of; a list may be longer than anybody reads. */
+/** Most models of a provider in one answer. */
 const MAX_TOLD = 5_000
 
 /** One model of a provider. Reference prices are whole micro-USD; null means there is none. */
 export const DiscoveredModelSchema = z.object({
-  /** The canonical id where the market knows the model, the provider's name otherwise. */
+  /** The canonical id of a model that the market knows; otherwise the provider's name for it. */
   model: z.string(),
-  /** True when it can be listed for sale here. */
+  /** True when it can be listed on this market. */
   supported: z.boolean(),
   pricing: z.object({
     inputPer1m: z.number().nullable(),
     outputPer1m: z.number().nullable(),
-    /** `per 1M tokens`, or what media are sold by. */
+    /** `per 1M tokens`, or the unit in which media are sold. */
     priceUnit: z.string().nullable(),
     /** Price of one unit of media; null for tokens. */
     unitPrice: z.number().nullable(),
-    /** True when the price depends on more than one figure, as of input and output. */
+    /** True when the price consists of more than one figure, such as input and output. */
     priceVariable: z.boolean(),
   }),
   metadata: z.object({
@@ -40,8 +40,8 @@ export const DiscoveredModelSchema = z.object({
 export type DiscoveredModel = z.infer<typeof DiscoveredModelSchema>
 
 /**
- * What a provider serves under a key, as far as it lists it, with what this market knows of each model. The key is stored
- * nowhere. Throws `provider_probe_failed` where there is no list, or not for this key.
+ * Lists the models that a provider serves for a key, with the market's data on each. The key is not stored. Throws
+ * `provider_probe_failed` when the provider has no list or refuses the key.
  */
 export const discoverModels = defineOperation({
   name: 'provider.discover',

@@ -14,12 +14,12 @@ import { ulidTime } from '#shared/ids.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 import { viewSale } from './sales.ts'
 
-/** Days of each range, today among them; null is all there is. */
+/** Number of days of each range, with today. Null covers all time. */
 const RANGES = { '7d': 7, '30d': 30, '90d': 90, lifetime: null } as const
 const RANGE_NAMES = ['7d', '30d', '90d', 'lifetime'] as const
 const RECENT_SALES = 20
 
-/** What was earned on one UTC day. `micro` figures are whole micro-USD. */
+/** The earnings of one UTC day. `micro` figures are whole micro-USD. */
 export const EarningsDaySchema = z.object({
   day: z.string(),
   earnedMicro: WholeMicro,
@@ -42,34 +42,34 @@ export const EarningsModelSchema = z.object({
 })
 export type EarningsModel = z.infer<typeof EarningsModelSchema>
 
-/** The range in one line. */
+/** A summary of the range. */
 export const EarningsShareSchema = z.object({
   earnedUsd: z.number(),
   requests: Count,
   tokens: Count,
-  /** The model that earned most, null when nothing was sold, and its part of all that was earned. */
+  /** The model with the highest earnings, null without sales, and its share of all earnings. */
   topModel: z.string().nullable(),
   shareBps: Count,
 })
 export type EarningsShare = z.infer<typeof EarningsShareSchema>
 
-/** Why payouts wait, and since when in Unix milliseconds. */
+/** The reason for which payouts wait, and the Unix milliseconds since when. */
 export const PayoutHoldViewSchema = z.object({
   reason: z.string(),
   since: UnixMs,
 })
 export type PayoutHoldView = z.infer<typeof PayoutHoldViewSchema>
 
-/** What a seller earned. `usdc` figures are micro-USD as plain digits. */
+/** A seller's earnings. `usdc` figures are micro-USD as plain digits. */
 export const EarningsSchema = z.object({
   range: z.enum(RANGE_NAMES),
-  /** Earned in the range. */
+  /** The earnings of the range. */
   totalEarnedUsdc: MicroDigits,
-  /** On the seller's account now, whatever the range: not yet paid out. */
+  /** The seller's balance at present, whatever the range. It is not yet paid out. */
   pendingUsdc: MicroDigits,
   inFlightUsdc: MicroDigits,
   paidUsdc: MicroDigits,
-  /** One for each day of the range; of a lifetime those with sales. */
+  /** One entry for each day of the range. A lifetime has only days with sales. */
   daily: z.array(EarningsDaySchema).readonly(),
   byModel: z.array(EarningsModelSchema).readonly(),
   share: EarningsShareSchema,
@@ -78,7 +78,7 @@ export const EarningsSchema = z.object({
 })
 export type Earnings = z.infer<typeof EarningsSchema>
 
-/** All figures of the caller's earnings, summed from the booked calls and its account at the moment of asking. */
+/** Reads the caller's earnings, computed at the time of the call from booked calls and the account. */
 export const getEarnings = defineOperation({
   name: 'earnings.get',
   access: 'seller',
@@ -114,13 +114,13 @@ export const getEarnings = defineOperation({
   },
 })
 
-/** What stands on a seller's account, in micro-USD. */
+/** The balance of a seller's account, in micro-USD. */
 export async function readBalance(ctx: Pick<Ctx, 'db'>, seller: AccountId): Promise<bigint> {
   const [found] = await findBalances(ctx.db, [seller])
   return found?.balance ?? 0n
 }
 
-/** The oldest reason for which all payouts wait; undefined when none does. Which check it was is not for sellers. */
+/** The oldest reason for which all payouts wait; undefined when none does. Sellers do not see which check failed. */
 export async function findPayoutHold(ctx: Pick<Ctx, 'db'>): Promise<PayoutHoldView | undefined> {
   const held = await listPayoutHolds(ctx.db, true, RECENT_SALES)
   const oldest = held.at(-1)
@@ -151,7 +151,7 @@ function sumDays(rows: readonly DayOfModel[], days: readonly string[]): Earnings
   }))
 }
 
-/** By model, the one that earned most first. */
+/** Sums by model, the highest earnings first. */
 function sumModels(rows: readonly DayOfModel[]): EarningsModel[] {
   const sums = new Map<string, { earned: bigint; requests: number; tokens: number; last: string }>()
   for (const row of rows) {

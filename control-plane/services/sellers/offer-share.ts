@@ -6,18 +6,18 @@ import { requireOwnOffer } from '#control-plane/services/offers/own-offer.ts'
 import { Count, UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 
-/** Calls that are looked at, of all buyers and all models: a day of a busy market is read in part. */
+/** Most calls that are read, of all buyers and models. On a busy market this is only part of the day. */
 const NEWEST_CALLS = 20_000
 
 /** `since` in Unix milliseconds. */
 export const OfferShareViewSchema = z.object({
-  /** Calls that it served. */
+  /** Calls that the offer served. */
   won: z.number(),
-  /** Calls that asked it in vain, and then another. */
+  /** Calls that tried the offer, failed, and went on to another. */
   failedOver: z.number(),
-  /** Calls in which it could have served, and another stood in front. */
+  /** Calls that could have used the offer and were served by a better one. */
   outranked: z.number(),
-  /** Calls that could not use it, by the reason that routing wrote down. */
+  /** Calls that could not use the offer, by routing's reason. */
   excluded: z
     .array(
       z.object({
@@ -30,7 +30,10 @@ export const OfferShareViewSchema = z.object({
 })
 export type OfferShareView = z.infer<typeof OfferShareViewSchema>
 
-/** How an offer of the caller fared against others in the last day: calls won, lost to whom ranked better, and why not. */
+/**
+ * Shows how the caller's offer did against others in the last day: calls won, calls lost to better offers, and the
+ * reasons.
+ */
 export const getOfferShare = defineOperation({
   name: 'offer.share',
   access: 'seller',

@@ -6,17 +6,17 @@ import { PayoutHoldViewSchema } from '#control-plane/services/sellers/earnings.t
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { findPayoutHold, readBalance } from './earnings.ts'
 
-/** What a payout has to come to, in micro-USD. */
+/** Smallest payout, in micro-USD. */
 const THRESHOLD_MICRO = 1_000_000n
 
-/** Where a seller stands with payouts. Amounts are micro-USD as plain digits. */
+/** A seller's payout position. Amounts are micro-USD as plain digits. */
 export const PayoutPositionSchema = z.object({
-  /** On the account, and nowhere under way. */
+  /** The part of the account that no payout has in flight. */
   availableUsdc: MicroDigits,
   inFlightUsdc: MicroDigits,
   paidUsdc: MicroDigits,
   thresholdUsdc: MicroDigits,
-  /** What the offers of each recipient have earned; the wallet itself stands for offers that name none. */
+  /** The earnings of the offers of each recipient. The wallet itself receives for offers that name no recipient. */
   recipients: z
     .array(
       z.object({
@@ -25,13 +25,16 @@ export const PayoutPositionSchema = z.object({
       }),
     )
     .readonly(),
-  /** Payouts that were carried out: none yet. */
+  /** Completed payouts. There are none yet. */
   payouts: z.array(z.never()).readonly(),
   payoutHold: PayoutHoldViewSchema.optional(),
 })
 export type PayoutPosition = z.infer<typeof PayoutPositionSchema>
 
-/** The payout position of the caller, or of a workspace. There are no payouts yet: what was earned stands on the account. */
+/**
+ * Reads the payout position of the caller, or of a workspace. Payouts do not exist yet, so earnings stay on the
+ * account.
+ */
 export const getPayoutPosition = defineOperation({
   name: 'payout.position',
   access: 'seller',

@@ -9,15 +9,17 @@ import type { HealthRecord } from '#shared/contract/health-event.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
 import { openCredential } from '#shared/seal.ts'
 
-/** Keys that one turn tries, one question each, and how often a key is tried while all is well, and while it is not. */
+/**
+ * Keys of one turn, each with one question. The pauses between probes of a key apply while it works and while it fails.
+ */
 const PROBES_A_TURN = 10
 const EVERY_MS = 30 * MINUTE
 const AGAIN_MS = 2 * MINUTE
-/** Part of the pause by which probes are spread, so that keys saved together are not tried together for ever. */
+/** Fraction of the pause by which probes vary, so that keys saved together are not probed together for ever. */
 const SPREAD = 0.25
-/** Tries in a row that reach nobody before it is held against the offers. A refused key counts at once. */
+/** Failed connections in a row before the offers are backed off. A refused key counts at once. */
 const MAX_UNREACHED = 3
-/** Offers that one key is judged for in one turn. */
+/** Most offers that one key's probe concerns. */
 const MAX_OFFERS = 500
 const BACK_OFF_STEP_MS = 30 * SECOND
 const MAX_BACK_OFF_MS = 10 * MINUTE
@@ -25,9 +27,9 @@ const MAX_BACK_OFF_MS = 10 * MINUTE
 type ProbeCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'listModels' | 'liveOffers' | 'settings'>
 
 /**
- * Tries saved keys whose turn it is, with the provider's list of models: that is free, so that neither a seller's cap
- * nor its bill is touched. A key that is refused backs its offers off and says so in their log; one that works returns
- * offers to the rotation that were backed off for what the list disproves. Answers how many keys were tried.
+ * Probes saved keys that are due by reading the provider's list of models. The list is free and uses no seller's cap or
+ * money. A refused key backs its offers off and writes to their log. A working key returns offers to the rotation when
+ * the list disproves the cause of their back-off. Returns the number of keys probed.
  */
 export async function probeOffers(ctx: ProbeCtx, random: () => number = Math.random): Promise<number> {
   const due = await listDueProbes(ctx.db, ctx.clock.now(), PROBES_A_TURN)
@@ -43,7 +45,7 @@ async function probeKey(ctx: ProbeCtx, probe: DueProbe, random: () => number): P
   const { credentialId, baseUrl } = probe
   const offers = await listProbedOffers(ctx.db, { credentialId, baseUrl }, MAX_OFFERS)
   const [first] = offers
-  // Nothing is sold with this key there: it is tried no more, until an offer stands on it again.
+  // No offer uses this key at this address, so its probes end until a new offer does.
   if (first === undefined) return deleteProbe(ctx.db, { credentialId, baseUrl })
   const apiKey = openCredential(ctx.settings.keyRing, SealedCredentialSchema.parse(probe.sealed))
   const listed = await ctx.listModels({ baseUrl: new URL(baseUrl), apiFormat: first.apiFormat, apiKey })
@@ -61,7 +63,7 @@ async function probeKey(ctx: ProbeCtx, probe: DueProbe, random: () => number): P
 type Accepted = Extract<ListedModels, { isAccepted: true }>
 type Refused = Exclude<ListedModels, Accepted>
 
-/** Returns those offers to the rotation whose failure was one that an answered list disproves. */
+/** Returns offers to the rotation when an answered list disproves their failure. */
 async function heal(ctx: ProbeCtx, offers: readonly ProbedOffer[], { models }: Accepted): Promise<void> {
   const records = await ctx.liveOffers.health(offers.map(({ id }) => id))
   const healed = offers.filter((offer) => {
@@ -82,7 +84,7 @@ async function heal(ctx: ProbeCtx, offers: readonly ProbedOffer[], { models }: A
   )
 }
 
-/** Backs offers off that are not, and says why. */
+/** Backs off the offers that are not backed off yet, and logs the reason. */
 async function holdAgainst(ctx: ProbeCtx, offers: readonly ProbedOffer[], refusal: Refused): Promise<void> {
   const now = ctx.clock.now()
   const errorClass = refusal.status === 401 || refusal.status === 403 ? 'credential_rejected' : 'unreachable'

@@ -12,7 +12,7 @@ import { tokenPrices } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 
-/** One sale: the call's id, what the seller earned by it, and the price it was sold at. */
+/** One sale: the call's id, the seller's earnings, and the price. */
 export const SaleViewSchema = z.object({
   id: z.string(),
   model: z.string(),
@@ -20,19 +20,18 @@ export const SaleViewSchema = z.object({
   settlementStatus: z.string(),
   /** Unix milliseconds. */
   createdAt: UnixMs,
-  /** What the seller earned, in micro-USD as plain digits. */
+  /** The seller's earnings, in micro-USD as plain digits. */
   sellerCostUsdc: MicroDigits,
   inputTokens: Count,
   outputTokens: Count,
   cacheReadTokens: Count,
-  /** Whole micro-USD per million tokens as sold; null for what is not sold by tokens. */
+  /** Whole micro-USD per million tokens as sold; null for a model that is not sold by tokens. */
   effectiveInputPer1m: z.number().nullable(),
   effectiveOutputPer1m: z.number().nullable(),
   txHash: z.string().nullable(),
 })
 export type SaleView = z.infer<typeof SaleViewSchema>
 
-/** A sale as its seller sees it. */
 export function viewSale(sale: Sale): SaleView {
   const prices = UnitPricesSchema.safeParse(sale.unitPrices).data ?? {}
   const { input, output } = tokenPrices(prices, keptBps(sale.keptBps))
@@ -60,7 +59,7 @@ export const SalesPageSchema = z.object({
 })
 export type SalesPage = z.infer<typeof SalesPageSchema>
 
-/** The caller's sales from the newest down. The cursor is signed: no other seller's, and no edited one, is taken. */
+/** Lists the caller's sales, newest first. The cursor is signed, so an edited one or another seller's is refused. */
 export const listSalesHistory = defineOperation({
   name: 'earnings.history',
   access: 'seller',

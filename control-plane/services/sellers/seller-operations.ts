@@ -19,11 +19,11 @@ import { AppError } from '#shared/errors.ts'
 import type { OperationId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 
-/** Offers that go in one transaction, so that progress is seen and nobody waits long for a lock. */
+/** Offers in one transaction. The progress stays visible, and locks are short. */
 const STEP_OFFERS = 500
-/** Operations that one look works on. */
+/** Most operations in one turn. */
 const MAX_OPEN = 100
-/** How long the end of an operation can be asked for. */
+/** Time for which a finished operation can be read. */
 const KEPT_MS = 30 * DAY
 const PURGE_BATCH = 1_000
 
@@ -35,7 +35,7 @@ const over: { readonly [E in Event]: Step } = {
   break: { refusal: 'conflict' },
 }
 
-/** Every state of an operation and everything that can happen to it. */
+/** Every state of an operation and every event. */
 const OPERATION_STEPS: {
   readonly [S in SellerOperationStatus]: { readonly [E in Event]: Step }
 } = {
@@ -45,7 +45,7 @@ const OPERATION_STEPS: {
   failed: over,
 }
 
-/** How far an operation is, as its seller sees it. */
+/** The progress of an operation for its seller. */
 export type OperationView = {
   readonly operationId: OperationId
   readonly status: SellerOperationStatus
@@ -62,12 +62,11 @@ export const OperationViewSchema = z.object({
   failedCount: z.number(),
 })
 
-/** An operation as its seller sees it. */
 export function viewOperation({ id, status, processed, total, failedCount }: SellerOperation): OperationView {
   return { operationId: id, status, processed, total, failedCount }
 }
 
-/** Takes every active offer of the caller off the market, in the background. Begun twice, the second has none left. */
+/** Takes every active offer of the caller off the market in the background. A second operation finds no offers left. */
 export const bulkCancelOffers = defineOperation({
   name: 'offer.bulk-cancel',
   access: 'seller',
@@ -88,7 +87,7 @@ export const bulkCancelOffers = defineOperation({
   },
 })
 
-/** How far an operation of the caller is. Throws `not_found`, for another seller's too. */
+/** Reads the progress of the caller's operation. Throws `not_found`, also for another seller's. */
 export const getSellerOperation = defineOperation({
   name: 'operation.get',
   access: 'seller',
@@ -105,7 +104,10 @@ export const getSellerOperation = defineOperation({
 
 type WorkCtx = Pick<Ctx, 'db' | 'clock' | 'publication' | 'announce' | 'log'>
 
-/** Works on every open operation to its end; a process that dies leaves the rest to the next look. Answers the steps. */
+/**
+ * Works on every open operation to its end. When a process dies the next turn does the rest. Returns the number of
+ * steps.
+ */
 export async function runSellerOperations(ctx: WorkCtx): Promise<number> {
   let steps = 0
   for (const { id, total } of await listOpenOperations(ctx.db, MAX_OPEN)) {
@@ -113,7 +115,7 @@ export async function runSellerOperations(ctx: WorkCtx): Promise<number> {
     try {
       for (let step = 0; step < most && (await takeStep(ctx, id)); step++) steps++
     } catch (error) {
-      // What says nothing about the work is tried again at the next look; anything else would only come again.
+      // A transient error is retried at the next turn. Any other error would only come again.
       if (isTransient(error)) throw error
       ctx.log.error({ err: error, operation: id }, 'an operation of a seller failed')
       await transact(ctx.db, (trx) => failSellerOperation(trx, id, ctx.clock.now()))
@@ -123,7 +125,7 @@ export async function runSellerOperations(ctx: WorkCtx): Promise<number> {
   return steps
 }
 
-/** One step of an operation; false when nothing is left of it, or somebody else is at it. */
+/** Runs one step of an operation. Returns false when nothing is left, or when another worker has it. */
 async function takeStep(ctx: WorkCtx, id: OperationId): Promise<boolean> {
   const at = ctx.clock.now()
   const models = await transact(ctx.db, async (trx) => {
@@ -142,7 +144,7 @@ async function takeStep(ctx: WorkCtx, id: OperationId): Promise<boolean> {
   return true
 }
 
-/** Forgets operations that ended long ago; answers how many. */
+/** Removes operations that ended long ago. Returns their number. */
 export function purgeSellerOperations(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
   return deleteOldOperations(ctx.db, ctx.clock.now() - KEPT_MS, PURGE_BATCH)
 }

@@ -17,7 +17,7 @@ import { isId } from '#shared/ids.ts'
 /** The kind of export that a link of this file opens. */
 export const SELLER_USAGE_EXPORT = 'seller-usage'
 
-/** Rows of a file at the most, and rows read at once: their text is what a download holds in memory. */
+/** Most rows of a file, and rows in one read. A download holds the text of one read in memory. */
 const MAX_ROWS = 5_000_000
 const BATCH = 5_000
 
@@ -37,7 +37,7 @@ const COLUMNS = [
   'tx_hash',
 ] as const
 
-/** Makes a link to a CSV file of the caller's sales, oldest first: of the last 30 days unless said otherwise. */
+/** Makes a link to a CSV file of the caller's sales, oldest first, by default of the last 30 days. */
 export const exportSellerUsage = defineOperation({
   name: 'earnings.export',
   access: 'seller',
@@ -65,7 +65,7 @@ const Query = z.object({
   limit: z.number().int(),
 })
 
-/** The file behind such a link. */
+/** Writes the file that such a link opens. */
 export function writeSellerUsage(ctx: Pick<Ctx, 'db'>, query: unknown): ExportFile {
   const filter = Query.safeParse(query).data
   if (filter === undefined) throw new AppError('not_found')
@@ -77,7 +77,7 @@ async function* chunksOf(ctx: Pick<Ctx, 'db'>, filter: SoldFilter, limit: number
   for await (const rows of readAhead((page) => listSoldAfter(ctx.db, filter, page), { batch: BATCH, limit })) {
     let text = ''
     for (const { rid, createdAt, model, offer, provider, figures, isPaid } of rows) {
-      // All but the names is letters and digits as the database wrote them.
+      // Every field but the names consists of letters and digits from the database.
       const names = `${csvCell(model)},${csvCell(offer)},${csvCell(provider)}`
       text += `${rid},${createdAt},${names},${figures},${isPaid ? 'settled' : 'free'},${LINE_END}`
     }

@@ -22,13 +22,13 @@ import { hashSessionToken, newSessionToken, SESSION_MS } from './session-token.t
 import type { SignedMessage, SignInMessage } from './siwe.ts'
 import { makeChallenge, proveWallet, SignInMessageSchema } from './siwe.ts'
 
-/** Sessions that one wallet may have; the oldest give way. */
+/** Most sessions of one wallet. A new one ends the oldest. */
 const MAX_SESSIONS = 20
 const MAX_MESSAGE_CHARS = 4_000
-/** Signatures of contract wallets that are not deployed yet carry how to deploy them. */
+/** A signature of a contract wallet that is not deployed yet contains the data to deploy it. */
 const MAX_SIGNATURE_CHARS = 20_000
 
-/** The message that proves a wallet when it comes back signed, within 5 minutes. */
+/** Makes the message that proves a wallet when it comes back signed within 5 minutes. */
 export const readChallenge = defineOperation({
   name: 'auth.challenge',
   access: 'public',
@@ -63,9 +63,9 @@ function signInOperation(type: 'buyer' | 'seller') {
   })
 }
 
-/** Exchanges a signed challenge for a seller key, which is shown once; a new wallet gets its accounts. */
+/** Exchanges a signed challenge for a seller key, which is shown once. A new wallet gets its accounts. */
 export const signInForSellerKey = signInOperation('seller')
-/** Exchanges a signed challenge for a buyer key, which is shown once; a new wallet gets its accounts. */
+/** Exchanges a signed challenge for a buyer key, which is shown once. A new wallet gets its accounts. */
 export const signInForBuyerKey = signInOperation('buyer')
 
 async function issueBySignature(
@@ -95,8 +95,8 @@ async function issueBySignature(
 }
 
 /**
- * The wallet that a caller proves. A proof counts for the wallet, whatever proves nothing for the network address that it
- * came from: naming a wallet takes nothing from its owner.
+ * Returns the wallet that the caller proves. A valid proof counts for the wallet, a failed one for the caller's network
+ * address. So nobody uses up a wallet's limit by naming it.
  */
 async function prove(ctx: RunCtx, signed: SignedMessage): Promise<string> {
   const wallet = await proveWallet(ctx, signed).catch(async (error: unknown) => {
@@ -107,7 +107,7 @@ async function prove(ctx: RunCtx, signed: SignedMessage): Promise<string> {
   return wallet
 }
 
-/** Runs in one transaction for the user of a wallet, made when there is none. */
+/** Runs in one transaction for the user of a wallet, which is made if it is missing. */
 async function asUser<Result>(
   ctx: RunCtx,
   wallet: string,
@@ -122,14 +122,14 @@ async function makeUser(ctx: RunCtx, wallet: string): Promise<User> {
   try {
     return await transact(ctx.db, (trx) => ensureUser(ctx, trx, wallet))
   } catch (error) {
-    // A rival sign-in of the same wallet made it first.
+    // A rival sign-in of the same wallet made the user first.
     const known = await findUserByWallet(ctx.db, wallet)
     if (known === undefined) throw error
     return known
   }
 }
 
-/** A new session. `token` is what the cookie holds; times are Unix milliseconds. */
+/** A new session. `token` is the cookie's value. Times are Unix milliseconds. */
 export const CreatedSessionSchema = z.object({
   id: z.string(),
   wallet: z.string(),
@@ -139,7 +139,7 @@ export const CreatedSessionSchema = z.object({
 })
 export type CreatedSession = z.infer<typeof CreatedSessionSchema>
 
-/** Signs a browser in. The session that came with the call ends, so a cookie is never older than its sign-in. */
+/** Signs a browser in. A session that came with the call ends, so a cookie is never older than its sign-in. */
 export const createSession = defineOperation({
   name: 'session.create',
   access: 'public',
@@ -172,7 +172,7 @@ const SessionOwnerSchema = z
   .meta({ id: 'SessionOwner' })
 export type SessionOwner = z.infer<typeof SessionOwnerSchema>
 
-/** Who is signed in. */
+/** Reads the wallet that is signed in. */
 export const readSession = defineOperation({
   name: 'session.read',
   access: 'session',
@@ -183,7 +183,7 @@ export const readSession = defineOperation({
   run: async (_ctx, { sessionId: id, user, wallet }) => ({ id, user, wallet }),
 })
 
-/** Signs a browser out: the session is gone. */
+/** Signs a browser out and deletes the session. */
 export const endSession = defineOperation({
   name: 'session.end',
   access: 'session',

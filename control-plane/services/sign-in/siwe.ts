@@ -10,9 +10,9 @@ import { AppError } from '#shared/errors.ts'
 import type { Secret } from '#shared/secret.ts'
 import { requireSignature } from './wallet-signature.ts'
 
-/** Base (eip155:8453). */
+/** The chain id of Base (eip155:8453). */
 const CHAIN_ID = 8_453
-/** How long a challenge may be answered, and how far the clock of who signs may be off. */
+/** Time in which a challenge may be answered, and the tolerated error of the signer's clock. */
 const CHALLENGE_MS = 5 * MINUTE
 const MAX_SKEW_MS = 5 * MINUTE
 /** Longest time between `Issued At` and `Expiration Time`. */
@@ -28,12 +28,12 @@ export const SignInMessageSchema = z.object({
 })
 export type SignInMessage = z.infer<typeof SignInMessageSchema>
 
-/** A signed message as it came back. */
+/** A message and its signature from the caller. */
 export type SignedMessage = { readonly message: string; readonly signature: string }
 
 /**
- * Makes the message (EIP-4361) that a wallet signs to prove itself. Nothing is stored: the nonce proves its origin. Throws
- * `service_unavailable` while this server's clock is wrong.
+ * Makes the message (EIP-4361) that a wallet signs to prove itself. Nothing is stored, because the nonce proves its
+ * origin. Throws `service_unavailable` while this server's clock is wrong.
  */
 export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'clocks' | 'settings'>, wallet: string): SignInMessage {
   ctx.clocks.requireTrusted()
@@ -58,9 +58,9 @@ export function makeChallenge(ctx: Pick<Ctx, 'clock' | 'clocks' | 'settings'>, w
 }
 
 /**
- * The wallet, in lower case, that a signed message proves. Its nonce is used up first, whatever comes of the rest, so one
- * message proves a wallet once. Throws `invalid_signature` with the rule that was broken, `service_unavailable` while a
- * contract wallet's chain does not answer or this server's clock is wrong.
+ * Returns the wallet, in lower case, that a signed message proves. The nonce is used up first, even if a later check
+ * fails, so one message proves a wallet once. Throws `invalid_signature` with the broken rule, and
+ * `service_unavailable` while a contract wallet's chain does not answer or this server's clock is wrong.
  */
 export async function proveWallet(
   ctx: Pick<Ctx, 'db' | 'clock' | 'clocks' | 'settings' | 'contractWallets' | 'limiter'>,
@@ -98,8 +98,8 @@ const DATE_LINE = new RegExp(`^(${Object.keys(DATE_LINES).join('|')}): (.*)$`)
 const Instant = z.iso.datetime({ offset: true })
 
 /**
- * Reads a message strictly: said again from what was read, it has to be the same text, but for how its dates are written.
- * So there is one reading of it, and nothing in it that the wallet's owner saw and we did not.
+ * Reads a message strictly. When it is written again from the parsed fields, the text must be the same, except for the
+ * spelling of dates. So the message has one reading, and the wallet's owner saw nothing that this code did not.
  */
 function readMessage(message: string): MessageFields {
   const parsed = parseSiweMessage(message)
@@ -131,7 +131,7 @@ function rebuild(fields: Parameters<typeof createSiweMessage>[0]): string {
   }
 }
 
-/** True for two lines of one date, each a day of the calendar, written in different ways. */
+/** True for two lines with the same date, each a valid day, in different spellings. */
 function isSameDate(line: string, other: string): boolean {
   const [, name, text = ''] = DATE_LINE.exec(line) ?? []
   const [, otherName, otherText = ''] = DATE_LINE.exec(other) ?? []
@@ -164,13 +164,13 @@ const RANDOM_BYTES = 10
 const NONCE_HEAD = TIME_HEX + RANDOM_BYTES * 2
 const NONCE = /^[0-9a-f]{64}$/
 
-/** When it was made, random digits, and our HMAC over both and the wallet: 64 hex digits. */
+/** Makes a nonce: its time, random digits, and our HMAC over both and the wallet; 64 hex digits. */
 function makeNonce(secret: Secret, wallet: string, now: number): string {
   const head = now.toString(16).padStart(TIME_HEX, '0') + randomBytes(RANDOM_BYTES).toString('hex')
   return head + sealOf(secret, wallet, head)
 }
 
-/** Until when a nonce holds, in Unix milliseconds; undefined for one that was not issued to this wallet. */
+/** Returns the end of a nonce in Unix milliseconds; undefined for a nonce that was not issued to this wallet. */
 function endOfNonce(secret: Secret, wallet: string, nonce: string): number | undefined {
   if (!NONCE.test(nonce)) return undefined
   const head = nonce.slice(0, NONCE_HEAD)

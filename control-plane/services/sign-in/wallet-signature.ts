@@ -3,19 +3,20 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { ContractWallets } from '#control-plane/ports/contract-wallets/contract-wallets.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** Half the order of secp256k1: of two signatures that say the same, EIP-2 takes the one with the lower s. */
+/** Half the order of secp256k1. EIP-2 accepts only the lower s of the two equivalent signatures. */
 const HALF_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n
 const PLAIN_CHARS = 2 + 65 * 2
 const HEX = /^0x(?:[0-9a-fA-F]{2})+$/
 
-/** Questions put to the chain a minute, over everybody: what a stranger can make us ask is bounded. */
+/** Most questions to the chain a minute, over all callers. It bounds the work that a stranger can cause. */
 const CHAIN_QUESTIONS_PER_MINUTE = 1_200
 
 type Signed = { readonly wallet: string; readonly message: string; readonly signature: string }
 
 /**
- * Requires that a wallet signed a message (EIP-191): with its own key in 65 bytes, v being 27, 28, 0 or 1 and s low; or,
- * where a chain can be asked, as a contract wallet. Throws `invalid_signature`, `service_unavailable`.
+ * Requires a wallet's signature of a message (EIP-191). The wallet signs with its own key: 65 bytes, v is 27, 28, 0 or
+ * 1, and s is low. When a chain can be asked, a contract wallet may sign too. Throws `invalid_signature`,
+ * `service_unavailable`.
  */
 export async function requireSignature(
   { contractWallets, limiter }: Pick<Ctx, 'contractWallets' | 'limiter'>,
@@ -46,7 +47,7 @@ function isHex(text: string): text is `0x${string}` {
   return HEX.test(text)
 }
 
-/** The address that signed, in lower case; undefined when the bytes are no signature. */
+/** Returns the address that signed, in lower case; undefined when the bytes are no signature. */
 async function recover(message: string, signature: `0x${string}`): Promise<string | undefined> {
   try {
     return (await recoverMessageAddress({ message, signature })).toLowerCase()

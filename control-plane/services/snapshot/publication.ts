@@ -4,7 +4,7 @@ import type { PublishCtx } from './publish-documents.ts'
 import { isSnapshotWhole, publishChanged, reconcileSnapshot } from './publish-documents.ts'
 import { createPublishLane } from './publish-lane.ts'
 
-/** The publication of a process, with its lane for changed offers. */
+/** Creates the publication of a process, with a lane for changed offers. */
 export function createPublication(ctx: PublishCtx): Publication {
   const publishSoon = async (names: readonly string[]) => {
     try {
@@ -22,7 +22,7 @@ export function createPublication(ctx: PublishCtx): Publication {
   }
 }
 
-/** A publication that holds changes back: nothing of them is published until somebody calls `reconcile`. */
+/** Wraps a publication so that changes wait. Only `reconcile` publishes them. */
 export function holdPublication(publication: Publication): Publication {
   return { ...publication, publishSoon: async () => undefined, publishOffers: async () => undefined }
 }

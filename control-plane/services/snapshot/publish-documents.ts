@@ -16,16 +16,19 @@ import type { PublishedDocument } from '#control-plane/ports/publisher/publisher
 import { accountOfDocument, modelOfDocument, offersDocumentName, writeDocument } from '#shared/contract/snapshot.ts'
 import { buildDocument, FIXED_DOCUMENTS, NO_OFFERS } from './snapshot-documents.ts'
 
-/** What publishing uses of the context. */
+/** The parts of the context that publishing uses. */
 export type PublishCtx = Pick<Ctx, 'db' | 'publisher' | 'settings' | 'clock' | 'log' | 'sellerAlias'>
 
-/** Documents published at the same time: Postgres reads one while another is written. */
+/** Documents that are published at once. Postgres reads one while another is written. */
 const AT_ONCE = 3
 
-/** Publishes those of the named documents whose body has changed; answers their names. Throws when the store is away. */
+/**
+ * Publishes those of the named documents whose body has changed, and returns their names. Throws when the store is
+ * away.
+ */
 export async function publishChanged(ctx: PublishCtx, names: readonly string[]): Promise<string[]> {
   const inStore = await ctx.publisher.versions(names)
-  // A store that was emptied must get everything in one step: a lone entry in the index would be the whole market.
+  // An emptied store gets everything in one step. A single index entry would otherwise be taken for the whole market.
   if (inStore.size === 0 && (await ctx.publisher.isEmpty())) return restoreSnapshot(ctx)
   const waiting = [...new Set(names)]
   const published = new Set<string>()
@@ -40,7 +43,7 @@ export async function publishChanged(ctx: PublishCtx, names: readonly string[]):
 }
 
 /**
- * Brings the store to what Postgres says, document by document, and answers the names of those that differed. Throws
+ * Makes the store equal to Postgres, document by document. Returns the names of the documents that differed. Throws
  * when the store is away.
  */
 export async function reconcileSnapshot(ctx: PublishCtx): Promise<string[]> {
@@ -52,27 +55,32 @@ export async function reconcileSnapshot(ctx: PublishCtx): Promise<string[]> {
     if (state === undefined || state.bodyHash === UNPUBLISHED || inStore.get(name) !== Number(state.version))
       return true
     const model = modelOfDocument(name)
-    // Offers are many, and asking whether anything was written costs little; changes of accounts leave word of themselves.
+    // Offers are many, so only their fingerprint is compared. Changes of accounts are recorded when they are made.
     if (model !== undefined) return state.source !== (sources.get(model) ?? NO_OFFERS)
     return accountOfDocument(name) === undefined
   }
   return publishChanged(ctx, (await allNames(ctx.db)).filter(isDue))
 }
 
-/** True when the store holds every document in the version that Postgres remembers: cheap enough to ask often. */
+/**
+ * True when the store holds every document in the version that Postgres records. The check is cheap enough to run
+ * often.
+ */
 export async function isSnapshotWhole(ctx: Pick<Ctx, 'db' | 'publisher'>): Promise<boolean> {
   const [inStore, remembered] = await Promise.all([ctx.publisher.versions(), listPublished(ctx.db)])
   return remembered.length > 0 && remembered.every(({ name, version }) => inStore.get(name) === Number(version))
 }
 
-/** Every name there is to publish: fixed ones, models with offers, and whatever was published before. */
+/** Every name to publish: the fixed ones, models with offers, and everything published before. */
 async function allNames(db: Database | Trx): Promise<string[]> {
   const models = await listOfferedModels(db)
   const remembered = await listPublished(db)
   return [...new Set([...FIXED_DOCUMENTS, ...models.map(offersDocumentName), ...remembered.map((state) => state.name)])]
 }
 
-/** One document under its lock: whoever comes second reads what the first has committed, and gets a higher version. */
+/**
+ * Publishes one document under its lock. A second publisher reads what the first committed, and gets a higher version.
+ */
 function publishOne(ctx: PublishCtx, name: string, versionInStore: number | undefined): Promise<boolean> {
   return transact(ctx.db, async (trx) => {
     await lockSnapshot(trx, 'shared')
@@ -91,7 +99,7 @@ function publishOne(ctx: PublishCtx, name: string, versionInStore: number | unde
   })
 }
 
-/** Everything in one step, for a store that lost its memory. */
+/** Publishes everything in one step, for a store that lost its memory. */
 function restoreSnapshot(ctx: PublishCtx): Promise<string[]> {
   return transact(ctx.db, async (trx) => {
     await lockSnapshot(trx, 'exclusive')

@@ -1,22 +1,25 @@
 import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 
-/** Models of one turn. While more wait, a change does not wait for its own publication. */
+/** Most models of one turn. While more wait, a change does not wait for its publication. */
 const MODELS_A_TURN = 8
-/** After such a turn the lane rests as long as it worked: a storm must not stop the service. */
+/**
+ * Longest rest after a full turn. The lane rests as long as it worked, so that a storm of changes cannot stop the
+ * service.
+ */
 const MAX_REST_MS = 5 * SECOND
 
-/** Queues models for `publish`, which never throws. Resolves when theirs are out, or at once while many wait. */
+/** Queues models for `publish`, which never throws. Resolves when they are published, or at once while many wait. */
 export type PublishLane = (models: readonly string[]) => Promise<void>
 
 /**
- * A lane of turns that follow one another. A publication writes all offers of a model, so what changed of it before its
- * turn goes together. Models are taken in the order in which they came.
+ * Runs turns one after another. A publication writes all offers of a model, so changes of one model before its turn go
+ * together. Models are published in the order in which they came.
  */
 export function createPublishLane(clock: Time, publish: (models: readonly string[]) => Promise<void>): PublishLane {
   const waiting = new Set<string>()
   let running = Promise.resolve()
-  /** The turn that begins when the running one is over. */
+  /** The turn after the running one. */
   let next: Promise<void> | undefined
   let restMs = 0
 

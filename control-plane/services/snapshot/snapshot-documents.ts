@@ -21,12 +21,12 @@ import { accountOfDocument, DOCUMENT_SCHEMAS, modelOfDocument } from '#shared/co
 /** Documents that always exist. */
 export const FIXED_DOCUMENTS = Object.keys(DOCUMENT_SCHEMAS)
 
-/** The source of a document without offers. */
+/** The source of a model's document without offers. */
 export const NO_OFFERS = 'none'
 
 /**
- * The body of a document as Postgres has it now: JSON in the form that the contract's schema reads. `source` tells what
- * the offers of a model were built from, and is null for any other document.
+ * The present body of a document in Postgres, as JSON for the contract's schema. `source` is the fingerprint of a
+ * model's offers, null for any other document.
  */
 export type BuiltDocument = { readonly body: string; readonly source: string | null }
 
@@ -72,7 +72,7 @@ async function buildOffers({ sellerAlias, clock }: BuildCtx, trx: Trx, model: st
   return { body: `{"model":${JSON.stringify(model)},"offers":[${rows.join(',')}]}`, source: source ?? NO_OFFERS }
 }
 
-/** An offer as JSON; its credential goes from the database into the document as it is. */
+/** Writes an offer as JSON. The sealed credential is copied from the database as it is. */
 function writeOffer(offer: ListedOffer, alias: string, ttftMs: number | undefined): string {
   const row: Omit<z.input<typeof OfferRowSchema>, 'credential'> = {
     id: offer.id,

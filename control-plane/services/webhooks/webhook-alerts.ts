@@ -18,35 +18,36 @@ import { formatMicroUsd, microUsd } from '#shared/money.ts'
 import type { Announcement } from './webhook-deliveries.ts'
 import { addDelivery } from './webhook-deliveries.ts'
 
-/** Parts of a cap that are told, in per cent. */
+/** Percentages of a cap at which an alert is sent. */
 const CAP_ALERTS = [50, 80, 100] as const
 
-/** Keys looked at together, pages of one look, and low balances of one look. */
+/** Keys of one page, most pages of one look, and most low balances of one look. */
 const PAGE = 500
 const MAX_PAGES = 200
 const MAX_LOW_BALANCES = 1_000
 
 type AlertCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'log' | 'keyCounters'>
 
-/** One of a key's two caps in the period that counts now. */
+/** One of a key's caps in the present day or month. */
 type Cap = {
   readonly period: 'day' | 'month'
   /** `day 2026-11-21`, `month 2026-11`. */
   readonly name: string
   readonly cap: bigint
   readonly counted: bigint
-  /** The cap has refused a call: what is left of it is too little. */
+  /** The cap has refused a call because too little was left for it. */
   readonly isFull: boolean
   readonly resetsAt: number
 }
 
-/** An alert that was not given yet. */
+/** An alert that was not sent yet. */
 type Due = { readonly key: WatchedKey; readonly cap: Cap; readonly percent: number }
 
 /**
- * Finds caps that have reached one of their parts and balances that have fallen, and writes a delivery for each to each
- * webhook that wants it, once a day, a month or a fall. Answers the deliveries. What the gate counts includes calls in
- * flight at the most they may cost, so that nothing is missed; what is told is what is booked.
+ * Finds caps that have reached one of the percentages, and balances that have fallen below a threshold. It writes a
+ * delivery for each to each webhook that listens, once a day, a month or a fall. Returns the deliveries. The gate's
+ * count includes running calls at their highest cost, so no alert is missed; an alert is sent only when the booked
+ * amount has reached the percentage too.
  */
 export async function findAlerts(ctx: AlertCtx): Promise<DeliveryId[]> {
   const told: DeliveryId[] = []
@@ -104,7 +105,7 @@ function capsOf(key: WatchedKey, counter: KeyCounter | undefined, now: number): 
   ]
 }
 
-/** A cap that has refused a call after half of it was used is used up, although what is left would do for a smaller one. */
+/** A cap that refused a call after half of it was used counts as used up, although a smaller call might still fit. */
 function isReached({ cap, isFull }: Cap, used: bigint, percent: number): boolean {
   return used * 100n >= cap * BigInt(percent) || (percent === 100 && isFull && used * 2n >= cap)
 }
@@ -113,7 +114,9 @@ function markOf({ key, cap, percent }: Due): AlertMark {
   return { webhook: key.webhook, subject: key.keyId, mark: `${cap.name} ${percent}` }
 }
 
-/** Tells of a cap if what is booked has reached the part as well; until then the next look asks again. */
+/**
+ * Sends the alert of a cap if the booked amount has reached the percentage too. Otherwise the next look tries again.
+ */
 async function tellOfCap(ctx: AlertCtx, due: Due): Promise<DeliveryId[]> {
   const { key, cap, percent } = due
   const now = ctx.clock.now()

@@ -23,14 +23,17 @@ import { openWebhookSecret } from './webhook-secrets.ts'
 import { SIGNATURE_HEADER, signDelivery } from './webhook-signature.ts'
 import { requireWebhook, WebhookInput } from './webhooks.ts'
 
-/** How long deliveries and what was told are kept: longer than the longest period that something is told once in. */
+/**
+ * Time for which deliveries and alert marks are kept. It is longer than the longest period in which an alert is sent
+ * once.
+ */
 const KEPT_MS = 40 * DAY
 const PURGE_BATCH = 5_000
 
-/** What somebody is told, before it is a body. */
+/** An event for a webhook, before it is written as a body. */
 export type Announcement = { readonly event: string; readonly data: object }
 
-/** Writes a delivery down; it is sent by whoever has the id. */
+/** Stores a delivery. The caller sends it by its id. */
 export async function addDelivery(
   ctx: Pick<Ctx, 'ids' | 'clock'>,
   db: Database | Trx,
@@ -47,8 +50,8 @@ export async function addDelivery(
 type SendCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'sendWebhook' | 'log'>
 
 /**
- * Tries a delivery once and writes down how it went: `retry` asks for another try, which the last one must not. A body
- * is signed anew for each try, so that its time is that of the sending.
+ * Tries a delivery once and stores the result. `retry` asks for another try, and the last try never returns it. Each
+ * try signs the body anew, so that the signed time is that of sending.
  */
 export async function attemptDelivery(
   ctx: SendCtx,
@@ -92,13 +95,13 @@ async function send(ctx: SendCtx, id: DeliveryId, found: SendableDelivery): Prom
   return { status: isTaken ? 'delivered' : 'failed', statusCode: answer.status, error, at }
 }
 
-/** One delivery as its owner sees it. Instants are Unix milliseconds; `body` is what was signed and sent. */
+/** A delivery for its owner. Instants are Unix milliseconds. `body` is the text that was signed and sent. */
 export const DeliveryViewSchema = z.object({
   id: z.string(),
   event: z.string(),
   status: z.enum(DELIVERY_STATUSES),
   attempts: Count,
-  /** HTTP status and fault of the last attempt. */
+  /** The HTTP status and the error of the last attempt. */
   statusCode: z.number().nullable(),
   error: z.string().nullable(),
   body: z.string(),
@@ -119,7 +122,7 @@ function viewOf({ createdAt, attemptedAt, deliveredAt, ...row }: DeliveryRow): D
   }
 }
 
-/** What a webhook of the caller was told, newest first. Throws `not_found`. */
+/** Lists the deliveries of the caller's webhook, newest first. Throws `not_found`. */
 export const listWebhookDeliveries = defineOperation({
   name: 'webhook.deliveries',
   access: 'buyer',
@@ -137,7 +140,7 @@ export const listWebhookDeliveries = defineOperation({
   },
 })
 
-/** Sends a webhook of the caller a message of no meaning, once and now, and answers how that went. Throws `not_found`. */
+/** Sends a test message to the caller's webhook once, at once, and returns the result. Throws `not_found`. */
 export const testWebhook = defineOperation({
   name: 'webhook.test',
   access: 'buyer-account',
@@ -157,12 +160,12 @@ export const testWebhook = defineOperation({
   },
 })
 
-/** Removes old deliveries, a batch at a time; answers how many rows went. */
+/** Removes a batch of old deliveries and alert marks. Returns the number of rows. */
 export function purgeWebhookLog(ctx: Pick<Ctx, 'db' | 'clock'>): Promise<number> {
   return purgeDeliveries(ctx.db, ctx.clock.now() - KEPT_MS, PURGE_BATCH)
 }
 
-/** Deliveries that wait although nobody has tried them for so long; at most `limit`. */
+/** Waiting deliveries that nobody has tried for `afterMs` milliseconds, at most `limit`. */
 export function listStrays(ctx: Pick<Ctx, 'db' | 'clock'>, afterMs: number, limit: number): Promise<string[]> {
   return listStrayDeliveries(ctx.db, ctx.clock.now() - afterMs, limit)
 }

@@ -7,13 +7,13 @@ import type { Secret } from '#shared/secret.ts'
 type SealCtx = Pick<Ctx, 'ids' | 'settings'>
 type Owner = { readonly id: WebhookId; readonly account: AccountId }
 
-/** A signing secret as it rests: sealed like a provider key, bound to its webhook instead of a host. JSON. */
+/** Seals a signing secret as JSON. It is sealed like a provider key, bound to its webhook instead of a host. */
 export function sealWebhookSecret({ ids, settings }: SealCtx, { id, account }: Owner, secret: Secret): string {
   const binding = { id: ids.make('crd'), tenant: account, host: id, purpose: 'webhook' } as const
   return JSON.stringify(sealCredential(settings.keyRing, binding, secret))
 }
 
-/** The secret at rest. Throws an Error for one that was moved here from another webhook. */
+/** Opens a sealed secret. Throws an Error for one that was sealed for another webhook. */
 export function openWebhookSecret(
   { settings }: Pick<Ctx, 'settings'>,
   { id, account }: Owner,

@@ -2,19 +2,20 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { SECOND } from '#shared/clock.ts'
 import { Secret } from '#shared/secret.ts'
 
-/** The header that a delivery is signed in. */
+/** The header that holds a delivery's signature. */
 export const SIGNATURE_HEADER = 'x-mkt-signature'
 
 const SECRET_BYTES = 32
 
-/** A new signing secret: `whsec_` and 43 characters. */
+/** Makes a signing secret: `whsec_` and 43 characters. */
 export function newWebhookSecret(random: (bytes: number) => Uint8Array = randomBytes): Secret {
   return new Secret(`whsec_${Buffer.from(random(SECRET_BYTES)).toString('base64url')}`)
 }
 
 /**
- * What stands in the header: `t=` the time of sending in Unix seconds, and one `v1=` for each secret that signs, the
- * HMAC-SHA-256 in hex over the time, a full stop and the bytes of the body, keyed by the secret as it was shown.
+ * The value of the header: `t=` and the time of sending in Unix seconds, then one `v1=` for each signing secret. Each
+ * is the HMAC-SHA-256 in hex over the time, a full stop and the bytes of the body. The HMAC key is the secret as it was
+ * shown.
  */
 export function signDelivery(body: string, at: number, secrets: readonly Secret[]): string {
   const time = Math.floor(at / SECOND)

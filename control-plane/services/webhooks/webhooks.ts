@@ -25,29 +25,29 @@ import { Secret } from '#shared/secret.ts'
 import { sealWebhookSecret } from './webhook-secrets.ts'
 import { newWebhookSecret } from './webhook-signature.ts'
 
-/** Webhooks that an account may have. */
+/** Most webhooks of an account. */
 const MAX_WEBHOOKS = 10
-/** Longest and usual time that a replaced secret signs on, beside the new one. */
+/** Longest and usual time for which a replaced secret signs beside the new one. */
 const MAX_WINDOW_SECONDS = (7 * DAY) / SECOND
 const WINDOW_SECONDS = DAY / SECOND
 
-/** A webhook as its owner sees it; the secret is shown once. Instants are Unix milliseconds, amounts US dollars. */
+/** A webhook for its owner. The secret is shown once. Instants are Unix milliseconds, amounts US dollars. */
 export const WebhookViewSchema = z.object({
   id: z.string(),
   url: z.string(),
   label: z.string().nullable(),
   events: z.array(z.enum(WEBHOOK_EVENTS)),
-  /** Below this balance `balance.low` is told; null for never. */
+  /** `balance.low` is sent below this balance; null sends none. */
   lowBalanceUsd: z.number().nullable(),
   enabled: z.boolean(),
-  /** Until when the secret before the last rotation signs on; null when none does. */
+  /** The end of the former secret's window; null when no former secret signs. */
   formerSecretUntil: z.number().nullable(),
   createdAt: z.number(),
   updatedAt: z.number(),
 })
 export type WebhookView = z.infer<typeof WebhookViewSchema>
 
-/** A webhook with its signing secret, there only in the first answer: a replay has null. */
+/** A webhook with its signing secret. Only the first answer has the secret; a replay has null. */
 const WebhookWithSecretSchema = WebhookViewSchema.extend({ secret: z.union([z.instanceof(Secret), z.null()]) })
 export type WebhookWithSecret = z.infer<typeof WebhookWithSecretSchema>
 const withoutSecret = (shown: WebhookWithSecret): WebhookWithSecret => ({ ...shown, secret: null })
@@ -64,7 +64,7 @@ function viewOf(row: WebhookRow): WebhookView {
   }
 }
 
-/** The caller's webhook with this id. Throws `not_found`, for another's too. */
+/** Finds the caller's webhook by id. Throws `not_found`, also for another buyer's. */
 export async function requireWebhook(db: Database | Trx, actor: BuyerActor, id: string): Promise<WebhookRow> {
   const found = isId('whk', id) ? await findWebhook(db, actor.account, id) : undefined
   if (found === undefined) throw new AppError('not_found')
@@ -84,7 +84,10 @@ const Events = z
   .max(WEBHOOK_EVENTS.length)
   .refine((events) => new Set(events).size === events.length, 'an event is named once')
 
-/** Adds a webhook. Its signing secret is in the first answer only. Throws `invalid_request`, `conflict` past the most. */
+/**
+ * Adds a webhook. Only the first answer has its signing secret. Throws `invalid_request`, and `conflict` above {@link
+ * MAX_WEBHOOKS}.
+ */
 export const createWebhook = defineOperation({
   name: 'webhook.create',
   access: 'buyer-account',
@@ -151,7 +154,9 @@ export const getWebhook = defineOperation({
   run: async (ctx, actor, { id }): Promise<WebhookView> => viewOf(await requireWebhook(ctx.db, actor, id)),
 })
 
-/** Changes a webhook: what is left out stays, null takes away. Throws `not_found`, `invalid_request`. */
+/**
+ * Changes a webhook. A field that is left out stays, and null removes its value. Throws `not_found`, `invalid_request`.
+ */
 export const changeWebhook = defineOperation({
   name: 'webhook.update',
   access: 'buyer-account',
@@ -185,7 +190,7 @@ export const changeWebhook = defineOperation({
   },
 })
 
-/** Removes a webhook with its secrets and its log; what waits to be delivered is not. Throws `not_found`. */
+/** Removes a webhook with its secrets and its log. Waiting deliveries are dropped. Throws `not_found`. */
 export const removeWebhook = defineOperation({
   name: 'webhook.remove',
   access: 'buyer-account',
@@ -205,8 +210,8 @@ export const removeWebhook = defineOperation({
 })
 
 /**
- * Gives a webhook a new signing secret, shown once. The one before it signs on for a window, so that a receiver can be
- * moved without a gap; 0 ends it at once. Throws `not_found`.
+ * Gives a webhook a new signing secret, which is shown once. The former one also signs for a window, so that the
+ * receiver can change over without a gap; 0 ends it at once. Throws `not_found`.
  */
 export const rotateWebhookSecret = defineOperation({
   name: 'webhook.rotate-secret',

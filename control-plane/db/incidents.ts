@@ -90,7 +90,7 @@ export async function rollUpIncidents(trx: Trx): Promise<void> {
           rows between unbounded preceding and 1 preceding) as up_at
       from incident_place p join offer o on o.model = p.model and o.provider = p.provider
       join health_log l on l.offer = o.id and l.at >= p.from_at
-      -- Said again for all places at once, so that an index of offers and time finds the lines of each offer.
+      -- One bound for all places, so that an index on offer and time finds the lines of each offer.
       where l.action in ${CHANGES} and l.at >= (select min(from_at) from incident_place)),
     spell as (
       select model, provider, offer, error_class, at,

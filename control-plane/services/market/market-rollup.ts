@@ -17,7 +17,7 @@ import { DAY, MINUTE } from '#shared/clock.ts'
 import { computeMarketRows, dayBefore } from './market-rows.ts'
 import { combine, storedOf } from './market-sums.ts'
 
-/** Most hours, days and models of one transaction. A long backlog takes several turns. */
+/** Most hours, days and models of one transaction, and most transactions of one turn. */
 const HOURS_AT_ONCE = 24
 const DAYS_AT_ONCE = 2
 const MODELS_AT_ONCE = 50

@@ -17,7 +17,10 @@ const EVERY_MS = 30 * MINUTE
 const AGAIN_MS = 2 * MINUTE
 /** Fraction of the pause by which probes vary, so that keys saved together are not probed together for ever. */
 const SPREAD = 0.25
-/** Failed connections in a row before the offers are backed off. A refused key counts at once. */
+/**
+ * Probes in a row without a useful answer (no connection, or a status from 500) before the offers are backed off. A
+ * refused key counts at once.
+ */
 const MAX_UNREACHED = 3
 /** Most offers that one key's probe concerns. */
 const MAX_OFFERS = 500

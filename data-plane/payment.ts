@@ -66,9 +66,10 @@ export type Settled = {
    * the rail sends it later, once it is final.
    */
   readonly booking: 'by-name' | 'by-event' | 'later'
-  /** What the buyer is owed of it: headers, where they have not gone yet, and members of the answer's body. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly members: Readonly<Record<string, unknown>>
+  /** Headers that the buyer is owed, where they have not gone yet; undefined for none. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Members that the answer's body is owed; undefined for none. */
+  readonly members?: Readonly<Record<string, unknown>>
 }
 
 export type ReserveRequest = {

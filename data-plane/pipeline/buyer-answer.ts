@@ -68,7 +68,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     receipt: isStreamed && demand.hasFixedCharge !== true ? undefined : settlement.receipt,
     contentType: last.decoder.contentType?.(),
   })
-  for (const name in settlement.headers) headers[name] = settlement.headers[name] ?? ''
+  if (settlement.headers !== undefined) Object.assign(headers, settlement.headers)
   if (!isStreamed) {
     reply.whole(200, headers, text)
     return

@@ -29,7 +29,7 @@ export type Settlement = {
   /** How whoever books it learns of it. */
   readonly booking: Settled['booking']
   /** Headers that the buyer is owed. */
-  readonly headers: Settled['headers']
+  readonly headers: Settled['headers'] | undefined
 }
 
 const NOTHING: Metered = { usage: {}, source: 'reported', finishReason: null, anomalies: [] }
@@ -78,14 +78,12 @@ export async function settleCall(
   return { outcome, receipt: withMembers(charge, settled), metered: charge.metered, event: text, booking, headers }
 }
 
-const NONE: Readonly<Record<string, never>> = {}
 /** A hold that was given back: its event goes to whoever books it. */
-const RELEASED: Settled = { state: 'final', booking: 'by-event', headers: NONE, members: NONE }
+const RELEASED: Settled = { state: 'final', booking: 'by-event' }
 
 function withMembers({ chargeMicro, listMicro, metered }: Charge, { members }: Settled): Receipt {
   const { usage } = metered
-  for (const _name in members) return { chargeMicro, listMicro, usage, members }
-  return { chargeMicro, listMicro, usage }
+  return members === undefined ? { chargeMicro, listMicro, usage } : { chargeMicro, listMicro, usage, members }
 }
 
 /** What a call will have cost, where that is known before its end. */

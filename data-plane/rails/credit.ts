@@ -51,13 +51,12 @@ function claimOf(hold: PayerIdentity & { readonly rid: string }): CreditClaim {
   return { rid: hold.rid, account: accountOf(hold), keyId: hold.keyId }
 }
 
-const NOTHING: Readonly<Record<string, never>> = {}
 /** The gate has the event, and who books the call finds it there. */
-const ACCEPTED: Settled = { state: 'final', booking: 'by-name', headers: NOTHING, members: NOTHING }
+const ACCEPTED: Settled = { state: 'final', booking: 'by-name' }
 /** Another amount of the same call stands in the gate: who books it sees both. */
-const CONTRADICTED: Settled = { state: 'final', booking: 'by-event', headers: NOTHING, members: NOTHING }
+const CONTRADICTED: Settled = { state: 'final', booking: 'by-event' }
 /** The gate is away: the journal vouches for the capture until it is back. */
-const QUEUED: Settled = { state: 'pending', booking: 'by-event', headers: NOTHING, members: NOTHING }
+const QUEUED: Settled = { state: 'pending', booking: 'by-event' }
 
 function settledAs(outcome: CaptureOutcome): Settled {
   switch (outcome) {

@@ -7,7 +7,7 @@ import type { Rail } from './rail.ts'
 /** Told of calls to providers of the buyer's own, for look-ups until they are booked. */
 type OwnCallNotes = { ended(call: Pick<Chargeable, 'rid' | 'account'>, event: string): void }
 
-const NOTHING_OWED: Settled = { state: 'final', booking: 'by-event', headers: {}, members: {} }
+const NOTHING_OWED: Settled = { state: 'final', booking: 'by-event' }
 
 /**
  * Calls to providers of the payer's own: nothing is set aside, nothing is charged, and what became of them is noted.

@@ -61,7 +61,7 @@ export function voucherRail(officeUrl: string): Rail<Proof> {
   }
 }
 
-const PENDING: Settled = { state: 'pending', booking: 'later', headers: {}, members: { voucher: { receipt: null } } }
+const PENDING: Settled = { state: 'pending', booking: 'later', members: { voucher: { receipt: null } } }
 
 function parse(header: string): unknown {
   try {

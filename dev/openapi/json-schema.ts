@@ -46,8 +46,9 @@ export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-function rewrite(schema: unknown, how: How): Json {
-  if (!isJson(schema)) return {}
+function rewrite(whole: unknown, how: How): Json {
+  if (!isJson(whole)) return {}
+  const schema = withoutInside(whole)
   const entries = Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
     if (isNoise(name, value, schema)) return []
     // What is given may gain members: a client that refuses unknown ones would break.
@@ -63,6 +64,19 @@ function rewrite(schema: unknown, how: How): Json {
   return Object.fromEntries(entries)
 }
 
+/** An object's schema without the members that only our code sees: no answer body carries them. */
+function withoutInside(schema: Json): Json {
+  const { properties, required } = schema
+  if (!isJson(properties)) return schema
+  const seen = Object.entries(properties).filter(([, part]) => !isJson(part) || part['isInside'] !== true)
+  const names = new Set(seen.map(([name]) => name))
+  return {
+    ...schema,
+    properties: Object.fromEntries(seen),
+    ...(Array.isArray(required) ? { required: required.filter((name) => names.has(String(name))) } : {}),
+  }
+}
+
 function rewriteMembers(members: Json, how: How): Json {
   return Object.fromEntries(Object.entries(members).map(([name, part]) => [nameOf(name, how), rewrite(part, how)]))
 }
@@ -71,10 +85,13 @@ function nameOf(name: string, { isSnake }: How): string {
   return isSnake ? toSnakeName(name) : name
 }
 
-/** What tells a reader nothing: names of schemas inside them, bounds of safe integers, a date's whole grammar. */
+/**
+ * What tells a reader nothing: names of schemas inside them, bounds of safe integers, a date's whole grammar. `readOnly`
+ * says that our code changes no such list, and nothing of the wire.
+ */
 function isNoise(name: string, value: unknown, schema: Json): boolean {
   if (name === 'id' && typeof value === 'string') return true
-  if (name === '$schema' || name === 'propertyNames') return true
+  if (name === '$schema' || name === 'propertyNames' || name === 'readOnly') return true
   if (name === 'minimum' && value === Number.MIN_SAFE_INTEGER) return true
   if (name === 'maximum' && value === Number.MAX_SAFE_INTEGER) return true
   return name === 'pattern' && schema['format'] === 'date-time'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import type { Descriptions } from './described.ts'
-import { Millis } from './described.ts'
 import { BuyerKeyCreated, SellerKeyCreated } from './keys.ts'
 
 const tag = 'Sign-in'
@@ -10,11 +10,11 @@ const Challenge = z
   .object({
     message: z.string().describe('Sign exactly this text with the wallet (EIP-4361).'),
     nonce: z.string(),
-    expiresAt: Millis,
+    expiresAt: UnixMs,
   })
   .meta({ id: 'Challenge' })
 const Session = z
-  .object({ id: z.string(), wallet: z.string(), createdAt: Millis, expiresAt: Millis })
+  .object({ id: z.string(), wallet: z.string(), createdAt: UnixMs, expiresAt: UnixMs })
   .meta({ id: 'Session' })
 const SessionOwner = z.object({ id: z.string(), user: z.string(), wallet: z.string() }).meta({ id: 'SessionOwner' })
 

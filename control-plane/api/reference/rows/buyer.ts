@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { OwnProviderViewSchema } from '#control-plane/services/buyers/own-providers.ts'
+import { pageSchema } from '#control-plane/services/page.ts'
+import { MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { WebhookViewSchema } from '#control-plane/services/webhooks/webhooks.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import type { Descriptions } from './described.ts'
-import { Micro, MicroText, Millis, pageOf } from './described.ts'
 
 const tag = 'Account'
 const hooks = 'Webhooks'
@@ -12,14 +13,14 @@ const HOOK = '/v1/buyer/webhooks/:id'
 /** In the wire's own spelling, which writing in snake_case leaves as it is. */
 const Lookup = LookupRecordSchema.meta({ id: 'RequestRecord' })
 const Stats = z.object({
-  totalSpent: Micro,
+  totalSpent: WholeMicro,
   totalInputTokens: z.number().int(),
   totalOutputTokens: z.number().int(),
   totalRequests: z.number().int(),
 })
 const Credit = z.object({
-  creditBalanceUsdc: MicroText.describe('What can be spent now, in micro-USD as decimal digits.'),
-  heldUsdc: MicroText.describe('Set aside for calls under way.'),
+  creditBalanceUsdc: MicroDigits.describe('What can be spent now, in micro-USD as decimal digits.'),
+  heldUsdc: MicroDigits.describe('Set aside for calls under way.'),
 })
 const Me = Credit.extend({
   wallet: z.string(),
@@ -51,9 +52,9 @@ const Delivery = z
     statusCode: z.number().int().nullable(),
     error: z.string().nullable(),
     body: z.string(),
-    createdAt: Millis,
-    attemptedAt: Millis.nullable(),
-    deliveredAt: Millis.nullable(),
+    createdAt: UnixMs,
+    attemptedAt: UnixMs.nullable(),
+    deliveredAt: UnixMs.nullable(),
   })
   .meta({ id: 'Delivery' })
 
@@ -154,7 +155,7 @@ const WEBHOOKS: Descriptions = {
   [`GET ${HOOK}/deliveries`]: {
     tag: hooks,
     summary: 'List what was sent',
-    answer: pageOf(Delivery),
+    answer: pageSchema(Delivery),
     example: { max_items: 10 },
   },
 }

@@ -24,20 +24,5 @@ export type Described = {
 /** Descriptions by method and path: `GET /v1/buyer/me`. */
 export type Descriptions = Readonly<Record<string, Described>>
 
-export const Millis = z.number().int().describe('Unix milliseconds.')
-export const Micro = z.number().int().describe('Micro-USD.')
-export const MicroText = z
-  .string()
-  .regex(/^-?\d+$/)
-  .describe('Micro-USD as decimal digits.')
-
 /** The token of the next page of a list that is whole as a rule: there only where it is not. */
 export const NextToken = z.string().optional().describe('Give it back as next_token for the next page.')
-
-/** A page of a list, and the token of the next one. */
-export function pageOf<Item extends z.ZodType>(item: Item) {
-  return z.object({
-    items: z.array(item),
-    nextToken: z.string().nullable().describe('Give it back as next_token for the next page; null on the last.'),
-  })
-}

@@ -1,6 +1,6 @@
 import { z } from 'zod'
+import { MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import type { Descriptions } from './described.ts'
-import { Micro, MicroText, Millis } from './described.ts'
 
 const tag = 'Earnings'
 
@@ -10,20 +10,20 @@ const Sale = z
     model: z.string(),
     offerId: z.string().nullable(),
     settlementStatus: z.string(),
-    createdAt: Millis,
-    sellerCostUsdc: MicroText.describe('What the seller earned, in micro-USD as decimal digits.'),
+    createdAt: UnixMs,
+    sellerCostUsdc: MicroDigits.describe('What the seller earned, in micro-USD as decimal digits.'),
     inputTokens: z.number().int(),
     outputTokens: z.number().int(),
     cacheReadTokens: z.number().int(),
-    effectiveInputPer1m: Micro.nullable(),
-    effectiveOutputPer1m: Micro.nullable(),
+    effectiveInputPer1m: WholeMicro.nullable(),
+    effectiveOutputPer1m: WholeMicro.nullable(),
     txHash: z.string().nullable(),
   })
   .meta({ id: 'Sale' })
-const PayoutHold = z.object({ reason: z.string(), since: Millis }).meta({ id: 'PayoutHold' })
+const PayoutHold = z.object({ reason: z.string(), since: UnixMs }).meta({ id: 'PayoutHold' })
 const EarningsDay = z.object({
   day: z.string().describe('A day in UTC: YYYY-MM-DD.'),
-  earnedMicro: Micro,
+  earnedMicro: WholeMicro,
   earnedUsd: z.number(),
   requests: z.number().int(),
   inputTokens: z.number().int(),
@@ -32,19 +32,19 @@ const EarningsDay = z.object({
 })
 const EarningsModel = z.object({
   model: z.string(),
-  earnedMicro: Micro,
+  earnedMicro: WholeMicro,
   earnedUsd: z.number(),
   requests: z.number().int(),
   totalTokens: z.number().int(),
-  lastSaleAt: Millis,
+  lastSaleAt: UnixMs,
 })
 const Earnings = z
   .object({
     range: z.enum(['7d', '30d', '90d', 'lifetime']),
-    totalEarnedUsdc: MicroText,
-    pendingUsdc: MicroText,
-    inFlightUsdc: MicroText,
-    paidUsdc: MicroText,
+    totalEarnedUsdc: MicroDigits,
+    pendingUsdc: MicroDigits,
+    inFlightUsdc: MicroDigits,
+    paidUsdc: MicroDigits,
     daily: z.array(EarningsDay),
     byModel: z.array(EarningsModel),
     share: z.object({
@@ -60,11 +60,11 @@ const Earnings = z
   .meta({ id: 'Earnings' })
 const PayoutPosition = z
   .object({
-    availableUsdc: MicroText,
-    inFlightUsdc: MicroText,
-    paidUsdc: MicroText,
-    thresholdUsdc: MicroText,
-    recipients: z.array(z.object({ recipient: z.string(), earnedUsdc: MicroText })),
+    availableUsdc: MicroDigits,
+    inFlightUsdc: MicroDigits,
+    paidUsdc: MicroDigits,
+    thresholdUsdc: MicroDigits,
+    recipients: z.array(z.object({ recipient: z.string(), earnedUsdc: MicroDigits })),
     payouts: z.array(z.unknown()),
     payoutHold: PayoutHold.optional(),
   })

@@ -1,16 +1,17 @@
 import { z } from 'zod'
 import { KeyViewSchema } from '#control-plane/services/keys/key-views.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import type { Descriptions } from './described.ts'
-import { Millis, NextToken } from './described.ts'
+import { NextToken } from './described.ts'
 
 const Key = z.object({
   id: z.string(),
   keyPrefix: z.string().describe('How the key begins: what to know it by.'),
   label: z.string(),
-  createdAt: Millis,
-  lastUsedAt: Millis.nullable(),
-  revokedAt: Millis.nullable(),
-  expiresAt: Millis.optional().describe('There where the key has an end.'),
+  createdAt: UnixMs,
+  lastUsedAt: UnixMs.nullable(),
+  revokedAt: UnixMs.nullable(),
+  expiresAt: UnixMs.optional().describe('There where the key has an end.'),
 })
 const Secret = z.object({
   key: z.string().optional().describe('The key itself: shown once, never in a replayed answer.'),
@@ -29,7 +30,7 @@ const BuyerKeyMade = Secret.extend(Key.shape)
 /** A sign-in gives a key without limits, so its terms stand there, too. */
 export const BuyerKeyCreated = BuyerKeyMade.meta({ id: 'BuyerKeyCreated' })
 const BuyerKeyRotated = BuyerKeyMade.extend({
-  formerExpiresAt: Millis.describe('Until when the secret before it goes on, in Unix milliseconds.'),
+  formerExpiresAt: UnixMs.describe('Until when the secret before it goes on, in Unix milliseconds.'),
 }).meta({ id: 'BuyerKeyRotated' })
 
 const tag = 'Buyer keys'

@@ -1,18 +1,19 @@
 import { z } from 'zod'
 import { OrganizationKeySchema } from '#control-plane/services/organizations/organization-keys.ts'
 import { RoleField } from '#control-plane/services/organizations/organizations.ts'
+import { pageSchema } from '#control-plane/services/page.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import type { Descriptions } from './described.ts'
-import { Millis, pageOf } from './described.ts'
 
 const tag = 'Organizations'
 const ONE = '/v1/organizations/:organization'
 const WORKSPACE = `${ONE}/workspaces/:workspace`
 
 const Organization = z
-  .object({ id: z.string(), name: z.string(), role: RoleField, createdAt: Millis })
+  .object({ id: z.string(), name: z.string(), role: RoleField, createdAt: UnixMs })
   .meta({ id: 'Organization' })
 const Member = z
-  .object({ id: z.string(), wallet: z.string(), role: RoleField, createdAt: Millis })
+  .object({ id: z.string(), wallet: z.string(), role: RoleField, createdAt: UnixMs })
   .meta({ id: 'Member' })
 const Invitation = z
   .object({
@@ -22,8 +23,8 @@ const Invitation = z
     wallet: z.string(),
     role: RoleField,
     invitedBy: z.string(),
-    createdAt: Millis,
-    expiresAt: Millis,
+    createdAt: UnixMs,
+    expiresAt: UnixMs,
   })
   .meta({ id: 'Invitation' })
 const Workspace = z
@@ -33,8 +34,8 @@ const Workspace = z
     name: z.string(),
     buyerAccount: z.string(),
     sellerAccount: z.string(),
-    createdAt: Millis,
-    closedAt: Millis.nullable(),
+    createdAt: UnixMs,
+    closedAt: UnixMs.nullable(),
   })
   .meta({ id: 'Workspace' })
 const OrganizationKey = OrganizationKeySchema.meta({ id: 'OrganizationKey' })
@@ -44,7 +45,7 @@ const OrganizationKeyCreated = OrganizationKeySchema.extend({
 const AuditEntry = z
   .object({
     id: z.string(),
-    at: Millis,
+    at: UnixMs,
     operation: z.string(),
     actorKind: z.string(),
     actor: z.string(),
@@ -180,7 +181,7 @@ const AUDIT: Descriptions = {
   [`GET ${ONE}/audit`]: {
     tag: 'Audit',
     summary: 'Read the log of an organization',
-    answer: pageOf(AuditEntry),
+    answer: pageSchema(AuditEntry),
     example: { max_items: 10 },
     ...forbidden,
   },
@@ -194,7 +195,7 @@ const AUDIT: Descriptions = {
   'GET /v1/audit': {
     tag: 'Audit',
     summary: "Read the log of the caller's own changes",
-    answer: pageOf(AuditEntry),
+    answer: pageSchema(AuditEntry),
     example: { max_items: 10 },
   },
   'GET /v1/audit/export': {

@@ -1,10 +1,12 @@
 import { z } from 'zod'
 import { BulkLineSchema, BulkRow, bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
+import { pageSchema } from '#control-plane/services/page.ts'
 import { OperationViewSchema } from '#control-plane/services/sellers/seller-operations.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { ERROR_CLASSES } from '#shared/contract/health-event.ts'
 import type { Descriptions } from './described.ts'
-import { Millis, NextToken, pageOf } from './described.ts'
+import { NextToken } from './described.ts'
 
 const tag = 'Offers'
 const OFFERS = '/v1/seller/offers'
@@ -41,7 +43,7 @@ const HealthTest = z
 const HealthLine = z
   .object({
     id: z.string(),
-    timestamp: Millis,
+    timestamp: UnixMs,
     offerId: z.string(),
     model: z.string(),
     errorCategory: z.enum(ERROR_CLASSES).nullable(),
@@ -51,7 +53,7 @@ const HealthLine = z
       ...(['counted', 'backed_off', 'recovered', 'flagged'] as const),
       ...(['reset', 'credential_rotated', 'delisted', 'restored'] as const),
     ]),
-    backedOffUntil: Millis.nullable(),
+    backedOffUntil: UnixMs.nullable(),
   })
   .meta({ id: 'HealthLine' })
 const SavedKey = z
@@ -61,7 +63,7 @@ const SavedKey = z
     baseUrl: z.string(),
     keyFingerprint: z.string().describe('Names the key in reuse_key_fingerprint.'),
     hint: z.string(),
-    createdAt: Millis,
+    createdAt: UnixMs,
   })
   .meta({ id: 'SavedKey' })
 
@@ -80,7 +82,7 @@ export const OFFER_DESCRIPTIONS: Descriptions = {
     example: { model: 'gpt-5-mini', ...place, discount: 25, cap_daily_usd: 50, label: 'spare quota' },
     ...probed,
   },
-  [`GET ${OFFERS}`]: { tag, summary: 'List own offers', answer: pageOf(Offer), example: { max_items: 10 } },
+  [`GET ${OFFERS}`]: { tag, summary: 'List own offers', answer: pageSchema(Offer), example: { max_items: 10 } },
   [`POST ${OFFERS}/bulk`]: {
     tag,
     summary: 'List many models of one provider',
@@ -163,7 +165,7 @@ export const OFFER_DESCRIPTIONS: Descriptions = {
   'GET /v1/seller/health-log': {
     tag,
     summary: 'Read what went wrong with offers',
-    answer: pageOf(HealthLine),
+    answer: pageSchema(HealthLine),
     example: { max_items: 10 },
     refusals: [404],
   },

@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { pageSchema } from '#control-plane/services/page.ts'
+import { MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { SETTLEMENT_STATUSES } from '#shared/contract/lookup.ts'
 import { SERVED_BY } from '#shared/contract/usage-event.ts'
 import type { Descriptions } from './described.ts'
-import { Micro, MicroText, Millis, pageOf } from './described.ts'
 
 const tag = 'Usage'
 
@@ -18,7 +19,7 @@ const Tokens = z.object({
 const UsageItem = Tokens.extend({
   id: z.string(),
   requestId: z.string(),
-  createdAt: Millis,
+  createdAt: UnixMs,
   model: z.string(),
   requestedModel: z.string(),
   provider: z.string().nullable(),
@@ -29,8 +30,8 @@ const UsageItem = Tokens.extend({
   streamed: z.boolean(),
   settlementStatus: z.enum(SETTLEMENT_STATUSES),
   settlementError: z.string().nullable(),
-  buyerCostMicro: Micro,
-  listCostMicro: Micro,
+  buyerCostMicro: WholeMicro,
+  listCostMicro: WholeMicro,
   ttftMs: z.number().nullable(),
   durationMs: z.number(),
   txHash: z.string().nullable(),
@@ -38,30 +39,30 @@ const UsageItem = Tokens.extend({
 const UsageBucket = Tokens.extend({
   requests: z.number().int(),
   failedRequests: z.number().int(),
-  buyerCostMicro: Micro,
-  listCostMicro: Micro,
-  bucket: Millis,
+  buyerCostMicro: WholeMicro,
+  listCostMicro: WholeMicro,
+  bucket: UnixMs,
   group: z.string().nullable(),
 }).meta({ id: 'UsageBucket' })
 const SavingsFigures = z.object({
   requests: z.number().int(),
-  spentMicro: Micro,
-  listMicro: Micro,
-  savedMicro: Micro,
+  spentMicro: WholeMicro,
+  listMicro: WholeMicro,
+  savedMicro: WholeMicro,
   savedPct: z.number(),
 })
 const Savings = SavingsFigures.extend({
   period: z.enum(['24h', '7d', '30d', '90d', 'lifetime']),
-  since: Millis,
+  since: UnixMs,
   byModel: z.array(SavingsFigures.extend({ model: z.string() })),
 }).meta({ id: 'Savings' })
 const StatementLine = z
   .object({
     id: z.string(),
     kind: z.string(),
-    createdAt: Millis,
-    amountMicro: Micro,
-    balanceMicro: Micro.describe('The balance after this line, in micro-USD.'),
+    createdAt: UnixMs,
+    amountMicro: WholeMicro,
+    balanceMicro: WholeMicro.describe('The balance after this line, in micro-USD.'),
     note: z.string().nullable(),
     model: z.string().nullable(),
     provider: z.string().nullable(),
@@ -72,18 +73,18 @@ const StatementLine = z
 
 const Cap = z
   .object({
-    capUsdc: MicroText,
-    usedUsdc: MicroText.describe('What calls have used, with what running ones hold, in micro-USD.'),
-    leftUsdc: MicroText,
+    capUsdc: MicroDigits,
+    usedUsdc: MicroDigits.describe('What calls have used, with what running ones hold, in micro-USD.'),
+    leftUsdc: MicroDigits,
     isRefusing: z.boolean(),
-    resetsAt: Millis,
-    runsOutAt: Millis.nullable().describe('When it is used up at the pace of this period so far.'),
+    resetsAt: UnixMs,
+    runsOutAt: UnixMs.nullable().describe('When it is used up at the pace of this period so far.'),
   })
   .meta({ id: 'Cap' })
 const Caps = z
   .object({
-    creditBalanceUsdc: MicroText,
-    heldUsdc: MicroText,
+    creditBalanceUsdc: MicroDigits,
+    heldUsdc: MicroDigits,
     keys: z.array(
       z.object({
         keyId: z.string(),
@@ -103,11 +104,11 @@ const Job = z
     endpoint: z.string(),
     keyId: z.string().nullable(),
     state: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
-    submittedAt: Millis,
-    deadlineAt: Millis,
-    endedAt: Millis.nullable(),
-    quoteMicro: MicroText,
-    chargeMicro: MicroText.nullable(),
+    submittedAt: UnixMs,
+    deadlineAt: UnixMs,
+    endedAt: UnixMs.nullable(),
+    quoteMicro: MicroDigits,
+    chargeMicro: MicroDigits.nullable(),
   })
   .meta({ id: 'Job' })
 
@@ -115,7 +116,7 @@ export const USAGE_DESCRIPTIONS: Descriptions = {
   'GET /v1/buyer/usage': {
     tag,
     summary: 'List calls with their cost',
-    answer: pageOf(UsageItem),
+    answer: pageSchema(UsageItem),
     example: { period: '24h', max_items: 10 },
   },
   'GET /v1/buyer/usage/buckets': {
@@ -140,7 +141,7 @@ export const USAGE_DESCRIPTIONS: Descriptions = {
   'GET /v1/buyer/jobs': {
     tag,
     summary: 'List long jobs',
-    answer: pageOf(Job),
+    answer: pageSchema(Job),
     example: { state: 'running', max_items: 10 },
   },
   'GET /v1/buyer/savings': {
@@ -152,7 +153,7 @@ export const USAGE_DESCRIPTIONS: Descriptions = {
   'GET /v1/buyer/statements': {
     tag,
     summary: 'List ledger lines with the running balance',
-    answer: pageOf(StatementLine),
+    answer: pageSchema(StatementLine),
     example: { max_items: 10 },
   },
   'GET /v1/exports/:token': {

@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Described } from '#control-plane/api/reference/rows/described.ts'
 import { DESCRIPTIONS } from '#control-plane/api/reference/rows/index.ts'
 import { ROWS } from '#control-plane/api/rest/door.ts'
@@ -103,8 +104,9 @@ function bodyOf(properties: Json, required: readonly string[], example: Describe
   return { required: required.length > 0, content: { 'application/json': { schema, ...examples } } }
 }
 
-function goodAnswer(components: Components, row: RestRow, { answer, as, refusals: more = [] }: Described): Json {
-  if (more.includes(410) && answer === undefined && as === undefined) return {}
+function goodAnswer(components: Components, row: RestRow, described: Described): Json {
+  const { answer = row.output, as } = described
+  if (answer instanceof z.ZodNever) return {}
   const names = ['x-request-id', ...(row.isPublic ? [] : LIMIT_HEADERS)]
   if (as === 'redirect') {
     return { 302: { description: 'The way to the file.', headers: headersNamed([...names, 'location']) } }

@@ -41,6 +41,8 @@ export type RestRow = {
   readonly access: Access
   /** What the operation takes: the path's variables with the query of a GET or the body of the rest, in camelCase. */
   readonly input: z.ZodType
+  /** The operation's output, where the body of a good answer is that in snake_case. */
+  readonly output?: z.ZodType | undefined
   /** Whether an Idempotency-Key is needed, taken, or nothing to the operation. */
   readonly idempotency: 'none' | 'required' | 'accepted'
   readonly envelope: RestEnvelope
@@ -69,16 +71,18 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
 
 /** A row that calls one operation: the query of a GET or the body of the rest, with the path's variables, is its input. */
 export function restRow<A extends Access, Input extends z.ZodType, Output>(spec: Spec<A, Input, Output>): RestRow {
-  const { method, path, envelope, operation, write = toSnakeBody } = spec
+  const { method, path, envelope, operation, write = toSnakeBody, status = 200 } = spec
+  const isPlain = spec.write === undefined && spec.answer === undefined && status !== 204
   return {
     method,
     path,
     operation: operation.name,
     access: operation.access,
     input: operation.input,
+    output: isPlain ? operation.output : undefined,
     idempotency: operation.idempotency,
     envelope,
-    status: spec.status ?? 200,
+    status,
     isPublic: operation.access === 'public',
     serve: async (ctx, request) => {
       const given = method === 'GET' ? readNumbers(request.query, spec.numbers ?? []) : (request.body ?? {})

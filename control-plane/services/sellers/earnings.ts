@@ -21,7 +21,7 @@ const RECENT_SALES = 20
 
 /** The earnings of one UTC day. `micro` figures are whole micro-USD. */
 export const EarningsDaySchema = z.object({
-  day: z.string(),
+  day: z.string().describe('A day in UTC: YYYY-MM-DD.'),
   earnedMicro: WholeMicro,
   earnedUsd: z.number(),
   requests: Count,
@@ -54,28 +54,32 @@ export const EarningsShareSchema = z.object({
 export type EarningsShare = z.infer<typeof EarningsShareSchema>
 
 /** The reason for which payouts wait, and the Unix milliseconds since when. */
-export const PayoutHoldViewSchema = z.object({
-  reason: z.string(),
-  since: UnixMs,
-})
+export const PayoutHoldViewSchema = z
+  .object({
+    reason: z.string(),
+    since: UnixMs,
+  })
+  .meta({ id: 'PayoutHold' })
 export type PayoutHoldView = z.infer<typeof PayoutHoldViewSchema>
 
 /** A seller's earnings. `usdc` figures are micro-USD as plain digits. */
-export const EarningsSchema = z.object({
-  range: z.enum(RANGE_NAMES),
-  /** The earnings of the range. */
-  totalEarnedUsdc: MicroDigits,
-  /** The seller's balance at present, whatever the range. It is not yet paid out. */
-  pendingUsdc: MicroDigits,
-  inFlightUsdc: MicroDigits,
-  paidUsdc: MicroDigits,
-  /** One entry for each day of the range. A lifetime has only days with sales. */
-  daily: z.array(EarningsDaySchema).readonly(),
-  byModel: z.array(EarningsModelSchema).readonly(),
-  share: EarningsShareSchema,
-  recentSales: z.array(SaleViewSchema).readonly(),
-  payoutHold: PayoutHoldViewSchema.optional(),
-})
+export const EarningsSchema = z
+  .object({
+    range: z.enum(RANGE_NAMES),
+    /** The earnings of the range. */
+    totalEarnedUsdc: MicroDigits,
+    /** The seller's balance at present, whatever the range. It is not yet paid out. */
+    pendingUsdc: MicroDigits,
+    inFlightUsdc: MicroDigits,
+    paidUsdc: MicroDigits,
+    /** One entry for each day of the range. A lifetime has only days with sales. */
+    daily: z.array(EarningsDaySchema).readonly(),
+    byModel: z.array(EarningsModelSchema).readonly(),
+    share: EarningsShareSchema,
+    recentSales: z.array(SaleViewSchema).readonly(),
+    payoutHold: PayoutHoldViewSchema.optional(),
+  })
+  .meta({ id: 'Earnings' })
 export type Earnings = z.infer<typeof EarningsSchema>
 
 /** Reads the caller's earnings, computed at the time of the call from booked calls and the account. */

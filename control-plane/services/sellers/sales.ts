@@ -6,30 +6,31 @@ import { readCursor, signCursor } from '#control-plane/services/cursor.ts'
 import { PageSize } from '#control-plane/services/fields.ts'
 import { accountOf, WorkspaceField } from '#control-plane/services/organizations/workspaces.ts'
 import { cursorOf, NextToken, signedPageOf } from '#control-plane/services/page.ts'
-import { Count, MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
+import { Count, MicroDigits, UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 import { standingOf } from '#shared/lookup-record.ts'
 import { tokenPrices } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 
 /** One sale: the call's id, the seller's earnings, and the price. */
-export const SaleViewSchema = z.object({
-  id: z.string(),
-  model: z.string(),
-  offerId: z.string().nullable(),
-  settlementStatus: z.string(),
-  /** Unix milliseconds. */
-  createdAt: UnixMs,
-  /** The seller's earnings, in micro-USD as plain digits. */
-  sellerCostUsdc: MicroDigits,
-  inputTokens: Count,
-  outputTokens: Count,
-  cacheReadTokens: Count,
-  /** Whole micro-USD per million tokens as sold; null for a model that is not sold by tokens. */
-  effectiveInputPer1m: z.number().nullable(),
-  effectiveOutputPer1m: z.number().nullable(),
-  txHash: z.string().nullable(),
-})
+export const SaleViewSchema = z
+  .object({
+    id: z.string(),
+    model: z.string(),
+    offerId: z.string().nullable(),
+    settlementStatus: z.string(),
+    /** Unix milliseconds. */
+    createdAt: UnixMs,
+    sellerCostUsdc: MicroDigits.describe('What the seller earned, in micro-USD as decimal digits.'),
+    inputTokens: Count,
+    outputTokens: Count,
+    cacheReadTokens: Count,
+    /** Whole micro-USD per million tokens as sold; null for a model that is not sold by tokens. */
+    effectiveInputPer1m: WholeMicro.nullable(),
+    effectiveOutputPer1m: WholeMicro.nullable(),
+    txHash: z.string().nullable(),
+  })
+  .meta({ id: 'Sale' })
 export type SaleView = z.infer<typeof SaleViewSchema>
 
 export function viewSale(sale: Sale): SaleView {
@@ -52,11 +53,13 @@ export function viewSale(sale: Sale): SaleView {
   }
 }
 
-export const SalesPageSchema = z.object({
-  recentSales: z.array(SaleViewSchema).readonly(),
-  nextToken: NextToken,
-  cursorOf: cursorOf<SaleView>(),
-})
+export const SalesPageSchema = z
+  .object({
+    recentSales: z.array(SaleViewSchema).readonly(),
+    nextToken: NextToken,
+    cursorOf: cursorOf<SaleView>(),
+  })
+  .meta({ id: 'SalesPage' })
 export type SalesPage = z.infer<typeof SalesPageSchema>
 
 /** Lists the caller's sales, newest first. The cursor is signed, so an edited one or another seller's is refused. */

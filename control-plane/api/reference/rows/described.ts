@@ -8,7 +8,7 @@ export type Described = {
   readonly description?: string
   /**
    * A good answer's body with the names that the operation gives its fields: REST writes them in snake_case. A line of it
-   * where `as` says lines. Left out for an answer without a body of ours.
+   * where `as` says lines. Left out where the operation's output says it, and for an answer without a body of ours.
    */
   readonly answer?: z.ZodType
   /** What the operation takes, where its own schema reads a part of it later. */

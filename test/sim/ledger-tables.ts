@@ -1,4 +1,5 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
+import type { Job, JobEnd } from '#control-plane/db/jobs.ts'
 import type { Entry } from '#control-plane/db/ledger.ts'
 import type { Conflict, Poison, Settled } from '#control-plane/db/settlements.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
@@ -19,6 +20,9 @@ export type LedgerTables = {
   readonly transactions: Set<string>
   readonly ledgerKeys: Map<string, string>
   readonly entries: Entry[]
+  readonly jobs: Map<string, Job>
+  /** The inbox of their ends, by the job's request id. */
+  readonly jobEnds: Map<string, JobEnd>
   readonly changes: Map<string, Balance>
   readonly conflicts: Conflict[]
   readonly poison: Poison[]
@@ -36,6 +40,8 @@ export function createTables(): LedgerTables {
     transactions: new Set(),
     ledgerKeys: new Map(),
     entries: [],
+    jobs: new Map(),
+    jobEnds: new Map(),
     changes: new Map(),
     conflicts: [],
     poison: [],
@@ -54,6 +60,8 @@ export function copyTables(tables: LedgerTables): LedgerTables {
     transactions: new Set(tables.transactions),
     ledgerKeys: new Map(tables.ledgerKeys),
     entries: [...tables.entries],
+    jobs: new Map(tables.jobs),
+    jobEnds: new Map(tables.jobEnds),
     changes: new Map(tables.changes),
     conflicts: [...tables.conflicts],
     poison: [...tables.poison],

@@ -1,5 +1,4 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
-import type { JobRows } from '#control-plane/db/jobs.ts'
 import type { MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
 import type { MoneyLedger, MoneyReads, MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
 import { utcDay, utcMonth } from '#shared/clock.ts'
@@ -8,6 +7,7 @@ import { ACCOUNT_KINDS } from '#shared/ledger/account-kinds.ts'
 import type { LedgerSession, Statement } from './ledger-host.ts'
 import { failure } from './ledger-host.ts'
 import type { AccountRow, LedgerTables, SettlementRow } from './ledger-tables.ts'
+import { memoryJobs } from './memory-jobs.ts'
 
 /** Ways in which the ledger can be wrong on purpose. */
 export type LedgerFlaw = 'insert_without_conflict'
@@ -160,7 +160,7 @@ function offerUses(tables: LedgerTables, now: number, asked: Parameters<MoneyLed
 function transaction(statement: Statement, wall: () => number, flaws: ReadonlySet<LedgerFlaw>): MoneyTransaction {
   return {
     ...reads(statement),
-    jobs: NO_JOBS,
+    jobs: memoryJobs(statement, wall),
     insertSettlements: (rows) =>
       statement(({ settlements }) => {
         const fresh = new Map<string, Date>()
@@ -218,18 +218,6 @@ function transaction(statement: Statement, wall: () => number, flaws: ReadonlySe
         return moved
       }),
   }
-}
-
-const noJobs = () => Promise.reject(new Error('long jobs are not simulated'))
-const NO_JOBS: JobRows = {
-  openEscrow: noJobs,
-  lockJob: noJobs,
-  insertJob: noJobs,
-  markJobEnded: noJobs,
-  receiveEnd: noJobs,
-  findEnd: noJobs,
-  replaceEnd: noJobs,
-  markEndBooked: noJobs,
 }
 
 function readRow(row: Readonly<Record<string, unknown>>, postedAt: Date): SettlementRow {

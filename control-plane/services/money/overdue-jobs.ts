@@ -7,17 +7,14 @@ import type { JobProbe } from '#control-plane/ports/provider/job-probe.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { SealedCredentialSchema } from '#shared/contract/sealed-credential.ts'
-import type { SubmittedJob, UsageEvent } from '#shared/contract/usage-event.ts'
-import { jobEndId, readUsageEvent } from '#shared/contract/usage-event.ts'
-import type { JobCharge, ProviderJob } from '#shared/jobs.ts'
-import { chargeJob } from '#shared/jobs.ts'
-import { splitCharge, ZERO } from '#shared/money.ts'
+import { readUsageEvent } from '#shared/contract/usage-event.ts'
+import type { ProviderJob } from '#shared/jobs.ts'
 import { isJobKind } from '#shared/protocols/job-codec.ts'
 import { openCredential } from '#shared/seal.ts'
+import { deadlineEnd } from './deadline-end.ts'
 import { bookParked, DEADLINE_SOURCE } from './finish-job.ts'
 import { postBatch } from './ingest.ts'
 import { confirmBuyers } from './ledger.ts'
-import { isPoison, readEvent } from './usage-reading.ts'
 
 type JobCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'clock' | 'log' | 'settings'> & { readonly askProvider: JobProbe }
 
@@ -67,49 +64,6 @@ async function endJob(ctx: JobCtx, job: Job, said: ProviderJob | undefined): Pro
   ctx.log.warn({ rid: job.rid, state: said?.state ?? null }, 'a job is past its deadline and ends')
   const { posted } = await postBatch(ctx, { events: [text], source: DEADLINE_SOURCE })
   return posted
-}
-
-/** Makes the end of a job that nobody else ended, from its submit and the provider's answer. */
-function deadlineEnd(job: Job, said: ProviderJob | undefined, now: number): string | undefined {
-  const read = readEvent(job.event, DEADLINE_SOURCE)
-  if (isPoison(read)) return undefined
-  const { job: terms, ...submit } = read.event
-  const isOver = said !== undefined && said.state !== 'queued' && said.state !== 'running'
-  const outcome = isOver ? said.state : 'failed'
-  const charge = chargeOf(submit, terms, said)
-  const { sellerNet, fee } = splitCharge(charge.chargeMicro, submit.feeBps)
-  const end = {
-    ...submit,
-    kind: 'end',
-    rid: jobEndId(job.rid),
-    endedAt: Math.max(now, submit.startedAt),
-    outcome,
-    errorCode: outcome === 'failed' ? (isOver ? 'upstream_error' : 'upstream_timeout') : null,
-    finishReason: null,
-    usage: charge.usage,
-    usageSource: charge.source,
-    anomalies: charge.anomalies,
-    chargeMicro: charge.chargeMicro,
-    listMicro: charge.listMicro,
-    sellerNetMicro: sellerNet,
-    feeMicro: fee,
-    keptBps: Number(submit.keptBps),
-    feeBps: Number(submit.feeBps),
-  }
-  return JSON.stringify(end, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value))
-}
-
-const NOTHING: JobCharge = { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }
-
-type Submit = Pick<UsageEvent, 'holdMicro' | 'listMicro' | 'keptBps'>
-
-function chargeOf(submit: Submit, terms: SubmittedJob | undefined, said: ProviderJob | undefined): JobCharge {
-  if (said?.state !== 'succeeded') return NOTHING
-  const { holdMicro: quoteMicro, listMicro, keptBps } = submit
-  if (terms?.unitPrices === undefined || terms.bound === undefined) {
-    return { ...NOTHING, source: 'estimated', chargeMicro: quoteMicro, listMicro }
-  }
-  return chargeJob({ unitPrices: terms.unitPrices, bound: terms.bound, keptBps, quoteMicro }, said)
 }
 
 /** Books ends that arrived at the same moment as their submit, so that neither transaction saw the other. */

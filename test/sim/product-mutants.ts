@@ -98,8 +98,8 @@ export const PRODUCT_MUTANTS = [
     edits: [
       {
         file: SETTLE,
-        find: 'return { chargeMicro, listMicro, usage }\n',
-        replace: 'return { chargeMicro: listMicro, listMicro, usage }\n',
+        find: '? { chargeMicro, listMicro, usage } :',
+        replace: '? { chargeMicro: listMicro, listMicro, usage } :',
       },
     ],
   },

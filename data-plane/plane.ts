@@ -6,7 +6,6 @@ import { systemClock } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
 import { createClockWatch, readRedisTime } from '#shared/clock-skew.ts'
 import { CREDIT_RAIL } from '#shared/contract/rails.ts'
-import { describeCause } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
@@ -55,7 +54,6 @@ import { createKeyStanding } from './store/key-standing.ts'
 import type { Market } from './store/market.ts'
 import { connectMoney } from './store/money-connection.ts'
 import { startNodeReports } from './store/node-reports.ts'
-import { createOfferCaps } from './store/offer-caps.ts'
 import { createOwnCalls } from './store/own-calls.ts'
 import { createRateLimits } from './store/rate-limits.ts'
 import { connectReads } from './store/read-connection.ts'
@@ -165,21 +163,13 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     // What the disk did not take goes to Redis, if that answers.
     onGiveUp: () => void funds.drain(LAST_ATTEMPT_MS).finally(onGiveUp),
   })
-  const onOpen: (() => Promise<void>)[] = []
   const funds = openFunds({
     connect: (listeners) => connectMoney({ url: config.redisUrl.reveal(), clock, log }, listeners),
     buckets: config.moneyBuckets,
     clock,
     log,
     journal: journal.replay(CREDIT_RAIL),
-    onOpen() {
-      for (const resume of onOpen) {
-        resume().catch((cause: unknown) => log.warn({ cause: describeCause(cause) }, 'the caps could not be resumed'))
-      }
-    },
   })
-  const offerCaps = createOfferCaps({ gate: funds.gate, clock, log })
-  onOpen.push(() => offerCaps.resume())
   const snapshot = createSnapshotStore({ redis: cache, subscriptions, clock, log, file: config.snapshotFile })
   const events = createEventQueues({ queues: openBullQueues(queueRedis, log), node: config.nodeId, ids, clock, log })
   const ownCalls = createOwnCalls(cache)
@@ -196,7 +186,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
   return {
     journal,
     funds,
-    offerCaps,
+    offerCaps: funds.offerCaps,
     jobs: createJobs(queueRedis),
     ...{ snapshot, events, health, buyerKeys, rates, clocks, warm },
     tradeFeed: createTradeFeed(cache),

@@ -12,6 +12,7 @@ import type { GateMember, Membership } from './gate-member.ts'
 import { isInPhase } from './gate-member.ts'
 import { releaseLeftHolds } from './left-holds.ts'
 import type { MoneyConnection } from './money-connection.ts'
+import type { OfferCapsStore } from './offer-caps.ts'
 import type { OpenCalls, Registrar } from './open-calls.ts'
 import { captureOf, createRegistrar } from './open-calls.ts'
 import type { SettleQueue } from './settle-queue.ts'
@@ -23,6 +24,7 @@ type HeirPorts = {
   readonly connection: MoneyConnection
   readonly member: Pick<GateMember, 'registered' | 'isCurrent'>
   readonly openCalls: OpenCalls
+  readonly offerCaps: Pick<OfferCapsStore, 'bringAll'>
   readonly settles: SettleQueue
   readonly journal: JournalReplay
   readonly node: string
@@ -33,7 +35,7 @@ type HeirPorts = {
 
 /** What this process knows of money, and what it took over from dead ones, on its way into an epoch. */
 export type Heir = {
-  /** Brings everything in: running calls from memory, unposted captures from the journal. */
+  /** Brings everything in: takes of caps and running calls from memory, unposted captures from the journal. */
   bringAll(membership: Membership): Promise<void>
   /**
    * Brings in what was taken over since, gives back what the dead processes held beside it, and takes them off the list
@@ -76,6 +78,8 @@ export function createHeir(ports: HeirPorts): Heir {
     async bringAll(membership) {
       const inherited = journal.inherited()
       const registrar = registrarIn(membership)
+      // An heir that finds a hold here counts its capture only by its take.
+      await ports.offerCaps.bringAll(membership)
       await registrar.calls(openCalls.operations(node))
       await bringCaptures(ports, registrar)
       // The rebuild counts to the caps of offers what came before it began to; what comes later has to be counted.
@@ -144,11 +148,18 @@ type CursorPorts = {
   readonly buckets: number
 }
 
+/** Moves the journal's cursor past the captures that are posted. Does nothing while the gate is closed. */
+export async function advanceCursor(ports: CursorPorts, journal: JournalReplay): Promise<void> {
+  const membership = ports.member.open()
+  if (membership === undefined) return
+  await journal.advance((captures) => arePosted(ports, membership, captures))
+}
+
 /**
  * Which captures are posted: those that Redis took in this epoch and that are no longer among its unposted ones. The
  * epoch is read after them, because the sets of an older epoch are removed once they have been harvested.
  */
-export async function arePosted(
+async function arePosted(
   { connection, member, settles, buckets }: CursorPorts,
   membership: Membership,
   captures: readonly Captured[],

@@ -12,10 +12,12 @@ import type { Logger } from '#shared/logger.ts'
 import { formatMicroUsd } from '#shared/money.ts'
 import type { FullKeys } from './full-keys.ts'
 import { createFullKeys } from './full-keys.ts'
-import { arePosted, createHeir, signOff } from './funds-recovery.ts'
+import { advanceCursor, createHeir, signOff } from './funds-recovery.ts'
 import type { GateMember } from './gate-member.ts'
 import { createGateMember } from './gate-member.ts'
 import type { MoneyConnection, MoneyListeners } from './money-connection.ts'
+import type { OfferCapsStore } from './offer-caps.ts'
+import { createOfferCaps } from './offer-caps.ts'
 import type { OpenCalls } from './open-calls.ts'
 import { createOpenCalls } from './open-calls.ts'
 import type { ReserveQueue } from './reserve-queue.ts'
@@ -36,13 +38,12 @@ type Options = {
   readonly clock: Time
   readonly log: Logger
   readonly journal: JournalReplay
-  /** Told when paid calls begin to be admitted. */
-  readonly onOpen?: () => void
 }
 
 export type FundsStore = Funds & {
-  /** What other stores need of the gate: offer caps run on the same connection. */
   readonly gate: { readonly connection: MoneyConnection; readonly member: GateMember }
+  /** Daily caps of offers. They live in the same epochs, because a rebuild counts both. */
+  readonly offerCaps: OfferCapsStore
   /** Calls and settlements that Redis has not seen the end of. */
   pending(): { openCalls: number; unsettled: number }
   /** Waits until Redis has every settlement; answers false at the deadline. */
@@ -77,9 +78,10 @@ export function openFunds(options: Options): FundsStore {
     },
     onOpen: () => {
       tick.wake()
-      options.onOpen?.()
+      void offerCaps.resume()
     },
   })
+  const offerCaps = createOfferCaps({ gate: { connection, member }, clock, log })
   const settles: SettleQueue = createSettleQueue(
     { connection, member, buckets, clock, log, onDone: ({ rid }) => openCalls.remove(rid) },
     () => tick.wake(),
@@ -101,15 +103,11 @@ export function openFunds(options: Options): FundsStore {
     settles.flush()
     reserves.flush()
   })
-  const asked = { seeds: createSeedRequests(connection, clock), fullKeys: createFullKeys(connection, buckets, clock) }
-  const reserving = { reserves, openCalls, node, ...asked }
-  const heir = createHeir({ connection, member, openCalls, settles, journal, node, buckets, clock, log })
+  const fullKeys = createFullKeys(connection, buckets, clock)
+  const reserving = { reserves, openCalls, node, seeds: createSeedRequests(connection, clock), fullKeys }
+  const heir = createHeir({ connection, member, openCalls, offerCaps, settles, journal, node, buckets, clock, log })
 
-  async function advance(): Promise<void> {
-    const membership = member.open()
-    if (membership === undefined) return
-    await journal.advance((captures) => arePosted({ connection, member, settles, buckets }, membership, captures))
-  }
+  const advance = async () => advanceCursor({ connection, member, settles, buckets }, journal)
 
   const stopCursor = clock.every(CURSOR_INTERVAL_MS, () => {
     advance().catch((error: unknown) => log.warn({ cause: describeCause(error) }, 'the posted cursor stands still'))
@@ -118,6 +116,7 @@ export function openFunds(options: Options): FundsStore {
 
   return {
     gate: { connection, member },
+    offerCaps,
     isOpen: () => member.open() !== undefined && settles.size() < MAX_UNSETTLED,
     reserve: (request) => (settles.size() < MAX_UNSETTLED ? reserve(reserving, request) : Promise.reject(gateClosed())),
     ...settlements(settles, node),

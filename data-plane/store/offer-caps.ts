@@ -1,10 +1,11 @@
 import type { OfferCaps } from '#data-plane/call.ts'
 import type { Clock } from '#shared/clock.ts'
 import { utcDay } from '#shared/clock.ts'
+import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 import type { CapTake } from '#shared/contract/money-scripts/uses.ts'
 import { decodeCapTake, encodeCapSettle, encodeCapTake, usedToday } from '#shared/contract/money-scripts/uses.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
-import { describeCause } from '#shared/errors.ts'
+import { AppError, describeCause } from '#shared/errors.ts'
 import type { OfferId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { MicroUsd } from '#shared/money.ts'
@@ -30,7 +31,13 @@ type Ports = {
 export type OfferCapsStore = OfferCaps & {
   /** What each offer has used and holds of today's cap; without Redis the answer is empty. At most 1,000 offers. */
   usedToday(offers: readonly OfferId[]): Promise<ReadonlyMap<OfferId, MicroUsd>>
-  /** Brings running takes into a new epoch and sends what waits. Called when the gate opens. */
+  /**
+   * Brings takes into an epoch that this process registers in: those of running calls, and those whose settlement
+   * waits. They go before the holds. Another process that finds a hold there can rely on its take. Throws AppError
+   * `service_unavailable` when the epoch moved on, and what the connection throws.
+   */
+  bringAll(membership: Membership): Promise<void>
+  /** Sends the settlements that wait. Called when the gate opens. */
   resume(): Promise<void>
 }
 
@@ -52,10 +59,13 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
 
   async function settle(settled: Settled): Promise<void> {
     const { take, usedMicro } = settled
-    const membership = member.registered()
+    const membership = member.open()
     try {
-      // A take that this epoch does not know yet is brought into it first, when the gate opens.
-      if (membership?.epoch !== take.epoch) throw new Error('the gate is closed')
+      // A rebuild counts unposted captures by their takes. A take that ended before the count would be counted again.
+      if (membership === undefined) throw new Error('the gate is closed')
+      // What cost nothing left nothing behind with the older epoch.
+      if (usedMicro === ZERO && take.epoch !== membership.epoch) return
+      await bring(membership, take)
       await connection.run(membership.scripts.capSettle, encodeCapSettle(take.offer, take.attempt, usedMicro))
     } catch (error) {
       if (isMissingScript(error) && membership) member.doubt('the server does not know the scripts', membership)
@@ -65,9 +75,11 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
   }
 
   /** Brings a take into an epoch, whatever the cap says; one that the rebuild has counted already is there. */
-  async function bring(membership: Membership, take: Take): Promise<void> {
-    if (take.epoch === membership.epoch) return
-    if ((await run(membership, { ...take, capMicro: null })) === 'taken') take.epoch = membership.epoch
+  async function bring({ epoch, scripts }: Membership, take: Take): Promise<void> {
+    if (take.epoch === epoch) return
+    const reply = await connection.run(scripts.capTake, encodeCapTake({ ...take, capMicro: null }))
+    if (decodeCapTake(reply) === 'stale') throw new AppError('service_unavailable')
+    take.epoch = epoch
   }
 
   return {
@@ -96,18 +108,17 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
       await settle({ take, usedMicro })
     },
     usedToday: (offers) => readUsed(connection, offers, utcDay(clock.now())),
+    async bringAll(membership) {
+      const charged = waiting.filter(({ usedMicro }) => usedMicro !== ZERO)
+      const brought = [...takes.values(), ...charged.map((settled) => settled.take)]
+      for (let start = 0; start < brought.length; start += MAX_BATCH) {
+        await Promise.all(brought.slice(start, start + MAX_BATCH).map((take) => bring(membership, take)))
+      }
+    },
     async resume() {
-      const membership = member.registered()
-      if (membership === undefined) return
-      for (const take of takes.values()) await bring(membership, take)
       const again = waiting
       waiting = []
-      for (const settled of again) {
-        // What cost nothing left nothing behind with the older epoch.
-        if (settled.usedMicro === ZERO && settled.take.epoch !== membership.epoch) continue
-        await bring(membership, settled.take)
-        await settle(settled)
-      }
+      await Promise.all(again.map(settle))
     },
   }
 }

@@ -5,7 +5,6 @@ import { rebuildGate } from '#control-plane/services/money/gate-rebuild.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { sweepHolds } from '#control-plane/services/money/sweep.ts'
 import type { CreditHold } from '#data-plane/payment.ts'
-import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
 import { systemClock } from '#shared/clock.ts'
 import { OWNER_DIED } from '#shared/contract/hold.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -142,7 +141,7 @@ describe('a capture that its journal had no time to write', () => {
 })
 
 describe('the daily cap of an offer', () => {
-  const capsOf = (node: Node) => createOfferCaps({ gate: node.funds.gate, clock: systemClock, log })
+  const capsOf = (node: Node) => node.funds.offerCaps
 
   /** An offer, and calls of a node on it: taken for 300, and captured for less in the journal alone. */
   async function capped(node: Node) {
@@ -172,8 +171,20 @@ describe('the daily cap of an offer', () => {
       node.journal.progress({ hold, offer: offer.id, outputTokens: 1, chargeMicro: microUsd(progress), event })
       expect(await node.funds.capture(hold, microUsd(charge), eventOf(charge))).toBe('accepted')
     }
+    /** A call that runs, and what ends it: its capture stands in the journal, and in the gate where its take is settled. */
+    const running = async (charge: number) => {
+      const { hold, eventOf } = await begin()
+      const end = async (isTakeSettled: boolean) => {
+        const event = eventOf(charge)
+        node.journal.capture(hold, event)
+        if (!isTakeSettled) return
+        await node.funds.capture(hold, microUsd(charge), event)
+        await node.funds.offerCaps.settle(offer, `${hold.rid}.0`, microUsd(charge))
+      }
+      return { account, rid: hold.rid, end }
+    }
     const usedBy = async (asked: Node) => (await capsOf(asked).usedToday([offer.id])).get(offer.id)
-    return { serve, serveAhead, usedBy }
+    return { serve, serveAhead, running, usedBy }
   }
 
   it('counts what a dead process took at what it came to, once that is brought', async () => {
@@ -266,6 +277,38 @@ describe('the daily cap of an offer', () => {
     for (const heir of heirs) expect(await usedBy(heir)).toBe(70n)
     expect(heirs).toHaveLength(1)
   })
+
+  for (const isTakeSettled of [false, true]) {
+    const state = isTakeSettled ? 'has ended' : 'still runs'
+    it(`counts a call that ${state} in a process that dies between its registration and the opening [I18]`, async () => {
+      const journalDir = `${world.folder}/journal`
+      const dying = await world.node('dying', { journalDir })
+      await untilOpen(dying)
+      const { running, usedBy } = await capped(dying)
+      const { account, rid, end } = await running(70)
+      await world.stopRebuilder()
+      await world.redis.flushall()
+      const { keeper } = world
+      const dies = {
+        ...keeper,
+        async unpostedUses(epoch: number) {
+          const uses = await keeper.unpostedUses(epoch)
+          await until('it is in', 10_000, async () => (await keeper.ready(epoch)).has(dying.journal.member))
+          await end(isTakeSettled)
+          await dying.drop()
+          await markDead(journalDir, dying)
+          return uses
+        },
+      }
+      await rebuildGate({ ledger: world.ledger, keeper: dies, clock: systemClock, log }, await keeper.view())
+      world.startRebuilder()
+      const heir = await world.node('heir', { journalDir })
+      await untilOpen(heir)
+      await until('it is captured', 10_000, async () => (await heir.funds.find(account, rid))?.state === 'captured')
+      await until('it is handed on', 10_000, () => heir.journal.inherited().length === 0)
+      expect(await usedBy(heir)).toBe(70n)
+    })
+  }
 
   it('has what the ledger had already once only, as soon as that is acknowledged', async () => {
     const journalDir = `${world.folder}/journal`

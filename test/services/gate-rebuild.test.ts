@@ -4,7 +4,6 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { raiseMoneyEpoch } from '#control-plane/db/money-epoch.ts'
 import { postBatch } from '#control-plane/services/money/ingest.ts'
 import type { CreditHold } from '#data-plane/payment.ts'
-import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
 import { systemClock } from '#shared/clock.ts'
 import { moneyScripts } from '#shared/contract/money-scripts.ts'
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
@@ -266,7 +265,7 @@ describe('caps after a rebuild', () => {
   it("an offer's cap counts what is taken, what was used, and what runs across a rebuild", async () => {
     const node = await world.node('n1')
     await untilOpen(node)
-    const caps = createOfferCaps({ gate: node.funds.gate, clock: systemClock, log })
+    const caps = node.funds.offerCaps
     const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
     expect(await caps.take(offer, 'a.1', microUsd(600), 60_000)).toBe(true)
     expect(await caps.take(offer, 'b.1', microUsd(600), 60_000)).toBe(false)
@@ -278,7 +277,6 @@ describe('caps after a rebuild', () => {
     await world.redis.flushall()
     await untilRebuilt(before)
     await untilOpen(node)
-    await caps.resume()
     expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 600n]]))
     await caps.settle(offer, 'c.1', microUsd(0))
     await caps.settle(offer, 'c.1', microUsd(0))
@@ -288,7 +286,7 @@ describe('caps after a rebuild', () => {
   it("an offer's cap counts what was captured and not posted, and what was posted, each once", async () => {
     const node = await world.node('n1')
     await untilOpen(node)
-    const caps = createOfferCaps({ gate: node.funds.gate, clock: systemClock, log })
+    const caps = node.funds.offerCaps
     const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
     await insertCappedOffer(world.db, offer.id, 1_000)
     const account = await world.account(1_000)
@@ -323,14 +321,13 @@ describe('caps after a rebuild', () => {
     await ending.settle()
     await untilRebuilt(before)
     await untilOpen(node)
-    await caps.resume()
     expect(await caps.usedToday([offer.id])).toEqual(new Map([[offer.id, 230n]]))
   })
 
   it('takes of a process that died are dropped when their place is needed', async () => {
     const node = await world.node('n1')
     await untilOpen(node)
-    const caps = createOfferCaps({ gate: node.funds.gate, clock: systemClock, log })
+    const caps = node.funds.offerCaps
     const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
     expect(await caps.take(offer, 'a.1', microUsd(1_000), 0)).toBe(true)
     await until('the take is past its deadline', 1_000, () => caps.take(offer, 'b.1', microUsd(1_000), 60_000))

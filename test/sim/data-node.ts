@@ -14,7 +14,6 @@ import type { FundsStore } from '#data-plane/store/funds.ts'
 import { openFunds } from '#data-plane/store/funds.ts'
 import { createHealth } from '#data-plane/store/health.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
-import { createOfferCaps } from '#data-plane/store/offer-caps.ts'
 import { createOwnCalls } from '#data-plane/store/own-calls.ts'
 import { createRateLimits } from '#data-plane/store/rate-limits.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
@@ -79,17 +78,14 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
     ...{ dir: JOURNAL, node: id, boot: ids.ulid(), clock, log, files, processes },
     ...{ segmentBytes: SEGMENT_BYTES, preparedBytes: 0 },
   })
-  const onOpen: (() => void)[] = []
   const funds = openFunds({
     connect: (listeners) => connectMoney(ground, process, listeners),
     buckets: BUCKETS,
     clock,
     log,
     journal: journal.replay(CREDIT_RAIL),
-    onOpen: () => onOpen.forEach((run) => void run()),
   })
-  const caps = createOfferCaps({ gate: funds.gate, clock, log })
-  onOpen.push(() => void caps.resume().catch(() => undefined))
+  const caps = funds.offerCaps
   const queues = ground.queue.transportOf(process)
   const events = createEventQueues({ queues, node: id, ids, clock, log })
   const watched = watchJournal(journal, watch)

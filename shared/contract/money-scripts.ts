@@ -50,17 +50,27 @@ function script(text: string): MoneyScript {
  */
 const MONEY_PHASES = ['join', 'register', 'count', 'open'] as const
 export type MoneyPhase = (typeof MONEY_PHASES)[number]
-export type MoneyEpoch = { readonly epoch: number; readonly phase: MoneyPhase }
+export type MoneyEpoch = {
+  readonly epoch: number
+  readonly phase: MoneyPhase
+  /**
+   * Unix milliseconds to which the ledger went back in time, where it did. Every node registers the captures again that
+   * may have been posted after it.
+   */
+  readonly restoredTo?: number
+}
 
 /** Reads `m:epoch`; undefined when it is absent or nonsense, which is a reason to rebuild. */
 export function parseMoneyEpoch(text: string | null): MoneyEpoch | undefined {
-  const match = /^([1-9]\d{0,14}):(\w+)$/.exec(text ?? '')
+  const match = /^([1-9]\d{0,14}):(\w+)(?::(\d{1,15}))?$/.exec(text ?? '')
   const phase = MONEY_PHASES.find((name) => name === match?.[2])
-  return match && phase ? { epoch: Number(match[1]), phase } : undefined
+  if (!match || !phase) return undefined
+  const read = { epoch: Number(match[1]), phase }
+  return match[3] === undefined ? read : { ...read, restoredTo: Number(match[3]) }
 }
 
-export function formatMoneyEpoch({ epoch, phase }: MoneyEpoch): string {
-  return `${epoch}:${phase}`
+export function formatMoneyEpoch({ epoch, phase, restoredTo }: MoneyEpoch): string {
+  return restoredTo === undefined ? `${epoch}:${phase}` : `${epoch}:${phase}:${restoredTo}`
 }
 
 const StoredHold = z.object({

@@ -22,8 +22,10 @@ export function bucketNames(buckets: number): string[] {
 
 /** Keys of the money path. The epoch stands in the sets' names, so that a rebuild leaves the old ones behind. */
 export const moneyKeys = {
-  /** `E:join`, `E:register`, `E:count` or `E:open`. */
+  /** `E:join`, `E:register`, `E:count` or `E:open`, and `:ms` behind it where the ledger went back to that instant. */
   epoch: 'm:epoch',
+  /** The newest beat that the ledger is known to have had. A ledger with a lower one went back in time. */
+  beat: 'm:beat',
   /** Hash of member → Unix milliseconds at which it reported ready for the epoch. */
   ready: (epoch: number) => `m:ready:${epoch}`,
   /** Hash of data-plane process → Unix milliseconds at which it last announced itself; -1 for one that signed off. */

@@ -293,6 +293,6 @@ function ack(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): string {
   const isUnguarded = flaws.has(rid === '' ? 'seed_without_version' : 'ack_without_version')
   if (isUnguarded || stored === undefined || Number(version) > Number(stored)) {
     write(run, account, { p: balance, ver: version, seeded: '1' })
-  }
+  } else if (Number(version) < Number(stored)) return `${answer}B`
   return answer
 }

@@ -7,7 +7,8 @@ import { ENDED_HOLD_TTL_MS } from './settle.ts'
 /**
  * A balance as the ledger has it, with the call whose posting made it so, if any. The balance counts only when its
  * version is newer than the gate's; a call stops counting as unposted exactly once, when its hold leaves `captured`. The
- * answer is late where the call had been posted before its capture was brought into this epoch.
+ * answer is late where the call had been posted before its capture was brought into this epoch. It is behind where the
+ * gate had a newer version: another posting was faster, or the ledger went back in time.
  */
 export type AckOperation = {
   readonly account: string
@@ -71,7 +72,7 @@ export function ackScript(epoch: number): string {
   end
   if not stored or tonumber(version)>tonumber(stored) then
     redis.call('HSET',account,'p',balance,'ver',version,'seeded','1')
-  end
+  elseif tonumber(version)<tonumber(stored) then answer=answer..'B' end
   return answer
 end
 ${eachGathering(ARGUMENTS)}`

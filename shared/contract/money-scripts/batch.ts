@@ -45,8 +45,11 @@ export function answersOf(reply: unknown, count: number): string[] {
 
 /** What the gate says to an operation that is not a reserve. */
 export type Answer =
-  /** `isLate` for a capture of which nothing was held in this epoch, and for its acknowledgement; see their scripts. */
-  | { readonly kind: 'done'; readonly isLate?: true }
+  /**
+   * `isLate` for a capture of which nothing was held in this epoch, and for its acknowledgement; `isBehind` for a balance
+   * that is older than the gate's. See their scripts.
+   */
+  | { readonly kind: 'done'; readonly isLate?: true; readonly isBehind?: true }
   /** The call was captured before with another amount: that one stands. */
   | { readonly kind: 'conflict'; readonly usedMicro: string }
   /** The hold is not past its deadline. */
@@ -63,6 +66,8 @@ export function decodeAnswers(reply: unknown, count: number): Answer[] {
   return answersOf(reply, count).map((text) => {
     if (text === 'K') return DONE
     if (text === 'L') return DONE_LATE
+    if (text === 'KB') return { kind: 'done', isBehind: true }
+    if (text === 'LB') return { kind: 'done', isLate: true, isBehind: true }
     if (text === 'S') return { kind: 'stale' }
     if (text === 'W') return { kind: 'early' }
     if (text.startsWith('X:')) return { kind: 'conflict', usedMicro: text.slice(2) }

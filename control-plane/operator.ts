@@ -22,6 +22,7 @@ import {
   refundFiat,
   reverseTransaction,
 } from './services/money/ledger-operations.ts'
+import { repostJournals } from './services/money/ledger-restores.ts'
 import {
   clearHold,
   explainShortfall,
@@ -108,6 +109,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'shortfall:explain': command('--tx T --reason text', explainShortfall),
   'invariants:read': command('', readInvariants),
   'invariants:run': command('', runInvariantsNow),
+  'journal:repost': command('--since 2026-11-21T10:00:00Z --reason text', repostJournals),
   'payout-hold:clear': command('--id ID --reason text', clearHold),
   'gate:status': { usage: '', run: readStatus },
 }

@@ -44,6 +44,7 @@ import { createWebhookSender } from './ports/webhook/http-webhook-sender.ts'
 import { AUDIT_EXPORT, writeAudit } from './services/audit-export.ts'
 import { BUYER_USAGE_EXPORT, writeBuyerUsage } from './services/buyers/buyer-usage-export.ts'
 import { createSellerAliases } from './services/market/seller-alias.ts'
+import { watchVersions } from './services/money/ledger-restores.ts'
 import { sweepHolds } from './services/money/sweep.ts'
 import { SELLER_USAGE_EXPORT, writeSellerUsage } from './services/sellers/seller-usage-export.ts'
 import { createPublication } from './services/snapshot/publication.ts'
@@ -199,13 +200,16 @@ function createCtx(config: Config, overrides: Overrides, parts: ReturnType<typeo
   const publisher = overrides.publisher ?? createRedisPublisher(cache)
   const settings = { ...settingsOf(config), ...overrides.settings }
   const sellerAlias = createSellerAliases(settings.fingerprintPepper)
+  const ledger = createMoneyLedger(db)
+  const onBehind = watchVersions(() => ({ ledger, gate, clock, log }))
+  const gate = overrides.gate ?? createRedisGate({ redis: money, buckets: config.moneyBuckets, announce, onBehind })
   return {
     db,
-    ledger: createMoneyLedger(db),
+    ledger,
     clock,
     log,
     ids: overrides.ids ?? createIds(clock),
-    gate: overrides.gate ?? createRedisGate({ redis: money, buckets: config.moneyBuckets, announce }),
+    gate,
     keyCounters: overrides.keyCounters ?? createRedisKeyCounters({ redis: money, buckets: config.moneyBuckets }),
     debits: overrides.debits ?? createRedisDebitGate({ redis: money, buckets: config.moneyBuckets }),
     checkMoney:

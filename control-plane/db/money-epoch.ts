@@ -7,7 +7,7 @@ import { listFundedAccounts } from './accounts.ts'
 import type { Database, Trx } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
-import { bigint, boolean, double, text } from './tables/column.ts'
+import { bigint, boolean, double, nullable, text } from './tables/column.ts'
 import { LEDGER_TABLES } from './tables/ledger.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 import { SETTLEMENT_TABLES } from './tables/settlements.ts'
@@ -16,6 +16,11 @@ import { SETTLEMENT_TABLES } from './tables/settlements.ts'
 const REBUILD_LOCK = 7_305_010
 /** A rebuild does not wait for a member that was silent for longer than this. */
 const MEMBER_SILENCE_HOURS = 48
+
+/** Journals keep what was posted for so long; see RETENTION_MS of the data plane. */
+const JOURNAL_HOURS = 48
+/** More document versions than a ledger can have given out after the instant to which it went back. */
+const LOST_VERSIONS = 1_000_000_000
 
 /** Tries to take the lock that allows rebuilding the gate. The lock lasts as long as this connection. */
 export async function tryRebuildLock(connection: Database): Promise<boolean> {
@@ -31,14 +36,104 @@ export async function releaseRebuildLock(connection: Database): Promise<void> {
   await sql`select pg_advisory_unlock(${sql.lit(REBUILD_LOCK)})`.execute(connection)
 }
 
-/** The newest epoch issued (0 before the first), and the epoch up to which older captures were taken over. */
-export async function readMoneyEpoch(db: Database): Promise<{ epoch: number; harvested: number }> {
+/** What the ledger knows of the gate, and of itself as a database that may be restored. */
+export type MoneyRecord = {
+  /** The newest epoch issued; 0 before the first. */
+  readonly epoch: number
+  /** The epoch up to which older captures were taken over. */
+  readonly harvested: number
+  /** Rises once a second while somebody leads, so that a restored ledger shows a lower one than the gate knows. */
+  readonly beat: number
+  /** Unix milliseconds of that beat, by the clock of Postgres. */
+  readonly beatAt: number
+  /** Unix milliseconds to which the ledger went back, while journals hold what it may lack. */
+  readonly restoredTo: number | undefined
+  /** True when no epoch has begun since that was noticed. */
+  readonly isRestoreNew: boolean
+}
+
+const RECORD_ROW = {
+  epoch: bigint(),
+  harvested: bigint(),
+  beat: bigint(),
+  beat_at: double(),
+  restored_to: nullable(double()),
+  is_restore_new: boolean(),
+}
+
+export async function readMoneyEpoch(db: Database): Promise<MoneyRecord> {
   const rows = await readRows(
     db,
-    { epoch: LEDGER_TABLES.money_epoch.epoch, harvested: LEDGER_TABLES.money_epoch.harvested },
-    sql`select epoch, harvested from money_epoch`,
+    RECORD_ROW,
+    sql`select epoch, harvested, beat, floor(extract(epoch from beat_at) * 1000)::float8 as beat_at,
+      case when restored_at > now() - ${JOURNAL_HOURS} * interval '1 hour'
+        then floor(extract(epoch from restored_to) * 1000)::float8 end as restored_to,
+      coalesce(restored_at > raised_at, false) as is_restore_new
+    from money_epoch`,
   )
-  return { epoch: Number(rows[0]?.epoch ?? 0n), harvested: Number(rows[0]?.harvested ?? 0n) }
+  const row = rows[0]
+  return {
+    epoch: Number(row?.epoch ?? 0n),
+    harvested: Number(row?.harvested ?? 0n),
+    beat: Number(row?.beat ?? 0n),
+    beatAt: row?.beat_at ?? 0,
+    restoredTo: row?.restored_to ?? undefined,
+    isRestoreNew: row?.is_restore_new ?? false,
+  }
+}
+
+/** Raises the ledger's beat, and returns it. */
+export async function raiseBeat(db: Database): Promise<number> {
+  const rows = await readRows(
+    db,
+    { beat: LEDGER_TABLES.money_epoch.beat },
+    sql`update money_epoch set beat = beat + 1, beat_at = clock_timestamp() returning beat`,
+  )
+  return Number(rows[0]?.beat ?? 0n)
+}
+
+/** One run of a Postgres cluster. A cluster that was restored or promoted is on another timeline or is another one. */
+export type DatabaseIdentity = { readonly systemId: string; readonly timeline: number }
+
+const IDENTITY_ROW = {
+  system_id: text(),
+  timeline: bigint(),
+  known_system_id: nullable(text()),
+  known_timeline: nullable(bigint()),
+}
+
+/**
+ * Reads which database answers, and which one was on record last: undefined before the first. A file of the write-ahead
+ * log begins with its timeline in hexadecimal (PostgreSQL manual, "Backup and Restore", section on timelines).
+ */
+export async function readIdentity(db: Database): Promise<{ here: DatabaseIdentity; known?: DatabaseIdentity }> {
+  const rows = await readRows(
+    db,
+    IDENTITY_ROW,
+    sql`select (select system_identifier::text from pg_control_system()) as system_id,
+      ('x' || lpad(substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8), 16, '0'))::bit(64)::bigint as timeline,
+      system_id as known_system_id, timeline::bigint as known_timeline from money_epoch`,
+  )
+  const row = rows[0]
+  const here = { systemId: row?.system_id ?? '', timeline: Number(row?.timeline ?? 0n) }
+  if (row?.known_system_id == null || row.known_timeline === null) return { here }
+  return { here, known: { systemId: row.known_system_id, timeline: Number(row.known_timeline) } }
+}
+
+export async function noteIdentity(db: Database, { systemId, timeline }: DatabaseIdentity): Promise<void> {
+  await sql`update money_epoch set system_id = ${systemId}, timeline = ${timeline}`.execute(db)
+}
+
+/**
+ * Records that the ledger went back to an instant (Unix milliseconds), so that the next epoch has the captures registered
+ * again that were posted after it. Of two such instants the earlier one stands. Versions of published documents go on
+ * far above those that the lost ledger gave out, because a node keeps what it has under a version that it knows.
+ */
+export async function markRestored(db: Database, restoredTo: number, atLeastBeat = 0): Promise<void> {
+  await sql`update money_epoch set beat = greatest(beat, ${atLeastBeat}) + 1, restored_at = now(),
+    restored_to = least(to_timestamp(${restoredTo}::float8 / 1000),
+      case when restored_at > now() - ${JOURNAL_HOURS} * interval '1 hour' then restored_to end)`.execute(db)
+  await sql`select setval('snapshot_version', nextval('snapshot_version') + ${LOST_VERSIONS})`.execute(db)
 }
 
 /** Issues an epoch above all that Postgres and Redis have seen. */

@@ -11,11 +11,13 @@ import type { JournalFiles } from './files.ts'
 import { diskFiles } from './files.ts'
 import type { Processes } from './processes.ts'
 import { kernelProcesses } from './processes.ts'
+import type { Recapture } from './recapture.ts'
+import { createRecapture } from './recapture.ts'
 import type { RecordType } from './record.ts'
 import { MAX_PAYLOAD_CHARS, payloadOf, readRecords } from './record.ts'
 import type { FullSegment } from './retention.ts'
 import { RETENTION_BYTES, RETENTION_MS, startUpkeep } from './retention.ts'
-import { listSegments, readSegments } from './segments.ts'
+import { formatCursor, listSegments, readSegments } from './segments.ts'
 import { takeOver } from './take-over.ts'
 import type { Captured, Subject, Unposted } from './unposted.ts'
 import { createUnposted } from './unposted.ts'
@@ -46,6 +48,11 @@ export type JournalReplay = {
   readonly member: string
   /** What dead processes left, since their captures are in this journal and until this rail crosses it off. */
   inherited(): readonly Inheritance[]
+  /**
+   * Makes the captures of all rails unposted again that were posted after an instant, in Unix milliseconds, to which the
+   * ledger went back. It does so once for an instant. Rejects when the disk takes nothing.
+   */
+  recapture(restoredTo: number): Promise<void>
   /** The rail has its captures of an inheritance, and waits for nothing more of its member. */
   crossOff(inheritance: Inheritance): void
 }
@@ -117,13 +124,21 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
   })
   const parts: Parts = { directory, files, writer, unposted, full, numbering }
   const { append, capture, progress } = createAppender(parts, clock)
+  const recapture = createRecapture({
+    ...{ directory, files, capture, log, sync: writer.sync, isUnposted: (seq) => unposted.has(seq) },
+    lastSeq: () => numbering.last,
+  })
   const adoption = createAdoption({
     root,
     boot,
     clock,
     log,
-    takeOver: (path) =>
-      takeOver(path, { files, capture, sync: writer.sync, log, acceptsDamage: options.acceptsDamage ?? false }),
+    async takeOver(path) {
+      const { acceptsDamage = false } = options
+      const isFirstHand = await takeOver(path, { files, capture, sync: writer.sync, log, acceptsDamage })
+      await recapture.takenOver(path)
+      return isFirstHand
+    },
     lastSeq: () => numbering.last,
     isWritable: writer.isWritable,
   })
@@ -137,18 +152,12 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
   }
   adoption.start()
   const stopUpkeep = startUpkeep({
-    directory,
-    full,
-    adopted: adoption.paths,
+    ...{ directory, full, adopted: adoption.paths, clock, files, log, onGone: onGiveUp },
     firstNeeded: () => unposted.firstNeeded(numbering.last),
     limits: {
       retentionMs: options.retentionMs ?? RETENTION_MS,
       retentionBytes: options.retentionBytes ?? RETENTION_BYTES,
     },
-    clock,
-    files,
-    log,
-    onGone: onGiveUp,
   })
   return {
     progress,
@@ -156,7 +165,7 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
     sync: writer.sync,
     isWritable: writer.isWritable,
     figures: writer.figures,
-    replay: createReplays(parts, append, { adoption, member }),
+    replay: createReplays(parts, { append, clock, adoption, recapture, member }),
     unpostedCount: unposted.size,
     member,
     async close() {
@@ -201,11 +210,18 @@ function createAppender({ writer, unposted, numbering }: Parts, clock: Time) {
   }
 }
 
-type Taking = { readonly adoption: Adoption; readonly member: string }
+type Taking = {
+  readonly append: Append
+  readonly clock: Time
+  readonly adoption: Adoption
+  readonly recapture: Recapture
+  readonly member: string
+}
 
 /** The views of the rails over one journal: one cursor moves for all of them, and one question at a time is under way. */
-function createReplays(parts: Parts, append: Append, { adoption, member }: Taking): (rail: RailName) => JournalReplay {
+function createReplays(parts: Parts, taking: Taking): (rail: RailName) => JournalReplay {
   const { writer, unposted, numbering } = parts
+  const { append, clock, adoption, recapture, member } = taking
   let last = Promise.resolve()
 
   async function advance(ask: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<void> {
@@ -213,7 +229,7 @@ function createReplays(parts: Parts, append: Append, { adoption, member }: Takin
     if (!isAnyPosted || !writer.isWritable()) return
     crashPoint('before_cursor')
     const posted = (unposted.firstCapture() ?? numbering.last + 1) - 1
-    append('K', `${posted} ${unposted.firstNeeded(numbering.last)}`)
+    append('K', formatCursor({ posted, needed: unposted.firstNeeded(numbering.last), at: clock.now() }))
   }
 
   /** One after the other: a check moves what it has found. A rail whose turn has not come yet gets no second one. */
@@ -236,6 +252,7 @@ function createReplays(parts: Parts, append: Append, { adoption, member }: Takin
       unposted: (of) => readUnposted(parts, { rail, from: of?.from ?? 1, to: of?.to ?? Number.MAX_SAFE_INTEGER }),
       advance: (check) => takeTurn(turns, rail, () => advance((captures) => askOwn(rail, captures, check))),
       unpostedCount: () => unposted.sizeOf(rail),
+      recapture: (restoredTo) => recapture.since(restoredTo, adoption.paths),
       inherited: () => adoption.inherited().filter((inheritance) => !hasCrossedOff(rail, inheritance)),
       crossOff(inheritance) {
         const by = done.get(inheritance) ?? new Set()

@@ -9,8 +9,8 @@ import { crc32 } from 'node:zlib'
  *
  *   `P` 0x50  progress of a running call: the usage event that would be captured if the process died now
  *   `C` 0x43  a capture: the usage event
- *   `K` 0x4b  two numbers in decimal digits with a space between: up to which sequence number every capture is posted,
- *             and from which one on a start after a kill needs the records
+ *   `K` 0x4b  three numbers in decimal digits with spaces between: up to which sequence number every capture is posted,
+ *             from which one on a start after a kill needs the records, and when that was so, in Unix milliseconds
  *
  * Sequence numbers count all records of a directory. After an error of the disk a new segment begins with what was not
  * known to be safe, so that a number may come again, but none is ever left out.

@@ -77,9 +77,49 @@ export async function* readSegments(
 }
 
 function readCursor(payload: string, cursor: { posted: number; needed: number }): void {
-  const [posted = 0, needed = 0] = payload.split(' ').map(Number)
+  const { posted, needed } = parseCursor(payload)
   cursor.posted = Math.max(cursor.posted, posted)
   cursor.needed = Math.max(cursor.needed, needed)
+}
+
+type Cursor = { readonly posted: number; readonly needed: number; readonly at: number }
+
+/** A cursor that says no time was written by an older version: it counts as newer than any instant. */
+function parseCursor(payload: string): Cursor {
+  const [posted = 0, needed = 0, at = Number.POSITIVE_INFINITY] = payload.split(' ').map(Number)
+  return { posted, needed, at }
+}
+
+export function formatCursor({ posted, needed, at }: Cursor): string {
+  return `${posted} ${needed} ${at}`
+}
+
+/**
+ * The captures of a directory that were not posted at an instant, or not known to be: those above the last cursor that
+ * was written before it. Those numbered above `last` are left out. Damaged records are passed over.
+ */
+export async function* readCapturesSince(
+  files: JournalFiles,
+  directory: string,
+  { instant, last }: { readonly instant: number; readonly last: number },
+): AsyncGenerator<JournalRecord> {
+  const segments = await listSegments(files, directory)
+  const posted = await postedBefore(files, segments, instant)
+  for await (const record of readSegments(files, segments, posted + 1)) {
+    if (record.seq > last) return
+    if (record.type === 'C') yield record
+  }
+}
+
+/** Up to which sequence number every capture was posted at an instant. Cursors rise, so the newest one before it counts. */
+async function postedBefore(files: JournalFiles, segments: readonly string[], instant: number): Promise<number> {
+  for (const path of segments.toReversed()) {
+    const { bytes, records } = await readFrom(files, path)
+    const cursors = records.filter(({ type }) => type === 'K').map((place) => parseCursor(payloadOf(bytes, place)))
+    const before = cursors.findLast(({ at }) => at <= instant)
+    if (before !== undefined) return before.posted
+  }
+  return 0
 }
 
 function damaged(path: string, at: number): AppError {

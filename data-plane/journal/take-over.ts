@@ -58,7 +58,7 @@ export async function takeOver(left: string, ports: TakeOver): Promise<boolean> 
  * Request id, rail and account id of a usage event, without parsing it: inside a JSON string a quote is always escaped,
  * and these three come before any member that the rail adds.
  */
-function identify(event: string): Subject | undefined {
+export function identify(event: string): Subject | undefined {
   const rid = fieldOf(event, '"rid":"')
   const rail = fieldOf(event, '"rail":"')
   if (rid === undefined || rail === undefined) return undefined

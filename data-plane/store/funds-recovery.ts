@@ -76,6 +76,7 @@ export function createHeir(ports: HeirPorts): Heir {
 
   return {
     async bringAll(membership) {
+      if (membership.restoredTo !== undefined) await journal.recapture(membership.restoredTo)
       const inherited = journal.inherited()
       const registrar = registrarIn(membership)
       // An heir that finds a hold here counts its capture only by its take.

@@ -15,7 +15,12 @@ const CLOSED_POLL_MS = 100
 const DOUBT_PATIENCE_MS = 1 * SECOND
 
 /** The epoch that this process takes part in. */
-export type Membership = { readonly epoch: number; readonly scripts: MoneyScripts }
+export type Membership = {
+  readonly epoch: number
+  readonly scripts: MoneyScripts
+  /** Unix milliseconds to which the ledger went back in time, where it did. */
+  readonly restoredTo?: number
+}
 
 type Ports = {
   readonly connection: Pick<MoneyConnection, 'isReady' | 'writes'>
@@ -160,7 +165,8 @@ async function step(
   if (state.joined?.epoch !== seen.epoch) {
     actions.close('a new epoch')
     state.isRegistered = false
-    state.joined = { epoch: seen.epoch, scripts: moneyScripts(seen.epoch) }
+    const { epoch, restoredTo } = seen
+    state.joined = { epoch, scripts: moneyScripts(epoch), ...(restoredTo === undefined ? {} : { restoredTo }) }
   }
   if (state.doubted?.epoch === seen.epoch) return askForRebuild(ports, state.doubted)
   if (seen.phase === 'join') return actions.close('the gate is being rebuilt')

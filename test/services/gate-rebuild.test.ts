@@ -236,7 +236,7 @@ describe('a rebuild', () => {
     await world.redis.hdel(moneyKeys.nodes, node.journal.member)
 
     const raised = await raiseMoneyEpoch(world.db, before)
-    await world.keeper.raise(raised, { epoch: before, phase: 'open' })
+    await world.keeper.raise({ epoch: raised }, { epoch: before, phase: 'open' })
     await world.keeper.load(raised)
     await expect(world.keeper.open(before)).rejects.toMatchObject({ code: 'conflict' })
     await expect(world.keeper.load(before)).rejects.toMatchObject({ code: 'conflict' })

@@ -1,8 +1,12 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
 import type { Job, JobEnd } from '#control-plane/db/jobs.ts'
 import type { Entry } from '#control-plane/db/ledger.ts'
+import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import type { Conflict, Poison, Settled } from '#control-plane/db/settlements.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
+
+/** The record of the epoch, as it is written. */
+type MoneyRecordRow = { -readonly [Field in keyof MoneyRecord]: MoneyRecord[Field] }
 
 export type AccountRow = Balance & { readonly kind: AccountKind }
 export type SettlementRow = Settled & {
@@ -27,7 +31,7 @@ export type LedgerTables = {
   readonly conflicts: Conflict[]
   readonly poison: Poison[]
   readonly nodes: Map<string, { readonly seenAt: number; readonly isRetired: boolean }>
-  readonly epoch: { epoch: number; harvested: number }
+  readonly epoch: MoneyRecordRow
   /** Keys and offers with a cap, and whose they are. */
   readonly cappedKeys: Map<string, string>
   readonly cappedOffers: Map<string, string>
@@ -46,7 +50,7 @@ export function createTables(): LedgerTables {
     conflicts: [],
     poison: [],
     nodes: new Map(),
-    epoch: { epoch: 0, harvested: 0 },
+    epoch: { epoch: 0, harvested: 0, beat: 0, beatAt: 0, restoredTo: undefined, isRestoreNew: false },
     cappedKeys: new Map(),
     cappedOffers: new Map(),
   }

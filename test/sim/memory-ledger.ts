@@ -12,6 +12,7 @@ import { memoryJobs } from './memory-jobs.ts'
 /** Ways in which the ledger can be wrong on purpose. */
 export type LedgerFlaw = 'insert_without_conflict'
 
+const DATABASE = { systemId: 'memory', timeline: 1 }
 const MEMBER_SILENCE_MS = 48 * 60 * 60_000
 
 /** The ledger as one process reaches it. */
@@ -45,7 +46,22 @@ export function createMemoryLedger(session: LedgerSession, flaws: ReadonlySet<Le
     raiseEpoch: (seen) =>
       write((tables) => {
         tables.epoch.epoch = Math.max(tables.epoch.epoch, seen) + 1
+        tables.epoch.isRestoreNew = false
         return tables.epoch.epoch
+      }),
+    raiseBeat: () =>
+      write(({ epoch }) => {
+        epoch.beat += 1
+        epoch.beatAt = wall()
+        return epoch.beat
+      }),
+    readIdentity: async () => ({ here: DATABASE, known: DATABASE }),
+    noteIdentity: () => Promise.resolve(),
+    markRestored: (restoredTo, atLeastBeat = 0) =>
+      write(({ epoch }) => {
+        epoch.beat = Math.max(epoch.beat, atLeastBeat) + 1
+        epoch.restoredTo = Math.min(restoredTo, epoch.restoredTo ?? restoredTo)
+        epoch.isRestoreNew = true
       }),
     markHarvested: (epoch) =>
       write((tables) => {

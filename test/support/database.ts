@@ -10,7 +10,13 @@ const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
 const TEMPLATE_LOCK = 7_305_099
 let made = 0
 
-export type TestDatabase = { readonly db: Database; readonly url: string; drop(): Promise<void> }
+export type TestDatabase = {
+  readonly db: Database
+  readonly url: string
+  /** Copies all that is in it now. The answer puts that back. Both end every connection to the database. */
+  backUp(): Promise<() => Promise<void>>
+  drop(): Promise<void>
+}
 
 /**
  * A migrated database of its own for a test file, cloned from a template that the first file makes.
@@ -33,7 +39,7 @@ export async function createTestDatabase(server?: string, max = 10): Promise<Tes
     })
     const url = withDatabase(serverUrl, name)
     const db = createDatabase(url, { max })
-    return { db, url, drop: () => drop(db, serverUrl, name) }
+    return { db, url, backUp: () => backUp(serverUrl, name), drop: () => drop(db, serverUrl, name) }
   } finally {
     await admin.destroy()
   }
@@ -58,6 +64,24 @@ async function makeTemplate(admin: Database, serverUrl: string): Promise<string>
   }
   await sql`alter database ${sql.id(draft)} rename to ${sql.id(template)}`.execute(admin)
   return template
+}
+
+async function backUp(serverUrl: string, name: string): Promise<() => Promise<void>> {
+  const copy = `${name}_copy_${made++}`
+  const alone = async (from: string, to: string, isReplaced: boolean) => {
+    const admin = createDatabase(serverUrl, { max: 1 })
+    try {
+      await sql`alter database ${sql.id(name)} allow_connections false`.execute(admin)
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`.execute(admin)
+      if (isReplaced) await sql`drop database ${sql.id(to)} with (force)`.execute(admin)
+      await sql`create database ${sql.id(to)} template ${sql.id(from)}`.execute(admin)
+      if (!isReplaced) await sql`alter database ${sql.id(name)} allow_connections true`.execute(admin)
+    } finally {
+      await admin.destroy()
+    }
+  }
+  await alone(name, copy, false)
+  return () => alone(copy, name, true)
 }
 
 async function drop(db: Database, serverUrl: string, name: string): Promise<void> {

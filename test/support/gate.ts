@@ -9,6 +9,7 @@ import type { GateKeeper } from '#control-plane/ports/gate-keeper/gate-keeper.ts
 import { openRedisGateKeeper } from '#control-plane/ports/gate-keeper/redis-gate-keeper.ts'
 import type { MoneyLedger } from '#control-plane/ports/ledger/money-ledger.ts'
 import { createMoneyLedger } from '#control-plane/ports/ledger/postgres-money-ledger.ts'
+import { watchVersions } from '#control-plane/services/money/ledger-restores.ts'
 import { startRebuildGate } from '#control-plane/workers/rebuild-gate.ts'
 import { openJournal } from '#data-plane/journal/journal.ts'
 import type { CreditHold, ReserveRequest } from '#data-plane/payment.ts'
@@ -25,6 +26,7 @@ import { createLogger } from '#shared/logger.ts'
 import { keptBps, microUsd, splitCharge, subtractToZero } from '#shared/money.ts'
 import type { CreditJournal } from './credit-journal.ts'
 import { asCreditJournal } from './credit-journal.ts'
+import type { TestDatabase } from './database.ts'
 import { createTestDatabase } from './database.ts'
 import { until } from './until.ts'
 
@@ -49,6 +51,8 @@ export type GateWorld = {
   readonly redis: Redis
   readonly redisUrl: string
   readonly databaseUrl: string
+  /** See {@link TestDatabase}. */
+  readonly backUpLedger: TestDatabase['backUp']
   readonly folder: string
   /** A new buyer account with a balance in the ledger. */
   account(balanceMicro: number): Promise<AccountId>
@@ -78,7 +82,8 @@ export async function startGateWorld(buckets = 1): Promise<GateWorld> {
     retryStrategy: () => 50,
   })
   gateRedis.on('error', () => undefined)
-  const gate = createRedisGate({ redis: gateRedis, buckets })
+  const onBehind = watchVersions(() => ({ ledger, gate, clock: systemClock, log }))
+  const gate: Gate = createRedisGate({ redis: gateRedis, buckets, onBehind })
   const { keeper, close } = openRedisGateKeeper({ url: server.url, buckets, log })
   const nodes: Node[] = []
   let stopRebuilder: (() => Promise<void>) | undefined
@@ -96,6 +101,7 @@ export async function startGateWorld(buckets = 1): Promise<GateWorld> {
     redis,
     redisUrl: server.url,
     databaseUrl: database.url,
+    backUpLedger: database.backUp,
     folder,
     async account(balanceMicro) {
       const id = ids.make('acc')

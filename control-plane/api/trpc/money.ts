@@ -5,6 +5,7 @@ import {
   refundFiat,
   reverseTransaction,
 } from '#control-plane/services/money/ledger-operations.ts'
+import { repostJournals } from '#control-plane/services/money/ledger-restores.ts'
 import {
   clearHold,
   explainShortfall,
@@ -58,6 +59,10 @@ export const shortfall = router({
 export const invariants = router({
   read: queryOf(readInvariants),
   run: mutationOf(runInvariantsNow),
+})
+
+export const journal = router({
+  repost: mutationOf(repostJournals),
 })
 
 export const payoutHold = router({

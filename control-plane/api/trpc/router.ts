@@ -34,7 +34,7 @@ import {
   snapshot,
 } from './market.ts'
 import { market } from './market-figures.ts'
-import { conflict, deposit, invariants, ledger, payoutHold, poison, refund, shortfall } from './money.ts'
+import { conflict, deposit, invariants, journal, ledger, payoutHold, poison, refund, shortfall } from './money.ts'
 import { config, earnings, offer, operation, probe } from './offers.ts'
 import { audit, invitation, member, organization, organizationKey, workspace, workspaceKey } from './organizations.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
@@ -130,6 +130,7 @@ export const appRouter = router({
   conflict,
   shortfall,
   invariants,
+  journal,
   payoutHold,
   market,
 })

@@ -42,6 +42,12 @@ export const LEDGER_TABLES = {
     epoch: bigint(),
     harvested: withDefault(bigint()),
     raised_at: withDefault(timestamp()),
+    beat: withDefault(bigint()),
+    beat_at: withDefault(timestamp()),
+    system_id: nullable(text()),
+    timeline: nullable(integer()),
+    restored_to: nullable(timestamp()),
+    restored_at: nullable(timestamp()),
   },
   node: {
     id: text(),

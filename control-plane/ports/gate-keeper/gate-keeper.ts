@@ -14,6 +14,8 @@ export type GateView = {
   readonly hasScripts: boolean
   /** The epoch that a node has reported as not trusted. */
   readonly doubted: number | undefined
+  /** The newest beat that the ledger is known to have had; undefined where the server does not know. */
+  readonly ledgerBeat: number | undefined
   /** Node id → Unix milliseconds of its last announcement; negative for a node that left with nothing to settle. */
   readonly nodes: ReadonlyMap<string, number>
 }
@@ -26,8 +28,11 @@ export type GateKeeper = {
   view(): Promise<GateView>
   /**
    * Announces the epoch and makes the server forget every money script, in one step. `before` is the epoch seen last.
+   * The later phases of the epoch keep its `restoredTo`.
    */
-  raise(epoch: number, before: MoneyEpoch | undefined): Promise<void>
+  raise(next: Omit<MoneyEpoch, 'phase'>, before: MoneyEpoch | undefined): Promise<void>
+  /** Notes the newest beat of the ledger. */
+  noteBeat(beat: number): Promise<void>
   /** Loads every script but reserve, and records the epoch in every bucket. */
   load(epoch: number): Promise<void>
   seed(epoch: number, balances: readonly Omit<PostedChange, 'rid' | 'postedAt'>[]): Promise<void>

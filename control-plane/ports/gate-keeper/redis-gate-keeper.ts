@@ -79,12 +79,15 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
   const digestsOf = createDigests()
   return {
     view: () => view(redis, digestsOf),
-    raise: (epoch, before) =>
+    raise: (next, before) =>
       guarded(before, (step) => {
         step.script('FLUSH', 'SYNC')
-        announce(step, { epoch, phase: 'join' })
+        announce(step, { ...next, phase: 'join' })
         step.del(moneyKeys.doubt)
       }),
+    async noteBeat(beat) {
+      await redis.set(moneyKeys.beat, beat)
+    },
     load: (epoch) =>
       guarded({ epoch, phase: 'join' }, (step) => {
         const { reserve: _, ...scripts } = moneyScripts(epoch)
@@ -113,9 +116,9 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
       await runEach(redis, moneyScripts(epoch).capTake, uses.map(broughtTake).map(encodeCapTake))
     },
     startRegistering: (epoch) =>
-      guarded({ epoch, phase: 'join' }, (step) => announce(step, { epoch, phase: 'register' })),
+      guarded({ epoch, phase: 'join' }, (step, seen) => announce(step, { ...seen, epoch, phase: 'register' })),
     startCounting: (epoch) =>
-      guarded({ epoch, phase: 'register' }, (step) => announce(step, { epoch, phase: 'count' })),
+      guarded({ epoch, phase: 'register' }, (step, seen) => announce(step, { ...seen, epoch, phase: 'count' })),
     ready: async (epoch) => new Set(await redis.hkeys(moneyKeys.ready(epoch))),
     async admit(nodes) {
       if (nodes.length > 0) await redis.hset(moneyKeys.members, new Map(nodes.map((node) => [node, '1'])))
@@ -129,9 +132,9 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
         .exec()
     },
     open: (epoch) =>
-      guarded({ epoch, phase: 'count' }, (step) => {
+      guarded({ epoch, phase: 'count' }, (step, seen) => {
         step.script('LOAD', moneyScripts(epoch).reserve.text)
-        announce(step, { epoch, phase: 'open' })
+        announce(step, { ...seen, epoch, phase: 'open' })
         step.del(moneyKeys.ready(epoch - 1))
       }),
     keyCounter: (keyId, account) => moneyKeys.keyUse(moneyBucket(account, buckets), keyId),
@@ -146,9 +149,10 @@ export function createRedisGateKeeper({ redis, blocking, buckets, log }: Connect
 }
 
 async function view(redis: Redis, digestsOf: DigestsOf): Promise<GateView> {
-  const [text, doubted, nodes, info, time] = await Promise.all([
+  const [text, doubted, beat, nodes, info, time] = await Promise.all([
     redis.get(moneyKeys.epoch),
     redis.get(moneyKeys.doubt),
+    redis.get(moneyKeys.beat),
     redis.hgetall(moneyKeys.nodes),
     redis.info('server'),
     redis.time(),
@@ -160,6 +164,7 @@ async function view(redis: Redis, digestsOf: DigestsOf): Promise<GateView> {
     now: Number(time[0]) * 1000 + Math.floor(Number(time[1]) / 1000),
     hasScripts: epoch !== undefined && (await hasScripts(redis, digestsOf(epoch.epoch))),
     doubted: doubted === null ? undefined : Number(doubted),
+    ledgerBeat: beat === null ? undefined : Number(beat),
     nodes: new Map(Object.entries(nodes).map(([node, at]) => [node, Number(at)])),
   }
 }
@@ -188,9 +193,12 @@ function announce(step: ChainableCommander, epoch: MoneyEpoch): void {
   step.publish(CHANNELS.money, JSON.stringify([text]))
 }
 
+/** Adds the commands of a step; `seen` is the epoch that stands before it. */
+type Build = (step: ChainableCommander, seen: MoneyEpoch | undefined) => void
+
 /** Runs a step only while the epoch is the expected one, so a rebuilder that was overtaken changes nothing. */
 function createGuard(redis: Redis) {
-  return async (expected: MoneyEpoch | undefined, build: (step: ChainableCommander) => void): Promise<void> => {
+  return async (expected: MoneyEpoch | undefined, build: Build): Promise<void> => {
     await redis.watch(moneyKeys.epoch)
     const text = await redis.get(moneyKeys.epoch)
     const seen = parseMoneyEpoch(text)
@@ -199,7 +207,7 @@ function createGuard(redis: Redis) {
       throw new AppError('conflict', { message: `the gate is at ${text ?? 'no epoch'}` })
     }
     const step = redis.multi()
-    build(step)
+    build(step, seen)
     const results = await step.exec()
     if (results === null) throw new AppError('conflict', { message: 'the gate was changed meanwhile' })
     for (const [error] of results) if (error) throw error

@@ -25,12 +25,14 @@ type Options = {
   readonly tombstoneMs?: number
   /** Receives the accounts whose balance changed. Left out when nobody watches. */
   readonly announce?: Announce
+  /** Receives accounts of which the gate knows a newer balance than it was told. Left out where nobody asks why. */
+  readonly onBehind?: (accounts: readonly AccountId[]) => void
 }
 
 type Epoch = { readonly epoch: number; readonly scripts: MoneyScripts }
 
 /** The control plane's gate over Redis. */
-export function createRedisGate({ redis, buckets, tombstoneMs, announce }: Options): Gate {
+export function createRedisGate({ redis, buckets, tombstoneMs, announce, onBehind }: Options): Gate {
   let known: Epoch | undefined
 
   /**
@@ -54,7 +56,7 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce }: Optio
   }
 
   const ack = async (changes: readonly PostedChange[]): Promise<PostedBefore> => {
-    const late = await inEpoch(({ epoch, scripts }) =>
+    const { late, behind } = await inEpoch(({ epoch, scripts }) =>
       runBatches(
         redis,
         { epoch, buckets },
@@ -62,6 +64,7 @@ export function createRedisGate({ redis, buckets, tombstoneMs, announce }: Optio
         changes.map((change) => ({ ...change, rid: change.rid ?? null, postedAt: change.postedAt ?? null })),
       ),
     )
+    if (behind.length > 0) onBehind?.([...new Set(behind.map(({ account }) => account))])
     announce?.('funds', [...new Set(changes.map(({ account }) => account))])
     return new Set(late.flatMap(({ rid }) => rid ?? []))
   }

@@ -14,7 +14,7 @@ type Run<Operation> = {
 }
 
 /**
- * Runs operations of any accounts in batches by bucket. Returns the operations that came late. Throws
+ * Runs operations of any accounts in batches by bucket. Returns those that came late or were behind. Throws
  * `service_unavailable` when the server does not know the script or a record belongs to a newer epoch, and
  * `internal_error` when an operation was refused.
  */
@@ -23,8 +23,8 @@ export async function runBatches<Operation extends { readonly account: string }>
   place: { readonly epoch: number; readonly buckets: number },
   run: Run<Operation>,
   operations: readonly Operation[],
-): Promise<Operation[]> {
-  const late: Operation[] = []
+): Promise<Notable<Operation>> {
+  const notable: Notable<Operation> = { late: [], behind: [] }
   const batches = batchesOf(operations, place.buckets)
   for (let start = 0; start < batches.length; start += BATCHES_AT_ONCE) {
     await Promise.all(
@@ -33,16 +33,20 @@ export async function runBatches<Operation extends { readonly account: string }>
         const reply = await redis.evalsha(run.script.sha, keys.length, ...keys, ...args).catch((error: unknown) => {
           throw gateClosed(error)
         })
-        check(reply, group.length, (index) => late.push(...group.slice(index, index + 1)))
+        check(reply, group, notable)
       }),
     )
   }
-  return late
+  return notable
 }
 
-function check(reply: unknown, count: number, onLate: (index: number) => void): void {
-  for (const [index, answer] of decodeAnswers(reply, count).entries()) {
-    if (answer.kind === 'done' && answer.isLate) onLate(index)
+/** Operations that came late, and those whose balance was older than the gate's; see the acknowledgement's script. */
+type Notable<Operation> = { readonly late: Operation[]; readonly behind: Operation[] }
+
+function check<Operation>(reply: unknown, group: readonly Operation[], { late, behind }: Notable<Operation>): void {
+  for (const [index, answer] of decodeAnswers(reply, group.length).entries()) {
+    if (answer.kind === 'done' && answer.isLate) late.push(...group.slice(index, index + 1))
+    if (answer.kind === 'done' && answer.isBehind) behind.push(...group.slice(index, index + 1))
     if (answer.kind === 'stale') throw gateClosed()
     if (answer.kind === 'error') throw new AppError('internal_error', { cause: new Error(answer.message) })
   }

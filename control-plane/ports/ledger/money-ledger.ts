@@ -1,7 +1,7 @@
 import type { Balance } from '#control-plane/db/accounts.ts'
 import type { JobRows } from '#control-plane/db/jobs.ts'
 import type { Entry, LedgerTransaction, Movement } from '#control-plane/db/ledger.ts'
-import type { MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
+import type { DatabaseIdentity, MoneyRecord, MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
 import type { Conflict, NewSettlement, Poison, Settled } from '#control-plane/db/settlements.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
@@ -66,8 +66,14 @@ export type MoneyLedger = MoneyReads & {
    */
   insertPoison(poison: readonly Poison[]): Promise<ReadonlySet<string>>
 
-  /** The newest epoch issued (0 before the first), and the epoch up to which older captures were taken over. */
-  readEpoch(): Promise<{ epoch: number; harvested: number }>
+  readEpoch(): Promise<MoneyRecord>
+  /** Raises the beat, and returns it. */
+  raiseBeat(): Promise<number>
+  /** The database that answers, and the one that was on record last; undefined before the first. */
+  readIdentity(): Promise<{ here: DatabaseIdentity; known?: DatabaseIdentity }>
+  noteIdentity(identity: DatabaseIdentity): Promise<void>
+  /** Records that the ledger went back to an instant, in Unix milliseconds. Its beat is above `atLeastBeat` afterwards. */
+  markRestored(restoredTo: number, atLeastBeat?: number): Promise<void>
   /** Issues an epoch above all that Postgres and Redis have seen. */
   raiseEpoch(seenInRedis: number): Promise<number>
   /** Records that no captures are left in epochs up to this one. */

@@ -4,7 +4,7 @@ import type { PostedChange } from '#control-plane/ports/gate/gate.ts'
 import type { GateKeeper, GateView } from '#control-plane/ports/gate-keeper/gate-keeper.ts'
 import type { MoneyLedger } from '#control-plane/ports/ledger/money-ledger.ts'
 import type { Time } from '#shared/clock.ts'
-import { SECOND, utcDay, utcMonth } from '#shared/clock.ts'
+import { MINUTE, SECOND, utcDay, utcMonth } from '#shared/clock.ts'
 import type { UseSeed } from '#shared/contract/money-scripts/uses.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import { AppError } from '#shared/errors.ts'
@@ -29,6 +29,8 @@ const ACCOUNTS_BEFORE_OPENING = 20_000
 const SEED_PAGE = 2_000
 /** Longest time that the gate stays shut for members that do not report. */
 const READY_WAIT_MS = 10 * SECOND
+/** The same where the ledger went back: members read their journals, and what they hold must not be spent twice. */
+const RESTORED_WAIT_MS = 2 * MINUTE
 const READY_LOOK_MS = 20
 /** Most older epochs that are searched for captures. Each one stems from a rebuild that was not finished. */
 const MAX_OLDER_EPOCHS = 1_000
@@ -61,14 +63,19 @@ export async function rebuildGate(ctx: RebuildCtx, view: GateView): Promise<numb
   const { ledger, keeper, clock, log } = ctx
   const startedAt = clock.monotonic()
   const epoch = await ledger.raiseEpoch(view.epoch?.epoch ?? 0)
-  await keeper.raise(epoch, view.epoch)
+  const { restoredTo } = await ledger.readEpoch()
+  await keeper.raise(restoredTo === undefined ? { epoch } : { epoch, restoredTo }, view.epoch)
   await keeper.load(epoch)
   await ledger.insertNewNodes(nodesHere(view))
   const snapshot = await ledger.readSnapshot(view.now, ACCOUNTS_BEFORE_OPENING)
   await seedSnapshot(keeper, epoch, snapshot)
   const harvested = await harvest(ctx, epoch)
   await keeper.startRegistering(epoch)
-  const missing = await waitForMembers(ctx, epoch, view.runId)
+  const missing = await waitForMembers(ctx, {
+    epoch,
+    runId: view.runId,
+    waitMs: restoredTo === undefined ? READY_WAIT_MS : RESTORED_WAIT_MS,
+  })
   await keeper.startCounting(epoch)
   await seedOffers(ctx, epoch, view.now)
   await keeper.admit(await ledger.listMembers())
@@ -151,11 +158,13 @@ async function harvest({ ledger, keeper }: RebuildCtx, epoch: number): Promise<n
 }
 
 /**
- * Waits until every member has reported its calls, for at most {@link READY_WAIT_MS}. Returns the members that did not
- * report. Throws when the server loses its memory during the wait.
+ * Waits until every member has reported its calls, for at most `waitMs`. Returns the members that did not report. Throws when the server loses its memory during the wait.
  */
-async function waitForMembers({ ledger, keeper, clock }: RebuildCtx, epoch: number, runId: string): Promise<string[]> {
-  const deadline = clock.monotonic() + READY_WAIT_MS
+async function waitForMembers(
+  { ledger, keeper, clock }: RebuildCtx,
+  { epoch, runId, waitMs }: { readonly epoch: number; readonly runId: string; readonly waitMs: number },
+): Promise<string[]> {
+  const deadline = clock.monotonic() + waitMs
   const members = await ledger.listMembers()
   for (;;) {
     const [ready, view] = await Promise.all([keeper.ready(epoch), keeper.view()])

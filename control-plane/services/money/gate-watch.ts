@@ -1,8 +1,10 @@
+import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import type { Gate } from '#control-plane/ports/gate/gate.ts'
 import type { GateKeeper, GateView } from '#control-plane/ports/gate-keeper/gate-keeper.ts'
 import { SECOND } from '#shared/clock.ts'
 import type { RebuildCtx } from './gate-rebuild.ts'
 import { finishRebuild, nodesHere, reasonToRebuild, rebuildGate, seedPage, toChange } from './gate-rebuild.ts'
+import { noticeLowBeat, noticeOtherDatabase } from './ledger-restores.ts'
 
 const LOOK_MS = 100
 /** Time after which another process tries again to become the rebuilder. */
@@ -10,6 +12,8 @@ const LOCK_RETRY_MS = 1 * SECOND
 const FAILURE_PAUSE_MS = 200
 /** Interval at which the members that were seen alive are written down. */
 const MEMBERS_INTERVAL_MS = 10 * SECOND
+/** Interval of the ledger's beat: a step back by more than this is seen at once. */
+const BEAT_MS = 1 * SECOND
 
 /**
  * Watches the gate until the signal, and rebuilds it whenever it cannot be trusted. Many processes may run this. One of
@@ -34,6 +38,8 @@ type Memory = {
   announced: ReadonlyMap<string, number>
   readonly living: Set<string>
   writtenAt: number
+  /** Monotonic milliseconds of the last beat. */
+  beatAt: number
   /** The last account seeded after the opening; undefined once all are seeded. */
   seededTo: string | undefined
 }
@@ -46,13 +52,16 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
     announced: new Map(),
     living: new Set(),
     writtenAt: 0,
+    beatAt: Number.NEGATIVE_INFINITY,
     seededTo: undefined,
   }
+  // A restored or promoted server ends every connection, so a look at the beginning of each lead is enough.
+  await noticeOtherDatabase(ctx)
   while (!signal.aborted) {
     // This read goes through the connection that holds the lead. When it fails, the right to rebuild is gone.
-    const { epoch } = await ctx.ledger.readEpoch()
+    const record = await ctx.ledger.readEpoch()
     try {
-      await look(ctx, memory, epoch)
+      await look(ctx, memory, record)
       await ctx.clock.sleep(memory.seededTo === undefined ? LOOK_MS : 0, signal)
     } catch (error) {
       ctx.log.warn({ err: error }, 'the gate could not be looked after')
@@ -61,20 +70,29 @@ async function lead(ctx: RebuildCtx, signal: AbortSignal): Promise<void> {
   }
 }
 
-async function look(ctx: RebuildCtx, memory: Memory, newestEpoch: number): Promise<void> {
+async function look(ctx: RebuildCtx, memory: Memory, record: MoneyRecord): Promise<void> {
   const view = await ctx.keeper.view()
-  const reason = reasonToRebuild(view, newestEpoch, memory.runId)
+  const isRestored = record.isRestoreNew || (await noticeLowBeat(ctx, record, view))
+  const reason = isRestored ? 'the ledger went back in time' : reasonToRebuild(view, record.epoch, memory.runId)
   memory.runId = view.runId
   if (reason === undefined) {
     await keepMembers(ctx, memory, view)
-    if (memory.seededTo !== undefined) memory.seededTo = await seedPage(ctx, newestEpoch, memory.seededTo)
+    await beat(ctx, memory)
+    if (memory.seededTo !== undefined) memory.seededTo = await seedPage(ctx, record.epoch, memory.seededTo)
     return
   }
-  ctx.log.warn({ reason, epoch: newestEpoch }, 'rebuilding the gate')
+  ctx.log.warn({ reason, epoch: record.epoch }, 'rebuilding the gate')
   const epoch = await rebuildGate(ctx, view)
   memory.admitted.clear()
   memory.seededTo = ''
   await finishRebuild(ctx, epoch)
+}
+
+/** The ledger has the newer beat at any time, because it is written there first. */
+async function beat({ ledger, keeper, clock }: RebuildCtx, memory: Memory): Promise<void> {
+  if (clock.monotonic() - memory.beatAt < BEAT_MS) return
+  memory.beatAt = clock.monotonic()
+  await keeper.noteBeat(await ledger.raiseBeat())
 }
 
 /** Records new nodes and admits them, retires nodes that left, and notes which nodes are alive. */

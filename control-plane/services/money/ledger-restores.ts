@@ -1,0 +1,118 @@
+import { z } from 'zod'
+import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
+import type { RunCtx } from '#control-plane/operation/operation.ts'
+import { defineOperation } from '#control-plane/operation/operation.ts'
+import type { Gate } from '#control-plane/ports/gate/gate.ts'
+import type { GateView } from '#control-plane/ports/gate-keeper/gate-keeper.ts'
+import type { MoneyLedger } from '#control-plane/ports/ledger/money-ledger.ts'
+import type { Time } from '#shared/clock.ts'
+import { HOUR, MINUTE } from '#shared/clock.ts'
+import { AppError, describeCause } from '#shared/errors.ts'
+import type { AccountId } from '#shared/ids.ts'
+import type { Logger } from '#shared/logger.ts'
+
+/**
+ * A ledger can go back in time: somebody restores a backup, or a replica is promoted that lacks the last commits. The
+ * gate then knows balances that do not exist any more, and calls that were posted are not. Whoever notices records the
+ * instant to which the ledger went back. The rebuilder then raises an epoch in which every node registers the captures
+ * again that were posted after that instant.
+ */
+
+type Parts = { readonly ledger: MoneyLedger; readonly log: Logger }
+
+/** Clocks of nodes may differ by so much from that of Postgres. */
+const CLOCK_MARGIN_MS = MINUTE
+/** Journals keep no capture for longer once it is posted. */
+const JOURNAL_MS = 48 * HOUR
+/** Accounts that one question about a lower version covers. */
+const MAX_ASKED = 20
+
+/** Compares the database with the one on record. Another cluster or timeline means that the ledger may lack its tail. */
+export async function noticeOtherDatabase({ ledger, log }: Parts): Promise<void> {
+  const { here, known } = await ledger.readIdentity()
+  if (known?.systemId === here.systemId && known.timeline === here.timeline) return
+  if (known !== undefined) {
+    const { beatAt } = await ledger.readEpoch()
+    log.error({ here, known, restoredTo: beatAt }, 'the ledger is another database than before')
+    // Recorded first: one that dies in between is followed by one that sees the other database again.
+    await ledger.markRestored(beatAt - CLOCK_MARGIN_MS)
+  }
+  await ledger.noteIdentity(here)
+}
+
+/** Returns true, and records it, when the gate knows a newer beat of the ledger than the ledger has. */
+export async function noticeLowBeat({ ledger, log }: Parts, record: MoneyRecord, view: GateView): Promise<boolean> {
+  const { ledgerBeat } = view
+  if (ledgerBeat === undefined || ledgerBeat <= record.beat) return false
+  const restoredTo = record.beatAt - CLOCK_MARGIN_MS
+  log.error({ beat: record.beat, inGate: ledgerBeat, restoredTo }, 'the ledger went back in time')
+  await ledger.markRestored(restoredTo, ledgerBeat)
+  return true
+}
+
+type Suspects = Parts & { readonly gate: Pick<Gate, 'spendable'>; readonly clock: Pick<Time, 'now'> }
+
+/**
+ * Looks at accounts of which the gate had a newer version than a posting told it. Postings overtake each other, so the
+ * ledger is read again, after the gate. When it still has the older version, it went back in time, and it is not known
+ * how far: all that journals keep is registered again. One look runs at a time.
+ */
+export function watchVersions(parts: () => Suspects): (accounts: readonly AccountId[]) => void {
+  let isLooking = false
+
+  async function look({ ledger, gate, clock, log }: Suspects, accounts: readonly AccountId[]): Promise<void> {
+    const inGate = await Promise.all(accounts.map((account) => gate.spendable(account)))
+    const inLedger = new Map((await ledger.findBalances(accounts)).map((row) => [row.account, row.version]))
+    const lost = accounts.find((account, index) => (inLedger.get(account) ?? 0n) < (inGate[index]?.version ?? 0n))
+    if (lost === undefined || (await ledger.readEpoch()).isRestoreNew) return
+    log.error({ account: lost }, 'the ledger has an older version of an account than the gate')
+    await ledger.markRestored(clock.now() - JOURNAL_MS)
+  }
+
+  return (accounts) => {
+    if (isLooking) return
+    isLooking = true
+    const asked = parts()
+    look(asked, accounts.slice(0, MAX_ASKED))
+      .catch((error: unknown) =>
+        asked.log.warn({ cause: describeCause(error) }, 'older balances could not be explained'),
+      )
+      .finally(() => {
+        isLooking = false
+      })
+  }
+}
+
+const RepostInput = z.strictObject({
+  since: z.iso.datetime({ offset: true }).transform((text) => new Date(text)),
+  reason: z.string().trim().min(1).max(500),
+})
+
+export const repostJournals = defineOperation({
+  name: 'journal.repost',
+  access: 'operator',
+  input: RepostInput,
+  limit: 'none',
+  idempotency: 'none',
+  output: z.object({ since: z.iso.datetime() }),
+  run: (ctx, _actor, { since, reason }) => askForRepost(ctx, since, reason),
+})
+
+/**
+ * Has every node register the captures again that were posted after an instant, by hand: for a restore that nobody
+ * noticed. The rebuilder does the rest within seconds. Paid calls are refused until the nodes have read their journals.
+ * Throws `invalid_request` for an instant in the future, or one that journals do not reach.
+ */
+export async function askForRepost(
+  { ledger, clock, note }: Pick<RunCtx, 'ledger' | 'clock' | 'note'>,
+  since: Date,
+  reason: string,
+): Promise<{ readonly since: string }> {
+  const now = clock.now()
+  const refuse = (message: string) => new AppError('invalid_request', { message, param: 'since' })
+  if (since.getTime() > now) throw refuse('`since` lies in the future.')
+  if (since.getTime() < now - JOURNAL_MS) throw refuse('`since` is more than 48 hours ago: no journal reaches so far.')
+  await ledger.markRestored(since.getTime())
+  note({ subject: 'ledger', before: {}, after: { since: since.toISOString(), reason } })
+  return { since: since.toISOString() }
+}

@@ -1,0 +1,82 @@
+import { join } from 'node:path'
+import type { Logger } from '#shared/logger.ts'
+import type { JournalFiles } from './files.ts'
+import { readCapturesSince } from './segments.ts'
+import { identify } from './take-over.ts'
+import type { Subject } from './unposted.ts'
+
+/** Captures that are written again between two waits for the disk. */
+const STRETCH = 1_000
+
+type Parts = {
+  /** The directory of this process. */
+  readonly directory: string
+  readonly files: JournalFiles
+  capture(subject: Subject, event: string): void
+  /** Resolves when what was captured is on the disk. */
+  sync(): Promise<void>
+  /** The sequence number of the last record of this journal. */
+  lastSeq(): number
+  /** True for a capture of this journal that is not known to be posted. */
+  isUnposted(seq: number): boolean
+  readonly log: Logger
+}
+
+/**
+ * Captures again what a ledger had posted and lost, because it went back in time. Such captures are unposted from then on
+ * like any other. One that the ledger still has is booked once all the same.
+ */
+export type Recapture = {
+  /** Goes through this journal and the directories that it took over. Does nothing for an instant it has been through. */
+  since(restoredTo: number, left: readonly string[]): Promise<void>
+  /** Goes through a directory that was just taken over, where the ledger went back. */
+  takenOver(left: string): Promise<void>
+}
+
+export function createRecapture(parts: Parts): Recapture {
+  const { directory, files, log } = parts
+  /** Unix milliseconds of the earliest instant to which the ledger went back, and that of the last time through. */
+  let restoredTo: number | undefined
+  let done: number | undefined
+
+  /** A directory with this mark is left alone by later heirs: its cursors are those of the ledger that stands. */
+  const markOf = (path: string, instant: number) => join(path, `recaptured-${instant}`)
+
+  async function takenOver(left: string): Promise<void> {
+    if (restoredTo === undefined) return
+    const mark = markOf(left, restoredTo)
+    if ((await files.status(left)) === undefined || (await files.status(mark)) !== undefined) return
+    await captureAgain(parts, { directory: left, instant: restoredTo, last: Number.MAX_SAFE_INTEGER })
+    await files.write(mark, '')
+  }
+
+  return {
+    takenOver,
+    async since(instant, left) {
+      if (done !== undefined && done <= instant) return
+      restoredTo = instant
+      const count = await captureAgain(parts, { directory, instant, last: parts.lastSeq() })
+      await files.write(markOf(directory, instant), '')
+      for (const path of left) await takenOver(path)
+      done = instant
+      log.warn({ captures: count, restoredTo: instant }, 'captured again what the ledger may have lost')
+    },
+  }
+}
+
+type Stretch = { readonly directory: string; readonly instant: number; readonly last: number }
+
+async function captureAgain(parts: Parts, { directory, instant, last }: Stretch): Promise<number> {
+  const { files, capture, sync, isUnposted } = parts
+  const isOwn = directory === parts.directory
+  let count = 0
+  for await (const { seq, payload } of readCapturesSince(files, directory, { instant, last })) {
+    const subject = isOwn && isUnposted(seq) ? undefined : identify(payload)
+    if (subject === undefined) continue
+    capture(subject, payload)
+    count += 1
+    if (count % STRETCH === 0) await sync()
+  }
+  await sync()
+  return count
+}

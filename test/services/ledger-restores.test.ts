@@ -1,0 +1,194 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { retireNodes } from '#control-plane/db/money-epoch.ts'
+import { postBatch } from '#control-plane/services/money/ingest.ts'
+import { askForRepost } from '#control-plane/services/money/ledger-restores.ts'
+import { sweepHolds } from '#control-plane/services/money/sweep.ts'
+import { HOUR, MINUTE, systemClock } from '#shared/clock.ts'
+import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
+import { moneyKeys } from '#shared/contract/redis-keys.ts'
+import type { AccountId } from '#shared/ids.ts'
+import { microUsd } from '#shared/money.ts'
+import type { GateWorld, Node } from '#test/support/gate.ts'
+import { figures, log, reserveRequest, startGateWorld, untilOpen } from '#test/support/gate.ts'
+import { newAccount } from '#test/support/ledger.ts'
+import { until } from '#test/support/until.ts'
+import { eventText } from '#test/support/usage-events.ts'
+
+let world: GateWorld
+let sellerAccount: AccountId
+beforeEach(async () => {
+  world = await startGateWorld()
+  sellerAccount = await newAccount(world.db, 'seller_available')
+})
+afterEach(() => world.stop())
+
+const parts = () => ({ ledger: world.ledger, gate: world.gate, clock: systemClock, log })
+
+/** A call that is charged, posted and acknowledged, as the product does it. */
+async function serve(node: Node, account: AccountId, charge: number): Promise<string> {
+  const hold = await node.funds.reserve(reserveRequest(account, { want: 100 }))
+  const wish = { rid: hold.rid, account, sellerAccount, charge, hold: 100, startedAt: Date.now() }
+  const event = eventText(wish, { endedAt: Date.now() })
+  node.journal.capture(hold, event)
+  await node.funds.capture(hold, microUsd(charge), event)
+  expect(await postBatch(parts(), { events: [event], source: 'test' })).toMatchObject({ posted: 1 })
+  return hold.rid
+}
+
+async function settled(rid: string): Promise<boolean> {
+  return (await world.ledger.findSettled([rid])).has(rid)
+}
+
+const epoch = async () => parseMoneyEpoch(await world.redis.get(moneyKeys.epoch))
+
+/** Waits for the epoch in which the captures are registered again, and books them. */
+async function untilBookedAgain(node: Node, before: number): Promise<void> {
+  await until('a newer epoch is open', 20_000, async () => {
+    const now = await epoch()
+    return now !== undefined && now.epoch > before && now.phase === 'open' && now.restoredTo !== undefined
+  })
+  await untilOpen(node)
+  await sweepHolds(parts(), 0)
+}
+
+/** Waits until the newest beat is later than anything before this call, so that a copy made now shows when it was made. */
+async function untilBeat(): Promise<void> {
+  const { beat } = await world.ledger.readEpoch()
+  await until('two beats', 10_000, async () => Number(await world.redis.get(moneyKeys.beat)) >= beat + 2)
+}
+
+describe('a ledger that goes back in time', () => {
+  it('is seen by its beat, and what was posted since is booked again from the journal', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const account = await world.account(1_000)
+    const kept = await serve(node, account, 10)
+    await untilBeat()
+    const restore = await world.backUpLedger()
+    const lost = await serve(node, account, 20)
+    await until('the journal has moved on', 10_000, () => node.journal.unpostedCount() === 0)
+    await untilBeat()
+    const before = (await epoch())?.epoch ?? 0
+    await restore()
+    expect(await settled(lost)).toBe(false)
+    await untilBookedAgain(node, before)
+    expect([await settled(kept), await settled(lost)]).toEqual([true, true])
+    expect(await figures(world.gate, account)).toEqual({ p: 970, h: 0, u: 0, free: 970 })
+    expect(await world.ledger.findBalances([account])).toMatchObject([{ balance: 970n }])
+  })
+
+  it('is seen by the version of an account where no beat tells', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const account = await world.account(1_000)
+    const restore = await world.backUpLedger()
+    const lost = [await serve(node, account, 20), await serve(node, account, 30)]
+    await world.stopRebuilder()
+    const before = (await epoch())?.epoch ?? 0
+    await restore()
+    await world.redis.del(moneyKeys.beat)
+    world.startRebuilder()
+    const next = await serve(node, account, 5)
+    await untilBookedAgain(node, before)
+    for (const rid of [...lost, next]) expect(await settled(rid)).toBe(true)
+    expect(await figures(world.gate, account)).toEqual({ p: 945, h: 0, u: 0, free: 945 })
+  })
+
+  it('is seen where another cluster or timeline answers than the one on record', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const account = await world.account(1_000)
+    await until('the database is on record', 5_000, async () => (await world.ledger.readIdentity()).known !== undefined)
+    const { here } = await world.ledger.readIdentity()
+    const restore = await world.backUpLedger()
+    const lost = await serve(node, account, 20)
+    await world.stopRebuilder()
+    const before = (await epoch())?.epoch ?? 0
+    await restore()
+    await world.redis.del(moneyKeys.beat)
+    // As if this were the backup of a cluster that went on elsewhere.
+    await world.ledger.noteIdentity({ ...here, timeline: here.timeline + 1 })
+    world.startRebuilder()
+    await untilBookedAgain(node, before)
+    expect(await settled(lost)).toBe(true)
+    expect((await world.ledger.readIdentity()).known).toEqual(here)
+  })
+
+  it('lends nobody what it does not have any more', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const account = await world.account(0)
+    await untilBeat()
+    const restore = await world.backUpLedger()
+    await world.db.updateTable('account').set({ balance: 500n, version: 2n }).where('id', '=', account).execute()
+    await world.gate.seed([{ account, balanceMicro: microUsd(500), version: 2n }])
+    expect((await node.funds.reserve(reserveRequest(account, { want: 100 }))).grantedMicro).toBe(100n)
+    await untilBeat()
+    const before = (await epoch())?.epoch ?? 0
+    await restore()
+    await untilBookedAgain(node, before)
+    await world.gate.seed([{ account, balanceMicro: microUsd(0), version: 1n }])
+    await expect(node.funds.reserve(reserveRequest(account, { want: 100 }))).rejects.toMatchObject({
+      code: 'insufficient_balance',
+    })
+  })
+
+  it('gets what a dead process had posted from the one that took its journal over', async () => {
+    const journalDir = `${world.folder}/journal`
+    const dying = await world.node('dying', { journalDir })
+    await untilOpen(dying)
+    const account = await world.account(1_000)
+    await untilBeat()
+    const restore = await world.backUpLedger()
+    const lost = await serve(dying, account, 20)
+    await until('the journal has moved on', 10_000, () => dying.journal.unpostedCount() === 0)
+    await untilBeat()
+    await dying.drop()
+    await markDead(journalDir, dying)
+    await retireNodes(world.db, [dying.journal.member])
+    const before = (await epoch())?.epoch ?? 0
+    const heir = await world.node('heir', { journalDir })
+    await untilOpen(heir)
+    expect(heir.journal.unpostedCount()).toBe(0)
+    await restore()
+    await untilBookedAgain(heir, before)
+    expect(await settled(lost)).toBe(true)
+    // A later heir finds all of it done.
+    await until('the journal has moved on', 10_000, () => heir.journal.unpostedCount() === 0)
+    await heir.drop()
+    await markDead(journalDir, heir)
+    const later = await world.node('later', { journalDir })
+    await untilOpen(later)
+    expect(later.journal.unpostedCount()).toBe(0)
+  })
+
+  it('is repaired by hand where nobody noticed', async () => {
+    const node = await world.node('n1')
+    await untilOpen(node)
+    const account = await world.account(1_000)
+    const restore = await world.backUpLedger()
+    const lost = await serve(node, account, 20)
+    await until('the journal has moved on', 10_000, () => node.journal.unpostedCount() === 0)
+    await world.stopRebuilder()
+    const before = (await epoch())?.epoch ?? 0
+    await restore()
+    await world.redis.del(moneyKeys.beat)
+    world.startRebuilder()
+    const ctx = { ...parts(), note: () => undefined }
+    const since = (ago: number) => new Date(Date.now() - ago)
+    for (const ago of [-MINUTE, 49 * HOUR]) {
+      await expect(askForRepost(ctx, since(ago), 'a test')).rejects.toMatchObject({ code: 'invalid_request' })
+    }
+    await askForRepost(ctx, since(MINUTE), 'a test')
+    await untilBookedAgain(node, before)
+    expect(await settled(lost)).toBe(true)
+  })
+})
+
+/** Makes a lock that of a process that is gone: its own pid, begun at another time. */
+async function markDead(root: string, node: Node): Promise<void> {
+  const boot = (await readdir(root)).find((name) => node.journal.member.endsWith(name)) ?? ''
+  const path = `${root}/${boot}/lock.json`
+  await writeFile(path, JSON.stringify({ ...JSON.parse(await readFile(path, 'utf8')), startTicks: '1' }))
+}

@@ -28,6 +28,7 @@ const TRPC_ALONE = [
     'incident.end',
     'incident.update',
     'invariants.run',
+    'journal.repost',
     'ledger.adjust',
     'ledger.read',
   ],

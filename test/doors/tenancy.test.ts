@@ -175,7 +175,16 @@ async function ask(row: RestRow, by: { headers?: object; key?: string }, path: s
 
 /** Tables that change by themselves, or with every call that is made. */
 const RESTLESS = new Set([
-  ...['audit_log', 'idempotency', 'used_nonce', 'worker_lease', 'key_change', 'money_watch', 'invariant_run'],
+  ...[
+    'audit_log',
+    'idempotency',
+    'used_nonce',
+    'worker_lease',
+    'key_change',
+    'money_watch',
+    'invariant_run',
+    'money_epoch',
+  ],
 ])
 
 /** Every row of every other table, as one text; what notes the use of a credential left out. */

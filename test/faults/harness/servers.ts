@@ -1,4 +1,4 @@
-import { readdirSync, statSync, truncateSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import type { PortOf } from '#dev/services/ports.ts'
@@ -69,13 +69,28 @@ export function startRedisServer(folder: string, name: string, policy: AofPolicy
   )
 }
 
+/** Where a Postgres of a row keeps its data, and the files of its log that are full. */
+export const postgresData = (folder: string): string => join(folder, 'postgres')
+export const archiveOf = (folder: string): string => `${folder}-archive`
+
 /** Postgres. The machine stays up, so only the process's own memory is ever at stake: it need not sync. */
-export function startPostgresServer(folder: string): Promise<Server> {
+export function startPostgresServer(folder: string, keepsArchive = false): Promise<Server> {
+  const archive = archiveOf(folder)
+  if (keepsArchive) {
+    mkdirSync(archive)
+    // The server may run as another user, who cannot walk into the folder of the row.
+    chmodSync(archive, 0o777)
+  }
+  const archiving = {
+    archive_mode: 'on',
+    archive_command: `cp %p ${archive}/%f`,
+    restore_command: `cp ${archive}/%f %p`,
+  }
   return keep((port) =>
     startPostgres({
-      dataDir: join(folder, 'postgres'),
+      dataDir: postgresData(folder),
       logFile: join(folder, 'logs', 'postgres.log'),
-      settings: { fsync: 'off', max_connections: '200' },
+      settings: { fsync: 'off', max_connections: '200', ...(keepsArchive ? archiving : {}) },
       port,
     }),
   )

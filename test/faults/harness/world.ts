@@ -19,7 +19,7 @@ import { createProgram } from './process.ts'
 import type { WorldSecrets } from './secrets.ts'
 import { makeSecrets } from './secrets.ts'
 import type { AofPolicy, Server } from './servers.ts'
-import { startPostgresServer, startRedisServer } from './servers.ts'
+import { archiveOf, startPostgresServer, startRedisServer } from './servers.ts'
 
 const BUYERS = 8
 const BUYER_USD = 10_000
@@ -32,6 +32,8 @@ export type WorldOptions = {
   /** How the money Redis keeps its log; every write unless set. */
   readonly aof?: AofPolicy
   readonly workers?: number
+  /** Postgres keeps what a restore to any instant needs; see {@link archiveOf}. */
+  readonly keepsArchive?: boolean
   /** Gives the data planes a clock and limits that the row sets; see entries/data-plane.ts. */
   readonly control?: PlaneControl
   /** More of the environment of every process. */
@@ -117,7 +119,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     ),
   )
   const [postgres, firstRedis, cache] = await Promise.all([
-    startPostgresServer(folder),
+    startPostgresServer(folder, options.keepsArchive),
     startRedisServer(folder, 'redis', options.aof ?? 'always'),
     startRedisServer(folder, 'cache', 'off'),
     ...providers.map((provider) => provider.start()),
@@ -265,7 +267,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     },
     async remove() {
       await end()
-      await rm(folder, { recursive: true, force: true })
+      for (const left of [folder, archiveOf(folder)]) await rm(left, { recursive: true, force: true })
     },
     abandon: end,
   }

@@ -6,6 +6,7 @@ import { DEATH_ROWS } from './deaths.ts'
 import { FIGURE_ROWS } from './figures.ts'
 import { HOSTILE_ROWS } from './hostile.ts'
 import { JOURNAL_ROWS } from './journal.ts'
+import { LEDGER_PAST_ROWS } from './ledger-past.ts'
 import { POSTING_ROWS } from './posting.ts'
 import { REDIS_ROWS } from './redis.ts'
 import { REDIS_WIRE_ROWS } from './redis-wire.ts'
@@ -20,6 +21,7 @@ export const ROWS: readonly Row[] = [
   ...FIGURE_ROWS,
   ...HOSTILE_ROWS,
   ...JOURNAL_ROWS,
+  ...LEDGER_PAST_ROWS,
   ...POSTING_ROWS,
   ...REDIS_ROWS,
   ...REDIS_WIRE_ROWS,

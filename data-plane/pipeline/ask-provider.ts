@@ -1,6 +1,7 @@
 import type { UpstreamRequest } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyError, classifyStatus } from '#data-plane/upstream/classify.ts'
+import type { Speaker } from '#data-plane/upstream/provider-words.ts'
 import type { Destination, UpstreamHead } from '#data-plane/upstream/send.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
 import type { CallPlane } from './call-plane.ts'
@@ -14,6 +15,26 @@ export type ProviderAnswer = {
   readonly ms: number
   readonly text: string
   readonly failure: UpstreamFailure | undefined
+}
+
+/**
+ * Who speaks in the answer to a request, for what may be told of it. `hidden` is a name in the request that is the
+ * seller's and not the buyer's.
+ */
+export function speakerOf(
+  { upstream }: Pick<CallPlane, 'upstream'>,
+  to: Destination,
+  { body, pieces }: UpstreamRequest,
+  hidden?: string,
+): Speaker {
+  return {
+    holdsKey: (text) => upstream.holdsKey(to, text),
+    asked() {
+      // A form of several megabytes is not read for names.
+      const text = pieces === undefined ? body : ''
+      return hidden === undefined ? text : text.replaceAll(`"${hidden}"`, '""')
+    },
+  }
 }
 
 /** Asks a provider once and reads its whole answer, which is short. Never rejects. */
@@ -54,7 +75,14 @@ export function askProvider(
           const isGood = head !== undefined && head.status >= 200 && head.status < 300
           const text = Buffer.concat(chunks).toString('utf8')
           finish(
-            isGood ? undefined : classifyStatus(head?.status ?? 0, protocolOf(to).readError(text), head?.retryAfterMs),
+            isGood
+              ? undefined
+              : classifyStatus(
+                  head?.status ?? 0,
+                  protocolOf(to).readError(text),
+                  speakerOf(plane, to, request),
+                  head?.retryAfterMs,
+                ),
           )
         },
         onError(error) {

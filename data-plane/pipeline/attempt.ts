@@ -1,11 +1,13 @@
 import type { AttemptPlan, Decoder, UpstreamRequest } from '#data-plane/call.ts'
 import type { UpstreamFailure } from '#data-plane/upstream/classify.ts'
 import { classifyBadAnswer, classifyError, classifyStatus, ownFailure } from '#data-plane/upstream/classify.ts'
+import type { Speaker } from '#data-plane/upstream/provider-words.ts'
 import type { UpstreamFlow, UpstreamHead } from '#data-plane/upstream/send.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
+import { speakerOf } from './ask-provider.ts'
 import { startAnswer } from './buyer-answer.ts'
 import type { BuyerStream } from './buyer-stream.ts'
 import { createBuyerStream, NO_STREAM } from './buyer-stream.ts'
@@ -182,7 +184,7 @@ function takeData(run: Running, chunk: Buffer): void {
   const bad = decoder.failure()
   if (bad) {
     run.flow?.abort()
-    finish(run, { failure: classifyBadAnswer(bad) })
+    finish(run, { failure: classifyBadAnswer(bad, speaker(run)) })
   } else if (decoder.isDone()) finish(run, {})
   else if (run.job.plan.isCeilingBound ? isPastCeiling(run) : run.pieces > OVERRUN_PIECES && isOverrun(run)) {
     decoder.stop()
@@ -264,7 +266,7 @@ function takeEnd(run: Running): void {
   run.job.decoder.end()
   const bad = run.job.decoder.failure()
   if (!run.job.turn.call.demand.isStreamed && !bad) run.firstContentAt ??= run.plane.clock.monotonic()
-  finish(run, bad ? { failure: classifyBadAnswer(bad) } : {})
+  finish(run, bad ? { failure: classifyBadAnswer(bad, speaker(run)) } : {})
 }
 
 function endRefused(run: Running): void {
@@ -272,14 +274,22 @@ function endRefused(run: Running): void {
   const status = run.head?.status ?? 0
   run.flow?.abort()
   const said = protocolOf(run.job.plan.offer).readError(text)
-  const bad = status === 200 ? errorInBody(text, said) : undefined
-  finish(run, { failure: bad ?? classifyStatus(status, said, run.head?.retryAfterMs) })
+  const by = speaker(run)
+  const bad = status === 200 ? errorInBody(text, said, by) : undefined
+  finish(run, { failure: bad ?? classifyStatus(status, said, by, run.head?.retryAfterMs) })
+}
+
+/** The model's name at the provider is the seller's, unless it is the one that the buyer gave. */
+function speaker({ plane, job }: Running): Speaker {
+  const { offer, target } = job.plan
+  const isShown = offer.providerModel === target.requestedModel || offer.providerModel === target.model.id
+  return speakerOf(plane, offer, job.request, isShown ? undefined : offer.providerModel)
 }
 
 /** A refusal that came with status 200 and another content type than was asked for. */
-function errorInBody(text: string, said: ErrorBody): UpstreamFailure | undefined {
+function errorInBody(text: string, said: ErrorBody, by: Speaker): UpstreamFailure | undefined {
   const status = /"(?:code|status)"\s*:\s*([45]\d\d)\b/.exec(text.slice(0, 4_096))?.[1]
-  return /"error"\s*:/.test(text.slice(0, 4_096)) ? classifyStatus(Number(status ?? 502), said) : undefined
+  return /"error"\s*:/.test(text.slice(0, 4_096)) ? classifyStatus(Number(status ?? 502), said, by) : undefined
 }
 
 /** The buyer has left: what has begun is read on for its usage, within limits; what has not is given up. */

@@ -13,7 +13,7 @@ import type { MicroUsd } from '#shared/money.ts'
 import { chargeShare, ZERO } from '#shared/money.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import { jobCodecOf } from '#shared/protocols/index.ts'
-import { askProvider } from './ask-provider.ts'
+import { askProvider, speakerOf } from './ask-provider.ts'
 import { bookJobEvent } from './book-job-event.ts'
 import { refuse } from './buyer-answer.ts'
 import type { Failover } from './call-plane.ts'
@@ -177,10 +177,12 @@ async function findProvider(
       continue
     }
     calls.health.begin(offer)
-    const answer = await askProvider(calls, offer, job.encode(offer), limits.askMs)
+    const request = job.encode(offer)
+    const answer = await askProvider(calls, offer, request, limits.askMs)
     const provider = answer.failure === undefined ? jobCodecOf(offer, route.wire.name).read(answer.text) : undefined
     const bad = { kind: 'malformed', status: answer.status, text: 'no job' } as const
-    const failure = answer.failure ?? (provider === undefined ? classifyBadAnswer(bad) : undefined)
+    const failure =
+      answer.failure ?? (provider === undefined ? classifyBadAnswer(bad, speakerOf(calls, offer, request)) : undefined)
     const row = { offer: offer.id, provider: offer.provider, status: answer.status, ms: answer.ms }
     attempts.push({ ...row, errorClass: failure?.errorClass ?? null })
     if (provider !== undefined) {

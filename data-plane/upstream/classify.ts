@@ -4,6 +4,8 @@ import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 import { UNREADABLE_CREDENTIAL } from '#shared/seal.ts'
+import type { ProviderWords, Speaker } from './provider-words.ts'
+import { readProviderWords } from './provider-words.ts'
 
 /** A failed attempt, as every step after it sees it: whose fault it is, what comes next, and what the buyer reads. */
 export type UpstreamFailure = {
@@ -24,28 +26,35 @@ export type UpstreamFailure = {
 const MAX_RETRY_AFTER_MS = 600_000
 const MAX_DETAIL_CHARS = 300
 
-/** The status of a provider and what it said. */
-export function classifyStatus(status: number, body: ErrorBody, retryAfterMs?: number): UpstreamFailure {
-  const said = line(body.message)
-  const at = { status, detail: line(`status ${status}: ${said}`), retryAfterMs }
+/** The status of a provider and what it said, as far as it may be told. */
+export function classifyStatus(
+  status: number,
+  body: ErrorBody,
+  speaker: Speaker,
+  retryAfterMs?: number,
+): UpstreamFailure {
+  const words = readProviderWords(body, speaker)
+  const at = { status, detail: line(`status ${status}: ${words.forLog}`), retryAfterMs }
   if (status === 401 || status === 402 || status === 403) return offerFault('credential_rejected', at)
   if (status === 404) return offerFault('not_found', at)
   if (status === 408 || status === 504) return offerFault('timeout', at)
   if (status === 429) return offerFault('rate_limited', at)
   if (status === 529 || status === 503) return offerFault('overloaded', at)
   if (status >= 500) return offerFault('server_error', at)
-  if (status >= 400) return buyerFault(status, said, body.isContext)
+  if (status >= 400) return buyerFault(at, words, body.isContext)
   // 1xx, 2xx without an answer, and redirects, which are never followed.
   return offerFault('bad_response', at)
 }
 
 /** Bytes of status 200 that are no answer. */
-export function classifyBadAnswer(bad: BadAnswer): UpstreamFailure {
-  if (bad.kind === 'cut') return offerFault('cut', { status: 200, detail: line(bad.text), retryAfterMs: undefined })
-  if (bad.kind === 'malformed') {
-    return offerFault('bad_response', { status: 200, detail: line(bad.text), retryAfterMs: undefined })
-  }
-  return classifyStatus(bad.status, readErrorBody(bad.text))
+export function classifyBadAnswer(bad: BadAnswer, speaker: Speaker): UpstreamFailure {
+  if (bad.kind === 'error') return classifyStatus(bad.status, readErrorBody(bad.text), speaker)
+  const { forLog } = readProviderWords({ message: bad.text, isContext: false }, speaker)
+  return offerFault(bad.kind === 'cut' ? 'cut' : 'bad_response', {
+    status: 200,
+    detail: line(forLog),
+    retryAfterMs: undefined,
+  })
 }
 
 /** A call that did not get through: refused, reset, timed out, an address that may not be dialled, a key that does not open. */
@@ -103,18 +112,14 @@ function shownError(errorClass: ErrorClass, retryAfterMs: number | undefined): A
   }
 }
 
-function buyerFault(status: number, said: string, isContext: boolean): UpstreamFailure {
+function buyerFault(facts: Facts, { forBuyer, param }: ProviderWords, isContext: boolean): UpstreamFailure {
   const error = isContext
     ? new AppError('context_length_exceeded')
-    : new AppError('upstream_rejected', said === '' ? {} : { message: `The provider rejected the request: ${said}` })
-  return {
-    errorClass: isContext ? 'context_length' : 'bad_request',
-    status,
-    fault: 'buyer',
-    retryAfterMs: undefined,
-    detail: line(`status ${status}: ${said}`),
-    error,
-  }
+    : new AppError('upstream_rejected', {
+        ...(forBuyer === '' ? {} : { message: `The provider rejected the request: ${forBuyer}` }),
+        ...(param === undefined ? {} : { param }),
+      })
+  return { ...facts, errorClass: isContext ? 'context_length' : 'bad_request', fault: 'buyer', error }
 }
 
 /** On one line, without anything that looks like a key. */

@@ -11,6 +11,7 @@ import { checkOutboundUrl, isDialable } from '#shared/outbound-guard.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
 import { readRetryAfter } from './classify.ts'
 import type { OpenCredential } from './credentials.ts'
+import { holdsKey } from './key-traces.ts'
 
 const CONNECT_TIMEOUT_MS = 2_000
 const KEEP_ALIVE_MS = 60_000
@@ -48,6 +49,8 @@ export type Destination = Pick<Offer, 'baseUrl' | 'credential' | 'apiFormat'>
 export type Upstream = {
   /** Sends a request to an offer's provider. Failures, ours included, arrive at `events.onError`, never as a throw. */
   send(to: Destination, request: UpstreamRequest, options: UpstreamOptions, events: UpstreamEvents): UpstreamFlow
+  /** True where a text holds the key that goes there, whole or in part, in any encoding; also where it does not open. */
+  holdsKey(to: Destination, text: string): boolean
   close(): Promise<void>
 }
 
@@ -104,6 +107,13 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
         resume() {
           sending.controller?.resume()
         },
+      }
+    },
+    holdsKey(to, text) {
+      try {
+        return holdsKey(text, openCredential(to.credential).reveal())
+      } catch {
+        return true
       }
     },
     close: () => agent.destroy(),

@@ -68,6 +68,7 @@ export function createProviders(market: Market, fail: (error: unknown) => void):
     },
     forget: (words) => void calls.delete(words),
     upstreamOf: (owner) => ({
+      holdsKey: () => false,
       send(to, request, _options, events) {
         let sent: Sent | undefined
         try {

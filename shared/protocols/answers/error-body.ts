@@ -2,6 +2,8 @@
 export type ErrorBody = {
   /** The provider's words, not yet fit to be shown; empty where it has none. */
   readonly message: string
+  /** The member of the request that it names, not yet fit to be shown either. */
+  readonly param?: string
   /** True where the input does not fit into the model's context. */
   readonly isContext: boolean
 }
@@ -11,7 +13,12 @@ const CONTEXT_WORDS =
 
 /** The first `message` anywhere in a body, which most protocols and the proxies before their hosts have in common. */
 export function readErrorBody(text: string): ErrorBody {
-  return { message: messageIn(text), isContext: CONTEXT_WORDS.test(text.slice(0, 4_096)) }
+  const param = /"param"\s*:\s*"([^"\\]{1,256})"/.exec(text.slice(0, 8_192))?.[1]
+  return {
+    message: messageIn(text),
+    isContext: CONTEXT_WORDS.test(text.slice(0, 4_096)),
+    ...(param === undefined ? {} : { param }),
+  }
 }
 
 function messageIn(text: string): string {

@@ -1,0 +1,131 @@
+import { redact } from '#shared/errors.ts'
+import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
+
+/**
+ * Decides what of a provider's words leaves this process. A provider may tell its key, its hosts, its code and its stack
+ * in an error. The buyer reads the provider's text only where every word of it is an ordinary one or stands in his own
+ * request; else he reads ours, with the names that are his. The seller's log keeps more, and never the key.
+ */
+export type ProviderWords = {
+  /** What the buyer reads after "The provider rejected the request"; empty where nothing may be told. */
+  readonly forBuyer: string
+  /** The parameter of his request that the provider names, if any. */
+  readonly param: string | undefined
+  /** One line for the seller's health log. */
+  readonly forLog: string
+}
+
+/** What is known at an attempt of who said it and who asked. */
+export type Speaker = {
+  /** True where a text holds the attempt's credential, whole or in part. */
+  holdsKey(text: string): boolean
+  /** The request as it was sent, without its headers. */
+  asked(): string
+}
+
+const MAX_SHOWN_CHARS = 300
+/** The name of a member as requests have them, or a path of such names and places. */
+const PARAM = /^[a-z][a-z_]{0,63}(?:[.[]{1,2}[\w'"]{1,32}\]?){0,8}$/
+/** Words that name a limit, and the number behind them. */
+const LIMIT = /\b(?:at most|maximum|less than or equal to|limit|<=|up to)\D{0,24}(\d{1,9})\b/i
+const ADDRESS = /:\/\/|@|\b\d{1,3}(?:\.\d{1,3}){3}\b|\blocalhost\b|\[?[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){3,}/i
+const PORT = /[a-z0-9\]]:\d{2,5}\b/i
+const MARKUP = /<[a-z!/?]/i
+const PATH = /(?:^|[\s"'(=,:[])(?:\.{0,2}|~|[a-z]:)[/\\][\w.-]|\\\w+\\/i
+const TRACE =
+  /\b(?:traceback|stack|exception|line \d+)\b|\bat [\w.$<>]+ ?\(|\.(?:py|js|ts|go|rs|java|cc?|cpp|php|rb):?\b/i
+const SEPARATORS = /[\s"'`,;:(){}[\]<>=|!?*]+/
+const CREDENTIAL_TOLD = 'its words held the credential and are not kept'
+
+export function readProviderWords(body: ErrorBody, speaker: Speaker): ProviderWords {
+  const text = oneLine(body.message)
+  const isTold = speaker.holdsKey(body.message)
+  const asked = speaker.asked()
+  const param = body.param !== undefined && isOwnParam(body.param, asked) ? body.param : undefined
+  const forBuyer = !isTold && isOrdinary(text, asked) ? text.slice(0, MAX_SHOWN_CHARS) : inOurWords(text, param)
+  return {
+    // The last look is at what leaves: no way of putting it together can tell a key.
+    forBuyer: speaker.holdsKey(forBuyer) ? '' : forBuyer,
+    param: param !== undefined && !speaker.holdsKey(param) ? param : undefined,
+    forLog: isTold ? CREDENTIAL_TOLD : maskKeys(text).slice(0, MAX_SHOWN_CHARS),
+  }
+}
+
+function oneLine(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
+  return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim()
+}
+
+/** A parameter is the buyer's own where its first name is a member of his request. */
+function isOwnParam(param: string, asked: string): boolean {
+  return PARAM.test(param) && asked.includes(`"${/^[a-z_]+/.exec(param)?.[0] ?? ''}"`)
+}
+
+function inOurWords(text: string, param: string | undefined): string {
+  const limit = LIMIT.exec(text)?.[1]
+  const parts = [
+    ...(param === undefined ? [] : [`it names the parameter \`${param}\``]),
+    ...(limit === undefined ? [] : [`it names the limit ${limit}`]),
+  ]
+  return parts.join(', and ')
+}
+
+/** True where a text names no place and holds nothing that could be a key. */
+function isOrdinary(text: string, asked: string): boolean {
+  if (
+    redact(text) !== text ||
+    ADDRESS.test(text) ||
+    PORT.test(text) ||
+    MARKUP.test(text) ||
+    PATH.test(text) ||
+    TRACE.test(text)
+  )
+    return false
+  return wordsOf(text).every((word) => isOrdinaryWord(word) || (isName(word) && asked.includes(word)))
+}
+
+function wordsOf(text: string): string[] {
+  return text
+    .split(SEPARATORS)
+    .map((word) => word.replace(/^[.#$&+-]+|[.&%]+$/g, ''))
+    .filter((word) => word !== '')
+}
+
+/** What may be a name of the buyer's: a model, a tool, a call of one. */
+function isName(word: string): boolean {
+  return word.length <= 128
+}
+
+const PLAIN_WORD = /^[A-Za-z]?[a-z]{0,19}$|^[A-Z]{1,12}$/
+const CAMEL_WORD = /^[a-z]{2,12}(?:[A-Z][a-z]{1,11}){1,3}$|^(?:[A-Z][a-z]{1,11}){2,3}$/
+const NUMBER = /^\d{1,9}(?:[.,]\d{1,3})*[kKmM]?$/
+const SHORT_NAME = /^(?=.{1,7}$)[\w.-]+$/
+/** Names of members with places: `messages.0.content`. A dotted name of letters alone could be a host. */
+const MEMBER_PATH = /^[a-z_]+(?:\.(?:\d{1,4}|[a-z_]+))*\.\d{1,4}(?:\.(?:\d{1,4}|[a-z_]+))*$/
+
+function isOrdinaryWord(word: string): boolean {
+  if (NUMBER.test(word) || MEMBER_PATH.test(word)) return true
+  if (/^(?:e\.g|i\.e|etc)$/i.test(word)) return true
+  if (SHORT_NAME.test(word) && !word.includes('.')) return true
+  // A compound: each part is a word of its own.
+  const parts = word.split(/[-_/’]/)
+  return parts.length <= 6 && parts.every((part) => part === '' || PLAIN_WORD.test(part) || CAMEL_WORD.test(part))
+}
+
+/** Hides in a line for the log what is neither a word, a number nor a place. */
+function maskKeys(text: string): string {
+  return text
+    .split(/(\s+)/)
+    .map((piece) =>
+      /^\s*$/.test(piece) || wordsOf(piece).every((word) => isOrdinaryWord(word) || isPlace(word)) ? piece : '[hidden]',
+    )
+    .join('')
+}
+
+function isPlace(word: string): boolean {
+  return (
+    word.length <= 64 &&
+    /^[a-z0-9-]{1,24}(?:[./][a-z0-9_-]{1,24})+$/i.test(word) &&
+    !/[a-z]\d[a-z]|\d[a-z]\d/i.test(word)
+  )
+}

@@ -158,7 +158,10 @@ export const ADVICE: Readonly<Record<string, Advice>> = {
   },
   upstream_error: { todo: 'Try again: every provider that may be asked has failed. Nothing is charged.', retry: 'yes' },
   upstream_timeout: { todo: 'Try again, or ask for a shorter answer. Nothing is charged.', retry: 'yes' },
-  upstream_rejected: { todo: 'Change the request: `message` holds the provider’s words.', retry: 'no' },
+  upstream_rejected: {
+    todo: 'Change the request: `message` has what of the provider’s words may be told, and `param` the parameter that it names.',
+    retry: 'no',
+  },
   provider_probe_failed: {
     todo: 'Check the provider key and the model at the provider.',
     retry: 'no',

@@ -11,6 +11,7 @@ import {
   roomGraph,
   sources,
   treePath,
+  wholeContextsOf,
 } from '#test/support/source-tree.ts'
 
 /** The most statements that a source file and a function may have; past it, split by noun. */
@@ -187,6 +188,17 @@ describe('the source tree', () => {
       files: sources.filter((file) => !file.startsWith('test/') && declared(word).test(read(file))),
     }))
     expect(shared.filter((row) => row.files.length > 1)).toEqual([])
+  })
+
+  it('hands a plain function of services the parts that it names, never the whole context', () => {
+    const planted =
+      'async function f(ctx: Ctx, id: string) {}\nfunction g({ db }: RunCtx) {}\ntype All = Ctx & { a: 1 }'
+    expect(wholeContextsOf(planted)).toHaveLength(3)
+    expect(wholeContextsOf("function f(ctx: Pick<Ctx, 'db'>, log: Ctx['log'], own: RowCtx) {}")).toEqual([])
+    const broken = sources
+      .filter((path) => path.startsWith('control-plane/services/'))
+      .flatMap((file) => wholeContextsOf(read(file)).map((line) => `${file}: ${line}`))
+    expect(broken).toEqual([])
   })
 
   it('has no vague names', () => {

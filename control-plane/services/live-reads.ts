@@ -6,7 +6,9 @@ import type { AccountId } from '#shared/ids.ts'
 import { isId } from '#shared/ids.ts'
 import type { BookEntry } from '#shared/market-view.ts'
 import { readBook, requireModel } from './market/market-book.ts'
+import type { MarketCtx } from './market/market-parts.ts'
 import { forgetLive } from './market/market-parts.ts'
+import type { ViewCtx } from './offers/view.ts'
 import { viewOffers } from './offers/view.ts'
 import type { OperationView } from './sellers/seller-operations.ts'
 import { viewOperation } from './sellers/seller-operations.ts'
@@ -18,7 +20,7 @@ export const MAX_WATCHED_OFFERS = 100
 export type BookState = { readonly model: string; readonly offers: readonly BookEntry[] }
 
 /** The best offers of a model now. It drops the remembered health first. Throws `not_found`. */
-export async function readBookState(ctx: Ctx, name: string): Promise<BookState> {
+export async function readBookState(ctx: MarketCtx, name: string): Promise<BookState> {
   const model = await requireModel(ctx, name)
   forgetLive(ctx, model.id)
   return { model: model.id, offers: await readBook(ctx, model, { count: MAX_WATCHED_OFFERS }) }
@@ -38,7 +40,7 @@ export type OfferHealth = {
 }
 
 /** The health of a seller's newest offers. */
-export async function readOfferHealth(ctx: Ctx, account: AccountId): Promise<OfferHealth[]> {
+export async function readOfferHealth(ctx: ViewCtx, account: AccountId): Promise<OfferHealth[]> {
   const filter = { status: undefined, model: undefined, before: undefined }
   const offers = await viewOffers(ctx, await listOffers(ctx.db, account, filter, MAX_WATCHED_OFFERS))
   return offers.map((offer) => ({
@@ -54,7 +56,11 @@ export async function readOfferHealth(ctx: Ctx, account: AccountId): Promise<Off
 }
 
 /** The progress of a seller's operation. Throws `not_found`. */
-export async function readSellerOperation(ctx: Ctx, account: AccountId, id: string): Promise<OperationView> {
+export async function readSellerOperation(
+  ctx: Pick<Ctx, 'db'>,
+  account: AccountId,
+  id: string,
+): Promise<OperationView> {
   const found = isId('opn', id) ? await findSellerOperation(ctx.db, account, id) : undefined
   if (found === undefined) throw new AppError('not_found')
   return viewOperation(found)

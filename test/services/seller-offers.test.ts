@@ -41,7 +41,7 @@ const behave = (model: string, behaviour: string | null) =>
     body: JSON.stringify({ model, behaviour }),
   })
 const asOperator = (move: Parameters<typeof moveAsOperator>[1]) =>
-  moveAsOperator({ ...market.plane, note: () => undefined, count: async () => undefined }, move)
+  moveAsOperator({ ...market.plane, note: () => undefined }, move)
 
 describe('[C230] bulk cancel', () => {
   it('takes every active offer off the market once; a second one finds none', async () => {

@@ -144,3 +144,14 @@ export function functionsOf(text: string): { readonly head: string; readonly sta
     return [{ head: line.trim(), statements: countStatements(lines.slice(from, end + 1).join('\n')) }]
   })
 }
+
+/** Matches a parameter, or an alias, that is the whole context of operations and not a `Pick` of it. */
+const WHOLE_CTX = /:\s*(?:Readonly<)?(?:Run)?Ctx\b(?!\[)|^(?:export )?type \w+ = (?:.*[&|] )?(?:Run)?Ctx\b/gm
+
+/** The lines where a text of services takes the whole context. An operation's `run` infers its own and names none. */
+export function wholeContextsOf(text: string): string[] {
+  return [...text.matchAll(WHOLE_CTX)].map(({ index }) => {
+    const from = text.lastIndexOf('\n', index) + 1
+    return text.slice(from, text.indexOf('\n', index + 1)).trim()
+  })
+}

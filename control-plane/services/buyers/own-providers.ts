@@ -7,7 +7,7 @@ import type { OwnProviderRow } from '#control-plane/db/own-providers.ts'
 import { deleteOwnProvider, insertOwnProvider, listOwnProviders, lockPolicy } from '#control-plane/db/own-providers.ts'
 import { markUnpublished } from '#control-plane/db/snapshot.ts'
 import type { BuyerActor } from '#control-plane/operation/actor.ts'
-import type { RunCtx } from '#control-plane/operation/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label, ModelName } from '#control-plane/services/fields.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
@@ -114,7 +114,11 @@ export const createOwnProvider = defineOperation({
 
 type Asked = Pick<z.output<typeof CreateInput>, 'apiFormat' | 'apiKey'> & { readonly providerModel: string | null }
 
-async function requireAnswer(ctx: RunCtx, base: CheckedBaseUrl, { apiFormat, apiKey, providerModel }: Asked) {
+async function requireAnswer(
+  ctx: Pick<Ctx, 'probe'>,
+  base: CheckedBaseUrl,
+  { apiFormat, apiKey, providerModel }: Asked,
+) {
   const result = await ctx.probe({ baseUrl: base.url, apiFormat, apiKey, providerModel })
   if (result.isAccepted) return
   throw new AppError('provider_probe_failed', {

@@ -116,7 +116,11 @@ export async function requireModel(trx: Trx, name: string): Promise<Model> {
 
 type Renaming = { readonly before: Model; readonly aliases: readonly string[]; readonly actor: string }
 
-async function storeAliases(ctx: Ctx, trx: Trx, { before, aliases, actor }: Renaming): Promise<void> {
+async function storeAliases(
+  ctx: Pick<Ctx, 'clock' | 'ids'>,
+  trx: Trx,
+  { before, aliases, actor }: Renaming,
+): Promise<void> {
   const after = readModel({ ...before, aliases })
   await upsertModels(trx, [after], ctx.clock.now())
   const change = { field: 'aliases', before: before.aliases, after: after.aliases }

@@ -119,7 +119,7 @@ function priceTime(ctx: Pick<Ctx, 'clock'>, effectiveAt: number | undefined): nu
 /** The author and source of an import, and the Unix milliseconds from which its prices apply. */
 type By = { readonly source: string; readonly actor: string; readonly at: number }
 
-async function storePlan(ctx: Ctx, trx: Trx, { models }: CatalogPlan, by: By) {
+async function storePlan(ctx: Pick<Ctx, 'clock' | 'ids'>, trx: Trx, { models }: CatalogPlan, by: By) {
   const now = ctx.clock.now()
   const bodies = models.map(({ model }) => model)
   await upsertModels(trx, bodies, now)

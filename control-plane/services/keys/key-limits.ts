@@ -75,7 +75,7 @@ export const updateBuyerKey = defineOperation({
 type Patch = z.output<typeof KeyPatch> & { readonly id: KeyId }
 type Change = { readonly before: KeyView; readonly after: KeyView; readonly isCapped: boolean }
 
-async function changeKey(ctx: Ctx, trx: Trx, actor: BuyerActor, patch: Patch): Promise<Change> {
+async function changeKey(ctx: Pick<Ctx, 'clock'>, trx: Trx, actor: BuyerActor, patch: Patch): Promise<Change> {
   const now = ctx.clock.now()
   await lockUser(trx, actor.user)
   const row = await findLivingKey(trx, actor, patch.id)

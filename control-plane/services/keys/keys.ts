@@ -40,7 +40,11 @@ type Issue = {
  * Makes a key inside the caller's transaction and returns it with its secret. Only the HMAC is stored. Throws
  * `key_limit_reached` at the 26th active key, and `invalid_request` for an end in the past.
  */
-export async function issueKey(ctx: Ctx, trx: Trx, issue: Issue): Promise<{ id: KeyId; secret: Secret }> {
+export async function issueKey(
+  ctx: Pick<Ctx, 'clock' | 'ids' | 'settings'>,
+  trx: Trx,
+  issue: Issue,
+): Promise<{ id: KeyId; secret: Secret }> {
   const now = ctx.clock.now()
   requireFuture(issue.expiresAt, now)
   await lockUser(trx, issue.user)
@@ -67,7 +71,7 @@ const SellerKeyInput = z.object({ label: Label, expiresAt: Instant.nullish() })
 const BuyerKeyInput = SellerKeyInput.extend(KeyTermFields)
 
 async function createKey(
-  ctx: RunCtx,
+  ctx: Pick<RunCtx, 'db' | 'publisher' | 'clock' | 'ids' | 'log' | 'settings' | 'note'>,
   actor: BuyerActor | SellerActor,
   issue: Omit<Issue, 'user' | 'workspace'>,
 ): Promise<CreatedKey> {
@@ -125,7 +129,7 @@ export type KeyList = z.infer<typeof KeyListSchema>
 const KeyListInput = z.object(listFields('key'))
 
 async function listOwnKeys(
-  ctx: Ctx,
+  ctx: Pick<Ctx, 'db'>,
   actor: BuyerActor | SellerActor,
   { maxItems, nextToken: before }: z.output<typeof KeyListInput>,
 ): Promise<KeyList> {
@@ -156,7 +160,11 @@ export const listBuyerKeys = defineOperation({
 
 const KeyInput = z.object({ id: z.string().max(100) })
 
-async function revokeKey(ctx: RunCtx, actor: BuyerActor | SellerActor, id: string) {
+async function revokeKey(
+  ctx: Pick<RunCtx, 'db' | 'publisher' | 'clock' | 'log' | 'note'>,
+  actor: BuyerActor | SellerActor,
+  id: string,
+) {
   const owner = keyOwnerOf(actor)
   if (!isId('key', id)) throw new AppError('not_found')
   if (actor.kind === 'buyer' && id !== actor.keyId) requireUnbounded(actor)

@@ -181,7 +181,7 @@ export const readOrderBook = defineOperation({
 
 /** The entries of a model's book after a rank, best first, at most `limit`. */
 export async function readBook(
-  ctx: Ctx,
+  ctx: MarketCtx,
   model: Model,
   { after, count }: { readonly after?: RankedOffer | undefined; readonly count: number },
 ): Promise<BookEntry[]> {

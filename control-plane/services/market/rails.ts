@@ -26,7 +26,7 @@ export const listRails = defineOperation({
   },
 })
 
-async function stateOfCredit({ controls, gate }: Ctx): Promise<RailState['state']> {
+async function stateOfCredit({ controls, gate }: Pick<Ctx, 'gate' | 'controls'>): Promise<RailState['state']> {
   if (!(await controls.isOn('paid_calls'))) return 'switched_off'
   return (await gate.isOpen()) ? 'up' : 'down'
 }

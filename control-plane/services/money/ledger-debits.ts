@@ -22,7 +22,7 @@ import type { LedgerLine } from './ledger.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
 import type { Move } from './ledger-moves.ts'
 
-type DebitCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'debits' | 'ids' | 'log'>
+export type DebitCtx = Pick<Ctx, 'db' | 'ledger' | 'gate' | 'debits' | 'ids' | 'log'>
 
 /**
  * Time for which money stays set aside for a debit whose process died. The sweeper continues the debit long before

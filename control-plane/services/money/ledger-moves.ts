@@ -8,6 +8,7 @@ import { isId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import type { LedgerLine } from './ledger.ts'
 import { confirmBuyers, mergeLines, postTransaction, requireSameEntries } from './ledger.ts'
+import type { DebitCtx } from './ledger-debits.ts'
 import { bookDebit } from './ledger-debits.ts'
 
 /** A transaction that an operator wants. It is booked at most once for its key. */
@@ -59,7 +60,7 @@ export async function findParty(
  * the gate, so no call can spend it at the same time. Throws `conflict` when the key was booked with other entries,
  * `insufficient_balance`, `not_found`, and for a debit `service_unavailable` while the gate is shut.
  */
-export async function bookMove(ctx: Ctx, move: Move): Promise<{ isRepeat: boolean }> {
+export async function bookMove(ctx: DebitCtx, move: Move): Promise<{ isRepeat: boolean }> {
   const lines = mergeLines(move.entries)
   const kinds = await ctx.ledger.findKinds(lines.map((line) => line.account))
   const payers = lines.filter((line) => line.amount < 0n && kinds.get(line.account) === 'buyer_credit')

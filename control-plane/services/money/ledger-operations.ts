@@ -9,6 +9,7 @@ import type { AccountId } from '#shared/ids.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { LedgerLine } from './ledger.ts'
+import type { DebitCtx } from './ledger-debits.ts'
 import type { Move } from './ledger-moves.ts'
 import { bookMove, findParty, Note, namesOneParty, ONE_PARTY, PartyFields, Ticket } from './ledger-moves.ts'
 
@@ -29,7 +30,7 @@ export const BookedMoveSchema = z.object({
 })
 export type BookedMove = z.infer<typeof BookedMoveSchema>
 
-async function book(ctx: RunCtx, subject: string, move: Move): Promise<BookedMove> {
+async function book(ctx: DebitCtx & Pick<RunCtx, 'note'>, subject: string, move: Move): Promise<BookedMove> {
   const { isRepeat } = await bookMove(ctx, move)
   const lines = move.entries.map(({ account, amount }) => ({ account, amountMicro: amount.toString() }))
   if (!isRepeat) ctx.note({ subject, before: null, after: { key: move.key, kind: move.kind, lines } })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { findModelByName } from '#control-plane/db/catalog.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { parseInput } from '#control-plane/operation/parse-input.ts'
@@ -14,6 +15,7 @@ import { AppError, toAppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { Pricing, readPricing } from './input.ts'
+import type { StoreCtx } from './store-offer.ts'
 import { refuseTwin, storeNewOffer } from './store-offer.ts'
 
 /** Most rows of one request, and rows that are worked on at once. */
@@ -110,7 +112,9 @@ function asRun(lines: readonly BulkLine[]): BulkRun {
   return { lines: feed.lines, done: Promise.resolve(lines) }
 }
 
-function startRun(ctx: RunCtx, rows: readonly unknown[], bulk: Bulk): BulkRun {
+type RowCtx = StoreCtx & Pick<RunCtx, 'probe' | 'note'>
+
+function startRun(ctx: RowCtx & Pick<Ctx, 'publication' | 'log'>, rows: readonly unknown[], bulk: Bulk): BulkRun {
   const feed = createLineFeed<BulkLine>()
   const lines: BulkLine[] = []
   const models = new Set<string>()
@@ -133,7 +137,7 @@ function startRun(ctx: RunCtx, rows: readonly unknown[], bulk: Bulk): BulkRun {
   return { lines: feed.lines, done }
 }
 
-async function createRow(ctx: RunCtx, raw: unknown, bulk: Bulk & { models: Set<string> }): Promise<BulkLine> {
+async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk & { models: Set<string> }): Promise<BulkLine> {
   const row = parseInput(BulkRow, raw)
   const pricing = readPricing(row)
   if (pricing === undefined) {
@@ -162,14 +166,18 @@ async function createRow(ctx: RunCtx, raw: unknown, bulk: Bulk & { models: Set<s
 }
 
 /** Accepts a model on the provider's list. Any other model is asked for one token. */
-async function requireServed(ctx: RunCtx, { listed, base, key, common }: Bulk, providerModel: string): Promise<void> {
+async function requireServed(
+  ctx: Pick<Ctx, 'probe'>,
+  { listed, base, key, common }: Bulk,
+  providerModel: string,
+): Promise<void> {
   if (listed.isAccepted && listed.models.has(providerModel)) return
   const place = { baseUrl: base.url, apiFormat: common.apiFormat, apiKey: key.secret }
   const result = await ctx.probe({ ...place, providerModel, asksModel: true })
   if (!result.isAccepted) throw probeFailed(base, result)
 }
 
-function refusedLine(ctx: RunCtx, raw: unknown, thrown: unknown): BulkLine {
+function refusedLine(ctx: Pick<Ctx, 'log'>, raw: unknown, thrown: unknown): BulkLine {
   const error = toAppError(thrown)
   if (error.code === 'internal_error') ctx.log.error({ err: error }, 'a row of a bulk creation failed')
   const model = RowName.safeParse(raw).data?.model ?? ''

@@ -12,7 +12,7 @@ import { OfferIdInput, readPricing, UpdateOfferInput } from './input.ts'
 import type { OfferEvent } from './state.ts'
 import { changeByEvent } from './state.ts'
 import { FIRST_PROBE_MS, orTwin } from './store-offer.ts'
-import type { OfferView } from './view.ts'
+import type { OfferView, ViewCtx } from './view.ts'
 import { OfferViewSchema } from './view.ts'
 
 /** Changes price, cap, label, payout address or state. A field that is left out stays. */
@@ -54,7 +54,11 @@ export const deleteOffer = defineOperation({
 
 type Wish = { readonly id: string; readonly set: OfferChange; readonly event: OfferEvent }
 
-async function changeOffer(ctx: RunCtx, seller: AccountId, { id, set, event }: Wish): Promise<OfferView> {
+async function changeOffer(
+  ctx: ViewCtx & Pick<RunCtx, 'publication' | 'note'>,
+  seller: AccountId,
+  { id, set, event }: Wish,
+): Promise<OfferView> {
   if (!isId('ofr', id)) throw new AppError('not_found')
   const before = await readOffer(ctx, seller, id)
   let twin: Offer | undefined

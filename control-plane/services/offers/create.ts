@@ -1,7 +1,6 @@
 import { findModelByName } from '#control-plane/db/catalog.ts'
 import type { Offer } from '#control-plane/db/offers.ts'
 import { findOffer } from '#control-plane/db/offers.ts'
-import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import { chooseKey, probeFailed } from '#control-plane/services/providers/provider-key.ts'
@@ -9,7 +8,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { CreateOfferInput, readPricing } from './input.ts'
 import { refuseTwin, storeNewOffer } from './store-offer.ts'
-import type { OfferView } from './view.ts'
+import type { OfferView, ViewCtx } from './view.ts'
 import { OfferViewSchema, viewOffers } from './view.ts'
 
 /**
@@ -50,11 +49,11 @@ export const createOffer = defineOperation({
 })
 
 /** Reads an offer for its seller. Throws `not_found`, also for another seller's. */
-export async function readOffer(ctx: Ctx, seller: AccountId, id: string): Promise<OfferView> {
+export async function readOffer(ctx: ViewCtx, seller: AccountId, id: string): Promise<OfferView> {
   return viewOffer(ctx, await findOffer(ctx.db, seller, id))
 }
 
-async function viewOffer(ctx: Ctx, offer: Offer | undefined): Promise<OfferView> {
+async function viewOffer(ctx: ViewCtx, offer: Offer | undefined): Promise<OfferView> {
   const [view] = offer === undefined ? [] : await viewOffers(ctx, [offer])
   if (view === undefined) throw new AppError('not_found')
   return view

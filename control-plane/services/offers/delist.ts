@@ -6,7 +6,7 @@ import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 import { logHealth } from './health-log.ts'
 import { changeByEvent } from './state.ts'
-import type { OfferView } from './view.ts'
+import type { OfferView, ViewCtx } from './view.ts'
 import { viewOffers } from './view.ts'
 
 /** An operator's action on an offer. Its seller sees the reason. */
@@ -21,7 +21,10 @@ export type OperatorMove = {
  * Delists an offer of any seller, or lets its seller activate it again. Throws `not_found`, and `conflict` for a
  * restore of an offer that is not delisted.
  */
-export async function moveAsOperator(ctx: RunCtx, { id, event, reason }: OperatorMove): Promise<OfferView> {
+export async function moveAsOperator(
+  ctx: ViewCtx & Pick<RunCtx, 'publication' | 'ids' | 'log' | 'note'>,
+  { id, event, reason }: OperatorMove,
+): Promise<OfferView> {
   if (!isId('ofr', id)) throw new AppError('not_found')
   if (event === 'delist' && (reason === null || reason.trim() === '')) {
     throw new AppError('invalid_request', { message: 'A delisting has a reason.', param: 'reason' })

@@ -32,7 +32,10 @@ export const resetHealth = defineOperation({
 })
 
 /** Clears an offer's health record in every data plane and writes to its log. Throws `service_unavailable`. */
-export async function clearHealth(ctx: Ctx, entry: HealthEntry): Promise<void> {
+export async function clearHealth(
+  ctx: Pick<Ctx, 'db' | 'liveOffers' | 'clock' | 'ids' | 'log'>,
+  entry: HealthEntry,
+): Promise<void> {
   try {
     await ctx.liveOffers.reset([entry.offer])
   } catch (cause) {

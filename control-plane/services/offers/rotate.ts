@@ -4,7 +4,7 @@ import { transact } from '#control-plane/db/database.ts'
 import { upsertProbe } from '#control-plane/db/offer-probes.ts'
 import type { Offer } from '#control-plane/db/offers.ts'
 import { lockOffer, updateOfferCredential } from '#control-plane/db/offers.ts'
-import type { RunCtx } from '#control-plane/operation/operation.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
 import type { ChosenKey } from '#control-plane/services/providers/provider-key.ts'
@@ -60,7 +60,11 @@ export const rotateCredential = defineOperation({
 
 type Rotation = { readonly offer: Offer; readonly key: ChosenKey; readonly host: string }
 
-async function storeKey(ctx: RunCtx, seller: AccountId, { offer, key, host }: Rotation): Promise<void> {
+async function storeKey(
+  ctx: Pick<Ctx, 'db' | 'clock' | 'ids' | 'settings'>,
+  seller: AccountId,
+  { offer, key, host }: Rotation,
+): Promise<void> {
   const at = ctx.clock.now()
   const newId = ctx.ids.make('crd')
   const binding = { id: newId, tenant: seller, host, purpose: 'offer' } as const

@@ -30,7 +30,7 @@ export type OfferWish = {
   readonly label: string | null
 }
 
-type StoreCtx = Pick<Ctx, 'db' | 'ids' | 'clock' | 'settings' | 'controls'>
+export type StoreCtx = Pick<Ctx, 'db' | 'ids' | 'clock' | 'settings' | 'controls'>
 
 /**
  * Seals the key and writes the offer. Throws `duplicate_offer_for_credential` while another active offer has the same

@@ -59,11 +59,11 @@ export function stopOf(offer: OfferView): 'delisted' | 'inactive' | 'paused' | '
   return offer.capDailyRemainingUsd === 0 ? 'cap_used' : null
 }
 
+/** The parts that the view of an offer is read with. */
+export type ViewCtx = Pick<Ctx, 'db' | 'clock' | 'liveOffers'>
+
 /** Adds prices, health and the rest of the caps to offers, in the given order. */
-export async function viewOffers(
-  ctx: Pick<Ctx, 'db' | 'clock' | 'liveOffers'>,
-  offers: readonly Offer[],
-): Promise<OfferView[]> {
+export async function viewOffers(ctx: ViewCtx, offers: readonly Offer[]): Promise<OfferView[]> {
   if (offers.length === 0) return []
   const ids = offers.map((offer) => offer.id)
   const capped = offers.filter((offer) => offer.capDailyMicro !== null).map((offer) => offer.id)

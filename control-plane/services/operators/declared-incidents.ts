@@ -167,7 +167,11 @@ export const listDeclaredIncidents = defineOperation({
 
 type Said = { readonly before: DeclaredRow | null; readonly after: DeclaredRow; readonly note: string }
 
-async function say(ctx: RunCtx, trx: Trx, { before, after, note }: Said): Promise<DeclaredIncident> {
+async function say(
+  ctx: Pick<RunCtx, 'clock' | 'note'>,
+  trx: Trx,
+  { before, after, note }: Said,
+): Promise<DeclaredIncident> {
   await insertNote(trx, after.id, { at: new Date(ctx.clock.now()), state: after.state, note })
   ctx.note({ subject: after.id, before, after: { ...after, note } })
   return view(after, await listNotes(trx, [after.id]))

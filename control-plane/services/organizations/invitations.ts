@@ -170,7 +170,7 @@ type Answering = {
 }
 
 async function answer(
-  ctx: RunCtx,
+  ctx: Pick<RunCtx, 'db' | 'clock' | 'note'>,
   { actor: { wallet, user }, invitation, answer: given }: Answering,
   run: (trx: Trx, row: InvitationRow) => Promise<void>,
 ): Promise<InvitationView> {

@@ -6,6 +6,7 @@ import { deleteOldSessions, deleteSession, insertSession } from '#control-plane/
 import type { User } from '#control-plane/db/users.ts'
 import { findUserByWallet } from '#control-plane/db/users.ts'
 import type { Actor } from '#control-plane/operation/actor.ts'
+import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Instant, Label, Wallet } from '#control-plane/services/fields.ts'
@@ -68,8 +69,11 @@ export const signInForSellerKey = signInOperation('seller')
 /** Exchanges a signed challenge for a buyer key, which is shown once. A new wallet gets its accounts. */
 export const signInForBuyerKey = signInOperation('buyer')
 
+type ProveCtx = Pick<RunCtx, 'db' | 'contractWallets' | 'clock' | 'clocks' | 'settings' | 'limiter' | 'count'>
+type UserCtx = Pick<Ctx, 'db' | 'clock' | 'ids' | 'controls'>
+
 async function issueBySignature(
-  ctx: RunCtx,
+  ctx: ProveCtx & UserCtx & Pick<RunCtx, 'publisher' | 'log' | 'note'>,
   type: 'buyer' | 'seller',
   input: z.output<typeof SignInInput>,
 ): Promise<CreatedKey> {
@@ -98,7 +102,7 @@ async function issueBySignature(
  * Returns the wallet that the caller proves. A valid proof counts for the wallet, a failed one for the caller's network
  * address. So nobody uses up a wallet's limit by naming it.
  */
-async function prove(ctx: RunCtx, signed: SignedMessage): Promise<string> {
+async function prove(ctx: ProveCtx, signed: SignedMessage): Promise<string> {
   const wallet = await proveWallet(ctx, signed).catch(async (error: unknown) => {
     await ctx.count()
     throw error
@@ -109,7 +113,7 @@ async function prove(ctx: RunCtx, signed: SignedMessage): Promise<string> {
 
 /** Runs in one transaction for the user of a wallet, which is made if it is missing. */
 async function asUser<Result>(
-  ctx: RunCtx,
+  ctx: UserCtx,
   wallet: string,
   run: (trx: Trx, user: User) => Promise<Result>,
 ): Promise<Result> {
@@ -117,7 +121,7 @@ async function asUser<Result>(
   return transact(ctx.db, (trx) => run(trx, user))
 }
 
-async function makeUser(ctx: RunCtx, wallet: string): Promise<User> {
+async function makeUser(ctx: UserCtx, wallet: string): Promise<User> {
   await requireFeature(ctx, 'sign_ups')
   try {
     return await transact(ctx.db, (trx) => ensureUser(ctx, trx, wallet))

@@ -40,6 +40,7 @@ import { ownProviderRail } from './rails/own-providers.ts'
 import type { AnyRail } from './rails/rail.ts'
 import { defineRail, payBy } from './rails/rail.ts'
 import type { KeySources } from './reads/key.ts'
+import { createReadMemory } from './reads/read-memory.ts'
 import type { Rails } from './routes.ts'
 import { CONTROL_PREFIXES, surfaceRows } from './routes.ts'
 import { openBullQueues } from './store/bull-queues.ts'
@@ -254,7 +255,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     rows: [...surfaceRows(rails), ...more.rows],
     calls,
     jobs: { calls, jobs: stores.jobs, rails: railsByName, limits: JOB_LIMITS, tokenOf: tokensUnder(config.keyPepper) },
-    reads: { market, health, caps: offerCaps, feed: stores.tradeFeed, clock },
+    reads: { market, health, caps: offerCaps, feed: stores.tradeFeed, clock, memory: createReadMemory() },
     lookups: {
       requests: { funds, buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
       keys: keySources({ config, clock }, stores),
@@ -337,7 +338,7 @@ function figureSources(stores: Stores, { open, drains, admission, ready }: Count
 }
 
 function offersIn({ offers }: Market): number {
-  return [...offers.values()].reduce((sum, listed) => sum + listed.length, 0)
+  return [...offers.values()].reduce((sum, listed) => sum + listed.ranked.length, 0)
 }
 
 /** What a key is told of itself. */

@@ -10,6 +10,7 @@ import {
   read,
   roomGraph,
   sources,
+  stateOf,
   treePath,
   wholeContextsOf,
 } from '#test/support/source-tree.ts'
@@ -35,6 +36,11 @@ const WORDS = [
   ],
   ...['Admission', 'Envelope', 'Tried', 'OfferState', 'JobView', 'Progress', 'Challenge', 'MarketParts'],
 ]
+
+/** The only state of modules, each with its reason. */
+const MODULE_STATE: Readonly<Record<string, string>> = {
+  'shared/crash-point.ts: armed': 'The whole process dies at the place, whichever of its parts comes by.',
+}
 
 type Rule = { readonly from: RegExp; readonly allows: readonly RegExp[] }
 
@@ -199,6 +205,31 @@ describe('the source tree', () => {
       .filter((path) => path.startsWith('control-plane/services/'))
       .flatMap((file) => wholeContextsOf(read(file)).map((line) => `${file}: ${line}`))
     expect(broken).toEqual([])
+  })
+
+  it('keeps no state in a module: what is remembered belongs to an object that the composition root makes', () => {
+    expect(stateOf('let made: Promise<void> | undefined')).toEqual(['made'])
+    expect(stateOf('const known = new WeakMap<object, string>()')).toEqual(['known'])
+    expect(stateOf('const known: Map<string, number> = new Map()\nfunction f() {\n  known.set("a", 1)\n}')).toEqual([
+      'known',
+    ])
+    expect(stateOf('const last = { at: 0 }\nfunction f() {\n  last.at = 1\n}')).toEqual(['last'])
+    expect(stateOf('const list: number[] = []\nfunction f() {\n  list[0] = 1\n}')).toEqual(['list'])
+    expect(stateOf('export const list: number[] = []', ['list.push(1)'])).toEqual(['list'])
+    expect(stateOf("const NAMES = new Set(['a'])\nconst has = NAMES.has('a')")).toEqual([])
+    const production = sources.filter((file) => !file.startsWith('test/'))
+    const importersOf = new Map<string, string[]>()
+    for (const file of production) {
+      const text = read(file)
+      for (const { specifier } of importsOf(text)) {
+        const target = treePath(file, specifier)
+        if (target !== undefined) importersOf.set(target, [...(importersOf.get(target) ?? []), text])
+      }
+    }
+    const found = production.flatMap((file) =>
+      stateOf(read(file), importersOf.get(file)).map((name) => `${file}: ${name}`),
+    )
+    expect(new Set(found)).toEqual(new Set(Object.keys(MODULE_STATE)))
   })
 
   it('has no vague names', () => {

@@ -1,7 +1,7 @@
 import type { MarketOffer, Offer, Target } from '#data-plane/call.ts'
 import type { Market } from '#data-plane/store/market.ts'
-import type { OfferIndex } from '#data-plane/store/offer-index.ts'
-import { CAPPED, LACKS, offerIndexOf, TRUSTED } from '#data-plane/store/offer-index.ts'
+import type { OfferBook, OfferIndex } from '#data-plane/store/offer-book.ts'
+import { CAPPED, createOfferBook, LACKS, TRUSTED } from '#data-plane/store/offer-book.ts'
 import { MAX_EXPLAINED_OFFERS } from '#shared/contract/usage-event.ts'
 import type { OfferId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
@@ -26,7 +26,7 @@ export type Affinity = { readonly offer: OfferId; readonly savingMicro: MicroUsd
 
 /** Offers passed over that are remembered beside them. */
 const MAX_EXCLUDED = MAX_EXPLAINED_OFFERS - MAX_CANDIDATES
-const NO_OFFERS: readonly MarketOffer[] = []
+const NO_OFFERS = createOfferBook([])
 /** What a walk knows of a provider; from {@link WANTED} on it is the rank in the buyer's order. */
 const UNKNOWN = 0
 const REFUSED = 1
@@ -38,10 +38,10 @@ const WANTED = 2
  * taken. It ends as soon as no later offer could come before those found. Throws the refusal of the filter that left none.
  */
 export function selectOffers(ports: SelectionPorts, target: Target, choice: Choice): RankedOffers<MarketOffer> {
-  const byPrice = offersOf(ports.market, target)
-  const offers = choice.isFastestFirst ? fastestFirst(byPrice) : byPrice
+  const book = bookOf(ports.market, target)
+  const index = choice.isFastestFirst ? book.bySpeed() : book.byPrice()
+  const { offers } = index
   if (choice.unknown !== undefined) throw refuseSelection(ports, choice, { target, offers })
-  const index = offerIndexOf(offers)
   const found: Found = { places: [], ranks: [], excluded: [] }
   walk(ports, choice, index, found)
   if (found.places.length === 0) throw refuseSelection(ports, choice, { target, offers })
@@ -54,25 +54,13 @@ export function selectOffers(ports: SelectionPorts, target: Target, choice: Choi
   return { candidates, excluded: found.excluded }
 }
 
-/** The offers of a model that can be asked for this at all. */
-export function offersOf(
-  market: Market,
-  { model, endpoint }: Pick<Target, 'model' | 'endpoint'>,
-): readonly MarketOffer[] {
-  return model.endpoints.includes(endpoint) ? (market.offers.get(model.id) ?? NO_OFFERS) : NO_OFFERS
+/** The offers of a model that can be asked for this at all, best price first. */
+export function offersOf(market: Market, target: Pick<Target, 'model' | 'endpoint'>): readonly MarketOffer[] {
+  return bookOf(market, target).ranked
 }
 
-const speedOrders = new WeakMap<readonly MarketOffer[], readonly MarketOffer[]>()
-
-/** The same offers by the measured time to their first content; those that nobody has measured follow by price. */
-function fastestFirst(offers: readonly MarketOffer[]): readonly MarketOffer[] {
-  let ordered = speedOrders.get(offers)
-  if (ordered === undefined) {
-    const speedOf = ({ ttftMs }: MarketOffer) => ttftMs ?? Number.MAX_SAFE_INTEGER
-    ordered = [...offers].sort((left, right) => speedOf(left) - speedOf(right))
-    speedOrders.set(offers, ordered)
-  }
-  return ordered
+function bookOf(market: Market, { model, endpoint }: Pick<Target, 'model' | 'endpoint'>): OfferBook {
+  return model.endpoints.includes(endpoint) ? (market.offers.get(model.id) ?? NO_OFFERS) : NO_OFFERS
 }
 
 /** The best offers so far: places in the index by rank, then by price. */

@@ -11,8 +11,9 @@ import type { BookEntry, BookOffer, LiveState, MarketParts, MarketSummary, Token
 import { buildBook, costMultiplier, summarizeMarket, tokenPrices } from '#shared/market-view.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { KEEP_ALL } from '#shared/money.ts'
-import type { UnitPrices } from '#shared/pricing.ts'
 import type { Read, ReadAnswer, ReadSources } from './read.ts'
+import { etagOf } from './read.ts'
+import type { ReadMemory } from './read-memory.ts'
 
 const MAX_AGE_SECONDS = 5
 /** How old a list may be that is handed out again. */
@@ -38,19 +39,19 @@ export const listMarkets: Read = async (sources, { query }) => {
   return asked === null ? listAll(sources) : rowsOf(sources, [sources.market().resolve(asked)?.id ?? ''])
 }
 
-type Kept = { readonly market: Market; readonly until: number; readonly answer: Promise<ReadAnswer> }
-const kept = new WeakMap<ReadSources, Kept>()
-
 /** The whole list, made once in a while however often it is asked for; callers at the same time share one. */
 function listAll(sources: ReadSources): Promise<ReadAnswer> {
   const market = sources.market()
   const now = sources.clock.now()
-  const known = kept.get(sources)
+  const { memory } = sources
+  const known = memory.list
   if (known !== undefined && known.market === market && known.until > now) return known.answer
-  const answer = rowsOf(sources, [...market.offers.keys()])
-  kept.set(sources, { market, until: now + KEEP_LIST_MS, answer })
+  const answer = rowsOf(sources, [...market.offers.keys()]).then((rows) => ({ ...rows, etag: etagOf(rows.json) }))
+  memory.list = { market, until: now + KEEP_LIST_MS, answer }
   // A failure is for those who wait for it: the next caller tries anew.
-  answer.catch(() => kept.delete(sources))
+  answer.catch(() => {
+    memory.list = undefined
+  })
   return answer
 }
 
@@ -66,7 +67,7 @@ async function rowsOf(sources: ReadSources, models: readonly string[]): Promise<
     CAPS_OF_A_ROW,
   )
   return {
-    json: JSON.stringify({ markets: parts.map((part) => marketRow(part, live)) }),
+    json: JSON.stringify({ markets: parts.map((part) => marketRow(sources.memory, part, live)) }),
     maxAgeSeconds: MAX_AGE_SECONDS,
   }
 }
@@ -117,7 +118,7 @@ function findParts(market: Market, asked: string): MarketParts & { readonly offe
 }
 
 function partsOf(market: Market, id: string): (MarketParts & { readonly offers: readonly MarketOffer[] }) | undefined {
-  const offers = market.offers.get(id)
+  const offers = market.offers.get(id)?.ranked
   const model = market.resolve(id)
   const price = market.prices.get(id)
   if (!offers || offers.length === 0 || !model || !price) return undefined
@@ -193,17 +194,14 @@ function bestOf(best: TokenPrices): object {
   return { best_input_per_1m: shown(best.input), best_output_per_1m: shown(best.output) }
 }
 
-type Usual = { readonly prices: UnitPrices; readonly summary: MarketSummary }
-const usual = new WeakMap<readonly BookOffer[], Usual>()
-
 /** The summary of a model; while nothing is the matter with any of its offers, the one that was made before. */
-function summaryOf(parts: MarketParts, live: Live): MarketSummary {
+function summaryOf({ summaries }: ReadMemory, parts: MarketParts, live: Live): MarketSummary {
   const { offers, unitPrices } = parts
   if (!isUndisturbed(offers, live)) return summarizeMarket(parts, live)
-  const known = usual.get(offers)
+  const known = summaries.get(offers)
   if (known !== undefined && known.prices === unitPrices) return known.summary
   const summary = summarizeMarket(parts, live)
-  usual.set(offers, { prices: unitPrices, summary })
+  summaries.set(offers, { prices: unitPrices, summary })
   return summary
 }
 
@@ -220,8 +218,8 @@ function isUndisturbed(offers: readonly BookOffer[], { blocked, used }: Live): b
   return true
 }
 
-function marketRow(parts: MarketParts, live: Live): object {
-  const summary = summaryOf(parts, live)
+function marketRow(memory: ReadMemory, parts: MarketParts, live: Live): object {
+  const summary = summaryOf(memory, parts, live)
   const { row, model } = parts
   const speeds = new Map((row?.providers ?? []).map((provider) => [provider.provider, provider]))
   return {

@@ -3,7 +3,6 @@ import { AppError } from '#shared/errors.ts'
 import { formatUnitPrice } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 import type { Read } from './read.ts'
-import { memoize } from './read.ts'
 
 const MAX_AGE_SECONDS = 60
 const MILLISECONDS_PER_SECOND = 1_000n
@@ -12,9 +11,10 @@ const MILLISECONDS_PER_SECOND = 1_000n
  * `GET /v1/models`: the whole catalogue in OpenRouter's shape, sandbox models last. A model whose first prices are still
  * to come cannot be bought and is not in it: it would look as if it were free.
  */
-export const listModels: Read = ({ market }) => {
+export const listModels: Read = ({ market, memory }) => {
   const { models, prices } = market()
-  return { json: catalog(models, prices), maxAgeSeconds: MAX_AGE_SECONDS }
+  const json = memory.textOf('models', [models, prices], () => catalog(models, prices))
+  return { json, maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
 /** `GET /v1/models/{id}`: one model under any of its names. */
@@ -26,26 +26,27 @@ export const readModel: Read = ({ market }, { params }) => {
 }
 
 /** `GET /api/inference/v1/models`: the plain list. */
-export const listInferenceModels: Read = ({ market }) => {
+export const listInferenceModels: Read = ({ market, memory }) => {
   const { models, prices } = market()
-  return { json: plainList(models, prices), maxAgeSeconds: MAX_AGE_SECONDS }
+  const json = memory.textOf('plain models', [models, prices], () => plainList(models, prices))
+  return { json, maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
 type Prices = ReadonlyMap<string, ReferencePrice>
 
-const catalog = memoize((models: readonly Model[], prices: Prices) =>
-  JSON.stringify({
+function catalog(models: readonly Model[], prices: Prices): string {
+  return JSON.stringify({
     object: 'list',
     data: pricedOf(models, prices).map((model) => catalogEntry(model, prices.get(model.id))),
-  }),
-)
+  })
+}
 
-const plainList = memoize((models: readonly Model[], prices: Prices) =>
-  JSON.stringify({
+function plainList(models: readonly Model[], prices: Prices): string {
+  return JSON.stringify({
     object: 'list',
     data: pricedOf(models, prices).map(({ id, created, lab }) => ({ id, object: 'model', created, owned_by: lab })),
-  }),
-)
+  })
+}
 
 function pricedOf(models: readonly Model[], prices: Prices): Model[] {
   return inListOrder(models).filter(({ id }) => prices.has(id))

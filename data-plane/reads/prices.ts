@@ -1,35 +1,30 @@
-import type { Model } from '#shared/catalog/model.ts'
+import type { Market } from '#data-plane/store/market.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import type { TokenPrices } from '#shared/market-view.ts'
 import { tokenPrices } from '#shared/market-view.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
 import type { Read } from './read.ts'
-import { memoize } from './read.ts'
 
 const MAX_AGE_SECONDS = 60
 const MICRO_PER_USD = 1e6
 
 /** `GET /v1/prices`: for each model what each provider's best offer costs, in USD per million tokens. */
-export const listPrices: Read = ({ market }) => {
-  const { models, offers, prices } = market()
-  return { json: priceList(models, offers, prices), maxAgeSeconds: MAX_AGE_SECONDS }
+export const listPrices: Read = ({ market, memory }) => {
+  const now = market()
+  const json = memory.textOf('prices', [now.models, now.offers, now.prices], () => priceList(now))
+  return { json, maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
-const priceList = memoize(
-  (
-    models: readonly Model[],
-    offers: ReadonlyMap<string, readonly OfferRow[]>,
-    prices: ReadonlyMap<string, ReferencePrice>,
-  ) =>
-    JSON.stringify({
-      models: models.flatMap((model) => {
-        const price = prices.get(model.id)
-        const rows = offers.get(model.id)
-        if (!price || !rows || rows.length === 0) return []
-        return [{ model: model.id, providers: bestByProvider(rows).map((offer) => priceOf(offer, price)) }]
-      }),
+function priceList({ models, offers, prices }: Pick<Market, 'models' | 'offers' | 'prices'>): string {
+  return JSON.stringify({
+    models: models.flatMap((model) => {
+      const price = prices.get(model.id)
+      const rows = offers.get(model.id)?.ranked
+      if (!price || !rows || rows.length === 0) return []
+      return [{ model: model.id, providers: bestByProvider(rows).map((offer) => priceOf(offer, price)) }]
     }),
-)
+  })
+}
 
 /** The first offer of each provider: offers come ranked, so it is the cheapest. */
 function bestByProvider(ranked: readonly OfferRow[]): OfferRow[] {

@@ -1,17 +1,17 @@
 import type { Provider } from '#shared/catalog/providers.ts'
 import type { Read } from './read.ts'
-import { memoize } from './read.ts'
 
 const MAX_AGE_SECONDS = 300
 
 /** `GET /v1/providers`: the allow-list, with the flag that default routing goes by. */
-export const listProviders: Read = ({ market }) => ({
-  json: allowList(market().providers),
-  maxAgeSeconds: MAX_AGE_SECONDS,
-})
+export const listProviders: Read = ({ market, memory }) => {
+  const { providers } = market()
+  const json = memory.textOf('providers', [providers], () => allowList(providers))
+  return { json, maxAgeSeconds: MAX_AGE_SECONDS }
+}
 
-const allowList = memoize((providers: readonly Provider[]) =>
-  JSON.stringify({
+function allowList(providers: readonly Provider[]): string {
+  return JSON.stringify({
     providers: providers.map(({ id, name, baseUrl, host, isTrusted, costReferenceUrl }) => ({
       id,
       name,
@@ -20,5 +20,5 @@ const allowList = memoize((providers: readonly Provider[]) =>
       trusted: isTrusted,
       cost_reference_url: costReferenceUrl,
     })),
-  }),
-)
+  })
+}

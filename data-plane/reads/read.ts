@@ -4,6 +4,7 @@ import type { Market } from '#data-plane/store/market.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
 import type { TradeFeed } from '#data-plane/store/trade-feed.ts'
 import type { Clock } from '#shared/clock.ts'
+import type { ReadMemory } from './read-memory.ts'
 
 /** What free answers are made from: the snapshot and what is known live beside it. */
 export type ReadSources = {
@@ -12,6 +13,7 @@ export type ReadSources = {
   readonly caps: Pick<OfferCapsStore, 'usedToday'>
   readonly feed: TradeFeed
   readonly clock: Clock
+  readonly memory: ReadMemory
 }
 
 export type ReadRequest = {
@@ -20,37 +22,24 @@ export type ReadRequest = {
   readonly query: URLSearchParams
 }
 
-/** A body with how long anybody may keep it; no seconds means that nobody may. */
-export type ReadAnswer = { readonly json: string; readonly maxAgeSeconds: number }
+export type ReadAnswer = {
+  readonly json: string
+  /** How long anybody may keep the body. Zero means that nobody may. */
+  readonly maxAgeSeconds: number
+  /** The ETag of an answer that is given again, so that it is computed once. */
+  readonly etag?: string
+}
 
 /** A free answer to a GET. Throws AppError `not_found` for what there is not. */
 export type Read = (sources: ReadSources, request: ReadRequest) => ReadAnswer | Promise<ReadAnswer>
 
 type ReadHeaders = { readonly 'cache-control': string; readonly etag: string }
-const headersOf = new WeakMap<ReadAnswer, ReadHeaders>()
 
-/** Headers of an answer to a read: its age limit and an ETag over its bytes, reckoned once for an answer given again. */
-export function readHeaders(answer: ReadAnswer): ReadHeaders {
-  const known = headersOf.get(answer) ?? makeHeaders(answer)
-  headersOf.set(answer, known)
-  return known
+/** Headers of an answer to a read: its age limit and an ETag over its bytes. */
+export function readHeaders({ json, maxAgeSeconds, etag = etagOf(json) }: ReadAnswer): ReadHeaders {
+  return { 'cache-control': maxAgeSeconds > 0 ? `public, max-age=${maxAgeSeconds}` : 'no-store', etag }
 }
 
-function makeHeaders(answer: ReadAnswer): ReadHeaders {
-  const etag = `"${createHash('sha1').update(answer.json).digest('base64url')}"`
-  const age = answer.maxAgeSeconds
-  return { 'cache-control': age > 0 ? `public, max-age=${age}` : 'no-store', etag }
-}
-
-/** Remembers a text for as long as the objects it was made from are the same. */
-export function memoize<Keys extends readonly object[]>(build: (...keys: Keys) => string): (...keys: Keys) => string {
-  let lastKeys: Keys | undefined
-  let lastText = ''
-  return (...keys) => {
-    if (lastKeys === undefined || keys.some((key, index) => key !== lastKeys?.[index])) {
-      lastText = build(...keys)
-      lastKeys = keys
-    }
-    return lastText
-  }
+export function etagOf(json: string): string {
+  return `"${createHash('sha1').update(json).digest('base64url')}"`
 }

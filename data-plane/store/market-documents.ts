@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import type { MarketOffer } from '#data-plane/call.ts'
 import type { DocumentName, OfferRow } from '#shared/contract/snapshot.ts'
 import {
   DOCUMENT_SCHEMAS,
@@ -11,6 +10,8 @@ import {
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
 import type { MarketBodies } from './market.ts'
 import { EMPTY_BODIES, rankOffers } from './market.ts'
+import type { OfferBook } from './offer-book.ts'
+import { createOfferBook } from './offer-book.ts'
 
 /** Offers checked between two rests: some milliseconds of work, for calls are served meanwhile. */
 const OFFERS_AT_ONCE = 250
@@ -104,7 +105,7 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
 }
 
 type Reading = { readonly rest: () => Promise<void>; readonly shareValues: ShareValues }
-type ModelOffers = { readonly model: string; readonly offers: readonly MarketOffer[] }
+type ModelOffers = { readonly model: string; readonly book: OfferBook }
 
 /** The same document, its rows not yet looked at. */
 const OffersBody = OffersDocumentSchema.extend({ offers: z.array(z.unknown()) })
@@ -117,11 +118,11 @@ async function readOffers(body: unknown, { rest, shareValues }: Reading): Promis
     if (at % OFFERS_AT_ONCE === 0) await rest()
     rows.push(shareValues(OfferRowSchema.parse(offer)))
   }
-  return { model, offers: rankOffers(rows) }
+  return { model, book: createOfferBook(rankOffers(rows)) }
 }
 
-function withOffers(parts: MarketBodies, { model, offers }: ModelOffers): MarketBodies {
-  return { ...parts, offers: new Map([...parts.offers, [model, offers]]) }
+function withOffers(parts: MarketBodies, { model, book }: ModelOffers): MarketBodies {
+  return { ...parts, offers: new Map([...parts.offers, [model, book]]) }
 }
 
 /** The parts with one document of a fixed name replaced. Throws a ZodError for a body that is not what its name says. */

@@ -10,6 +10,7 @@ import { isId } from '#shared/ids.ts'
 import { byRank } from '#shared/market-view.ts'
 import { keptBps } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
+import type { OfferBook } from './offer-book.ts'
 
 /** The validated bodies of the documents, before anything is indexed. */
 export type MarketBodies = {
@@ -20,7 +21,7 @@ export type MarketBodies = {
   /** What the offers of models sold, by model, as {@link parseTrades} reads it. */
   readonly trades: ReadonlyMap<string, string>
   readonly limits: Limits
-  readonly offers: ReadonlyMap<string, readonly MarketOffer[]>
+  readonly offers: ReadonlyMap<string, OfferBook>
 }
 
 /** The market as the hot path reads it: never changed, only swapped whole. */

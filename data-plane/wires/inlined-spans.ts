@@ -14,10 +14,8 @@ const MAX_HEAD_BYTES = 256
 
 const SLASH = 47
 
-const isBase64Byte = new Uint8Array(256)
-for (const char of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_') {
-  isBase64Byte[char.charCodeAt(0)] = 1
-}
+const BASE64 = /[A-Za-z0-9+/=_-]/
+const isBase64Byte = Uint8Array.from({ length: 256 }, (_, byte) => (BASE64.test(String.fromCharCode(byte)) ? 1 : 0))
 
 type Walk = {
   readonly bytes: Buffer

@@ -12,19 +12,31 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   history: 'dev/seed/history-main.ts',
 }
 
-let made: Promise<string | undefined> | undefined
+/** The bundles of one network. They are made when the first of them is asked for, and once. */
+export type Bundles = {
+  /** The bundle to run for a program of the repository; undefined for one that has none, and where none can be written. */
+  bundleOf(program: string): Promise<string | undefined>
+}
 
-/** The bundle to run for a program of the repository; undefined for one that has none, and where none can be written. */
-export async function bundleOf(program: string): Promise<string | undefined> {
-  const name = Object.keys(PROGRAMS).find((known) => PROGRAMS[known] === program)
-  if (name === undefined) return undefined
-  made ??= freshBundles({
+export function createBundles(): Bundles {
+  let made: Promise<string | undefined> | undefined
+  return {
+    async bundleOf(program) {
+      const name = Object.keys(PROGRAMS).find((known) => PROGRAMS[known] === program)
+      if (name === undefined) return undefined
+      made ??= makeBundles()
+      const folder = await made
+      return folder === undefined ? undefined : join(folder, `${name}.mjs`)
+    },
+  }
+}
+
+function makeBundles(): Promise<string | undefined> {
+  return freshBundles({
     name: 'dev',
     programs: PROGRAMS,
     sources: ['shared', 'data-plane', 'control-plane', 'dev'],
     // A page for developers that weighs more than all else stays where it is installed.
     options: { external: [...BUNDLE.external, '@graphql-yoga/render-graphiql'] },
   })
-  const folder = await made
-  return folder === undefined ? undefined : join(folder, `${name}.mjs`)
 }

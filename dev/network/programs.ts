@@ -3,7 +3,8 @@ import { createRequire } from 'node:module'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { startHeld } from '#dev/services/held-process.ts'
 import { AppError } from '#shared/errors.ts'
-import { bundleOf } from './bundles.ts'
+import type { Bundles } from './bundles.ts'
+import { createBundles } from './bundles.ts'
 import type { Running } from './crew.ts'
 
 /** Longer than a data plane's own limit for draining. */
@@ -23,11 +24,31 @@ export type Program = {
   readonly logFile: string
 }
 
-/** Starts a program that cannot outlive us. */
-export async function startProgram(program: Program): Promise<Running> {
+/** The programs of one network. */
+export type Programs = {
+  /** Starts a program that cannot outlive us. */
+  start(program: Program): Promise<Running>
+  /** Runs a program to its end. Throws an AppError with the last lines of its log when it fails. */
+  run(name: string, program: Program): Promise<void>
+}
+
+export function createPrograms(): Programs {
+  const bundles = createBundles()
+  return {
+    start: (program) => startProgram(bundles, program),
+    async run(name, program) {
+      const { exited } = await startProgram(bundles, program)
+      const code = await exited
+      if (code === 0) return
+      throw new AppError('internal_error', { message: `${name} failed:\n${tailOf(program.logFile)}` })
+    },
+  }
+}
+
+async function startProgram(bundles: Bundles, program: Program): Promise<Running> {
   const held = await startHeld({
     command: process.execPath,
-    args: await argumentsOf(program.args),
+    args: await argumentsOf(bundles, program.args),
     cwd: REPOSITORY,
     env: program.env,
     logFile: program.logFile,
@@ -46,18 +67,10 @@ export async function startProgram(program: Program): Promise<Running> {
 }
 
 /** Node's arguments for a program: its bundle where it has one, else its sources. */
-async function argumentsOf(args: readonly string[]): Promise<readonly string[]> {
+async function argumentsOf(bundles: Bundles, args: readonly string[]): Promise<readonly string[]> {
   const at = args.findIndex((argument) => argument.endsWith('.ts'))
-  const bundle = await bundleOf(args[at] ?? '')
+  const bundle = await bundles.bundleOf(args[at] ?? '')
   return bundle === undefined ? ['--import', TSX, ...args] : args.with(at, bundle)
-}
-
-/** Runs a program to its end. Throws an AppError with the last lines of its log when it fails. */
-export async function runProgram(name: string, program: Program): Promise<void> {
-  const { exited } = await startProgram(program)
-  const code = await exited
-  if (code === 0) return
-  throw new AppError('internal_error', { message: `${name} failed:\n${tailOf(program.logFile)}` })
 }
 
 /** The last lines of a log, for a reader. */

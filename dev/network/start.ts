@@ -12,7 +12,8 @@ import { originOf, planeEnvironment, urlsOf } from './environment.ts'
 import type { Home } from './home.ts'
 import type { NetworkPlaces, Place } from './ports.ts'
 import { choosePlaces, keepAddresses } from './ports.ts'
-import { runProgram, startProgram, tailOf } from './programs.ts'
+import type { Programs } from './programs.ts'
+import { createPrograms, tailOf } from './programs.ts'
 import type { Sandbox } from './sandbox-file.ts'
 import { keepSecrets } from './secrets.ts'
 
@@ -44,11 +45,13 @@ export type StartOptions = {
   /** About how many calls the market made over the last 30 days before it is first seen; none for 0. */
   readonly history: number
   /** Starts a program once its place is found; tests do something else in between. */
-  readonly launch?: typeof startProgram
+  readonly launch?: Programs['start']
 }
 
 /** A network that runs. */
 type Network = StartOptions & {
+  readonly programs: Programs
+  readonly launch: Programs['start']
   readonly places: NetworkPlaces
   /** What every program is told, as it stands now. */
   readonly environment: () => NodeJS.ProcessEnv
@@ -68,13 +71,14 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
   const places = await choosePlaces({ first: options.port, providers: readSandboxProviders(), file })
   const services: Services = { databaseUrl: options.databaseUrl ?? '', redisUrl: options.redisUrl ?? '' }
   const environment = () => planeEnvironment({ home, places, secrets, ...services })
-  const network: Network = { ...options, places, environment }
+  const programs = createPrograms()
+  const network: Network = { launch: programs.start, ...options, places, environment, programs }
   const providers = startProviders(network)
   // Nobody waits for them before the seeds do.
   providers.catch(() => undefined)
   await Promise.all([startDatabase(network, services), startMoneyRedis(network, services)])
   const run = (name: string, args: readonly string[]) =>
-    runProgram(name, { args, env: environment(), logFile: home.path(`logs/${name}.log`) })
+    programs.run(name, { args, env: environment(), logFile: home.path(`logs/${name}.log`) })
 
   const dataPlaneArgs = [...DATA_PLANE_FLAGS, ...profiling(), 'data-plane/main.ts']
   const migrated = run('migrate', ['control-plane/migrate.ts'])
@@ -109,9 +113,9 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
 }
 
 /** Fills in the past beside the running market, which does not wait for it. */
-async function startHistory({ crew, home, history, environment }: Network): Promise<void> {
+async function startHistory({ crew, home, history, environment, programs }: Network): Promise<void> {
   const args = ['dev/seed/history-main.ts', String(history)]
-  const start = () => startProgram({ args, env: environment(), logFile: home.path('logs/history.log') })
+  const start = () => programs.start({ args, env: environment(), logFile: home.path('logs/history.log') })
   await crew.add({ name: HISTORY, restart: 'never', start })
 }
 
@@ -131,7 +135,7 @@ async function startProviders(network: Network): Promise<void> {
   keepAddresses(home.path(PROVIDERS_FILE), places.providers)
 }
 
-async function startProvider({ crew, home, launch = startProgram }: Network, id: string, place: Place): Promise<void> {
+async function startProvider({ crew, home, launch }: Network, id: string, place: Place): Promise<void> {
   const name = `provider_${id.replaceAll('-', '_')}`
   const logFile = home.path(`logs/provider-${id}.log`)
   const start = async () => {
@@ -192,7 +196,7 @@ async function startService(
 
 /** Starts a plane; when it has to move, those that were told where it listens are told anew. */
 function startPlane(network: Network, name: string, args: readonly string[], place: Place): Promise<Running> {
-  const { crew, home, environment, launch = startProgram } = network
+  const { crew, home, environment, launch } = network
   const logFile = home.path(`logs/${name.replaceAll('_', '-')}.log`)
   const start = async () => {
     if (await place.secure()) void crew.renew(PLANES.filter((other) => other !== name))

@@ -2,6 +2,7 @@ import type { Demand, MarketOffer } from '#data-plane/call.ts'
 import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
 import { selectOffers } from '#data-plane/pipeline/select-offers.ts'
 import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
+import { createOfferBook } from '#data-plane/store/offer-book.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import type { OfferRow } from '#shared/contract/snapshot.ts'
 import { keptBps, microUsd, parseUnitPrice } from '#shared/money.ts'
@@ -60,7 +61,7 @@ function time(size: number, demand: Demand): number {
     models: [model],
     providers: Array.from({ length: PROVIDERS }, (_, index) => buildProvider(`provider-${index}`)),
     prices: new Map([[model.id, { version: '1', unitPrices: { input: parseUnitPrice('0.000001') } }]]),
-    offers: new Map([[model.id, offers]]),
+    offers: new Map([[model.id, createOfferBook(offers)]]),
   })
   const price = market.prices.get(model.id) ?? { version: '1', unitPrices: {} }
   const target = { model, price, endpoint: 'chat' as const, requestedModel: model.id }

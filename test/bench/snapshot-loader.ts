@@ -13,6 +13,7 @@ import { Redis } from 'ioredis'
 import { z } from 'zod'
 import { freshBundles } from '#bundle/fresh-bundles.mjs'
 import { listMarkets } from '#data-plane/reads/markets.ts'
+import { createReadMemory } from '#data-plane/reads/read-memory.ts'
 import { createSnapshotStore } from '#data-plane/store/snapshot.ts'
 import { systemClock } from '#shared/clock.ts'
 import { createLogger } from '#shared/logger.ts'
@@ -105,6 +106,7 @@ async function load(url: string): Promise<void> {
     caps: { usedToday: async () => new Map() },
     feed: { latest: async () => [] },
     clock: systemClock,
+    memory: createReadMemory(),
   }
   const listAt = performance.now()
   await listMarkets(sources, { params: {}, query: new URLSearchParams() })
@@ -121,7 +123,7 @@ async function load(url: string): Promise<void> {
       const found = store
         .market()
         .offers.get('model-0')
-        ?.find(({ id }) => id === offer)
+        ?.ranked.find(({ id }) => id === offer)
       if (found === undefined || Number(found.keptBps) !== kept) return
       clearInterval(timer)
       process.stdout.write(`${JSON.stringify({ seen: offer, at: performance.timeOrigin + performance.now() })}\n`)

@@ -80,10 +80,10 @@ describe('the snapshot', () => {
     const store = await startSnapshot()
     expect(store.isLoaded()).toBe(true)
     expect(store.market().resolve('openai/gpt-5-mini')?.id).toBe('gpt-5-mini')
-    expect(store.market().offers.get('gpt-5-mini')).toHaveLength(1)
+    expect(store.market().offers.get('gpt-5-mini')?.ranked).toHaveLength(1)
     const before = store.market().resolve
     await publish('offers:gpt-5-mini', 4, { model: 'gpt-5-mini', offers: [offerText(), offerText()] })
-    await until('the second offer is there', 1_000, () => store.market().offers.get('gpt-5-mini')?.length === 2)
+    await until('the second offer is there', 1_000, () => store.market().offers.get('gpt-5-mini')?.ranked.length === 2)
     expect(store.market().resolve).toBe(before)
   })
 

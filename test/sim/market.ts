@@ -1,6 +1,7 @@
 import type { MarketOffer } from '#data-plane/call.ts'
 import type { Market as Published } from '#data-plane/store/market.ts'
 import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
+import { createOfferBook } from '#data-plane/store/offer-book.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import { keptBps, microUsd, picoUsd } from '#shared/money.ts'
 import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
@@ -75,7 +76,7 @@ export function createMarket(random: Random): Market {
         providers: offers.map(({ provider }) => buildProvider(provider)),
         prices,
         limits: LIMITS,
-        offers: new Map([[MODEL.id, offers]]),
+        offers: new Map([[MODEL.id, createOfferBook(offers)]]),
       },
       previous,
     )

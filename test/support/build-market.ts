@@ -1,6 +1,7 @@
 import type { AttemptPlan, Demand, MarketOffer, Offer, RawRequest, Target } from '#data-plane/call.ts'
 import type { AccountPayer } from '#data-plane/payment.ts'
 import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
+import { createOfferBook } from '#data-plane/store/offer-book.ts'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
 import { systemClock } from '#shared/clock.ts'
@@ -83,7 +84,7 @@ export function buildTestMarket(offers: readonly OfferRow[], model: Model = buil
     models: [model],
     providers: [...names, 'unused'].map((name) => buildProvider(name)),
     prices: new Map([[model.id, { ...PRICE, effectiveAt: 0, source: 'test' }]]),
-    offers: new Map([[model.id, rankOffers(offers)]]),
+    offers: new Map([[model.id, createOfferBook(rankOffers(offers))]]),
   })
 }
 

@@ -155,3 +155,35 @@ export function wholeContextsOf(text: string): string[] {
     return text.slice(from, text.indexOf('\n', index + 1)).trim()
   })
 }
+
+const CALLS_THAT_WRITE = 'set|add|delete|clear|push|pop|shift|unshift|splice|sort|reverse|fill|copyWithin'
+
+/** The constants of a module, each with whether others may import it. */
+function constantsOf(text: string): { readonly name: string; readonly isExported: boolean }[] {
+  return [...text.matchAll(/^(export )?const (\w+)\b/gm)].map(([, exported, name = '']) => ({
+    name,
+    isExported: exported !== undefined,
+  }))
+}
+
+/** Whether a text writes to what a constant holds: through a method, a member or an index. */
+function writesTo(text: string, name: string): boolean {
+  return new RegExp(
+    `(?<![\\w.])${name}(?:\\.(?:${CALLS_THAT_WRITE})\\(|(?:\\.\\w+|\\[[^\\]\\n]+\\])+ (?:[-+*|&]|\\?\\?|\\|\\|)?= |(?:\\.\\w+)+(?:\\+\\+|--))`,
+  ).test(text)
+}
+
+/**
+ * What a module keeps from one call to the next, by name: each `let`, each weak collection, and each constant that its
+ * own text writes to, or any of the `importers` where it is exported.
+ */
+export function stateOf(text: string, importers: readonly string[] = []): string[] {
+  const variables = [...text.matchAll(/^(?:export )?let (\w+)/gm)].map(([, name = '']) => name)
+  const weak = [...text.matchAll(/^(?:export )?const (\w+)(?:: .*)? = new Weak(?:Map|Set)\b/gm)].map(
+    ([, name = '']) => name,
+  )
+  const written = constantsOf(text)
+    .filter(({ name, isExported }) => [text, ...(isExported ? importers : [])].some((other) => writesTo(other, name)))
+    .map(({ name }) => name)
+  return [...new Set([...variables, ...weak, ...written])]
+}

@@ -4,6 +4,7 @@ import { readTradeFeed } from '#data-plane/reads/feed.ts'
 import { listMarkets, readMarket, readPerformance } from '#data-plane/reads/markets.ts'
 import type { ReadSources } from '#data-plane/reads/read.ts'
 import { readHeaders } from '#data-plane/reads/read.ts'
+import { createReadMemory } from '#data-plane/reads/read-memory.ts'
 import { buildMarket } from '#data-plane/store/market.ts'
 import { systemClock } from '#shared/clock.ts'
 import { feedItemOf, readFeed } from '#shared/contract/feed.ts'
@@ -50,6 +51,7 @@ function sourcesOf({ blocked = [], used = new Map(), now }: World = {}): ReadSou
     caps: { usedToday: async () => microUsed },
     feed: { latest: async (limit) => readFeed([feed(1), 'no JSON', '{}', feed(2)]).slice(0, limit) },
     clock: now === undefined ? systemClock : { ...systemClock, now: () => now },
+    memory: createReadMemory(),
   }
 }
 

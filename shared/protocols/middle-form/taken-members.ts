@@ -29,19 +29,12 @@ const GATED: ReadonlyMap<string, readonly string[]> = new Map([
   ['response_format', ['response_format', 'structured_outputs']],
 ])
 
-const parameterSets = new WeakMap<Model, ReadonlySet<string>>()
-
 /** Whether a model takes a member of a request, under OpenAI's name for it, by what its catalogue entry lists. */
 export function takesMember(model: Model, key: string): boolean {
   // A model may list it, and it is never forwarded.
   if (key === 'include_reasoning') return false
   const names = GATED.get(key)
   if (names === undefined) return true
-  let known = parameterSets.get(model)
-  if (known === undefined) {
-    known = new Set(model.parameters)
-    parameterSets.set(model, known)
-  }
   // A catalogue entry that lists nothing says nothing.
-  return known.size === 0 || names.some((name) => known.has(name))
+  return model.parameters.length === 0 || names.some((name) => model.parameters.includes(name))
 }

@@ -24,16 +24,36 @@ export const CAPPED = 2
 export const LACKS: Readonly<Record<ProtocolNeed, number>> = { chat: 0, openai: 4, video: 8 }
 
 const MAX_PROVIDERS = 65_535
-const indexes = new WeakMap<readonly MarketOffer[], OfferIndex>()
 
-/** The index of a ranked list of offers, built at its first use: lists are never changed, only replaced. */
-export function offerIndexOf(offers: readonly MarketOffer[]): OfferIndex {
-  let index = indexes.get(offers)
-  if (index === undefined) {
-    index = buildIndex(offers)
-    indexes.set(offers, index)
+/** A model's offers. A book is never changed, only replaced. */
+export type OfferBook = {
+  /** Best price first. */
+  readonly ranked: readonly MarketOffer[]
+  /** The index in the order of price. It is built at its first use. */
+  byPrice(): OfferIndex
+  /** The index by the measured time to the first content. Offers that nobody has measured follow by price. */
+  bySpeed(): OfferIndex
+}
+
+export function createOfferBook(ranked: readonly MarketOffer[]): OfferBook {
+  let byPrice: OfferIndex | undefined
+  let bySpeed: OfferIndex | undefined
+  return {
+    ranked,
+    byPrice() {
+      byPrice ??= buildIndex(ranked)
+      return byPrice
+    },
+    bySpeed() {
+      bySpeed ??= buildIndex(fastestFirst(ranked))
+      return bySpeed
+    },
   }
-  return index
+}
+
+function fastestFirst(ranked: readonly MarketOffer[]): readonly MarketOffer[] {
+  const speedOf = ({ ttftMs }: MarketOffer) => ttftMs ?? Number.MAX_SAFE_INTEGER
+  return [...ranked].sort((left, right) => speedOf(left) - speedOf(right))
 }
 
 function buildIndex(offers: readonly MarketOffer[]): OfferIndex {

@@ -14,20 +14,22 @@ import { UnixMs } from './view-fields.ts'
  * One audited change: the actor, the operation, the subject, and the subject before and after. `at` is Unix
  * milliseconds.
  */
-export const AuditEntrySchema = z.object({
-  id: z.string(),
-  at: UnixMs,
-  operation: z.string(),
-  /** The actor's credential: a key of one side, a session, a management key, or none at a sign-in. */
-  actorKind: z.string(),
-  /** The user, or the id of the management key. */
-  actor: z.string(),
-  wallet: z.string().nullable(),
-  keyId: z.string().nullable(),
-  subject: z.string().nullable(),
-  before: z.unknown(),
-  after: z.unknown(),
-})
+export const AuditEntrySchema = z
+  .object({
+    id: z.string(),
+    at: UnixMs,
+    operation: z.string(),
+    /** The actor's credential: a key of one side, a session, a management key, or none at a sign-in. */
+    actorKind: z.string(),
+    /** The user, or the id of the management key. */
+    actor: z.string(),
+    wallet: z.string().nullable(),
+    keyId: z.string().nullable(),
+    subject: z.string().nullable(),
+    before: z.unknown(),
+    after: z.unknown(),
+  })
+  .meta({ id: 'AuditEntry' })
 export type AuditEntry = z.infer<typeof AuditEntrySchema>
 
 export function entryOf({ at, ...row }: AuditRow): AuditEntry {

@@ -105,8 +105,8 @@ function bodyOf(properties: Json, required: readonly string[], example: Describe
 }
 
 function goodAnswer(components: Components, row: RestRow, described: Described): Json {
-  const { answer = row.output, as } = described
-  if (answer instanceof z.ZodNever) return {}
+  const { as } = described
+  if (row.output instanceof z.ZodNever) return {}
   const names = ['x-request-id', ...(row.isPublic ? [] : LIMIT_HEADERS)]
   if (as === 'redirect') {
     return { 302: { description: 'The way to the file.', headers: headersNamed([...names, 'location']) } }
@@ -119,8 +119,8 @@ function goodAnswer(components: Components, row: RestRow, described: Described):
     }
     return { [row.status]: { description: 'The file.', headers, content } }
   }
-  if (answer === undefined) return { [row.status]: { description: 'Done.', headers } }
-  const schema = describeSchema(components, answer, { io: 'output', isSnake: true })
+  if (row.output === undefined) return { [row.status]: { description: 'Done.', headers } }
+  const schema = describeSchema(components, row.output, { io: 'output', isSnake: true })
   const content = as === 'lines' ? { 'application/x-ndjson': { schema } } : { 'application/json': { schema } }
   return { [row.status]: { description: as === 'lines' ? 'One JSON object a line.' : 'The answer.', headers, content } }
 }

@@ -10,38 +10,40 @@ export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number]
  * The answer to `GET /v1/requests/{id}`, in the wire's own spelling: the data plane builds it from the usage event in the
  * hold, the control plane the same from its rows.
  */
-export const LookupRecordSchema = z.object({
-  request_id: z.string(),
-  model: z.string(),
-  provider: z.string().nullable(),
-  /** Null while the call runs, and for one that nobody served. */
-  served_by: z.enum(SERVED_BY).nullable(),
-  settlement_status: z.enum(SETTLEMENT_STATUSES),
-  settlement_type: z.enum(SETTLEMENT_TYPES),
-  settlement_error: z.string().nullable(),
-  confirmed_at: z.number().int().nullable(),
-  buyer_cost_micro: z.number().int().nonnegative(),
-  list_cost_micro: z.number().int().nonnegative(),
-  tx_hash: z.string().nullable(),
-  attempts: z.array(z.object({ provider: z.string(), status: z.number().int(), ms: z.number().int() })),
-  created_at: z.number().int(),
-  streamed: z.boolean(),
-  cancelled: z.boolean(),
-  finish_reason: z.string().nullable(),
-  input_tokens: z.number().int(),
-  output_tokens: z.number().int(),
-  cache_read_tokens: z.number().int(),
-  reasoning_tokens: z.number().int(),
-  ttft_ms: z.number().int().nullable(),
-  duration_ms: z.number().int(),
-  /** Why the call went where it went: offers in the order of the attempts with the most it could cost at each. */
-  routing: z
-    .object({
-      offers: z.array(z.object({ offer: z.string(), provider: z.string(), estimate_micro: z.number().int() })),
-      excluded: z.array(z.object({ offer: z.string(), reason: z.string() })),
-      /** The offer that had the conversation cached, when that put it in front. */
-      affinity: z.object({ offer: z.string(), saving_micro: z.number().int() }).nullable(),
-    })
-    .nullable(),
-})
+export const LookupRecordSchema = z
+  .object({
+    request_id: z.string(),
+    model: z.string(),
+    provider: z.string().nullable(),
+    /** Null while the call runs, and for one that nobody served. */
+    served_by: z.enum(SERVED_BY).nullable(),
+    settlement_status: z.enum(SETTLEMENT_STATUSES),
+    settlement_type: z.enum(SETTLEMENT_TYPES),
+    settlement_error: z.string().nullable(),
+    confirmed_at: z.number().int().nullable(),
+    buyer_cost_micro: z.number().int().nonnegative(),
+    list_cost_micro: z.number().int().nonnegative(),
+    tx_hash: z.string().nullable(),
+    attempts: z.array(z.object({ provider: z.string(), status: z.number().int(), ms: z.number().int() })),
+    created_at: z.number().int(),
+    streamed: z.boolean(),
+    cancelled: z.boolean(),
+    finish_reason: z.string().nullable(),
+    input_tokens: z.number().int(),
+    output_tokens: z.number().int(),
+    cache_read_tokens: z.number().int(),
+    reasoning_tokens: z.number().int(),
+    ttft_ms: z.number().int().nullable(),
+    duration_ms: z.number().int(),
+    /** Why the call went where it went: offers in the order of the attempts with the most it could cost at each. */
+    routing: z
+      .object({
+        offers: z.array(z.object({ offer: z.string(), provider: z.string(), estimate_micro: z.number().int() })),
+        excluded: z.array(z.object({ offer: z.string(), reason: z.string() })),
+        /** The offer that had the conversation cached, when that put it in front. */
+        affinity: z.object({ offer: z.string(), saving_micro: z.number().int() }).nullable(),
+      })
+      .nullable(),
+  })
+  .meta({ id: 'RequestRecord' })
 export type LookupRecord = z.infer<typeof LookupRecordSchema>

@@ -1,5 +1,6 @@
 import type { CreatedSession } from '#control-plane/services/sign-in/sign-in.ts'
 import {
+  CreatedSessionSchema,
   createSession,
   endSession,
   readChallenge,
@@ -7,23 +8,22 @@ import {
   signInForBuyerKey,
   signInForSellerKey,
 } from '#control-plane/services/sign-in/sign-in.ts'
-import type { SignInMessage } from '#control-plane/services/sign-in/siwe.ts'
-import { writeCreatedKey } from './keys.ts'
-import type { RestAnswer, RestRow } from './route.ts'
-import { restRow } from './route.ts'
+import { NEW_BUYER_KEY, NEW_SELLER_KEY } from './keys.ts'
+import type { RestRow } from './route.ts'
+import { restRow, writtenAs } from './route.ts'
 
 export const SESSION_PATH = '/v1/auth/session'
 
 /** The side decides nothing about a challenge: it proves the wallet. */
 function challengeRow(path: string, envelope: 'v1' | 'seller'): RestRow {
-  const write = ({ message, nonce, expiresAt }: SignInMessage) => ({ message, nonce, expires_at: expiresAt })
-  return restRow({ method: 'GET', path, envelope, operation: readChallenge, write })
+  return restRow({ method: 'GET', path, envelope, operation: readChallenge })
 }
 
-function signedIn({ id, wallet, createdAt, expiresAt, token }: CreatedSession): RestAnswer {
-  const body = { id, wallet, created_at: createdAt, expires_at: expiresAt }
-  return { kind: 'json', body, sessionToken: token.reveal() }
-}
+/** The token goes out in the cookie alone. */
+const SIGNED_IN = writtenAs(
+  CreatedSessionSchema.omit({ token: true }).meta({ id: 'Session' }),
+  ({ token: _, ...session }: CreatedSession) => session,
+)
 
 /** Signing in with a wallet: for a key of either side, or for a session. */
 export const AUTH_ROWS: readonly RestRow[] = [
@@ -36,7 +36,7 @@ export const AUTH_ROWS: readonly RestRow[] = [
     status: 201,
     envelope: 'seller',
     operation: signInForSellerKey,
-    write: writeCreatedKey,
+    body: NEW_SELLER_KEY,
   }),
   restRow({
     method: 'POST',
@@ -44,7 +44,7 @@ export const AUTH_ROWS: readonly RestRow[] = [
     status: 201,
     envelope: 'v1',
     operation: signInForBuyerKey,
-    write: writeCreatedKey,
+    body: NEW_BUYER_KEY,
   }),
   restRow({
     method: 'POST',
@@ -52,7 +52,8 @@ export const AUTH_ROWS: readonly RestRow[] = [
     status: 201,
     envelope: 'v1',
     operation: createSession,
-    answer: signedIn,
+    body: SIGNED_IN,
+    session: ({ token }) => token.reveal(),
   }),
   restRow({ method: 'GET', path: SESSION_PATH, envelope: 'v1', operation: readSession }),
   restRow({
@@ -61,6 +62,6 @@ export const AUTH_ROWS: readonly RestRow[] = [
     status: 204,
     envelope: 'v1',
     operation: endSession,
-    answer: () => ({ kind: 'json', body: null, sessionToken: null }),
+    session: () => null,
   }),
 ]

@@ -10,7 +10,7 @@ import { updateBuyerKey } from '#control-plane/services/keys/key-limits.ts'
 import { rotateBuyerKey } from '#control-plane/services/keys/key-rotation.ts'
 import { createBuyerKey, listBuyerKeys, revokeBuyerKey } from '#control-plane/services/keys/keys.ts'
 import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
-import { writeCreatedKey, writeKey, writeKeys, writeRotatedKey } from './keys.ts'
+import { BUYER_KEY, BUYER_KEYS, NEW_BUYER_KEY, ROTATED_KEY } from './keys.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
 
@@ -26,22 +26,22 @@ export const BUYER_ROWS: readonly RestRow[] = [
     status: 201,
     envelope,
     operation: createBuyerKey,
-    write: writeCreatedKey,
+    body: NEW_BUYER_KEY,
   }),
   restRow({
     method: 'GET',
     path: '/v1/buyer/keys',
     envelope,
     operation: listBuyerKeys,
-    write: writeKeys,
+    body: BUYER_KEYS,
   }),
-  restRow({ method: 'PATCH', path: '/v1/buyer/keys/:id', envelope, operation: updateBuyerKey, write: writeKey }),
+  restRow({ method: 'PATCH', path: '/v1/buyer/keys/:id', envelope, operation: updateBuyerKey, body: BUYER_KEY }),
   restRow({
     method: 'POST',
     path: '/v1/buyer/keys/:id/rotate',
     envelope,
     operation: rotateBuyerKey,
-    write: writeRotatedKey,
+    body: ROTATED_KEY,
   }),
   restRow({ method: 'DELETE', path: '/v1/buyer/keys/:id', status: 204, envelope, operation: revokeBuyerKey }),
   restRow({ method: 'GET', path: '/v1/buyer/preferences', envelope, operation: getPreferences }),
@@ -53,5 +53,5 @@ export const BUYER_ROWS: readonly RestRow[] = [
     restRow({ method, path: '/v1/buyer/fallback-key', envelope, operation: retiredFallbackKey }),
   ),
   restRow({ method: 'GET', path: '/v1/requests', envelope, operation: listRequests, numbers: ['limit'] }),
-  restRow({ method: 'GET', path: '/v1/requests/:id', envelope, operation: getRequest, write: (record) => record }),
+  restRow({ method: 'GET', path: '/v1/requests/:id', envelope, operation: getRequest }),
 ]

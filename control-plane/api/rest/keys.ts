@@ -1,45 +1,85 @@
-import { toSnakeBody } from '#control-plane/api/case.ts'
+import { z } from 'zod'
 import type { RotatedKey } from '#control-plane/services/keys/key-rotation.ts'
-import type { CreatedKey, KeyView } from '#control-plane/services/keys/key-views.ts'
+import type { CreatedKey, KeyTermsView, KeyView } from '#control-plane/services/keys/key-views.ts'
+import { KeyTermsViewSchema, KeyViewSchema } from '#control-plane/services/keys/key-views.ts'
 import type { KeyList } from '#control-plane/services/keys/keys.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
+import { writtenAs } from './route.ts'
 
-/** A key in a list: `expires_at` only where one was set, the terms of a buyer key beside the rest. */
-export function writeKey(key: KeyView): object {
-  const { id, keyPrefix, label, createdAt, lastUsedAt, revokedAt, expiresAt, terms } = key
-  return {
-    id,
-    key_prefix: keyPrefix,
-    label,
-    created_at: createdAt,
-    last_used_at: lastUsedAt,
-    revoked_at: revokedAt,
-    ...(expiresAt === null ? {} : { expires_at: expiresAt }),
-    ...asObject(toSnakeBody(terms)),
-  }
+const KeyFacts = KeyViewSchema.omit({ keyType: true, expiresAt: true, terms: true }).extend({
+  expiresAt: UnixMs.optional().describe('There where the key has an end.'),
+})
+const Shown = z.object({
+  key: z.string().optional().describe('The key itself: shown once, never in a replayed answer.'),
+  apiKey: z.string().optional().describe('The same.'),
+})
+const SellerKey = KeyFacts.meta({ id: 'SellerKey' })
+const BuyerKey = KeyFacts.extend(KeyTermsViewSchema.shape).meta({ id: 'BuyerKey' })
+const SellerKeyCreated = Shown.extend(KeyFacts.shape)
+  .extend({ keyType: z.literal('seller'), wallet: z.string() })
+  .meta({ id: 'SellerKeyCreated' })
+const BuyerKeyMade = Shown.extend(KeyFacts.shape)
+  .extend(KeyTermsViewSchema.shape)
+  .extend({ keyType: z.literal('buyer'), wallet: z.string() })
+const BuyerKeyCreated = BuyerKeyMade.meta({ id: 'BuyerKeyCreated' })
+const BuyerKeyRotated = BuyerKeyMade.extend({
+  formerExpiresAt: UnixMs.describe('Until when the secret before it goes on, in Unix milliseconds.'),
+}).meta({ id: 'BuyerKeyRotated' })
+
+/** The token of the next page of a list that is whole as a rule: there only where it is not. */
+export const NextTokenIfAny = z.string().optional().describe('Give it back as next_token for the next page.')
+
+export function nextIfAny(nextToken: string | null): { nextToken?: string } {
+  return nextToken === null ? {} : { nextToken }
 }
 
-/** A list of keys, with the token of the next page where there is one. */
-export function writeKeys({ keys, nextToken }: KeyList): object {
-  return { keys: keys.map(writeKey), ...writeNext(nextToken) }
+export const SELLER_KEYS = writtenAs(
+  z.object({ keys: z.array(SellerKey), nextToken: NextTokenIfAny }),
+  ({ keys, nextToken }: KeyList) => ({ keys: keys.map(factsOf), ...nextIfAny(nextToken) }),
+)
+
+export const BUYER_KEYS = writtenAs(
+  z.object({ keys: z.array(BuyerKey), nextToken: NextTokenIfAny }),
+  ({ keys, nextToken }: KeyList) => ({ keys: keys.map(buyerKeyOf), ...nextIfAny(nextToken) }),
+)
+
+export const BUYER_KEY = writtenAs(BuyerKey, buyerKeyOf)
+
+export const NEW_SELLER_KEY = writtenAs(SellerKeyCreated, (created: CreatedKey) => ({
+  ...shownOf(created),
+  ...factsOf(created),
+  keyType: 'seller',
+  wallet: created.wallet,
+}))
+
+export const NEW_BUYER_KEY = writtenAs(BuyerKeyCreated, newBuyerKeyOf)
+
+export const ROTATED_KEY = writtenAs(BuyerKeyRotated, (rotated: RotatedKey) => ({
+  ...newBuyerKeyOf(rotated),
+  formerExpiresAt: rotated.formerExpiresAt,
+}))
+
+function newBuyerKeyOf(created: CreatedKey): z.output<typeof BuyerKeyCreated> {
+  return { ...shownOf(created), ...buyerKeyOf(created), keyType: 'buyer', wallet: created.wallet }
 }
 
-/** The token of the next page of a list that is whole as a rule. */
-export function writeNext(nextToken: string | null): object {
-  return nextToken === null ? {} : { next_token: nextToken }
+function factsOf(key: KeyView): z.output<typeof KeyFacts> {
+  const { id, keyPrefix, label, createdAt, lastUsedAt, revokedAt, expiresAt } = key
+  const facts = { id, keyPrefix, label, createdAt, lastUsedAt, revokedAt }
+  return { ...facts, ...(expiresAt === null ? {} : { expiresAt }) }
 }
 
-/** A new key: the key itself under both of its names, in the first answer only. */
-export function writeCreatedKey(created: CreatedKey): object {
-  const { secret, wallet, keyType } = created
-  const shown = secret === null ? {} : { key: secret.reveal(), api_key: secret.reveal() }
-  return { ...shown, ...writeKey(created), key_type: keyType, wallet }
+/** The terms stand beside the rest. */
+function buyerKeyOf(key: KeyView): z.output<typeof BuyerKey> {
+  return { ...factsOf(key), ...requireTerms(key) }
 }
 
-/** A key with a new secret, and until when the one before it goes on. */
-export function writeRotatedKey(rotated: RotatedKey): object {
-  return { ...writeCreatedKey(rotated), former_expires_at: rotated.formerExpiresAt }
+function requireTerms({ id, terms }: KeyView): KeyTermsView {
+  if (terms === null) throw new Error(`buyer key ${id} has no terms`)
+  return terms
 }
 
-function asObject(value: unknown): object {
-  return typeof value === 'object' && value !== null ? value : {}
+/** The key itself under both of its names, in the first answer only. */
+function shownOf({ secret }: CreatedKey): z.output<typeof Shown> {
+  return secret === null ? {} : { key: secret.reveal(), apiKey: secret.reveal() }
 }

@@ -1,21 +1,30 @@
-import { toSnakeBody } from '#control-plane/api/case.ts'
-import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
+import { z } from 'zod'
+import type { BulkRun } from '#control-plane/services/offers/bulk.ts'
+import { BulkLineSchema, bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
 import { getOffer, listOffers } from '#control-plane/services/offers/read.ts'
 import { resetHealth } from '#control-plane/services/offers/reset-health.ts'
 import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
-import { testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
-import { deleteConfig, listConfigs } from '#control-plane/services/sellers/configs.ts'
-import { discoverModels } from '#control-plane/services/sellers/discovery.ts'
+import type { HealthTest } from '#control-plane/services/offers/test-provider.ts'
+import { HealthTestSchema, testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
+import type { ConfigList } from '#control-plane/services/sellers/configs.ts'
+import { ConfigCardSchema, deleteConfig, listConfigs } from '#control-plane/services/sellers/configs.ts'
+import type { DiscoveredModel } from '#control-plane/services/sellers/discovery.ts'
+import { DiscoveredModelSchema, discoverModels } from '#control-plane/services/sellers/discovery.ts'
 import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
-import { writeNext } from './keys.ts'
+import { NextTokenIfAny, nextIfAny } from './keys.ts'
 import type { RestRow } from './route.ts'
-import { restRow } from './route.ts'
+import { linesAs, restRow, writtenAs } from './route.ts'
 
 const envelope = 'seller'
 const OFFERS = '/v1/seller/offers'
+
+const SAVED_KEYS = writtenAs(
+  z.object({ configs: z.array(ConfigCardSchema).readonly(), nextToken: NextTokenIfAny }),
+  ({ configs, nextToken }: ConfigList) => ({ configs, ...nextIfAny(nextToken) }),
+)
 
 /** Offers, the questions to providers before and behind them, and what goes wrong with them. */
 export const OFFER_ROWS: readonly RestRow[] = [
@@ -27,7 +36,7 @@ export const OFFER_ROWS: readonly RestRow[] = [
     envelope,
     operation: bulkCreateOffers,
     list: 'offers',
-    answer: ({ lines }) => ({ kind: 'lines', lines }),
+    lines: linesAs(BulkLineSchema, ({ lines }: BulkRun) => lines),
   }),
   restRow({ method: 'POST', path: `${OFFERS}/bulk-cancel`, status: 202, envelope, operation: bulkCancelOffers }),
   restRow({ method: 'GET', path: `${OFFERS}/:id`, envelope, operation: getOffer }),
@@ -41,7 +50,7 @@ export const OFFER_ROWS: readonly RestRow[] = [
     path: '/v1/seller/discover',
     envelope,
     operation: discoverModels,
-    answer: (lines) => ({ kind: 'lines', lines }),
+    lines: linesAs(DiscoveredModelSchema, (lines: AsyncIterable<DiscoveredModel>) => lines),
   }),
   restRow({ method: 'POST', path: '/v1/seller/test-connection', envelope, operation: testConnection }),
   restRow({
@@ -49,7 +58,7 @@ export const OFFER_ROWS: readonly RestRow[] = [
     path: '/v1/seller/test-health',
     envelope,
     operation: testHealth,
-    answer: (lines) => ({ kind: 'lines', lines }),
+    lines: linesAs(HealthTestSchema, (lines: AsyncIterable<HealthTest>) => lines),
   }),
   restRow({ method: 'GET', path: '/v1/seller/health-log', envelope, operation: listHealthLog }),
   restRow({
@@ -57,7 +66,7 @@ export const OFFER_ROWS: readonly RestRow[] = [
     path: '/v1/seller/configs',
     envelope,
     operation: listConfigs,
-    write: ({ configs, nextToken }) => ({ configs: configs.map(toSnakeBody), ...writeNext(nextToken) }),
+    body: SAVED_KEYS,
   }),
   restRow({ method: 'DELETE', path: '/v1/seller/configs/:id', status: 204, envelope, operation: deleteConfig }),
 ]

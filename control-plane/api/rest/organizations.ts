@@ -1,4 +1,4 @@
-import { toSnakeBody } from '#control-plane/api/case.ts'
+import { z } from 'zod'
 import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
 import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'
 import { closeWorkspace } from '#control-plane/services/organizations/close-workspace.ts'
@@ -15,6 +15,7 @@ import type { CreatedOrganizationKey } from '#control-plane/services/organizatio
 import {
   createOrganizationKey,
   listManagementKeys,
+  OrganizationKeySchema,
   revokeOrganizationKey,
 } from '#control-plane/services/organizations/organization-keys.ts'
 import {
@@ -34,16 +35,19 @@ import {
   updateWorkspace,
 } from '#control-plane/services/organizations/workspaces.ts'
 import type { RestAnswer, RestRow } from './route.ts'
-import { restRow } from './route.ts'
+import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
 const ONE = '/v1/organizations/:organization'
 const WORKSPACE = `${ONE}/workspaces/:workspace`
 
 /** A new key: the key itself in the first answer only. */
-function writeNewKey({ secret, ...view }: CreatedOrganizationKey): unknown {
-  return toSnakeBody({ ...(secret === null ? {} : { key: secret.reveal() }), ...view })
-}
+const NEW_KEY = writtenAs(
+  OrganizationKeySchema.extend({
+    key: z.string().optional().describe('The key itself: shown once, never in a replayed answer.'),
+  }).meta({ id: 'OrganizationKeyCreated' }),
+  ({ secret, ...view }: CreatedOrganizationKey) => ({ ...(secret === null ? {} : { key: secret.reveal() }), ...view }),
+)
 
 function toFile({ url }: { readonly url: string }): RestAnswer {
   return { kind: 'redirect', location: url }
@@ -80,7 +84,7 @@ export const ORGANIZATION_ROWS: readonly RestRow[] = [
     status: 201,
     envelope,
     operation: createWorkspaceKey,
-    write: writeNewKey,
+    body: NEW_KEY,
   }),
   restRow({ method: 'GET', path: `${WORKSPACE}/keys`, envelope, operation: listWorkspaceKeys }),
   restRow({ method: 'DELETE', path: `${WORKSPACE}/keys/:key`, status: 204, envelope, operation: revokeWorkspaceKey }),
@@ -90,7 +94,7 @@ export const ORGANIZATION_ROWS: readonly RestRow[] = [
     status: 201,
     envelope,
     operation: createOrganizationKey,
-    write: writeNewKey,
+    body: NEW_KEY,
   }),
   restRow({ method: 'GET', path: `${ONE}/keys`, envelope, operation: listManagementKeys }),
   restRow({ method: 'DELETE', path: `${ONE}/keys/:key`, status: 204, envelope, operation: revokeOrganizationKey }),

@@ -41,7 +41,7 @@ export type RestRow = {
   readonly access: Access
   /** What the operation takes: the path's variables with the query of a GET or the body of the rest, in camelCase. */
   readonly input: z.ZodType
-  /** The operation's output, where the body of a good answer is that in snake_case. */
+  /** The body of a good answer, or a line of it, before its names are in snake_case; left out where it is no JSON. */
   readonly output?: z.ZodType | undefined
   /** Whether an Idempotency-Key is needed, taken, or nothing to the operation. */
   readonly idempotency: 'none' | 'required' | 'accepted'
@@ -63,23 +63,44 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly numbers?: readonly string[]
   /** The body field that is a list of objects, whose own fields are in snake_case as well. */
   readonly list?: string
-  /** The body of a good answer; the output in snake_case when left out. */
-  readonly write?: (output: Output) => unknown
-  /** How the output goes out where that is not one JSON body. */
+  /** The body of a good answer where that is not the output. */
+  readonly body?: Written<Output>
+  /** The lines of a good answer where that is a stream of them. */
+  readonly lines?: WrittenLines<Output>
+  /** What the session cookie holds from now on; null takes it away. */
+  readonly session?: (output: Output) => string | null
+  /** How the output goes out where that is a file or the way to one. */
   readonly answer?: (output: Output) => RestAnswer
+}
+
+/** A shape that only this door gives an output, and the function that gives it. Names are in camelCase. */
+export type Written<Output> = { readonly schema: z.ZodType; readonly write: (output: Output) => unknown }
+type WrittenLines<Output> = { readonly schema: z.ZodType; readonly read: (output: Output) => AsyncIterable<unknown> }
+
+/** Pairs a schema with the function that writes it. The compiler holds one against the other. */
+export function writtenAs<Output, Body>(schema: z.ZodType<Body>, write: (output: Output) => Body): Written<Output> {
+  return { schema, write }
+}
+
+/** Pairs the schema of a line with the function that finds the lines in an output. */
+export function linesAs<Output, Line>(
+  schema: z.ZodType<Line>,
+  read: (output: Output) => AsyncIterable<Line>,
+): WrittenLines<Output> {
+  return { schema, read }
 }
 
 /** A row that calls one operation: the query of a GET or the body of the rest, with the path's variables, is its input. */
 export function restRow<A extends Access, Input extends z.ZodType, Output>(spec: Spec<A, Input, Output>): RestRow {
-  const { method, path, envelope, operation, write = toSnakeBody, status = 200 } = spec
-  const isPlain = spec.write === undefined && spec.answer === undefined && status !== 204
+  const { method, path, envelope, operation, status = 200 } = spec
+  const isJson = spec.answer === undefined && status !== 204
   return {
     method,
     path,
     operation: operation.name,
     access: operation.access,
     input: operation.input,
-    output: isPlain ? operation.output : undefined,
+    output: isJson ? ((spec.lines ?? spec.body)?.schema ?? operation.output) : undefined,
     idempotency: operation.idempotency,
     envelope,
     status,
@@ -91,9 +112,19 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
       const input = isObject ? { ...fields, ...readList(fields, spec.list), ...request.params } : fields
       const { idempotencyKey, peer, onLimit } = request
       const output = await invoke(ctx, request.actor, operation, input, { idempotencyKey, peer, onLimit })
-      return spec.answer?.(output) ?? { kind: 'json', body: write(output) }
+      return answerOf(spec, output)
     },
   }
+}
+
+function answerOf<A extends Access, Input extends z.ZodType, Output>(
+  { body, lines, session, answer }: Spec<A, Input, Output>,
+  output: Output,
+): RestAnswer {
+  if (answer !== undefined) return answer(output)
+  if (lines !== undefined) return { kind: 'lines', lines: lines.read(output) }
+  const written = toSnakeBody(body === undefined ? output : body.write(output))
+  return { kind: 'json', body: written, ...(session === undefined ? {} : { sessionToken: session(output) }) }
 }
 
 function readList(fields: object, name: string | undefined): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import { createSellerKey, listSellerKeys, revokeSellerKey } from '#control-plane/services/keys/keys.ts'
 import { EARNINGS_ROWS } from './earnings.ts'
-import { writeCreatedKey, writeKeys } from './keys.ts'
+import { NEW_SELLER_KEY, SELLER_KEYS } from './keys.ts'
 import { OFFER_ROWS } from './offers.ts'
 import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
@@ -17,14 +17,14 @@ export const SELLER_ROWS: readonly RestRow[] = [
     status: 201,
     envelope,
     operation: createSellerKey,
-    write: writeCreatedKey,
+    body: NEW_SELLER_KEY,
   }),
   restRow({
     method: 'GET',
     path: '/v1/seller/keys',
     envelope,
     operation: listSellerKeys,
-    write: writeKeys,
+    body: SELLER_KEYS,
   }),
   restRow({ method: 'DELETE', path: '/v1/seller/keys/:id', status: 204, envelope, operation: revokeSellerKey }),
 ]

@@ -1,4 +1,4 @@
-import { toSnakeBody } from '#control-plane/api/case.ts'
+import { z } from 'zod'
 import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import type { WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
 import {
@@ -8,17 +8,21 @@ import {
   listBuyerWebhooks,
   removeWebhook,
   rotateWebhookSecret,
+  WebhookViewSchema,
 } from '#control-plane/services/webhooks/webhooks.ts'
 import type { RestRow } from './route.ts'
-import { restRow } from './route.ts'
+import { restRow, writtenAs } from './route.ts'
 
 const envelope = 'v1'
 const one = '/v1/buyer/webhooks/:id'
 
 /** A webhook with its signing secret, which stands in the first answer only. */
-function writeWithSecret({ secret, ...hook }: WebhookWithSecret): unknown {
-  return toSnakeBody(secret === null ? hook : { ...hook, secret: secret.reveal() })
-}
+const WITH_SECRET = writtenAs(
+  WebhookViewSchema.extend({
+    secret: z.string().optional().describe('Signs what is sent (Standard Webhooks): shown once.'),
+  }).meta({ id: 'WebhookWithSecret' }),
+  ({ secret, ...hook }: WebhookWithSecret) => (secret === null ? hook : { ...hook, secret: secret.reveal() }),
+)
 
 /** Webhooks of a buyer. */
 export const WEBHOOK_ROWS: readonly RestRow[] = [
@@ -28,7 +32,7 @@ export const WEBHOOK_ROWS: readonly RestRow[] = [
     status: 201,
     envelope,
     operation: createWebhook,
-    write: writeWithSecret,
+    body: WITH_SECRET,
   }),
   restRow({ method: 'GET', path: '/v1/buyer/webhooks', envelope, operation: listBuyerWebhooks }),
   restRow({ method: 'GET', path: one, envelope, operation: getWebhook }),
@@ -39,7 +43,7 @@ export const WEBHOOK_ROWS: readonly RestRow[] = [
     path: `${one}/rotate-secret`,
     envelope,
     operation: rotateWebhookSecret,
-    write: writeWithSecret,
+    body: WITH_SECRET,
   }),
   restRow({ method: 'POST', path: `${one}/test`, envelope, operation: testWebhook }),
   restRow({ method: 'GET', path: `${one}/deliveries`, envelope, operation: listWebhookDeliveries }),

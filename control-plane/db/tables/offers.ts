@@ -1,4 +1,5 @@
 import type { HealthEvent } from '#shared/contract/health-event.ts'
+import { ERROR_CLASSES } from '#shared/contract/health-event.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import {
   bigint,
@@ -118,7 +119,7 @@ export const OFFER_TABLES = {
     seller_account: nullable(id('acc')),
     model: text(),
     rid: nullable(text()),
-    error_class: nullable(text()),
+    error_class: nullable(oneOf(ERROR_CLASSES)),
     status_code: nullable(integer()),
     detail: text(),
     action: oneOf(HEALTH_ACTIONS),

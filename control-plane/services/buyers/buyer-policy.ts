@@ -21,11 +21,13 @@ const PreferencesInput = z.strictObject({
 })
 
 /** Preferences as their buyer sees them. */
-export const PreferencesViewSchema = z.object({
-  allowUntrusted: z.boolean(),
-  providersBlocked: z.array(z.string()),
-  minDiscountPct: z.number().int().nullable(),
-})
+export const PreferencesViewSchema = z
+  .object({
+    allowUntrusted: z.boolean(),
+    providersBlocked: z.array(z.string()),
+    minDiscountPct: z.number().int().nullable(),
+  })
+  .meta({ id: 'Preferences' })
 export type PreferencesView = z.infer<typeof PreferencesViewSchema>
 
 function viewOf({ allowsUntrusted, providersBlocked, minDiscountPct }: Preferences): PreferencesView {

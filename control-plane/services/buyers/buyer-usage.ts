@@ -88,7 +88,7 @@ export const UsageItemSchema = TokenViewSchema.extend({
   ttftMs: z.number().nullable(),
   durationMs: z.number(),
   txHash: z.string().nullable(),
-})
+}).meta({ id: 'UsageItem' })
 export type UsageItem = z.infer<typeof UsageItemSchema>
 
 function usageItemOf(row: UsageRow): UsageItem {
@@ -153,7 +153,7 @@ function figuresOf(sums: UsageSums): UsageFigures {
 export const UsageBucketSchema = UsageFiguresSchema.extend({
   bucket: UnixMs,
   group: z.string().nullable(),
-})
+}).meta({ id: 'UsageBucket' })
 export type UsageBucket = z.infer<typeof UsageBucketSchema>
 export const UsageBucketsSchema = z.object({
   interval: z.enum(USAGE_INTERVALS),

@@ -8,23 +8,25 @@ import { MicroDigits, UnixMs } from '#control-plane/services/view-fields.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 
 /** A long job of the caller. Instants are Unix milliseconds, amounts micro-USD as plain digits. */
-export const BuyerJobSchema = z.object({
-  /** The request id of its submit, which finds it in every look-up. */
-  id: z.string(),
-  model: z.string(),
-  provider: z.string().nullable(),
-  endpoint: z.string(),
-  keyId: z.string().nullable(),
-  /** `running` until its end is booked, then the kind of end. */
-  state: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
-  submittedAt: UnixMs,
-  /** The deadline. A job that its provider has not finished by then costs nothing. */
-  deadlineAt: UnixMs,
-  endedAt: UnixMs.nullable(),
-  /** The amount set aside for it, and its cost in the end. */
-  quoteMicro: MicroDigits,
-  chargeMicro: MicroDigits.nullable(),
-})
+export const BuyerJobSchema = z
+  .object({
+    /** The request id of its submit, which finds it in every look-up. */
+    id: z.string(),
+    model: z.string(),
+    provider: z.string().nullable(),
+    endpoint: z.string(),
+    keyId: z.string().nullable(),
+    /** `running` until its end is booked, then the kind of end. */
+    state: z.enum(['running', 'succeeded', 'failed', 'cancelled']),
+    submittedAt: UnixMs,
+    /** The deadline. A job that its provider has not finished by then costs nothing. */
+    deadlineAt: UnixMs,
+    endedAt: UnixMs.nullable(),
+    /** The amount set aside for it, and its cost in the end. */
+    quoteMicro: MicroDigits,
+    chargeMicro: MicroDigits.nullable(),
+  })
+  .meta({ id: 'Job' })
 export type BuyerJob = z.infer<typeof BuyerJobSchema>
 export const JobPageSchema = pageSchema(BuyerJobSchema)
 export type JobPage = z.infer<typeof JobPageSchema>

@@ -25,19 +25,21 @@ const MAX_OWN_PROVIDERS = 50
 const SHOWN_FINGERPRINT_CHARS = 8
 
 /** A buyer's own provider without its key. `createdAt` is Unix milliseconds. */
-export const OwnProviderViewSchema = z.object({
-  id: z.string(),
-  /** Null serves every model, after the marketplace's offers. */
-  model: z.string().nullable(),
-  provider: z.string(),
-  baseUrl: z.string(),
-  apiFormat: ProtocolNameSchema,
-  providerModel: z.string().nullable(),
-  priority: z.number(),
-  label: z.string().nullable(),
-  keyFingerprint: z.string(),
-  createdAt: z.number(),
-})
+export const OwnProviderViewSchema = z
+  .object({
+    id: z.string(),
+    /** Null serves every model, after the marketplace's offers. */
+    model: z.string().nullable(),
+    provider: z.string(),
+    baseUrl: z.string(),
+    apiFormat: ProtocolNameSchema,
+    providerModel: z.string().nullable(),
+    priority: z.number(),
+    label: z.string().nullable(),
+    keyFingerprint: z.string(),
+    createdAt: z.number(),
+  })
+  .meta({ id: 'OwnProvider' })
 export type OwnProviderView = z.infer<typeof OwnProviderViewSchema>
 
 function viewOf(row: OwnProviderRow): OwnProviderView {

@@ -26,7 +26,7 @@ export const SavingsSchema = SavingsFiguresSchema.extend({
       }),
     )
     .readonly(),
-})
+}).meta({ id: 'Savings' })
 export type Savings = z.infer<typeof SavingsSchema>
 
 /**

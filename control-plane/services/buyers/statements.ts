@@ -7,19 +7,21 @@ import { readWindow, WindowFields } from '#control-plane/services/usage-window.t
 import { UnixMs, WholeMicro } from '#control-plane/services/view-fields.ts'
 
 /** One ledger line in whole micro-USD: positive for money in, negative for money out, with the balance after it. */
-export const StatementLineSchema = z.object({
-  id: z.string(),
-  kind: z.string(),
-  createdAt: UnixMs,
-  amountMicro: WholeMicro,
-  balanceMicro: WholeMicro,
-  note: z.string().nullable(),
-  /** Set on the line of a call; null on other lines. */
-  model: z.string().nullable(),
-  provider: z.string().nullable(),
-  keyId: z.string().nullable(),
-  txHash: z.string().nullable(),
-})
+export const StatementLineSchema = z
+  .object({
+    id: z.string(),
+    kind: z.string(),
+    createdAt: UnixMs,
+    amountMicro: WholeMicro,
+    balanceMicro: WholeMicro.describe('The balance after this line, in micro-USD.'),
+    note: z.string().nullable(),
+    /** Set on the line of a call; null on other lines. */
+    model: z.string().nullable(),
+    provider: z.string().nullable(),
+    keyId: z.string().nullable(),
+    txHash: z.string().nullable(),
+  })
+  .meta({ id: 'StatementLine' })
 export type StatementLine = z.infer<typeof StatementLineSchema>
 export const StatementPageSchema = pageSchema(StatementLineSchema)
 export type StatementPage = z.infer<typeof StatementPageSchema>

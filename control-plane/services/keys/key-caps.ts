@@ -12,17 +12,18 @@ import { formatMicroUsd, parseMicroUsd, subtractToZero } from '#shared/money.ts'
 import { hasCap, termsOf } from './key-terms.ts'
 
 /** A cap in the present UTC day or month. Amounts are micro-USD as plain digits, instants Unix milliseconds. */
-export const CapViewSchema = z.object({
-  capUsdc: MicroDigits,
-  /** The amount that calls have used, with the holds of running calls. */
-  usedUsdc: MicroDigits,
-  leftUsdc: MicroDigits,
-  /** True once the cap has refused a call in this period because too little was left for it. */
-  isRefusing: z.boolean(),
-  resetsAt: UnixMs,
-  /** The instant at which the cap runs out at the average pace of this period; null when it lasts. */
-  runsOutAt: UnixMs.nullable(),
-})
+export const CapViewSchema = z
+  .object({
+    capUsdc: MicroDigits,
+    usedUsdc: MicroDigits.describe('What calls have used, with what running ones hold, in micro-USD.'),
+    leftUsdc: MicroDigits,
+    /** True once the cap has refused a call in this period because too little was left for it. */
+    isRefusing: z.boolean(),
+    resetsAt: UnixMs,
+    /** Null when it lasts. */
+    runsOutAt: UnixMs.nullable().describe('When it is used up at the pace of this period so far.'),
+  })
+  .meta({ id: 'Cap' })
 export type CapView = z.infer<typeof CapViewSchema>
 /** The caps of one key, and which of the caps and the balance has the least left. Spending ends there first. */
 export const KeyCapsSchema = z.object({
@@ -33,12 +34,14 @@ export const KeyCapsSchema = z.object({
   binds: z.enum(['daily', 'monthly', 'balance']),
 })
 export type KeyCaps = z.infer<typeof KeyCapsSchema>
-export const CapsSchema = z.object({
-  creditBalanceUsdc: MicroDigits,
-  heldUsdc: MicroDigits,
-  /** The keys that may spend at present, newest first. */
-  keys: z.array(KeyCapsSchema).readonly(),
-})
+export const CapsSchema = z
+  .object({
+    creditBalanceUsdc: MicroDigits,
+    heldUsdc: MicroDigits,
+    /** The keys that may spend at present, newest first. */
+    keys: z.array(KeyCapsSchema).readonly(),
+  })
+  .meta({ id: 'Caps' })
 export type Caps = z.infer<typeof CapsSchema>
 
 /** Lists the bounds of the caller's spending: the balance, and the caps of each key. Throws `service_unavailable`. */

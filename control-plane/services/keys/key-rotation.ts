@@ -5,6 +5,7 @@ import { insertKeyChange } from '#control-plane/db/key-store.ts'
 import { lockUser } from '#control-plane/db/users.ts'
 import { requireUnbounded } from '#control-plane/operation/admit.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { hashApiKey, newApiKey } from '#shared/api-key.ts'
 import { DAY, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
@@ -21,7 +22,7 @@ const MAX_FORMER_SECRETS = 5
 
 const RotatedKeySchema = CreatedKeySchema.extend({
   /** Unix milliseconds until which the replaced secret works. */
-  formerExpiresAt: z.number(),
+  formerExpiresAt: UnixMs,
 })
 export type RotatedKey = z.infer<typeof RotatedKeySchema>
 

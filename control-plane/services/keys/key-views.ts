@@ -1,30 +1,33 @@
 import { z } from 'zod'
 import type { KeyRow } from '#control-plane/db/keys.ts'
+import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 import { Secret } from '#shared/secret.ts'
+
+/** The terms of a buyer key. Caps are US dollars. */
+export const KeyTermsViewSchema = z.object({
+  minDiscountPct: z.number().nullable(),
+  providersBlocked: z.array(z.string()),
+  allowUntrusted: z.boolean().nullable(),
+  capDailyUsd: z.number().nullable(),
+  capMonthlyUsd: z.number().nullable(),
+  rateLimitRpm: z.number().nullable(),
+  modelsAllowed: z.array(z.string()).nullable(),
+})
+export type KeyTermsView = z.infer<typeof KeyTermsViewSchema>
 
 /** A key for its owner, without the secret. Instants are Unix milliseconds, caps US dollars. */
 export const KeyViewSchema = z.object({
   id: z.string(),
   keyType: z.enum(['buyer', 'seller']),
-  keyPrefix: z.string(),
+  keyPrefix: z.string().describe('How the key begins: what to know it by.'),
   label: z.string(),
-  createdAt: z.number(),
-  lastUsedAt: z.number().nullable(),
-  expiresAt: z.number().nullable(),
-  revokedAt: z.number().nullable(),
-  /** The terms of a buyer key; null for a seller key. */
-  terms: z
-    .object({
-      minDiscountPct: z.number().nullable(),
-      providersBlocked: z.array(z.string()),
-      allowUntrusted: z.boolean().nullable(),
-      capDailyUsd: z.number().nullable(),
-      capMonthlyUsd: z.number().nullable(),
-      rateLimitRpm: z.number().nullable(),
-      modelsAllowed: z.array(z.string()).nullable(),
-    })
-    .nullable(),
+  createdAt: UnixMs,
+  lastUsedAt: UnixMs.nullable(),
+  expiresAt: UnixMs.nullable(),
+  revokedAt: UnixMs.nullable(),
+  /** Null for a seller key. */
+  terms: KeyTermsViewSchema.nullable(),
 })
 export type KeyView = z.infer<typeof KeyViewSchema>
 

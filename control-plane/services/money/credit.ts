@@ -7,7 +7,12 @@ import { add, formatMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
 import { findBalance } from './ledger.ts'
 
 /** A buyer's money in micro-USD as plain digits: the whole spendable credit, and the part that running calls hold. */
-export const CreditBalanceSchema = z.object({ creditBalanceUsdc: MicroDigits, heldUsdc: MicroDigits })
+export const CreditBalanceSchema = z
+  .object({
+    creditBalanceUsdc: MicroDigits.describe('What can be spent now, in micro-USD as decimal digits.'),
+    heldUsdc: MicroDigits.describe('Set aside for calls under way.'),
+  })
+  .meta({ id: 'Credit' })
 export type CreditBalance = z.infer<typeof CreditBalanceSchema>
 
 /**

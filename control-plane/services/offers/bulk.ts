@@ -35,10 +35,12 @@ export const BulkRow = z.object({
 })
 const RowName = z.object({ model: z.string().max(160) })
 
-export const BulkLineSchema = z.discriminatedUnion('status', [
-  z.object({ model: z.string(), status: z.literal('created'), offerId: z.string() }),
-  z.object({ model: z.string(), status: z.literal('error'), error: z.string(), code: z.string() }),
-])
+export const BulkLineSchema = z
+  .discriminatedUnion('status', [
+    z.object({ model: z.string(), status: z.literal('created'), offerId: z.string() }),
+    z.object({ model: z.string(), status: z.literal('error'), error: z.string(), code: z.string() }),
+  ])
+  .meta({ id: 'BulkLine' })
 /** The result of one row. */
 export type BulkLine = z.infer<typeof BulkLineSchema>
 

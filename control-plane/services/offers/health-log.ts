@@ -13,7 +13,7 @@ import { signedPageOf, signedPageSchema } from '#control-plane/services/page.ts'
 import { UnixMs } from '#control-plane/services/view-fields.ts'
 import { DAY } from '#shared/clock.ts'
 import type { ErrorClass, HealthEvent } from '#shared/contract/health-event.ts'
-import { HealthEventSchema } from '#shared/contract/health-event.ts'
+import { ERROR_CLASSES, HealthEventSchema } from '#shared/contract/health-event.ts'
 import { redact } from '#shared/errors.ts'
 import { requireOwnOffer } from './own-offer.ts'
 
@@ -73,17 +73,19 @@ export async function logHealth(
 }
 
 /** One line of the log. `timestamp` is Unix milliseconds, `category` the cause, `action` the reaction. */
-export const HealthLineSchema = z.object({
-  id: z.string(),
-  timestamp: z.number(),
-  offerId: z.string(),
-  model: z.string(),
-  errorCategory: z.string().nullable(),
-  errorDetail: z.string(),
-  statusCode: z.number().nullable(),
-  actionTaken: z.enum(HEALTH_ACTIONS),
-  backedOffUntil: UnixMs.nullable(),
-})
+export const HealthLineSchema = z
+  .object({
+    id: z.string(),
+    timestamp: UnixMs,
+    offerId: z.string(),
+    model: z.string(),
+    errorCategory: z.enum(ERROR_CLASSES).nullable(),
+    errorDetail: z.string(),
+    statusCode: z.number().int().nullable(),
+    actionTaken: z.enum(HEALTH_ACTIONS),
+    backedOffUntil: UnixMs.nullable(),
+  })
+  .meta({ id: 'HealthLine' })
 export type HealthLine = z.infer<typeof HealthLineSchema>
 export const HealthPageSchema = signedPageSchema(HealthLineSchema)
 export type HealthPage = z.infer<typeof HealthPageSchema>

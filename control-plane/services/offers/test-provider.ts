@@ -9,17 +9,19 @@ import { linesOf } from '#control-plane/services/view-fields.ts'
 const MAX_TESTED = 50
 const ASKED_AT_ONCE = 4
 
-export const ConnectionTestSchema = z.union([
-  z.object({
-    ok: z.literal(true),
-    latencyMs: z.number(),
-  }),
-  z.object({
-    ok: z.literal(false),
-    error: z.string(),
-    status: z.number().optional(),
-  }),
-])
+export const ConnectionTestSchema = z
+  .union([
+    z.object({
+      ok: z.literal(true),
+      latencyMs: z.number(),
+    }),
+    z.object({
+      ok: z.literal(false),
+      error: z.string(),
+      status: z.number().int().optional(),
+    }),
+  ])
+  .meta({ id: 'ConnectionTest' })
 export type ConnectionTest = z.infer<typeof ConnectionTestSchema>
 
 /**
@@ -44,12 +46,14 @@ export const testConnection = defineOperation({
   },
 })
 
-export const HealthTestSchema = z.object({
-  model: z.string(),
-  ok: z.boolean(),
-  latencyMs: z.number().optional(),
-  error: z.string().optional(),
-})
+export const HealthTestSchema = z
+  .object({
+    model: z.string(),
+    ok: z.boolean(),
+    latencyMs: z.number().optional(),
+    error: z.string().optional(),
+  })
+  .meta({ id: 'HealthTest' })
 export type HealthTest = z.infer<typeof HealthTestSchema>
 
 /** Asks each model for one token, a few at once, and gives each answer as it comes. The key is not stored. */

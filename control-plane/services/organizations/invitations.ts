@@ -26,16 +26,18 @@ const INVITATION_MS = 7 * DAY
 const MAX_OPEN = 100
 
 /** An open invitation. Times are Unix milliseconds. */
-export const InvitationViewSchema = z.object({
-  id: z.string(),
-  organization: z.string(),
-  organizationName: z.string(),
-  wallet: z.string(),
-  role: RoleField,
-  invitedBy: z.string(),
-  createdAt: UnixMs,
-  expiresAt: UnixMs,
-})
+export const InvitationViewSchema = z
+  .object({
+    id: z.string(),
+    organization: z.string(),
+    organizationName: z.string(),
+    wallet: z.string(),
+    role: RoleField,
+    invitedBy: z.string(),
+    createdAt: UnixMs,
+    expiresAt: UnixMs,
+  })
+  .meta({ id: 'Invitation' })
 export type InvitationView = z.infer<typeof InvitationViewSchema>
 
 function viewOf({ createdAt, expiresAt, ...facts }: InvitationRow): InvitationView {

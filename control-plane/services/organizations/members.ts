@@ -18,12 +18,14 @@ import { RecordId, RoleField } from './organizations.ts'
 export const MAX_MEMBERS = 200
 
 /** A member of an organisation. `createdAt` is Unix milliseconds. */
-export const MemberViewSchema = z.object({
-  id: z.string(),
-  wallet: z.string(),
-  role: RoleField,
-  createdAt: UnixMs,
-})
+export const MemberViewSchema = z
+  .object({
+    id: z.string(),
+    wallet: z.string(),
+    role: RoleField,
+    createdAt: UnixMs,
+  })
+  .meta({ id: 'Member' })
 export type MemberView = z.infer<typeof MemberViewSchema>
 
 function viewOf({ user, wallet, role, createdAt }: MemberRow): MemberView {

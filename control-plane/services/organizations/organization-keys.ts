@@ -22,21 +22,23 @@ import { lockWithRight, requireRight } from './organization-access.ts'
 import { RecordId } from './organizations.ts'
 
 /** A key of an organisation, without the secret. Times are Unix milliseconds. */
-export const OrganizationKeySchema = z.object({
-  id: z.string(),
-  keyType: z.enum(['management', 'buyer', 'seller']),
-  keyPrefix: z.string(),
-  label: z.string(),
-  /** Set for a management key. */
-  role: z.enum(MANAGEMENT_ROLES).nullable(),
-  workspace: z.string().nullable(),
-  /** The member who made it; null when an operator did. */
-  madeBy: z.string().nullable(),
-  createdAt: z.number(),
-  lastUsedAt: z.number().nullable(),
-  expiresAt: z.number().nullable(),
-  revokedAt: z.number().nullable(),
-})
+export const OrganizationKeySchema = z
+  .object({
+    id: z.string(),
+    keyType: z.enum(['management', 'buyer', 'seller']),
+    keyPrefix: z.string(),
+    label: z.string(),
+    /** Set for a management key. */
+    role: z.enum(MANAGEMENT_ROLES).nullable(),
+    workspace: z.string().nullable(),
+    /** The member who made it; null when an operator did. */
+    madeBy: z.string().nullable(),
+    createdAt: z.number(),
+    lastUsedAt: z.number().nullable(),
+    expiresAt: z.number().nullable(),
+    revokedAt: z.number().nullable(),
+  })
+  .meta({ id: 'OrganizationKey' })
 export type OrganizationKeyView = z.infer<typeof OrganizationKeySchema>
 
 export const CreatedOrganizationKeySchema = OrganizationKeySchema.extend({

@@ -26,12 +26,14 @@ export const RoleField = z.enum(ROLES)
 export const RecordId = z.string().max(100)
 
 /** An organisation with the caller's role in it. `createdAt` is Unix milliseconds. */
-export const OrganizationViewSchema = z.object({
-  id: z.string(),
-  name: z.string(),
-  role: RoleField,
-  createdAt: UnixMs,
-})
+export const OrganizationViewSchema = z
+  .object({
+    id: z.string(),
+    name: z.string(),
+    role: RoleField,
+    createdAt: UnixMs,
+  })
+  .meta({ id: 'Organization' })
 export type OrganizationView = z.infer<typeof OrganizationViewSchema>
 
 function viewOf({ id, name, createdAt }: OrganizationRow, role: Role): OrganizationView {

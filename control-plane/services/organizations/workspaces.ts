@@ -29,15 +29,17 @@ const MAX_LISTED_WORKSPACES = 1_000
  * A workspace: an account of its own on each side of the market. Instants are Unix milliseconds. A closed one can only
  * be read.
  */
-export const WorkspaceViewSchema = z.object({
-  id: z.string(),
-  organization: z.string(),
-  name: z.string(),
-  buyerAccount: z.string(),
-  sellerAccount: z.string(),
-  createdAt: UnixMs,
-  closedAt: UnixMs.nullable(),
-})
+export const WorkspaceViewSchema = z
+  .object({
+    id: z.string(),
+    organization: z.string(),
+    name: z.string(),
+    buyerAccount: z.string(),
+    sellerAccount: z.string(),
+    createdAt: UnixMs,
+    closedAt: UnixMs.nullable(),
+  })
+  .meta({ id: 'Workspace' })
 export type WorkspaceView = z.infer<typeof WorkspaceViewSchema>
 
 export function viewOfWorkspace({ createdAt, closedAt, ...facts }: WorkspaceRow): WorkspaceView {

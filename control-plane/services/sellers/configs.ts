@@ -8,16 +8,18 @@ import { AppError } from '#shared/errors.ts'
 import { isId } from '#shared/ids.ts'
 
 /** A saved provider key without any part of the key itself. `createdAt` is Unix milliseconds. */
-export const ConfigCardSchema = z.object({
-  id: z.string(),
-  label: z.string().nullable(),
-  baseUrl: z.string(),
-  /** Names the key in `reuse_key_fingerprint`. It is an HMAC and does not reveal the key. */
-  keyFingerprint: z.string(),
-  /** Tells one key from another by its host and the time at which it was saved. */
-  hint: z.string(),
-  createdAt: UnixMs,
-})
+export const ConfigCardSchema = z
+  .object({
+    id: z.string(),
+    label: z.string().nullable(),
+    baseUrl: z.string(),
+    /** An HMAC, which does not reveal the key. */
+    keyFingerprint: z.string().describe('Names the key in reuse_key_fingerprint.'),
+    /** Tells one key from another by its host and the time at which it was saved. */
+    hint: z.string(),
+    createdAt: UnixMs,
+  })
+  .meta({ id: 'SavedKey' })
 export type ConfigCard = z.infer<typeof ConfigCardSchema>
 
 export const ConfigListSchema = z.object({

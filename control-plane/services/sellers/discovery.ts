@@ -16,27 +16,29 @@ import { UnitPricesSchema } from '#shared/pricing.ts'
 const MAX_TOLD = 5_000
 
 /** One model of a provider. Reference prices are whole micro-USD; null means there is none. */
-export const DiscoveredModelSchema = z.object({
-  /** The canonical id of a model that the market knows; otherwise the provider's name for it. */
-  model: z.string(),
-  /** True when it can be listed on this market. */
-  supported: z.boolean(),
-  pricing: z.object({
-    inputPer1m: z.number().nullable(),
-    outputPer1m: z.number().nullable(),
-    /** `per 1M tokens`, or the unit in which media are sold. */
-    priceUnit: z.string().nullable(),
-    /** Price of one unit of media; null for tokens. */
-    unitPrice: z.number().nullable(),
-    /** True when the price consists of more than one figure, such as input and output. */
-    priceVariable: z.boolean(),
-  }),
-  metadata: z.object({
-    providerModelId: z.string(),
-    modelType: z.string().nullable(),
-    availabilityStatus: z.enum(['available', 'unknown_model', 'no_reference_price']),
-  }),
-})
+export const DiscoveredModelSchema = z
+  .object({
+    /** The canonical id of a model that the market knows; otherwise the provider's name for it. */
+    model: z.string().describe('The canonical id where the market knows the model, else the name of the provider.'),
+    /** True when it can be listed on this market. */
+    supported: z.boolean(),
+    pricing: z.object({
+      inputPer1m: z.number().nullable(),
+      outputPer1m: z.number().nullable(),
+      /** `per 1M tokens`, or the unit in which media are sold. */
+      priceUnit: z.string().nullable(),
+      /** Price of one unit of media; null for tokens. */
+      unitPrice: z.number().nullable(),
+      /** True when the price consists of more than one figure, such as input and output. */
+      priceVariable: z.boolean(),
+    }),
+    metadata: z.object({
+      providerModelId: z.string(),
+      modelType: z.string().nullable(),
+      availabilityStatus: z.enum(['available', 'unknown_model', 'no_reference_price']),
+    }),
+  })
+  .meta({ id: 'DiscoveredModel' })
 export type DiscoveredModel = z.infer<typeof DiscoveredModelSchema>
 
 /**

@@ -10,25 +10,27 @@ import { findPayoutHold, readBalance } from './earnings.ts'
 const THRESHOLD_MICRO = 1_000_000n
 
 /** A seller's payout position. Amounts are micro-USD as plain digits. */
-export const PayoutPositionSchema = z.object({
-  /** The part of the account that no payout has in flight. */
-  availableUsdc: MicroDigits,
-  inFlightUsdc: MicroDigits,
-  paidUsdc: MicroDigits,
-  thresholdUsdc: MicroDigits,
-  /** The earnings of the offers of each recipient. The wallet itself receives for offers that name no recipient. */
-  recipients: z
-    .array(
-      z.object({
-        recipient: z.string(),
-        earnedUsdc: MicroDigits,
-      }),
-    )
-    .readonly(),
-  /** Completed payouts. There are none yet. */
-  payouts: z.array(z.never()).readonly(),
-  payoutHold: PayoutHoldViewSchema.optional(),
-})
+export const PayoutPositionSchema = z
+  .object({
+    /** The part of the account that no payout has in flight. */
+    availableUsdc: MicroDigits,
+    inFlightUsdc: MicroDigits,
+    paidUsdc: MicroDigits,
+    thresholdUsdc: MicroDigits,
+    /** The earnings of the offers of each recipient. The wallet itself receives for offers that name no recipient. */
+    recipients: z
+      .array(
+        z.object({
+          recipient: z.string(),
+          earnedUsdc: MicroDigits,
+        }),
+      )
+      .readonly(),
+    /** Completed payouts. There are none yet, so their shape is open. */
+    payouts: z.array(z.unknown()).readonly(),
+    payoutHold: PayoutHoldViewSchema.optional(),
+  })
+  .meta({ id: 'PayoutPosition' })
 export type PayoutPosition = z.infer<typeof PayoutPositionSchema>
 
 /**

@@ -54,13 +54,17 @@ export type OperationView = {
   readonly failedCount: number
 }
 
-export const OperationViewSchema = z.object({
-  operationId: z.custom<OperationId>((value) => typeof value === 'string' && isId('opn', value)),
-  status: z.enum(['pending', 'running', 'succeeded', 'failed']),
-  processed: z.number(),
-  total: z.number(),
-  failedCount: z.number(),
-})
+export const OperationViewSchema = z
+  .object({
+    operationId: z
+      .custom<OperationId>((value) => typeof value === 'string' && isId('opn', value))
+      .meta({ type: 'string' }),
+    status: z.enum(['pending', 'running', 'succeeded', 'failed']),
+    processed: z.number(),
+    total: z.number(),
+    failedCount: z.number(),
+  })
+  .meta({ id: 'SellerOperation' })
 
 export function viewOperation({ id, status, processed, total, failedCount }: SellerOperation): OperationView {
   return { operationId: id, status, processed, total, failedCount }

@@ -21,11 +21,13 @@ const MAX_LIFETIME_MS = 10 * MINUTE
 const STATEMENT = 'Sign in to the inference marketplace.'
 
 /** A message to sign. `expiresAt` is Unix milliseconds. */
-export const SignInMessageSchema = z.object({
-  message: z.string(),
-  nonce: z.string(),
-  expiresAt: UnixMs,
-})
+export const SignInMessageSchema = z
+  .object({
+    message: z.string().describe('Sign exactly this text with the wallet (EIP-4361).'),
+    nonce: z.string(),
+    expiresAt: UnixMs,
+  })
+  .meta({ id: 'Challenge' })
 export type SignInMessage = z.infer<typeof SignInMessageSchema>
 
 /** A message and its signature from the caller. */

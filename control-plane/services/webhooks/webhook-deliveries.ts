@@ -96,19 +96,21 @@ async function send(ctx: SendCtx, id: DeliveryId, found: SendableDelivery): Prom
 }
 
 /** A delivery for its owner. Instants are Unix milliseconds. `body` is the text that was signed and sent. */
-export const DeliveryViewSchema = z.object({
-  id: z.string(),
-  event: z.string(),
-  status: z.enum(DELIVERY_STATUSES),
-  attempts: Count,
-  /** The HTTP status and the error of the last attempt. */
-  statusCode: z.number().nullable(),
-  error: z.string().nullable(),
-  body: z.string(),
-  createdAt: UnixMs,
-  attemptedAt: UnixMs.nullable(),
-  deliveredAt: UnixMs.nullable(),
-})
+export const DeliveryViewSchema = z
+  .object({
+    id: z.string(),
+    event: z.string(),
+    status: z.enum(DELIVERY_STATUSES),
+    attempts: Count,
+    /** The HTTP status and the error of the last attempt. */
+    statusCode: Count.nullable(),
+    error: z.string().nullable(),
+    body: z.string(),
+    createdAt: UnixMs,
+    attemptedAt: UnixMs.nullable(),
+    deliveredAt: UnixMs.nullable(),
+  })
+  .meta({ id: 'Delivery' })
 export type DeliveryView = z.infer<typeof DeliveryViewSchema>
 export const DeliveryPageSchema = pageSchema(DeliveryViewSchema)
 export type DeliveryPage = z.infer<typeof DeliveryPageSchema>

@@ -32,19 +32,21 @@ const MAX_WINDOW_SECONDS = (7 * DAY) / SECOND
 const WINDOW_SECONDS = DAY / SECOND
 
 /** A webhook for its owner. The secret is shown once. Instants are Unix milliseconds, amounts US dollars. */
-export const WebhookViewSchema = z.object({
-  id: z.string(),
-  url: z.string(),
-  label: z.string().nullable(),
-  events: z.array(z.enum(WEBHOOK_EVENTS)),
-  /** `balance.low` is sent below this balance; null sends none. */
-  lowBalanceUsd: z.number().nullable(),
-  enabled: z.boolean(),
-  /** The end of the former secret's window; null when no former secret signs. */
-  formerSecretUntil: z.number().nullable(),
-  createdAt: z.number(),
-  updatedAt: z.number(),
-})
+export const WebhookViewSchema = z
+  .object({
+    id: z.string(),
+    url: z.string(),
+    label: z.string().nullable(),
+    events: z.array(z.enum(WEBHOOK_EVENTS)),
+    /** `balance.low` is sent below this balance; null sends none. */
+    lowBalanceUsd: z.number().nullable(),
+    enabled: z.boolean(),
+    /** The end of the former secret's window; null when no former secret signs. */
+    formerSecretUntil: z.number().nullable(),
+    createdAt: z.number(),
+    updatedAt: z.number(),
+  })
+  .meta({ id: 'Webhook' })
 export type WebhookView = z.infer<typeof WebhookViewSchema>
 
 /** A webhook with its signing secret. Only the first answer has the secret; a replay has null. */

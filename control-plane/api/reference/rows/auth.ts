@@ -1,24 +1,9 @@
-import { z } from 'zod'
-import { UnixMs } from '#control-plane/services/view-fields.ts'
 import type { Descriptions } from './described.ts'
-import { BuyerKeyCreated, SellerKeyCreated } from './keys.ts'
 
 const tag = 'Sign-in'
 const address = '0x52908400098527886e0f7030069857d2e4169ee7'
 
-const Challenge = z
-  .object({
-    message: z.string().describe('Sign exactly this text with the wallet (EIP-4361).'),
-    nonce: z.string(),
-    expiresAt: UnixMs,
-  })
-  .meta({ id: 'Challenge' })
-const Session = z
-  .object({ id: z.string(), wallet: z.string(), createdAt: UnixMs, expiresAt: UnixMs })
-  .meta({ id: 'Session' })
-const SessionOwner = z.object({ id: z.string(), user: z.string(), wallet: z.string() }).meta({ id: 'SessionOwner' })
-
-const challenge = { tag, summary: 'Get a message for a wallet to sign', answer: Challenge, example: { address } }
+const challenge = { tag, summary: 'Get a message for a wallet to sign', example: { address } }
 const exchange = 'The signed message proves the wallet; a new wallet gets its accounts. The key is shown once.'
 
 export const AUTH_DESCRIPTIONS: Descriptions = {
@@ -29,23 +14,20 @@ export const AUTH_DESCRIPTIONS: Descriptions = {
     tag,
     summary: 'Exchange a signed message for a seller key',
     description: exchange,
-    answer: SellerKeyCreated,
     refusals: [403, 409],
   },
   'POST /v1/buyer/auth/keys': {
     tag,
     summary: 'Exchange a signed message for a buyer key',
     description: exchange,
-    answer: BuyerKeyCreated,
     refusals: [403, 409],
   },
   'POST /v1/auth/session': {
     tag,
     summary: 'Sign a browser in',
     description: 'Sets a cookie that stands for the wallet on both sides of the market.',
-    answer: Session,
     refusals: [403],
   },
-  'GET /v1/auth/session': { tag, summary: 'Say who is signed in', answer: SessionOwner, example: {} },
+  'GET /v1/auth/session': { tag, summary: 'Say who is signed in', example: {} },
   'DELETE /v1/auth/session': { tag, summary: 'Sign a browser out', example: {} },
 }

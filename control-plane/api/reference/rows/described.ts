@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 
 /** What the description of the doors says of a REST row beside what the row itself holds. */
 export type Described = {
@@ -6,11 +6,6 @@ export type Described = {
   /** One line in the imperative. */
   readonly summary: string
   readonly description?: string
-  /**
-   * A good answer's body with the names that the operation gives its fields: REST writes them in snake_case. A line of it
-   * where `as` says lines. Left out where the operation's output says it, and for an answer without a body of ours.
-   */
-  readonly answer?: z.ZodType
   /** What the operation takes, where its own schema reads a part of it later. */
   readonly input?: z.ZodType
   /** How a good answer comes where that is not one JSON body. */
@@ -23,6 +18,3 @@ export type Described = {
 
 /** Descriptions by method and path: `GET /v1/buyer/me`. */
 export type Descriptions = Readonly<Record<string, Described>>
-
-/** The token of the next page of a list that is whole as a rule: there only where it is not. */
-export const NextToken = z.string().optional().describe('Give it back as next_token for the next page.')

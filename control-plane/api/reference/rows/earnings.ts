@@ -1,11 +1,6 @@
-import { z } from 'zod'
-import { PayoutPositionSchema } from '#control-plane/services/sellers/payout-position.ts'
 import type { Descriptions } from './described.ts'
 
 const tag = 'Earnings'
-
-/** No payout exists yet, so its shape is open. */
-const PayoutPosition = PayoutPositionSchema.extend({ payouts: z.array(z.unknown()) }).meta({ id: 'PayoutPosition' })
 
 export const EARNINGS_DESCRIPTIONS: Descriptions = {
   'GET /v1/seller/earnings': {
@@ -30,7 +25,6 @@ export const EARNINGS_DESCRIPTIONS: Descriptions = {
   'GET /v1/seller/payouts': {
     tag,
     summary: 'Read what is to be paid out',
-    answer: PayoutPosition,
     example: {},
     refusals: [403, 404],
   },

@@ -1,10 +1,11 @@
 import { sql } from 'kysely'
 import type { HealthEvent } from '#shared/contract/health-event.ts'
+import { ERROR_CLASSES } from '#shared/contract/health-event.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { Database } from './database.ts'
 import type { RowOf } from './rows.ts'
 import { readRows } from './rows.ts'
-import { text } from './tables/column.ts'
+import { nullable, oneOf, text } from './tables/column.ts'
 import type { HealthAction } from './tables/offers.ts'
 import { OFFER_TABLES } from './tables/offers.ts'
 
@@ -39,7 +40,8 @@ const HEALTH_LOG_ROW = {
   at: OFFER_TABLES.health_log.at,
   offer: OFFER_TABLES.health_log.offer,
   model: OFFER_TABLES.health_log.model,
-  errorClass: OFFER_TABLES.health_log.error_class,
+  /** The contract bounds it, not the table. */
+  errorClass: nullable(oneOf(ERROR_CLASSES)),
   statusCode: OFFER_TABLES.health_log.status_code,
   detail: OFFER_TABLES.health_log.detail,
   action: OFFER_TABLES.health_log.action,

@@ -18,7 +18,7 @@ let market: TestMarket
 let ada: Person
 
 beforeAll(async () => {
-  market = await startMarket({ holdsOutputs: true })
+  market = await startMarket()
   ada = await market.person()
   await grant(market.plane.db, ada.buyer.account, 1_000_000)
   await postCalls()

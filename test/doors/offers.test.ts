@@ -11,7 +11,7 @@ let ada: Person
 let bob: Person
 
 beforeAll(async () => {
-  market = await startMarket({ holdsOutputs: true })
+  market = await startMarket()
   ada = await market.person()
   bob = await market.person()
 })

@@ -15,7 +15,7 @@ let ada: Person
 let staff: ReturnType<TestMarket['trpc']>
 
 beforeAll(async () => {
-  market = await startMarket({ holdsOutputs: true })
+  market = await startMarket()
   ada = await market.person()
   staff = market.trpc(await market.managementKey('operator'))
 })

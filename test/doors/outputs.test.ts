@@ -13,7 +13,7 @@ const QUIET = {
   document: () => undefined,
 }
 
-/** Markets that are started with `holdsOutputs` hold every answer against these schemas, and say at their end what differs. */
+/** Every test market holds every answer against these schemas, and says at its end what differs. */
 describe('the output of an operation', () => {
   it('is known for every operation of the services', async () => {
     const outputs = await readOutputs()

@@ -37,7 +37,7 @@ const makeThing = defineOperation({
 })
 
 beforeAll(async () => {
-  market = await startMarket()
+  market = await startMarket({ operations: [makeThing] })
   ada = await market.person()
   bob = await market.person()
 })

@@ -73,14 +73,15 @@ export const catalogItem = (id: string) =>
 type Options = {
   readonly overrides?: Overrides
   readonly environment?: Record<string, string>
-  /** Holds every answer against the output of its operation; what differs is told by `stop`. */
-  readonly holdsOutputs?: boolean
+  /** Operations of the test's own, which no service has. */
+  readonly operations?: readonly { readonly name: string; readonly output: z.ZodType }[]
 }
 
+/** Starts a market. It holds every answer against the output of its operation, and `stop` throws when one differs. */
 export async function startMarket({
   overrides = {},
   environment = {},
-  holdsOutputs = false,
+  operations = [],
 }: Options = {}): Promise<TestMarket> {
   const [world, provider] = await Promise.all([
     startGateWorld(),
@@ -106,7 +107,7 @@ export async function startMarket({
   const settings = { rateLimits, ...overrides.settings }
   const made = createControlPlane(config, { clock, ...overrides, settings })
   const faults: string[] = []
-  const telemetry = holdsOutputs ? holdToOutputs(made.telemetry, await readOutputs(), faults) : made.telemetry
+  const telemetry = holdToOutputs(made.telemetry, await readOutputs(operations), faults)
   const plane = { ...made, telemetry }
   await plane.connected(5_000)
   await until('the gate is open', 10_000, async () => (await world.redis.get('m:epoch'))?.endsWith(':open') ?? false)

@@ -41,7 +41,7 @@ type Thing =
 const Made = z.object({ id: z.string() })
 
 export async function createDoorWorld(): Promise<DoorWorld> {
-  const market = await startMarket({ holdsOutputs: true })
+  const market = await startMarket()
   const [wallet, other] = [newWallet(), newWallet()]
   const session = await signInForSession(market, wallet)
   const inviter = await signInForSession(market, other)

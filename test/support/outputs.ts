@@ -12,12 +12,15 @@ const Named = z.object({
   output: z.custom<z.ZodType>((value) => value instanceof z.ZodType),
 })
 
-/** The output of every operation of the services, by the operation's name. */
-export async function readOutputs(): Promise<ReadonlyMap<string, z.ZodType>> {
+type Described = { readonly name: string; readonly output: z.ZodType }
+
+/** The output of every operation of the services, and of more, by the operation's name. */
+export async function readOutputs(more: readonly Described[] = []): Promise<ReadonlyMap<string, z.ZodType>> {
   const files = readdirSync(SERVICES, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
   const modules: object[] = await Promise.all(files.map((name) => import(new URL(name, SERVICES).href)))
   const found = modules.flatMap((module) => Object.values(module)).map((value) => Named.safeParse(value).data)
-  return new Map(found.flatMap((operation) => (operation === undefined ? [] : [[operation.name, operation.output]])))
+  const all = [...found, ...more].flatMap((operation) => (operation === undefined ? [] : [operation]))
+  return new Map(all.map(({ name, output }) => [name, output]))
 }
 
 /** What an answer has that its schema does not say, or says otherwise. */

@@ -1,5 +1,4 @@
 import type { HealthEvent } from '#shared/contract/health-event.ts'
-import { ERROR_CLASSES } from '#shared/contract/health-event.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import {
   bigint,
@@ -119,7 +118,7 @@ export const OFFER_TABLES = {
     seller_account: nullable(id('acc')),
     model: text(),
     rid: nullable(text()),
-    error_class: nullable(oneOf(ERROR_CLASSES)),
+    error_class: nullable(text()),
     status_code: nullable(integer()),
     detail: text(),
     action: oneOf(HEALTH_ACTIONS),

@@ -1,88 +1,41 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { UsageBucket, UsageFigures, UsageItem } from '#control-plane/services/buyers/buyer-usage.ts'
-import { listBuyerUsage, listUsageBuckets } from '#control-plane/services/buyers/buyer-usage.ts'
+import {
+  listBuyerUsage,
+  listUsageBuckets,
+  UsageBucketSchema,
+  UsageItemSchema,
+} from '#control-plane/services/buyers/buyer-usage.ts'
 import { exportBuyerUsage } from '#control-plane/services/buyers/buyer-usage-export.ts'
 import type { Latency } from '#control-plane/services/buyers/latency.ts'
 import { getLatency } from '#control-plane/services/buyers/latency.ts'
 import type { Savings, SavingsFigures } from '#control-plane/services/buyers/savings.ts'
-import { getSavings } from '#control-plane/services/buyers/savings.ts'
+import { getSavings, SavingsSchema } from '#control-plane/services/buyers/savings.ts'
 import type { StatementLine } from '#control-plane/services/buyers/statements.ts'
-import { listStatements } from '#control-plane/services/buyers/statements.ts'
+import { listStatements, StatementLineSchema } from '#control-plane/services/buyers/statements.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { builder } from './builder.ts'
+import { membersOf } from './members.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
 const UsageCall = builder.objectRef<UsageItem>('UsageCall').implement({
   description: 'A booked call. Amounts are whole micro-USD, instants Unix milliseconds.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    requestId: t.exposeID('requestId'),
-    createdAt: t.exposeFloat('createdAt'),
-    model: t.exposeString('model'),
-    requestedModel: t.exposeString('requestedModel'),
-    provider: t.exposeString('provider', { nullable: true }),
-    servedBy: t.exposeString('servedBy', { nullable: true }),
-    endpoint: t.exposeString('endpoint'),
-    keyId: t.exposeID('keyId', { nullable: true }),
-    outcome: t.exposeString('outcome'),
-    streamed: t.exposeBoolean('streamed'),
-    settlementStatus: t.exposeString('settlementStatus'),
-    settlementError: t.exposeString('settlementError', { nullable: true }),
-    buyerCostMicro: t.exposeFloat('buyerCostMicro'),
-    listCostMicro: t.exposeFloat('listCostMicro'),
-    inputTokens: t.exposeFloat('inputTokens'),
-    outputTokens: t.exposeFloat('outputTokens'),
-    cacheReadTokens: t.exposeFloat('cacheReadTokens'),
-    cacheWriteTokens: t.exposeFloat('cacheWriteTokens'),
-    reasoningTokens: t.exposeFloat('reasoningTokens'),
-    audioInputTokens: t.exposeFloat('audioInputTokens'),
-    audioOutputTokens: t.exposeFloat('audioOutputTokens'),
-    ttftMs: t.exposeInt('ttftMs', { nullable: true }),
-    durationMs: t.exposeInt('durationMs'),
-    txHash: t.exposeString('txHash', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, UsageItemSchema, { ints: ['ttftMs', 'durationMs'] }),
 })
 
 const Bucket = builder.objectRef<UsageBucket & UsageFigures>('UsageBucket').implement({
   description: 'Calls of one UTC hour, day or month, by one more thing where that was asked for.',
-  fields: (t) => ({
-    bucket: t.exposeFloat('bucket'),
-    group: t.exposeString('group', { nullable: true }),
-    requests: t.exposeFloat('requests'),
-    failedRequests: t.exposeFloat('failedRequests'),
-    buyerCostMicro: t.exposeFloat('buyerCostMicro'),
-    listCostMicro: t.exposeFloat('listCostMicro'),
-    inputTokens: t.exposeFloat('inputTokens'),
-    outputTokens: t.exposeFloat('outputTokens'),
-    cacheReadTokens: t.exposeFloat('cacheReadTokens'),
-    cacheWriteTokens: t.exposeFloat('cacheWriteTokens'),
-    reasoningTokens: t.exposeFloat('reasoningTokens'),
-    audioInputTokens: t.exposeFloat('audioInputTokens'),
-    audioOutputTokens: t.exposeFloat('audioOutputTokens'),
-  }),
+  fields: (t) => membersOf(t, UsageBucketSchema),
 })
 
 const SavingsOfModel = builder.objectRef<SavingsFigures & { readonly model: string }>('SavingsOfModel').implement({
-  fields: (t) => ({
-    model: t.exposeString('model'),
-    requests: t.exposeFloat('requests'),
-    spentMicro: t.exposeFloat('spentMicro'),
-    listMicro: t.exposeFloat('listMicro'),
-    savedMicro: t.exposeFloat('savedMicro'),
-    savedPct: t.exposeFloat('savedPct'),
-  }),
+  fields: (t) => membersOf(t, SavingsSchema.shape.byModel.unwrap().element),
 })
 
 const SavingsType = builder.objectRef<Savings>('Savings').implement({
   description: 'Spending beside the reference prices, in whole micro-USD.',
   fields: (t) => ({
-    period: t.exposeString('period'),
-    since: t.exposeFloat('since'),
-    requests: t.exposeFloat('requests'),
-    spentMicro: t.exposeFloat('spentMicro'),
-    listMicro: t.exposeFloat('listMicro'),
-    savedMicro: t.exposeFloat('savedMicro'),
-    savedPct: t.exposeFloat('savedPct'),
+    ...membersOf(t, SavingsSchema),
     byModel: t.field({
       type: [SavingsOfModel],
       complexity: { field: 1, multiplier: 50 },
@@ -109,18 +62,7 @@ const LatencyType = builder.objectRef<Latency>('Latency').implement({
 
 const Line = builder.objectRef<StatementLine>('StatementLine').implement({
   description: 'A line of the ledger with the balance after it, in whole micro-USD.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    kind: t.exposeString('kind'),
-    createdAt: t.exposeFloat('createdAt'),
-    amountMicro: t.exposeFloat('amountMicro'),
-    balanceMicro: t.exposeFloat('balanceMicro'),
-    note: t.exposeString('note', { nullable: true }),
-    model: t.exposeString('model', { nullable: true }),
-    provider: t.exposeString('provider', { nullable: true }),
-    keyId: t.exposeID('keyId', { nullable: true }),
-    txHash: t.exposeString('txHash', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, StatementLineSchema),
 })
 
 const Link = builder.objectRef<ExportLink>('ExportLink').implement({

@@ -3,12 +3,12 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import type { BulkLine } from '#control-plane/services/offers/bulk.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import type { HealthLine } from '#control-plane/services/offers/health-log.ts'
-import { listHealthLog } from '#control-plane/services/offers/health-log.ts'
+import { HealthLineSchema, listHealthLog } from '#control-plane/services/offers/health-log.ts'
 import type { ResetHealth } from '#control-plane/services/offers/reset-health.ts'
 import { resetHealth } from '#control-plane/services/offers/reset-health.ts'
 import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
 import type { ConnectionTest, HealthTest } from '#control-plane/services/offers/test-provider.ts'
-import { testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
+import { HealthTestSchema, testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
 import type { ConfigCard } from '#control-plane/services/sellers/configs.ts'
 import { deleteConfig, listConfigs } from '#control-plane/services/sellers/configs.ts'
 import type { DiscoveredModel } from '#control-plane/services/sellers/discovery.ts'
@@ -19,6 +19,7 @@ import type { OperationView } from '#control-plane/services/sellers/seller-opera
 import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
+import { membersOf } from './members.ts'
 import { ApiFormat, Offer, OfferStatus, withKey } from './offers.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
@@ -48,17 +49,7 @@ const Config = builder.objectRef<ConfigCard>('SavedConfig').implement({
 })
 
 const Line = builder.objectRef<HealthLine>('HealthLine').implement({
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    timestamp: t.exposeFloat('timestamp'),
-    offerId: t.exposeID('offerId'),
-    model: t.exposeString('model'),
-    errorCategory: t.exposeString('errorCategory', { nullable: true }),
-    errorDetail: t.exposeString('errorDetail'),
-    statusCode: t.exposeInt('statusCode', { nullable: true }),
-    actionTaken: t.exposeString('actionTaken'),
-    backedOffUntil: t.exposeFloat('backedOffUntil', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, HealthLineSchema, { ints: ['statusCode'] }),
 })
 
 const BulkResult = builder.objectRef<BulkLine>('BulkLine').implement({
@@ -97,12 +88,7 @@ const Connection = builder.objectRef<ConnectionTest>('ConnectionTest').implement
 })
 
 const ModelTest = builder.objectRef<HealthTest>('ModelHealthTest').implement({
-  fields: (t) => ({
-    model: t.exposeString('model'),
-    ok: t.exposeBoolean('ok'),
-    latencyMs: t.int({ nullable: true, resolve: ({ latencyMs }) => latencyMs ?? null }),
-    error: t.string({ nullable: true, resolve: ({ error }) => error ?? null }),
-  }),
+  fields: (t) => membersOf(t, HealthTestSchema, { ints: ['latencyMs'] }),
 })
 
 const Reset = builder.objectRef<ResetHealth>('HealthReset').implement({

@@ -2,7 +2,7 @@ import { hostname } from 'node:os'
 import { Redis } from 'ioredis'
 import { sql } from 'kysely'
 import type { Registry } from 'prom-client'
-import type { Ctx, RateLimits, Settings } from '#control-plane/operation/ctx.ts'
+import type { Ctx, OperationLimits, Settings } from '#control-plane/operation/ctx.ts'
 import type { Time } from '#shared/clock.ts'
 import { SECOND, systemClock } from '#shared/clock.ts'
 import type { ClockWatch } from '#shared/clock-skew.ts'
@@ -58,7 +58,7 @@ const REDIS_RETRY_MS = 200
 const READY_POLL_MS = 10
 
 /** Default limits against abuse, the same for seller and buyer accounts. */
-const RATE_LIMITS: RateLimits = {
+const RATE_LIMITS: OperationLimits = {
   read: { perKey: 60, perWallet: null },
   write: { perKey: 30, perWallet: 200 },
   probe: { perKey: 5, perWallet: null },

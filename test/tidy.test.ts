@@ -35,6 +35,19 @@ const WORDS = [
     'Actor',
   ],
   ...['Admission', 'Envelope', 'Tried', 'OfferState', 'JobView', 'Progress', 'Challenge', 'MarketParts'],
+  ...[
+    'Offer',
+    'MarketOffer',
+    'OfferBook',
+    'Market',
+    'Gate',
+    'Settled',
+    'Limits',
+    'RateLimits',
+    'CallLimits',
+    'Payer',
+    'Ctx',
+  ],
 ]
 
 /** The only state of modules, each with its reason. */

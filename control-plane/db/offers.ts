@@ -32,7 +32,7 @@ const OFFER_ROW = {
   createdAt: OFFER_TABLES.offer.created_at,
   updatedAt: OFFER_TABLES.offer.updated_at,
 }
-export type Offer = RowOf<typeof OFFER_ROW>
+export type StoredOffer = RowOf<typeof OFFER_ROW>
 
 const SELECTED = sql`o.id, o.seller_account as "sellerAccount", o.model, o.provider, p.is_trusted as "isTrusted",
   o.fingerprint, o.base_url as "baseUrl", o.api_format as "apiFormat", o.provider_model as "providerModel",
@@ -64,7 +64,7 @@ export type NewOffer = {
  * because sellers list hundreds of offers. The one-active index refuses a second active offer for the same credential,
  * address and model.
  */
-export async function insertOffer(db: Database, offer: NewOffer): Promise<Offer> {
+export async function insertOffer(db: Database, offer: NewOffer): Promise<StoredOffer> {
   const { credential } = offer
   const at = new Date(offer.at)
   const rows = await readRows(
@@ -91,7 +91,7 @@ export async function insertOffer(db: Database, offer: NewOffer): Promise<Offer>
 }
 
 /** One offer of a seller. */
-export async function findOffer(db: Database | Trx, seller: AccountId, id: string): Promise<Offer | undefined> {
+export async function findOffer(db: Database | Trx, seller: AccountId, id: string): Promise<StoredOffer | undefined> {
   const rows = await readRows(
     db,
     OFFER_ROW,
@@ -102,7 +102,11 @@ export async function findOffer(db: Database | Trx, seller: AccountId, id: strin
 }
 
 /** Those of the given offers that belong to the seller, in no order. */
-export async function listOffersById(db: Database | Trx, seller: AccountId, ids: readonly string[]): Promise<Offer[]> {
+export async function listOffersById(
+  db: Database | Trx,
+  seller: AccountId,
+  ids: readonly string[],
+): Promise<StoredOffer[]> {
   const rows = await readRows(
     db,
     OFFER_ROW,
@@ -113,7 +117,7 @@ export async function listOffersById(db: Database | Trx, seller: AccountId, ids:
 }
 
 /** Reads an offer of a seller and locks it until the transaction ends. */
-export async function lockOffer(trx: Trx, seller: AccountId, id: string): Promise<Offer | undefined> {
+export async function lockOffer(trx: Trx, seller: AccountId, id: string): Promise<StoredOffer | undefined> {
   const rows = await readRows(
     trx,
     OFFER_ROW,
@@ -124,7 +128,7 @@ export async function lockOffer(trx: Trx, seller: AccountId, id: string): Promis
 }
 
 /** Reads an offer of any seller. */
-export async function findAnyOffer(db: Database | Trx, id: string): Promise<Offer | undefined> {
+export async function findAnyOffer(db: Database | Trx, id: string): Promise<StoredOffer | undefined> {
   const rows = await readRows(
     db,
     OFFER_ROW,
@@ -135,7 +139,7 @@ export async function findAnyOffer(db: Database | Trx, id: string): Promise<Offe
 }
 
 /** Reads an offer of any seller and locks it until the transaction ends. Only operators may use it. */
-export async function lockAnyOffer(trx: Trx, id: string): Promise<Offer | undefined> {
+export async function lockAnyOffer(trx: Trx, id: string): Promise<StoredOffer | undefined> {
   const rows = await readRows(
     trx,
     OFFER_ROW,
@@ -158,7 +162,7 @@ export async function listOffers(
   seller: AccountId,
   filter: OfferFilter,
   limit: number,
-): Promise<Offer[]> {
+): Promise<StoredOffer[]> {
   const conditions = [
     sql`o.seller_account = ${seller}`,
     ...(filter.status === undefined ? [] : [sql`o.status = ${filter.status}`]),

@@ -27,7 +27,7 @@ const MARKET_OFFER_ROW = {
   capDailyMicro: OFFER_TABLES.offer.cap_daily_micro,
   createdAt: OFFER_TABLES.offer.created_at,
 }
-export type MarketOffer = RowOf<typeof MARKET_OFFER_ROW>
+export type OperatorOffer = RowOf<typeof MARKET_OFFER_ROW>
 
 /** Filters of offers. An undefined field filters nothing. Ids come after `after`. */
 export type OfferSearch = {
@@ -41,7 +41,7 @@ export type OfferSearch = {
 }
 
 /** Offers of all sellers, by id. */
-export async function listMarketOffers(db: Database | Trx, wanted: OfferSearch): Promise<MarketOffer[]> {
+export async function listMarketOffers(db: Database | Trx, wanted: OfferSearch): Promise<OperatorOffer[]> {
   const filters = [
     wanted.model === undefined ? undefined : sql`o.model = ${wanted.model}`,
     wanted.provider === undefined ? undefined : sql`o.provider = ${wanted.provider}`,

@@ -91,10 +91,10 @@ const SETTLED_ROW = {
   account: SETTLEMENT_TABLES.settlement.account,
   postedAt: SETTLEMENT_TABLES.settlement.posted_at,
 }
-export type Settled = RowOf<typeof SETTLED_ROW>
+export type SettledRow = RowOf<typeof SETTLED_ROW>
 
 /** The settlements of those request ids that have one. */
-export async function findSettled(db: Database | Trx, rids: readonly string[]): Promise<Map<string, Settled>> {
+export async function findSettled(db: Database | Trx, rids: readonly string[]): Promise<Map<string, SettledRow>> {
   const rows = await readRows(
     db,
     SETTLED_ROW,

@@ -30,7 +30,7 @@ import type { Secret } from '#shared/secret.ts'
 
 /** The kinds of calls that have limits of their own. */
 export type LimitKind = 'read' | 'write' | 'probe' | 'challenge'
-export type RateLimits = Readonly<Record<LimitKind, CallLimit>>
+export type OperationLimits = Readonly<Record<LimitKind, CallLimit>>
 
 /** Settings and secrets that operations read. */
 export type Settings = {
@@ -48,7 +48,7 @@ export type Settings = {
   /** Defaults of the data plane for a key whose record sets none: calls a minute, and calls at once. */
   readonly keyRatePerMinute: number
   readonly keyInFlight: number
-  readonly rateLimits: RateLimits
+  readonly rateLimits: OperationLimits
 }
 
 /** The tables, and the channels to and from the data plane. */

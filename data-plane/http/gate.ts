@@ -14,10 +14,10 @@ export type Intake = 'work' | 'read' | 'always'
 /** What is known of a path before a request comes. */
 type Gated = { readonly host: RowHost; readonly voice: Voice; readonly intake: Intake }
 
-export type Gate = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
+export type RequestGate = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
 
 /** Makes what a request of a path goes through first: its host, and whether it is taken on at all. */
-export function createGate(surface: Surface, { host, voice, intake }: Gated): Gate {
+export function createGate(surface: Surface, { host, voice, intake }: Gated): RequestGate {
   const foreign = foreignHost(surface.hosts, host)
   return (request, reply, done) => {
     if (foreign !== undefined && request.raw.headers.host === foreign) {

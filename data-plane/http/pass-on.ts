@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { LookupRecordSchema } from '#shared/contract/lookup.ts'
 import { AppError } from '#shared/errors.ts'
-import type { Gate } from './gate.ts'
+import type { RequestGate } from './gate.ts'
 import { CORS_HEADERS } from './http-reply.ts'
 
 /** Headers that the control plane must not believe from outside, because this process stands before it. */
@@ -13,7 +13,7 @@ const NOT_PASSED = ['x-request-id', 'forwarded', 'x-real-ip'] as const
 export type PassedOn = {
   readonly prefix: string
   /** What a request goes through before anything else. */
-  readonly gate?: Gate
+  readonly gate?: RequestGate
   /** Answers a request itself, or leaves it to be passed on. */
   readonly first?: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 }

@@ -16,7 +16,7 @@ const UPKEEP_INTERVAL_MS = 1 * MINUTE
 /** A segment to which nothing is added any more; its records have numbers up to `lastSeq`. */
 export type FullSegment = { readonly path: string; readonly lastSeq: number; readonly at: number }
 
-export type Limits = { readonly retentionMs: number; readonly retentionBytes: number }
+export type RetentionLimits = { readonly retentionMs: number; readonly retentionBytes: number }
 
 type Upkeep = {
   readonly directory: string
@@ -25,7 +25,7 @@ type Upkeep = {
   readonly adopted: readonly string[]
   /** The lowest sequence number that a start after a kill would need. */
   firstNeeded(): number
-  readonly limits: Limits
+  readonly limits: RetentionLimits
   readonly clock: Time
   readonly files: JournalFiles
   readonly log: Logger

@@ -75,11 +75,11 @@ function readKeyId(text: string | null): KeyId | null {
 /** Runs operations in batches, one after the other. Throws when the epoch did not take one. */
 export type Registrar = {
   calls(operations: readonly RegisterOperation[]): Promise<void>
-  settle(operations: readonly SettleOperation[]): Promise<Settled>
+  settle(operations: readonly SettleOperation[]): Promise<UnheldCaptures>
 }
 
 /** How captures ended that the gate had no open hold of, by request. */
-export type Settled = {
+export type UnheldCaptures = {
   /** Nothing was held of them in this epoch. */
   readonly late: ReadonlySet<string>
   /** They were captured before with another amount, which stands. */
@@ -100,7 +100,7 @@ export function createRegistrar({ connection, membership, buckets, log }: Ports)
     script: MoneyScript,
     operations: readonly Operation[],
     encode: (place: Place, operations: readonly Operation[]) => Batch,
-  ): Promise<Settled> {
+  ): Promise<UnheldCaptures> {
     const late = new Set<string>()
     const standing = new Map<string, MicroUsd>()
     const entries = operations.map((operation) => ({ operation }))

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { RateLimits } from '#control-plane/operation/ctx.ts'
+import type { OperationLimits } from '#control-plane/operation/ctx.ts'
 import type { Limiter } from '#control-plane/ports/limits/limiter.ts'
 import { createRedisLimiter } from '#control-plane/ports/limits/redis-limiter.ts'
 import { purgeSignIns } from '#control-plane/services/retention.ts'
@@ -155,7 +155,7 @@ describe('a session', () => {
 const wide = { perKey: 1_000, perWallet: null }
 
 /** A market whose limits count all calls into one minute, which is yet to come, however long a test takes. */
-async function startInOneMinute(rateLimits: RateLimits): Promise<TestMarket> {
+async function startInOneMinute(rateLimits: OperationLimits): Promise<TestMarket> {
   const now = systemClock.now() + HOUR
   let count: Limiter | undefined
   const limiter: Limiter = (scope, limit) => {

@@ -2,14 +2,14 @@ import type { Balance } from '#control-plane/db/accounts.ts'
 import type { Job, JobEnd } from '#control-plane/db/jobs.ts'
 import type { Entry } from '#control-plane/db/ledger.ts'
 import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
-import type { Conflict, Poison, Settled } from '#control-plane/db/settlements.ts'
+import type { Conflict, Poison, SettledRow } from '#control-plane/db/settlements.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
 /** The record of the epoch, as it is written. */
 type MoneyRecordRow = { -readonly [Field in keyof MoneyRecord]: MoneyRecord[Field] }
 
 export type AccountRow = Balance & { readonly kind: AccountKind }
-export type SettlementRow = Settled & {
+export type SettlementRow = SettledRow & {
   readonly sellerAccount: string | null
   readonly keyId: string | null
   readonly offer: string | null

@@ -2,7 +2,7 @@ import type { Balance } from '#control-plane/db/accounts.ts'
 import type { JobRows } from '#control-plane/db/jobs.ts'
 import type { Entry, LedgerTransaction, Movement } from '#control-plane/db/ledger.ts'
 import type { DatabaseIdentity, MoneyRecord, MoneySnapshot, OfferUses } from '#control-plane/db/money-epoch.ts'
-import type { Conflict, NewSettlement, Poison, Settled } from '#control-plane/db/settlements.ts'
+import type { Conflict, NewSettlement, Poison, SettledRow } from '#control-plane/db/settlements.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
 /** Reads that work inside a transaction and outside. */
@@ -12,7 +12,7 @@ export type MoneyReads = {
   /** The balances of those accounts that exist, in no order. */
   findBalances(accounts: readonly string[]): Promise<Balance[]>
   /** The settlements of those request ids that have one. */
-  findSettled(rids: readonly string[]): Promise<Map<string, Settled>>
+  findSettled(rids: readonly string[]): Promise<Map<string, SettledRow>>
   /** The transaction booked under a ledger key. */
   findLedgerKey(key: string): Promise<string | undefined>
   /** The entries of one transaction, by account id. */

@@ -1,6 +1,6 @@
 import { transact } from '#control-plane/db/database.ts'
 import { planProbe } from '#control-plane/db/offer-probes.ts'
-import type { Offer, OfferChange } from '#control-plane/db/offers.ts'
+import type { OfferChange, StoredOffer } from '#control-plane/db/offers.ts'
 import { lockOffer, updateOffer as storeOffer } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -61,7 +61,7 @@ async function changeOffer(
 ): Promise<OfferView> {
   if (!isId('ofr', id)) throw new AppError('not_found')
   const before = await readOffer(ctx, seller, id)
-  let twin: Offer | undefined
+  let twin: StoredOffer | undefined
   const change = () =>
     transact(ctx.db, async (trx) => {
       const offer = await lockOffer(trx, seller, id)

@@ -1,5 +1,5 @@
 import { findModelByName } from '#control-plane/db/catalog.ts'
-import type { Offer } from '#control-plane/db/offers.ts'
+import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { findOffer } from '#control-plane/db/offers.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { checkBaseUrl } from '#control-plane/services/providers/base-url.ts'
@@ -53,7 +53,7 @@ export async function readOffer(ctx: ViewCtx, seller: AccountId, id: string): Pr
   return viewOffer(ctx, await findOffer(ctx.db, seller, id))
 }
 
-async function viewOffer(ctx: ViewCtx, offer: Offer | undefined): Promise<OfferView> {
+async function viewOffer(ctx: ViewCtx, offer: StoredOffer | undefined): Promise<OfferView> {
   const [view] = offer === undefined ? [] : await viewOffers(ctx, [offer])
   if (view === undefined) throw new AppError('not_found')
   return view

@@ -1,5 +1,5 @@
 import { transact } from '#control-plane/db/database.ts'
-import type { Offer } from '#control-plane/db/offers.ts'
+import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { findAnyOffer, lockAnyOffer, updateOffer } from '#control-plane/db/offers.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { AppError } from '#shared/errors.ts'
@@ -47,6 +47,6 @@ export async function moveAsOperator(
   return view
 }
 
-function standing({ status, delistedReason }: Pick<Offer, 'status' | 'delistedReason'>): object {
+function standing({ status, delistedReason }: Pick<StoredOffer, 'status' | 'delistedReason'>): object {
   return { status, delistedReason }
 }

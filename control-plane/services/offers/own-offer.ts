@@ -1,4 +1,4 @@
-import type { Offer } from '#control-plane/db/offers.ts'
+import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { findOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
@@ -9,7 +9,7 @@ import { isId } from '#shared/ids.ts'
  * Finds an offer of the seller. Throws `not_found` for a malformed id, and for an offer that does not exist or is
  * another seller's.
  */
-export async function requireOwnOffer(ctx: Pick<Ctx, 'db'>, seller: AccountId, id: string): Promise<Offer> {
+export async function requireOwnOffer(ctx: Pick<Ctx, 'db'>, seller: AccountId, id: string): Promise<StoredOffer> {
   const offer = isId('ofr', id) ? await findOffer(ctx.db, seller, id) : undefined
   if (offer === undefined) throw new AppError('not_found')
   return offer

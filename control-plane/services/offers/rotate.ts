@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { upsertCredential } from '#control-plane/db/credentials.ts'
 import { transact } from '#control-plane/db/database.ts'
 import { upsertProbe } from '#control-plane/db/offer-probes.ts'
-import type { Offer } from '#control-plane/db/offers.ts'
+import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { lockOffer, updateOfferCredential } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
@@ -58,7 +58,7 @@ export const rotateCredential = defineOperation({
   },
 })
 
-type Rotation = { readonly offer: Offer; readonly key: ChosenKey; readonly host: string }
+type Rotation = { readonly offer: StoredOffer; readonly key: ChosenKey; readonly host: string }
 
 async function storeKey(
   ctx: Pick<Ctx, 'db' | 'clock' | 'ids' | 'settings'>,

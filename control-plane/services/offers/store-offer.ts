@@ -1,5 +1,5 @@
 import { refusalOf } from '#control-plane/db/database.ts'
-import type { Offer } from '#control-plane/db/offers.ts'
+import type { StoredOffer } from '#control-plane/db/offers.ts'
 import { findActiveTwin, insertOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import type { CheckedBaseUrl } from '#control-plane/services/providers/base-url.ts'
@@ -36,7 +36,7 @@ export type StoreCtx = Pick<Ctx, 'db' | 'ids' | 'clock' | 'settings' | 'controls
  * Seals the key and writes the offer. Throws `duplicate_offer_for_credential` while another active offer has the same
  * credential, address and model.
  */
-export async function storeNewOffer(ctx: StoreCtx, seller: AccountId, wish: OfferWish): Promise<Offer> {
+export async function storeNewOffer(ctx: StoreCtx, seller: AccountId, wish: OfferWish): Promise<StoredOffer> {
   await requireFeature(ctx, 'new_offers')
   const { base, key, model, ...facts } = wish
   const id = ctx.ids.make('ofr')

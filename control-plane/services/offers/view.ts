@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { listPricesAt } from '#control-plane/db/catalog.ts'
-import type { Offer } from '#control-plane/db/offers.ts'
+import type { StoredOffer } from '#control-plane/db/offers.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { keptToPercent } from '#shared/discount.ts'
 import { costMultiplier, tokenPrices } from '#shared/market-view.ts'
@@ -65,7 +65,7 @@ export function stopOf(offer: OfferView): 'delisted' | 'inactive' | 'paused' | '
 export type ViewCtx = Pick<Ctx, 'db' | 'clock' | 'liveOffers'>
 
 /** Adds prices, health and the rest of the caps to offers, in the given order. */
-export async function viewOffers(ctx: ViewCtx, offers: readonly Offer[]): Promise<OfferView[]> {
+export async function viewOffers(ctx: ViewCtx, offers: readonly StoredOffer[]): Promise<OfferView[]> {
   if (offers.length === 0) return []
   const ids = offers.map((offer) => offer.id)
   const capped = offers.filter((offer) => offer.capDailyMicro !== null).map((offer) => offer.id)
@@ -89,7 +89,7 @@ export async function viewOffers(ctx: ViewCtx, offers: readonly Offer[]): Promis
   })
 }
 
-function viewFacts(offer: Offer) {
+function viewFacts(offer: StoredOffer) {
   const kept = keptBps(offer.keptBps)
   return {
     id: offer.id,

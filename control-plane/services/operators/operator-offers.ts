@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { MarketOffer } from '#control-plane/db/operator-offers.ts'
+import type { OperatorOffer } from '#control-plane/db/operator-offers.ts'
 import { listMarketOffers } from '#control-plane/db/operator-offers.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { findNamedModel } from '#control-plane/services/catalog/named-model.ts'
@@ -31,7 +31,7 @@ export const MarketOfferViewSchema = z.object({
 })
 export type MarketOfferView = z.infer<typeof MarketOfferViewSchema>
 
-function viewOf({ keptBps, capDailyMicro, createdAt, ...offer }: MarketOffer): MarketOfferView {
+function viewOf({ keptBps, capDailyMicro, createdAt, ...offer }: OperatorOffer): MarketOfferView {
   return {
     ...offer,
     discountPct: 100 - keptBps / KEPT_BPS_PER_PERCENT,

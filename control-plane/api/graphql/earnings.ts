@@ -7,65 +7,37 @@ import type {
   EarningsShare,
   PayoutHoldView,
 } from '#control-plane/services/sellers/earnings.ts'
-import { getEarnings } from '#control-plane/services/sellers/earnings.ts'
+import {
+  EarningsDaySchema,
+  EarningsModelSchema,
+  EarningsShareSchema,
+  getEarnings,
+} from '#control-plane/services/sellers/earnings.ts'
 import type { PayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
 import { getPayoutPosition } from '#control-plane/services/sellers/payout-position.ts'
 import type { SaleView } from '#control-plane/services/sellers/sales.ts'
-import { listSalesHistory } from '#control-plane/services/sellers/sales.ts'
+import { listSalesHistory, SaleViewSchema } from '#control-plane/services/sellers/sales.ts'
 import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-export.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
+import { membersOf } from './members.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
 const Day = builder.objectRef<EarningsDay>('EarningsDay').implement({
-  fields: (t) => ({
-    day: t.exposeString('day'),
-    earnedMicro: t.exposeFloat('earnedMicro'),
-    earnedUsd: t.exposeFloat('earnedUsd'),
-    requests: t.exposeFloat('requests'),
-    inputTokens: t.exposeFloat('inputTokens'),
-    outputTokens: t.exposeFloat('outputTokens'),
-    totalTokens: t.exposeFloat('totalTokens'),
-  }),
+  fields: (t) => membersOf(t, EarningsDaySchema),
 })
 
 const ModelEarnings = builder.objectRef<EarningsModel>('EarningsModel').implement({
-  fields: (t) => ({
-    model: t.exposeString('model'),
-    earnedMicro: t.exposeFloat('earnedMicro'),
-    earnedUsd: t.exposeFloat('earnedUsd'),
-    requests: t.exposeFloat('requests'),
-    totalTokens: t.exposeFloat('totalTokens'),
-    lastSaleAt: t.exposeFloat('lastSaleAt'),
-  }),
+  fields: (t) => membersOf(t, EarningsModelSchema),
 })
 
 const Share = builder.objectRef<EarningsShare>('EarningsShare').implement({
-  fields: (t) => ({
-    earnedUsd: t.exposeFloat('earnedUsd'),
-    requests: t.exposeFloat('requests'),
-    tokens: t.exposeFloat('tokens'),
-    topModel: t.exposeString('topModel', { nullable: true }),
-    shareBps: t.exposeInt('shareBps'),
-  }),
+  fields: (t) => membersOf(t, EarningsShareSchema, { ints: ['shareBps'] }),
 })
 
 const SaleType = builder.objectRef<SaleView>('Sale').implement({
   description: 'One sale. Amounts are micro-USD as plain digits, prices whole micro-USD per million tokens.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    model: t.exposeString('model'),
-    offerId: t.exposeID('offerId', { nullable: true }),
-    settlementStatus: t.exposeString('settlementStatus'),
-    createdAt: t.exposeFloat('createdAt'),
-    sellerCostUsdc: t.exposeString('sellerCostUsdc'),
-    inputTokens: t.exposeFloat('inputTokens'),
-    outputTokens: t.exposeFloat('outputTokens'),
-    cacheReadTokens: t.exposeFloat('cacheReadTokens'),
-    effectiveInputPer1m: t.exposeFloat('effectiveInputPer1m', { nullable: true }),
-    effectiveOutputPer1m: t.exposeFloat('effectiveOutputPer1m', { nullable: true }),
-    txHash: t.exposeString('txHash', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, SaleViewSchema),
 })
 
 const Hold = builder.objectRef<PayoutHoldView>('PayoutHold').implement({

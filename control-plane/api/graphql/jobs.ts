@@ -1,8 +1,9 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { BuyerJob } from '#control-plane/services/buyers/jobs.ts'
-import { listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
+import { BuyerJobSchema, listOwnJobs } from '#control-plane/services/buyers/jobs.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
+import { membersOf } from './members.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
 const State = builder.enumType('JobState', { values: ['running', 'succeeded', 'failed', 'cancelled'] as const })
@@ -12,17 +13,8 @@ const Job = builder.objectRef<BuyerJob>('Job').implement({
   description: 'A long job. Amounts are micro-USD as plain digits, instants Unix milliseconds.',
   authScopes: { buyer: true },
   fields: (t) => ({
-    id: t.exposeID('id'),
-    model: t.exposeString('model'),
-    provider: t.exposeString('provider', { nullable: true }),
-    endpoint: t.exposeString('endpoint'),
-    keyId: t.exposeID('keyId', { nullable: true }),
+    ...membersOf(t, BuyerJobSchema, { without: ['state'] }),
     state: t.expose('state', { type: State }),
-    submittedAt: t.exposeFloat('submittedAt'),
-    deadlineAt: t.exposeFloat('deadlineAt'),
-    endedAt: t.exposeFloat('endedAt', { nullable: true }),
-    quoteMicro: t.exposeString('quoteMicro'),
-    chargeMicro: t.exposeString('chargeMicro', { nullable: true }),
   }),
 })
 

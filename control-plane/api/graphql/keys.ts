@@ -1,5 +1,6 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { CreatedKey, KeyView } from '#control-plane/services/keys/key-views.ts'
+import { KeyTermsViewSchema, KeyViewSchema } from '#control-plane/services/keys/key-views.ts'
 import {
   createBuyerKey,
   createSellerKey,
@@ -9,6 +10,7 @@ import {
   revokeSellerKey,
 } from '#control-plane/services/keys/keys.ts'
 import { builder } from './builder.ts'
+import { membersOf } from './members.ts'
 import { withKey } from './offers.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
@@ -16,28 +18,13 @@ type Terms = NonNullable<KeyView['terms']>
 
 const KeyTerms = builder.objectRef<Terms>('KeyTerms').implement({
   description: 'What a buyer key may do.',
-  fields: (t) => ({
-    minDiscountPct: t.exposeInt('minDiscountPct', { nullable: true }),
-    providersBlocked: t.exposeStringList('providersBlocked'),
-    allowUntrusted: t.exposeBoolean('allowUntrusted', { nullable: true }),
-    capDailyUsd: t.exposeFloat('capDailyUsd', { nullable: true }),
-    capMonthlyUsd: t.exposeFloat('capMonthlyUsd', { nullable: true }),
-    rateLimitRpm: t.exposeInt('rateLimitRpm', { nullable: true }),
-    modelsAllowed: t.exposeStringList('modelsAllowed', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, KeyTermsViewSchema, { ints: ['minDiscountPct', 'rateLimitRpm'] }),
 })
 
 export const ApiKey = builder.objectRef<KeyView>('ApiKey').implement({
   description: 'A key without the key itself. Instants are Unix milliseconds.',
   fields: (t) => ({
-    id: t.exposeID('id'),
-    keyType: t.exposeString('keyType'),
-    keyPrefix: t.exposeString('keyPrefix'),
-    label: t.exposeString('label'),
-    createdAt: t.exposeFloat('createdAt'),
-    lastUsedAt: t.exposeFloat('lastUsedAt', { nullable: true }),
-    expiresAt: t.exposeFloat('expiresAt', { nullable: true }),
-    revokedAt: t.exposeFloat('revokedAt', { nullable: true }),
+    ...membersOf(t, KeyViewSchema),
     terms: t.expose('terms', { type: KeyTerms, nullable: true }),
   }),
 })

@@ -4,53 +4,42 @@ import {
   acceptInvitation,
   createInvitation,
   declineInvitation,
+  InvitationViewSchema,
   listOrganizationInvitations,
   listOwnInvitations,
   withdrawInvitation,
 } from '#control-plane/services/organizations/invitations.ts'
 import type { MemberView } from '#control-plane/services/organizations/members.ts'
-import { listOrganizationMembers, removeMember, updateMember } from '#control-plane/services/organizations/members.ts'
+import {
+  listOrganizationMembers,
+  MemberViewSchema,
+  removeMember,
+  updateMember,
+} from '#control-plane/services/organizations/members.ts'
 import type { OrganizationView } from '#control-plane/services/organizations/organizations.ts'
 import {
   createOrganization,
   getOrganization,
   listOrganizations,
+  OrganizationViewSchema,
   updateOrganization,
 } from '#control-plane/services/organizations/organizations.ts'
 import { builder } from './builder.ts'
+import { membersOf } from './members.ts'
 
 const Organization = builder.objectRef<OrganizationView>('Organization').implement({
   description: 'An organisation with the role of who asks. Instants are Unix milliseconds.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    name: t.exposeString('name'),
-    role: t.exposeString('role'),
-    createdAt: t.exposeFloat('createdAt'),
-  }),
+  fields: (t) => membersOf(t, OrganizationViewSchema),
 })
 
 const Member = builder.objectRef<MemberView>('Member').implement({
   description: 'A member of an organisation.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    wallet: t.exposeString('wallet'),
-    role: t.exposeString('role'),
-    createdAt: t.exposeFloat('createdAt'),
-  }),
+  fields: (t) => membersOf(t, MemberViewSchema),
 })
 
 const Invitation = builder.objectRef<InvitationView>('Invitation').implement({
   description: 'An invitation that waits, or the one that was just answered.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    organization: t.exposeID('organization'),
-    organizationName: t.exposeString('organizationName'),
-    wallet: t.exposeString('wallet'),
-    role: t.exposeString('role'),
-    invitedBy: t.exposeString('invitedBy'),
-    createdAt: t.exposeFloat('createdAt'),
-    expiresAt: t.exposeFloat('expiresAt'),
-  }),
+  fields: (t) => membersOf(t, InvitationViewSchema, { ids: ['organization'] }),
 })
 
 /** Items that a list may hold, as its cost counts them. */

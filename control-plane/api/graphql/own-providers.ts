@@ -1,41 +1,28 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { PreferencesView } from '#control-plane/services/buyers/buyer-policy.ts'
-import { getPreferences, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
+import { getPreferences, PreferencesViewSchema, putPreferences } from '#control-plane/services/buyers/buyer-policy.ts'
 import type { OwnProviderView } from '#control-plane/services/buyers/own-providers.ts'
 import {
   createOwnProvider,
   listBuyerProviders,
+  OwnProviderViewSchema,
   removeOwnProvider,
 } from '#control-plane/services/buyers/own-providers.ts'
 import { DEFAULT_PROTOCOL } from '#shared/protocols/index.ts'
 import { builder } from './builder.ts'
+import { membersOf } from './members.ts'
 import { withKey } from './offers.ts'
 
 const OwnProvider = builder.objectRef<OwnProviderView>('OwnProvider').implement({
   description: "A provider key of the buyer's own, without the key. `model` null serves every model.",
   authScopes: { buyer: true },
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    model: t.exposeString('model', { nullable: true }),
-    provider: t.exposeString('provider'),
-    baseUrl: t.exposeString('baseUrl'),
-    apiFormat: t.exposeString('apiFormat'),
-    providerModel: t.exposeString('providerModel', { nullable: true }),
-    priority: t.exposeInt('priority'),
-    label: t.exposeString('label', { nullable: true }),
-    keyFingerprint: t.exposeString('keyFingerprint'),
-    createdAt: t.exposeFloat('createdAt'),
-  }),
+  fields: (t) => membersOf(t, OwnProviderViewSchema, { ints: ['priority'] }),
 })
 
 const Preferences = builder.objectRef<PreferencesView>('Preferences').implement({
   description: 'What the account wants of every call.',
   authScopes: { buyer: true },
-  fields: (t) => ({
-    allowUntrusted: t.exposeBoolean('allowUntrusted'),
-    providersBlocked: t.exposeStringList('providersBlocked'),
-    minDiscountPct: t.exposeInt('minDiscountPct', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, PreferencesViewSchema, { ints: ['minDiscountPct'] }),
 })
 
 const CreateOwnProviderInput = builder.inputType('CreateOwnProviderInput', {

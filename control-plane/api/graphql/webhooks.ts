@@ -1,6 +1,10 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { DeliveryView } from '#control-plane/services/webhooks/webhook-deliveries.ts'
-import { listWebhookDeliveries, testWebhook } from '#control-plane/services/webhooks/webhook-deliveries.ts'
+import {
+  DeliveryViewSchema,
+  listWebhookDeliveries,
+  testWebhook,
+} from '#control-plane/services/webhooks/webhook-deliveries.ts'
 import type { WebhookView, WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
 import {
   changeWebhook,
@@ -9,24 +13,16 @@ import {
   listBuyerWebhooks,
   removeWebhook,
   rotateWebhookSecret,
+  WebhookViewSchema,
 } from '#control-plane/services/webhooks/webhooks.ts'
 import { builder } from './builder.ts'
+import { membersOf } from './members.ts'
 import { withKey } from './offers.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
 const Webhook = builder.objectRef<WebhookView>('Webhook').implement({
   description: 'Where a buyer is told of caps and balances. Instants are Unix milliseconds.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    url: t.exposeString('url'),
-    label: t.exposeString('label', { nullable: true }),
-    events: t.exposeStringList('events'),
-    lowBalanceUsd: t.exposeFloat('lowBalanceUsd', { nullable: true }),
-    enabled: t.exposeBoolean('enabled'),
-    formerSecretUntil: t.exposeFloat('formerSecretUntil', { nullable: true }),
-    createdAt: t.exposeFloat('createdAt'),
-    updatedAt: t.exposeFloat('updatedAt'),
-  }),
+  fields: (t) => membersOf(t, WebhookViewSchema),
 })
 
 const WithSecret = builder.objectRef<WebhookWithSecret>('WebhookWithSecret').implement({
@@ -38,18 +34,7 @@ const WithSecret = builder.objectRef<WebhookWithSecret>('WebhookWithSecret').imp
 })
 
 const Delivery = builder.objectRef<DeliveryView>('WebhookDelivery').implement({
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    event: t.exposeString('event'),
-    status: t.exposeString('status'),
-    attempts: t.exposeInt('attempts'),
-    statusCode: t.exposeInt('statusCode', { nullable: true }),
-    error: t.exposeString('error', { nullable: true }),
-    body: t.exposeString('body'),
-    createdAt: t.exposeFloat('createdAt'),
-    attemptedAt: t.exposeFloat('attemptedAt', { nullable: true }),
-    deliveredAt: t.exposeFloat('deliveredAt', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, DeliveryViewSchema, { ints: ['attempts', 'statusCode'] }),
 })
 
 const CreateWebhookInput = builder.inputType('CreateWebhookInput', {

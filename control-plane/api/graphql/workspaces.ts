@@ -1,6 +1,6 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { AuditEntry } from '#control-plane/services/audit.ts'
-import { listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
+import { AuditEntrySchema, listOrganizationAudit, listOwnAudit } from '#control-plane/services/audit.ts'
 import { exportOrganizationAudit, exportOwnAudit } from '#control-plane/services/audit-export.ts'
 import type { ExportLink } from '#control-plane/services/exports/export-link.ts'
 import { closeWorkspace } from '#control-plane/services/organizations/close-workspace.ts'
@@ -11,6 +11,7 @@ import type {
 import {
   createOrganizationKey,
   listManagementKeys,
+  OrganizationKeySchema,
   revokeOrganizationKey,
 } from '#control-plane/services/organizations/organization-keys.ts'
 import {
@@ -23,39 +24,21 @@ import {
   createWorkspace,
   listOrganizationWorkspaces,
   updateWorkspace,
+  WorkspaceViewSchema,
 } from '#control-plane/services/organizations/workspaces.ts'
 import { builder } from './builder.ts'
+import { membersOf } from './members.ts'
 import { withKey } from './offers.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
 const Workspace = builder.objectRef<WorkspaceView>('Workspace').implement({
   description: 'A workspace: accounts of its own on both sides of the market.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    organization: t.exposeID('organization'),
-    name: t.exposeString('name'),
-    buyerAccount: t.exposeID('buyerAccount'),
-    sellerAccount: t.exposeID('sellerAccount'),
-    createdAt: t.exposeFloat('createdAt'),
-    closedAt: t.exposeFloat('closedAt', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, WorkspaceViewSchema, { ids: ['organization', 'buyerAccount', 'sellerAccount'] }),
 })
 
 const OrganizationKey = builder.objectRef<OrganizationKeyView>('OrganizationKey').implement({
   description: 'A management key, or a member’s key for a workspace, without the key itself.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    keyType: t.exposeString('keyType'),
-    keyPrefix: t.exposeString('keyPrefix'),
-    label: t.exposeString('label'),
-    role: t.exposeString('role', { nullable: true }),
-    workspace: t.exposeID('workspace', { nullable: true }),
-    madeBy: t.exposeID('madeBy', { nullable: true }),
-    createdAt: t.exposeFloat('createdAt'),
-    lastUsedAt: t.exposeFloat('lastUsedAt', { nullable: true }),
-    expiresAt: t.exposeFloat('expiresAt', { nullable: true }),
-    revokedAt: t.exposeFloat('revokedAt', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, OrganizationKeySchema, { ids: ['workspace', 'madeBy'] }),
 })
 
 const CreatedKey = builder.objectRef<CreatedOrganizationKey>('CreatedOrganizationKey').implement({
@@ -70,14 +53,7 @@ const json = (value: unknown) => (value === null ? null : JSON.stringify(value))
 export const Entry = builder.objectRef<AuditEntry>('AuditEntry').implement({
   description: 'One change; `before` and `after` are JSON texts.',
   fields: (t) => ({
-    id: t.exposeID('id'),
-    at: t.exposeFloat('at'),
-    operation: t.exposeString('operation'),
-    actorKind: t.exposeString('actorKind'),
-    actor: t.exposeString('actor'),
-    wallet: t.exposeString('wallet', { nullable: true }),
-    keyId: t.exposeID('keyId', { nullable: true }),
-    subject: t.exposeString('subject', { nullable: true }),
+    ...membersOf(t, AuditEntrySchema),
     before: t.string({ nullable: true, resolve: (entry) => json(entry.before) }),
     after: t.string({ nullable: true, resolve: (entry) => json(entry.after) }),
   }),

@@ -1,8 +1,9 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Caps, CapView, KeyCaps } from '#control-plane/services/keys/key-caps.ts'
-import { listCaps } from '#control-plane/services/keys/key-caps.ts'
+import { CapsSchema, KeyCapsSchema, listCaps } from '#control-plane/services/keys/key-caps.ts'
 import { MAX_ACTIVE_KEYS } from '#control-plane/services/keys/keys.ts'
 import { builder } from './builder.ts'
+import { membersOf } from './members.ts'
 
 const Cap = builder.objectRef<CapView>('Cap').implement({
   description: 'A cap in the UTC day or month that counts now. Micro-USD as plain digits, instants Unix milliseconds.',
@@ -24,8 +25,7 @@ const Binds = builder.enumType('BindingCap', { values: ['daily', 'monthly', 'bal
 const OfKey = builder.objectRef<KeyCaps>('KeyCaps').implement({
   description: 'The caps of a key, and which of them, or of the balance, has least left.',
   fields: (t) => ({
-    keyId: t.exposeID('keyId'),
-    label: t.exposeString('label'),
+    ...membersOf(t, KeyCapsSchema, { without: ['binds'] }),
     daily: t.expose('daily', { type: Cap, nullable: true }),
     monthly: t.expose('monthly', { type: Cap, nullable: true }),
     binds: t.expose('binds', { type: Binds }),
@@ -36,8 +36,7 @@ const CapsType = builder.objectRef<Caps>('Caps').implement({
   description: 'What bounds spending now: the balance, and the caps of each key that may spend.',
   authScopes: { buyer: true },
   fields: (t) => ({
-    creditBalanceUsdc: t.exposeString('creditBalanceUsdc'),
-    heldUsdc: t.exposeString('heldUsdc'),
+    ...membersOf(t, CapsSchema),
     keys: t.field({
       type: [OfKey],
       complexity: { field: 1, multiplier: MAX_ACTIVE_KEYS },

@@ -2,9 +2,15 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import type { DemandByDiscount } from '#control-plane/services/market/demand.ts'
 import { marketDemand } from '#control-plane/services/market/demand.ts'
 import type { PriceHistory, SeriesPoint, TradeView } from '#control-plane/services/market/market-series.ts'
-import { marketPriceHistory, marketSeries, marketTrades } from '#control-plane/services/market/market-series.ts'
+import {
+  marketPriceHistory,
+  marketSeries,
+  marketTrades,
+  SeriesPointSchema,
+} from '#control-plane/services/market/market-series.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
+import { membersOf } from './members.ts'
 
 const Bucket = builder.enumType('SeriesBucket', { values: ['hour', 'day'] as const })
 const Group = builder.enumType('SeriesGroup', { values: ['model', 'provider'] as const })
@@ -12,23 +18,8 @@ const Group = builder.enumType('SeriesGroup', { values: ['model', 'provider'] as
 const Point = builder.objectRef<SeriesPoint>('SeriesPoint').implement({
   description: 'The figures of one bucket, which begins at `bucket` (Unix milliseconds). Null means not enough data.',
   fields: (t) => ({
-    bucket: t.exposeFloat('bucket'),
-    model: t.exposeString('model', { nullable: true }),
-    provider: t.exposeString('provider', { nullable: true }),
-    calls: t.exposeFloat('calls'),
-    trades: t.exposeFloat('trades'),
+    ...membersOf(t, SeriesPointSchema),
     volumeMicro: t.string({ resolve: ({ volumeMicro }) => volumeMicro.toString() }),
-    inputTokens: t.exposeFloat('inputTokens'),
-    cacheReadTokens: t.exposeFloat('cacheReadTokens'),
-    outputTokens: t.exposeFloat('outputTokens'),
-    ttftP50Ms: t.exposeFloat('ttftP50Ms', { nullable: true }),
-    ttftSamples: t.exposeFloat('ttftSamples'),
-    tpsP50: t.exposeFloat('tpsP50', { nullable: true }),
-    tpsSamples: t.exposeFloat('tpsSamples'),
-    uptimePct: t.exposeFloat('uptimePct', { nullable: true }),
-    cacheHitRatePct: t.exposeFloat('cacheHitRatePct', { nullable: true }),
-    discountPct: t.exposeFloat('discountPct', { nullable: true }),
-    bestDiscountPct: t.exposeFloat('bestDiscountPct', { nullable: true }),
   }),
 })
 

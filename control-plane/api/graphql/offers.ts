@@ -3,11 +3,12 @@ import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.
 import { createOffer } from '#control-plane/services/offers/create.ts'
 import { getOffer, getOffers, listOffers } from '#control-plane/services/offers/read.ts'
 import type { OfferView } from '#control-plane/services/offers/view.ts'
-import { stopOf } from '#control-plane/services/offers/view.ts'
+import { OfferViewSchema, stopOf } from '#control-plane/services/offers/view.ts'
 import { AppError } from '#shared/errors.ts'
 import { PROTOCOL_NAMES } from '#shared/protocols/index.ts'
 import type { GraphQLContext } from './builder.ts'
 import { builder } from './builder.ts'
+import { membersOf } from './members.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
 export const OfferStatus = builder.enumType('OfferStatus', { values: ['active', 'paused', 'inactive'] as const })
@@ -35,36 +36,14 @@ builder.objectType(Offer, {
   description: 'Capacity on sale. Prices per million tokens are whole micro-USD, instants Unix milliseconds.',
   authScopes: { seller: true },
   fields: (t) => ({
-    offerId: t.exposeID('offerId'),
-    model: t.exposeString('model'),
-    sellerBaseUrl: t.exposeString('sellerBaseUrl'),
-    provider: t.exposeString('provider'),
-    providerModel: t.exposeString('providerModel'),
+    ...membersOf(t, OfferViewSchema, {
+      ints: ['consecutiveFailures'],
+      without: ['id', 'apiFormat', 'status', 'pricingMode'],
+    }),
     apiFormat: t.expose('apiFormat', { type: ApiFormat }),
-    trusted: t.exposeBoolean('trusted'),
     status: t.expose('status', { type: OfferStatus }),
-    active: t.exposeBoolean('active'),
-    healthy: t.exposeBoolean('healthy'),
-    consecutiveFailures: t.exposeInt('consecutiveFailures'),
-    backedOffUntil: t.exposeFloat('backedOffUntil', { nullable: true }),
-    delistedReason: t.exposeString('delistedReason', { nullable: true }),
     pricingMode: t.expose('pricingMode', { type: PricingMode }),
-    costMultiplier: t.exposeFloat('costMultiplier'),
-    discount: t.exposeFloat('discount'),
-    directInputPer1m: t.exposeFloat('directInputPer1m', { nullable: true }),
-    directOutputPer1m: t.exposeFloat('directOutputPer1m', { nullable: true }),
-    effectiveInputPer1m: t.exposeFloat('effectiveInputPer1m', { nullable: true }),
-    effectiveOutputPer1m: t.exposeFloat('effectiveOutputPer1m', { nullable: true }),
-    priceInputPer1m: t.exposeFloat('priceInputPer1m', { nullable: true }),
-    priceOutputPer1m: t.exposeFloat('priceOutputPer1m', { nullable: true }),
-    capDailyUsd: t.exposeFloat('capDailyUsd', { nullable: true }),
-    capDailyRemainingUsd: t.exposeFloat('capDailyRemainingUsd', { nullable: true }),
-    payoutAddress: t.exposeString('payoutAddress', { nullable: true }),
-    label: t.exposeString('label', { nullable: true }),
-    keyFingerprint: t.exposeString('keyFingerprint'),
     stoppedBy: t.field({ type: Stop, nullable: true, resolve: stopOf }),
-    createdAt: t.exposeFloat('createdAt'),
-    updatedAt: t.exposeFloat('updatedAt'),
   }),
 })
 

@@ -1,17 +1,33 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { QueueCounts } from '#control-plane/ports/desk/desk.ts'
 import type { MoneyState, ShortfallReport, ShortfallRow } from '#control-plane/services/money/money-watch.ts'
-import { readInvariants, readShortfall } from '#control-plane/services/money/money-watch.ts'
+import { readInvariants, readShortfall, ShortfallRowSchema } from '#control-plane/services/money/money-watch.ts'
 import type { ConflictView, PoisonView } from '#control-plane/services/money/usage-review.ts'
-import { listContradictions, listPoisoned } from '#control-plane/services/money/usage-review.ts'
+import {
+  ConflictViewSchema,
+  listContradictions,
+  listPoisoned,
+  PoisonViewSchema,
+} from '#control-plane/services/money/usage-review.ts'
 import type { FeatureView, LimitView } from '#control-plane/services/operators/operator-controls.ts'
-import { listFeatures, listRateLimits } from '#control-plane/services/operators/operator-controls.ts'
+import {
+  FeatureViewSchema,
+  LimitViewSchema,
+  listFeatures,
+  listRateLimits,
+} from '#control-plane/services/operators/operator-controls.ts'
 import type { HoldView, NodeView } from '#control-plane/services/operators/operator-desk.ts'
-import { listNodes, listOpenHolds, listQueues } from '#control-plane/services/operators/operator-desk.ts'
+import {
+  HoldViewSchema,
+  listNodes,
+  listOpenHolds,
+  listQueues,
+} from '#control-plane/services/operators/operator-desk.ts'
 import type { SnapshotView } from '#control-plane/services/operators/operator-snapshot.ts'
 import { readSnapshot } from '#control-plane/services/operators/operator-snapshot.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
+import { membersOf } from './members.ts'
 
 const Finding = builder.objectRef<MoneyState['differences'][number]>('MoneyDifference').implement({
   description: 'Something that two records of the same money do not agree on.',
@@ -49,14 +65,7 @@ const Money = builder.objectRef<MoneyState>('MoneyState').implement({
 })
 
 const ShortfallLine = builder.objectRef<ShortfallRow>('ShortfallLine').implement({
-  fields: (t) => ({
-    tx: t.exposeID('tx'),
-    kind: t.exposeString('kind'),
-    amountMicro: t.exposeString('amountMicro'),
-    at: t.exposeFloat('at'),
-    account: t.exposeID('account', { nullable: true }),
-    reason: t.exposeString('reason', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, ShortfallRowSchema, { ids: ['tx', 'account'] }),
 })
 const Shortfall = builder.objectRef<ShortfallReport>('Shortfall').implement({
   authScopes: { operator: true },
@@ -88,15 +97,7 @@ const NodeType = builder.objectRef<NodeView>('DataPlaneProcess').implement({
 })
 const Hold = builder.objectRef<HoldView>('OpenHold').implement({
   description: 'Credit set aside for a call that runs. Micro-USD as plain digits.',
-  fields: (t) => ({
-    rid: t.exposeID('rid'),
-    account: t.exposeID('account'),
-    node: t.exposeString('node'),
-    amountMicro: t.exposeString('amountMicro'),
-    openedAt: t.exposeFloat('openedAt'),
-    expiresAt: t.exposeFloat('expiresAt'),
-    isOverdue: t.exposeBoolean('isOverdue'),
-  }),
+  fields: (t) => membersOf(t, HoldViewSchema, { ids: ['rid', 'account'], without: ['keyId'] }),
 })
 const Snapshot = builder.objectRef<SnapshotView>('SnapshotState').implement({
   authScopes: { operator: true },
@@ -112,44 +113,24 @@ const Snapshot = builder.objectRef<SnapshotView>('SnapshotState').implement({
   }),
 })
 const Feature = builder.objectRef<FeatureView>('Feature').implement({
-  fields: (t) => ({
-    name: t.exposeString('name'),
-    isOn: t.exposeBoolean('isOn'),
-    meaning: t.exposeString('meaning'),
-    reason: t.exposeString('reason', { nullable: true }),
-    changedAt: t.exposeFloat('changedAt', { nullable: true }),
-    changedBy: t.exposeString('changedBy', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, FeatureViewSchema),
 })
 const Limit = builder.objectRef<LimitView>('RateLimit').implement({
-  fields: (t) => ({
-    name: t.exposeString('name'),
-    plane: t.exposeString('plane'),
-    perKey: t.exposeInt('perKey'),
-    perWallet: t.exposeInt('perWallet', { nullable: true }),
-    isStandard: t.exposeBoolean('isStandard'),
-    changedAt: t.exposeFloat('changedAt', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, LimitViewSchema, { ints: ['perKey', 'perWallet'], without: ['changedBy'] }),
 })
 const Poison = builder.objectRef<PoisonView>('PoisonedEvent').implement({
-  fields: (t) => ({
-    payloadHash: t.exposeID('payloadHash'),
-    rid: t.exposeID('rid', { nullable: true }),
-    reason: t.exposeString('reason'),
-    detail: t.exposeString('detail'),
-    firstSeenAt: t.exposeFloat('firstSeenAt'),
-    timesSeen: t.exposeFloat('timesSeen'),
-    isSettled: t.exposeBoolean('isSettled'),
-  }),
+  fields: (t) =>
+    membersOf(t, PoisonViewSchema, {
+      ids: ['payloadHash', 'rid'],
+      without: ['lastSeenAt', 'resolution', 'resolutionReason', 'resolvedBy', 'source'],
+    }),
 })
 const Conflict = builder.objectRef<ConflictView>('ConflictingEvent').implement({
-  fields: (t) => ({
-    rid: t.exposeID('rid'),
-    payloadHash: t.exposeID('payloadHash'),
-    source: t.exposeString('source'),
-    seenAt: t.exposeFloat('seenAt'),
-    settledChargeMicro: t.exposeString('settledChargeMicro', { nullable: true }),
-  }),
+  fields: (t) =>
+    membersOf(t, ConflictViewSchema, {
+      ids: ['payloadHash', 'rid'],
+      without: ['event', 'resolutionReason', 'resolvedBy'],
+    }),
 })
 
 /** Most rows of a list of operators, as its cost counts them. */

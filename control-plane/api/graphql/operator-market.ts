@@ -1,18 +1,19 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { AliasView } from '#control-plane/services/catalog/aliases.ts'
-import { listAliases } from '#control-plane/services/catalog/aliases.ts'
+import { AliasViewSchema, listAliases } from '#control-plane/services/catalog/aliases.ts'
 import type { ChangeView } from '#control-plane/services/catalog/catalog-history.ts'
-import { listCatalogHistory } from '#control-plane/services/catalog/catalog-history.ts'
+import { ChangeViewSchema, listCatalogHistory } from '#control-plane/services/catalog/catalog-history.ts'
 import type { ProviderView } from '#control-plane/services/catalog/provider-list.ts'
-import { listProviders } from '#control-plane/services/catalog/provider-list.ts'
+import { listProviders, ProviderViewSchema } from '#control-plane/services/catalog/provider-list.ts'
 import type { PriceVersion } from '#control-plane/services/catalog/reference-prices.ts'
-import { listPrices } from '#control-plane/services/catalog/reference-prices.ts'
+import { listPrices, PriceVersionSchema } from '#control-plane/services/catalog/reference-prices.ts'
 import { searchAudit } from '#control-plane/services/operators/operator-audit.ts'
 import type { MarketOfferView } from '#control-plane/services/operators/operator-offers.ts'
-import { searchOffers } from '#control-plane/services/operators/operator-offers.ts'
+import { MarketOfferViewSchema, searchOffers } from '#control-plane/services/operators/operator-offers.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { UnitPrice } from './market-figures.ts'
+import { membersOf } from './members.ts'
 import { OfferStatus } from './offers.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 import { Entry } from './workspaces.ts'
@@ -21,45 +22,24 @@ const AnyOffer = builder.objectRef<MarketOfferView>('AnyOffer').implement({
   description: 'An offer as operators see it, with whose it is.',
   authScopes: { operator: true },
   fields: (t) => ({
-    id: t.exposeID('id'),
-    sellerAccount: t.exposeID('sellerAccount'),
-    wallet: t.exposeString('wallet', { nullable: true }),
-    workspace: t.exposeID('workspace', { nullable: true }),
-    model: t.exposeString('model'),
-    provider: t.exposeString('provider'),
+    ...membersOf(t, MarketOfferViewSchema, { ids: ['sellerAccount', 'workspace'], without: ['isTrusted', 'status'] }),
     trusted: t.exposeBoolean('isTrusted'),
-    baseUrl: t.exposeString('baseUrl'),
     status: t.expose('status', { type: OfferStatus }),
-    delistedReason: t.exposeString('delistedReason', { nullable: true }),
-    discountPct: t.exposeFloat('discountPct'),
-    capDailyMicro: t.exposeString('capDailyMicro', { nullable: true }),
-    createdAt: t.exposeFloat('createdAt'),
   }),
 })
 const Provider = builder.objectRef<ProviderView>('Provider').implement({
   description: 'A provider of the allow-list.',
   fields: (t) => ({
-    id: t.exposeID('id'),
-    name: t.exposeString('name'),
-    baseUrl: t.exposeString('baseUrl'),
-    costReferenceUrl: t.exposeString('costReferenceUrl', { nullable: true }),
+    ...membersOf(t, ProviderViewSchema, { without: ['host', 'isTrusted'] }),
     trusted: t.exposeBoolean('isTrusted'),
-    activeOffers: t.exposeFloat('activeOffers'),
   }),
 })
 const Alias = builder.objectRef<AliasView>('ModelAlias').implement({
-  fields: (t) => ({
-    alias: t.exposeString('alias'),
-    model: t.exposeString('model'),
-    isManual: t.exposeBoolean('isManual'),
-  }),
+  fields: (t) => membersOf(t, AliasViewSchema),
 })
 const Price = builder.objectRef<PriceVersion>('PriceVersion').implement({
   fields: (t) => ({
-    version: t.exposeString('version'),
-    effectiveAt: t.exposeFloat('effectiveAt'),
-    source: t.exposeString('source'),
-    state: t.exposeString('state'),
+    ...membersOf(t, PriceVersionSchema),
     unitPrices: t.field({
       type: [UnitPrice],
       resolve: ({ unitPrices }) => Object.entries(unitPrices).map(([unit, pico]) => ({ unit, pico })),
@@ -70,15 +50,9 @@ const Change = builder.objectRef<ChangeView>('CatalogChange').implement({
   description: 'One field of one model that changed; `before` and `after` are JSON texts.',
   authScopes: { operator: true },
   fields: (t) => ({
-    id: t.exposeID('id'),
-    at: t.exposeFloat('at'),
-    effectiveAt: t.exposeFloat('effectiveAt'),
-    model: t.exposeString('model'),
-    field: t.exposeString('field'),
+    ...membersOf(t, ChangeViewSchema),
     before: t.string({ resolve: ({ before }) => JSON.stringify(before ?? null) }),
     after: t.string({ resolve: ({ after }) => JSON.stringify(after ?? null) }),
-    source: t.exposeString('source'),
-    actor: t.exposeString('actor'),
   }),
 })
 

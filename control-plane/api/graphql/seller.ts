@@ -10,13 +10,17 @@ import { rotateCredential } from '#control-plane/services/offers/rotate.ts'
 import type { ConnectionTest, HealthTest } from '#control-plane/services/offers/test-provider.ts'
 import { HealthTestSchema, testConnection, testHealth } from '#control-plane/services/offers/test-provider.ts'
 import type { ConfigCard } from '#control-plane/services/sellers/configs.ts'
-import { deleteConfig, listConfigs } from '#control-plane/services/sellers/configs.ts'
+import { ConfigCardSchema, deleteConfig, listConfigs } from '#control-plane/services/sellers/configs.ts'
 import type { DiscoveredModel } from '#control-plane/services/sellers/discovery.ts'
 import { discoverModels } from '#control-plane/services/sellers/discovery.ts'
 import type { OfferShareView } from '#control-plane/services/sellers/offer-share.ts'
 import { getOfferShare } from '#control-plane/services/sellers/offer-share.ts'
 import type { OperationView } from '#control-plane/services/sellers/seller-operations.ts'
-import { bulkCancelOffers, getSellerOperation } from '#control-plane/services/sellers/seller-operations.ts'
+import {
+  bulkCancelOffers,
+  getSellerOperation,
+  OperationViewSchema,
+} from '#control-plane/services/sellers/seller-operations.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
 import { membersOf } from './members.ts'
@@ -28,24 +32,14 @@ export const Operation = builder.objectRef<OperationView>('SellerOperation').imp
   authScopes: { seller: true },
   fields: (t) => ({
     operationId: t.exposeID('operationId'),
-    status: t.exposeString('status'),
-    processed: t.exposeInt('processed'),
-    total: t.exposeInt('total'),
-    failedCount: t.exposeInt('failedCount'),
+    ...membersOf(t, OperationViewSchema, { ints: ['processed', 'total', 'failedCount'] }),
   }),
 })
 
 const Config = builder.objectRef<ConfigCard>('SavedConfig').implement({
   description: 'A saved provider key, of which nothing is shown.',
   authScopes: { seller: true },
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    label: t.exposeString('label', { nullable: true }),
-    baseUrl: t.exposeString('baseUrl'),
-    keyFingerprint: t.exposeString('keyFingerprint'),
-    hint: t.exposeString('hint'),
-    createdAt: t.exposeFloat('createdAt'),
-  }),
+  fields: (t) => membersOf(t, ConfigCardSchema),
 })
 
 const Line = builder.objectRef<HealthLine>('HealthLine').implement({

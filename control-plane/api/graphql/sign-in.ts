@@ -3,29 +3,24 @@ import type { SessionOwner } from '#control-plane/services/sign-in/sign-in.ts'
 import {
   readChallenge,
   readSession,
+  SessionOwnerSchema,
   signInForBuyerKey,
   signInForSellerKey,
 } from '#control-plane/services/sign-in/sign-in.ts'
 import type { SignInMessage } from '#control-plane/services/sign-in/siwe.ts'
+import { SignInMessageSchema } from '#control-plane/services/sign-in/siwe.ts'
 import { builder } from './builder.ts'
 import { CreatedApiKey } from './keys.ts'
+import { membersOf } from './members.ts'
 
 const SignInChallenge = builder.objectRef<SignInMessage>('SignInChallenge').implement({
   description: 'A message (EIP-4361) to sign until `expiresAt`, in Unix milliseconds.',
-  fields: (t) => ({
-    message: t.exposeString('message'),
-    nonce: t.exposeString('nonce'),
-    expiresAt: t.exposeFloat('expiresAt'),
-  }),
+  fields: (t) => membersOf(t, SignInMessageSchema),
 })
 
 const BrowserSession = builder.objectRef<SessionOwner>('BrowserSession').implement({
   description: 'Who is signed in with this browser.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    user: t.exposeID('user'),
-    wallet: t.exposeString('wallet'),
-  }),
+  fields: (t) => membersOf(t, SessionOwnerSchema, { ids: ['user'] }),
 })
 
 const SignedMessage = builder.inputType('SignedMessage', {

@@ -1,9 +1,17 @@
 import type { Actor } from '#control-plane/operation/actor.ts'
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { BuyerMe, CreditEntry, UsageStats } from '#control-plane/services/buyers/buyers.ts'
-import { getBalance, getMe, listCreditEntries } from '#control-plane/services/buyers/buyers.ts'
+import {
+  BuyerMeSchema,
+  CreditEntrySchema,
+  getBalance,
+  getMe,
+  listCreditEntries,
+} from '#control-plane/services/buyers/buyers.ts'
 import type { CreditBalance } from '#control-plane/services/money/credit.ts'
+import { CreditBalanceSchema } from '#control-plane/services/money/credit.ts'
 import { builder } from './builder.ts'
+import { membersOf } from './members.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
 const Viewer = builder.objectRef<Actor>('Viewer').implement({
@@ -18,22 +26,13 @@ const Viewer = builder.objectRef<Actor>('Viewer').implement({
 export const Credit = builder.objectRef<CreditBalance>('Credit').implement({
   description: 'Prepaid credit in micro-USD, as plain digits.',
   authScopes: { buyer: true },
-  fields: (t) => ({
-    creditBalanceUsdc: t.exposeString('creditBalanceUsdc'),
-    heldUsdc: t.exposeString('heldUsdc'),
-  }),
+  fields: (t) => membersOf(t, CreditBalanceSchema),
 })
 
 const Entry = builder.objectRef<CreditEntry>('CreditEntry').implement({
   description: 'One line of the ledger: signed micro-USD, as plain digits.',
   authScopes: { buyer: true },
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    kind: t.exposeString('kind'),
-    amountMicro: t.exposeString('amountMicro'),
-    note: t.exposeString('note', { nullable: true }),
-    createdAt: t.exposeFloat('createdAt'),
-  }),
+  fields: (t) => membersOf(t, CreditEntrySchema),
 })
 
 const Stats = builder.objectRef<UsageStats & { readonly model?: string }>('UsageStats').implement({
@@ -67,12 +66,7 @@ const Me = builder.objectRef<BuyerMe>('Me').implement({
   description: "The buyer's account at a glance.",
   authScopes: { buyer: true },
   fields: (t) => ({
-    wallet: t.exposeString('wallet'),
-    creditBalanceUsdc: t.exposeString('creditBalanceUsdc'),
-    heldUsdc: t.exposeString('heldUsdc'),
-    balanceUsdc: t.exposeString('balanceUsdc', { nullable: true }),
-    allowanceUsdc: t.exposeString('allowanceUsdc', { nullable: true }),
-    settlementContract: t.exposeString('settlementContract', { nullable: true }),
+    ...membersOf(t, BuyerMeSchema),
     stats: t.expose('stats', { type: Stats }),
     modelBreakdown: t.field({
       type: [Stats],

@@ -171,7 +171,7 @@ export const createSession = defineOperation({
   },
 })
 
-const SessionOwnerSchema = z
+export const SessionOwnerSchema = z
   .object({ id: z.string(), user: z.string(), wallet: z.string() })
   .meta({ id: 'SessionOwner' })
 export type SessionOwner = z.infer<typeof SessionOwnerSchema>

@@ -1,4 +1,14 @@
 import { z } from 'zod'
+import type { Endpoint, Model } from './model.ts'
+import { ENDPOINTS } from './model.ts'
+
+/** The endpoints that a provider's host runs. Null stands for every endpoint of its protocol. */
+export const ProviderEndpointsSchema = z
+  .array(z.enum(ENDPOINTS))
+  .min(1)
+  .max(ENDPOINTS.length)
+  .refine((endpoints) => new Set(endpoints).size === endpoints.length, 'an endpoint is named twice')
+  .nullable()
 
 /** A provider that sellers may list capacity of. */
 export const ProviderSchema = z.object({
@@ -12,8 +22,20 @@ export const ProviderSchema = z.object({
   /** Default routing uses trusted providers only. */
   isTrusted: z.boolean(),
   costReferenceUrl: z.string().nullable(),
+  /** Which endpoints its host runs. A provider without this member runs every endpoint of its protocol. */
+  endpoints: ProviderEndpointsSchema.default(null),
 })
 export type Provider = z.infer<typeof ProviderSchema>
+
+/** True where the host of a provider runs an endpoint, as far as its record says. */
+export function runsEndpoint({ endpoints }: Pick<Provider, 'endpoints'>, endpoint: Endpoint): boolean {
+  return endpoints === null || endpoints.includes(endpoint)
+}
+
+/** True where the host of a provider runs at least one endpoint of a model. */
+export function runsModel(provider: Pick<Provider, 'endpoints'>, model: Pick<Model, 'endpoints'>): boolean {
+  return model.endpoints.some((endpoint) => runsEndpoint(provider, endpoint))
+}
 
 /** Finds the provider that a buyer's hint means: an id, a name, a host or a URL; undefined when none. */
 export type FindProvider = (hint: string) => Provider | undefined

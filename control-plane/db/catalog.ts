@@ -13,6 +13,7 @@ const PROVIDER_COLUMNS = [
   'host',
   'is_trusted as isTrusted',
   'cost_reference_url as costReferenceUrl',
+  'endpoints',
 ] as const
 
 /** The providers of the allow-list, by id. */
@@ -32,6 +33,7 @@ export async function upsertProvider(db: Database | Trx, provider: Provider, at:
     host: provider.host,
     is_trusted: provider.isTrusted,
     cost_reference_url: provider.costReferenceUrl,
+    endpoints: provider.endpoints,
     updated_at: new Date(at),
   }
   await db

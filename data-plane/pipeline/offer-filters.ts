@@ -7,7 +7,16 @@ import { canServe } from '#shared/protocols/index.ts'
 import type { Choice } from './routing-choice.ts'
 
 /** The filters in their order; an offer's reason is the first that refuses it. */
-export const FILTERS = ['capability', 'provider', 'blocked', 'trusted', 'discount', 'cap', 'health'] as const
+export const FILTERS = [
+  'capability',
+  'endpoint',
+  'provider',
+  'blocked',
+  'trusted',
+  'discount',
+  'cap',
+  'health',
+] as const
 
 /** The place of a filter, or of none: an offer that passed them all. */
 export const ELIGIBLE = FILTERS.length
@@ -23,12 +32,13 @@ export type SelectionPorts = {
 /** The index of the first filter that refuses an offer, or {@link ELIGIBLE}. */
 export function stageOf({ health, caps, now }: SelectionPorts, choice: Choice, offer: MarketOffer): number {
   if (!canServe(offer, choice.need)) return 0
+  if (choice.unable?.has(offer.provider)) return 1
   const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
   // A named provider must have an active healthy offer: one that is down does not count as found.
-  if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 1
-  if (choice.blocked?.has(offer.provider)) return 2
-  if (!offer.isTrusted && !choice.allowsUntrusted) return 3
-  if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 4
-  if (offer.capDailyMicro !== null && caps.isSpent(offer.id, now)) return 5
-  return isDown ? 6 : ELIGIBLE
+  if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 2
+  if (choice.blocked?.has(offer.provider)) return 3
+  if (!offer.isTrusted && !choice.allowsUntrusted) return 4
+  if (choice.floorPercent !== undefined && !meetsFloor(offer.keptBps, choice.floorPercent)) return 5
+  if (offer.capDailyMicro !== null && caps.isSpent(offer.id, now)) return 6
+  return isDown ? 7 : ELIGIBLE
 }

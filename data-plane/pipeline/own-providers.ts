@@ -29,7 +29,8 @@ export function ownOffersOf(
     (row) =>
       (choice.only === undefined || choice.only.has(row.provider)) &&
       choice.blocked?.has(row.provider) !== true &&
-      canServe(row, choice.need),
+      canServe(row, choice.need) &&
+      choice.unable?.has(row.provider) !== true,
   )
   const inOrder = usable.sort((left, right) => left.priority - right.priority)
   return {

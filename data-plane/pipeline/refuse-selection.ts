@@ -15,10 +15,12 @@ export type Emptied = { readonly target: Target; readonly offers: readonly Marke
 export function refuseSelection(ports: SelectionPorts, choice: Choice, { target, offers }: Emptied): AppError {
   const stages = offers.map((offer) => stageOf(ports, choice, offer))
   const furthest = stages.reduce((most, stage) => Math.max(most, stage), 0)
-  if (furthest > 0 && choice.unknown !== undefined) return unsupportedProvider(ports.market, choice.unknown)
+  if (furthest >= FILTERS.indexOf('provider') && choice.unknown !== undefined)
+    return unsupportedProvider(ports.market, choice.unknown)
   const reached = offers.filter((_offer, at) => stages[at] === furthest)
   switch (FILTERS[furthest]) {
     case 'capability':
+    case 'endpoint':
     case 'provider':
       return new AppError('no_sellers_for_model', { detail: { model: target.model.id } })
     case 'trusted':

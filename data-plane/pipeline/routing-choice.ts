@@ -15,6 +15,8 @@ export type Choice = {
   /** The names of an allow-list of which none is a provider's. */
   readonly unknown: readonly string[] | undefined
   readonly blocked: ReadonlySet<string> | undefined
+  /** Providers whose host does not run the endpoint; undefined where every host does. */
+  readonly unable: ReadonlySet<string> | undefined
   readonly order: ReadonlyMap<string, number> | undefined
   readonly allowsUntrusted: boolean
   readonly floorPercent: number | undefined
@@ -37,6 +39,7 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
     only: lists.length === 0 ? undefined : intersect(lists),
     unknown: unknownAt < 0 ? undefined : hints.only[unknownAt],
     blocked: idSet(market, payer === undefined ? [hints.blocked] : [hints.blocked, payer.providersBlocked]),
+    unable: market.providersWithout.get(demand.endpoint),
     order: hints.order.length === 0 ? undefined : orderOf(market, hints.order),
     // Whoever has no account has nobody who could have weighed the risk: trusted sellers only.
     allowsUntrusted: payer?.account != null && (hints.allowsUntrusted ?? payer.allowsUntrusted ?? false),

@@ -106,9 +106,14 @@ function walk(ports: SelectionPorts, choice: Choice, index: OfferIndex, found: F
 }
 
 /** Looks a provider up in the buyer's sets, once a call. */
-function judge(verdicts: Uint16Array, { only, blocked, order }: Choice, index: OfferIndex, provider: number): number {
+function judge(
+  verdicts: Uint16Array,
+  { only, blocked, unable, order }: Choice,
+  index: OfferIndex,
+  provider: number,
+): number {
   const id = index.providers[provider] ?? ''
-  const isRefused = (only !== undefined && !only.has(id)) || blocked?.has(id) === true
+  const isRefused = (only !== undefined && !only.has(id)) || blocked?.has(id) === true || unable?.has(id) === true
   const verdict = isRefused ? REFUSED : order === undefined ? WANTED : WANTED + (order.get(id) ?? order.size)
   verdicts[provider] = verdict
   return verdict === UNKNOWN ? REFUSED : verdict

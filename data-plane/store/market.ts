@@ -1,7 +1,8 @@
 import type { MarketOffer } from '#data-plane/call.ts'
-import type { Model } from '#shared/catalog/model.ts'
+import type { Endpoint, Model } from '#shared/catalog/model.ts'
+import { ENDPOINTS } from '#shared/catalog/model.ts'
 import type { FindProvider, Provider } from '#shared/catalog/providers.ts'
-import { createProviderFinder } from '#shared/catalog/providers.ts'
+import { createProviderFinder, runsEndpoint } from '#shared/catalog/providers.ts'
 import type { ResolveModel } from '#shared/catalog/resolve.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
 import type { Limits, MarketRow, OfferRow } from '#shared/contract/snapshot.ts'
@@ -29,6 +30,8 @@ export type Market = MarketBodies & {
   readonly resolve: ResolveModel
   readonly findProvider: FindProvider
   readonly hosts: ReadonlySet<string>
+  /** The ids of providers whose host does not run an endpoint, by endpoint. One that every host runs is absent. */
+  readonly providersWithout: ReadonlyMap<Endpoint, ReadonlySet<string>>
   readonly rowByModel: ReadonlyMap<string, MarketRow>
 }
 
@@ -58,9 +61,19 @@ export function buildMarket(parts: MarketBodies, previous?: Market): Market {
     resolve: sameModels ? previous.resolve : createResolver(parts.models),
     findProvider: sameProviders ? previous.findProvider : createProviderFinder(parts.providers),
     hosts: sameProviders ? previous.hosts : new Set(parts.providers.map(({ host }) => host)),
+    providersWithout: sameProviders ? previous.providersWithout : indexMissingEndpoints(parts.providers),
     rowByModel:
       previous?.rows === parts.rows ? previous.rowByModel : new Map(parts.rows.map((row) => [row.model, row])),
   }
+}
+
+function indexMissingEndpoints(providers: readonly Provider[]): Market['providersWithout'] {
+  const missing = new Map<Endpoint, ReadonlySet<string>>()
+  for (const endpoint of ENDPOINTS) {
+    const without = providers.filter((provider) => !runsEndpoint(provider, endpoint))
+    if (without.length > 0) missing.set(endpoint, new Set(without.map(({ id }) => id)))
+  }
+  return missing
 }
 
 /** Offers in the order of the routing. */

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import type { Model } from '#shared/catalog/model.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
+import { ProviderEndpointsSchema } from '#shared/catalog/providers.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { DEFAULT_PROTOCOL, ProtocolNameSchema } from '#shared/protocols/index.ts'
 
@@ -13,6 +14,7 @@ const ProvidersSchema = z.object({
       base_url: z.url(),
       trusted: z.boolean(),
       cost_reference_url: z.url(),
+      endpoints: ProviderEndpointsSchema.default(null),
     }),
   ),
 })
@@ -65,6 +67,7 @@ export function readProviders(): readonly Provider[] {
     host: new URL(entry.base_url).host,
     isTrusted: entry.trusted,
     costReferenceUrl: entry.cost_reference_url,
+    endpoints: entry.endpoints,
   }))
 }
 

@@ -52,6 +52,10 @@ describe('the seeds', () => {
     const providers = readProviders()
     for (const provider of providers) expect(ProviderSchema.safeParse(provider).error).toBeUndefined()
     expect(providers.length).toBeGreaterThanOrEqual(12)
+    const endpointsOf = (id: string) => providers.find((provider) => provider.id === id)?.endpoints
+    expect(endpointsOf('anthropic')).toEqual(['chat'])
+    expect(endpointsOf('groq')).toEqual(['chat', 'speech', 'transcription'])
+    expect(endpointsOf('openrouter')).toBeNull()
     expect(new Set(providers.map(({ isTrusted }) => isTrusted)).size).toBe(2)
     expect(readSandboxProviders().map(({ id }) => id)).toEqual([
       'sandbox-a',

@@ -41,7 +41,15 @@ export const PRICE: ReferencePrice = {
 
 export function buildProvider(id: string, isTrusted = true): Provider {
   const host = `${id}.example`
-  return { id, name: `Provider ${id}`, baseUrl: `https://${host}/v1`, host, isTrusted, costReferenceUrl: null }
+  return {
+    id,
+    name: `Provider ${id}`,
+    baseUrl: `https://${host}/v1`,
+    host,
+    isTrusted,
+    costReferenceUrl: null,
+    endpoints: null,
+  }
 }
 
 /** An offer of `gpt-5-mini` at provider `a` that keeps 60 per cent, where nothing else is said. */

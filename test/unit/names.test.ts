@@ -80,6 +80,7 @@ describe('provider hints', () => {
       host: 'api.openai.com',
       isTrusted: true,
       costReferenceUrl: null,
+      endpoints: null,
     },
     {
       id: 'local',
@@ -88,6 +89,7 @@ describe('provider hints', () => {
       host: '127.0.0.11:9000',
       isTrusted: true,
       costReferenceUrl: null,
+      endpoints: null,
     },
   ])
   it.each([

@@ -30,8 +30,12 @@ const AnyOffer = builder.objectRef<MarketOfferView>('AnyOffer').implement({
 const Provider = builder.objectRef<ProviderView>('Provider').implement({
   description: 'A provider of the allow-list.',
   fields: (t) => ({
-    ...membersOf(t, ProviderViewSchema, { without: ['host', 'isTrusted'] }),
+    ...membersOf(t, ProviderViewSchema, { without: ['host', 'isTrusted', 'endpoints'] }),
     trusted: t.exposeBoolean('isTrusted'),
+    endpoints: t.exposeStringList('endpoints', {
+      nullable: true,
+      description: 'The endpoints that its host runs. Null stands for every endpoint of its protocol.',
+    }),
   }),
 })
 const Alias = builder.objectRef<AliasView>('ModelAlias').implement({

@@ -1,9 +1,18 @@
 import { instant, percent, yesNo } from '#control-plane/cli/amounts.ts'
-import type { Action } from '#control-plane/cli/command.ts'
+import type { Action, Options } from '#control-plane/cli/command.ts'
 import { confirm } from '#control-plane/cli/confirm.ts'
 import { usageError } from '#control-plane/cli/failure.ts'
 import { facts, table, text } from '#control-plane/cli/output.ts'
-import { argument, isSet, requiredOption, textOption, wholeOption } from '#control-plane/cli/read-options.ts'
+import {
+  argument,
+  isSet,
+  listOption,
+  requiredOption,
+  textOption,
+  wholeOption,
+} from '#control-plane/cli/read-options.ts'
+import type { Endpoint } from '#shared/catalog/model.ts'
+import { ENDPOINTS } from '#shared/catalog/model.ts'
 
 const STATUSES = ['active', 'paused', 'inactive'] as const
 
@@ -56,6 +65,7 @@ export const listProviders: Action = async ({ connection }) => {
     { title: 'NAME', value: ({ name }) => name },
     { title: 'ADDRESS', value: ({ baseUrl }) => baseUrl },
     { title: 'TRUSTED', value: ({ isTrusted }) => yesNo(isTrusted) },
+    { title: 'ENDPOINTS', value: ({ endpoints }) => endpoints?.join(',') ?? 'all' },
     { title: 'OFFERS', alignsRight: true, value: ({ activeOffers }) => activeOffers },
   ])
   return { json: providers, blocks: [rows] }
@@ -65,6 +75,7 @@ export const putProvider: Action = async ({ connection }, given) => {
   const { options } = given
   const id = argument(given)
   const costReferenceUrl = textOption(options, 'costReference')
+  const endpoints = endpointsOption(options)
   const put = await connection.asOperator((client) =>
     client.provider.put.mutate({
       id,
@@ -72,9 +83,18 @@ export const putProvider: Action = async ({ connection }, given) => {
       baseUrl: requiredOption(options, 'baseUrl'),
       isTrusted: isSet(options, 'trusted'),
       ...(costReferenceUrl && { costReferenceUrl }),
+      ...(endpoints && { endpoints }),
     }),
   )
   return { json: put, blocks: [facts({ id: put.id, address: put.baseUrl, trusted: yesNo(put.isTrusted) })] }
+}
+
+function endpointsOption(options: Options): Endpoint[] | undefined {
+  return listOption(options, 'endpoints')?.map((name) => {
+    const endpoint = ENDPOINTS.find((known) => known === name)
+    if (endpoint === undefined) throw usageError(`--endpoints takes ${ENDPOINTS.join(', ')}.`)
+    return endpoint
+  })
 }
 
 function trust(isTrusted: boolean): Action {

@@ -89,6 +89,7 @@ export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
       { flags: '--name <text>', text: 'its name' },
       { flags: '--trusted', text: 'default routing may use it' },
       { flags: '--cost-reference <url>', text: 'where its prices stand' },
+      { flags: '--endpoints <names>', text: 'the endpoints that its host runs, as chat,embeddings; all otherwise' },
     ],
     load: async () => (await import('#control-plane/cli/actions/operator-market.ts')).putProvider,
   },

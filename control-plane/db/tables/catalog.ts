@@ -1,6 +1,7 @@
-import { boolean, json, nullable, text, timestamp, withDefault } from './column.ts'
+import type { Endpoint } from '#shared/catalog/model.ts'
+import { boolean, json, nullable, text, texts, timestamp, withDefault } from './column.ts'
 
-/** Tables of `0004_catalog.sql`. */
+/** Tables of `0004_catalog.sql` and `0014_provider_endpoints.sql`. */
 export const CATALOG_TABLES = {
   provider: {
     id: text(),
@@ -10,6 +11,7 @@ export const CATALOG_TABLES = {
     is_trusted: boolean(),
     cost_reference_url: nullable(text()),
     updated_at: timestamp(),
+    endpoints: nullable(texts<Endpoint>()),
   },
   model: { id: text(), is_sandbox: boolean(), body: json(), updated_at: timestamp() },
   model_alias: { alias: text(), model: text(), is_manual: withDefault(boolean()) },

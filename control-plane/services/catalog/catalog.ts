@@ -16,7 +16,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import { Label } from '#control-plane/services/fields.ts'
 import type { Provider } from '#shared/catalog/providers.ts'
-import { hostOf, ProviderSchema } from '#shared/catalog/providers.ts'
+import { hostOf, ProviderEndpointsSchema, ProviderSchema } from '#shared/catalog/providers.ts'
 import { MINUTE } from '#shared/clock.ts'
 import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import { AppError } from '#shared/errors.ts'
@@ -152,11 +152,13 @@ const PutProviderInput = z.object({
   baseUrl: z.string().max(2_048),
   isTrusted: z.boolean(),
   costReferenceUrl: z.url().max(2_048).nullable().default(null),
+  /** Every endpoint of the provider's protocol where it is left out. */
+  endpoints: ProviderEndpointsSchema.default(null),
 })
 
 /**
  * Adds or replaces a provider of the allow-list. A provider with active offers keeps its host, because their keys are
- * bound to it.
+ * bound to it. An active offer that its endpoints no longer allow stays, and no call is sent to it.
  */
 export const putProvider = defineOperation({
   name: 'provider.put',

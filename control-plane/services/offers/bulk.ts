@@ -15,6 +15,7 @@ import { AppError, toAppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import type { ProtocolName } from '#shared/protocols/index.ts'
 import { Pricing, readPricing } from './input.ts'
+import { requireEndpoint } from './require-endpoint.ts'
 import type { StoreCtx } from './store-offer.ts'
 import { refuseTwin, storeNewOffer } from './store-offer.ts'
 
@@ -149,6 +150,7 @@ async function createRow(ctx: RowCtx, raw: unknown, bulk: Bulk & { models: Set<s
   if (model === undefined) throw new AppError('unknown_model')
   const providerModel = row.providerModel ?? row.model
   const { base, key, common } = bulk
+  await requireEndpoint(ctx, base.provider, model)
   await refuseTwin(ctx, bulk.seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })
   await requireServed(ctx, bulk, providerModel)
   const { id: offerId } = await storeNewOffer(ctx, bulk.seller, {

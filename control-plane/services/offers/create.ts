@@ -7,14 +7,16 @@ import { chooseKey, probeFailed } from '#control-plane/services/providers/provid
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
 import { CreateOfferInput, readPricing } from './input.ts'
+import { requireEndpoint } from './require-endpoint.ts'
 import { refuseTwin, storeNewOffer } from './store-offer.ts'
 import type { OfferView, ViewCtx } from './view.ts'
 import { OfferViewSchema, viewOffers } from './view.ts'
 
 /**
  * Lists capacity. It asks the provider first, and throws `provider_probe_failed` when the provider refuses the key or
- * does not serve the model. Also throws `unknown_model`, `invalid_base_url`, `duplicate_offer_for_credential`, and
- * `not_found` for a saved key that is not the caller's.
+ * does not serve the model. Also throws `unknown_model`, `invalid_base_url`, `duplicate_offer_for_credential`,
+ * `model_capability_unsupported` for a host that runs no endpoint of the model, and `not_found` for a saved key that is
+ * not the caller's.
  */
 export const createOffer = defineOperation({
   name: 'offer.create',
@@ -31,6 +33,7 @@ export const createOffer = defineOperation({
     const model = await findModelByName(ctx.db, input.model)
     if (model === undefined) throw new AppError('unknown_model', { param: 'model' })
     const base = await checkBaseUrl(ctx, input.sellerBaseUrl)
+    await requireEndpoint(ctx, base.provider, model)
     const seller = actor.account
     const key = await chooseKey(ctx, seller, base, input)
     await refuseTwin(ctx, seller, { fingerprint: key.fingerprint, baseUrl: base.text, model })

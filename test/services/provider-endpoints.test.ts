@@ -1,0 +1,113 @@
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { collectLines } from '#control-plane/api/collect-lines.ts'
+import { invoke } from '#control-plane/operation/invoke.ts'
+import { importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
+import { listProviders, trustProvider } from '#control-plane/services/catalog/provider-list.ts'
+import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
+import { ENDPOINTS } from '#shared/catalog/model.ts'
+import { DOCUMENT_SCHEMAS, DocumentEnvelopeSchema } from '#shared/contract/snapshot.ts'
+import type { Person, TestMarket } from '#test/support/control-plane.ts'
+import { operator, startMarket } from '#test/support/control-plane.ts'
+import { listOffer, newProviderKey } from '#test/support/offers.ts'
+import { refusalOf } from '#test/support/refusal.ts'
+import { textModel } from '#test/support/text-model.ts'
+
+const VECTORS = 'vectors-test'
+let market: TestMarket
+let ada: Person
+
+beforeAll(async () => {
+  market = await startMarket()
+  ada = await market.person()
+  const item = textModel(VECTORS, { endpoints: ['embeddings'] })
+  await invoke(market.plane, operator, importCatalog, { source: 'test', models: [item] })
+})
+afterAll(() => market.stop())
+
+const put = (changes: object) =>
+  invoke(market.plane, operator, putProvider, {
+    id: 'test',
+    name: 'Test',
+    baseUrl: market.provider.url,
+    isTrusted: true,
+    ...changes,
+  })
+const stored = async () =>
+  (await invoke(market.plane, operator, listProviders, {})).find(({ id }) => id === 'test')?.endpoints
+
+describe('the endpoints of a provider', () => {
+  it('are every endpoint where nothing is said, and stay through a change of trust', async () => {
+    expect(await stored()).toBeNull()
+    await put({ endpoints: ['chat', 'image-edit'] })
+    expect(await stored()).toEqual(['chat', 'image-edit'])
+    await invoke(market.plane, operator, trustProvider, { id: 'test', isTrusted: false, reason: 'test' })
+    expect(await stored()).toEqual(['chat', 'image-edit'])
+    await put({})
+    expect(await stored()).toBeNull()
+  })
+
+  it('may be each one that a model can have, and nothing else, in the operation and in the table', async () => {
+    for (const endpoint of ENDPOINTS) {
+      await put({ endpoints: [endpoint] })
+      expect(await stored()).toEqual([endpoint])
+    }
+    await put({ endpoints: [...ENDPOINTS] })
+    for (const endpoints of [[], ['chats'], ['chat', 'chat'], 'chat']) {
+      expect((await refusalOf(put({ endpoints }))).code).toBe('invalid_request')
+    }
+    for (const endpoints of ['{}', '{chats}', '{chat,null}']) {
+      const update = sql`update provider set endpoints = ${endpoints}::text[] where id = 'test'`
+      await expect(update.execute(market.plane.db)).rejects.toThrow('provider_endpoints')
+    }
+    await put({})
+  })
+
+  it('are in the published document, whose older form reads as every endpoint', async () => {
+    await put({ endpoints: ['chat'] })
+    const text = await market.world.redis.get('snap:doc:providers')
+    const { body } = DocumentEnvelopeSchema.parse(JSON.parse(text ?? 'null'))
+    const { providers } = DOCUMENT_SCHEMAS.providers.parse(body)
+    expect(providers.find(({ id }) => id === 'test')?.endpoints).toEqual(['chat'])
+    const { endpoints: _, ...older } = await put({})
+    expect(DOCUMENT_SCHEMAS.providers.parse({ providers: [older] }).providers[0]?.endpoints).toBeNull()
+  })
+})
+
+describe('an offer of a model none of whose endpoints the host runs', () => {
+  it('is refused before the provider is asked', async () => {
+    await put({ endpoints: ['chat', 'speech'] })
+    market.provider.requests.reset()
+    const refused = await refusalOf(listOffer(market, ada.seller, { model: VECTORS }))
+    expect([refused.code, refused.status, refused.detail]).toEqual([
+      'model_capability_unsupported',
+      400,
+      { provider: 'test', provider_endpoints: ['chat', 'speech'], model_endpoints: ['embeddings'] },
+    ])
+    expect(refused.message).toBe('The host of Test runs chat, speech; the model is for embeddings.')
+    expect(market.provider.requests.count()).toBe(0)
+    expect((await listOffer(market, ada.seller)).model).toBe('gpt-test')
+    await put({ endpoints: ['embeddings'] })
+    expect((await refusalOf(listOffer(market, ada.seller))).code).toBe('model_capability_unsupported')
+    const wish = { model: VECTORS, providerModel: 'gpt-test' }
+    expect((await listOffer(market, ada.seller, wish)).model).toBe(VECTORS)
+  })
+
+  it('is the line of its row in a bulk creation, and spoils no other row', async () => {
+    await put({ endpoints: ['chat'] })
+    const offers = [
+      { model: VECTORS, discount: 10 },
+      { model: 'gpt-test', discount: 10 },
+    ]
+    const input = { apiKey: newProviderKey(), baseUrl: market.provider.url, offers }
+    const run = await invoke(market.plane, ada.seller, bulkCreateOffers, input)
+    const lines = await collectLines(run.lines)
+    expect(lines.find(({ model }) => model === VECTORS)).toEqual({
+      model: VECTORS,
+      status: 'error',
+      code: 'model_capability_unsupported',
+      error: 'The host of Test runs chat; the model is for embeddings.',
+    })
+    expect(lines.find(({ model }) => model === 'gpt-test')?.status).toBe('created')
+  })
+})

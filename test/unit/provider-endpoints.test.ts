@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest'
+import { ELIGIBLE, FILTERS, stageOf } from '#data-plane/pipeline/offer-filters.ts'
+import { ownOffersOf } from '#data-plane/pipeline/own-providers.ts'
+import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
+import { selectOffers } from '#data-plane/pipeline/select-offers.ts'
+import { buildMarket } from '#data-plane/store/market.ts'
+import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
+import type { Endpoint } from '#shared/catalog/model.ts'
+import { ENDPOINTS } from '#shared/catalog/model.ts'
+import { runsEndpoint, runsModel } from '#shared/catalog/providers.ts'
+import { toAppError } from '#shared/errors.ts'
+import {
+  buildDemand,
+  buildMarketOffer,
+  buildModel,
+  buildPayer,
+  buildProvider,
+  buildTarget,
+  buildTestMarket,
+} from '#test/support/build-market.ts'
+
+const model = buildModel({ endpoints: [...ENDPOINTS] })
+const offer = buildMarketOffer()
+const health = { isAllWell: () => true, blockedUntil: () => 0 }
+const own = { ...offer, model: null, providerModel: null, priority: 0, label: null, id: 'own_1' }
+
+/** What routing makes of an offer and of an own key at a host that runs these endpoints. */
+function route(endpoints: Endpoint[] | null, endpoint: Endpoint) {
+  const base = buildTestMarket([offer], model)
+  const market = buildMarket({ ...base, providers: [{ ...buildProvider('a'), endpoints }, buildProvider('b')] }, base)
+  const payer = buildPayer({ ownProviders: [own] })
+  const choice = readChoice(market, buildDemand({ endpoint }), payer)
+  const target = { ...buildTarget(model), endpoint }
+  const ports = { market, health, caps: createSpentCaps(), now: 0 }
+  let outcome: string
+  try {
+    outcome = selectOffers(ports, target, choice).candidates[0]?.provider ?? 'none'
+  } catch (thrown) {
+    outcome = toAppError(thrown).code
+  }
+  return [
+    FILTERS[stageOf(ports, choice, offer)] ?? ELIGIBLE,
+    outcome,
+    ownOffersOf(payer, target, choice, undefined).last.length,
+  ]
+}
+
+describe('the endpoints that a host runs', () => {
+  it.each(ENDPOINTS)('%s goes to hosts that run it, and to no other', (endpoint) => {
+    const served = [ELIGIBLE, 'a', 1]
+    expect(route(null, endpoint)).toEqual(served)
+    expect(route([endpoint], endpoint)).toEqual(served)
+    expect(route([...ENDPOINTS], endpoint)).toEqual(served)
+    const others = ENDPOINTS.filter((other) => other !== endpoint)
+    expect(route(others, endpoint)).toEqual(['endpoint', 'no_sellers_for_model', 0])
+    for (const other of others) expect(route([other], endpoint)).toEqual(['endpoint', 'no_sellers_for_model', 0])
+  })
+
+  it('fit a model where one of its endpoints is among them', () => {
+    for (const endpoint of ENDPOINTS) {
+      expect(ENDPOINTS.filter((other) => runsEndpoint({ endpoints: [endpoint] }, other))).toEqual([endpoint])
+      expect(runsModel({ endpoints: [endpoint] }, model)).toBe(true)
+      expect(runsModel({ endpoints: ENDPOINTS.filter((other) => other !== endpoint) }, { endpoints: [endpoint] })).toBe(
+        false,
+      )
+      expect(runsModel({ endpoints: null }, { endpoints: [endpoint] })).toBe(true)
+    }
+  })
+})

@@ -57,25 +57,43 @@ export type RoutingHints = {
   readonly isFastestFirst?: true
 }
 
-/** What a call wants to buy: enough to route, to bound its cost and to refuse what nobody can serve. */
-export type Demand = {
-  readonly endpoint: Endpoint
-  readonly model: string
+/** What every call says of what it wants to buy. */
+type AnyDemand = {
   readonly isStreamed: boolean
   readonly hints: RoutingHints
   /** Floors in percent from the body, the header and the path; the key's comes with the payer. */
   readonly floorPercents: readonly (number | undefined)[]
+  /** The buyer's own ceiling for this call. */
+  readonly maxCostMicro: MicroUsd | undefined
+  /** True where the price of an answer is known before it begins: its head says it. */
+  readonly hasFixedCharge?: true
+}
+
+/** A model is wanted, by the name that the buyer gave. */
+export type ModelDemand = AnyDemand & {
+  readonly kind: 'model'
+  readonly endpoint: Endpoint
+  readonly model: string
   /** Capabilities without which an answer would be wrong. */
   readonly needs: Needs
   /** The member of the request that holds the input, for refusals; `messages` unless said. */
   readonly inputParam?: string
   /** Bounds of what may be consumed, for the hold. */
   readonly bounds: DemandBounds
-  /** The buyer's own ceiling for this call. */
-  readonly maxCostMicro: MicroUsd | undefined
-  /** True where the price of an answer is known before it begins: its head says it. */
-  readonly hasFixedCharge?: true
 }
+
+/** A provider's lent key (a resource) or a forwarded family is wanted: priced by the call or by what is counted of it. */
+export type ForwardDemand = AnyDemand & {
+  readonly kind: 'resource' | 'family'
+  /** What the path names, and under which it is priced and sold. */
+  readonly name: string
+  /** One of few: figures are labelled with it. */
+  readonly endpoint: string
+  readonly bounds: { readonly units: UnitBounds }
+}
+
+/** What a call wants to buy: enough to route, to bound its cost and to refuse what nobody can serve. */
+export type Demand = ModelDemand | ForwardDemand
 
 export type Needs = {
   readonly imageInput: boolean
@@ -106,13 +124,27 @@ export type DemandBounds = {
  */
 export type UnitBounds = { readonly most: Usage; readonly least: Usage }
 
-/** The model a call resolved to and the price it is charged by, fixed for the whole call. */
-export type Target = {
-  readonly model: Model
+/** What every call is about, whatever is bought. */
+type AnyTarget = {
+  /** What ledger, events and look-ups know it by. */
+  readonly id: string
+  /** What offers for it are listed under in the snapshot. */
+  readonly listing: string
+  /** What the buyer called it. */
+  readonly requested: string
   readonly price: ReferencePrice
-  readonly endpoint: Endpoint
-  readonly requestedModel: string
 }
+
+export type ModelTarget = AnyTarget & {
+  readonly kind: 'model'
+  readonly model: Model
+  readonly endpoint: Endpoint
+}
+
+export type ForwardTarget = AnyTarget & Pick<ForwardDemand, 'kind' | 'endpoint'>
+
+/** What a call resolved to and the price it is charged by, fixed for the whole call. */
+export type Target = ModelTarget | ForwardTarget
 
 /** What the buyer is told of the charge. */
 export type Receipt = {
@@ -136,10 +168,10 @@ export type OwnOffer = Pick<
 > & { readonly id: null; readonly sellerAccount: null; readonly servedBy: 'own_key' | 'fallback_key' }
 
 /** What an attempt at one offer needs beside the request itself. */
-export type AttemptPlan = {
+export type AttemptPlan<Of extends Target = Target> = {
   readonly rid: RequestId
   readonly offer: Offer
-  readonly target: Target
+  readonly target: Of
   /** The output limit to forward: what was asked, what the model can do and what the hold covers, the least of them. */
   readonly maxOutputTokens: number
   /** Unix seconds of the admission: the `created` of the answer. */
@@ -147,6 +179,9 @@ export type AttemptPlan = {
   /** True when the buyer's own ceiling for this call is what lowered the limit. */
   readonly isCeilingBound: boolean
 }
+
+/** The plan of a model's wire. */
+export type ModelPlan = AttemptPlan<ModelTarget>
 
 /** A request in a seller's protocol. */
 export type UpstreamRequest = EncodedRequest & {

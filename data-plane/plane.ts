@@ -79,8 +79,8 @@ export type Overrides = {
   readonly limits?: Partial<CallLimits>
   /** Ends the process, which cannot keep what it promises any more. */
   readonly onGiveUp?: () => void
-  /** Rails beside the product's, and the rows that take them. */
-  readonly more?: (pending: Pick<PendingSettlements, 'watched'>) => MoreRails
+  /** Rails and rows beside the product's; such a row may take credit, too. */
+  readonly more?: (parts: Pick<PendingSettlements, 'watched'> & Pick<Rails, 'credit'>) => MoreRails
 }
 
 /** Ways to pay that are not the product's own. */
@@ -114,7 +114,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
   const metrics: Metrics = createMetrics((provider) => stores.snapshot.market().findProvider(provider)?.id === provider)
   const stores = await openStores(basics, metrics, overrides.onGiveUp ?? (() => undefined))
   const watchers = { metrics, traces: tracer && createCallTraces(tracer, clock) }
-  const more = overrides.more?.(stores.pending) ?? { rails: [], rows: [] }
+  const more = overrides.more ?? (() => ({ rails: [], rows: [] }))
   const { surface, calls, ready } = createSurface(basics, stores, { ...watchers, more }, overrides.limits)
   const app = await createServer(surface)
   await Promise.all([stores.snapshot.start(), stores.health.start(), stores.buyerKeys.start()])
@@ -223,12 +223,14 @@ function watchClock(redis: Redis, { clock, log }: Pick<Basics, 'clock' | 'log'>)
 }
 
 /** Who is told how calls go, and what is served beside the product's own. */
-type Watchers = { readonly metrics: Metrics; readonly traces: CallTraces | undefined; readonly more: MoreRails }
+type Watchers = { readonly metrics: Metrics; readonly traces: CallTraces | undefined } & Required<
+  Pick<Overrides, 'more'>
+>
 
 function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limits: Partial<CallLimits> = {}) {
   const { config, clock, ids } = basics
   const { snapshot, health, offerCaps, buyerKeys } = stores
-  const { metrics, traces, more } = watchers
+  const { metrics, traces } = watchers
   const { market } = snapshot
   const open = { count: 0 }
   const drains = { count: 0 }
@@ -249,6 +251,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     credit: creditRail({ funds, buyerKeys }),
     creditByEitherHeader: creditRail({ funds, buyerKeys, takesApiKeyHeader: true }),
   }
+  const more = watchers.more({ watched: stores.pending.watched, credit: rails.credit })
   const everyRail = [rails.credit, defineRail(stores.ownProviders), ...more.rails]
   const railsByName = new Map(everyRail.map((rail) => [rail.name, rail]))
   const surface: Surface = {

@@ -194,7 +194,7 @@ function takeData(run: Running, chunk: Buffer): void {
 }
 
 function choicesOf({ turn }: AttemptJob): number {
-  return turn.call.demand.bounds.choices
+  return turn.call.quote.bound.choices
 }
 
 /** True when a stream has run so far past its limit that its provider does not keep to it. */
@@ -282,7 +282,7 @@ function endRefused(run: Running): void {
 /** The model's name at the provider is the seller's, unless it is the one that the buyer gave. */
 function speaker({ plane, job }: Running): Speaker {
   const { offer, target } = job.plan
-  const isShown = offer.providerModel === target.requestedModel || offer.providerModel === target.model.id
+  const isShown = offer.providerModel === target.requested || offer.providerModel === target.id
   return speakerOf(plane, offer, job.request, isShown ? undefined : offer.providerModel)
 }
 

@@ -1,4 +1,4 @@
-import type { Demand, Target } from '#data-plane/call.ts'
+import type { Demand, ModelDemand, ModelTarget, Target } from '#data-plane/call.ts'
 import { isImageCapable } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { BYTES_A_TOKEN } from './meter-usage.ts'
@@ -11,6 +11,8 @@ const LONGEST_TOKEN_BYTES = 128
  * image, `context_length_exceeded` where no tokeniser could make the call fit.
  */
 export function checkCapability(target: Target, demand: Demand): void {
+  // What is forwarded is read by its provider alone.
+  if (target.kind !== 'model' || demand.kind !== 'model') return
   const { parameters } = target.model
   const missing = demand.needs.parameters?.find((name) => parameters.length > 0 && !parameters.includes(name))
   if (missing !== undefined) {
@@ -30,7 +32,7 @@ export function checkCapability(target: Target, demand: Demand): void {
   checkContext(target, demand)
 }
 
-function inputParamOf({ inputParam }: Demand): string {
+function inputParamOf({ inputParam }: ModelDemand): string {
   return inputParam ?? 'messages'
 }
 
@@ -38,7 +40,7 @@ function inputParamOf({ inputParam }: Demand): string {
  * Windows are the model's, the same at every offer. Only a proof refuses: what looks too long by an estimate may fit, and
  * the provider, who counts, is asked.
  */
-function checkContext(target: Target, demand: Demand): void {
+function checkContext(target: ModelTarget, demand: ModelDemand): void {
   const { bounds } = demand
   // Inputs of their own fill a window each; characters and seconds are not counted in tokens.
   if ((bounds.inputs ?? 1) > 1 || bounds.units !== undefined) return
@@ -52,7 +54,7 @@ function checkContext(target: Target, demand: Demand): void {
  * Too long for the model, in the words that clients know: what was sent, what was asked for, and the limit. Where our
  * estimate of the tokens fits and the provider, who counts them, says otherwise, the words are about who counted.
  */
-export function contextError({ model }: Target, demand: Demand, maxTokens: number): AppError {
+export function contextError({ model }: ModelTarget, demand: ModelDemand, maxTokens: number): AppError {
   const { bounds } = demand
   const input = Math.ceil(bounds.inputBytes / BYTES_A_TOKEN)
   const limit = model.contextLength

@@ -22,7 +22,7 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
   const facts: CallFacts = {
     rid: call.hold.rid,
     wire: call.route.wire.name,
-    model: call.target.model.id,
+    model: call.target.id,
     provider: relay.last?.plan.offer.provider ?? null,
     outcome: settlement.outcome,
     errorCode: relay.error?.code ?? null,

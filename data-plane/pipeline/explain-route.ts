@@ -72,8 +72,8 @@ export function explainRoute(
   }
   const passedOver = excludedOf(selectionPorts(plane, raw), course, candidates)
   return {
-    model: target.model.id,
-    requested_model: target.requestedModel,
+    model: target.id,
+    requested_model: target.requested,
     endpoint: target.endpoint,
     hold_micro: holdMicro,
     min_discount_pct: choice.floorPercent ?? null,

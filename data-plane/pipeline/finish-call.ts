@@ -68,7 +68,7 @@ function noteWarm({ warm, clock }: CallPlane, call: AdmittedCall, { last }: Rela
   // Own providers are asked in their order, wherever the conversation is.
   if (conversation === undefined || offer === undefined || offer === null || settlement.outcome === 'failed') return
   const { usage } = settlement.metered
-  warm.note(`${conversation} ${target.model.id}`, {
+  warm.note(`${conversation} ${target.id}`, {
     offer,
     at: clock.now(),
     inputTokens: inputTokens(usage),

@@ -1,4 +1,5 @@
-import type { AttemptPlan, Demand, Ending, Metered } from '#data-plane/call.ts'
+import type { AttemptPlan, Demand, Ending, Metered, ModelDemand, ModelPlan } from '#data-plane/call.ts'
+import { forModel } from '#data-plane/wires/wire.ts'
 import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { meterUnits } from './meter-units.ts'
@@ -15,8 +16,14 @@ const OUTPUT_OVERHEAD_TOKENS = 64
  * answer without content consumed nothing that anybody pays for.
  */
 export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
-  const { units, maxOutputTokens } = demand.bounds
-  if (units !== undefined) return meterUnits(plan.target.price.unitPrices, units, ending)
+  const { unitPrices } = plan.target.price
+  if (demand.kind !== 'model') return meterUnits(unitPrices, demand.bounds.units, ending)
+  if (demand.bounds.units !== undefined) return meterUnits(unitPrices, demand.bounds.units, ending)
+  return meterTokens(forModel(plan), demand, ending)
+}
+
+function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Metered {
+  const { maxOutputTokens } = demand.bounds
   const anomalies: string[] = []
   const { reported, finishReason, contentBytes } = ending
   if (reported.insaneFields > 0) anomalies.push('usage_insane')
@@ -40,7 +47,7 @@ export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): M
 }
 
 /** Where no output is sold: an answer that says that it read nothing is as one that says nothing. */
-function meterInput(plan: AttemptPlan, demand: Demand, ending: Ending, anomalies: string[]): Metered {
+function meterInput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomalies: string[]): Metered {
   const given = ending.reported.inputTokens
   if (given === 0) anomalies.push('usage_zero')
   if (given === undefined) anomalies.push('usage_missing')
@@ -56,11 +63,11 @@ function estimate(bytes: number): number {
 }
 
 /** Nobody pays by an estimate for more than was asked for. */
-function estimateOutput({ maxOutputTokens }: AttemptPlan, { bounds }: Demand, contentBytes: number): number {
+function estimateOutput({ maxOutputTokens }: ModelPlan, { bounds }: ModelDemand, contentBytes: number): number {
   return Math.min(estimate(contentBytes), maxOutputTokens * bounds.choices)
 }
 
-function clipInput({ target }: AttemptPlan, demand: Demand, { reported }: Ending, anomalies: string[]): number {
+function clipInput({ target }: ModelPlan, demand: ModelDemand, { reported }: Ending, anomalies: string[]): number {
   const { inputTokens: bytes, inputImages, inputs = 1 } = demand.bounds
   const { imageTokens, contextLength } = target.model
   const sent = bytes + inputImages * imageTokens
@@ -71,7 +78,7 @@ function clipInput({ target }: AttemptPlan, demand: Demand, { reported }: Ending
   return bound
 }
 
-function clipOutput(plan: AttemptPlan, demand: Demand, ending: Ending, anomalies: string[]): number {
+function clipOutput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomalies: string[]): number {
   const given = ending.reported.outputTokens ?? 0
   const limit = plan.maxOutputTokens * demand.bounds.choices + OUTPUT_OVERHEAD_TOKENS
   // A model that reasons out of sight may count more than it shows.

@@ -24,7 +24,7 @@ export function ownOffersOf(
   pathFloorPercent: number | undefined,
 ): OwnOffers {
   const rows = payer?.ownProviders ?? []
-  if (rows.length === 0 || pathFloorPercent !== undefined) return NONE
+  if (rows.length === 0 || pathFloorPercent !== undefined || target.kind !== 'model') return NONE
   const usable = rows.filter(
     (row) =>
       (choice.only === undefined || choice.only.has(row.provider)) &&
@@ -34,13 +34,13 @@ export function ownOffersOf(
   )
   const inOrder = usable.sort((left, right) => left.priority - right.priority)
   return {
-    first: inOrder.filter(({ model }) => model === target.model.id).map((row) => toOffer(row, target, 'own_key')),
+    first: inOrder.filter(({ model }) => model === target.id).map((row) => toOffer(row, target, 'own_key')),
     last: inOrder.filter(({ model }) => model === null).map((row) => toOffer(row, target, 'fallback_key')),
   }
 }
 
 /** An own provider as an offer: one that keeps nothing of the price. */
-function toOffer(row: OwnProvider, { model }: Target, servedBy: OwnOffer['servedBy']): OwnOffer {
+function toOffer(row: OwnProvider, { id }: Target, servedBy: OwnOffer['servedBy']): OwnOffer {
   return {
     id: null,
     sellerAccount: null,
@@ -48,7 +48,7 @@ function toOffer(row: OwnProvider, { model }: Target, servedBy: OwnOffer['served
     provider: row.provider,
     baseUrl: row.baseUrl,
     apiFormat: row.apiFormat,
-    providerModel: row.providerModel ?? model.id,
+    providerModel: row.providerModel ?? id,
     keptBps: FREE,
     capDailyMicro: null,
     credential: row.credential,

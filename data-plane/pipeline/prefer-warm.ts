@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { Demand, MarketOffer, RawRequest, Target } from '#data-plane/call.ts'
+import type { Demand, DemandBounds, MarketOffer, RawRequest, Target } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
 import type { WarmOffers, Warmth } from '#data-plane/store/warm-offers.ts'
 import type { KeptBps, MicroUsd } from '#shared/money.ts'
@@ -20,7 +20,10 @@ const MAX_SESSION_CHARS = 256
  * What names the conversation of a call: the buyer's own word for it, or the beginning of its body, which a next turn
  * repeats. Undefined for a stranger's, for a short call without a name, and where the buyer wants no affinity.
  */
-export function conversationOf(raw: RawRequest, { hints }: Demand, payer: Payer | undefined): string | undefined {
+export function conversationOf(raw: RawRequest, demand: Demand, payer: Payer | undefined): string | undefined {
+  // Only models have a prompt cache.
+  if (demand.kind !== 'model') return undefined
+  const { hints } = demand
   const whose = payer?.account ?? payer?.wallet
   if (whose === undefined || raw.headers['x-mkt-affinity'] === 'off') return undefined
   const header = raw.headers['x-session-id']
@@ -48,28 +51,31 @@ type Call = {
  * lowest. Every filter holds for it too; an order of the buyer's own, by name or by speed, stays as it is.
  */
 export function preferWarm(warm: WarmOffers, call: Call, ranked: RankedOffers<MarketOffer>): RankedOffers<MarketOffer> {
-  const { ports, target, choice, conversation } = call
-  if (conversation === undefined || choice.order !== undefined || choice.isFastestFirst) return ranked
-  const warmth = warm.find(`${conversation} ${target.model.id}`, ports.now)
+  const { ports, target, demand, choice, conversation } = call
+  if (demand.kind !== 'model' || conversation === undefined || choice.order !== undefined || choice.isFastestFirst)
+    return ranked
+  const warmth = warm.find(`${conversation} ${target.id}`, ports.now)
   const [cheapest] = ranked.candidates
   if (warmth === undefined || cheapest === undefined) return ranked
   const offer =
     ranked.candidates.find(({ id }) => id === warmth.offer) ??
     offersOf(ports.market, target).find(({ id }) => id === warmth.offer)
   if (offer === undefined || stageOf(ports, choice, offer) !== ELIGIBLE) return ranked
-  const savingMicro = savingOf(call, warmth, offer, cheapest)
+  const savingMicro = savingOf({ target, bounds: demand.bounds }, warmth, offer, cheapest)
   if (savingMicro === undefined) return ranked
   const others = ranked.candidates.filter(({ id }) => id !== offer.id)
   const candidates = choice.isFirstOnly ? [offer] : [offer, ...others].slice(0, Math.max(2, ranked.candidates.length))
   return { ...ranked, candidates, affinity: { offer: offer.id, savingMicro } }
 }
 
+type Priced = Pick<Call, 'target'> & { readonly bounds: DemandBounds }
+
 /** What staying costs less than going to the cheapest offer, by expectation; undefined where it saves nothing. */
-function savingOf(call: Call, warmth: Warmth, offer: MarketOffer, cheapest: MarketOffer): MicroUsd | undefined {
-  const input = Math.ceil(call.demand.bounds.inputBytes / BYTES_A_TOKEN)
+function savingOf(call: Priced, warmth: Warmth, offer: MarketOffer, cheapest: MarketOffer): MicroUsd | undefined {
+  const input = Math.ceil(call.bounds.inputBytes / BYTES_A_TOKEN)
   const chance = (warmth.hits + 1) / (warmth.hits + warmth.misses + 2)
   const cached = Math.floor(chance * Math.min(input, warmth.inputTokens))
-  const most = call.demand.bounds.maxOutputTokens ?? warmth.outputTokens
+  const most = call.bounds.maxOutputTokens ?? warmth.outputTokens
   const output = Math.min(warmth.outputTokens, most)
   const cold = expectedCost(call.target, { input, cached: 0, output }, cheapest.keptBps)
   // Where a read from the cache is no cheaper nothing is saved, at whatever offer.

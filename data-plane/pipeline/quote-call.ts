@@ -16,6 +16,7 @@ import {
 } from '#shared/money.ts'
 import { billLines, dearestInput, dearestOutput, unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
+import { nobodySells } from './resolve-target.ts'
 
 /** What is forwarded when the buyer gave no limit: the model's own, but not more than this. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 8_192
@@ -45,8 +46,9 @@ export type Size = Pick<Bound, 'inputTokens' | 'outputTokens' | 'units'>
 
 export type CallQuote = Quote & { readonly bound: Bound }
 
-/** Bounds the tokens of a call by what the model can read and write. */
+/** Bounds what a call may consume: the tokens of a model by what it can read and write, anything else by its units. */
 export function boundOf(target: Target, demand: Demand): Bound {
+  if (demand.kind !== 'model' || target.kind !== 'model') return unitBound(target, demand.bounds.units?.most ?? {})
   const { model } = target
   const { bounds } = demand
   const given = bounds.maxOutputTokens
@@ -66,6 +68,12 @@ export function boundOf(target: Target, demand: Demand): Bound {
   }
 }
 
+/** What is forwarded has no tokens that could be limited: it is paid whole, or not bought. */
+function unitBound(target: Target, units: Usage): Bound {
+  const size = { inputTokens: 0, outputTokens: 0, units }
+  return { ...size, maxOutputTokens: 0, choices: 1, isGiven: true, bill: ceilingBill(target, size) }
+}
+
 /** What a size costs at an offer's share. */
 export function ceilingAt(target: Target, kept: KeptBps, size: Size): MicroUsd {
   return chargeShare(ceilingBill(target, size), kept)
@@ -78,7 +86,7 @@ function ceilingBill(target: Target, { inputTokens, outputTokens, units }: Size)
     { units: inputTokens, price: dearestInput(unitPrices) },
     { units: outputTokens, price: dearestOutput(unitPrices) },
   ]
-  if (perCall !== undefined) lines.push({ units: 1, price: perCall })
+  if (perCall !== undefined && units?.calls === undefined) lines.push({ units: 1, price: perCall })
   if (units !== undefined) lines.push(...billLines(unitPrices, units))
   return billOf(lines)
 }
@@ -103,7 +111,7 @@ export function quoteCall(
   // What is given away needs no price.
   const isPriced =
     bound.units === undefined || dearest === FREE || unpricedClasses(target.price.unitPrices, bound.units).length === 0
-  if (dearest === undefined || cheapest === undefined || !isPriced) throw new AppError('no_sellers_for_model')
+  if (dearest === undefined || cheapest === undefined || !isPriced) throw nobodySells(target)
   const least = bound.isGiven ? bound.outputTokens : Math.min(bound.outputTokens, LEAST_OUTPUT_TOKENS * bound.choices)
   const { maxCostMicro } = demand
   const isWhole = least === bound.outputTokens

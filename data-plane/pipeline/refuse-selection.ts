@@ -5,6 +5,7 @@ import type { KeptBps } from '#shared/money.ts'
 import type { SelectionPorts } from './offer-filters.ts'
 import { ELIGIBLE, FILTERS, stageOf } from './offer-filters.ts'
 import { capRefusal } from './refuse-caps.ts'
+import { nobodySells } from './resolve-target.ts'
 import type { Choice } from './routing-choice.ts'
 import { unsupportedProvider } from './routing-choice.ts'
 
@@ -22,16 +23,16 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
     case 'capability':
     case 'endpoint':
     case 'provider':
-      return new AppError('no_sellers_for_model', { detail: { model: target.model.id } })
+      return nobodySells(target)
     case 'trusted':
-      return new AppError('no_sellers_for_model', {
-        message: 'No trusted seller is available for the model; allow_untrusted would admit others.',
-        detail: { model: target.model.id, detail: { untrusted_available: true } },
+      return nobodySells(target, {
+        message: `No trusted seller is available for the ${target.kind}; allow_untrusted would admit others.`,
+        detail: { detail: { untrusted_available: true } },
       })
     case 'discount':
       return discountRefusal(ports, choice, offers)
     case 'cap':
-      return capRefusal(reached, ports.caps, ports.now, 'Every seller of the model has spent its daily cap.')
+      return capRefusal(reached, ports.caps, ports.now, `Every seller of the ${target.kind} has spent its daily cap.`)
     case 'health':
       return healthRefusal(ports, reached)
     default:

@@ -142,14 +142,15 @@ function errorOf(
   failures: readonly UpstreamFailure[],
 ): AppError | undefined {
   if (last === undefined) {
-    const message = 'No seller of the model has enough left of its daily cap for a call of this size.'
+    const message = `No seller of the ${call.target.kind} has enough left of its daily cap for a call of this size.`
     return capRefusal(call.ranked.candidates, plane.spentCaps, plane.clock.now(), message)
   }
   const { failure } = last.result
   if (failure === undefined || last.decoder.contentPieces() > 0) return failure?.error
   // A request that a provider found fault with is not mended by another one's failure.
   const shown = failures.find(({ fault }) => fault === 'buyer') ?? failure
-  return shown.errorClass === 'context_length'
-    ? contextError(call.target, call.demand, last.plan.maxOutputTokens)
+  const { target, demand } = call
+  return shown.errorClass === 'context_length' && target.kind === 'model' && demand.kind === 'model'
+    ? contextError(target, demand, last.plan.maxOutputTokens)
     : shown.error
 }

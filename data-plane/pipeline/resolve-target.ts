@@ -1,4 +1,4 @@
-import type { Demand, Target } from '#data-plane/call.ts'
+import type { Demand, ForwardDemand, ForwardTarget, ModelDemand, ModelTarget, Target } from '#data-plane/call.ts'
 import type { Payer } from '#data-plane/payment.ts'
 import type { Market } from '#data-plane/store/market.ts'
 import { AppError } from '#shared/errors.ts'
@@ -6,10 +6,20 @@ import { AppError } from '#shared/errors.ts'
 const MAX_SHOWN_NAME = 160
 
 /**
- * The model that a name means and the price by which this call is charged from now on, whatever is published meanwhile.
- * Throws AppError: `unknown_model`, `model_not_allowed`, `no_sellers_for_model` where nobody has set a price.
+ * What a call is about and the price by which it is charged from now on, whatever is published meanwhile.
+ * Throws AppError: `unknown_model`, `no_sellers_for_model` and `no_resource_offer` where nobody has set a price.
  */
 export function resolveTarget(market: Market, demand: Demand): Target {
+  switch (demand.kind) {
+    case 'model':
+      return resolveModel(market, demand)
+    case 'resource':
+    case 'family':
+      return resolveForward(market, demand)
+  }
+}
+
+function resolveModel(market: Market, demand: ModelDemand): ModelTarget {
   const model = market.resolve(demand.model)
   if (!model) {
     throw new AppError('unknown_model', {
@@ -17,19 +27,41 @@ export function resolveTarget(market: Market, demand: Demand): Target {
       param: 'model',
     })
   }
-  const price = market.prices.get(model.id)
-  if (!price) throw new AppError('no_sellers_for_model', { detail: { model: model.id } })
-  return { model, price, endpoint: demand.endpoint, requestedModel: demand.model }
+  const { id } = model
+  const price = market.prices.get(id)
+  if (!price) throw nobodySells({ kind: 'model', id })
+  return { kind: 'model', id, listing: id, requested: demand.model, price, model, endpoint: demand.endpoint }
+}
+
+/**
+ * A resource and a family are priced and listed under a name of their kind, so that a path that names a model gets none of
+ * its offers.
+ */
+function resolveForward(market: Market, { kind, name, endpoint }: ForwardDemand): ForwardTarget {
+  const id = `${kind}/${name}`
+  const price = market.prices.get(id)
+  if (!price) throw nobodySells({ kind, id })
+  return { kind, id, listing: id, requested: name, price, endpoint }
+}
+
+/** The refusal of what nobody sells, in words of its own where there is more to say. */
+export function nobodySells(
+  { kind, id }: Pick<Target, 'kind' | 'id'>,
+  { message, detail }: { readonly message?: string; readonly detail?: Readonly<Record<string, unknown>> } = {},
+): AppError {
+  const code = kind === 'model' ? 'no_sellers_for_model' : 'no_resource_offer'
+  return new AppError(code, { ...(message === undefined ? {} : { message }), detail: { [kind]: id, ...detail } })
 }
 
 /** Throws `model_not_allowed` when the payer's key names models and this is none of them. */
 export function checkAllowed(market: Market, target: Target, payer: Payer | undefined): void {
   const allowed = payer?.modelsAllowed ?? null
   if (allowed === null) return
-  const isAllowed = allowed.some((name) => market.resolve(name)?.id === target.model.id)
+  // A key for some models buys nothing else.
+  const isAllowed = target.kind === 'model' && allowed.some((name) => market.resolve(name)?.id === target.id)
   if (!isAllowed)
     throw new AppError('model_not_allowed', {
-      param: 'model',
+      ...(target.kind === 'model' ? { param: 'model' } : {}),
       detail: { limit_source: 'key_models', limit_scope: 'key', resets_at: null },
     })
 }

@@ -51,7 +51,9 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
   }
 }
 
-function needOf({ endpoint, needs }: Demand): ProtocolNeed {
+function needOf(demand: Demand): ProtocolNeed {
+  if (demand.kind !== 'model') return 'openai'
+  const { endpoint, needs } = demand
   if (endpoint === 'video') return endpoint
   return needs.openAiFormat === true || endpoint !== 'chat' ? 'openai' : 'chat'
 }

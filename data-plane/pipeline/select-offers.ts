@@ -54,13 +54,14 @@ export function selectOffers(ports: SelectionPorts, target: Target, choice: Choi
   return { candidates, excluded: found.excluded }
 }
 
-/** The offers of a model that can be asked for this at all, best price first. */
-export function offersOf(market: Market, target: Pick<Target, 'model' | 'endpoint'>): readonly MarketOffer[] {
+/** The offers that can be asked for this at all, best price first. */
+export function offersOf(market: Market, target: Target): readonly MarketOffer[] {
   return bookOf(market, target).ranked
 }
 
-function bookOf(market: Market, { model, endpoint }: Pick<Target, 'model' | 'endpoint'>): OfferBook {
-  return model.endpoints.includes(endpoint) ? (market.offers.get(model.id) ?? NO_OFFERS) : NO_OFFERS
+function bookOf(market: Market, target: Target): OfferBook {
+  const isServable = target.kind !== 'model' || target.model.endpoints.includes(target.endpoint)
+  return isServable ? (market.offers.get(target.listing) ?? NO_OFFERS) : NO_OFFERS
 }
 
 /** The best offers so far: places in the index by rank, then by price. */

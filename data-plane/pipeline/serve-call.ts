@@ -41,7 +41,7 @@ export async function serveCall(
     if (!isPaying(guest)) throw challengeOf(plane, route, raw, planCall(plane, course, plane.limits.totalMs).quote)
     const call: Planned = { plane, guest, course, read: { raw, reply, route, parsed, standing: visit.standing } }
     const { account } = guest.payer
-    const running = { account, model: course.target.model.id, isStreamed: parsed.demand.isStreamed }
+    const running = { account, model: course.target.id, isStreamed: parsed.demand.isStreamed }
     if (course.own.first.length + course.own.last.length > 0) {
       plane.running.set(raw.requestId, running)
       plane.ownCalls.begun(raw.requestId, running)

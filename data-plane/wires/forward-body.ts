@@ -1,4 +1,4 @@
-import type { AttemptPlan } from '#data-plane/call.ts'
+import type { ModelPlan } from '#data-plane/call.ts'
 import { ROUTING_FIELDS } from './hints.ts'
 import type { JsonBody } from './json-body.ts'
 
@@ -18,7 +18,7 @@ export type Edits = {
  */
 export function forwardBody(
   { text, members, body }: JsonBody,
-  plan: AttemptPlan,
+  plan: ModelPlan,
   { hidden, gated, added = '' }: Edits,
 ): { readonly body: string; readonly adaptedParams: readonly string[] } {
   const { parameters } = plan.target.model

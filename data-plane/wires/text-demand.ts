@@ -1,4 +1,4 @@
-import type { Demand } from '#data-plane/call.ts'
+import type { ModelDemand, Needs } from '#data-plane/call.ts'
 import type { Routing } from './hints.ts'
 
 /** Tokens that the frame around each message, item or prompt may cost. */
@@ -18,10 +18,11 @@ export type SpokenRequest = Routing & {
 }
 
 /** The demand of a request for text; `needs` where its seller must be able to do more than see images. */
-export function textDemand(request: SpokenRequest, needs?: Demand['needs']): Demand {
+export function textDemand(request: SpokenRequest, needs?: Needs): ModelDemand {
   const { content } = request
   return {
     endpoint: 'chat',
+    kind: 'model',
     model: request.model,
     isStreamed: request.isStreamed,
     hints: request.hints,

@@ -1,4 +1,4 @@
-import type { AttemptPlan, Decoder, Ending, UpstreamRequest } from '#data-plane/call.ts'
+import type { Decoder, Ending, ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { AnswerEnd, AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
 import type { AnswerEvent, AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
@@ -6,7 +6,7 @@ import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
 import type { Conversation } from '#shared/protocols/middle-form/conversation.ts'
 
 type State = {
-  readonly plan: AttemptPlan
+  readonly plan: ModelPlan
   readonly reader: AnswerReader
   readonly writer: AnswerWriter
   /** What the end of the provider's bytes brought: it is sent with the last bytes. */
@@ -20,7 +20,7 @@ type State = {
 }
 
 /** The request for the plan's provider, in the protocol that it speaks. */
-export function translateRequest(conversation: Conversation, plan: AttemptPlan): UpstreamRequest {
+export function translateRequest(conversation: Conversation, plan: ModelPlan): UpstreamRequest {
   return protocolOf(plan.offer).encode(conversation, plan)
 }
 
@@ -29,7 +29,7 @@ export function translateRequest(conversation: Conversation, plan: AttemptPlan):
  * that the provider has reported so far, for what it has to say before the end.
  */
 export function translateAnswer(
-  plan: AttemptPlan,
+  plan: ModelPlan,
   isStreamed: boolean,
   writerOf: (reported: AnswerReader['reported']) => AnswerWriter,
 ): Decoder {
@@ -38,7 +38,7 @@ export function translateAnswer(
 }
 
 /** Joins a reader to a writer. Content is counted here, once, whatever the two protocols are. */
-function join(reader: AnswerReader, writer: AnswerWriter, plan: AttemptPlan): Decoder {
+function join(reader: AnswerReader, writer: AnswerWriter, plan: ModelPlan): Decoder {
   const state: State = {
     plan,
     reader,

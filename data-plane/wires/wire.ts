@@ -1,5 +1,15 @@
-import type { AttemptPlan, Decoder, Demand, Offer, RawRequest, Receipt, UpstreamRequest } from '#data-plane/call.ts'
-import type { AppError } from '#shared/errors.ts'
+import type {
+  AttemptPlan,
+  Decoder,
+  Demand,
+  ModelDemand,
+  ModelPlan,
+  Offer,
+  RawRequest,
+  Receipt,
+  UpstreamRequest,
+} from '#data-plane/call.ts'
+import { AppError } from '#shared/errors.ts'
 import type { JobId, RequestId } from '#shared/ids.ts'
 import type { Artifact, ProviderJob } from '#shared/jobs.ts'
 import type { JobKind } from '#shared/protocols/job-codec.ts'
@@ -14,16 +24,16 @@ export type Refusal = {
 /** How a protocol says no. */
 export type Envelope = (error: AppError, requestId: RequestId) => Refusal
 
-/** A pure codec for one buyer-facing protocol: no sockets, no Redis, no clock. */
+/** A pure codec for one buyer-facing protocol by which models are sold: no sockets, no Redis, no clock. */
 export type Wire<Request> = {
   /** One of few: figures are labelled with it. */
   readonly name: string
   readonly envelope: Envelope
   /** Reads and checks the request. Throws AppError: `invalid_json`, `invalid_request` and their kin. */
   parse(raw: RawRequest): Request
-  demand(request: Request): Demand
-  encode(request: Request, plan: AttemptPlan): UpstreamRequest
-  decoder(request: Request, plan: AttemptPlan): Decoder
+  demand(request: Request): ModelDemand
+  encode(request: Request, plan: ModelPlan): UpstreamRequest
+  decoder(request: Request, plan: ModelPlan): Decoder
 }
 
 /** A request bound to the wire that read it: what the pipeline works with, whatever the protocol. */
@@ -40,7 +50,20 @@ export type AnyWire = {
   read(raw: RawRequest): ParsedCall
 }
 
-export function defineWire<Request>(wire: Wire<Request>): AnyWire {
+/** The plan of a call whose demand is a model. A demand resolves to a target of its own kind, so this never throws. */
+export function forModel(plan: AttemptPlan): ModelPlan {
+  if (!isForModel(plan)) throw new AppError('internal_error', { cause: new Error('a model was expected') })
+  return plan
+}
+
+function isForModel(plan: AttemptPlan): plan is ModelPlan {
+  return plan.target.kind === 'model'
+}
+
+/** A wire by which models are sold. */
+export type ModelWire = Omit<AnyWire, 'read'> & { read(raw: RawRequest): ParsedCall & { readonly demand: ModelDemand } }
+
+export function defineWire<Request>(wire: Wire<Request>): ModelWire {
   return {
     name: wire.name,
     envelope: wire.envelope,
@@ -49,10 +72,10 @@ export function defineWire<Request>(wire: Wire<Request>): AnyWire {
       return {
         demand: wire.demand(request),
         encode(plan) {
-          return wire.encode(request, plan)
+          return wire.encode(request, forModel(plan))
         },
         decoder(plan) {
-          return wire.decoder(request, plan)
+          return wire.decoder(request, forModel(plan))
         },
       }
     },

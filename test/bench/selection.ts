@@ -64,7 +64,8 @@ function time(size: number, demand: Demand): number {
     offers: new Map([[model.id, createOfferBook(offers)]]),
   })
   const price = market.prices.get(model.id) ?? { version: '1', unitPrices: {} }
-  const target = { model, price, endpoint: 'chat' as const, requestedModel: model.id }
+  const { id } = model
+  const target = { kind: 'model' as const, id, listing: id, requested: id, price, model, endpoint: 'chat' as const }
   const failed = new Map(offers.filter((_, at) => at % 50 === 0).map(({ id }) => [id, 0]))
   const ports = {
     market,

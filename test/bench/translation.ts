@@ -1,4 +1,4 @@
-import type { AttemptPlan, Decoder, Receipt, UpstreamRequest } from '#data-plane/call.ts'
+import type { Decoder, ModelPlan, Receipt, UpstreamRequest } from '#data-plane/call.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { readChatRequest } from '#data-plane/wires/chat/read-request.ts'
 import { sameProtocol } from '#data-plane/wires/chat/same-protocol/index.ts'
@@ -28,7 +28,7 @@ type Decoding = {
   readonly format: 'openai' | 'messages'
   readonly frames: readonly Buffer[]
   /** Opens the decoder of one stream. */
-  readonly open: (plan: AttemptPlan) => Decoder
+  readonly open: (plan: ModelPlan) => Decoder
 }
 
 type Encoding = { readonly name: string; readonly run: () => UpstreamRequest }
@@ -62,10 +62,10 @@ const STREAMED = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, message
 const COMPLETION = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, prompt: 'hi', n: 2 }
 const openBy = (wire: AnyWire, body: object = STREAMED) => {
   const call = wire.read(buildRaw(JSON.stringify(body)))
-  return (plan: AttemptPlan) => call.decoder(plan)
+  return (plan: ModelPlan) => call.decoder(plan)
 }
 /** What the same bytes would cost if both sides speaking one protocol were no short way. */
-const openTranslated = (plan: AttemptPlan) => translateAnswer(plan, true, () => chatWriter(plan, true))
+const openTranslated = (plan: ModelPlan) => translateAnswer(plan, true, () => chatWriter(plan, true))
 
 const OPENAI = { format: 'openai', frames: CHAT_FRAMES } as const
 const MESSAGES = { format: 'messages', frames: MESSAGE_FRAMES } as const

@@ -14,7 +14,7 @@ let relay: Relay
 let node: Node
 
 beforeAll(async () => {
-  world = await startGateWorld(BUCKETS)
+  world = await startGateWorld({ buckets: BUCKETS })
   relay = await startRelay(world.redisUrl)
   node = await world.node('n1', { redisUrl: relay.url })
   await untilOpen(node)

@@ -1,13 +1,11 @@
 import type { ChildProcess } from 'node:child_process'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
+import { startPlaneBeside } from '#test/support/plane-beside.ts'
 import { until } from '#test/support/until.ts'
 import type { VoucherOffice } from '#test/support/voucher-rail/voucher.ts'
 import { openVoucherOffice, voucherHeader } from '#test/support/voucher-rail/voucher.ts'
@@ -29,25 +27,8 @@ afterAll(async () => {
   await network?.remove()
 }, 60_000)
 
-async function startPlane(): Promise<typeof plane> {
-  const secrets = JSON.parse(readFileSync(join(network.home, 'secrets.json'), 'utf8'))
-  const child = spawn(process.execPath, ['--import', 'tsx', 'test/rails/fixtures/voucher-plane.ts'], {
-    env: {
-      ...process.env,
-      ...z.record(z.string(), z.string()).parse(secrets),
-      ...{ NODE_ENV: 'development', PORT: '0', HOST: '127.0.0.1', NODE_ID: 'voucher', ALLOW_LOOPBACK_UPSTREAMS: '1' },
-      ...{ BASE_URL: 'http://127.0.0.1', API_BASE_URL: 'http://127.0.0.1', DRAIN_MS: '1000' },
-      REDIS_URL: network.sandbox.redis_url,
-      JOURNAL_DIR: join(network.home, 'journal-voucher'),
-      VOUCHER_OFFICE: office.url,
-    },
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  const [line] = await once(child.stdout, 'data')
-  const url = String(line).trim()
-  await until('the plane is ready', 20_000, async () => (await fetch(`${url}/health/ready`)).ok)
-  return { child, url }
-}
+const startPlane = () =>
+  startPlaneBeside(network, 'test/rails/fixtures/voucher-plane.ts', 'voucher', { VOUCHER_OFFICE: office.url })
 
 const PATH = '/voucher/chat/completions'
 let nonces = 0

@@ -18,7 +18,7 @@ import { eventText } from '#test/support/usage-events.ts'
 let world: GateWorld
 let sellerAccount: AccountId
 beforeEach(async () => {
-  world = await startGateWorld()
+  world = await startGateWorld({ watchesVersions: true })
   sellerAccount = await newAccount(world.db, 'seller_available')
 })
 afterEach(() => world.stop())

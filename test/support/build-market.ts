@@ -1,4 +1,4 @@
-import type { AttemptPlan, Demand, MarketOffer, Offer, RawRequest, Target } from '#data-plane/call.ts'
+import type { MarketOffer, ModelDemand, ModelPlan, ModelTarget, Offer, RawRequest } from '#data-plane/call.ts'
 import type { AccountPayer } from '#data-plane/payment.ts'
 import { buildMarket, EMPTY_BODIES, rankOffers } from '#data-plane/store/market.ts'
 import { createOfferBook } from '#data-plane/store/offer-book.ts'
@@ -96,12 +96,14 @@ export function buildTestMarket(offers: readonly OfferRow[], model: Model = buil
   })
 }
 
-export function buildTarget(model: Model = buildModel()): Target {
-  return { model, price: PRICE, endpoint: 'chat', requestedModel: model.id }
+export function buildTarget(model: Model = buildModel()): ModelTarget {
+  const { id } = model
+  return { kind: 'model', id, listing: id, requested: id, price: PRICE, model, endpoint: 'chat' }
 }
 
-export function buildDemand(given: Partial<Demand> = {}): Demand {
+export function buildDemand(given: Partial<ModelDemand> = {}): ModelDemand {
   return {
+    kind: 'model',
     endpoint: 'chat',
     model: 'gpt-5-mini',
     isStreamed: false,
@@ -133,7 +135,7 @@ export function buildMarketOffer(given: Partial<OfferRow> = {}): MarketOffer {
   return rankOffers([buildOffer(given)])[0]!
 }
 
-export function buildPlan(given: Partial<AttemptPlan> = {}): AttemptPlan {
+export function buildPlan(given: Partial<ModelPlan> = {}): ModelPlan {
   return {
     rid: ids.requestId(),
     offer: buildMarketOffer(),

@@ -16,7 +16,6 @@ export const ERRORS_TO_COME: Readonly<Record<string, readonly ErrorCode[]>> = {
     'insufficient_credit',
     'invalid_target_url',
     'job_route_required',
-    'no_resource_offer',
     'offers_unhealthy',
     'platform_route_refused',
     'policy_refused',

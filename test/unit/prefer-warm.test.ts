@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Demand } from '#data-plane/call.ts'
+import type { ModelDemand } from '#data-plane/call.ts'
 import { conversationOf, preferWarm } from '#data-plane/pipeline/prefer-warm.ts'
 import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
 import { selectOffers } from '#data-plane/pipeline/select-offers.ts'
@@ -40,7 +40,7 @@ function warmed(cachedTokens: readonly number[]): WarmOffers {
   return warm
 }
 
-type Setting = { demand?: Partial<Demand>; conversation?: string | undefined; down?: boolean; now?: number }
+type Setting = { demand?: Partial<ModelDemand>; conversation?: string | undefined; down?: boolean; now?: number }
 
 function rank(warm: WarmOffers, setting: Setting = {}, isCachePriced = true) {
   const { demand: given, conversation = TALK, down = false, now = NOW } = setting

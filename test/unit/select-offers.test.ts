@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import type { Demand } from '#data-plane/call.ts'
+import type { ModelDemand } from '#data-plane/call.ts'
 import type { AccountPayer } from '#data-plane/payment.ts'
 import { readChoice } from '#data-plane/pipeline/routing-choice.ts'
 import { MAX_CANDIDATES, selectOffers } from '#data-plane/pipeline/select-offers.ts'
@@ -29,7 +29,7 @@ import {
 const NOW = Date.UTC(2026, 10, 21, 12)
 
 type Setting = {
-  demand?: Partial<Demand>
+  demand?: Partial<ModelDemand>
   payer?: Partial<AccountPayer>
   model?: Model
   /** Providers, or offers, that are backed off until a minute from now; and those whose cap is spent. */
@@ -59,7 +59,7 @@ function refused(offers: readonly OfferRow[], setting: Setting): AppError {
   throw new Error('it was not refused')
 }
 
-const hints = (given: Partial<Demand['hints']>) => ({
+const hints = (given: Partial<ModelDemand['hints']>) => ({
   demand: { hints: { only: [], blocked: [], order: [], allowsUntrusted: undefined, ...given } },
 })
 const a = buildOffer({ provider: 'a', keptBps: keptBps(6_000) })

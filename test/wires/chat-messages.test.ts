@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
@@ -15,7 +15,7 @@ const RECEIPT: Receipt = {
 const read = (body: object) => chat.read(buildRaw(JSON.stringify(body)))
 const anyModel = buildTarget(buildModel({ parameters: [], features: ['reasoning'] }))
 
-function forwarded(body: object, plan: Partial<AttemptPlan> = {}) {
+function forwarded(body: object, plan: Partial<ModelPlan> = {}) {
   const given = { offer: offerOf({ apiFormat: 'messages' }), target: anyModel, ...plan }
   const { body: text, path, adaptedParams } = read(body).encode(buildPlan(given))
   return { text, path, adaptedParams, json: JSON.parse(text) }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AttemptPlan } from '#data-plane/call.ts'
+import type { ModelPlan } from '#data-plane/call.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
@@ -18,7 +18,7 @@ function codeOf(body: string | Buffer, headers: Record<string, string> = {}): st
   }
 }
 
-function forwarded(body: object, plan: Partial<AttemptPlan> = {}) {
+function forwarded(body: object, plan: Partial<ModelPlan> = {}) {
   const { body: text, adaptedParams } = read(body).encode(buildPlan(plan))
   return { text, json: JSON.parse(text), adaptedParams }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { completions } from '#data-plane/wires/completions/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
@@ -26,7 +26,7 @@ function refusalOf(body: object): { code: string; param: string | undefined } | 
   }
 }
 
-function forwarded(body: object, plan: Partial<AttemptPlan> = {}) {
+function forwarded(body: object, plan: Partial<ModelPlan> = {}) {
   const { body: text, ...rest } = read(body).encode({ ...PLAN, ...plan })
   return { ...rest, json: JSON.parse(text) }
 }
@@ -124,7 +124,7 @@ describe('a completions request', () => {
   })
 })
 
-function decode(body: object, text: string, plan: AttemptPlan = PLAN, cuts: readonly number[] = []) {
+function decode(body: object, text: string, plan: ModelPlan = PLAN, cuts: readonly number[] = []) {
   const decoder = read({ ...GOOD, ...body }).decoder(plan)
   const out = decodePieces(decoder, text, cuts)
   return { decoder, out }

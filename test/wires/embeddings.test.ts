@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { embeddings } from '#data-plane/wires/embeddings/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
@@ -16,7 +16,7 @@ const [FIRST, SECOND] = [
 
 const read = (body: object) => embeddings.read(buildRaw(JSON.stringify(body)))
 
-function answer(body: object, bytes: readonly Buffer[], plan: Partial<AttemptPlan> = {}) {
+function answer(body: object, bytes: readonly Buffer[], plan: Partial<ModelPlan> = {}) {
   const decoder = read(body).decoder(buildPlan(plan))
   for (const chunk of bytes) decoder.push(chunk)
   decoder.end()

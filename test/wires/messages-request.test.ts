@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AttemptPlan } from '#data-plane/call.ts'
+import type { ModelPlan } from '#data-plane/call.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
@@ -21,7 +21,7 @@ function refusalOf(body: string | Buffer): { code: string; param: string | undef
 
 const codeOf = (body: object | string) => refusalOf(typeof body === 'string' ? body : JSON.stringify(body))?.code
 
-function forwarded(body: object, plan: Partial<AttemptPlan>) {
+function forwarded(body: object, plan: Partial<ModelPlan>) {
   const { body: text, adaptedParams, path } = read(body).encode(buildPlan(plan))
   return { text, json: JSON.parse(text), adaptedParams, path }
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator'
 import type { Response, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { describe, expect, it } from 'vitest'
-import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import { readResponsesRequest } from '#data-plane/wires/responses/read-request.ts'
 import { responsesWriter } from '#data-plane/wires/responses/writer.ts'
@@ -125,7 +125,7 @@ function checkGrammar(events: readonly Event[]): void {
   if (types.at(-1) !== 'response.failed') expect([...open.values()].every(({ isOver }) => isOver)).toBe(true)
 }
 
-function decode(text: string, plan: AttemptPlan = PLAN, cuts: readonly number[] = []) {
+function decode(text: string, plan: ModelPlan = PLAN, cuts: readonly number[] = []) {
   const decoder = responses.read(buildRaw(JSON.stringify(GOOD))).decoder(plan)
   const out = decodePieces(decoder, text, cuts)
   return { decoder, out }
@@ -187,7 +187,7 @@ describe('a streamed response', () => {
   })
 
   it('is one answer whatever protocol its seller speaks, but for the seal', () => {
-    const output = (text: string, plan: AttemptPlan) => {
+    const output = (text: string, plan: ModelPlan) => {
       const { decoder, out } = decode(text, plan)
       const last = eventsOf(out + decoder.finish(RECEIPT)).at(-1)
       return last?.type === 'response.completed' ? last.response.output : []

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AttemptPlan } from '#data-plane/call.ts'
+import type { ModelPlan } from '#data-plane/call.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
 import { RECEIPT } from '#test/support/chat-answers.ts'
@@ -56,7 +56,7 @@ const MESSAGES_WHOLE = JSON.stringify({
   usage: { input_tokens: 12, output_tokens: 6 },
 })
 
-function decodeWhole(text: string, plan: Partial<AttemptPlan>, cuts: readonly number[] = [], body: object = GOOD) {
+function decodeWhole(text: string, plan: Partial<ModelPlan>, cuts: readonly number[] = [], body: object = GOOD) {
   const full = buildPlan(plan)
   const decoder = read(body).decoder(full)
   expect(decodePieces(decoder, text, cuts)).toBe('')

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { AttemptPlan } from '#data-plane/call.ts'
+import type { ModelPlan } from '#data-plane/call.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import { AppError } from '#shared/errors.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
@@ -26,7 +26,7 @@ function refusalOf(body: unknown): { code: string; param: string | undefined } |
   }
 }
 
-function forwarded(body: object, plan: Partial<AttemptPlan> = {}) {
+function forwarded(body: object, plan: Partial<ModelPlan> = {}) {
   const { body: text, adaptedParams, path } = read(body).encode(buildPlan(plan))
   return { json: JSON.parse(text), adaptedParams, path }
 }

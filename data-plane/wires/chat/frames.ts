@@ -1,18 +1,18 @@
-import type { AttemptPlan } from '#data-plane/call.ts'
+import type { ModelPlan } from '#data-plane/call.ts'
 
 /** How every frame of a streamed answer begins, up to the first of its choices. */
-export function frameHead(plan: AttemptPlan): string {
+export function frameHead(plan: ModelPlan): string {
   return `data: ${head(plan, 'chat.completion.chunk')}[`
 }
 
 /** How a whole answer begins, up to its list of choices. */
-export function wholeHead(plan: AttemptPlan): string {
+export function wholeHead(plan: ModelPlan): string {
   return head(plan, 'chat.completion')
 }
 
-function head({ rid, createdAt, target }: AttemptPlan, object: string): string {
+function head({ rid, createdAt, target }: ModelPlan, object: string): string {
   return (
     `{"id":"chatcmpl-${rid}","object":"${object}","created":${createdAt},` +
-    `"model":${JSON.stringify(target.model.id)},"choices":`
+    `"model":${JSON.stringify(target.id)},"choices":`
   )
 }

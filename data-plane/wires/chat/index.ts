@@ -2,7 +2,7 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
 import { translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
-import type { AnyWire } from '#data-plane/wires/wire.ts'
+import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { isRecord } from '#shared/json-members.ts'
 import type { ChatRequest } from './read-request.ts'
@@ -12,7 +12,7 @@ import { toConversation } from './to-conversation.ts'
 import { chatWriter } from './writer.ts'
 
 /** OpenAI's chat completions, whole and streamed. */
-export const chat: AnyWire = defineWire<ChatRequest>({
+export const chat: ModelWire = defineWire<ChatRequest>({
   name: 'chat',
   envelope: openAiEnvelope,
   parse: readChatRequest,

@@ -1,4 +1,4 @@
-import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import type { AnswerEnd, AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
@@ -8,11 +8,11 @@ import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
 import { frameHead, wholeHead } from './frames.ts'
 
 /** Writes events as an answer of the chat wire. */
-export function chatWriter(plan: AttemptPlan, isStreamed: boolean): AnswerWriter {
+export function chatWriter(plan: ModelPlan, isStreamed: boolean): AnswerWriter {
   return isStreamed ? streamWriter(plan) : wholeWriter(plan)
 }
 
-function streamWriter(plan: AttemptPlan): AnswerWriter {
+function streamWriter(plan: ModelPlan): AnswerWriter {
   const head = frameHead(plan)
   let hasRole = false
   return {
@@ -73,7 +73,7 @@ type Message = {
   readonly calls: Map<number, Call>
 }
 
-function wholeWriter(plan: AttemptPlan): AnswerWriter {
+function wholeWriter(plan: ModelPlan): AnswerWriter {
   const message: Message = { text: '', refusal: '', reasoning: '', details: [], calls: new Map() }
   return {
     write(event) {
@@ -124,7 +124,7 @@ function gather(message: Message, event: AnswerEvent): void {
   }
 }
 
-function wholeText(plan: AttemptPlan, message: Message, receipt: Receipt, end: AnswerEnd): string {
+function wholeText(plan: ModelPlan, message: Message, receipt: Receipt, end: AnswerEnd): string {
   const { text, refusal, reasoning, details, calls } = message
   const toolCalls = [...calls.values()].map(({ id, name, input }) => ({
     id,

@@ -1,15 +1,15 @@
-import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
 
 /** How every frame of a streamed answer begins, up to the first of its choices. */
-export function frameHead(plan: AttemptPlan): string {
+export function frameHead(plan: ModelPlan): string {
   return `data: ${answerHead(plan)}`
 }
 
-function answerHead({ rid, createdAt, target }: AttemptPlan): string {
+function answerHead({ rid, createdAt, target }: ModelPlan): string {
   return (
     `{"id":"cmpl-${rid}","object":"text_completion","created":${createdAt},` +
-    `"model":${JSON.stringify(target.model.id)},"choices":[`
+    `"model":${JSON.stringify(target.id)},"choices":[`
   )
 }
 
@@ -19,6 +19,6 @@ export function pieceText(index: number, text: string, extra = ''): string {
 }
 
 /** A whole answer with these choices. */
-export function wholeAnswer(plan: AttemptPlan, choices: string, receipt: Receipt): string {
+export function wholeAnswer(plan: ModelPlan, choices: string, receipt: Receipt): string {
   return `${answerHead(plan)}${choices}],"usage":${chatUsageJson(receipt)}}`
 }

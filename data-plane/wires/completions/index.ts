@@ -1,8 +1,8 @@
-import type { Demand } from '#data-plane/call.ts'
+import type { ModelDemand } from '#data-plane/call.ts'
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { TOKENS_A_MESSAGE } from '#data-plane/wires/text-demand.ts'
 import { translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
-import type { AnyWire } from '#data-plane/wires/wire.ts'
+import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import type { CompletionsRequest } from './read-request.ts'
 import { readCompletionsRequest } from './read-request.ts'
@@ -14,7 +14,7 @@ import { completionsWriter } from './writer.ts'
  * OpenAI's legacy completions. One prompt is put to any seller of text as a conversation; what only the old protocol can
  * say goes, as it came, to sellers of models that still speak it.
  */
-export const completions: AnyWire = defineWire<CompletionsRequest>({
+export const completions: ModelWire = defineWire<CompletionsRequest>({
   name: 'completions',
   envelope: openAiEnvelope,
   parse: readCompletionsRequest,
@@ -30,10 +30,11 @@ export const completions: AnyWire = defineWire<CompletionsRequest>({
   },
 })
 
-function demandOf(request: CompletionsRequest): Demand {
+function demandOf(request: CompletionsRequest): ModelDemand {
   const { prompts } = request
   return {
     endpoint: request.isNative ? 'completions' : 'chat',
+    kind: 'model',
     model: request.model,
     isStreamed: request.isStreamed,
     hints: request.hints,

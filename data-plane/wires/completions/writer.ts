@@ -1,4 +1,4 @@
-import type { AttemptPlan } from '#data-plane/call.ts'
+import type { ModelPlan } from '#data-plane/call.ts'
 import type { AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
@@ -6,11 +6,11 @@ import { FINISH_WORDS } from '#shared/protocols/middle-form/answer.ts'
 import { frameHead, pieceText, wholeAnswer } from './answer-text.ts'
 
 /** Writes an answer as the one choice of a text completion. It has no calls, because this wire has no tools. */
-export function completionsWriter(plan: AttemptPlan, isStreamed: boolean): AnswerWriter {
+export function completionsWriter(plan: ModelPlan, isStreamed: boolean): AnswerWriter {
   return isStreamed ? streamWriter(plan) : wholeWriter(plan)
 }
 
-function streamWriter(plan: AttemptPlan): AnswerWriter {
+function streamWriter(plan: ModelPlan): AnswerWriter {
   const head = frameHead(plan)
   return {
     write(event) {
@@ -33,7 +33,7 @@ function streamWriter(plan: AttemptPlan): AnswerWriter {
   }
 }
 
-function wholeWriter(plan: AttemptPlan): AnswerWriter {
+function wholeWriter(plan: ModelPlan): AnswerWriter {
   let text = ''
   let reasoning = ''
   return {

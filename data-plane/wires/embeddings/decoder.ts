@@ -1,4 +1,4 @@
-import type { AttemptPlan, Decoder } from '#data-plane/call.ts'
+import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { costMembers } from '#data-plane/wires/usage-json.ts'
 import type { Found } from '#data-plane/wires/whole-answer.ts'
@@ -14,7 +14,7 @@ import { readVectors, writeVectors } from './vectors.ts'
 type Answer = { readonly reported: ReportedUsage; data: string }
 
 /** Vectors, whole. The provider's own text goes on where it has the asked encoding; otherwise they are written anew. */
-export function embeddingsDecoder(request: EmbeddingsRequest, plan: AttemptPlan): Decoder {
+export function embeddingsDecoder(request: EmbeddingsRequest, plan: ModelPlan): Decoder {
   const answer: Answer = { reported: { insaneFields: 0 }, data: '[]' }
   const whole = gatherWhole((bytes) => read(answer, bytes, request))
   return {
@@ -27,7 +27,7 @@ export function embeddingsDecoder(request: EmbeddingsRequest, plan: AttemptPlan)
     finish(receipt) {
       const tokens = inputTokens(receipt.usage)
       return (
-        `{"object":"list","data":${answer.data},"model":${JSON.stringify(plan.target.model.id)},` +
+        `{"object":"list","data":${answer.data},"model":${JSON.stringify(plan.target.id)},` +
         `"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens},${costMembers(receipt)}}}`
       )
     },

@@ -1,6 +1,6 @@
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
-import type { AnyWire } from '#data-plane/wires/wire.ts'
+import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
 import { embeddingsDecoder } from './decoder.ts'
@@ -12,11 +12,12 @@ const TOKENS_AN_INPUT = 8
 const EDITS = { hidden: new Set(['stream']), gated: new Set(['encoding_format', 'dimensions']) }
 
 /** OpenAI's embeddings. */
-export const embeddings: AnyWire = defineWire<EmbeddingsRequest>({
+export const embeddings: ModelWire = defineWire<EmbeddingsRequest>({
   name: 'embeddings',
   envelope: openAiEnvelope,
   parse: readEmbeddingsRequest,
   demand: ({ model, inputs, wantsDimensions, hints, floorPercents, maxCostMicro }) => ({
+    kind: 'model',
     endpoint: 'embeddings',
     model,
     isStreamed: false,

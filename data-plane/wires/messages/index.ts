@@ -2,7 +2,7 @@ import { messagesEnvelope } from '#data-plane/wires/envelopes/messages.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
 import { translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
-import type { AnyWire } from '#data-plane/wires/wire.ts'
+import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { estimateTokens } from './count-tokens.ts'
 import type { MessagesRequest } from './read-request.ts'
@@ -12,7 +12,7 @@ import { toConversation } from './to-conversation.ts'
 import { messagesWriter } from './writer.ts'
 
 /** The messages wire, whole and streamed. */
-export const messages: AnyWire = defineWire<MessagesRequest>({
+export const messages: ModelWire = defineWire<MessagesRequest>({
   name: 'messages',
   envelope: messagesEnvelope,
   parse: readMessagesRequest,

@@ -1,9 +1,9 @@
-import type { AttemptPlan } from '#data-plane/call.ts'
+import type { ModelPlan } from '#data-plane/call.ts'
 import type { AnswerEnd } from '#data-plane/wires/answer-writer.ts'
 
 /** The members of a message that stand before its content, as JSON text. */
-export function messageHead({ rid, target }: AttemptPlan): string {
-  return `"id":"msg_${rid}","type":"message","role":"assistant","model":${JSON.stringify(target.model.id)}`
+export function messageHead({ rid, target }: ModelPlan): string {
+  return `"id":"msg_${rid}","type":"message","role":"assistant","model":${JSON.stringify(target.id)}`
 }
 
 /**

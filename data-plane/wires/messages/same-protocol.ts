@@ -1,4 +1,4 @@
-import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import { isRecord, lastMembers } from '#shared/json-members.ts'
 import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
@@ -29,7 +29,7 @@ const OWN: ReadonlySet<string> = new Set(['model', 'max_tokens', 'stream'])
  * events are written anew in either case. Only such an answer shows thoughts: they have the signatures that their maker
  * asks for in the next turn.
  */
-export function isSameProtocol({ offer }: AttemptPlan): boolean {
+export function isSameProtocol({ offer }: ModelPlan): boolean {
   return offer.apiFormat === 'messages'
 }
 
@@ -38,7 +38,7 @@ export function isSameProtocol({ offer }: AttemptPlan): boolean {
  * Tools that are no functions are left out, and so is what the protocol knows by beta headers only: those are not
  * forwarded.
  */
-export function encodeMessagesRequest(request: MessagesRequest, plan: AttemptPlan): UpstreamRequest {
+export function encodeMessagesRequest(request: MessagesRequest, plan: ModelPlan): UpstreamRequest {
   const { body, isStreamed } = request
   const adapted: string[] = []
   let text = `{"model":${JSON.stringify(plan.offer.providerModel)},"max_tokens":${plan.maxOutputTokens}`
@@ -67,7 +67,7 @@ export function encodeMessagesRequest(request: MessagesRequest, plan: AttemptPla
 }
 
 /** A member that may not stay as it came, empty to leave it out; undefined where it may. */
-function editedMember(key: string, value: unknown, { maxOutputTokens }: AttemptPlan): string | undefined {
+function editedMember(key: string, value: unknown, { maxOutputTokens }: ModelPlan): string | undefined {
   if (key === 'tools' && Array.isArray(value)) {
     const kept = value.filter((tool) => isRecord(tool) && (tool['type'] ?? 'custom') === 'custom')
     if (kept.length === value.length) return undefined

@@ -1,9 +1,9 @@
-import type { AttemptPlan } from '#data-plane/call.ts'
+import type { ModelPlan } from '#data-plane/call.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 
 /** What the writers of a message need to know of its call. */
 export type WriterOptions = {
-  readonly plan: AttemptPlan
+  readonly plan: ModelPlan
   readonly isStreamed: boolean
   /** True where the provider signs its thoughts. Others are hidden: no provider takes an unsigned one back. */
   readonly showsThoughts: boolean

@@ -2,14 +2,14 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { putInlinedBack } from '#data-plane/wires/inlined-data.ts'
 import { textDemand } from '#data-plane/wires/text-demand.ts'
 import { translateAnswer, translateRequest } from '#data-plane/wires/translate.ts'
-import type { AnyWire } from '#data-plane/wires/wire.ts'
+import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import type { ResponsesRequest } from './read-request.ts'
 import { readResponsesRequest } from './read-request.ts'
 import { responsesWriter } from './writer.ts'
 
 /** OpenAI's responses, whole and streamed, with any seller of text. Nothing is kept between calls. */
-export const responses: AnyWire = defineWire<ResponsesRequest>({
+export const responses: ModelWire = defineWire<ResponsesRequest>({
   name: 'responses',
   envelope: openAiEnvelope,
   parse: readResponsesRequest,

@@ -1,4 +1,4 @@
-import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import { costMembers } from '#data-plane/wires/usage-json.ts'
 import { isRecord, memberText } from '#shared/json-members.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
@@ -18,9 +18,9 @@ export type ResponseState = {
 export type ResponseWriter = (state: ResponseState) => string
 
 /** The writer of one answer's response object, at its beginning and at its end. */
-export function responseWriter(request: ResponsesRequest, { rid, createdAt, target }: AttemptPlan): ResponseWriter {
+export function responseWriter(request: ResponsesRequest, { rid, createdAt, target }: ModelPlan): ResponseWriter {
   const head = `{"id":"resp_${rid}","object":"response","created_at":${createdAt},"completed_at":null`
-  const model = `"model":${JSON.stringify(target.model.id)}`
+  const model = `"model":${JSON.stringify(target.id)}`
   const echo = echoMembers(request)
   return ({ status, output, usage = 'null', incompleteDetails = 'null', error = 'null' }) =>
     `${head},"status":"${status}","error":${error},"incomplete_details":${incompleteDetails},${model},` +

@@ -1,4 +1,4 @@
-import type { AttemptPlan, Receipt } from '#data-plane/call.ts'
+import type { ModelPlan, Receipt } from '#data-plane/call.ts'
 import type { AnswerEnd, AnswerWriter } from '#data-plane/wires/answer-writer.ts'
 import { openAiError, openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
@@ -7,7 +7,7 @@ import type { ResponsesRequest } from './read-request.ts'
 import { responseWriter, usageText } from './response-object.ts'
 
 /** Writes an answer as a response object, or as the events that lead to one. */
-export function responsesWriter(request: ResponsesRequest, plan: AttemptPlan): AnswerWriter {
+export function responsesWriter(request: ResponsesRequest, plan: ModelPlan): AnswerWriter {
   const { isStreamed } = request.conversation
   const { wantsSealed } = request
   const response = responseWriter(request, plan)

@@ -1,4 +1,4 @@
-import type { AttemptPlan, Decoder, Receipt } from '#data-plane/call.ts'
+import type { Decoder, ModelPlan, Receipt } from '#data-plane/call.ts'
 import { errorFrame, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import { costMembers } from '#data-plane/wires/usage-json.ts'
 
@@ -6,7 +6,7 @@ import { costMembers } from '#data-plane/wires/usage-json.ts'
  * Audio in OpenAI's speech events: each piece in base64 as it comes, then one event with what it cost. The provider is
  * asked for plain audio, so that every seller can serve this form. A failure is an event here.
  */
-export function inEvents(audio: Decoder, { rid }: AttemptPlan): Decoder {
+export function inEvents(audio: Decoder, { rid }: ModelPlan): Decoder {
   return {
     ...audio,
     contentType: () => 'text/event-stream; charset=utf-8',

@@ -1,6 +1,6 @@
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
-import type { AnyWire } from '#data-plane/wires/wire.ts'
+import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
 import { speechDecoder } from './decoder.ts'
@@ -11,11 +11,12 @@ import { readSpeechRequest } from './read-request.ts'
 const EDITS = { hidden: new Set(['stream', 'stream_format']), gated: new Set(['speed', 'instructions']) }
 
 /** OpenAI's text to speech: JSON in, audio out, sold by the character of the input. */
-export const speech: AnyWire = defineWire<SpeechRequest>({
+export const speech: ModelWire = defineWire<SpeechRequest>({
   name: 'speech',
   envelope: openAiEnvelope,
   parse: readSpeechRequest,
   demand: ({ model, characters, hints, floorPercents, maxCostMicro }) => ({
+    kind: 'model',
     endpoint: 'speech',
     model,
     isStreamed: true,

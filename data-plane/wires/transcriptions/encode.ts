@@ -1,4 +1,4 @@
-import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import { forwardPath } from '#shared/protocols/index.ts'
 import type { FormField } from './form.ts'
 import { writeForm } from './form.ts'
@@ -14,7 +14,7 @@ const GATED: ReadonlySet<string> = new Set(['language', 'prompt', 'temperature']
  * The form for a seller: the buyer's own fields and the file as it came, under the seller's name of the model. A plain
  * text is asked for as JSON, which alone says how long the audio was.
  */
-export function encodeTranscription(request: TranscriptionRequest, plan: AttemptPlan): UpstreamRequest {
+export function encodeTranscription(request: TranscriptionRequest, plan: ModelPlan): UpstreamRequest {
   const { form, file, isStreamed } = request
   const { parameters, features } = plan.target.model
   const adaptedParams: string[] = []

@@ -1,5 +1,5 @@
 import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
-import type { AnyWire } from '#data-plane/wires/wire.ts'
+import type { ModelWire } from '#data-plane/wires/wire.ts'
 import { defineWire } from '#data-plane/wires/wire.ts'
 import { encodeTranscription } from './encode.ts'
 import type { TranscriptionRequest } from './read-request.ts'
@@ -8,11 +8,12 @@ import { streamedTranscript } from './stream.ts'
 import { wholeTranscript } from './whole.ts'
 
 /** OpenAI's speech to text: a form in, a transcript out, sold by the time of the audio. */
-export const transcriptions: AnyWire = defineWire<TranscriptionRequest>({
+export const transcriptions: ModelWire = defineWire<TranscriptionRequest>({
   name: 'transcriptions',
   envelope: openAiEnvelope,
   parse: readTranscriptionRequest,
   demand: ({ model, isStreamed, duration, wantsTimestamps, hints, floorPercents, maxCostMicro }) => ({
+    kind: 'model',
     endpoint: 'transcription',
     model,
     isStreamed,

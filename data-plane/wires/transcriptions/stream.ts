@@ -1,4 +1,4 @@
-import type { AttemptPlan, Decoder } from '#data-plane/call.ts'
+import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { errorFrame, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord, readJsonObject } from '#shared/json-members.ts'
@@ -23,7 +23,7 @@ type State = StreamState & {
 }
 
 /** A transcript as OpenAI streams it: deltas of text, and one last event with all of it, its time and its cost. */
-export function streamedTranscript(plan: AttemptPlan): Decoder {
+export function streamedTranscript(plan: ModelPlan): Decoder {
   const state: State = {
     reported: { insaneFields: 0 },
     chunks: [],

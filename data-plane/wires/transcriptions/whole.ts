@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import type { AttemptPlan, Decoder, Receipt } from '#data-plane/call.ts'
+import type { Decoder, ModelPlan, Receipt } from '#data-plane/call.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import type { Found } from '#data-plane/wires/whole-answer.ts'
 import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
@@ -26,7 +26,7 @@ type Answer = {
 }
 
 /** A transcript, whole, in the format that was asked for. */
-export function wholeTranscript({ format }: TranscriptionRequest, plan: AttemptPlan): Decoder {
+export function wholeTranscript({ format }: TranscriptionRequest, plan: ModelPlan): Decoder {
   const answer: Answer = { reported: { insaneFields: 0 }, isJson: true, text: '', extra: '' }
   const whole = gatherWhole((bytes) => readTranscript(answer, bytes, format))
   return {

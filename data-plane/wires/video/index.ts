@@ -23,6 +23,7 @@ export const video: JobWire = {
     const length = { milliseconds: seconds * MILLISECONDS }
     return {
       demand: {
+        kind: 'model',
         endpoint: 'video',
         model,
         isStreamed: false,

@@ -1,4 +1,4 @@
-import type { AttemptPlan } from '#data-plane/call.ts'
+import type { ModelPlan } from '#data-plane/call.ts'
 import type { ChatRequest } from '#data-plane/wires/chat/read-request.ts'
 import type { Wire } from '#data-plane/wires/wire.ts'
 import { canServe } from '#shared/protocols/index.ts'
@@ -13,7 +13,7 @@ import { wholeDecoder } from './whole.ts'
  * translated, and it must, because the middle form has no place for what only this protocol can say: several choices,
  * log probabilities, audio, annotations. Everything that passes is on a list, as in the middle form.
  */
-export const sameProtocol: Pick<Wire<ChatRequest>, 'encode' | 'decoder'> & { applies(plan: AttemptPlan): boolean } = {
+export const sameProtocol: Pick<Wire<ChatRequest>, 'encode' | 'decoder'> & { applies(plan: ModelPlan): boolean } = {
   applies: ({ offer }) => canServe(offer, 'openai'),
   encode: encodeChatRequest,
   decoder: ({ isStreamed }, plan) => (isStreamed ? streamDecoder(plan) : wholeDecoder(plan)),

@@ -1,4 +1,4 @@
-import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { ChatRequest } from '#data-plane/wires/chat/read-request.ts'
 import { ROUTING_FIELDS } from '#data-plane/wires/hints.ts'
 import type { Model } from '#shared/catalog/model.ts'
@@ -20,7 +20,7 @@ const REWRITTEN: ReadonlySet<string> = new Set([
  * The request for a seller who speaks the OpenAI protocol. What a buyer said stays byte for byte; only the model's name,
  * the output limit and the stream options are ours, and what routing reads or the model does not take is left out.
  */
-export function encodeChatRequest(request: ChatRequest, plan: AttemptPlan): UpstreamRequest {
+export function encodeChatRequest(request: ChatRequest, plan: ModelPlan): UpstreamRequest {
   const { model } = plan.target
   const adapted: string[] = []
   const limitName = limitParameter(request.body, model)

@@ -1,4 +1,4 @@
-import type { AttemptPlan, Decoder, Ending, Receipt } from '#data-plane/call.ts'
+import type { Decoder, Ending, ModelPlan, Receipt } from '#data-plane/call.ts'
 import { frameHead } from '#data-plane/wires/chat/frames.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
 import type { JsonObject } from '#shared/json-members.ts'
@@ -17,7 +17,7 @@ const MAX_CHOICES = 8
 type Choice = { readonly delta: DeltaState; finishReason: string | null }
 
 type State = StreamState & {
-  readonly plan: AttemptPlan
+  readonly plan: ModelPlan
   /** How every frame begins. */
   readonly head: string
   readonly reported: ReportedUsage
@@ -32,7 +32,7 @@ type State = StreamState & {
  * A streamed answer. Every frame is rebuilt from an allow-list of fields on one data line; frames without content are
  * not sent (the role rides with the first content), the finish reason and the usage are kept for the end.
  */
-export function streamDecoder(plan: AttemptPlan): Decoder {
+export function streamDecoder(plan: ModelPlan): Decoder {
   const state: State = {
     plan,
     head: frameHead(plan),

@@ -1,4 +1,4 @@
-import type { AttemptPlan, Decoder } from '#data-plane/call.ts'
+import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { wholeHead } from '#data-plane/wires/chat/frames.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { chatUsageJson } from '#data-plane/wires/usage-json.ts'
@@ -31,7 +31,7 @@ type Answer = {
  * A whole answer: kept until the provider is done, then rebuilt from an allow-list of members. The choices stay the
  * provider's own text; id, model and usage are ours.
  */
-export function wholeDecoder(plan: AttemptPlan): Decoder {
+export function wholeDecoder(plan: ModelPlan): Decoder {
   const answer: Answer = {
     reported: { insaneFields: 0 },
     choices: '',
@@ -71,7 +71,7 @@ export function wholeDecoder(plan: AttemptPlan): Decoder {
   }
 }
 
-function readAnswer(answer: Answer, bytes: Buffer, { isCeilingBound }: AttemptPlan): void {
+function readAnswer(answer: Answer, bytes: Buffer, { isCeilingBound }: ModelPlan): void {
   const found = readWholeAnswer(bytes)
   if (found === undefined) {
     answer.failure = NO_OBJECT

@@ -1,4 +1,4 @@
-import type { AttemptPlan, UpstreamRequest } from '#data-plane/call.ts'
+import type { ModelPlan, UpstreamRequest } from '#data-plane/call.ts'
 import type { CompletionsRequest } from '#data-plane/wires/completions/read-request.ts'
 import { forwardBody } from '#data-plane/wires/forward-body.ts'
 import { SAMPLING_FIELDS } from '#data-plane/wires/sampling.ts'
@@ -11,7 +11,7 @@ const EDITS = {
 }
 
 /** The request as it came, for a seller who speaks the completions protocol itself. */
-export function encodeNative(request: CompletionsRequest, plan: AttemptPlan): UpstreamRequest {
+export function encodeNative(request: CompletionsRequest, plan: ModelPlan): UpstreamRequest {
   const { isStreamed, maxTokens, json } = request
   const stream = isStreamed ? ',"stream":true,"stream_options":{"include_usage":true}' : ''
   const { body, adaptedParams } = forwardBody(json, plan, {

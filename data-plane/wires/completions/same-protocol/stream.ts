@@ -1,4 +1,4 @@
-import type { AttemptPlan, Decoder, Ending, Receipt } from '#data-plane/call.ts'
+import type { Decoder, Ending, ModelPlan, Receipt } from '#data-plane/call.ts'
 import { frameHead } from '#data-plane/wires/completions/answer-text.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
 import type { JsonObject } from '#shared/json-members.ts'
@@ -10,7 +10,7 @@ import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { readChoice } from './choice.ts'
 
 type State = StreamState & {
-  readonly plan: AttemptPlan
+  readonly plan: ModelPlan
   readonly head: string
   readonly reported: ReportedUsage
   /** The finish reason of each choice, null until it is known. */
@@ -22,7 +22,7 @@ type State = StreamState & {
 }
 
 /** A streamed answer of the completions protocol itself, rebuilt frame by frame; the end of each choice comes last. */
-export function nativeStreamDecoder(plan: AttemptPlan, count: number): Decoder {
+export function nativeStreamDecoder(plan: ModelPlan, count: number): Decoder {
   const state: State = {
     plan,
     head: frameHead(plan),

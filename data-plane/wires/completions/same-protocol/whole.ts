@@ -1,4 +1,4 @@
-import type { AttemptPlan, Decoder } from '#data-plane/call.ts'
+import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { wholeAnswer } from '#data-plane/wires/completions/answer-text.ts'
 import { openAiErrorBody } from '#data-plane/wires/envelopes/openai.ts'
 import { endMembers } from '#data-plane/wires/openai-frames.ts'
@@ -13,7 +13,7 @@ import { readChoice } from './choice.ts'
 type Answer = { readonly reported: ReportedUsage; choices: readonly NativeChoice[] }
 
 /** A whole answer of the completions protocol itself: every choice that was asked for, or none. */
-export function nativeWholeDecoder(plan: AttemptPlan, count: number): Decoder {
+export function nativeWholeDecoder(plan: ModelPlan, count: number): Decoder {
   const answer: Answer = { reported: { insaneFields: 0 }, choices: [] }
   const whole = gatherWhole((bytes) => read(answer, bytes, count))
   return {

@@ -39,7 +39,8 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
     only: lists.length === 0 ? undefined : intersect(lists),
     unknown: unknownAt < 0 ? undefined : hints.only[unknownAt],
     blocked: idSet(market, payer === undefined ? [hints.blocked] : [hints.blocked, payer.providersBlocked]),
-    unable: market.providersWithout.get(demand.endpoint),
+    // What is forwarded is offered by hosts that run it, and by no others.
+    unable: demand.kind === 'model' ? market.providersWithout.get(demand.endpoint) : undefined,
     order: hints.order.length === 0 ? undefined : orderOf(market, hints.order),
     // Whoever has no account has nobody who could have weighed the risk: trusted sellers only.
     allowsUntrusted: payer?.account != null && (hints.allowsUntrusted ?? payer.allowsUntrusted ?? false),

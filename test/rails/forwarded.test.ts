@@ -89,7 +89,7 @@ beforeAll(async () => {
 }, 180_000)
 
 afterAll(async () => {
-  plane?.child.kill('SIGKILL')
+  plane.child.kill('SIGKILL')
   for (const server of servers) server.close().closeAllConnections()
   await market?.stop()
 }, 60_000)

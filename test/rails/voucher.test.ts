@@ -22,7 +22,7 @@ beforeAll(async () => {
 }, 120_000)
 
 afterAll(async () => {
-  plane?.child.kill('SIGKILL')
+  plane.child.kill('SIGKILL')
   await office.close()
   await network?.remove()
 }, 60_000)

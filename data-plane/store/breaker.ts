@@ -1,22 +1,27 @@
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import type { ErrorClass, HealthRecord } from '#shared/contract/health-event.ts'
 
-/** Failures in a row that back an offer off. */
+/** An offer is backed off after so many failures in a row. */
 const CONSECUTIVE_LIMIT = 5
-/** Or this share of at least so many calls in a window. */
+/**
+ * It is also backed off when this share of its calls in a window failed, and the window holds at least so many calls.
+ */
 const WINDOW_MS = 30 * SECOND
 const WINDOW_MIN_CALLS = 20
 const WINDOW_FAILED_SHARE = 0.5
 const BACK_OFF_STEP_MS = 30 * SECOND
 const MAX_BACK_OFF_MS = 10 * MINUTE
-/** Classes that back off at the first failure: the next call would end the same way. */
+/** These classes back an offer off at the first failure, because the next call would end the same way. */
 const AT_ONCE: ReadonlySet<ErrorClass> = new Set(['credential_rejected', 'not_found', 'rate_limited'])
 
-/** What one offer has against it: the shared record, and this process's own counts. Times are Unix milliseconds. */
+/**
+ * The failures of one offer: the record that processes share, and this process's own counts. Times are Unix
+ * milliseconds.
+ */
 export type Breaker = {
   -readonly [Field in keyof HealthRecord]: HealthRecord[Field]
 } & {
-  /** Until when the one request that tries a backed-off offer is waited for. */
+  /** A backed-off offer is tried by one request. Until then nobody else tries it. */
   probingUntil: number
   windowStartedAt: number
   windowCalls: number
@@ -43,19 +48,19 @@ export function newBreaker(now: number): Breaker {
   }
 }
 
-/** 0 when the offer may be tried now, else when it may be. */
+/** Answers 0 when the offer may be tried now, otherwise the Unix milliseconds from which it may be. */
 export function blockedUntil(breaker: Breaker, now: number): number {
   if (breaker.backedOffUntil === null) return 0
   if (breaker.backedOffUntil > now) return breaker.backedOffUntil
   return breaker.probingUntil > now ? breaker.probingUntil : 0
 }
 
-/** Takes a failure in; true when the offer is backed off by it. */
+/** Counts a failure. Answers true when it backs the offer off. */
 export function takeFailure(breaker: Breaker, failure: Failure, now: number): boolean {
   countFailure(breaker, now)
   breaker.errorClass = failure.errorClass
   const wasBackedOff = breaker.backedOffUntil !== null
-  // Late failures of calls that began before the back-off do not lengthen it.
+  // Calls that began before the back-off may fail late. They do not lengthen it.
   if (breaker.backedOffUntil !== null && breaker.backedOffUntil > now) return false
   if (!wasBackedOff && !isDue(breaker, failure.errorClass)) return false
   breaker.ejections++

@@ -1,6 +1,6 @@
 import { moneyBucket } from '#shared/contract/redis-keys.ts'
 
-/** Entries by the bucket of their account, in their order: a script touches one bucket only. */
+/** Groups entries by the bucket of their account and keeps their order. One script can touch only one bucket. */
 export function groupByBucket<Entry extends { readonly operation: { readonly account: string } }>(
   entries: readonly Entry[],
   buckets: number,

@@ -6,7 +6,7 @@ import type { BatchQueue } from './events.ts'
 
 type Log = { warn(facts: object, text: string): void }
 
-/** The queues of events in Redis, as the workers of the control plane read them. */
+/** Opens the queues in Redis from which the control plane's workers read events. */
 export function openBullQueues(redis: Redis, log: Log): { readonly usage: BatchQueue; readonly health: BatchQueue } {
   const usage = new Queue(QUEUES.usage, {
     connection: redis,

@@ -18,7 +18,7 @@ import { createKnownKeys } from './known-keys.ts'
 const POLL_MS = 5 * SECOND
 const RETRY_SECONDS = 2
 
-/** Keys in memory, and how many calls found theirs there or had it looked up. */
+/** Keys in memory, calls that found their key there, and calls that looked it up in Redis. */
 export type KeyFigures = { readonly known: number; readonly hits: number; readonly lookups: number }
 
 export type BuyerKeyStore = {
@@ -37,9 +37,9 @@ type Parts = {
 }
 
 /**
- * Buyers' keys by their HMAC, kept in memory after the first use. A revocation is pushed over a channel; the version of
- * the key store and of the accounts' documents, read every 5 s, backs that up. While the store is empty or away a key that is not known is not invalid:
- * nobody can say.
+ * Buyers' keys by their HMAC. A key stays in memory after its first use. Revocations are pushed over a channel. As a
+ * backup, the versions of the key store and of the accounts' documents are read every 5 s. While the store is empty or
+ * out of reach, an unknown key answers `service_unavailable`, because nobody can say that it is invalid.
  */
 export function createBuyerKeys(parts: Parts): BuyerKeyStore {
   const { redis, subscriptions, clock } = parts
@@ -92,7 +92,7 @@ export function createBuyerKeys(parts: Parts): BuyerKeyStore {
   }
 }
 
-/** Refuses without a look-up what can be no buyer key. */
+/** Refuses a text that cannot be a buyer key, without a look-up. */
 function checkForm(key: string): void {
   const type = keyTypeOf(key)
   if (type === 'seller' || type === 'management') throw new AppError('wrong_key_type')
@@ -118,7 +118,7 @@ async function lookUp({ redis, pepper }: Parts, known: KnownKeys, key: string, d
     const record = KeyRecordSchema.parse(JSON.parse(text))
     const policy = await redis.get(cacheKeys.account(record.account))
     const payer = toPayer(record, policy === null ? undefined : readPolicy(policy))
-    // What changed while this was on its way may have been this key.
+    // A change that was told meanwhile may be about this key. Then the entry is stale from the start.
     const entry = { hmac, record, payer, isStale: known.turn() !== turn }
     known.remember(digest, entry)
     return entry
@@ -135,7 +135,10 @@ function readPolicy(text: string): AccountPolicy {
   return AccountPolicySchema.parse(envelope.success ? envelope.data.body : body)
 }
 
-/** The payer that a key and its account's preferences make: floors and block lists add up, the key's trust wins. */
+/**
+ * Makes the payer from a key and its account's policy. Both discount floors and both block lists apply; for untrusted
+ * offers the key's choice goes before the account's.
+ */
 function toPayer(record: KeyRecord, policy: AccountPolicy | undefined): AccountPayer {
   const { id, account } = record
   if (!isId('key', id) || !isId('acc', account)) throw new AppError('internal_error')

@@ -5,16 +5,16 @@ import { crashPoint } from '#shared/crash-point.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 
-/** How long events gather before they travel as one job, and how many one job carries. */
+/** Events gather for so many milliseconds before they travel as one job. One job carries at most MAX_BATCH of them. */
 const USAGE_BATCH_MS = 15
 const HEALTH_BATCH_MS = 500
 const MAX_BATCH = 500
-/** Events waiting to be added; past it they are left to the sweeper, which finds them in the gate. */
+/** At most so many events wait to be added. The sweeper finds later ones in the gate. */
 const MAX_WAITING = 20_000
-/** How often a batch is offered to a server that does not take it, and the pause before each further time. */
+/** A batch is offered so many times to a server that does not take it, with this pause in between. */
 const MAX_TRIES = 5
 const RETRY_MS = 1_000
-/** Jobs waiting in the queue past which nothing is added, and how often that is looked at. */
+/** Nothing is added while more jobs than this wait in the queue. The length is read at this interval. */
 const MAX_QUEUED_JOBS = 200_000
 const QUEUE_CHECK_MS = 5_000
 
@@ -22,24 +22,24 @@ type Subject = { readonly rid: string; readonly account: string }
 
 type Log = { warn(facts: object, text: string): void }
 
-/** Facts on their way to the control plane. Neither queue is ever the only copy of money. */
+/** Carries facts to the control plane. Neither queue is ever the only copy of a fact about money. */
 export type EventQueues = {
-  /** A usage event that the gate does not have, as its bytes. */
+  /** Sends a usage event that the gate does not have, as text. */
   usage(event: string): void
-  /** A call whose event the gate has: only its name travels, the text is read where it stands. */
+  /** Sends the name of a call whose event the gate has. The control plane reads the text there. */
   captured(call: Subject): void
   health(event: HealthEvent): void
-  /** Usage events that were not queued, since the start. */
+  /** Usage events that were not queued since the start. */
   dropped(): number
   /** Sends what waits and closes. */
   close(): Promise<void>
 }
 
-/** A queue of batches, wherever it is kept. */
+/** A queue of batches. */
 export type BatchQueue = {
-  /** Resolves when the queue has the batch; one that rejects may have it all the same. */
+  /** Resolves when the queue has the batch. It may have the batch also after a rejection. */
   add(batch: object): Promise<void>
-  /** Jobs that nobody has taken in hand. */
+  /** Jobs that no worker has taken yet. */
   waiting(): Promise<number>
   close(): Promise<void>
 }
@@ -107,7 +107,7 @@ function createBatcher<Item>(clock: Time, everyMs: number, send: (items: readonl
   const sending = new Set<Promise<void>>()
   let lost: (count: number, cause: unknown) => void = () => undefined
 
-  /** What was taken without an answer arrives twice, which whoever books it knows to be one. */
+  /** A batch may have been taken although no answer came. Then it arrives twice, and the booking counts it once. */
   async function sendPatiently(batch: readonly Item[]): Promise<void> {
     for (let tries = 1; ; tries++) {
       try {
@@ -135,7 +135,7 @@ function createBatcher<Item>(clock: Time, everyMs: number, send: (items: readonl
   }
 
   return {
-    /** False when too much waits already. */
+    /** Answers false when too many items wait already. */
     add(item: Item): boolean {
       if (waiting.length + inFlight >= MAX_WAITING) return false
       waiting.push(item)

@@ -5,18 +5,18 @@ import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId, KeyId } from '#shared/ids.ts'
 import type { MoneyConnection } from './money-connection.ts'
 
-/** How long a note lies: longer than the longest period it speaks of. */
+/** A note lies for 32 days, which is longer than the longest period of a cap. */
 const KEEP_MS = 32 * DAY
-/** A key that refuses call after call is noted once in so long. */
+/** A key that refuses call after call is noted once in this time. */
 const AGAIN_MS = 10_000
 const MAX_KEYS = 10_000
 
 type Capped = Extract<ReserveAnswer, { kind: 'capped' }>
 
-/** Notes keys whose cap has refused a call, for whoever wants to be told that it is full. */
+/** Notes keys whose cap has refused a call. The control plane reads the notes and tells the buyer. */
 export type FullKeys = { note(key: { keyId: KeyId; account: AccountId }, answer: Capped): void }
 
-/** Nobody waits for a note, and a lost one comes again with the next refusal. */
+/** Nobody waits for a note. A lost one is written again at the next refusal. */
 export function createFullKeys(connection: Pick<MoneyConnection, 'writes'>, buckets: number, clock: Time): FullKeys {
   const noted = new Map<string, number>()
   return {

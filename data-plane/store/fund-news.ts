@@ -3,11 +3,14 @@ import { SECOND } from '#shared/clock.ts'
 import { CHANNELS } from '#shared/contract/redis-keys.ts'
 import type { AccountId } from '#shared/ids.ts'
 
-/** How long accounts gather before they are told together, and most that gather: whoever is left out is looked at later. */
+/**
+ * Accounts gather for this time before they are told together, and at most so many gather. Those left out are found by
+ * a later look.
+ */
 const GATHER_MS = SECOND / 4
 const MAX_ACCOUNTS = 1_000
 
-/** Tells whoever watches balances which of them calls have changed. Nothing depends on it. */
+/** Tells the watchers of balances which accounts were changed by calls. Nothing depends on it. */
 export type FundNews = { changed(account: AccountId): void }
 
 /** News over a connection that fails fast while Redis is away. */

@@ -17,7 +17,9 @@ import type { OpenCalls, Registrar } from './open-calls.ts'
 import { captureOf, createRegistrar } from './open-calls.ts'
 import type { SettleQueue } from './settle-queue.ts'
 
-/** What a dead process had sent may still be on its way to Redis: its holds are looked for so long after its captures. */
+/**
+ * A command of a dead process may still be on its way to Redis. Its holds are looked for this long after its captures.
+ */
 const IN_FLIGHT_MS = SECOND / 2
 
 type HeirPorts = {
@@ -33,20 +35,20 @@ type HeirPorts = {
   readonly log: Logger
 }
 
-/** What this process knows of money, and what it took over from dead ones, on its way into an epoch. */
+/** Brings into an epoch the money that this process knows of and the money that it took over from dead processes. */
 export type Heir = {
-  /** Brings everything in: takes of caps and running calls from memory, unposted captures from the journal. */
+  /** Brings in everything: takes of caps and running calls from memory, unposted captures from the journal. */
   bringAll(membership: Membership): Promise<void>
   /**
-   * Brings in what was taken over since, gives back what the dead processes held beside it, and takes them off the list
-   * of those that a rebuild waits for. Called now and again; what did not work is left to the next time.
+   * Brings in what was taken over since. Then gives back the other holds of the dead processes and takes them off the
+   * list of members that a rebuild waits for. It is called now and again; the next call repeats what failed.
    */
   handOn(): void
 }
 
 export function createHeir(ports: HeirPorts): Heir {
   const { connection, member, openCalls, journal, node, buckets, clock, log } = ports
-  /** When the captures of each were in the gate. */
+  /** Monotonic milliseconds at which the captures of an inheritance were in the gate. */
   const brought = new WeakMap<Inheritance, number>()
   let isHandingOn = false
   const registrarIn = (membership: Membership) => createRegistrar({ connection, membership, buckets, log })
@@ -64,7 +66,10 @@ export function createHeir(ports: HeirPorts): Heir {
     }
   }
 
-  /** What an earlier heir took over may still be on its way to the gate: then the holds are left to their deadlines. */
+  /**
+   * Captures that an earlier heir took over may still be on their way to the gate. Then the holds are left to their
+   * deadlines.
+   */
   async function endMember(membership: Membership, name: string, isFirstHand: boolean): Promise<void> {
     if (isFirstHand) {
       const registrar = registrarIn(membership)
@@ -79,11 +84,11 @@ export function createHeir(ports: HeirPorts): Heir {
       if (membership.restoredTo !== undefined) await journal.recapture(membership.restoredTo)
       const inherited = journal.inherited()
       const registrar = registrarIn(membership)
-      // An heir that finds a hold here counts its capture only by its take.
+      // The take goes first: an heir that finds a hold here counts its capture only by its take.
       await ports.offerCaps.bringAll(membership)
       await registrar.calls(openCalls.operations(node))
       await bringCaptures(ports, registrar)
-      // The rebuild counts to the caps of offers what came before it began to; what comes later has to be counted.
+      // A rebuild counts the captures that came before its count began. Later ones have to be counted here.
       if (!(await isInPhase(connection, membership, 'register'))) await bringCaptures(ports, registrar, { membership })
       for (const inheritance of inherited) brought.set(inheritance, clock.monotonic())
     },
@@ -100,7 +105,7 @@ export function createHeir(ports: HeirPorts): Heir {
   }
 }
 
-/** Whose captures are brought into an open epoch; all of them unless an inheritance is named. */
+/** The captures of all inheritances, or only those of the one named. */
 type LateComers = { readonly membership: Membership; readonly of?: Inheritance }
 
 async function bringCaptures(ports: HeirPorts, registrar: Registrar, late?: LateComers): Promise<void> {
@@ -130,14 +135,14 @@ async function bringSome(
     captures.map(async ({ rid, event }) => {
       const use = capUseOf(event)
       if (use === undefined) return
-      // A machine that lost its power may know less of a call than it had told the gate.
+      // A machine that lost its power may know less of a call than it had told the gate. Then the gate's charge counts.
       const chargeMicro = settled.standing.get(rid) ?? use.chargeMicro
       await connection.run(capCount, encodeCapCount({ ...use, chargeMicro }, settled.late.has(rid)))
     }),
   )
 }
 
-/** Takes a member off the list of those that a rebuild waits for. */
+/** Takes a member off the list of members that a rebuild waits for. */
 export async function signOff(connection: MoneyConnection, member: string): Promise<void> {
   await connection.writes.hset(moneyKeys.nodes, member, '-1')
 }
@@ -157,20 +162,20 @@ export async function advanceCursor(ports: CursorPorts, journal: JournalReplay):
 }
 
 /**
- * Which captures are posted: those that Redis took in this epoch and that are no longer among its unposted ones. The
- * epoch is read after them, because the sets of an older epoch are removed once they have been harvested.
+ * Tells which captures are posted: those that Redis took in this epoch and that are no longer among its unposted ones.
+ * The epoch is read last, because the sets of an older epoch are removed after their harvest.
  */
 async function arePosted(
   { connection, member, settles, buckets }: CursorPorts,
   membership: Membership,
   captures: readonly Captured[],
 ): Promise<readonly boolean[]> {
-  // Asked before Redis is: a capture that gets there after the question is missing from the answer, too.
+  // This is asked before Redis is. A capture that reaches Redis after the question is missing from the answer, too.
   const wasWaiting = captures.map(({ rid }) => settles.holds(rid))
   const scores = new Map<string, string | null>()
   const groups = new Map<string, string[]>()
   for (const { rid, account } of captures) {
-    // Nobody's capture is in the gate.
+    // A capture without an account belongs to no credit, so the gate has none of it.
     if (account === null) continue
     const bucket = moneyBucket(account, buckets)
     const group = groups.get(bucket)

@@ -27,12 +27,12 @@ import type { SettleQueue } from './settle-queue.ts'
 import { createSettleQueue } from './settle-queue.ts'
 import { createTick } from './tick.ts'
 
-/** Captures and releases that may wait; past it new paid calls are refused, running ones still end. */
+/** At most so many captures and releases may wait. Beyond it new paid calls are refused; running ones still end. */
 const MAX_UNSETTLED = 50_000
 const CURSOR_INTERVAL_MS = 1 * SECOND
 
 type Options = {
-  /** Makes the connections to the gate, which may come and go from then on. */
+  /** Makes the connections to the gate. They come and go by themselves from then on. */
   readonly connect: (listeners: MoneyListeners) => MoneyConnection
   readonly buckets: number
   readonly clock: Time
@@ -44,21 +44,23 @@ export type FundsStore = Funds & {
   readonly gate: { readonly connection: MoneyConnection; readonly member: GateMember }
   /** Daily caps of offers. They live in the same epochs, because a rebuild counts both. */
   readonly offerCaps: OfferCapsStore
-  /** Calls and settlements that Redis has not seen the end of. */
+  /** Counts the calls and the settlements whose end Redis has not seen. */
   pending(): { openCalls: number; unsettled: number }
-  /** Waits until Redis has every settlement; answers false at the deadline. */
+  /** Waits until Redis has every settlement. Answers false at the deadline, in milliseconds. */
   drain(deadlineMs: number): Promise<boolean>
   /**
-   * The last thing of a process: ends the connections. One with nothing left to settle or to be posted signs off, so
-   * that no rebuild waits for it; `waitMs` is how long it waits for the posting.
+   * Ends the connections, as the last act of a process. It waits up to `waitMs` milliseconds for the posting. A process
+   * with nothing left to settle or to be posted signs off, so that no rebuild waits for it.
    */
   leave(waitMs: number): Promise<void>
 }
 
-/** The gate of this process. It starts closed and opens by taking part in an epoch; see gate-member.ts. */
+/**
+ * Opens this process's part of the gate. It starts closed and opens when it takes part in an epoch; see gate-member.ts.
+ */
 export function openFunds(options: Options): FundsStore {
   const { buckets, clock, log, journal } = options
-  // Holds carry the process and not the node, whose next process is another.
+  // Holds carry the name of the process. The name of the node would not do, because its next process has it too.
   const node = journal.member
   const openCalls = createOpenCalls(clock)
   const connection = options.connect({
@@ -185,7 +187,7 @@ async function reserve(ports: ReservePorts, request: ReserveRequest): Promise<Cr
   return hold
 }
 
-/** Why a reserve was not granted, in the words of the API. Amounts are plain digits of micro-USD. */
+/** Puts the reason why a reserve was not granted in the words of the API. Amounts are plain digits of micro-USD. */
 function refusalOf(answer: Exclude<ReserveAnswer, { kind: 'granted' }>, request: ReserveRequest): AppError {
   switch (answer.kind) {
     case 'insufficient':

@@ -8,17 +8,17 @@ import type { Logger } from '#shared/logger.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import { isMissingScript } from './money-connection.ts'
 
-/** How often a node looks at the epoch: while it admits paid calls, and while it does not. */
+/** Milliseconds between two looks at the epoch: while the node admits paid calls, and while it does not. */
 const OPEN_POLL_MS = 1 * SECOND
 const CLOSED_POLL_MS = 100
-/** How long a node in doubt waits for somebody else to raise the epoch before it asks for it. */
+/** A node in doubt waits this long for somebody else to raise the epoch. Then it asks for it. */
 const DOUBT_PATIENCE_MS = 1 * SECOND
 
 /** The epoch that this process takes part in. */
 export type Membership = {
   readonly epoch: number
   readonly scripts: MoneyScripts
-  /** Unix milliseconds to which the ledger went back in time, where it did. */
+  /** Unix milliseconds to which the ledger went back in time; absent when it never did. */
   readonly restoredTo?: number
 }
 
@@ -28,33 +28,33 @@ type Ports = {
   readonly name: string
   readonly clock: Time
   readonly log: Logger
-  /** Brings running calls and unposted captures into the epoch. Rejects when that did not work. */
+  /** Brings running calls and unposted captures into the epoch. Rejects when that failed. */
   register(membership: Membership): Promise<void>
-  /** The gate opened: paid calls and what waited may go. */
+  /** Called when the gate opens: paid calls and waiting work may go. */
   onOpen(): void
-  /** Registered in an epoch that is not open yet: captures and releases may go. */
+  /** Called when the process is registered in an epoch that is not open yet: captures and releases may go. */
   onRegistered(): void
 }
 
 /**
- * This process's part in the recovery of the gate: it joins an epoch, registers in it, and admits paid calls once the
- * epoch is open and its own membership is on record.
+ * This process's part in the recovery of the gate. It joins an epoch and registers in it. It admits paid calls once the
+ * epoch is open and has its membership on record.
  */
 export type GateMember = {
-  /** The epoch in which captures and releases may be written now, if any. */
+  /** The epoch in which captures and releases may be written now; undefined when there is none. */
   registered(): Membership | undefined
-  /** The epoch in which paid calls are admitted now, if any. */
+  /** The epoch in which paid calls are admitted now; undefined when there is none. */
   open(): Membership | undefined
   /**
-   * Something does not fit in the epoch that `about` names: paid calls stop until a newer one opens. What comes late
-   * about an older epoch is no news.
+   * Says that something contradicts the epoch of `about`. Paid calls stop until a newer epoch opens. A late doubt about
+   * an older epoch changes nothing.
    */
   doubt(reason: string, about: Membership): void
   connected(runId: string): void
   lost(): void
-  /** Looks at once instead of at the next turn. */
+  /** Looks at the epoch at once instead of at the next turn. */
   look(): void
-  /** True while nothing has moved on since `membership` was read. */
+  /** True while the epoch has not moved on since `membership` was read. */
   isCurrent(membership: Membership): boolean
   stop(): void
 }
@@ -63,7 +63,7 @@ type State = {
   joined: Membership | undefined
   isRegistered: boolean
   isOpen: boolean
-  /** The epoch that is not trusted any more, and since when. */
+  /** The epoch that is no longer trusted, and since when, in monotonic milliseconds. */
   doubted: { readonly epoch: number; readonly since: number } | undefined
   runId: string | undefined
 }
@@ -136,7 +136,10 @@ export function createGateMember(ports: Ports): GateMember {
   }
 }
 
-/** Whether Redis is in that phase of the epoch, once it has done what was sent to it before. Rejects while it is away. */
+/**
+ * Tells whether Redis is in that phase of the epoch. Redis does first what was sent to it before. Rejects while Redis
+ * is out of reach.
+ */
 export async function isInPhase(
   { writes }: Pick<MoneyConnection, 'writes'>,
   { epoch }: Membership,
@@ -146,7 +149,7 @@ export async function isInPhase(
   return seen?.epoch === epoch && seen.phase === phase
 }
 
-/** One look at the epoch, and what follows from it. */
+/** Looks once at the epoch and acts on what it finds. */
 async function step(
   ports: Ports,
   state: State,

@@ -10,27 +10,27 @@ import type { Subscriptions } from '#shared/subscriptions.ts'
 import type { Breaker, Failure } from './breaker.ts'
 import { blockedUntil, newBreaker, takeFailure } from './breaker.ts'
 
-/** A probe that never reported back does not keep its offer shut for longer. */
+/** A probe that never reports back keeps its offer shut no longer than this. */
 const PROBE_LEASE_MS = 60 * SECOND
 const POLL_MS = 10 * SECOND
 
 /**
- * Offers' health in this process, shared with the others through Redis. Only offers that have failed are known to it. A
- * provider of a buyer's own has no standing in the market: what is reported of one changes nothing.
+ * Health of offers in this process, shared with the others through Redis. Only offers that have failed are kept. A
+ * buyer's own provider has no standing in the market, so reports about one change nothing.
  */
 export type HealthStore = {
-  /** 0 when the offer may be tried now, else the Unix milliseconds at which it may be. */
+  /** Answers 0 when the offer may be tried now, otherwise the Unix milliseconds from which it may be. */
   blockedUntil(offer: MarketOffer, now: number): number
-  /** True while no offer has anything against it: nothing needs to be asked. */
+  /** True while no offer has a failure on record. Then no offer needs to be asked about. */
   isAllWell(): boolean
-  /** Offers that are backed off now, and those with something against them. */
+  /** Offers that are backed off now, and offers with any failure on record. */
   figures(): { readonly backedOff: number; readonly suspect: number }
   /** Marks the one real request that tries a backed-off offer whose time has come. */
   begin(offer: Offer): void
   succeeded(offer: Offer, rid: RequestId): void
-  /** A failure that is the offer's: those of a buyer's own request are not reported here. */
+  /** Reports a failure of the offer. Failures that a buyer's own request caused are not reported here. */
   failed(offer: Offer, rid: RequestId, failure: Failure): void
-  /** Counts an answer whose usage cannot be true; every third of a seller is reported, and then this answers true. */
+  /** Counts an answer whose usage cannot be true. Every third of a seller is reported; then this answers true. */
   suspect(offer: Offer, rid: RequestId, anomalies: readonly string[]): boolean
   start(): Promise<void>
   close(): void
@@ -101,7 +101,7 @@ export function createHealth(parts: Parts): HealthStore {
   }
 }
 
-/** Anomalies that flatter a seller's bill: figures that are no figures, and counts above what can have been used. */
+/** Anomalies that raise a seller's bill: usage that is no number, and counts above what can have been used. */
 const FALSE_FIGURES: ReadonlySet<string> = new Set([
   'usage_insane',
   'input_clipped',
@@ -128,7 +128,7 @@ function suspect(parts: Parts, suspicions: Map<string, number>, { offer, rid, an
   return true
 }
 
-/** Tells the other processes, after the fact; what gets lost the next failure repeats. */
+/** Tells the other processes afterwards. The next failure repeats what gets lost. */
 function share(redis: Redis, offer: string, breaker: Breaker | undefined): void {
   const pipeline = redis.pipeline()
   if (breaker === undefined) pipeline.hdel(cacheKeys.health, offer)
@@ -156,7 +156,7 @@ async function takeAll({ redis, clock }: Parts, breakers: Map<string, Breaker>):
   const all = await redis.hgetall(cacheKeys.health)
   for (const [offer, text] of Object.entries(all)) takeRecord(breakers, offer, text, clock.now())
   for (const [offer, breaker] of breakers) {
-    // What nobody has backed off is this process's own count, which the others know nothing of: it stays.
+    // An entry that nobody has backed off is this process's own count. The others do not know it, so it stays.
     if (all[offer] === undefined && breaker.backedOffUntil !== null) breakers.delete(offer)
   }
 }

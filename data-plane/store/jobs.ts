@@ -9,7 +9,7 @@ import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 
-/** How long an ended job can still be asked for. */
+/** Milliseconds after its deadline for which a job can still be asked about. */
 const KEEP_AFTER_DEADLINE_MS = 24 * 3_600_000
 
 const Milliseconds = z.number().int().nonnegative()
@@ -21,27 +21,30 @@ const AttemptRow = z.object({
   errorClass: z.string().nullable(),
 })
 
-/** What a job was sold as: all that its end needs, whatever is published or withdrawn meanwhile. */
+/**
+ * The terms of a job at its submit. They are all that its end needs, even when offers are published or withdrawn
+ * meanwhile.
+ */
 const JobRecordSchema = z.object({
   v: z.literal(1),
   rid: z.string().length(26),
-  /** Null where a wallet without an account pays. */
+  /** Null when a wallet without an account pays. */
   account: z.string().startsWith('acc_').nullable(),
   keyId: z.string().nullable(),
   wallet: z.string().nullable().default(null),
   rail: RailNameSchema.default(CREDIT_RAIL),
-  /** What the rail needs to finish the payment. */
+  /** The facts that the rail needs to finish the payment. */
   payment: z.record(z.string(), z.unknown()).nullable().default(null),
   wire: z.string(),
   endpoint: z.string(),
   model: z.string(),
   requestedModel: z.string(),
-  /** Null for a provider of the payer's own, whom nobody sells. */
+  /** Null for a provider of the payer's own, which nobody sells. */
   offer: z.string().nullable(),
   sellerAccount: z.string().nullable(),
   servedBy: z.enum(SERVED_BY).default('marketplace'),
   provider: z.string(),
-  /** Where its provider is asked, with the credential that submitted it. */
+  /** The address of its provider, and the credential that submitted it. */
   baseUrl: z.string(),
   apiFormat: ProtocolNameSchema,
   credential: SealedCredentialSchema,
@@ -52,7 +55,7 @@ const JobRecordSchema = z.object({
   keptBps: z.number().int(),
   feeBps: z.number().int(),
   quoteMicro: MicroUsdText,
-  /** What the quote was made of. */
+  /** The upper bounds of usage from which the quote was made. */
   bound: z.record(z.string(), z.number()),
   attempts: z.array(AttemptRow),
   /** Unix milliseconds. */
@@ -60,7 +63,7 @@ const JobRecordSchema = z.object({
   deadlineAt: Milliseconds,
 })
 export type JobRecord = z.infer<typeof JobRecordSchema>
-/** The same as it is written: amounts are digits. */
+/** The record as it is written: amounts are digits. */
 export type JobRecordText = z.input<typeof JobRecordSchema>
 
 const JobEndSchema = z.object({
@@ -69,26 +72,26 @@ const JobEndSchema = z.object({
   artifacts: z.array(z.object({ url: z.string(), contentType: z.string() })),
   error: z.string().nullable(),
 })
-/** How a job ended: its usage event as the bytes to capture, and what the buyer is shown after that. */
+/** The end of a job: its usage event as the text to capture, and the answer that the buyer is shown after that. */
 export type JobEnd = z.infer<typeof JobEndSchema>
 
 export type StoredJob = {
   readonly job: JobRecord
   readonly end: JobEnd | undefined
-  /** True once the end's event has been captured. */
+  /** True once the event of the end has been captured. */
   readonly isBooked: boolean
 }
 
-/** Long jobs between their submit and the end of their binding, for any process to ask about. */
+/** Long jobs, from their submit until their record expires. Any process can ask about them. */
 export type JobStore = {
   put(job: JobRecordText, now: number): Promise<void>
   find(rid: RequestId): Promise<StoredJob | undefined>
-  /** Puts down how a job ended, once: of several only the first stands, and is answered. */
+  /** Writes the end of a job once. The first of several stands and is the answer. */
   end(rid: RequestId, end: JobEnd): Promise<JobEnd>
   markBooked(rid: RequestId): Promise<void>
 }
 
-/** Everything throws AppError `service_unavailable` while Redis is away. */
+/** Every method throws AppError `service_unavailable` while Redis is out of reach. */
 export function createJobs(redis: Redis): JobStore {
   return {
     async put(job, now) {

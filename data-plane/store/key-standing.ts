@@ -7,11 +7,11 @@ import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd, subtractToZero, ZERO } from '#shared/money.ts'
 import type { MoneyConnection } from './money-connection.ts'
 
-/** Where a key stands with money, as the gate counts it. Null is what the gate does not know now. */
+/** The money of a key as the gate counts it. Null stands for a figure that the gate does not know now. */
 export type KeyStanding = {
-  /** What the account may still spend. */
+  /** The amount that the account may still spend. */
   readonly spendableMicro: MicroUsd | null
-  /** Held and used in the current UTC day and month; counted only for keys that have a cap. */
+  /** Held and used in the current UTC day and month. They are counted only for keys that have a cap. */
   readonly dayMicro: MicroUsd | null
   readonly monthMicro: MicroUsd | null
 }
@@ -20,13 +20,13 @@ export type ReadKeyStanding = (payer: AccountPayer) => Promise<KeyStanding>
 
 type Parts = {
   readonly connection: Pick<MoneyConnection, 'reads'>
-  /** The epoch in which calls are admitted now: what an older one left behind says nothing. */
+  /** The epoch in which calls are admitted now. Figures of an older epoch say nothing about this one. */
   readonly epoch: () => number | undefined
   readonly buckets: number
   readonly clock: Clock
 }
 
-/** Reads a key's money beside the calls: nothing is reserved, and nobody waits for it but the one who asks. */
+/** Reads a key's money apart from the calls. It reserves nothing, and no call waits for it. */
 export function createKeyStanding({ connection, epoch, buckets, clock }: Parts): ReadKeyStanding {
   return async ({ account, keyId, caps }) => {
     const bucket = moneyBucket(account, buckets)
@@ -50,7 +50,7 @@ export function createKeyStanding({ connection, epoch, buckets, clock }: Parts):
   }
 }
 
-/** A counter's figure when it is of the current period; an older one's says nothing about this one. */
+/** The amount of a counter when it is of the current period. A counter of an older period answers zero. */
 function usedIn(period: string | null | undefined, used: string | null | undefined, current: string): MicroUsd {
   return period != null && used != null && period >= current ? parseMicroUsd(used) : ZERO
 }

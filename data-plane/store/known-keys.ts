@@ -1,14 +1,14 @@
 import type { AccountPayer } from '#data-plane/payment.ts'
 import type { KeyRecord } from '#shared/contract/key-record.ts'
 
-/** Keys in memory; past it the oldest go. */
+/** At most so many keys are in memory. The oldest go first. */
 const MAX_KNOWN = 50_000
 
 export type KnownKey = {
   readonly hmac: string
   readonly record: KeyRecord
   readonly payer: AccountPayer
-  /** Must be read again before its next use; the old one serves while Redis is out of reach. */
+  /** The entry must be read again before its next use. It still serves while Redis is out of reach. */
   isStale: boolean
 }
 
@@ -19,7 +19,7 @@ export type KnownKeys = {
   forget(hmac: string): void
   /** Marks all keys, or those of one account. */
   markStale(account?: string): void
-  /** Another number after each change that was told of, whether it found a key here or not. */
+  /** A number that rises with each change that was told, whether or not it found a key here. */
   turn(): number
   size(): number
 }

@@ -6,7 +6,9 @@ import type { Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import type { Registrar } from './open-calls.ts'
 
-/** Open holds of a bucket among which a dead process's are looked for; the others run out by themselves. */
+/**
+ * At most so many open holds of a bucket are searched for those of a dead process. The others run out by themselves.
+ */
 const MAX_LOOKED_AT = 50_000
 
 type Ports = {
@@ -17,9 +19,9 @@ type Ports = {
 }
 
 /**
- * Gives back what a dead process still holds, once all that its journal captures is in the gate: what is open after that
- * belongs to calls of whose answers nothing was written down, and those cost nothing. Were a capture of one still on its
- * way to Redis, it would be booked late. Answers how many holds there were. Throws when the epoch moved on.
+ * Gives back the holds of a dead process once all captures of its journal are in the gate. The holds still open then
+ * belong to calls without a written answer, and those cost nothing. A capture that is still on its way to Redis would
+ * be booked late. Answers how many holds there were. Throws when the epoch moved on.
  */
 export async function releaseLeftHolds(ports: Ports, node: string): Promise<number> {
   const { connection, registrar, membership, buckets } = ports

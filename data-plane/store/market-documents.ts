@@ -13,10 +13,12 @@ import { EMPTY_BODIES, rankOffers } from './market.ts'
 import type { OfferBook } from './offer-book.ts'
 import { createOfferBook } from './offer-book.ts'
 
-/** Offers checked between two rests: some milliseconds of work, for calls are served meanwhile. */
+/** Offers checked between two rests. They take some milliseconds of work, and calls are served in between. */
 const OFFERS_AT_ONCE = 250
 
-/** How many documents are held and refused, and their versions by name; `offers` is the newest of all models' offers. */
+/**
+ * Counts of documents held and refused, and versions by name. `offers` is the newest version among all models' offers.
+ */
 export type DocumentFigures = {
   readonly held: number
   readonly refused: number
@@ -26,27 +28,27 @@ export type DocumentFigures = {
 /** The documents that make the market, as they were last accepted. */
 export type MarketDocuments = {
   parts(): MarketBodies
-  /** What came since the last time, for the copy on disk: texts by name, null for a document that is gone. */
+  /** Takes the changes since the last time for the copy on disk: texts by name, null for a document that is gone. */
   takeChanged(): ReadonlyMap<string, string | null>
-  /** How much that would be, in characters. */
+  /** The size of those changes in characters. */
   changedChars(): number
-  /** Puts back what could not be kept. */
+  /** Puts back changes that could not be saved. */
   returnChanged(taken: ReadonlyMap<string, string | null>): void
   /**
-   * Takes one document; throws when the text is not a valid document of that name, and changes nothing then. One at a
-   * time: the next may begin when this one is done.
+   * Takes one document. Throws when the text is not a valid document of that name, and changes nothing then. Only one
+   * may be taken at a time.
    */
   take(name: string, text: string): Promise<void>
-  /** Remembers that this version was no good: it is not wanted again. */
+  /** Remembers that this version was invalid, so that it is not wanted again. */
   refuse(name: string, version: number): void
   /** Names in the index whose version is neither held nor refused. */
   wanted(index: Readonly<Record<string, string>>): string[]
-  /** Drops the offers of models that the index has no more; answers how many. */
+  /** Drops the offers of models that are no longer in the index. Answers how many. */
   dropMissing(index: Readonly<Record<string, string>>): number
   figures(): DocumentFigures
 }
 
-/** `rest` lets others run for a moment. */
+/** `rest` lets other work run for a moment. */
 export function createMarketDocuments(rest: () => Promise<void>): MarketDocuments {
   const reading = { rest, shareValues: createSharing() }
   let parts: MarketBodies = EMPTY_BODIES
@@ -107,10 +109,10 @@ export function createMarketDocuments(rest: () => Promise<void>): MarketDocument
 type Reading = { readonly rest: () => Promise<void>; readonly shareValues: ShareValues }
 type ModelOffers = { readonly model: string; readonly book: OfferBook }
 
-/** The same document, its rows not yet looked at. */
+/** The same document with unread rows. */
 const OffersBody = OffersDocumentSchema.extend({ offers: z.array(z.unknown()) })
 
-/** The offers of a model in the order of the routing. Throws a ZodError where any of them is not what it has to be. */
+/** Reads the offers of a model in the order of the routing. Throws a ZodError when any of them is invalid. */
 async function readOffers(body: unknown, { rest, shareValues }: Reading): Promise<ModelOffers> {
   const { model, offers } = OffersBody.parse(body)
   const rows: OfferRow[] = []
@@ -125,7 +127,7 @@ function withOffers(parts: MarketBodies, { model, book }: ModelOffers): MarketBo
   return { ...parts, offers: new Map([...parts.offers, [model, book]]) }
 }
 
-/** The parts with one document of a fixed name replaced. Throws a ZodError for a body that is not what its name says. */
+/** Replaces one document of a fixed name. Throws a ZodError for a body that is not what its name says. */
 function withDocument(parts: MarketBodies, name: string, body: unknown): MarketBodies {
   if (!isDocumentName(name)) return parts
   switch (name) {
@@ -146,7 +148,9 @@ function withDocument(parts: MarketBodies, name: string, body: unknown): MarketB
 
 const MAX_SHARED = 100_000
 
-/** Answers the one copy of a value: a hundred thousand offers name a few hosts, sellers, models, shares and caps. */
+/**
+ * Answers one shared copy of equal values. A hundred thousand offers name few hosts, sellers, models, shares and caps.
+ */
 function createPool<Value>(): (value: Value) => Value {
   const known = new Map<Value, Value>()
   return (value) => {

@@ -19,13 +19,13 @@ export type MarketBodies = {
   readonly providers: readonly Provider[]
   readonly prices: ReadonlyMap<string, ReferencePrice>
   readonly rows: readonly MarketRow[]
-  /** What the offers of models sold, by model, as {@link parseTrades} reads it. */
+  /** Traded amounts of models' offers, by model, as {@link parseTrades} reads them. */
   readonly trades: ReadonlyMap<string, string>
   readonly limits: Limits
   readonly offers: ReadonlyMap<string, OfferBook>
 }
 
-/** The market as the hot path reads it: never changed, only swapped whole. */
+/** The market as the hot path reads it. It is never changed, only replaced whole. */
 export type Market = MarketBodies & {
   readonly resolve: ResolveModel
   readonly findProvider: FindProvider
@@ -52,7 +52,7 @@ export const EMPTY_BODIES: MarketBodies = {
   offers: new Map(),
 }
 
-/** Builds the indexes; what has not changed since `previous` is taken over. */
+/** Builds the indexes. Takes over from `previous` those whose documents are the same. */
 export function buildMarket(parts: MarketBodies, previous?: Market): Market {
   const sameModels = previous?.models === parts.models
   const sameProviders = previous?.providers === parts.providers

@@ -8,29 +8,29 @@ import type { Logger } from '#shared/logger.ts'
 
 const RECONNECT_FIRST_MS = 20
 const RECONNECT_MOST_MS = 500
-/** A server that reads its log in again says itself when it will be done, far too late: it is asked again instead. */
+/** A server that reads its log in again announces a time far too late. It is asked again at this interval instead. */
 const LOADING_LOOK_MS = 50
 const CONNECT_TIMEOUT_MS = 2_000
-/** Without an answer for so long the connection is given up: it may be cut without anybody having said so. */
+/** A connection without an answer for so long is given up. It may be cut without a sign. */
 const SILENCE_MS = 3_000
 const WATCH_MS = 500
-/** A server that does not answer does not say goodbye either. */
+/** The closing of a connection waits no longer than this, because a silent server does not confirm it either. */
 const GOODBYE_MS = 100
 const READ_TIMEOUT_MS = 500
 
-/** What a connection tells the gate's member. */
+/** Events of a connection, told to the gate's member. */
 export type MoneyListeners = {
-  /** The connection stands and the server said which run of it this is. */
+  /** The connection stands. `runId` names this run of the server. */
   onReady(runId: string): void
-  /** The connection broke: what was not answered may or may not have happened. */
+  /** The connection broke. A command without an answer may have happened or not. */
   onLost(): void
-  /** Something was said about the money epoch. */
+  /** A message about the money epoch arrived. */
   onEpochNews(): void
 }
 
 /**
- * The connections of the money path: one ordered connection for everything that writes, on which nothing waits for a
- * server that is away and nothing is ever sent twice by itself; one for reads; one for news.
+ * The connections of the money path: one ordered connection for all writes, one for reads, one for news. On the ordered
+ * one nothing waits for a server that is away, and nothing is sent twice by the client.
  */
 export type MoneyConnection = {
   isReady(): boolean
@@ -95,7 +95,10 @@ export function connectMoney({ url, clock, log }: Options, listeners: MoneyListe
   }
 }
 
-/** An EVALSHA whose arguments are given at once: the client's own way copies the hundreds of them three times. */
+/**
+ * Builds an EVALSHA command with its arguments in one array. The client's own method copies the hundreds of them three
+ * times.
+ */
 function runScript(client: Redis, { sha }: MoneyScript, { keys, args }: Batch): Promise<unknown> {
   const command = new Command('evalsha', [], { replyEncoding: 'utf8' })
   command.args = [sha, String(keys.length)].concat(keys, args)
@@ -105,8 +108,8 @@ function runScript(client: Redis, { sha }: MoneyScript, { keys, args }: Batch): 
 }
 
 /**
- * Reconnects when the server is silent: a PING stands behind everything that was asked before it. Answers the way to
- * end the watch.
+ * Reconnects when the server is silent. A PING goes behind everything that was asked before it. The answer ends the
+ * watch.
  */
 function watchSilence(clock: Time, client: Redis): () => void {
   let askedAt: number | undefined
@@ -128,7 +131,7 @@ function watchSilence(clock: Time, client: Redis): () => void {
   })
 }
 
-/** True for the answer of a server that does not have the script: it was restarted, promoted or rebuilt. */
+/** True for the answer of a server that does not have the script, because it was restarted, promoted or rebuilt. */
 export function isMissingScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT')
 }

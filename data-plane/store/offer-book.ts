@@ -3,24 +3,24 @@ import type { ProtocolNeed } from '#shared/protocols/index.ts'
 import { canServe } from '#shared/protocols/index.ts'
 
 /**
- * A model's offers as columns of numbers, in the order of the routing: what a walk over thousands of them reads. Providers
- * are counted from zero within the model.
+ * A model's offers as columns of numbers in the order of the routing, for walks over thousands of them. Providers are
+ * counted from zero within the model.
  */
 export type OfferIndex = {
   readonly offers: readonly MarketOffer[]
   readonly providers: readonly string[]
   readonly providerOf: Uint16Array
-  /** Basis points that are kept of the reference price: never falling where the order is that of price. */
+  /** Basis points of the reference price that a buyer pays. They never fall where the order is by price. */
   readonly kept: Uint16Array
   readonly flags: Uint8Array
-  /** Where each group of offers begins that price and speed hold for equal; one entry more says where the last ends. */
+  /** Start of each group of offers of equal price or speed. One more entry says where the last group ends. */
   readonly groups: Uint32Array
 }
 
 /** Bits of {@link OfferIndex.flags}. */
 export const TRUSTED = 1
 export const CAPPED = 2
-/** What an offer's protocol cannot carry, a bit each. */
+/** One bit for each need that an offer's protocol cannot meet. */
 export const LACKS: Readonly<Record<ProtocolNeed, number>> = { chat: 0, openai: 4, video: 8 }
 
 const MAX_PROVIDERS = 65_535
@@ -29,9 +29,9 @@ const MAX_PROVIDERS = 65_535
 export type OfferBook = {
   /** Best price first. */
   readonly ranked: readonly MarketOffer[]
-  /** The index in the order of price. It is built at its first use. */
+  /** The index by price. It is built at its first use. */
   byPrice(): OfferIndex
-  /** The index by the measured time to the first content. Offers that nobody has measured follow by price. */
+  /** The index by the measured time to the first content. Offers without a measurement follow by price. */
   bySpeed(): OfferIndex
 }
 

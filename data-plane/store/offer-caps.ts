@@ -18,7 +18,7 @@ import { isMissingScript } from './money-connection.ts'
 type Take = CapTake & { epoch: number }
 type Settled = { readonly take: Take; readonly usedMicro: MicroUsd }
 
-/** Settlements of takes that may wait for Redis; past it the oldest is left to the take's deadline. */
+/** At most so many settlements of takes wait for Redis. Beyond it the oldest is left to the take's deadline. */
 const MAX_WAITING = 10_000
 const MAX_READS = 1_000
 
@@ -29,15 +29,15 @@ type Ports = {
 }
 
 export type OfferCapsStore = OfferCaps & {
-  /** What each offer has used and holds of today's cap; without Redis the answer is empty. At most 1,000 offers. */
+  /** Used and held amounts of today's caps by offer, for at most 1,000 offers. The answer is empty without Redis. */
   usedToday(offers: readonly OfferId[]): Promise<ReadonlyMap<OfferId, MicroUsd>>
   /**
-   * Brings takes into an epoch that this process registers in: those of running calls, and those whose settlement
-   * waits. They go before the holds. Another process that finds a hold there can rely on its take. Throws AppError
-   * `service_unavailable` when the epoch moved on, and what the connection throws.
+   * Brings takes into an epoch that this process registers in: those of running calls and those whose settlement waits.
+   * They go before the holds, so that a process that finds a hold there can rely on its take. Throws AppError
+   * `service_unavailable` when the epoch moved on, and passes on what the connection throws.
    */
   bringAll(membership: Membership): Promise<void>
-  /** Sends the settlements that wait. Called when the gate opens. */
+  /** Sends the waiting settlements. It is called when the gate opens. */
   resume(): Promise<void>
 }
 
@@ -63,7 +63,7 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
     try {
       // A rebuild counts unposted captures by their takes. A take that ended before the count would be counted again.
       if (membership === undefined) throw new Error('the gate is closed')
-      // What cost nothing left nothing behind with the older epoch.
+      // A take that cost nothing has nothing to settle once its epoch is over.
       if (usedMicro === ZERO && take.epoch !== membership.epoch) return
       await bring(membership, take)
       await connection.run(membership.scripts.capSettle, encodeCapSettle(take.offer, take.attempt, usedMicro))
@@ -74,7 +74,7 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
     }
   }
 
-  /** Brings a take into an epoch, whatever the cap says; one that the rebuild has counted already is there. */
+  /** Brings a take into an epoch and ignores the cap. A take that the rebuild has counted is there already. */
   async function bring({ epoch, scripts }: Membership, take: Take): Promise<void> {
     if (take.epoch === epoch) return
     const reply = await connection.run(scripts.capTake, encodeCapTake({ ...take, capMicro: null }))
@@ -93,9 +93,9 @@ export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
         run(membership, take),
         isInPhase(connection, membership, 'open').catch(() => undefined),
       ])
-      // A server that was emptied still knows the script, and has forgotten what was used.
+      // A server that was emptied still knows the script but has lost the used amounts.
       if (isOpen === false) member.doubt('the epoch is gone', membership)
-      // An answer that got lost, or cannot be trusted, may have taken: the settlement with zero gives it back.
+      // An answer that was lost or cannot be trusted may have taken. The settlement with zero gives it back.
       if (answer === 'stale' || !isOpen) void settle({ take, usedMicro: ZERO })
       if (answer !== 'taken' || !isOpen) return false
       takes.set(attempt, take)

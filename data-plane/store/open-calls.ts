@@ -21,7 +21,7 @@ import type { MoneyConnection } from './money-connection.ts'
 
 type OpenCall = { readonly hold: CreditHold; readonly deadline: number }
 
-/** The holds of this process that have no end in Redis yet: what it brings into a new epoch. */
+/** The holds of this process whose end Redis has not seen. The process brings them into a new epoch. */
 export type OpenCalls = {
   add(hold: CreditHold, ttlMs: number): void
   remove(rid: string): void
@@ -46,7 +46,7 @@ export function createOpenCalls(clock: Clock): OpenCalls {
   }
 }
 
-/** The capture that a usage event of credit stands for; undefined when the text is none. */
+/** Makes the capture from a usage event of the credit rail. Answers undefined when the text is no such event. */
 export function captureOf(event: string, node: string): CaptureOperation | undefined {
   const read = readUsageEvent(event)
   const isEnd = read?.kind === 'end'
@@ -61,7 +61,7 @@ export function captureOf(event: string, node: string): CaptureOperation | undef
     account,
     keyId,
     node,
-    // What the end of a job costs left the balance at its submit.
+    // The cost of a job left the balance at its submit, so its end takes nothing more.
     usedMicro: isEnd ? ZERO : chargeMicro,
     event,
     capturedAt: endedAt,
@@ -78,11 +78,11 @@ export type Registrar = {
   settle(operations: readonly SettleOperation[]): Promise<UnheldCaptures>
 }
 
-/** How captures ended that the gate had no open hold of, by request. */
+/** Captures without an open hold in the gate, by request. */
 export type UnheldCaptures = {
-  /** Nothing was held of them in this epoch. */
+  /** Nothing was held for these in this epoch. */
   readonly late: ReadonlySet<string>
-  /** They were captured before with another amount, which stands. */
+  /** These were captured before with another amount, which stands. */
   readonly standing: ReadonlyMap<string, MicroUsd>
 }
 

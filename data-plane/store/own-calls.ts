@@ -4,14 +4,14 @@ import { MINUTE } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import type { AccountId, RequestId } from '#shared/ids.ts'
 
-/** A call runs for ten minutes at the most, and is booked a moment after its end. */
+/** A call runs for ten minutes at most and is booked a moment after its end. */
 const RUNNING_MS = 11 * MINUTE
 const OVER_MS = MINUTE
 
-/** What is known of a call before its end. */
+/** The facts of a call before its end. */
 export type RunningCall = { readonly account: AccountId | null; readonly model: string; readonly isStreamed: boolean }
 
-/** A call at a provider of the buyer's own: running, or over with its usage event as text. */
+/** A call at a provider of the buyer's own. It is running, or over with its usage event as text. */
 export type OwnCall = Omit<z.infer<typeof OwnCallSchema>, 'account'>
 
 const OwnCallSchema = z.object({
@@ -23,13 +23,16 @@ const OwnCallSchema = z.object({
 
 type Ended = { readonly rid: string; readonly account: AccountId | null }
 
-/** Calls that the gate knows nothing of, for look-ups in any process until they are booked. Nothing waits for a note. */
+/**
+ * Notes about calls that the gate does not know. Any process can look them up until they are booked. No call waits for
+ * a note.
+ */
 export type OwnCalls = {
   begun(rid: RequestId, call: RunningCall): void
   ended(call: Ended, event: string): void
-  /** Takes back what was begun and then refused: such a call is not booked. */
+  /** Takes back the note of a call that was refused after it began. Such a call is not booked. */
   refused(rid: RequestId): void
-  /** Undefined for a call of another account, an unknown one, and while Redis is away. */
+  /** Undefined for a call of another account, for an unknown one, and while Redis is out of reach. */
   find(account: AccountId, rid: RequestId): Promise<OwnCall | undefined>
 }
 
@@ -40,7 +43,7 @@ export function createOwnCalls(redis: Pick<Redis, 'set' | 'get' | 'del'>): OwnCa
   }
   return {
     begun: (rid, call) => note(rid, call, RUNNING_MS),
-    // The event says the rest.
+    // The event holds the model and the way of the answer.
     ended: ({ rid, account }, event) => note(rid, { account, model: '', isStreamed: false, event }, OVER_MS),
     refused: (rid) => void redis.del(cacheKeys.ownCall(rid)).catch(unnoted),
     async find(account, rid) {

@@ -4,7 +4,7 @@ import { MINUTE } from '#shared/clock.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** How often counts are shared between processes. */
+/** Milliseconds between two exchanges of counts with the other processes. */
 const SHARE_MS = 200
 const MAX_SCOPES = 100_000
 
@@ -12,24 +12,27 @@ type Count = {
   window: number
   /** Calls of this process that Redis has not been told of. */
   unshared: number
-  /** Calls of all processes, as Redis last said. */
+  /** Calls of all processes, as of the last exchange with Redis. */
   shared: number
   inFlight: number
 }
 
-/** Where a caller stands in its minute: the figures of the x-ratelimit headers. `resetAt` is in Unix seconds. */
+/**
+ * The limit of a caller and its use in the current minute, as the x-ratelimit headers tell it. `resetAt` is in Unix
+ * seconds.
+ */
 export type RateStanding = { readonly limit: number; readonly remaining: number; readonly resetAt: number }
 
 export type RateLimits = {
   /**
-   * Counts one call that begins. Throws AppError `rate_limited` or `too_many_in_flight`; else {@link RateLimits.leave}
-   * must be called once when it ends.
+   * Counts one call that begins. Throws AppError `rate_limited` or `too_many_in_flight`. Otherwise {@link
+   * RateLimits.leave} must be called once when the call ends.
    */
   enter(scope: string, perMinute: number, maxInFlight: number): RateStanding
   leave(scope: string): void
-  /** Where a caller stands, without counting anything. */
+  /** Reads a caller's figures without counting a call. */
   look(scope: string, perMinute: number): RateStanding & { readonly inFlight: number }
-  /** Callers that are counted now, and calls refused by which limit. */
+  /** Callers that are counted now, and refused calls by limit. */
   figures(): RateFigures
   start(): void
   close(): void
@@ -38,8 +41,8 @@ export type RateLimits = {
 export type RateFigures = { readonly callers: number; readonly overRate: number; readonly overInFlight: number }
 
 /**
- * Counts calls by the minute without a round trip a call: each process counts for itself and shares several times a
- * second, so that the sum over processes can pass the limit only by what they admit in between.
+ * Counts calls by the minute without a round trip for each. Every process counts for itself and shares its count
+ * several times a second. The sum can pass the limit only by the calls that processes admit between two exchanges.
  */
 export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock }): RateLimits {
   const counts = new Map<string, Count>()

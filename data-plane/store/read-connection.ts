@@ -2,7 +2,10 @@ import { Redis } from 'ioredis'
 import { describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
 
-/** A connection of the reading side. Commands wait for a short time only: a call is better refused than kept. */
+/**
+ * Opens a connection for reads. Commands wait for a short time only, because a call is better refused than kept
+ * waiting.
+ */
 export function connectReads(url: string, log: Logger): Redis {
   const redis = new Redis(url, {
     maxRetriesPerRequest: 1,

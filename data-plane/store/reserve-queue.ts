@@ -9,9 +9,9 @@ import type { GateMember, Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import { isMissingScript } from './money-connection.ts'
 
-/** How long a call waits for its reserve. */
+/** Milliseconds for which a call waits for its reserve. */
 const RESERVE_WAIT_MS = 500
-/** Reserves without an answer at once; past it new calls are shed. */
+/** At most so many reserves wait for an answer. Beyond it new calls are shed. */
 const MAX_UNANSWERED = 4_096
 
 type Entry = {
@@ -27,11 +27,11 @@ type Ports = {
   readonly buckets: number
   readonly clock: Timers
   readonly log: Logger
-  /** Nobody knows whether this reserve happened: it must be given back. */
+  /** Told of a reserve that may or may not have happened. It must be given back. */
   onLost(operation: ReserveOperation): void
 }
 
-/** Reserves of one tick, gathered into one script a bucket. */
+/** Gathers the reserves of one tick into one script for each bucket. */
 export type ReserveQueue = {
   /** Rejects with `service_unavailable` when Redis is closed, refuses the batch or does not answer in time. */
   push(operation: ReserveOperation): Promise<ReserveAnswer>
@@ -108,7 +108,7 @@ export function createReserveQueue(ports: Ports, wake: () => void): ReserveQueue
   }
 }
 
-/** What a paid call is told while money is in doubt. */
+/** The refusal of a paid call while money is in doubt. */
 export function gateClosed(cause?: unknown): AppError {
   return new AppError('service_unavailable', { retryAfterSeconds: 1, ...(cause === undefined ? {} : { cause }) })
 }

@@ -5,13 +5,13 @@ import type { AccountId } from '#shared/ids.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import { gateClosed } from './reserve-queue.ts'
 
-/** How long a call waits for its account to be seeded, and how often it looks. */
+/** Milliseconds for which a call waits for its account to be seeded, and between two looks. */
 const SEED_WAIT_MS = 250
 const SEED_LOOK_MS = 15
-/** The most requests that lie in the list: with the control plane away nobody takes them. */
+/** At most so many requests lie in the list. Nobody takes them while the control plane is away. */
 const MAX_REQUESTS = 10_000
 
-/** Asks the control plane to bring an account into the gate and tries again until it is there. */
+/** Asks the control plane to bring an account into the gate, and tries again until it is there. */
 export function createSeedRequests(connection: Pick<MoneyConnection, 'writes'>, clock: Time) {
   const asked = new Map<AccountId, number>()
 
@@ -30,7 +30,7 @@ export function createSeedRequests(connection: Pick<MoneyConnection, 'writes'>, 
   }
 
   return {
-    /** The first answer that is not `unseeded`, or that one when the wait is over. */
+    /** The first answer other than `unseeded`; `unseeded` when the wait is over. */
     async retry(account: AccountId, tryAgain: () => Promise<ReserveAnswer>): Promise<ReserveAnswer> {
       const deadline = clock.monotonic() + SEED_WAIT_MS
       await ask(account)

@@ -12,15 +12,15 @@ import type { GateMember, Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
 import { isMissingScript } from './money-connection.ts'
 
-/** How long a call waits for Redis to take its capture before the journal has to vouch for it. */
+/** Milliseconds for which a call waits until Redis takes its capture. After that the journal has to vouch for it. */
 const CAPTURE_WAIT_MS = 250
-/** How often it is looked for those who have waited that long. */
+/** Milliseconds between two looks for calls that have waited that long. */
 const LOOK_MS = 50
-/** Batches on the way at once: more would only wait inside the server. */
+/** At most so many batches travel at once. More would only wait inside the server. */
 const MAX_BATCHES_UNDER_WAY = 16
-/** Pause after the server refused a whole batch (full, loading, disk in trouble). */
+/** Milliseconds of pause after the server refused a whole batch, because it was full, loading or short of disk. */
 const REFUSED_PAUSE_MS = 100
-/** After so many errors of its own an operation leaves memory; its capture stays in the journal. */
+/** An operation leaves memory after so many errors of its own. Its capture stays in the journal. */
 const MAX_TRIES = 20
 const RETRY_MS = 1 * SECOND
 
@@ -49,13 +49,16 @@ type Ports = {
 }
 
 /**
- * Captures and releases on their way to Redis. Each leaves only when Redis has answered it; what was refused or lost
- * is sent again, in the old order. Its length is bounded by the calls that were admitted.
+ * Captures and releases on their way to Redis. Each leaves the queue when Redis has answered it. Refused or lost ones
+ * are sent again in the old order. The calls that were admitted bound its length.
  */
 export type SettleQueue = {
-  /** Resolves `accepted` or `contradicted` when Redis has it, `queued` when it could not be told in time. Never rejects. */
+  /**
+   * Resolves `accepted` or `contradicted` when Redis has answered, `queued` when it could not be told in time. Never
+   * rejects.
+   */
   push(operation: SettleOperation): Promise<CaptureOutcome>
-  /** Sends what waits, if it may be sent. Called once a tick, before the reserves. */
+  /** Sends what waits, if it may be sent. It is called once a tick, before the reserves. */
   flush(): void
   /** True until Redis has answered for this call. */
   holds(rid: string): boolean
@@ -64,13 +67,13 @@ export type SettleQueue = {
 
 type State = {
   /**
-   * All that Redis has not answered for, by request id. What stands in here must be light: the tables that a map has
-   * outgrown hang together, and once one of them is old they keep what they held until a full collection.
+   * All operations without an answer, by request id. Its values must be small. A map that grows leaves its older tables
+   * linked to each other. Once one of them is old, they keep their values alive until a full collection.
    */
   readonly unsettled: Map<string, Waiting>
-  /** Those of them that are not on the way, in their order. */
+  /** The operations that are not on their way, in their order. */
   waiting: Entry[]
-  /** True while a timer runs that will look for those who have waited too long. */
+  /** True while a timer runs that looks for calls that have waited too long. */
   isWatched: boolean
   nextOrder: number
   underWay: number
@@ -151,7 +154,7 @@ function putBack(state: State, entries: readonly Entry[]): void {
 
 type Sent = { readonly entry: Entry; readonly membership: Membership }
 
-/** Takes one answer; false when the entry must be sent again with the others. */
+/** Takes one answer. Answers false when the entry must be sent again with the others. */
 function isTaken(ports: Ports, state: State, { entry, membership }: Sent, answer: Answer | undefined): boolean {
   const { rid, kind } = entry.operation
   if (answer?.kind === 'stale') {
@@ -179,7 +182,7 @@ function retryAlone(ports: Ports, state: State, entry: Entry, message: string): 
   const { rid, kind } = entry.operation
   ports.log.error({ rid, kind, message, tries: entry.tries }, 'the gate refused a settlement')
   if (entry.tries >= MAX_TRIES) {
-    // A capture stays known here, so that the posted cursor does not pass it and the next start brings it again.
+    // A capture stays known here. So the posted cursor does not pass it, and the next start brings it again.
     if (kind === 'release') state.unsettled.delete(rid)
     letGo([entry.waiting])
     return
@@ -190,7 +193,7 @@ function retryAlone(ports: Ports, state: State, entry: Entry, message: string): 
   })
 }
 
-/** Lets those go who have waited too long. */
+/** Starts the timer that releases calls that have waited too long. */
 function watch(clock: Time, state: State): void {
   if (state.isWatched) return
   state.isWatched = true
@@ -199,7 +202,7 @@ function watch(clock: Time, state: State): void {
     const longest = clock.monotonic() - CAPTURE_WAIT_MS
     for (const waiting of state.unsettled.values()) {
       if (waiting.pushedAt > longest) {
-        // They stand in the order in which they came: this one and all after it may still wait.
+        // They are in the order of their arrival. This one and all after it may still wait.
         watch(clock, state)
         return
       }
@@ -208,7 +211,7 @@ function watch(clock: Time, state: State): void {
   })
 }
 
-/** Tells those who still wait that Redis does not have their capture yet. */
+/** Tells waiting calls that Redis does not have their capture yet. */
 function letGo(calls: readonly Waiting[]): void {
   for (const waiting of calls) tell(waiting, 'queued')
 }

@@ -5,11 +5,11 @@ import { isId } from '#shared/ids.ts'
 import type { Subscriptions } from '#shared/subscriptions.ts'
 import type { Turn, WarmOffers } from './warm-offers.ts'
 
-/** How often turns are told: the next one of a conversation takes longer than that. */
+/** Milliseconds between two messages. The next turn of a conversation takes longer than that. */
 const TELL_MS = 200
-/** Turns told at once; what is more stays with this process. */
+/** At most so many turns go in one message. This process keeps the others to itself. */
 const MAX_TURNS = 5_000
-/** Members of a turn behind the words that name its conversation. */
+/** Numbers of a turn behind the words that name its conversation. */
 const TURN_WORDS = 5
 
 type Parts = {
@@ -20,8 +20,8 @@ type Parts = {
 }
 
 /**
- * The same for all processes: each tells the others several times a second what its conversations did, so that no call
- * waits for anybody to know where it is warm. What is lost costs a cheaper price, nothing else.
+ * Shares warmth between processes. Each tells the others several times a second about the turns of its conversations.
+ * So no call waits to learn where it is warm. A lost message costs a cheaper price, nothing else.
  */
 export function shareWarmth(known: WarmOffers, { redis, subscriptions, clock, node }: Parts) {
   let untold: string[] = []

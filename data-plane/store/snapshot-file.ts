@@ -4,13 +4,13 @@ import { dirname } from 'node:path'
 
 /** No copy larger than this is read. */
 const MAX_FILE_BYTES = 1_073_741_824
-/** A file is written anew when this much of it, and more than half, is what newer lines have replaced. */
+/** The file is written anew when more than this is outdated lines, and they are more than half of it. */
 const MIN_WASTE_BYTES = 1_048_576
 
-/** Documents that came since the last time, by name; null for one that is gone. */
+/** Documents that changed since the last time, by name; null for one that is gone. */
 export type ChangedDocuments = ReadonlyMap<string, string | null>
 
-/** Reads the copy on disk: document texts by name. Nothing comes of a file that is not there or cannot be read. */
+/** Reads the copy on disk: document texts by name. Yields nothing for a file that is missing or unreadable. */
 export async function* readSnapshotFile(
   path: string,
 ): AsyncGenerator<{ readonly name: string; readonly text: string }> {
@@ -26,12 +26,12 @@ export async function* readSnapshotFile(
       else newest.set(name, text)
     }
     for (const [name, text] of newest) {
-      // Whoever has read one keeps it or does not: all of them at once would be as much as the market itself.
+      // Each text is forgotten once it is read. All of them together would be as large as the market itself.
       newest.delete(name)
       yield { name, text }
     }
   } catch {
-    // As if there were none.
+    // An unreadable file counts as a missing one.
   } finally {
     await file?.close()
   }
@@ -39,7 +39,7 @@ export async function* readSnapshotFile(
 
 /** Keeps a copy of the documents on disk. It holds sealed credentials: only this user may read it. */
 export type SnapshotFile = {
-  /** Takes a part of what the first save is to bring: it counts from that save on. */
+  /** Takes a part of the first save. It counts only when that save is done. */
   gather(changed: ChangedDocuments): Promise<void>
   save(changed: ChangedDocuments): Promise<void>
 }
@@ -47,10 +47,11 @@ export type SnapshotFile = {
 type Place = { readonly start: number; readonly bytes: number }
 
 /**
- * One line for each document, its name as JSON and its text; a later line of the same name counts. A change is added at
- * the end, so that a market of any size costs no more to keep than what changes of it, and nothing of it stays in
- * memory. The first save of a process, with what was gathered for it, has to bring everything: it replaces what an earlier
- * process left. One that throws has kept nothing, and the same changes are to be brought again.
+ * Opens the copy. Each document is one line, its name as JSON and its text; a later line of the same name counts.
+ * Changes are added at the end, so they cost no more in a larger market, and no text stays in memory.
+ *
+ * The first save of a process, with what was gathered for it, has to bring everything, because it replaces the copy of
+ * an earlier process. A save that throws has kept nothing, and the same changes have to be brought again.
  */
 export function createSnapshotFile(path: string): SnapshotFile {
   const draft = `${path}.draft`
@@ -59,7 +60,7 @@ export function createSnapshotFile(path: string): SnapshotFile {
   let isGathering = false
   let isOurs = false
 
-  /** Writes lines from where the last good one ends; only then do they count. */
+  /** Writes lines behind the last good one. They count only once all are written. */
   async function append(file: FileHandle, changed: ChangedDocuments): Promise<void> {
     const added = new Map<string, Place | undefined>()
     let end = size
@@ -77,7 +78,7 @@ export function createSnapshotFile(path: string): SnapshotFile {
     }
   }
 
-  /** An empty file beside the copy, in place of one that an earlier process may have left. */
+  /** Opens an empty file beside the copy. It replaces one that an earlier process may have left. */
   async function openDraft(): Promise<FileHandle> {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     await rm(draft, { force: true })
@@ -129,7 +130,7 @@ export function createSnapshotFile(path: string): SnapshotFile {
   }
 }
 
-/** Runs something with an open file, and closes it. */
+/** Runs `run` with an open file and closes it afterwards. */
 async function within(opening: Promise<FileHandle>, run: (file: FileHandle) => Promise<void>): Promise<void> {
   const file = await opening
   try {
@@ -139,7 +140,10 @@ async function within(opening: Promise<FileHandle>, run: (file: FileHandle) => P
   }
 }
 
-/** A line is a name as JSON, a space, and the text. One that was cut short has no name, or a text that is refused later. */
+/**
+ * A line is a name as JSON, a space, and the text. A line that was cut short has no name, or a text that is refused
+ * later.
+ */
 function splitLine(line: string): [name: string | undefined, text: string] {
   const found = /^("(?:[^"\\]|\\.)*") /.exec(line)
   const name: unknown = found === null ? undefined : JSON.parse(found[1] ?? '')

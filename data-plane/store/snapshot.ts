@@ -12,9 +12,14 @@ import { createSnapshotFile, readSnapshotFile } from './snapshot-file.ts'
 
 const POLL_MS = 2 * SECOND
 const FILE_EVERY_MS = 10 * SECOND
-/** Documents fetched in one command: a large market's are a megabyte each, and two batches are in memory at once. */
+/**
+ * Documents fetched in one command. Those of a large market take a megabyte each, and two batches are in memory at
+ * once.
+ */
 const FETCH_BATCH = 2
-/** Characters of documents that may wait for the copy on disk: a whole market's would be as much as the market itself. */
+/**
+ * Characters of documents that may wait for the copy on disk. A whole market's would need as much memory as the market.
+ */
 const MAX_UNSAVED_CHARS = 2_000_000
 
 type Log = { warn(facts: object, text: string): void }
@@ -25,12 +30,12 @@ export type SnapshotStore = {
   /** True once a snapshot has been loaded, from Redis or from the disk. */
   isLoaded(): boolean
   figures(): SnapshotFigures
-  /** Loads what there is; resolves also when Redis cannot be reached. */
+  /** Loads the snapshot from Redis or the disk. Resolves also when Redis cannot be reached. */
   start(): Promise<void>
   close(): Promise<void>
 }
 
-/** `ageMs` is how long ago Redis was last asked with success; undefined before the first time. */
+/** `ageMs` is the time since Redis last answered; undefined before the first answer. */
 export type SnapshotFigures = DocumentFigures & { readonly ageMs: number | undefined; readonly swaps: number }
 
 type Parts = {
@@ -38,11 +43,11 @@ type Parts = {
   readonly subscriptions: Subscriptions
   readonly clock: Time
   readonly log: Log
-  /** Where the copy on disk lives; none is kept without it. */
+  /** Path of the copy on disk. Without it there is no copy. */
   readonly file: string | undefined
 }
 
-/** Keeps the market in memory: changed documents are fetched, checked and swapped in; a bad one is refused alone. */
+/** Keeps the market in memory. Changed documents are fetched, checked and swapped in. A bad one is refused alone. */
 export function createSnapshotStore({ redis, subscriptions, clock, log, file }: Parts): SnapshotStore {
   const rest = () => new Promise<void>((resolve) => clock.soon(resolve))
   const documents = createMarketDocuments(rest)
@@ -75,7 +80,7 @@ export function createSnapshotStore({ redis, subscriptions, clock, log, file }: 
     if (copy === undefined) return
     if (isLoaded) fileDueAt = clock.monotonic() + FILE_EVERY_MS
     try {
-      // A part of a market is no copy of it: what an earlier process left stays until all of this one is here.
+      // A part of a market is no copy of it. An earlier process's copy stays until this one is complete.
       await (isLoaded ? copy.save(changed) : copy.gather(changed))
     } catch (cause) {
       documents.returnChanged(changed)
@@ -126,10 +131,12 @@ type Document = { readonly name: string; readonly text: string; readonly version
 type Fetched = Omit<Document, 'text'> & { readonly text: string | null }
 type Take = (document: Document) => Promise<void>
 
-/** Fetches what the index says has changed, the next batch while one is read; true when anything has. */
+/**
+ * Fetches the documents that the index says have changed, the next batch while one is read. Answers true when any has.
+ */
 async function fetchChanged(redis: Redis, documents: MarketDocuments, take: Take): Promise<boolean> {
   const index = await redis.hgetall(cacheKeys.snapshotIndex)
-  // An empty index is a Redis that lost its memory, not an empty market.
+  // An empty index means that Redis lost its memory. A market is never empty.
   if (Object.keys(index).length === 0) return false
   const wanted = documents.wanted(index)
   const fetchFrom = async (from: number): Promise<Fetched[]> => {
@@ -141,7 +148,7 @@ async function fetchChanged(redis: Redis, documents: MarketDocuments, take: Take
   for (let from = 0; from < wanted.length; from += FETCH_BATCH) {
     const batch = await next
     next = fetchFrom(from + FETCH_BATCH)
-    // Its failure is told to whoever waits for it, which nobody does yet.
+    // Nobody waits for the next batch yet. Its failure is thrown where it is awaited.
     next.catch(() => undefined)
     for (const { text, ...document } of batch) if (text !== null) await take({ ...document, text })
   }
@@ -157,7 +164,7 @@ async function loadFile(file: string, take: Take): Promise<boolean> {
   return isAny
 }
 
-/** Runs something one at a time: a wish while it runs is one more run after it. */
+/** Runs something one at a time. A call during a run starts one more run after it. */
 function createSerial(run: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   let isWished = false

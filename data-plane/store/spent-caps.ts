@@ -1,14 +1,17 @@
 import { SECOND } from '#shared/clock.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
-/** How long a refused take keeps an offer out of the routing: a smaller call, or a settled take, may fit again. */
+/**
+ * A refused take keeps an offer out of the routing for this time. After that a smaller call may fit, or a take may have
+ * settled.
+ */
 const KEEP_MS = 2 * SECOND
 const MAX_OFFERS = 100_000
 
 /** Offers whose daily cap had no room a moment ago. */
 export type SpentCaps = {
   isSpent(offer: string, now: number): boolean
-  /** What such an offer had used and held of its cap when it refused, if that is known. */
+  /** The used and held amount of such an offer when it refused; undefined when it is not known. */
   usedOf(offer: string): MicroUsd | undefined
   mark(offer: string, now: number, usedMicro?: MicroUsd): void
 }

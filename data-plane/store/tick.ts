@@ -1,22 +1,25 @@
 import type { Time } from '#shared/clock.ts'
 import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 
-/** Operations a millisecond from which turns rest: some four thousand calls a second, not far from what one core does. */
+/**
+ * Turns rest from so many operations a millisecond on. That is some four thousand calls a second, near the limit of one
+ * core.
+ */
 const BUSY_PER_MS = 8
-/** What it is counted over: one burst makes no busy process. */
+/** Milliseconds over which they are counted. One burst does not make a process busy. */
 const WINDOW_MS = 50
-/** In this time a busy process fills a batch. */
+/** A busy process fills a batch in these milliseconds. */
 const REST_MS = MAX_BATCH / BUSY_PER_MS
-/** A tick of the event loop that was shorter had nothing to do. */
+/** A tick of the event loop below these milliseconds had nothing to do. */
 const DRY_MS = 0.03
 
 /**
- * Gathers what is to be sent: each `wake` says that there is one operation more, and the next turn sends all there are.
+ * Gathers operations into batches. Each `wake` announces one more operation, and the next turn sends all of them.
  *
- * A turn comes at the end of the tick, so that calls of one tick travel together. Near a process's limit that is not
- * enough: a batch costs the same whether it carries two or fifty, and the same work done for fifty calls in a row costs
- * less than done for each at another time. There turns rest after one another for as long as there is other work; a
- * loop that has run dry waits for nothing. A full batch leaves at once.
+ * A turn comes at the end of the tick, so that the calls of one tick travel together. A busy process gathers for
+ * longer, because a batch of two costs as much as a batch of fifty, and one kind of work costs less when it is done for
+ * many calls in a row. So a busy process rests between turns while the event loop has other work. A loop without work
+ * sends at once. A full batch leaves at once.
  */
 export function createTick(clock: Pick<Time, 'monotonic' | 'soon'>, run: () => void): { wake(): void } {
   let isDue = false
@@ -39,7 +42,7 @@ export function createTick(clock: Pick<Time, 'monotonic' | 'soon'>, run: () => v
     run()
   }
 
-  /** At the end of each tick that something waits in. Only whole ticks say whether there was work. */
+  /** Runs at the end of each tick while operations wait. Only a whole tick says whether there was work. */
   function look(): void {
     const now = clock.monotonic()
     if (woken > 0 && now < restsUntil && now - lookedAt >= DRY_MS) {

@@ -3,7 +3,7 @@ import type { FeedItem } from '#shared/contract/feed.ts'
 import { readFeed } from '#shared/contract/feed.ts'
 import { cacheKeys } from '#shared/contract/redis-keys.ts'
 
-/** The latest trades of the whole market, newest first; throws while Redis is away. */
+/** The latest trades of the whole market, newest first. Throws while Redis is out of reach. */
 export type TradeFeed = { latest(limit: number): Promise<FeedItem[]> }
 
 export function createTradeFeed(redis: Redis): TradeFeed {

@@ -1,24 +1,24 @@
 import type { OfferId } from '#shared/ids.ts'
 
-/** Providers forget a prompt within minutes: older knowledge says nothing. */
+/** Milliseconds for which a turn counts. Providers forget a prompt within minutes. */
 const WARM_MS = 300_000
-/** Conversations that are remembered; past it the oldest go. */
+/** At most so many conversations are remembered. The oldest go first. */
 const MAX_CONVERSATIONS = 50_000
 
-/** Where a conversation was served last, and what that promises for its next turn. */
+/** The offer that last served a conversation, and figures that estimate its next turn. */
 export type Warmth = {
   readonly offer: OfferId
   /** Unix milliseconds of the last answer. */
   readonly at: number
-  /** Tokens of its last turn: input is what a cache may hold, output what an answer may cost. */
+  /** Tokens of the last turn. A cache may hold the input; an answer may cost as much as the output. */
   readonly inputTokens: number
   readonly outputTokens: number
-  /** Later turns in which the provider did, and did not, read from its cache. */
+  /** Later turns in which the provider read from its cache, and in which it did not. */
   readonly hits: number
   readonly misses: number
 }
 
-/** What a turn of a conversation told. */
+/** The offer and the usage of one turn of a conversation. */
 export type Turn = {
   readonly offer: OfferId
   readonly at: number
@@ -27,7 +27,7 @@ export type Turn = {
   readonly cachedTokens: number
 }
 
-/** Conversations by who has them and what names them. */
+/** Conversations by payer and name. */
 export type WarmOffers = {
   /** Undefined for a conversation that is unknown or has gone cold. */
   find(conversation: string, now: number): Warmth | undefined
@@ -48,7 +48,7 @@ export function createWarmOffers(): WarmOffers {
         const oldest = known.keys().next()
         if (!oldest.done) known.delete(oldest.value)
       }
-      // The first turn somewhere fills a cache; only the next ones tell whether there is any.
+      // The first turn at an offer fills its cache. Only the next turns show whether it has one.
       const isNext = before !== undefined && before.offer === turn.offer && turn.at - before.at <= WARM_MS
       const hits = (isNext ? before.hits : 0) + (cachedTokens > 0 ? 1 : 0)
       const misses = isNext ? before.misses + (cachedTokens > 0 ? 0 : 1) : 0

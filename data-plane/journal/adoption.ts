@@ -5,14 +5,14 @@ import type { Logger } from '#shared/logger.ts'
 import type { JournalRoot, LeftDirectory } from './boot-lock.ts'
 import { adoptLeftDirectories } from './boot-lock.ts'
 
-/** How often a living process looks for directories of dead ones. */
+/** Milliseconds between two looks for directories of dead processes. */
 const ADOPTION_INTERVAL_MS = 3 * SECOND
 
-/** What a dead process left, and where it stands in this journal: the captures numbered `from` to `to`. */
+/** The captures that were taken over from a dead process. In this journal they are numbered `from` to `to`. */
 export type Inheritance = {
-  /** The name under which the dead process took part in the gate, where its lock still told. */
+  /** The name of the dead process in the gate; undefined when its lock did not tell. */
   readonly member: string | undefined
-  /** True when all that it captured and nobody posted is in here, and not in the journal of an earlier heir. */
+  /** True when this journal has all its captures that nobody posted, and no earlier heir has any of them. */
   readonly isFirstHand: boolean
   readonly from: number
   readonly to: number
@@ -23,27 +23,27 @@ type Options = {
   readonly boot: string
   readonly clock: Time
   readonly log: Logger
-  /** Takes one directory over: captures again what is in it. Answers false when an earlier heir did. */
+  /** Takes one directory over and captures again what is in it. Answers false when an earlier heir did. */
   takeOver(path: string): Promise<boolean>
   /** The sequence number of the last record of this journal. */
   lastSeq(): number
   isWritable(): boolean
 }
 
-/** The directories of dead processes on their way into this journal. */
+/** Takes the directories of dead processes over into this journal. */
 export type Adoption = {
   /** Looks once and takes over what is left. Throws what `takeOver` throws. */
   adopt(): Promise<void>
-  /** Looks again and again, and tells the log alone of what does not work. */
+  /** Looks again and again. Failures go to the log alone. */
   start(): void
-  /** Resolves when nothing is being taken over any more. */
+  /** Resolves when no take-over is under way any more. */
   stop(): Promise<void>
-  /** What was taken over and not yet crossed off. */
+  /** Inheritances that are not crossed off yet. */
   inherited(): readonly Inheritance[]
   crossOff(inheritance: Inheritance): void
-  /** The first sequence number that may belong to what was taken over and not yet crossed off. */
+  /** The first sequence number that may belong to an inheritance that is not crossed off. */
   firstOpen(): number
-  /** The directories that were taken over, in which nothing is left that anybody needs once they are finished. */
+  /** The directories that were taken over. Nobody needs one of them once it is finished. */
   readonly paths: readonly string[]
 }
 
@@ -74,7 +74,7 @@ export function createAdoption(options: Options): Adoption {
       isFirstHand = await takeOver(path)
       isWhole = true
     } finally {
-      // What was captured before an error goes to the gate as well; the member stays until the rest has come, too.
+      // Captures made before an error go to the gate as well. Their member stays on the list until the rest has come.
       const to = lastSeq()
       if (isWhole || to >= from) inherited.add({ member: isWhole ? member : undefined, isFirstHand, from, to })
       begun = Number.MAX_SAFE_INTEGER
@@ -86,7 +86,7 @@ export function createAdoption(options: Options): Adoption {
     looking = adopt()
       .catch((error: unknown) => {
         log.error({ cause: describeCause(error) }, 'the journal of a dead process could not be taken over')
-        // What is damaged waits for a start at which an operator says what is to become of it.
+        // A damaged directory waits for a start at which an operator decides about it.
         if (error instanceof AppError && error.code === 'internal_error') waiting.shift()
       })
       .finally(() => {

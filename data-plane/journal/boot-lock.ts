@@ -6,26 +6,29 @@ import type { Processes } from './processes.ts'
 
 const LOCK_FILE = 'lock.json'
 const DRAFT = '.draft'
-/** A directory of another machine counts as left when its owner has not touched its lock for so long. */
+/** A directory of another machine counts as left when its owner has not touched its lock for this time. */
 const FOREIGN_SILENCE_MS = 2 * MINUTE
 
 const Lock = z.object({
   pid: z.number().int(),
-  /** When the process began, in the kernel's ticks since boot; null where /proc does not tell. Pids are used again. */
+  /**
+   * The start of the process in the kernel's ticks since boot; null where /proc does not tell. It tells processes apart
+   * that had the same pid.
+   */
   startTicks: z.string().nullable(),
   host: z.string(),
-  /** Whose calls are in here: the name under which the process takes part in the gate. */
+  /** The name under which the process takes part in the gate. */
   member: z.string(),
 })
 
-/** Where the boots of a machine keep their directories, and what decides whose are left. */
+/** The directory in which the boots of a machine keep theirs, and the means to tell which are left. */
 export type JournalRoot = {
   readonly path: string
   readonly files: JournalFiles
   readonly processes: Processes
 }
 
-/** Makes the directory of this boot; it appears with its lock in it or not at all. */
+/** Makes the directory of this boot. It appears with its lock in it, or not at all. */
 export async function createBootDirectory(root: JournalRoot, boot: string, member: string): Promise<string> {
   const { path, files, processes } = root
   await files.makeDirectory(path)
@@ -43,15 +46,15 @@ export async function touchLock(files: JournalFiles, directory: string, now: num
   await files.touch(join(directory, LOCK_FILE), now)
 }
 
-/** A directory taken over; `member` is whose it was, where its lock still tells. */
+/** A directory that was taken over. `member` was its owner; undefined when its lock did not tell. */
 export type LeftDirectory = { readonly path: string; readonly member: string | undefined }
 
 const BOOT = /^[0-9A-HJKMNP-TV-Z]{26}$/
 const ADOPTED = /^([0-9A-HJKMNP-TV-Z]{26})\.of-([0-9A-HJKMNP-TV-Z]{26})$/
 
 /**
- * Takes over every directory under `root` whose process is gone, by renaming it: of several that try, one succeeds.
- * What a process had taken over and did not finish is taken over again.
+ * Takes over every directory under `root` whose process is gone. It renames them, because of several that try, one
+ * rename succeeds. Directories that a dead process had taken over and not finished are taken over again.
  */
 export async function adoptLeftDirectories(root: JournalRoot, boot: string, now: number): Promise<LeftDirectory[]> {
   const { path, files } = root
@@ -59,7 +62,7 @@ export async function adoptLeftDirectories(root: JournalRoot, boot: string, now:
   for (const name of await files.list(path)) {
     const owner = ADOPTED.exec(name)?.[2] ?? name
     if (owner === boot || (!BOOT.test(name) && !ADOPTED.test(name))) continue
-    // Asked of the disk and not of the list, in which an owner may be missing that came while it was made.
+    // The disk is asked, not the list: an owner may have come while the list was made.
     if (await isOwned(root, join(path, owner), now)) continue
     const original = name.slice(0, 26)
     const target = join(path, `${original}.of-${boot}`)

@@ -1,38 +1,40 @@
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 
-/** An open segment. Its methods reject as the system call does, and after a rejection only `close` is called. */
+/** An open segment. Its methods reject as the system call does. After a rejection only `close` is called. */
 export type JournalFile = {
-  /** Puts all of the bytes at this place of the file, which grows where that is beyond its end. */
+  /** Puts all of the bytes at this place of the file. The file grows when that is beyond its end. */
   write(bytes: Uint8Array, at: number): Promise<void>
-  /** Resolves when all that was written, and the length of the file, is on the disk (fdatasync(2)). */
+  /** Resolves when all written bytes and the length of the file are on the disk (fdatasync(2)). */
   datasync(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * All of a disk that the journal touches. What was written survives the process; only what was synced survives the
- * machine, and a new or renamed name only after a sync of its directory.
+ * All uses of the disk by the journal. Written bytes survive the process. Only synced bytes survive the machine, and a
+ * new or changed name does so only after a sync of its directory.
  */
 export type JournalFiles = {
-  /** Makes a directory, and those above it; fine when it is there. */
+  /** Makes a directory and those above it. One that exists is fine. */
   makeDirectory(path: string): Promise<void>
-  /** Opens a new file; rejects when there is one of that name. */
+  /** Opens a new file. Rejects when one of that name exists. */
   create(path: string): Promise<JournalFile>
-  /** Writes a small file at once. */
+  /** Writes a small file in one go. */
   write(path: string, text: string): Promise<void>
   /** The bytes of a file; undefined when there is none. */
   read(path: string): Promise<Buffer | undefined>
   /** Names in a directory, sorted. */
   list(directory: string): Promise<string[]>
-  /** Moves a file or directory; of several that move one to different names, one succeeds and the others reject. */
+  /**
+   * Moves a file or directory. When several move the same one to different names, one succeeds and the others reject.
+   */
   rename(from: string, to: string): Promise<void>
-  /** Removes a file, or a directory with all in it; fine when there is none. */
+  /** Removes a file, or a directory with all in it. A missing one is fine. */
   remove(path: string): Promise<void>
-  /** Size and the time of the last change, in Unix milliseconds; undefined when there is nothing. */
+  /** Size in bytes and time of the last change in Unix milliseconds; undefined when there is nothing. */
   status(path: string): Promise<{ readonly bytes: number; readonly changedAt: number } | undefined>
-  /** Sets the time of the last change, in Unix milliseconds; rejects when there is nothing. */
+  /** Sets the time of the last change in Unix milliseconds. Rejects when there is nothing. */
   touch(path: string, at: number): Promise<void>
-  /** Makes the names in a directory last. */
+  /** Makes the names in a directory survive the machine. */
   syncDirectory(path: string): Promise<void>
 }
 
@@ -85,7 +87,7 @@ async function orMissing<Found>(found: Promise<Found>): Promise<Found | undefine
   }
 }
 
-/** True for the error of a name that leads nowhere. */
+/** True for the error of a name that does not exist. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

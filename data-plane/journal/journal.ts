@@ -30,41 +30,41 @@ export type { Captured } from './unposted.ts'
 const SEGMENT_BYTES = 64 * 1024 * 1024
 const PREPARED_BYTES = 4 * 1024 * 1024
 
-/** What one rail needs of the journal: its captures that may not be posted yet, and a cursor over them. */
+/** The journal for one rail: its captures that may not be posted yet, and a cursor over them. */
 export type JournalReplay = {
   /**
-   * The usage events of captures that are not known to be posted, oldest first, what was taken over included; of an
-   * inheritance only those that came with it.
+   * The usage events of captures that are not known to be posted, oldest first, with those taken over. `of` limits them
+   * to those of one inheritance.
    */
   unposted(of?: Inheritance): AsyncIterable<string>
   /**
-   * Asks about a stretch of unposted captures and forgets those that are posted. What was taken over is not asked about
-   * before it is crossed off: the gate may never have heard of it.
+   * Asks about a stretch of unposted captures and forgets those that are posted. It does not ask about an inheritance
+   * before it is crossed off, because the gate may never have heard of those captures.
    */
   advance(check: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<void>
   /** Captures that are not known to be posted. */
   unpostedCount(): number
-  /** The name under which this process takes part in the gate: its node and its boot, so no two share it. */
+  /** The name of this process in the gate: its node and its boot, so no two processes share it. */
   readonly member: string
-  /** What dead processes left, since their captures are in this journal and until this rail crosses it off. */
+  /** Inheritances whose captures are in this journal and that this rail has not crossed off. */
   inherited(): readonly Inheritance[]
   /**
-   * Makes the captures of all rails unposted again that were posted after an instant, in Unix milliseconds, to which the
-   * ledger went back. It does so once for an instant. Rejects when the disk takes nothing.
+   * Makes captures of all rails unposted again that were posted after `restoredTo`, the Unix milliseconds to which the
+   * ledger went back. It does so once for each instant. Rejects when the disk takes nothing.
    */
   recapture(restoredTo: number): Promise<void>
-  /** The rail has its captures of an inheritance, and waits for nothing more of its member. */
+  /** Says that the rail has its captures of an inheritance and waits for nothing more of its member. */
   crossOff(inheritance: Inheritance): void
 }
 
 export type OpenJournal = Journal &
   Pick<JournalReplay, 'member'> & {
-    /** The journal as one rail sees it: no other rail's captures are among its own. */
+    /** The view of one rail. It has no captures of other rails. */
     replay(rail: RailName): JournalReplay
     /** Captures of all rails that are not known to be posted. */
     unpostedCount(): number
     figures(): WriterFigures
-    /** Writes what waits, syncs and ends. */
+    /** Writes what waits, syncs it and closes the journal. */
     close(): Promise<void>
   }
 
@@ -76,31 +76,36 @@ type Options = {
   readonly boot: string
   readonly clock: Time
   readonly log: Logger
-  /** The disk, and the processes that share it; those of this machine unless handed in. */
+  /** The disk and the processes that share it. They are those of this machine by default. */
   readonly files?: JournalFiles
   readonly processes?: Processes
-  /** Goes on in spite of a damaged record in the middle of what a dead process left. */
+  /** Goes on in spite of a damaged record in the middle of a dead process's journal. */
   readonly acceptsDamage?: boolean
   /** Told how long the disk took to make records safe, in milliseconds. */
   readonly onSynced?: (tookMs: number) => void
   readonly segmentBytes?: number
-  /** How far the disk gives a segment its place ahead of the records; 0 for not at all. */
+  /** Bytes of a segment that the disk allots ahead of the records; 0 for none. */
   readonly preparedBytes?: number
-  /** Posted segments are kept this long, for a Postgres that went back in time, but never more bytes than that. */
+  /**
+   * Posted segments are kept for these milliseconds, in case Postgres goes back in time, but never more than these
+   * bytes.
+   */
   readonly retentionMs?: number
   readonly retentionBytes?: number
   /**
-   * Told once when this journal is of no use any more, because its disk has taken nothing for 30 s or its directory is
-   * gone: captures that are only in memory must go elsewhere, and the process end.
+   * Called once when this journal has become useless, because its disk has taken nothing for 30 s or its directory is
+   * gone. Captures that are only in memory must then go elsewhere, and the process must end.
    */
   readonly onGiveUp?: () => void
 }
 
 /**
- * Opens the journal of this boot in a directory of its own and takes over what dead processes left, now and again while
- * it is open: their unposted captures are written again here, and a call that had progress but no capture is captured
- * as of its last progress. Throws AppError when a damaged record lies where a death cannot have put it, unless
- * `acceptsDamage`; what is found damaged later is left to the next start.
+ * Opens the journal of this boot in a directory of its own, and takes over from dead processes now and again while it
+ * is open. Their unposted captures are written again here. A call with progress but no capture is captured as of its
+ * last progress.
+ *
+ * Throws AppError when a damaged record lies where a death cannot have put it, unless `acceptsDamage`. Damage found
+ * later is left to the next start.
  */
 export async function openJournal(options: Options): Promise<OpenJournal> {
   const { dir, node, boot, clock, log, files = diskFiles, processes = kernelProcesses } = options
@@ -145,7 +150,7 @@ export async function openJournal(options: Options): Promise<OpenJournal> {
   try {
     await adoption.adopt()
   } catch (error) {
-    // Without its owner's directory, what was taken over is free for the next start.
+    // Once its owner's directory is gone, the next start may take over what this one had taken over.
     await writer.close()
     await files.remove(directory)
     throw error
@@ -188,7 +193,7 @@ type Parts = {
 type Append = (type: RecordType, payload: string) => number
 
 function createAppender({ writer, unposted, numbering }: Parts, clock: Time) {
-  /** Answers with the sequence number. */
+  /** Answers with the sequence number of the record. */
   function append(type: RecordType, payload: string): number {
     if (payload.length > MAX_PAYLOAD_CHARS) {
       throw new AppError('internal_error', { cause: new Error('too long for a journal record') })
@@ -201,7 +206,7 @@ function createAppender({ writer, unposted, numbering }: Parts, clock: Time) {
   return {
     append,
     progress({ hold, event }: Progress): void {
-      // A disk that takes nothing must not be awaited with more than has to be kept.
+      // While the disk takes nothing, nothing is written that can be done without.
       if (writer.isWritable()) unposted.progressed(hold.rid, append('P', event), clock.monotonic())
     },
     capture({ rid, rail, account }: Subject, event: string): void {
@@ -218,7 +223,7 @@ type Taking = {
   readonly member: string
 }
 
-/** The views of the rails over one journal: one cursor moves for all of them, and one question at a time is under way. */
+/** Makes the views of the rails over one journal. They share one cursor, and only one rail asks at a time. */
 function createReplays(parts: Parts, taking: Taking): (rail: RailName) => JournalReplay {
   const { writer, unposted, numbering } = parts
   const { append, clock, adoption, recapture, member } = taking
@@ -232,7 +237,10 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
     append('K', formatCursor({ posted, needed: unposted.firstNeeded(numbering.last), at: clock.now() }))
   }
 
-  /** One after the other: a check moves what it has found. A rail whose turn has not come yet gets no second one. */
+  /**
+   * Runs one turn after the other, because a check moves the captures that it has found. A rail whose turn has not come
+   * yet gets no second one.
+   */
   function takeTurn(turns: Map<RailName, Promise<void>>, rail: RailName, run: () => Promise<void>): Promise<void> {
     const waiting = turns.get(rail)
     if (waiting !== undefined) return waiting
@@ -257,7 +265,7 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
       crossOff(inheritance) {
         const by = done.get(inheritance) ?? new Set()
         done.set(inheritance, by.add(rail))
-        // Each rail brings its own captures: it stays until all of them have.
+        // Each rail brings its own captures, so an inheritance stays until every rail has crossed it off.
         if ([...rails].every((name) => by.has(name))) adoption.crossOff(inheritance)
       },
       member,
@@ -265,7 +273,7 @@ function createReplays(parts: Parts, taking: Taking): (rail: RailName) => Journa
   }
 }
 
-/** Asks a rail about its own captures among these; the others are not known to be posted. */
+/** Asks a rail about its own captures among these. The others count as not known to be posted. */
 async function askOwn(
   rail: RailName,
   captures: readonly Captured[],
@@ -278,12 +286,12 @@ async function askOwn(
   return captures.map((capture) => posted.has(capture))
 }
 
-/** Captures of one rail whose numbers lie in a range, its ends included. */
+/** Captures of one rail with numbers in a range, both ends included. */
 type Stretch = { readonly rail: RailName; readonly from: number; readonly to: number }
 
 /**
- * Unposted captures with their numbers in a range. The end that is not safe yet is read from memory, so that a disk
- * that takes nothing keeps no capture from the gate.
+ * Reads unposted captures with numbers in a range. Those that are not safe on the disk yet come from memory, so that a
+ * disk that takes nothing keeps no capture from the gate.
  */
 async function* readUnposted(parts: Parts, { rail, from, to }: Stretch): AsyncGenerator<string> {
   const { directory, files, writer, unposted, full } = parts

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 
-/** What tells one process from all others, also from a later one with its pid. */
+/** Facts that tell one process from all others, also from a later one with the same pid. */
 export type ProcessMark = {
   readonly pid: number
-  /** When it began, in the kernel's ticks since boot; null where the kernel does not tell. */
+  /** Its start in the kernel's ticks since boot; null where the kernel does not tell. */
   readonly startTicks: string | null
   readonly host: string
 }
@@ -13,7 +13,7 @@ export type ProcessMark = {
 export type Processes = {
   /** The mark of the process that asks. */
   own(): Promise<ProcessMark>
-  /** Whether a process lives; undefined for one of another machine, about which nobody here can tell. */
+  /** Tells whether a process lives; undefined for one of another machine, which nobody here can see. */
   isAlive(mark: ProcessMark): Promise<boolean | undefined>
 }
 
@@ -42,8 +42,8 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * Fields 3 and 22 of /proc/{pid}/stat (proc(5)); the name in field 2 may hold spaces, so counting starts behind it. A
- * process whose parent has not asked for its end is still listed, as a zombie, and is over all the same.
+ * Reads fields 3 and 22 of /proc/{pid}/stat (proc(5)). The name in field 2 may hold spaces, so counting starts behind
+ * it. A process that its parent has not waited for is still listed as a zombie. It counts as over.
  */
 async function statOf(pid: number): Promise<{ isOver: boolean; startTicks: string | undefined } | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)

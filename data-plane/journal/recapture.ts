@@ -13,7 +13,7 @@ type Parts = {
   readonly directory: string
   readonly files: JournalFiles
   capture(subject: Subject, event: string): void
-  /** Resolves when what was captured is on the disk. */
+  /** Resolves when all captures are on the disk. */
   sync(): Promise<void>
   /** The sequence number of the last record of this journal. */
   lastSeq(): number
@@ -23,23 +23,28 @@ type Parts = {
 }
 
 /**
- * Captures again what a ledger had posted and lost, because it went back in time. Such captures are unposted from then on
- * like any other. One that the ledger still has is booked once all the same.
+ * Captures again what a ledger had posted and lost because it went back in time. From then on such captures are
+ * unposted like any other. One that the ledger still has is booked only once all the same.
  */
 export type Recapture = {
-  /** Goes through this journal and the directories that it took over. Does nothing for an instant it has been through. */
+  /**
+   * Goes through this journal and the directories that it took over. Does nothing for an instant that it has been
+   * through.
+   */
   since(restoredTo: number, left: readonly string[]): Promise<void>
-  /** Goes through a directory that was just taken over, where the ledger went back. */
+  /** Goes through a directory that was just taken over, if the ledger went back. */
   takenOver(left: string): Promise<void>
 }
 
 export function createRecapture(parts: Parts): Recapture {
   const { directory, files, log } = parts
-  /** Unix milliseconds of the earliest instant to which the ledger went back, and that of the last time through. */
+  /**
+   * Unix milliseconds of the earliest instant to which the ledger went back, and of the instant last worked through.
+   */
   let restoredTo: number | undefined
   let done: number | undefined
 
-  /** A directory with this mark is left alone by later heirs: its cursors are those of the ledger that stands. */
+  /** Later heirs leave a directory with this mark alone. Its cursors are those of the ledger that stands. */
   const markOf = (path: string, instant: number) => join(path, `recaptured-${instant}`)
 
   async function takenOver(left: string): Promise<void> {

@@ -18,9 +18,9 @@ import { crc32 } from 'node:zlib'
 const SEGMENT_MAGIC = Buffer.from('MKTJRNL2', 'latin1')
 export const SEGMENT_HEAD_BYTES = 16
 export const RECORD_HEAD_BYTES = 17
-/** A length beyond this is damage, whatever the checksum says. */
+/** A longer payload is damage, whatever the checksum says. */
 export const MAX_PAYLOAD_BYTES = 4_194_304
-/** A text of this length stays below it in UTF-8. */
+/** A text of so many UTF-16 units stays within that bound as UTF-8. */
 export const MAX_PAYLOAD_CHARS = MAX_PAYLOAD_BYTES / 4
 
 const TYPE_CODES = { P: 0x50, C: 0x43, K: 0x4b } as const
@@ -41,12 +41,12 @@ export function encodeSegmentHead(ordinal: number): Buffer {
   return head
 }
 
-/** The most bytes that a record with this payload may take: a UTF-16 unit is three bytes of UTF-8 at most. */
+/** The most bytes that a record with this payload may take. A UTF-16 unit is at most three bytes of UTF-8. */
 export function recordBound(payload: string): number {
   return RECORD_HEAD_BYTES + payload.length * 3
 }
 
-/** Writes a record at a place with room for its bound; answers where it ends. */
+/** Writes a record at a place with room for its bound. Answers with the place where it ends. */
 export function writeRecord(bytes: Buffer, at: number, { type, seq, payload }: JournalRecord): number {
   const length = bytes.write(payload, at + RECORD_HEAD_BYTES, 'utf8')
   const end = at + RECORD_HEAD_BYTES + length
@@ -58,7 +58,7 @@ export function writeRecord(bytes: Buffer, at: number, { type, seq, payload }: J
   return end
 }
 
-/** A sound record in a buffer: its payload lies between `from` and `end`. */
+/** A sound record in a buffer. Its payload lies between `from` and `end`. */
 export type RecordPlace = {
   readonly type: RecordType
   readonly seq: number
@@ -69,11 +69,11 @@ export type RecordPlace = {
 export type SegmentContent = {
   readonly bytes: Buffer
   readonly records: readonly RecordPlace[]
-  /** Where the records end: what follows is zeros, or no whole and sound record. */
+  /** The end of the records. Behind it are zeros, or no whole and sound record. */
   readonly soundBytes: number
   /**
-   * `clean` when nothing but zeros follows, `cut` when something else does, `foreign` when the file does not begin as
-   * a segment, which no death of a process or machine brings about.
+   * `clean` when only zeros follow, `cut` when something else does. `foreign` when the file does not begin as a
+   * segment; no death of a process or machine causes that.
    */
   readonly ending: 'clean' | 'cut' | 'foreign'
 }
@@ -87,7 +87,7 @@ export function readSegment(bytes: Buffer): SegmentContent {
   return { bytes, records, soundBytes, ending: isZero(bytes.subarray(soundBytes)) ? 'clean' : 'cut' }
 }
 
-/** Finds records without gaps from a place on; `soundBytes` is where they end. */
+/** Finds records without gaps from a place on. `soundBytes` is their end. */
 export function readRecords(bytes: Buffer, from: number): Pick<SegmentContent, 'records' | 'soundBytes'> {
   const records: RecordPlace[] = []
   let at = from
@@ -118,7 +118,10 @@ function typeOf(code: number | undefined): RecordType | undefined {
   return undefined
 }
 
-/** True for a segment whose making was cut short: a part of its head, and zeros. Nothing was ever written into it. */
+/**
+ * True for a segment that was cut short while it was made: a part of its head, then zeros. No record was ever written
+ * to it.
+ */
 function isUnborn(bytes: Buffer): boolean {
   let matching = 0
   while (matching < SEGMENT_MAGIC.length && bytes[matching] === SEGMENT_MAGIC[matching]) matching += 1

@@ -8,12 +8,12 @@ import type { JournalFiles } from './files.ts'
 import { isMissing } from './files.ts'
 import { FINISHED_FILE } from './take-over.ts'
 
-/** Posted segments are kept for a Postgres that went back in time. */
+/** Posted segments are kept for this time in case Postgres goes back in time. */
 export const RETENTION_MS = 48 * HOUR
 export const RETENTION_BYTES = 4 * 1024 * 1024 * 1024
 const UPKEEP_INTERVAL_MS = 1 * MINUTE
 
-/** A segment to which nothing is added any more; its records have numbers up to `lastSeq`. */
+/** A segment that gets no more records. Its records have numbers up to `lastSeq`. */
 export type FullSegment = { readonly path: string; readonly lastSeq: number; readonly at: number }
 
 export type RetentionLimits = { readonly retentionMs: number; readonly retentionBytes: number }
@@ -21,7 +21,7 @@ export type RetentionLimits = { readonly retentionMs: number; readonly retention
 type Upkeep = {
   readonly directory: string
   readonly full: FullSegment[]
-  /** Directories that were taken over, also later ones. */
+  /** Directories that were taken over. Later ones are added to the same list. */
   readonly adopted: readonly string[]
   /** The lowest sequence number that a start after a kill would need. */
   firstNeeded(): number
@@ -29,11 +29,11 @@ type Upkeep = {
   readonly clock: Time
   readonly files: JournalFiles
   readonly log: Logger
-  /** Told when the directory of this process is not there any more. */
+  /** Called when the directory of this process is gone. */
   onGone(): void
 }
 
-/** Shows that the owner lives and removes what nobody needs, once a minute; the answer ends it. */
+/** Once a minute, shows that the owner lives and removes segments that nobody needs. The answer ends it. */
 export function startUpkeep(upkeep: Upkeep): Cancel {
   const { directory, clock, files, log } = upkeep
   const removed = new Set<string>()
@@ -49,7 +49,7 @@ export function startUpkeep(upkeep: Upkeep): Cancel {
   })
 }
 
-/** Removes full segments that nobody needs: old enough, or the oldest of too many. */
+/** Removes full segments that nobody needs, when they are old enough or when there are too many bytes, oldest first. */
 async function prune({ files, full, limits, clock, firstNeeded }: Upkeep): Promise<void> {
   const needed = firstNeeded()
   const sizes = await Promise.all(full.map(async ({ path }) => (await files.status(path))?.bytes ?? 0))

@@ -2,11 +2,11 @@ import { join } from 'node:path'
 import type { JournalFile, JournalFiles } from './files.ts'
 import { encodeSegmentHead, SEGMENT_HEAD_BYTES } from './record.ts'
 
-/** A segment that is being written. Up to `preparedTo` the disk has given it its place already. */
+/** A segment that is being written. The disk has already allotted its bytes up to `preparedTo`. */
 export type Segment = {
   readonly path: string
   readonly file: JournalFile
-  /** Where the next record goes. */
+  /** The place of the next record. */
   at: number
   preparedTo: number
 }
@@ -14,9 +14,9 @@ export type Segment = {
 export type SegmentOptions = {
   readonly directory: string
   readonly files: JournalFiles
-  /** A segment that has so many bytes is followed by the next. */
+  /** A segment of so many bytes is followed by the next. */
   readonly segmentBytes: number
-  /** Zeros that are kept ahead of the records: a sync inside them writes the records alone, and no metadata. */
+  /** Zeros that are kept ahead of the records. A sync inside them writes the records alone and no metadata. */
   readonly preparedBytes: number
 }
 
@@ -26,7 +26,7 @@ function segmentName(ordinal: number): string {
   return `${ordinal.toString().padStart(8, '0')}.seg`
 }
 
-/** Makes a segment that is safe on the disk with its head and the zeros behind it. One that fails leaves no file. */
+/** Makes a segment whose head and zeros are safe on the disk. A failed one leaves no file. */
 export async function openSegment(options: SegmentOptions, ordinal: number): Promise<Segment> {
   const { directory, files, segmentBytes, preparedBytes } = options
   const path = join(directory, segmentName(ordinal))
@@ -59,7 +59,10 @@ async function prepare(segment: Segment, to: number): Promise<void> {
   }
 }
 
-/** Closes and removes a segment in which nothing is that anybody needs. What cannot be removed is empty to a reader. */
+/**
+ * Closes and removes a segment that holds nothing that anybody needs. One that cannot be removed looks empty to a
+ * reader.
+ */
 export async function discardSegment(files: JournalFiles, { path, file }: Segment): Promise<void> {
   await file.close().catch(() => undefined)
   await files.remove(path).catch(() => undefined)

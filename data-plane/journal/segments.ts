@@ -12,27 +12,28 @@ export async function listSegments(files: JournalFiles, directory: string): Prom
   return names.map((name) => join(directory, name))
 }
 
-/** What a segment holds; one that was removed meanwhile holds nothing. */
+/** Reads a segment. One that was removed meanwhile holds nothing. */
 async function readFrom(files: JournalFiles, path: string): Promise<SegmentContent> {
   return readSegment((await files.read(path)) ?? Buffer.alloc(0))
 }
 
-/** A directory whose process is gone, as far as an heir needs it. */
+/** The facts about a dead process's directory that an heir needs. */
 export type Survey = {
   /** The segments that hold records from `needed` on, oldest first. */
   readonly segments: readonly string[]
-  /** Up to which sequence number every capture is posted, and from which one on records are needed. */
+  /** Every capture up to `posted` is posted. Records are needed from `needed` on. */
   readonly posted: number
   readonly needed: number
-  /** Where the last sound record ends, when something follows there that is none. */
+  /** The end of the last sound record, when bytes follow that are no record. */
   readonly cut: { readonly path: string; readonly at: number } | undefined
 }
 
 /**
- * Reads a directory whose process is gone and decides whether it can be trusted. The last segment with records counts
- * up to its first bad one: that is where the process died. Before it every sequence number must be there, though a
- * segment that failed its process may end anywhere, since the next one begins with what was not safe. A gap, or a file
- * that does not begin as a segment, is damage: it throws, unless `acceptsDamage`.
+ * Reads the directory of a dead process and decides whether it can be trusted. The last segment with records counts up
+ * to its first bad one, because the process died there. Before it every sequence number must be there. A segment that
+ * failed its process may still end anywhere, because the next one begins with the records that were not safe.
+ *
+ * A gap, or a file that does not begin as a segment, is damage. It throws, unless `acceptsDamage`.
  */
 export async function surveyDirectory(files: JournalFiles, directory: string, acceptsDamage: boolean): Promise<Survey> {
   const found: { readonly path: string; readonly last: number }[] = []
@@ -49,7 +50,7 @@ export async function surveyDirectory(files: JournalFiles, directory: string, ac
       if (place.type === 'K') readCursor(payloadOf(bytes, place), cursor)
     }
     if (ending === 'cut') {
-      // Where even the first record is bad, nothing may be missing behind it: the next one has to be the very first.
+      // When even the first record is bad, nothing may be missing behind it: the next sound record must be number one.
       last ??= 0
       end = { path, at: soundBytes, isCut: true }
     }
@@ -59,7 +60,7 @@ export async function surveyDirectory(files: JournalFiles, directory: string, ac
   return { segments, ...cursor, cut: end.isCut ? end : undefined }
 }
 
-/** The records of some segments with their numbers from `from` on, in order and each number once. */
+/** Reads the records of some segments with numbers from `from` on, in order and each number once. */
 export async function* readSegments(
   files: JournalFiles,
   segments: readonly string[],
@@ -84,7 +85,7 @@ function readCursor(payload: string, cursor: { posted: number; needed: number })
 
 type Cursor = { readonly posted: number; readonly needed: number; readonly at: number }
 
-/** A cursor that says no time was written by an older version: it counts as newer than any instant. */
+/** A cursor without a time was written by an older version. It counts as newer than any instant. */
 function parseCursor(payload: string): Cursor {
   const [posted = 0, needed = 0, at = Number.POSITIVE_INFINITY] = payload.split(' ').map(Number)
   return { posted, needed, at }
@@ -95,8 +96,8 @@ export function formatCursor({ posted, needed, at }: Cursor): string {
 }
 
 /**
- * The captures of a directory that were not posted at an instant, or not known to be: those above the last cursor that
- * was written before it. Those numbered above `last` are left out. Damaged records are passed over.
+ * Reads the captures of a directory that were not known to be posted at `instant`: those above the last cursor that was
+ * written before it. Captures numbered above `last` are left out. Damaged records are skipped.
  */
 export async function* readCapturesSince(
   files: JournalFiles,
@@ -111,7 +112,10 @@ export async function* readCapturesSince(
   }
 }
 
-/** Up to which sequence number every capture was posted at an instant. Cursors rise, so the newest one before it counts. */
+/**
+ * The sequence number up to which every capture was posted at `instant`. Cursors rise, so the newest one before it
+ * counts.
+ */
 async function postedBefore(files: JournalFiles, segments: readonly string[], instant: number): Promise<number> {
   for (const path of segments.toReversed()) {
     const { bytes, records } = await readFrom(files, path)

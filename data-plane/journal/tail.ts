@@ -5,21 +5,21 @@ const CHUNK_BYTES = 256 * 1024
 /** Chunks that are kept for the next records instead of being made anew. */
 const MAX_SPARE_CHUNKS = 16
 
-/** Records one after the other; `start` is the position of the first byte among all bytes ever appended. */
+/** Consecutive records. `start` is the position of the first byte among all bytes ever appended. */
 type Chunk = { readonly bytes: Buffer; readonly start: number; end: number }
 
 /**
- * The end of the journal that is not known to be safe on the disk, in memory: records are encoded once, into large
- * buffers that are used again, and the same bytes are written, and written once more after an error of the disk.
- * Positions count the bytes of all records ever appended; each position handed in is one where a record begins.
+ * The end of the journal that is not known to be safe on the disk, in memory. Each record is encoded once, into large
+ * buffers that are used again. The same bytes are written, and written once more after an error of the disk. Positions
+ * count the bytes of all records ever appended. Each position handed in is the start of a record.
  */
 export type Tail = {
   append(record: JournalRecord): void
   /** The position behind the last record. */
   end(): number
-  /** Whole records from a position on, as many as lie in one piece. Not changed until they are forgotten. */
+  /** Whole records from a position on, as many as lie in one piece. They do not change until they are forgotten. */
   from(position: number): Buffer
-  /** Drops what lies before a position. */
+  /** Drops the records before a position. */
   forget(position: number): void
 }
 

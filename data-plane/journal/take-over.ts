@@ -4,7 +4,7 @@ import type { JournalFiles } from './files.ts'
 import { readSegments, surveyDirectory } from './segments.ts'
 import type { Subject } from './unposted.ts'
 
-/** Written into a directory that was taken over once its captures are safe in the own one. */
+/** This file is written into a directory that was taken over, once its captures are safe in this process's journal. */
 export const FINISHED_FILE = 'finished'
 /** Captures that are written again between two waits for the disk. */
 const STRETCH = 1_000
@@ -12,17 +12,17 @@ const STRETCH = 1_000
 type TakeOver = {
   readonly files: JournalFiles
   capture(subject: Subject, event: string): void
-  /** Resolves when what was captured is on the disk. */
+  /** Resolves when all captures are on the disk. */
   sync(): Promise<void>
   readonly log: Logger
   readonly acceptsDamage: boolean
 }
 
 /**
- * Captures again, in the own journal, what a dead process had captured and nobody posted, and captures what it left
- * running as of its last progress, which favours the buyer. Of two captures of one call the first stands. Answers false
- * when an earlier heir had done so, in a journal of its own. Throws AppError when the directory is damaged, see
- * {@link surveyDirectory}.
+ * Captures again, in this process's journal, the captures of a dead process that nobody posted. Calls that it left
+ * running are captured as of their last progress, which favours the buyer. Of two captures of one call the first
+ * stands. Answers false when an earlier heir had done so in its own journal. Throws AppError when the directory is
+ * damaged, see {@link surveyDirectory}.
  */
 export async function takeOver(left: string, ports: TakeOver): Promise<boolean> {
   const { files, capture, sync, log, acceptsDamage } = ports
@@ -55,8 +55,8 @@ export async function takeOver(left: string, ports: TakeOver): Promise<boolean> 
 }
 
 /**
- * Request id, rail and account id of a usage event, without parsing it: inside a JSON string a quote is always escaped,
- * and these three come before any member that the rail adds.
+ * Finds the request id, rail and account id of a usage event without parsing it. A quote inside a JSON string is always
+ * escaped, and these three come before any member that the rail adds.
  */
 export function identify(event: string): Subject | undefined {
   const rid = fieldOf(event, '"rid":"')
@@ -71,6 +71,6 @@ function fieldOf(event: string, opening: string): string | undefined {
   const from = start + opening.length
   const end = event.indexOf('"', from)
   if (end === -1) return undefined
-  // A copy of its own: a slice would keep the whole event in memory for as long as the id is remembered.
+  // This copies the id. A slice would keep the whole event in memory for as long as the id is remembered.
   return Buffer.from(event.slice(from, end), 'latin1').toString('latin1')
 }

@@ -1,34 +1,37 @@
 import { HOUR } from '#shared/clock.ts'
 import type { RailName } from '#shared/contract/rails.ts'
 
-/** The call that a record is about, and the rail that ends it; a wallet that pays by the call has no account. */
+/** The call of a record and the rail that ends it. `account` is null when a wallet pays by the call. */
 export type Subject = { readonly rid: string; readonly rail: RailName; readonly account: string | null }
 
 /** A capture in the journal that is not known to be posted. */
 export type Captured = Subject & { readonly seq: number }
 
-/** Captures that one question covers, and questions a turn. */
+/** Captures in one question, and questions in one turn. */
 const CHECK_SIZE = 1_000
 const CHECKS_A_TURN = 20
-/** Every so many turns in vain those behind are asked about too: what is stuck in front must not hold them for ever. */
+/**
+ * After so many turns in vain, later captures are asked about too, so that stuck ones in front do not hold them for
+ * ever.
+ */
 const PATIENCE = 10
-/** A call that showed progress and never a capture stops holding on to its segment after this. */
+/** A call that showed progress and never a capture holds on to its segment for this time. */
 const MAX_RUNNING_MS = 2 * HOUR
 
-/** What of the journal is still needed, in memory. */
+/** The captures and running calls for which the journal is still needed, in memory. */
 export type Unposted = {
   captured(capture: Captured): void
   progressed(rid: string, seq: number, now: number): void
-  /** Whether the capture of this number is unposted, and of that rail where one is named. */
+  /** True when the capture of this number is unposted, and of that rail when one is named. */
   has(seq: number, rail?: RailName): boolean
   size(): number
   /** Unposted captures of one rail. */
   sizeOf(rail: RailName): number
   firstCapture(): number | undefined
-  /** The lowest sequence number that a start after a kill would need; `last` + 1 when there is none. */
+  /** The lowest sequence number that a start after a kill would need. It is `last` + 1 when there is none. */
   firstNeeded(last: number): number
   /**
-   * Asks about the oldest captures, up to the one numbered `end`, and forgets those that are posted; answers whether
+   * Asks about the oldest captures, up to the one numbered `end`, and forgets those that are posted. Answers whether
    * there were any.
    */
   check(end: number, ask: (captures: readonly Captured[]) => Promise<readonly boolean[]>): Promise<boolean>
@@ -67,7 +70,7 @@ export function createUnposted(): Unposted {
         const found = captures.drop(left, await ask(stretch))
         left += stretch.length - found
         isAnyPosted ||= found > 0
-        // Events are posted about in their order: behind a stretch of which none is, few are.
+        // Events are posted about in their order. Behind a stretch without a posted one there are few.
         if (found === 0 && vainChecks % PATIENCE !== PATIENCE - 1) break
       }
       vainChecks = isAnyPosted ? 0 : vainChecks + 1
@@ -76,12 +79,12 @@ export function createUnposted(): Unposted {
   }
 }
 
-/** Places in front of the first capture that are kept before the rest moves up. */
+/** So many empty places may stand before the first capture. Then the rest moves up. */
 const SPARE_PLACES = 4_096
 
 /**
- * Captures in the order of their numbers, without gaps: one is added for every call, for which a map would be slow, and
- * they leave from about the front.
+ * Captures in the order of their numbers, without gaps. One is added for every call, for which a map would be slow.
+ * Most leave near the front.
  */
 function createQueue() {
   let places: (Captured | undefined)[] = []
@@ -109,7 +112,7 @@ function createQueue() {
       }
       return false
     },
-    /** At most `count` captures below the number `end`, from so many places behind the first. */
+    /** Takes at most `count` captures below the number `end`. It starts so many places behind the first. */
     stretch(behind: number, count: number, end: number): Captured[] {
       const taken: Captured[] = []
       for (let at = head + behind; taken.length < count; at++) {
@@ -119,7 +122,7 @@ function createQueue() {
       }
       return taken
     },
-    /** Removes those of a stretch that are posted, and answers how many; what lies before them moves up. */
+    /** Removes the posted captures of a stretch and moves up the places before them. Answers how many were removed. */
     drop(behind: number, posted: readonly boolean[]): number {
       const start = head + behind
       let to = start + posted.length

@@ -10,20 +10,21 @@ import { discardSegment, openSegment, prepareAhead } from './segment.ts'
 import type { Tail } from './tail.ts'
 import { createTail } from './tail.ts'
 
-/** Bytes that are not known to be on the disk; past it the journal counts as not writable. */
+/** At most so many bytes may be unsafe. Beyond it the journal counts as not writable. */
 const MAX_UNSAFE_BYTES = 64 * 1024 * 1024
 /**
- * How long records gather before they are written together: each write costs two changes of thread. Whoever waits for
- * the disk does not wait for this, and what a death loses of it Redis has, or the buyer was not charged for.
+ * Milliseconds for which records gather before they are written together, because each write costs two changes of
+ * thread. A caller of `sync` does not wait for this. Records that a death loses are in Redis, or the buyer was not
+ * charged for them.
  */
 const GATHER_MS = 8
 const BACKGROUND_SYNC_MS = 1 * SECOND
 const RECOVERY_PAUSE_MS = 1 * SECOND
-/** How long a caller waits for the disk at most, and how long a disk may be silent before no new work is taken. */
+/** A caller waits at most so long for the disk. A disk that is silent for so long stops new work. */
 const SYNC_WAIT_MS = 10 * SECOND
-/** A disk that has taken nothing for so long is not waited for any more. */
+/** A disk that has taken nothing for so long is given up. */
 const GIVE_UP_MS = 30 * SECOND
-/** How long the end of the process waits for a disk that fails or is silent. */
+/** The end of the process waits at most so long for a disk that fails or is silent. */
 const CLOSE_MS = 5 * SECOND
 
 type Waiter = { readonly position: number; resolve(): void }
@@ -31,32 +32,35 @@ type Waiter = { readonly position: number; resolve(): void }
 type Options = SegmentOptions & {
   readonly clock: Time
   readonly log: Logger
-  /** Told of a segment that is full: nothing is added to it any more. */
+  /** Called when a segment is full and gets no more records. */
   onFull(path: string): void
-  /** Told how long the disk took to make records safe, in milliseconds. */
+  /** Called with the milliseconds that the disk took to make records safe. */
   readonly onSynced?: ((tookMs: number) => void) | undefined
-  /** Told once that for 30 s nothing could be made safe: what is in memory must go elsewhere, and the process end. */
+  /**
+   * Called once when nothing could be made safe for 30 s. Captures in memory must then go elsewhere, and the process
+   * must end.
+   */
   onGiveUp(): void
 }
 
 /**
- * Appends records to the segments of one directory. All that comes in some milliseconds goes out in one write; `sync`
- * groups its callers into one fdatasync, and one a second runs in the background. A descriptor that failed once is
- * never used again: what was not known to be on the disk is written once more into a new segment.
+ * Appends records to the segments of one directory. Records of a few milliseconds go out in one write. `sync` groups
+ * its callers into one fdatasync, and another runs in the background once a second. A descriptor that failed once is
+ * never used again. Records that were not known to be on the disk are written once more into a new segment.
  */
 export type JournalWriter = {
   append(record: JournalRecord): void
-  /** Resolves when everything appended so far is on the disk; rejects when that takes longer than 10 s. */
+  /** Resolves when everything appended so far is on the disk. Rejects when that takes longer than 10 s. */
   sync(): Promise<void>
   isWritable(): boolean
-  /** What is not known to be on the disk: whole records, oldest first, to be read within this turn. */
+  /** The records that are not known to be on the disk, whole and oldest first. They must be read within this turn. */
   unsafe(): Buffer[]
   figures(): WriterFigures
-  /** Makes safe what is there; a disk that fails or is silent is given 5 s. */
+  /** Makes the records safe. A disk that fails or is silent is given 5 s. */
   close(): Promise<void>
 }
 
-/** How far the disk is. `unsafeForMs` is 0 while all of it is safe. */
+/** The progress of the disk. `unsafeForMs` is 0 while all records are safe. */
 export type WriterFigures = {
   readonly writtenBytes: number
   readonly unsafeBytes: number
@@ -69,16 +73,16 @@ type State = {
   segment: Segment
   /** The position in the tail of the first record of the segment. */
   segmentFrom: number
-  /** The next segment, made ahead; undefined in the end when that failed. */
+  /** The next segment, made ahead. It resolves to undefined when the making failed. */
   next: Promise<Segment | undefined> | undefined
-  /** How many segments were begun, failed ones included: no name is used twice. */
+  /** Count of segments that were begun, with failed ones, so that no name is used twice. */
   begun: number
-  /** Positions in the tail up to which records were handed to the system, and are on the disk. */
+  /** Positions in the tail up to which records were handed to the system, and up to which they are on the disk. */
   written: number
   synced: number
-  /** When everything was last known to be safe or became safer; monotonic. */
+  /** Monotonic milliseconds at which everything was last known to be safe, or more of it became safe. */
   safeAt: number
-  /** When the disk was last looked at; monotonic. */
+  /** Monotonic milliseconds of the last look at the disk. */
   watchedAt: number
   isBroken: boolean
   isSilent: boolean
@@ -172,12 +176,12 @@ function wait({ options, waiters }: State, position: number): Promise<void> {
   })
 }
 
-/** Once a second: syncs what was written, and looks how long the disk has been taking nothing. */
+/** Runs once a second. It syncs written records and looks how long the disk has taken nothing. */
 function watch(state: State): void {
   const { clock, log, onGiveUp } = state.options
   const now = clock.monotonic()
   if (!state.isBroken && state.synced >= state.tail.end()) state.safeAt = now
-  // A process that was frozen has not watched: that time is not the disk's.
+  // A frozen process has not watched. That time does not count against the disk.
   const frozenMs = now - state.watchedAt - BACKGROUND_SYNC_MS
   if (frozenMs > BACKGROUND_SYNC_MS) state.safeAt = Math.min(now, state.safeAt + frozenMs)
   state.watchedAt = now
@@ -194,7 +198,7 @@ function watch(state: State): void {
   void syncNow(state)
 }
 
-/** Notes what is safe now, and tells those who wait for it. */
+/** Notes which records are safe now and tells their waiters. */
 function settle(state: State, position: number): void {
   state.synced = position
   state.safeAt = state.options.clock.monotonic()
@@ -203,7 +207,7 @@ function settle(state: State, position: number): void {
   state.waiters = state.waiters.filter((waiter) => waiter.position > position)
 }
 
-/** Writes what is pending; one at a time, and again while more has come. */
+/** Writes what is pending, one write at a time, and again while more has come. */
 function writeNow(state: State): Promise<void> {
   state.writing ??= writeAll(state).finally(() => {
     state.writing = undefined
@@ -219,7 +223,7 @@ async function writeAll(state: State): Promise<void> {
       const { segment } = state
       const bytes = tail.from(state.written)
       await segment.file.write(bytes, segment.at)
-      // A sync of the same descriptor may have failed meanwhile: then this is written once more elsewhere.
+      // A sync of the same descriptor may have failed meanwhile. Then these records are written once more elsewhere.
       if (!isGood(state)) return
       segment.at += bytes.length
       state.written += bytes.length
@@ -236,7 +240,7 @@ async function writeAll(state: State): Promise<void> {
 
 const isGood = (state: State): boolean => !state.isBroken && !state.isClosed
 
-/** One fdatasync at a time; a caller that came during one is served by the next. */
+/** Runs one fdatasync at a time. A caller that comes during one is served by the next. */
 function syncNow(state: State): Promise<void> {
   state.syncing ??= syncAll(state).finally(() => {
     state.syncing = undefined
@@ -262,7 +266,7 @@ async function syncAll(state: State): Promise<void> {
   }
 }
 
-/** Goes on in the next segment once this one is safe; false when that is not to be. */
+/** Goes on in the next segment once this one is safe. Answers false when it cannot be made safe. */
 async function rotate(state: State): Promise<boolean> {
   await state.syncing
   await syncNow(state)
@@ -291,7 +295,9 @@ async function takeNext(state: State): Promise<Segment> {
   return openSegment(state.options, state.begun)
 }
 
-/** After a failed write or sync nothing of that descriptor is trusted: the rest goes into a new segment. */
+/**
+ * Gives a descriptor up after a failed write or sync. Nothing of it is trusted, and the rest goes into a new segment.
+ */
 function giveUp(state: State, error: unknown): void {
   if (!isGood(state)) return
   state.isBroken = true
@@ -317,7 +323,7 @@ function recover(state: State): Promise<void> {
   return state.recovering
 }
 
-/** Writes all that is not known to be safe into a new segment, and goes on there when it is safe. */
+/** Writes all records that are not known to be safe into a new segment, and goes on there once they are safe. */
 async function recoverInto(state: State): Promise<void> {
   const { tail, options } = state
   await state.syncing
@@ -344,7 +350,7 @@ async function recoverInto(state: State): Promise<void> {
   state.isBroken = false
   settle(state, position)
   options.log.info({ failed: basename(failed.path) }, 'the journal goes on in a new segment')
-  // What is safe in the failed one is still needed; one in which nothing is would only look damaged to an heir.
+  // The safe records of the failed segment are still needed. An empty one would only look damaged to an heir.
   if (holdsNothing) return discardSegment(options.files, failed)
   options.onFull(failed.path)
   await failed.file.close().catch(() => undefined)
@@ -360,7 +366,7 @@ async function close(state: State): Promise<void> {
   const unsafeBytes = state.tail.end() - state.synced
   if (unsafeBytes > 0) {
     log.error({ unsafeBytes }, 'the journal ends with records that its disk did not take')
-    // A disk that does not answer is not waited for once more.
+    // A disk that does not answer is not waited for a second time.
     return
   }
   await state.segment.file.close().catch(() => undefined)
@@ -368,7 +374,7 @@ async function close(state: State): Promise<void> {
   if (next !== undefined) await discardSegment(files, next)
 }
 
-/** Writes and syncs what is there, and tries a disk that fails again, until it is told that the time is over. */
+/** Writes and syncs the records, and tries a failing disk again until `over` aborts. */
 async function makeSafe(state: State, over: AbortSignal): Promise<void> {
   while (!over.aborted) {
     if (state.isBroken) await recover(state).catch(() => undefined)

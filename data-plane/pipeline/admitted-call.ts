@@ -19,24 +19,27 @@ export type AdmittedCall = {
   readonly target: Target
   readonly ranked: RankedOffers
   readonly quote: CallQuote
-  /** What the next turn of the same conversation will be known by. */
+  /** The name of the conversation, by which its next turn is found. */
   readonly conversation: string | undefined
-  /** What the hold is ended by. */
+  /** Ends the hold. */
   readonly payment: Settling
   readonly hold: Hold
   readonly feeBps: KeptBps
 }
 
-/** What an admitted call is made of beside its request. */
+/** The members of an admitted call beside its request. */
 export type Admitting = Pick<
   AdmittedCall,
   'target' | 'ranked' | 'quote' | 'conversation' | 'payment' | 'hold' | 'feeBps'
 >
 
-/** A request that has been read, with the place where its answer goes. */
+/** A request that has been read, and the place for its answer. */
 export type ReadCall = Pick<AdmittedCall, 'raw' | 'reply' | 'route' | 'parsed' | 'standing'>
 
-/** Member by member: a literal that spreads others is made some twenty times slower, and this is made for every call. */
+/**
+ * Copies member by member, because this is made for every call and a literal with spreads takes some twenty times
+ * longer.
+ */
 export function admittedCall(read: ReadCall, admitting: Admitting): AdmittedCall {
   const { raw, reply, route, parsed, standing } = read
   const { target, ranked, quote, conversation, payment, hold, feeBps } = admitting
@@ -57,7 +60,7 @@ export function admittedCall(read: ReadCall, admitting: Admitting): AdmittedCall
   }
 }
 
-/** The offers of a list that has one kind of them. */
+/** Makes the list of offers when there is only one kind of them. */
 export function onlyThese(candidates: readonly Offer[]): RankedOffers {
   return { candidates, excluded: [] }
 }

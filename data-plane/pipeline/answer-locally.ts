@@ -7,17 +7,17 @@ import type { CallPlane, CallRoute } from './call-plane.ts'
 import { enter, isPaying, leave, openVisit } from './entrance.ts'
 import { refusalHeaders } from './reply-headers.ts'
 
-/** Who asks, and what an answer may be made of. */
+/** The payer who asks, and the plane from which the answer is made. */
 export type LocalCaller = { readonly payer: Payer; readonly plane: CallPlane }
 
-/** A free call that needs a key and a body, and asks no provider. */
+/** A free call that needs a key and a body and asks no provider. */
 export type LocalRoute = Pick<CallRoute, 'rails' | 'withoutCredential'> & {
   readonly envelope: Envelope
   /** The answer as JSON text. Throws AppError. */
   answer(raw: RawRequest, caller: LocalCaller): string
 }
 
-/** Answers a free call for who has a key, within the key's rate. Never rejects. */
+/** Answers a free call for the holder of a key, within the key's rate. Never rejects. */
 export async function answerLocally(
   plane: CallPlane,
   route: LocalRoute,

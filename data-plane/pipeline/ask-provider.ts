@@ -6,11 +6,11 @@ import type { Destination, UpstreamHead } from '#data-plane/upstream/send.ts'
 import { protocolOf } from '#shared/protocols/index.ts'
 import type { CallPlane } from './call-plane.ts'
 
-/** The most of an answer about a job that is read. */
+/** At most so many bytes of an answer about a job are read. */
 const MAX_ANSWER_BYTES = 262_144
 
 export type ProviderAnswer = {
-  /** The provider's HTTP status, 0 when there was none. */
+  /** The provider's HTTP status, or 0 when there was none. */
   readonly status: number
   readonly ms: number
   readonly text: string
@@ -18,8 +18,8 @@ export type ProviderAnswer = {
 }
 
 /**
- * Who speaks in the answer to a request, for what may be told of it. `hidden` is a name in the request that is the
- * seller's and not the buyer's.
+ * Describes the provider of an answer, for the redaction of its words. `hidden` is a name in the request that the
+ * seller chose and the buyer must not see.
  */
 export function speakerOf(
   { upstream }: Pick<CallPlane, 'upstream'>,
@@ -30,7 +30,7 @@ export function speakerOf(
   return {
     holdsKey: (text) => upstream.holdsKey(to, text),
     asked() {
-      // A form of several megabytes is not read for names.
+      // A form may have several megabytes, so it is not searched for names.
       const text = pieces === undefined ? body : ''
       return hidden === undefined ? text : text.replaceAll(`"${hidden}"`, '""')
     },

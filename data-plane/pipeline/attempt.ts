@@ -17,19 +17,22 @@ import { BYTES_A_TOKEN } from './meter-usage.ts'
 import { progressEvent } from './settle-call.ts'
 import type { Watcher } from './ticker.ts'
 
-/** The most of a refusal's body that is read. */
+/** At most so many bytes of a refusal's body are read. */
 const MAX_REFUSAL_BYTES = 65_536
-/** How long a provider may keep a stream open after its end. */
+/** Milliseconds for which a provider may keep a stream open after its end. */
 const LINGER_MS = 5_000
 const PROGRESS_EVERY_MS = 2_000
 const PROGRESS_EVERY_PIECES = 1_000
-/** A stream slower than this after its first minute is given up. */
+/** After its first minute, a stream is given up when its pieces take more milliseconds than this on average. */
 const SLOWEST_PIECE_MS = 10_000
 const SLOW_AFTER_MS = 60_000
-/** How far past the limit that it was told a stream may run. */
+/** A stream may run past the limit that its provider was told, by this factor and so many pieces. */
 const OVERRUN = 1.1
 const OVERRUN_PIECES = 64
-/** Under a ceiling of the buyer's own the end comes sooner: text is denser or looser than its bytes say, but not by more. */
+/**
+ * Under the buyer's own cost ceiling a stream may pass its limit by fewer tokens. The bytes of a text estimate its
+ * tokens this closely.
+ */
 const CEILING_SLACK_TOKENS = 8
 
 /** One try at one offer. */
@@ -38,7 +41,7 @@ export type AttemptJob = {
   readonly request: UpstreamRequest
   readonly decoder: Decoder
   readonly turn: Turn
-  /** The tries before this one. */
+  /** The attempts before this one. */
   readonly before: readonly Attempt[]
   /** Monotonic milliseconds at which the whole call must be over. */
   readonly deadlineAt: number
@@ -46,9 +49,9 @@ export type AttemptJob = {
 
 export type AttemptResult = {
   readonly failure: UpstreamFailure | undefined
-  /** The buyer left, and this is how far the answer came. */
+  /** True when the buyer left. The result says how far the answer came. */
   readonly isGone: boolean
-  /** The provider's HTTP status, 0 when there was none. */
+  /** The provider's HTTP status, or 0 when there was none. */
   readonly status: number
   /** Monotonic milliseconds. */
   readonly sentAt: number
@@ -57,7 +60,7 @@ export type AttemptResult = {
   readonly lastContentAt: number | undefined
 }
 
-/** How an attempt stands in the call's event and its look-up. */
+/** The row of an attempt in the call's event and its look-up. */
 export function attemptRow(
   { offer }: AttemptPlan,
   result: Pick<AttemptResult, 'status' | 'sentAt' | 'endedAt' | 'failure'>,
@@ -81,7 +84,7 @@ type Running = {
   readonly stream: BuyerStream
   flow: UpstreamFlow | undefined
   head: UpstreamHead | undefined
-  /** Bytes of a refusal, once the head says that it is one. */
+  /** Bytes of a refusal; undefined until the head says that the answer is one. */
   refusal: Buffer[] | undefined
   refusalBytes: number
   pieces: number
@@ -89,13 +92,13 @@ type Running = {
   lastContentAt: number
   recordedAt: number
   recordedPieces: number
-  /** Set once the buyer has left and the rest is read for its usage. */
+  /** Monotonic milliseconds. It is set once the buyer has left and the rest is read for its usage. */
   drainUntil: number | undefined
   isOver: boolean
   lingerUntil: number
 }
 
-/** Sends one request and relays what comes until it is over, however that is. Never rejects. */
+/** Sends one request and relays its answer until it ends in any way. Never rejects. */
 export function runAttempt(plane: CallPlane, job: AttemptJob): Promise<AttemptResult> {
   return new Promise((resolve) => {
     const sentAt = plane.clock.monotonic()
@@ -197,9 +200,9 @@ function choicesOf({ turn }: AttemptJob): number {
   return turn.call.quote.bound.choices
 }
 
-/** True when a stream has run so far past its limit that its provider does not keep to it. */
+/** True when a stream has run so far past its limit that its provider ignores the limit. */
 function isOverrun({ job, pieces }: Running): boolean {
-  // What is not sold by tokens was not limited in them.
+  // A purchase that is not counted in tokens has no limit in tokens.
   if (job.plan.maxOutputTokens === 0) return false
   const limit = job.plan.maxOutputTokens * choicesOf(job) * OVERRUN + OVERRUN_PIECES
   // Pieces may be parts of tokens, so their bytes must say the same.
@@ -207,8 +210,8 @@ function isOverrun({ job, pieces }: Running): boolean {
 }
 
 /**
- * True when what was delivered is worth the buyer's own ceiling, also where the provider was told of a limit and does not
- * keep to it. A whole answer is taken whole: it is the charge that ends at the ceiling.
+ * True when the delivered text is worth the buyer's own ceiling. That also ends a stream whose provider ignores its
+ * limit. A whole answer is taken whole; its charge ends at the ceiling.
  */
 function isPastCeiling({ job, pieces }: Running): boolean {
   if (pieces === 0) return false
@@ -234,13 +237,13 @@ function deliver(run: Running, part: string | Buffer): void {
   if (run.drainUntil === undefined) run.stream.send(part, now)
 }
 
-/** Sends the stream's head; it names this attempt only when that has brought content. */
+/** Sends the stream's head. It names this attempt only when the attempt has brought content. */
 function begin({ job }: Running, hasWon: boolean): void {
   const { call, decisionMs } = job.turn
   startAnswer(call, hasWon ? job : undefined, { attempts: job.before.length + 1, decisionMs })
 }
 
-/** Writes down how far the call has come. */
+/** Writes the progress of the call to the journal. */
 function record(run: Running, now: number): void {
   run.recordedAt = now
   run.recordedPieces = run.pieces
@@ -279,20 +282,20 @@ function endRefused(run: Running): void {
   finish(run, { failure: bad ?? classifyStatus(status, said, by, run.head?.retryAfterMs) })
 }
 
-/** The model's name at the provider is the seller's, unless it is the one that the buyer gave. */
+/** The seller chose the model's name at the provider. It is hidden, unless the buyer gave the same name. */
 function speaker({ plane, job }: Running): Speaker {
   const { offer, target } = job.plan
   const isShown = offer.providerModel === target.requested || offer.providerModel === target.id
   return speakerOf(plane, offer, job.request, isShown ? undefined : offer.providerModel)
 }
 
-/** A refusal that came with status 200 and another content type than was asked for. */
+/** Finds a refusal that came with status 200 and another content type than was asked for. */
 function errorInBody(text: string, said: ErrorBody, by: Speaker): UpstreamFailure | undefined {
   const status = /"(?:code|status)"\s*:\s*([45]\d\d)\b/.exec(text.slice(0, 4_096))?.[1]
   return /"error"\s*:/.test(text.slice(0, 4_096)) ? classifyStatus(Number(status ?? 502), said, by) : undefined
 }
 
-/** The buyer has left: what has begun is read on for its usage, within limits; what has not is given up. */
+/** Handles the leaving of the buyer. A begun answer is read on for its usage, within limits. Any other is given up. */
 function buyerLeft(run: Running): void {
   if (run.isOver) return
   const { plane } = run
@@ -310,7 +313,7 @@ function buyerLeft(run: Running): void {
 function tick(run: Running, now: number): void {
   const { plane, job } = run
   if (run.isOver) {
-    // The answer is complete, only its connection is not: it may be reused if it ends in time.
+    // The answer is complete and only its connection is open. It may be reused if it ends in time.
     if (now < run.lingerUntil) return
     run.flow?.abort()
     plane.ticker.remove(run.watcher)
@@ -329,7 +332,7 @@ function tick(run: Running, now: number): void {
 function tickStream(run: Running, now: number): void {
   const { plane, job } = run
   if (run.stream.isStuck(now, plane.limits.idleMs)) buyerLeft(run)
-  // While the buyer is the slow one, the provider's silence means nothing.
+  // While the buyer is slow, silence of the provider means nothing.
   else if (run.stream.isPaused()) run.lastContentAt = now
   else if (now - run.lastContentAt >= plane.limits.idleMs) giveUp(run, 'no content for too long')
   else if (isTooSlow(run, now)) giveUp(run, 'too slow')

@@ -3,8 +3,9 @@ import type { CallPlane } from './call-plane.ts'
 import { announce } from './emit-call.ts'
 
 /**
- * Makes the event of a job last and has it booked: written to the journal, settled by its rail, and where that is not
- * final yet, on the disk before anybody is told. Rejects when neither the rail nor the disk took it.
+ * Makes the event of a job durable and has it booked. It is written to the journal and settled by its rail. While the
+ * rail is not final, the event is on the disk before anybody is told. Rejects when neither the rail nor the disk took
+ * it.
  */
 export async function bookJobEvent(
   calls: Pick<CallPlane, 'journal' | 'events'>,

@@ -10,12 +10,12 @@ import { refusalHeaders, replyHeaders } from './reply-headers.ts'
 import type { Settlement } from './settle-call.ts'
 import { receiptOf } from './settle-call.ts'
 
-// What a buyer has got of an answer is decided here alone: nothing, a head, a stream, its end.
+// This module alone decides how much of an answer the buyer has got: nothing, a head, a stream, its end.
 
 /** The attempt whose content the buyer gets. */
 export type Winner = { readonly plan: AttemptPlan; readonly request: UpstreamRequest; readonly decoder: Decoder }
 
-/** Sends the head of a stream, once. Without a winner it is only a sign of life. */
+/** Sends the head of a stream once. A head without a winner only shows that the call is alive. */
 export function startAnswer(
   call: AdmittedCall,
   winner: Winner | undefined,
@@ -32,7 +32,7 @@ export function startAnswer(
       decisionMs,
       isStreamed: true,
       standing,
-      // What we added ourselves is known when the provider is asked, not when it answers.
+      // The delay that we add ourselves is known when the provider is asked, before it answers.
       overheadMs: decisionMs,
       receipt: isPriced ? receiptOf(call, winner.plan, winner.decoder) : undefined,
       contentType: winner?.decoder.contentType?.(),
@@ -40,10 +40,10 @@ export function startAnswer(
   )
 }
 
-/** A call that is over, as its buyer is told. */
+/** The facts of a call's end from which its buyer is told. */
 export type AnswerEnd = { readonly relay: Relay; readonly settlement: Settlement; readonly decisionMs: number }
 
-/** Ends an answer: the whole of it, the last bytes of its stream, or the words for what went wrong. */
+/** Ends an answer with the whole of it, the last bytes of its stream, or an error. */
 export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlement, decisionMs }: AnswerEnd): void {
   const { raw, reply, standing, demand } = call
   const { last, error } = relay
@@ -64,7 +64,7 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
     overheadMs: plane.clock.monotonic() - raw.startedAt - relay.waitedMs,
     isStreamed,
     standing,
-    // The cost of a stream rides in its last chunk, unless it was known from the beginning.
+    // The cost of a stream is in its last chunk, unless it was known from the beginning.
     receipt: isStreamed && demand.hasFixedCharge !== true ? undefined : settlement.receipt,
     contentType: last.decoder.contentType?.(),
   })
@@ -77,28 +77,28 @@ export function endAnswer(plane: CallPlane, call: AdmittedCall, { relay, settlem
   reply.end(text)
 }
 
-/** A protocol without words for an error in its midst has only the broken connection. */
+/** A protocol that has no error inside a stream can only break the connection. */
 function endBroken(reply: BuyerReply, text: string): void {
   if (text === '') reply.cut()
   else reply.end(text)
 }
 
-/** A stream that broke says what its delivered part costs: no usage chunk will. */
+/** Adds the cost of the delivered part to the error of a stream that broke, because no usage chunk follows. */
 function priced({ code, message, param, detail }: AppError, { receipt }: Settlement): AppError {
   const cost = { buyer_cost_micro: Number(receipt.chargeMicro), list_cost_micro: Number(receipt.listMicro) }
   return new AppError(code, { message, detail: { ...detail, ...cost }, ...(param === undefined ? {} : { param }) })
 }
 
-/** A refusal, and what is known of the call by then. */
+/** A refusal, and the facts known of the call by then. */
 export type Refused = {
   readonly error: AppError
   readonly attempts: number
   readonly standing: RateStanding | undefined
-  /** The try whose silence made the answer begin: its protocol has words for an end like this. */
+  /** The attempt whose silence made the answer begin. Its protocol can write an error into the stream. */
   readonly last?: Winner | undefined
 }
 
-/** Refuses a request in its protocol's words. */
+/** Refuses a request in the words of its protocol. */
 export function refuse(
   wire: Pick<AnyWire, 'envelope'>,
   raw: Pick<RawRequest, 'requestId'>,

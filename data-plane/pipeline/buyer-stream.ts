@@ -1,21 +1,24 @@
 import type { BuyerReply } from '#data-plane/call.ts'
 import type { UpstreamFlow } from '#data-plane/upstream/send.ts'
 
-/** The buyer's end of a stream: gathers what one tick brings into one write, and holds the provider back when it must. */
+/**
+ * The buyer's end of a stream. It writes all parts of one tick at once, and holds the provider back when the buyer is
+ * slow.
+ */
 export type BuyerStream = {
   attach(flow: UpstreamFlow): void
   send(part: string | Buffer, now: number): void
   flush(): void
-  /** From now on nothing is sent: the buyer has left. */
+  /** Stops sending, because the buyer has left. */
   discard(): void
   isPaused(): boolean
-  /** True when the buyer has taken nothing for so long. */
+  /** True when the buyer has taken nothing for `limitMs` milliseconds. */
   isStuck(now: number, limitMs: number): boolean
-  /** Milliseconds since anything was sent, or since `start` while nothing was. */
+  /** Milliseconds since something was sent. Before the first sending they count from `start`. */
   silentSince(start: number, now: number): number
 }
 
-/** What stands in a stream's place while a whole reply is waited for. */
+/** Stands in for a stream while a whole reply is awaited. */
 export const NO_STREAM: BuyerStream = {
   attach: () => undefined,
   send: () => undefined,

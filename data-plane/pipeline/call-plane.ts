@@ -20,13 +20,13 @@ import type { Ticker } from './ticker.ts'
 /** Deadlines of one call, in milliseconds. */
 export type CallLimits = {
   readonly totalMs: number
-  /** How long a stream's head may take. */
+  /** Milliseconds that a stream's head may take. */
   readonly firstByteMs: number
-  /** Silence between pieces of content that ends a stream; comments are no content. */
+  /** A stream ends after this silence between pieces of content. Comments are no content. */
   readonly idleMs: number
   /** Silence after which the buyer gets a keep-alive. */
   readonly keepAliveMs: number
-  /** How long a stream whose buyer has left is read on, for its usage. */
+  /** Milliseconds for which a stream whose buyer has left is read on for its usage. */
   readonly drainMs: number
   readonly maxDrains: number
 }
@@ -47,13 +47,13 @@ type Log = {
   error(facts: object, text: string): void
 }
 
-/** Told how calls go, while they are traced. */
+/** Told of the course of calls while they are traced. */
 export type CallTracing = {
   begin(head: RequestHead): void
   tried(plan: AttemptPlan, result: AttemptResult): void
 }
 
-/** All that serving a call reaches for. */
+/** Everything that serving a call uses. */
 export type CallPlane = {
   readonly nodeId: string
   readonly apiBaseUrl: string
@@ -73,30 +73,30 @@ export type CallPlane = {
   readonly retries: RetryBudget
   /** Streams without a buyer that are being read to their end. */
   readonly drains: { count: number }
-  /** What pays for a call to the payer's own providers. */
+  /** Pays for calls to the payer's own providers. */
   readonly ownProviders: Payment
   readonly ownCalls: OwnCalls
-  /** Admitted calls of this process, for a lookup before their end. */
+  /** Admitted calls of this process, for look-ups before their end. */
   readonly running: Map<RequestId, RunningCall>
-  /** Set when the process ends: what still runs is cut in the protocol's own way and settled. */
+  /** Set when the process ends. Calls that still run are cut in their protocol's own way and settled. */
   readonly ending: { isDue: boolean }
   observe(facts: CallFacts, tried: readonly Attempt[]): void
   readonly tracing?: CallTracing | undefined
-  /** Whether the line of a call that did not fail is written: some leave most of them out. */
+  /** Decides whether the log line of a call that did not fail is written. Some processes leave most of them out. */
   logsCall(): boolean
 }
 
 /**
- * How far a failed attempt may be followed by another: until the buyer has content, until a provider was reached that acts
- * on what it is sent, or not at all.
+ * The limit of failover: until the buyer has content, until a provider was reached that acts on the request, or no
+ * failover at all.
  */
 export type Failover = 'until-content' | 'until-connected' | 'never'
 
-/** A row of the surface: which protocol, who may pay how, and how far failover goes. */
+/** A row of the surface: its protocol, the ways to pay, and the limit of failover. */
 export type CallRoute = {
   readonly wire: AnyWire
   readonly rails: readonly AnyRail[]
-  /** What somebody without a credential gets. */
+  /** The answer to a request without a credential. */
   readonly withoutCredential: 'challenge' | 'reject'
   readonly failover: Failover
 }

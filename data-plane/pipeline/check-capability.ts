@@ -3,15 +3,15 @@ import { isImageCapable } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { BYTES_A_TOKEN } from './meter-usage.ts'
 
-/** No vocabulary in use has a longer token: so many bytes are at least one. */
+/** No vocabulary in use has a token of more bytes, so this many bytes are at least one token. */
 const LONGEST_TOKEN_BYTES = 128
 
 /**
- * Refuses what the model itself cannot take, before any money: `model_capability_unsupported` for a parameter or an
- * image, `context_length_exceeded` where no tokeniser could make the call fit.
+ * Refuses, before any money, a call that the model cannot serve. Throws `model_capability_unsupported` for a parameter
+ * or an image, and `context_length_exceeded` when no tokeniser could make the call fit.
  */
 export function checkCapability(target: Target, demand: Demand): void {
-  // What is forwarded is read by its provider alone.
+  // Only its provider reads a forwarded request.
   if (target.kind !== 'model' || demand.kind !== 'model') return
   const { parameters } = target.model
   const missing = demand.needs.parameters?.find((name) => parameters.length > 0 && !parameters.includes(name))
@@ -37,12 +37,12 @@ function inputParamOf({ inputParam }: ModelDemand): string {
 }
 
 /**
- * Windows are the model's, the same at every offer. Only a proof refuses: what looks too long by an estimate may fit, and
- * the provider, who counts, is asked.
+ * A context window belongs to the model and is the same at every offer. Only a certain excess refuses. A call that is
+ * too long by an estimate may fit, so it goes to the provider, which counts.
  */
 function checkContext(target: ModelTarget, demand: ModelDemand): void {
   const { bounds } = demand
-  // Inputs of their own fill a window each; characters and seconds are not counted in tokens.
+  // Each of several inputs has its own window. Characters and seconds are not counted in tokens.
   if ((bounds.inputs ?? 1) > 1 || bounds.units !== undefined) return
   const { contextLength, maxCompletionTokens } = target.model
   const least = Math.ceil(bounds.inputBytes / LONGEST_TOKEN_BYTES)
@@ -51,8 +51,9 @@ function checkContext(target: ModelTarget, demand: ModelDemand): void {
 }
 
 /**
- * Too long for the model, in the words that clients know: what was sent, what was asked for, and the limit. Where our
- * estimate of the tokens fits and the provider, who counts them, says otherwise, the words are about who counted.
+ * The refusal of a call that is too long for the model, in the words that clients know: the length sent, the output
+ * asked for, and the limit. When our estimate fits and the provider's count does not, the words say that the provider
+ * counted.
  */
 export function contextError({ model }: ModelTarget, demand: ModelDemand, maxTokens: number): AppError {
   const { bounds } = demand

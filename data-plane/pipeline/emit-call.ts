@@ -39,7 +39,7 @@ export function emitCall(plane: CallPlane, call: AdmittedCall, relay: Relay, set
   report(plane, facts, relay.attempts, 'call')
 }
 
-/** Tells whoever books the call of it: by its name where its rail keeps the event, else by the event itself. */
+/** Announces a call to the booking: by its name when its rail keeps the event, otherwise by the event itself. */
 export function announce(
   { events }: Pick<CallPlane, 'events'>,
   { rid, account }: Pick<Chargeable, 'rid' | 'account'>,
@@ -49,7 +49,7 @@ export function announce(
   else if (booking !== 'later') events.usage(event)
 }
 
-/** Counts a call, and one line of it stands in the log. */
+/** Counts a call and writes its line to the log. */
 function report(plane: CallPlane, facts: CallFacts, tried: readonly Attempt[], line: 'call' | 'job'): void {
   plane.observe(facts, tried)
   if (!plane.log.isLevelEnabled('info') || (facts.outcome === 'succeeded' && !plane.logsCall())) return
@@ -61,7 +61,7 @@ function report(plane: CallPlane, facts: CallFacts, tried: readonly Attempt[], l
   plane.log.info({ ...facts, ...times, chargeMicro: facts.chargeMicro.toString() }, line)
 }
 
-/** Reports a long job that a provider has taken: what is charged by then is its quote. */
+/** Reports a long job that a provider has taken. Its charge at that moment is its quote. */
 export function emitJob(
   plane: CallPlane,
   raw: RequestHead,
@@ -89,7 +89,10 @@ export function emitJob(
   report(plane, facts, tried, 'job')
 }
 
-/** A seller gains from usage that is too high: one who reports it again and again is shown to a person. */
+/**
+ * Reports a seller whose usage is too high again and again, because a seller gains from that. A person then looks at
+ * it.
+ */
 function suspect({ health, log }: CallPlane, { hold }: AdmittedCall, { last }: Relay, { metered }: Settlement): void {
   if (last === undefined) return
   const { offer } = last.plan

@@ -5,26 +5,28 @@ import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import { AppError } from '#shared/errors.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
 
-/** Who may pay how on a path, and what somebody without a credential gets there. */
+/** The ways to pay on a path, and the answer there to a request without a credential. */
 export type Entrance = Pick<CallRoute, 'rails' | 'withoutCredential'>
 
-/** Where a request stands in its payer's limits, from the door to the end of its answer. */
+/** The count of a request in its payer's limits, from the door to the end of its answer. */
 export type Visit = {
-  /** Under what it is counted in flight, once it is. */
+  /** The name under which it is counted in flight; undefined before it is. */
   scope: string | undefined
-  /** What it was to be counted under, which a refusal shows too. */
+  /** The name and rate under which it asked to be counted. A refusal shows that standing too. */
   asked: { readonly scope: string; readonly perMinute: number } | undefined
   standing: RateStanding | undefined
 }
 
-/** A request whose body is read and whose payer is known; nobody pays on a path that asks for its price first. */
+/**
+ * A request whose body is read and whose payer is known. The payer is absent on a path that asks for its price first.
+ */
 export type Guest = {
   readonly raw: RawRequest
   readonly payment: Payment | undefined
   readonly payer: Payer | undefined
 }
 
-/** Who came with a credential. */
+/** A guest who came with a credential. */
 export type PayingGuest = Guest & { readonly payment: Payment; readonly payer: Payer }
 
 type Ports = Pick<CallPlane, 'market' | 'rates' | 'apiBaseUrl'>
@@ -34,10 +36,13 @@ export function openVisit(): Visit {
 }
 
 /**
- * The one door of calls, long jobs and local answers: the credential in the head, then whose it is, then the body, then
- * the payer's rate and calls in flight. Nothing is read of a body whose sender is refused. A guest without a payment
- * comes back only where a rail of the path has a price to ask for; see {@link challengeOf}. Throws AppError:
- * `authentication_required`, `payment_required`, what a rail or the body refuses, `rate_limited`, `too_many_in_flight`.
+ * The one door of calls, long jobs and local answers. It reads the credential in the head, identifies the payer, reads
+ * the body, and then counts the call against the payer's rate and calls in flight. It reads no body whose sender is
+ * refused. A guest without a payment comes back only when a rail of the path has a price to ask for; see {@link
+ * challengeOf}.
+ *
+ * Throws AppError: `authentication_required`, `payment_required`, the refusals of the rail and the body,
+ * `rate_limited`, `too_many_in_flight`.
  */
 export async function enter(ports: Ports, door: Entrance, incoming: Incoming, visit: Visit): Promise<Guest> {
   const payment = recognize(door, incoming.head)
@@ -57,17 +62,17 @@ export async function enter(ports: Ports, door: Entrance, incoming: Incoming, vi
   return { raw, payment, payer }
 }
 
-/** True for somebody who can be asked to pay. */
+/** True for a guest who can be asked to pay. */
 export function isPaying(guest: Guest): guest is PayingGuest {
   return guest.payment !== undefined && guest.payer !== undefined
 }
 
-/** Counts a request out again; nothing for one that was never counted in. */
+/** Counts a request out again. Does nothing for one that was never counted in. */
 export function leave({ rates }: Ports, { scope }: Visit): void {
   if (scope !== undefined) rates.leave(scope)
 }
 
-/** Where the payer stands, also one whose limit refused the request. */
+/** The payer's standing, also when its limit refused the request. */
 export function standingOf({ rates }: Ports, { standing, asked }: Visit): RateStanding | undefined {
   return standing ?? (asked && rates.look(asked.scope, asked.perMinute))
 }
@@ -81,7 +86,7 @@ export function recognize({ rails }: Pick<Entrance, 'rails'>, head: RequestHead)
   return undefined
 }
 
-/** What calls of one payer are counted under: its key, or the account or wallet where it came without one. */
+/** The name under which the calls of one payer are counted: its key, or its account or wallet when there is no key. */
 export function scopeOf({ keyId, account, wallet }: Payer): string {
   return keyId ?? account ?? wallet ?? ''
 }
@@ -90,7 +95,7 @@ function hasPrice({ challenge }: AnyRail): boolean {
   return challenge !== null
 }
 
-/** `payment_required` with what every rail of the path asks for this very call. */
+/** `payment_required` with the demand of every rail of the path for this very call. */
 export function challengeOf(
   { apiBaseUrl }: Pick<Ports, 'apiBaseUrl'>,
   { rails }: Pick<Entrance, 'rails'>,

@@ -14,10 +14,10 @@ import { boundOf } from './quote-call.ts'
 import type { Affinity } from './select-offers.ts'
 import { offersOf } from './select-offers.ts'
 
-/** Offers that an explanation lists on each side; more are counted. */
+/** At most so many offers are listed on each side. All are counted. */
 const MAX_LISTED = 200
 
-/** An offer as an explanation shows it: nothing that the public order book does not. */
+/** An offer in an explanation. It shows nothing that the public order book does not. */
 type ShownOffer = {
   readonly offer: string
   readonly provider: string
@@ -25,30 +25,30 @@ type ShownOffer = {
   readonly discount_pct: number
 }
 
-/** Where a call would go now and why, in the spelling of the answer. Amounts are micro-USD. */
+/** The offers to which a call would go now, and why, in the spelling of the answer. Amounts are micro-USD. */
 export type RouteExplanation = {
   readonly model: string
   readonly requested_model: string
   readonly endpoint: string
-  /** What would be set aside, at the most. */
+  /** The most that would be set aside. */
   readonly hold_micro: number | null
-  /** The strictest floor, from whichever place. */
+  /** The strictest of all floors that apply. */
   readonly min_discount_pct: number | null
   /** In the order of the attempts; `estimate_micro` is the most that the call can cost there. */
   readonly offers: readonly (ShownOffer & { readonly rank: number; readonly estimate_micro: number })[]
   readonly excluded: readonly (ShownOffer & { readonly reason: string })[]
   readonly excluded_total: number
-  /** The offer that has the conversation cached, where that puts it in front. */
+  /** The offer that has the conversation cached, when that puts it in front. */
   readonly affinity: { readonly offer: string; readonly saving_micro: number } | null
   /** The buyer's own providers that are tried before the offers and after them. */
   readonly own_providers: { readonly before: readonly string[]; readonly after: readonly string[] }
-  /** What the call would be refused with. */
+  /** The error with which the call would be refused. */
   readonly refusal: AppError | undefined
 }
 
 /**
- * Runs a call up to the money and not further: nothing is held and nobody is asked. Throws what the call itself would be
- * refused with before any offer is looked at.
+ * Plans a call as far as the money. Nothing is held and no provider is asked. Throws the refusals that come before any
+ * offer is looked at.
  */
 export function explainRoute(
   plane: CallPlane,
@@ -64,7 +64,7 @@ export function explainRoute(
   let affinity: Affinity | undefined
   let holdMicro: number | null = null
   try {
-    // In two steps: an explanation shows the offers of a call that no quote can be made for.
+    // Two steps are needed, because an explanation shows the offers of a call even when no quote can be made.
     ;({ candidates, affinity } = rankOffersFor(plane, course).ranked)
     holdMicro = Number(quoteFor(course, candidates, plane.limits.totalMs).wantMicro)
   } catch (thrown) {
@@ -85,7 +85,7 @@ export function explainRoute(
     excluded: passedOver.slice(0, MAX_LISTED),
     excluded_total: passedOver.length,
     affinity: affinity === undefined ? null : { offer: affinity.offer, saving_micro: Number(affinity.savingMicro) },
-    // By the slug of each.
+    // Own providers are named by their slugs.
     own_providers: { before: own.first.map(slugOf), after: own.last.map(slugOf) },
     refusal,
   }
@@ -95,7 +95,7 @@ function slugOf({ provider }: { readonly provider: string }): string {
   return provider
 }
 
-/** The reason of an offer that passed every filter and that failover does not reach. */
+/** The reason for an offer that passed every filter and that failover does not reach. */
 const RANKED_LOWER = 'rank'
 
 function excludedOf(

@@ -9,26 +9,26 @@ import { relayWithFailover } from './relay-with-failover.ts'
 import type { Settlement } from './settle-call.ts'
 import { settleCall } from './settle-call.ts'
 
-/** What was tried for a call before, elsewhere. */
+/** The attempts of the turns before. */
 export type Before = Pick<Relay, 'attempts' | 'waitedMs'>
 
 export const NOTHING_BEFORE: Before = { attempts: [], waitedMs: 0 }
 
-/** A relay that is over and not yet settled. */
+/** A relay that is over and not settled yet. */
 export type Relayed = { readonly relay: Relay; readonly hasProgress: boolean; readonly decisionMs: number }
 
-/** One turn of an admitted call: the tries that it may make, and how far it has been written down. */
+/** One turn of an admitted call: the attempts that it may make, and whether it has progress in the journal. */
 export type Turn = {
   readonly call: AdmittedCall
   readonly before: Before
-  /** Tries of this turn and of those before it together. */
+  /** Attempts of this turn and of those before it together. */
   readonly maxAttempts: number
   readonly decisionMs: number
-  /** True once the journal has announced the call: its end must be a capture, also one of nothing. */
+  /** True once the journal has the call's progress. Then it must end in a capture, even of nothing. */
   hasProgress: boolean
 }
 
-/** Relays an admitted call. Never rejects: a failure of our own is the relay's. */
+/** Relays an admitted call. Never rejects: a failure of our own becomes the relay's error. */
 export async function relayCall(
   plane: CallPlane,
   call: AdmittedCall,
@@ -46,7 +46,7 @@ export async function relayCall(
   return { relay, hasProgress: turn.hasProgress, decisionMs }
 }
 
-/** Settles a call and ends its answer. A failure of our own still ends it. */
+/** Settles a call and ends its answer, also after a failure of our own. */
 export async function finishCall(plane: CallPlane, call: AdmittedCall, relayed: Relayed): Promise<void> {
   let { relay } = relayed
   let settlement: Settlement
@@ -61,11 +61,11 @@ export async function finishCall(plane: CallPlane, call: AdmittedCall, relayed: 
   noteWarm(plane, call, relay, settlement)
 }
 
-/** Remembers where the conversation is in a prompt cache now. */
+/** Remembers the offer that now has the conversation in its prompt cache. */
 function noteWarm({ warm, clock }: CallPlane, call: AdmittedCall, { last }: Relay, settlement: Settlement): void {
   const { conversation, target } = call
   const offer = last?.plan.offer.id
-  // Own providers are asked in their order, wherever the conversation is.
+  // Own providers are asked in their own order, whichever has the conversation cached.
   if (conversation === undefined || offer === undefined || offer === null || settlement.outcome === 'failed') return
   const { usage } = settlement.metered
   warm.note(`${conversation} ${target.id}`, {
@@ -77,7 +77,9 @@ function noteWarm({ warm, clock }: CallPlane, call: AdmittedCall, { last }: Rela
   })
 }
 
-/** Our own fault after the hold: the buyer pays nothing, and what was begun is closed. */
+/**
+ * The relay of a call that failed by our own fault after the hold. The buyer pays nothing, and its attempt is closed.
+ */
 function brokenRelay(plane: CallPlane, { hold }: AdmittedCall, thrown: unknown): Relay {
   const error = toAppError(thrown)
   plane.log.error({ rid: hold.rid, cause: describeCause(error.cause) }, 'a call failed on our side')

@@ -21,8 +21,9 @@ import { jobIdOf, requestOfJob } from './job-plane.ts'
 const SECOND_MS = 1_000
 
 /**
- * How a job stands, asked of its provider until it is over. The end is put down once, captured, and only then shown:
- * nobody gets a result that is not booked. Throws `job_not_found` for a stranger's job and past its binding.
+ * Shows the state of a job. Its provider is asked until the job is over. The end is written down once, then captured,
+ * and only then shown, so nobody gets a result that is not booked. Throws `job_not_found` for another payer's job and
+ * after its binding.
  */
 export async function showJob(plane: JobPlane, route: JobRoute, head: RequestHead, isCancel: boolean): Promise<string> {
   const { id = '' } = head.params
@@ -47,7 +48,9 @@ const NOT_OVER = { artifacts: [], receipt: undefined, error: undefined } as cons
 
 type Owned = { readonly rid: RequestId; readonly job: JobRecord }
 
-/** The account or the wallet that submitted it, or whoever has its token. A foreign job is one that does not exist. */
+/**
+ * Allows the account or wallet that submitted the job, and whoever has its token. Another payer's job does not exist.
+ */
 async function checkOwner(plane: JobPlane, route: JobRoute, head: RequestHead, { rid, job }: Owned): Promise<void> {
   const token = head.headers['x-job-token']
   if (typeof token === 'string') {
@@ -61,7 +64,7 @@ async function checkOwner(plane: JobPlane, route: JobRoute, head: RequestHead, {
   if (account === null ? wallet !== job.wallet : account !== job.account) throw new AppError('job_not_found')
 }
 
-/** What the provider says now; undefined while it says nothing that can be read, which is no end. */
+/** Asks the provider for the state. Answers undefined when nothing readable came back, which does not end the job. */
 async function ask(
   { calls, limits }: JobPlane,
   { wire }: JobRoute,
@@ -98,13 +101,13 @@ async function showEnd(plane: JobPlane, rid: RequestId, { job, end, isBooked }: 
   return { ...headOf(rid, job), state: end.state, artifacts: end.artifacts, receipt: receiptOf(end), error }
 }
 
-/** Settles the end under an id of its own. Doing so again, here or in another process, changes nothing. */
+/** Settles the end under an id of its own. A repetition, here or in another process, changes nothing. */
 async function bookEnd(plane: JobPlane, rid: RequestId, job: JobRecord, { event }: JobEnd): Promise<void> {
   const rail = plane.rails.get(job.rail)
   if (rail === undefined)
     throw new AppError('internal_error', { cause: new Error(`no rail ${job.rail} ends jobs here`) })
   const end: Chargeable = { ...identityOf(job), rid: `${rid}.end`, rail: job.rail, record: job.payment }
-  // The money left the balance at the submit: what is settled now is the news of how it is split.
+  // The money left the balance at the submit. This settlement only says how it is split.
   await bookJobEvent(plane.calls, end, event, () => rail.settle(end, ZERO, event))
   await plane.jobs.markBooked(rid)
 }

@@ -7,7 +7,7 @@ import { UnitPricesSchema } from '#shared/pricing.ts'
 import { UsageSchema } from '#shared/usage.ts'
 import type { UsageEventText } from './settle-call.ts'
 
-/** What a job was sold as, read out of its record. */
+/** Reads the terms of a job's sale out of its record. */
 export function termsOf(job: JobRecord): JobTerms {
   return {
     unitPrices: UnitPricesSchema.parse(job.unitPrices),
@@ -19,7 +19,7 @@ export function termsOf(job: JobRecord): JobTerms {
 
 type Facts = Omit<JobRecordText, 'quoteMicro'> & { readonly quoteMicro: bigint | string }
 
-/** The event of a job that has begun: the whole quote leaves the balance, and nobody is paid yet. */
+/** The event of a job that has begun. The whole quote leaves the balance, and nobody is paid yet. */
 export function submitEvent(job: JobRecordText, node: string, now: number): UsageEventText {
   const { deadlineAt, providerJob, unitPrices, bound } = job
   return {
@@ -46,7 +46,7 @@ type End = {
   readonly now: number
 }
 
-/** The event of its end: what it costs is final, and comes out of what the submit set aside. */
+/** The event of a job's end. Its charge is final and comes out of the money that the submit took. */
 export function endEvent({ job, state, charge, node, now }: End): UsageEventText {
   const { sellerNet, fee } = splitCharge(charge.chargeMicro, keptBps(job.feeBps))
   const outcome = state === 'succeeded' || state === 'cancelled' ? state : 'failed'

@@ -8,35 +8,35 @@ import type { CallPlane, CallRoute } from './call-plane.ts'
 
 /** Times of long jobs, in milliseconds. */
 export type JobLimits = {
-  /** How long a provider may take to accept a job, or to say how it stands. */
+  /** Milliseconds that a provider may take to accept a job or to tell its state. */
   readonly askMs: number
-  /** How long a job belongs to its buyer. */
+  /** Milliseconds for which a job belongs to its buyer. */
   readonly bindingMs: number
-  /** When the ledger's keeper asks the provider for the last time. */
+  /** Milliseconds after which the control plane asks the provider for the last time. */
   readonly deadlineMs: number
 }
 
 const HOUR_MS = 3_600_000
 export const JOB_LIMITS: JobLimits = { askMs: 30_000, bindingMs: 27 * HOUR_MS, deadlineMs: 28 * HOUR_MS }
 
-/** All that serving long jobs reaches for. */
+/** Everything that serving long jobs uses. */
 export type JobPlane = {
   readonly calls: CallPlane
   readonly jobs: JobStore
-  /** Rails by their names, for the ends of jobs that any process may come to. */
+  /** Rails by name. Any process may settle the end of a job. */
   readonly rails: ReadonlyMap<RailName, Settling>
   readonly limits: JobLimits
-  /** The capability that a job's token is: whoever shows it may ask for the job. */
+  /** Makes the token of a job. Whoever shows it may ask for the job. */
   tokenOf(id: JobId): string
 }
 
-/** A path of long jobs: which protocol, and who may pay how. */
+/** A path of long jobs: its protocol and the ways to pay. */
 export type JobRoute = { readonly wire: JobWire; readonly rails: readonly AnyRail[] }
 
-/** Where jobs are submitted: also how far another provider may be asked after a failure. */
+/** A path for submits. It also says when another provider may be asked after a failure. */
 export type SubmitRoute = JobRoute & Pick<CallRoute, 'failover'>
 
-/** A job's id names its request: nothing else has to be looked up. */
+/** A job's id contains the id of its request, so nothing has to be looked up. */
 export function jobIdOf(rid: RequestId): JobId {
   return `job_${rid}`
 }

@@ -4,8 +4,8 @@ import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 
 /**
- * What an answer that is sold by characters or by time consumed: the provider's figure where it gives one, at most what
- * the hold was made for, and else what the request itself shows. An answer without content consumed nothing.
+ * Meters an answer that is sold by characters or by time. It takes the provider's figure, at most the hold's bound.
+ * Without a figure it takes what the request itself shows. An answer without content consumed nothing.
  */
 export function meterUnits(prices: UnitPrices, { most, least }: UnitBounds, ending: Ending): Metered {
   const anomalies: string[] = []

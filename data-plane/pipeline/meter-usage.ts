@@ -4,16 +4,16 @@ import { unpricedClasses } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { meterUnits } from './meter-units.ts'
 
-/** Where a provider gives no figure a token counts as so many bytes. */
+/** Bytes that count as one token where a provider gives no figure. */
 export const BYTES_A_TOKEN = 4
-/** Tokens a provider may add to what was sent: its own frame around a conversation and its tools. */
+/** Tokens that a provider may add to the input as its own frame around a conversation and its tools. */
 const INPUT_OVERHEAD_TOKENS = 1_024
-/** Tokens that an answer may count without a byte of text: its end and its turns. */
+/** Tokens that an answer may count without a byte of text, for its end and its turns. */
 const OUTPUT_OVERHEAD_TOKENS = 64
 
 /**
- * What an answer consumed: the provider's own figures as far as they can be true, else a lower bound from the bytes. An
- * answer without content consumed nothing that anybody pays for.
+ * Meters an answer. It takes the provider's own figures as far as they can be true, otherwise a lower bound from the
+ * bytes. An answer without content consumed nothing that anybody pays for.
  */
 export function meterUsage(plan: AttemptPlan, demand: Demand, ending: Ending): Metered {
   const { unitPrices } = plan.target.price
@@ -46,7 +46,9 @@ function meterTokens(plan: ModelPlan, demand: ModelDemand, ending: Ending): Mete
   }
 }
 
-/** Where no output is sold: an answer that says that it read nothing is as one that says nothing. */
+/**
+ * Meters the input alone, where no output is sold. An answer that reports zero input counts as one without a figure.
+ */
 function meterInput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomalies: string[]): Metered {
   const given = ending.reported.inputTokens
   if (given === 0) anomalies.push('usage_zero')
@@ -62,7 +64,7 @@ function estimate(bytes: number): number {
   return Math.max(1, Math.ceil(bytes / BYTES_A_TOKEN))
 }
 
-/** Nobody pays by an estimate for more than was asked for. */
+/** Estimates the output, at most what was asked for. */
 function estimateOutput({ maxOutputTokens }: ModelPlan, { bounds }: ModelDemand, contentBytes: number): number {
   return Math.min(estimate(contentBytes), maxOutputTokens * bounds.choices)
 }
@@ -81,7 +83,7 @@ function clipInput({ target }: ModelPlan, demand: ModelDemand, { reported }: End
 function clipOutput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomalies: string[]): number {
   const given = ending.reported.outputTokens ?? 0
   const limit = plan.maxOutputTokens * demand.bounds.choices + OUTPUT_OVERHEAD_TOKENS
-  // A model that reasons out of sight may count more than it shows.
+  // A model with hidden reasoning may count more tokens than it shows.
   const reasons = plan.target.model.features.includes('reasoning')
   const bound = reasons ? limit : Math.min(limit, ending.contentBytes + OUTPUT_OVERHEAD_TOKENS)
   if (given <= bound) return given
@@ -89,7 +91,7 @@ function clipOutput(plan: ModelPlan, demand: ModelDemand, ending: Ending, anomal
   return bound
 }
 
-/** Totals as the disjoint classes that prices are set for. */
+/** Splits totals into the disjoint classes that have prices. */
 function splitClasses(input: number, output: number, { reported }: Ending): Usage {
   const cacheRead = Math.min(reported.cachedTokens ?? 0, input)
   const cacheWrite = Math.min(reported.cacheWriteTokens ?? 0, input - cacheRead)

@@ -6,7 +6,7 @@ import { meetsFloor } from '#shared/discount.ts'
 import { canServe } from '#shared/protocols/index.ts'
 import type { Choice } from './routing-choice.ts'
 
-/** The filters in their order; an offer's reason is the first that refuses it. */
+/** The filters in their order. The first one that refuses an offer is its reason. */
 export const FILTERS = [
   'capability',
   'endpoint',
@@ -18,10 +18,10 @@ export const FILTERS = [
   'health',
 ] as const
 
-/** The place of a filter, or of none: an offer that passed them all. */
+/** The index behind the last filter. It stands for an offer that passed them all. */
 export const ELIGIBLE = FILTERS.length
 
-/** What selecting asks besides the call itself. */
+/** The state that selecting reads besides the call itself. */
 export type SelectionPorts = {
   readonly market: Market
   readonly health: Pick<HealthStore, 'blockedUntil' | 'isAllWell'>
@@ -34,7 +34,7 @@ export function stageOf({ health, caps, now }: SelectionPorts, choice: Choice, o
   if (!canServe(offer, choice.need)) return 0
   if (choice.unable?.has(offer.provider)) return 1
   const isDown = !health.isAllWell() && health.blockedUntil(offer, now) > 0
-  // A named provider must have an active healthy offer: one that is down does not count as found.
+  // A named provider must have an active healthy offer. One that is down does not count as found.
   if (choice.only !== undefined && (isDown || !choice.only.has(offer.provider))) return 2
   if (choice.blocked?.has(offer.provider)) return 3
   if (!offer.isTrusted && !choice.allowsUntrusted) return 4

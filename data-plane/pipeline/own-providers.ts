@@ -6,16 +6,16 @@ import { keptBps } from '#shared/money.ts'
 import { canServe } from '#shared/protocols/index.ts'
 import type { Choice } from './routing-choice.ts'
 
-/** A buyer's own providers for one call: those before the marketplace and those after it, each in their order. */
+/** A buyer's own providers for one call, before the marketplace and after it, each in their order. */
 export type OwnOffers = { readonly first: readonly OwnOffer[]; readonly last: readonly OwnOffer[] }
 
 const NONE: OwnOffers = { first: [], last: [] }
-/** Own keys are never charged. */
+/** Calls with a buyer's own key are never charged. */
 const FREE = keptBps(0)
 
 /**
- * The own providers that may serve a call. They stand outside floors, caps and trust; an allow-list or a block list of
- * the call is about them too, and a floor in the path asks for the marketplace alone.
+ * The own providers that may serve a call. Floors, caps and trust do not apply to them. An allow-list or a block list
+ * of the call does. A floor in the path asks for the marketplace alone.
  */
 export function ownOffersOf(
   payer: Payer | undefined,
@@ -39,7 +39,7 @@ export function ownOffersOf(
   }
 }
 
-/** An own provider as an offer: one that keeps nothing of the price. */
+/** Makes an offer of an own provider. Its buyer pays nothing of the price. */
 function toOffer(row: OwnProvider, { id }: Target, servedBy: OwnOffer['servedBy']): OwnOffer {
   return {
     id: null,
@@ -55,7 +55,7 @@ function toOffer(row: OwnProvider, { id }: Target, servedBy: OwnOffer['servedBy'
   }
 }
 
-/** Refusals of the marketplace that a fallback key makes good: nobody sells, or there is no money for it now. */
+/** Refusals after which a fallback key may serve the call: nobody sells, or there is no money for it now. */
 const FALLBACK_AFTER: ReadonlySet<ErrorCode> = new Set([
   'no_sellers_for_model',
   'no_healthy_sellers',

@@ -15,7 +15,7 @@ import { announce } from './emit-call.ts'
 
 type WatchedRail = { readonly settle: Rail<unknown>['settle']; readonly replay: JournalReplay }
 
-/** How often what is pending is settled again. */
+/** Milliseconds between two tries of what is pending. */
 const TURN_MS = SECOND
 
 type Parts = {
@@ -26,21 +26,22 @@ type Parts = {
 }
 
 /**
- * Charges that their rail could not make final at once, and those that dead processes left in their journals. Each is
- * settled again, by its own rail and with the same bytes, until it is final; then whoever books it hears of it and the
- * journal lets go of it. Credit is not among them: the gate has a way of its own, see store/funds-recovery.ts.
+ * Charges that their rail could not make final at once, and charges that dead processes left in their journals. Each is
+ * settled again, by its own rail and with the same bytes, until it is final. Then the booking hears of it and the
+ * journal lets go of it. Charges of credit are not among them, because the gate recovers them itself; see
+ * store/funds-recovery.ts.
  */
 export type PendingSettlements = {
-  /** The rail with its settlements watched. */
+  /** Wraps a rail so that its pending settlements are tried again. */
   watched<Proof>(rail: Rail<Proof>): Rail<Proof>
   start(): void
-  /** Resolves when no turn is under way any more. */
+  /** Resolves when no try is under way any more. */
   close(): Promise<void>
 }
 
 export function createPendingSettlements({ journal, events, clock, log }: Parts): PendingSettlements {
   const rails = new Map<RailName, WatchedRail>()
-  /** Request ids of what is to be settled again, and of what is final and not yet crossed off in the journal. */
+  /** Request ids to be settled again, and request ids that are final and not yet crossed off in the journal. */
   const pending = new Set<string>()
   const over = new Set<string>()
   let underWay: Promise<void> | undefined
@@ -62,7 +63,7 @@ export function createPendingSettlements({ journal, events, clock, log }: Parts)
       log.error({ rid: event?.rid }, 'the journal holds a charge that nobody can settle')
       return
     }
-    // What the end of a job costs was paid at its submit.
+    // The cost of a job was paid at its submit, so its end charges nothing.
     const { booking } = await settle(subject, event.kind === 'end' ? ZERO : event.chargeMicro, text)
     announce({ events }, subject, { booking, event: text })
   }
@@ -98,7 +99,7 @@ export function createPendingSettlements({ journal, events, clock, log }: Parts)
         note(hold.rid, settled)
         return settled
       }
-      // At once: what dead processes left is kept for the rails that the journal knows of.
+      // This is set at once, because dead processes' captures are kept for the rails that the journal knows of.
       rails.set(rail.name, { settle, replay: journal.replay(rail.name) })
       return { ...rail, settle }
     },
@@ -122,7 +123,7 @@ function ridOf(text: string): string {
   return readUsageEvent(text)?.rid ?? ''
 }
 
-/** What a journalled event was charged under; undefined where it names nobody who pays. */
+/** The payer, rail and id under which a journalled event was charged; undefined when it names no payer. */
 function subjectOf({ rid, rail, account, keyId, wallet, payment }: UsageEvent): Chargeable | undefined {
   const identity = identityOf(account, keyId, wallet ?? null)
   return identity && { ...identity, rid, rail, record: payment ?? null }

@@ -14,24 +14,24 @@ import { readChoice } from './routing-choice.ts'
 import type { RankedOffers } from './select-offers.ts'
 import { selectOffers } from './select-offers.ts'
 
-/** What planning looks at. */
+/** The state that planning reads. */
 export type PlanPorts = Pick<CallPlane, 'market' | 'health' | 'spentCaps' | 'warm'>
 
-/** What is asked for, and by whom; somebody without a credential wishes nothing of every call. */
+/** The demand and who makes it. A request without a credential has no preferences of a payer. */
 export type Asked = { readonly raw: RawRequest; readonly demand: Demand; readonly payer: Payer | undefined }
 
-/** What is to be bought, by which wishes, and the payer's own providers that may serve it. */
+/** The thing to buy, the choice among its offers, and the payer's own providers that may serve it. */
 export type Course = Asked & { readonly target: Target; readonly choice: Choice; readonly own: OwnOffers }
 
 /** The offers that may serve a call, in order, and the most that it may cost at them. */
 export type Plan = {
   readonly ranked: RankedOffers<MarketOffer>
   readonly quote: CallQuote
-  /** What the next turn of the same conversation will be known by. */
+  /** The name of the conversation, by which its next turn is found. */
   readonly conversation: string | undefined
 }
 
-/** Everything that is decided before any offer is looked at. Throws what the call is refused with. */
+/** Decides everything that comes before the offers. Throws the refusal of the call. */
 export function plotCourse(plane: PlanPorts, { raw, demand, payer }: Asked): Course {
   const market = plane.market()
   const target = resolveTarget(market, demand)
@@ -43,15 +43,15 @@ export function plotCourse(plane: PlanPorts, { raw, demand, payer }: Asked): Cou
 }
 
 /**
- * The plan of a call, of a long job and of an explanation: which offers may serve it, in order, and its quote over them.
- * `totalMs` is how long it may run. Throws the refusal of the filter that left no offer, and what quoting throws.
+ * Plans a call, a long job or an explanation: the offers that may serve it, in order, and its quote over them. The call
+ * may run for `totalMs` milliseconds. Throws the refusal of the filter that left no offer, and what quoting throws.
  */
 export function planCall(plane: PlanPorts, course: Course, totalMs: number): Plan {
   const { ranked, conversation } = rankOffersFor(plane, course)
   return { ranked, quote: quoteFor(course, ranked.candidates, totalMs), conversation }
 }
 
-/** The offers of a plan, before anything is known of its price. */
+/** Ranks the offers of a plan without regard to its quote. */
 export function rankOffersFor(plane: PlanPorts, course: Course): Pick<Plan, 'ranked' | 'conversation'> {
   const { raw, demand, payer, target, choice } = course
   const ports = selectionPorts(plane, raw)
@@ -60,7 +60,7 @@ export function rankOffersFor(plane: PlanPorts, course: Course): Pick<Plan, 'ran
   return { ranked: preferWarm(plane.warm, { ports, target, demand, choice, conversation }, cheapest), conversation }
 }
 
-/** The most that a call may cost at these offers, which may be the payer's own. */
+/** The most that a call may cost at these offers. They may be the payer's own. */
 export function quoteFor({ raw, target, demand }: Course, offers: readonly Offer[], totalMs: number): CallQuote {
   return quoteCall({ rid: raw.requestId, target, demand, totalMs }, offers)
 }

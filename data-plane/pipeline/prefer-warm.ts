@@ -12,13 +12,13 @@ import type { Choice } from './routing-choice.ts'
 import type { RankedOffers } from './select-offers.ts'
 import { offersOf } from './select-offers.ts'
 
-/** No provider caches a prompt shorter than about a thousand tokens: so much of a body names a conversation. */
+/** So many bytes of a body name a conversation. No provider caches a prompt shorter than about a thousand tokens. */
 const PREFIX_BYTES = 4_096
 const MAX_SESSION_CHARS = 256
 
 /**
- * What names the conversation of a call: the buyer's own word for it, or the beginning of its body, which a next turn
- * repeats. Undefined for a stranger's, for a short call without a name, and where the buyer wants no affinity.
+ * Names the conversation of a call: by the session that the buyer gave, or by the beginning of its body, which the next
+ * turn repeats. Undefined for a stranger, for a short call without a name, and when the buyer wants no affinity.
  */
 export function conversationOf(raw: RawRequest, demand: Demand, payer: Payer | undefined): string | undefined {
   // Only models have a prompt cache.
@@ -33,7 +33,7 @@ export function conversationOf(raw: RawRequest, demand: Demand, payer: Payer | u
   return `${whose} p ${digest(raw.body.subarray(0, PREFIX_BYTES))}`
 }
 
-/** Other processes are told of it: of what a buyer said nothing is in it. */
+/** Hashes the name, because it goes to other processes and must contain none of the buyer's text. */
 function digest(of: string | Buffer): string {
   return hash('sha1', of, 'base64')
 }
@@ -47,8 +47,8 @@ type Call = {
 }
 
 /**
- * Puts the offer in front that has the conversation in its prompt cache, as long as its expected total cost is the
- * lowest. Every filter holds for it too; an order of the buyer's own, by name or by speed, stays as it is.
+ * Puts the offer that has the conversation in its prompt cache in front, as long as its expected total cost is the
+ * lowest. Every filter holds for it too. The buyer's own order, by name or by speed, stays as it is.
  */
 export function preferWarm(warm: WarmOffers, call: Call, ranked: RankedOffers<MarketOffer>): RankedOffers<MarketOffer> {
   const { ports, target, demand, choice, conversation } = call
@@ -70,7 +70,7 @@ export function preferWarm(warm: WarmOffers, call: Call, ranked: RankedOffers<Ma
 
 type Priced = Pick<Call, 'target'> & { readonly bounds: DemandBounds }
 
-/** What staying costs less than going to the cheapest offer, by expectation; undefined where it saves nothing. */
+/** The expected saving of staying against the cheapest offer; undefined when staying saves nothing. */
 function savingOf(call: Priced, warmth: Warmth, offer: MarketOffer, cheapest: MarketOffer): MicroUsd | undefined {
   const input = Math.ceil(call.bounds.inputBytes / BYTES_A_TOKEN)
   const chance = (warmth.hits + 1) / (warmth.hits + warmth.misses + 2)
@@ -78,7 +78,7 @@ function savingOf(call: Priced, warmth: Warmth, offer: MarketOffer, cheapest: Ma
   const most = call.bounds.maxOutputTokens ?? warmth.outputTokens
   const output = Math.min(warmth.outputTokens, most)
   const cold = expectedCost(call.target, { input, cached: 0, output }, cheapest.keptBps)
-  // Where a read from the cache is no cheaper nothing is saved, at whatever offer.
+  // When a read from the cache is no cheaper, staying saves nothing at any offer.
   const here = expectedCost(call.target, { input, cached: 0, output }, offer.keptBps)
   const stay = expectedCost(call.target, { input, cached, output }, offer.keptBps)
   return stay < here && stay <= cold ? subtractToZero(cold, stay) : undefined

@@ -18,35 +18,35 @@ import { billLines, dearestInput, dearestOutput, unpricedClasses } from '#shared
 import type { Usage } from '#shared/usage.ts'
 import { nobodySells } from './resolve-target.ts'
 
-/** What is forwarded when the buyer gave no limit: the model's own, but not more than this. */
+/** The output limit that is forwarded when the buyer gave none, unless the model's own is lower. In tokens. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 8_192
-/** A call whose balance covers less output than this is not worth making. */
+/** A call is not worth making when its balance covers fewer output tokens than this. */
 const LEAST_OUTPUT_TOKENS = 256
 const FREE = keptBps(0)
-/** A hold outlives the hard limit of its call by this. */
+/** A hold outlives the hard limit of its call by these milliseconds. */
 const HOLD_SLACK_MS = 30_000
 
-/** The most a call may consume, in tokens: what a hold is computed from. */
+/** The most that a call may consume. Its hold is computed from it. */
 export type Bound = {
   readonly inputTokens: number
-  /** All answers together. */
+  /** Output tokens of all choices together. */
   readonly outputTokens: number
-  /** What one answer is limited to when the money suffices. */
+  /** The output limit of one choice when the money suffices. */
   readonly maxOutputTokens: number
   readonly choices: number
   readonly isGiven: boolean
-  /** What is sold by other units than tokens, at the most. */
+  /** The most of other units than tokens that the call may consume; undefined for a sale by tokens. */
   readonly units: Usage | undefined
-  /** What all of it costs at the reference price: {@link chargeShare} makes an offer's ceiling of it. */
+  /** The price of all of it at the reference price. {@link chargeShare} makes the ceiling at an offer of it. */
   readonly bill: PicoUsd
 }
 
-/** So much of each, for the sum of a ceiling. */
+/** The amounts over which a ceiling is summed. */
 export type Size = Pick<Bound, 'inputTokens' | 'outputTokens' | 'units'>
 
 export type CallQuote = Quote & { readonly bound: Bound }
 
-/** Bounds what a call may consume: the tokens of a model by what it can read and write, anything else by its units. */
+/** Bounds the consumption of a call: tokens by what the model can read and write, anything else by its units. */
 export function boundOf(target: Target, demand: Demand): Bound {
   if (demand.kind !== 'model' || target.kind !== 'model') return unitBound(target, demand.bounds.units?.most ?? {})
   const { model } = target
@@ -68,13 +68,13 @@ export function boundOf(target: Target, demand: Demand): Bound {
   }
 }
 
-/** What is forwarded has no tokens that could be limited: it is paid whole, or not bought. */
+/** Bounds a call that has no tokens to limit. It is paid whole or not bought. */
 function unitBound(target: Target, units: Usage): Bound {
   const size = { inputTokens: 0, outputTokens: 0, units }
   return { ...size, maxOutputTokens: 0, choices: 1, isGiven: true, bill: ceilingBill(target, size) }
 }
 
-/** What a size costs at an offer's share. */
+/** The price of a size at an offer's share. */
 export function ceilingAt(target: Target, kept: KeptBps, size: Size): MicroUsd {
   return chargeShare(ceilingBill(target, size), kept)
 }
@@ -92,9 +92,10 @@ function ceilingBill(target: Target, { inputTokens, outputTokens, units }: Size)
 }
 
 /**
- * What to set aside: the bound at the dearest offer that failover may use, or with less money at least what the cheapest
- * needs: all of a limit that the buyer gave, a short answer otherwise. Throws `cost_ceiling_reached`, and
- * `no_sellers_for_model` where nobody has set a price for what is bought.
+ * Quotes a call. `wantMicro` is its bound at the dearest offer that failover may use. `minMicro` is what the cheapest
+ * offer needs at least: for the whole limit when the buyer gave one, otherwise for a short answer.
+ *
+ * Throws `cost_ceiling_reached`, and `no_sellers_for_model` when nobody has set a price.
  */
 export function quoteCall(
   call: { readonly rid: RequestId; readonly target: Target; readonly demand: Demand; readonly totalMs: number },
@@ -108,7 +109,7 @@ export function quoteCall(
     if (dearest === undefined || keptBps > dearest) dearest = keptBps
     if (cheapest === undefined || keptBps < cheapest) cheapest = keptBps
   }
-  // What is given away needs no price.
+  // A free offer needs no price.
   const isPriced =
     bound.units === undefined || dearest === FREE || unpricedClasses(target.price.unitPrices, bound.units).length === 0
   if (dearest === undefined || cheapest === undefined || !isPriced) throw nobodySells(target)
@@ -118,7 +119,7 @@ export function quoteCall(
   let wantMicro = chargeShare(bound.bill, dearest)
   let minMicro = isWhole ? chargeShare(bound.bill, cheapest) : ceilingAt(target, cheapest, withOutput(bound, least))
   if (maxCostMicro !== undefined) {
-    // The buyer's own ceiling shortens the answer, also one whose length was given; one token must fit at least.
+    // The buyer's own ceiling shortens the answer, also one with a given limit. At least one token must fit.
     minMicro = min(minMicro, max(maxCostMicro, ceilingAt(target, cheapest, withOutput(bound, bound.choices))))
     if (minMicro > maxCostMicro) {
       throw new AppError('cost_ceiling_reached', {
@@ -137,14 +138,12 @@ export function quoteCall(
   return { rid, wantMicro, minMicro, ttlMs: totalMs + HOLD_SLACK_MS, bound }
 }
 
-/** The same bound with so many tokens of output. */
+/** The size of the same bound with another number of output tokens. */
 export function withOutput({ inputTokens, units }: Bound, outputTokens: number): Size {
   return { inputTokens, outputTokens, units }
 }
 
-/**
- * The output limit of one answer at an offer under a hold; undefined when the hold does not cover the offer at all.
- */
+/** The output limit of one choice at an offer under a hold; undefined when the hold does not cover the offer at all. */
 export function limitWithin(target: Target, bound: Bound, kept: KeptBps, grantedMicro: MicroUsd): number | undefined {
   if (chargeShare(bound.bill, kept) <= grantedMicro) return bound.maxOutputTokens
   const inputMicro = ceilingAt(target, kept, withOutput(bound, 0))

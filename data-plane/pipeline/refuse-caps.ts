@@ -4,7 +4,9 @@ import { nextUtcDay, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { formatMicroUsd, sum, ZERO } from '#shared/money.ts'
 
-/** The refusal of a call that no offer's daily cap has room for: all their caps together, and what is used of them. */
+/**
+ * The refusal when no offer's daily cap has room for a call. It shows the sum of their caps and of the used amounts.
+ */
 export function capRefusal(offers: readonly Offer[], caps: SpentCaps, now: number, message: string): AppError {
   const capped = offers.flatMap(({ id, capDailyMicro }) =>
     id !== null && capDailyMicro !== null && caps.isSpent(id, now) ? [{ id, capDailyMicro }] : [],

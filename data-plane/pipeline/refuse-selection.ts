@@ -9,10 +9,10 @@ import { nobodySells } from './resolve-target.ts'
 import type { Choice } from './routing-choice.ts'
 import { unsupportedProvider } from './routing-choice.ts'
 
-/** A model's offers of which a call can use none. */
+/** A target's offers, none of which a call can use. */
 export type Emptied = { readonly target: Target; readonly offers: readonly MarketOffer[] }
 
-/** The refusal of the filter that emptied the list: the furthest that any offer came. */
+/** The refusal of the last filter that any offer reached. */
 export function refuseSelection(ports: SelectionPorts, choice: Choice, { target, offers }: Emptied): AppError {
   const stages = offers.map((offer) => stageOf(ports, choice, offer))
   const furthest = stages.reduce((most, stage) => Math.max(most, stage), 0)
@@ -43,7 +43,7 @@ export function refuseSelection(ports: SelectionPorts, choice: Choice, { target,
   }
 }
 
-/** Backed off, all that were left: the nearest recovery is when to come again. */
+/** All offers that were left are backed off. The refusal says to come again at the nearest recovery. */
 function healthRefusal({ health, now }: SelectionPorts, offers: readonly MarketOffer[]): AppError {
   const recovery = offers.reduce(
     (nearest, offer) => Math.min(nearest, health.blockedUntil(offer, now) || nearest),
@@ -55,7 +55,7 @@ function healthRefusal({ health, now }: SelectionPorts, offers: readonly MarketO
   })
 }
 
-/** The best discount among offers that pass every other filter. */
+/** The refusal of a floor. It shows the best discount among offers that pass every other filter. */
 function discountRefusal(ports: SelectionPorts, choice: Choice, offers: readonly MarketOffer[]): AppError {
   const withoutFloor = { ...choice, floorPercent: undefined }
   let best: KeptBps | undefined

@@ -15,10 +15,10 @@ import type { Turn } from './finish-call.ts'
 import { ceilingAt, limitWithin, withOutput } from './quote-call.ts'
 import { capRefusal } from './refuse-caps.ts'
 
-/** After so many providers agree that the request is at fault, it is. */
+/** The request is at fault when so many providers say so. */
 const MAX_BUYER_FAULTS = 2
 
-/** How the relay ended. */
+/** The end of a relay. */
 export type Relay = {
   /** The last attempt that began; absent when none could. */
   readonly last: (Winner & { readonly result: AttemptResult }) | undefined
@@ -31,9 +31,9 @@ export type Relay = {
 }
 
 /**
- * Tries offers in order until one answers. How far another may take over says the path: a second answer must not follow
- * content of a first, and where a provider acts on what it is sent, it must not have been reached. Each failure costs the
- * offer some of its health and the buyer nothing.
+ * Tries offers in order until one answers. The path's `failover` says when the next may take over. A second answer must
+ * not follow content of a first. Where a provider acts on a request, the first must not have been reached. A failure
+ * counts against the offer's health and costs the buyer nothing.
  */
 export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<Relay> {
   const { call, maxAttempts } = turn
@@ -62,14 +62,14 @@ export async function relayWithFailover(plane: CallPlane, turn: Turn): Promise<R
     if (result.failure) failures.push(result.failure)
     const isLast = index === candidates.length - 1 || attempts.length >= maxAttempts
     if (isLast || isFinal(call.route.failover, result, decoder, failures)) break
-    // Nothing of this attempt is charged: its offer gets its cap back.
+    // Nothing of this attempt is charged, so the offer gets its cap back.
     await settleCap(plane, plan, attempts.length - 1)
   }
   const error = errorOf(plane, call, last, failures)
   return { last, attempts, error, isGone: last?.result.isGone ?? false, waitedMs }
 }
 
-/** Second attempts are paid from the budget, but for those whose forerunner reached nobody. */
+/** A further attempt is paid from the retry budget, unless the one before it reached nobody. */
 function mayTry(plane: CallPlane, attempts: readonly Attempt[]): boolean {
   const before = attempts.at(-1)
   return before === undefined || before.errorClass === 'unreachable' || plane.retries.spend()
@@ -89,7 +89,7 @@ function isFinal(
     case 'until-connected':
       return result.failure?.errorClass !== 'unreachable'
     case 'until-content':
-      // Neither a failure nor content: an empty answer, which the next offer may do better.
+      // This is neither a failure nor content, but an empty answer. The next offer may give a better one.
       if (!result.failure) return false
       return failures.filter(({ fault }) => fault === 'buyer').length >= MAX_BUYER_FAULTS
   }
@@ -134,7 +134,7 @@ function reportHealth(plane: CallPlane, { offer, rid }: AttemptPlan, { failure, 
   } else if (failure.fault === 'offer') plane.health.failed(offer, rid, failure)
 }
 
-/** What the buyer is told when there is no complete answer. */
+/** The error for the buyer when there is no complete answer. */
 function errorOf(
   plane: CallPlane,
   call: AdmittedCall,
@@ -147,7 +147,7 @@ function errorOf(
   }
   const { failure } = last.result
   if (failure === undefined || last.decoder.contentPieces() > 0) return failure?.error
-  // A request that a provider found fault with is not mended by another one's failure.
+  // A fault that one provider found in the request remains when another provider fails.
   const shown = failures.find(({ fault }) => fault === 'buyer') ?? failure
   const { target, demand } = call
   return shown.errorClass === 'context_length' && target.kind === 'model' && demand.kind === 'model'

@@ -2,7 +2,7 @@ import type { AttemptPlan, Receipt, UpstreamRequest } from '#data-plane/call.ts'
 import type { RateStanding } from '#data-plane/store/rate-limits.ts'
 import { decimal } from '#shared/decimal.ts'
 
-/** What the head of an answer says of the way the call took. */
+/** The facts in the head of an answer about the way of the call. */
 export type ReplyFacts = {
   readonly isStreamed: boolean
   readonly standing: RateStanding | undefined
@@ -11,13 +11,13 @@ export type ReplyFacts = {
   readonly overheadMs: number
   readonly plan: AttemptPlan | undefined
   readonly request: UpstreamRequest | undefined
-  /** Absent on streams of text: their cost rides in the last chunk. */
+  /** Absent on streams of text, because their cost is in the last chunk. */
   readonly receipt: Receipt | undefined
-  /** Where it is neither JSON nor an event stream. */
+  /** Set when the answer is neither JSON nor an event stream. */
   readonly contentType?: string | undefined
 }
 
-/** Headers of an answer that is being served. The ids are added where the bytes are written. */
+/** Headers of an answer that is being served. The writer of the bytes adds the ids. */
 export function replyHeaders(facts: ReplyFacts): Record<string, string> {
   const { plan, receipt, request } = facts
   const headers: Record<string, string> = {
@@ -50,7 +50,7 @@ function millis(duration: number): string {
   return decimal(microseconds, 3)
 }
 
-/** Headers of a refusal: what it cost, which is nothing, and how many offers were tried. */
+/** Headers of a refusal: its cost, which is zero, and the number of offers tried. */
 export function refusalHeaders(attempts: number, standing: RateStanding | undefined): Record<string, string> {
   const headers: Record<string, string> = {
     'cache-control': 'no-store',
@@ -70,7 +70,7 @@ function addStanding(headers: Record<string, string>, standing: RateStanding | u
   headers['x-ratelimit-reset'] = String(standing.resetAt)
 }
 
-/** The names of changed parameters; a buyer's own spelling may hold what a header may not. */
+/** The names of changed parameters. Names in a buyer's own spelling may hold characters that a header may not. */
 function adaptedList(names: readonly string[]): string {
   return names
     .slice(0, 32)

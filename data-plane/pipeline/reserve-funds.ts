@@ -7,7 +7,7 @@ import { refuseSwitchedOff } from './refuse-switched-off.ts'
 
 const RETRY_SECONDS = 5
 
-/** Sets the money aside. A process that cannot write down what it will charge does not begin a call that may cost something. */
+/** Sets the money aside. A process that cannot write to its journal refuses a call that may cost something. */
 export function reserveFunds(
   plane: CallPlane,
   payment: Pick<Payment, 'reserve'>,

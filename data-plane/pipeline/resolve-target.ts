@@ -6,8 +6,8 @@ import { AppError } from '#shared/errors.ts'
 const MAX_SHOWN_NAME = 160
 
 /**
- * What a call is about and the price by which it is charged from now on, whatever is published meanwhile.
- * Throws AppError: `unknown_model`, `no_sellers_for_model` and `no_resource_offer` where nobody has set a price.
+ * Finds what a call is about, and the price by which it is charged whatever is published meanwhile. Throws AppError:
+ * `unknown_model`; `no_sellers_for_model` and `no_resource_offer` when nobody has set a price.
  */
 export function resolveTarget(market: Market, demand: Demand): Target {
   switch (demand.kind) {
@@ -34,8 +34,8 @@ function resolveModel(market: Market, demand: ModelDemand): ModelTarget {
 }
 
 /**
- * A resource and a family are priced and listed under a name of their kind, so that a path that names a model gets none of
- * its offers.
+ * A resource and a family are listed under a name with their kind in front, so that a path that names a model gets none
+ * of their offers.
  */
 function resolveForward(market: Market, { kind, name, endpoint }: ForwardDemand): ForwardTarget {
   const id = `${kind}/${name}`
@@ -44,7 +44,7 @@ function resolveForward(market: Market, { kind, name, endpoint }: ForwardDemand)
   return { kind, id, listing: id, requested: name, price, endpoint }
 }
 
-/** The refusal of what nobody sells, in words of its own where there is more to say. */
+/** The refusal of a target that nobody sells. `message` and `detail` say more where there is more to say. */
 export function nobodySells(
   { kind, id }: Pick<Target, 'kind' | 'id'>,
   { message, detail }: { readonly message?: string; readonly detail?: Readonly<Record<string, unknown>> } = {},
@@ -57,7 +57,7 @@ export function nobodySells(
 export function checkAllowed(market: Market, target: Target, payer: Payer | undefined): void {
   const allowed = payer?.modelsAllowed ?? null
   if (allowed === null) return
-  // A key for some models buys nothing else.
+  // A key that is limited to some models buys nothing else.
   const isAllowed = target.kind === 'model' && allowed.some((name) => market.resolve(name)?.id === target.id)
   if (!isAllowed)
     throw new AppError('model_not_allowed', {

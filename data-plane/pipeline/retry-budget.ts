@@ -1,18 +1,18 @@
-/** What each call adds to the budget: in a steady state second attempts are a fifth of the calls at the most. */
+/** Each call adds this to the budget. So in a steady state further attempts are at most a fifth of the calls. */
 const RETRIES_PER_CALL = 0.2
-/** The most that is saved up: enough for one provider's death under load, too little to keep a storm going. */
+/** The most that is saved. It covers one provider's death under load and is too little for a storm of retries. */
 const MOST_SAVED = 100
-/** A market at rest regains its savings at this pace. */
+/** A market at rest regains its savings at this rate. */
 const REGAINED_PER_SECOND = 1
 const SECOND_MS = 1_000
 
 /**
- * Keeps failover from turning a market's bad minutes into three times its load (a token bucket over all calls of the
- * process). It is asked only where the failed attempt did reach a provider: one that nobody received added no load.
+ * Keeps failover from tripling the load of a market in trouble. It is a token bucket over all calls of the process.
+ * Only an attempt that reached a provider needs it for the next, because any other added no load.
  */
 export type RetryBudget = {
   callBegins(): void
-  /** True when another attempt may begin; it is then paid for. */
+  /** True when another attempt may begin. Then it is already paid for. */
   spend(): boolean
 }
 

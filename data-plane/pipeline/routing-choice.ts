@@ -6,13 +6,13 @@ import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { ProtocolNeed } from '#shared/protocols/index.ts'
 
-/** Names that a refusal repeats. */
+/** A refusal repeats at most so many names. */
 const MAX_NAMED = 50
 
-/** What of a call decides over offers, with the sets built once. */
+/** The wishes of a call about its offers. The sets are built once. */
 export type Choice = {
   readonly only: ReadonlySet<string> | undefined
-  /** The names of an allow-list of which none is a provider's. */
+  /** The names of an allow-list when none of them is a provider's. */
   readonly unknown: readonly string[] | undefined
   readonly blocked: ReadonlySet<string> | undefined
   /** Providers whose host does not run the endpoint; undefined where every host does. */
@@ -20,13 +20,13 @@ export type Choice = {
   readonly order: ReadonlyMap<string, number> | undefined
   readonly allowsUntrusted: boolean
   readonly floorPercent: number | undefined
-  /** What a provider's protocol must be able to carry. */
+  /** The need that a provider's protocol must meet. */
   readonly need: ProtocolNeed
   /** True where the buyer wants the first offer or none. */
   readonly isFirstOnly: boolean
   /** True where measured speed goes before price. */
   readonly isFastestFirst: boolean
-  /** Where among equal offers the walk begins, so that they share the load. */
+  /** A number that picks where the walk begins among equal offers, so that they share the load. */
   readonly spread: number
 }
 
@@ -39,10 +39,10 @@ export function readChoice(market: Market, demand: Demand, payer: Payer | undefi
     only: lists.length === 0 ? undefined : intersect(lists),
     unknown: unknownAt < 0 ? undefined : hints.only[unknownAt],
     blocked: idSet(market, payer === undefined ? [hints.blocked] : [hints.blocked, payer.providersBlocked]),
-    // What is forwarded is offered by hosts that run it, and by no others.
+    // A forwarded request is offered only by hosts that run its endpoint.
     unable: demand.kind === 'model' ? market.providersWithout.get(demand.endpoint) : undefined,
     order: hints.order.length === 0 ? undefined : orderOf(market, hints.order),
-    // Whoever has no account has nobody who could have weighed the risk: trusted sellers only.
+    // A payer without an account could not have weighed the risk, so only trusted sellers serve it.
     allowsUntrusted: payer?.account != null && (hints.allowsUntrusted ?? payer.allowsUntrusted ?? false),
     floorPercent: strictestFloor([...demand.floorPercents, ...(payer?.floorPercents ?? [])]),
     need: needOf(demand),
@@ -61,7 +61,7 @@ function needOf(demand: Demand): ProtocolNeed {
 
 const NONE: ReadonlySet<string> = new Set()
 
-/** The refusal of an allow-list in which no name is known: it names them, and those that would be. */
+/** The refusal of an allow-list without a known name. It names them and the known ones. */
 export function unsupportedProvider(market: Market, names: readonly string[]): AppError {
   return new AppError('unsupported_provider', {
     message: `None of these providers is known: ${names.slice(0, MAX_NAMED).join(', ').slice(0, 1_000)}.`,
@@ -78,7 +78,7 @@ function intersect(sets: readonly ReadonlySet<string>[]): ReadonlySet<string> {
   return rest.length === 0 ? first : new Set([...first].filter((id) => rest.every((set) => set.has(id))))
 }
 
-/** The ids of those names that a provider has; undefined when none does. */
+/** The ids of the providers that have these names; undefined when none has. */
 function idSet(market: Market, lists: readonly (readonly string[])[]): ReadonlySet<string> | undefined {
   let ids: Set<string> | undefined
   for (const names of lists) {
@@ -103,7 +103,7 @@ function orderOf(market: Market, names: readonly string[]): ReadonlyMap<string, 
 
 const SPREAD_CHARS = 6
 
-/** A number out of the random end of a request id: ids made in a row give numbers in a row. */
+/** A number from the random end of a request id. Ids made in a row give numbers in a row. */
 function spreadOf(rid: RequestId): number {
   let spread = 0
   for (let at = rid.length - SPREAD_CHARS; at < rid.length; at++) spread = spread * 31 + rid.charCodeAt(at)

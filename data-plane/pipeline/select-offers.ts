@@ -10,32 +10,34 @@ import { FILTERS, stageOf } from './offer-filters.ts'
 import { refuseSelection } from './refuse-selection.ts'
 import type { Choice } from './routing-choice.ts'
 
-/** Offers that failover may use: more than the attempts, because one whose cap is spent costs no attempt. */
+/**
+ * Offers that failover may use. They are more than the attempts, because an offer with a spent cap costs no attempt.
+ */
 export const MAX_CANDIDATES = 6
 
-/** The offers a call may use, in order, never empty; and why others were passed over before them. */
+/** The offers that a call may use, in order and never empty, and the reasons of those passed over before them. */
 export type RankedOffers<Of extends Offer = Offer> = {
   readonly candidates: readonly Of[]
   readonly excluded: readonly { readonly offer: string; readonly reason: string }[]
-  /** Set where a conversation stays with the offer that has it in its cache. */
+  /** Set when a conversation stays with the offer that has it in its cache. */
   readonly affinity?: Affinity
 }
 
-/** The warm offer, and what staying there saves against the cheapest one, by expectation. */
+/** The warm offer, and the expected saving of staying there against the cheapest offer. */
 export type Affinity = { readonly offer: OfferId; readonly savingMicro: MicroUsd }
 
-/** Offers passed over that are remembered beside them. */
+/** At most so many offers that were passed over are remembered. */
 const MAX_EXCLUDED = MAX_EXPLAINED_OFFERS - MAX_CANDIDATES
 const NO_OFFERS = createOfferBook([])
-/** What a walk knows of a provider; from {@link WANTED} on it is the rank in the buyer's order. */
+/** The verdict about a provider. From {@link WANTED} on it is the rank in the buyer's order. */
 const UNKNOWN = 0
 const REFUSED = 1
 const WANTED = 2
 
 /**
- * Filters and orders a model's offers. They stand in price order already, or by speed where that is asked for, and the
- * walk reads columns of numbers: whether an offer is healthy and has cap left is asked of those alone that would be
- * taken. It ends as soon as no later offer could come before those found. Throws the refusal of the filter that left none.
+ * Filters and orders a target's offers. They are already in the order of price, or of speed when that is asked for. The
+ * walk reads columns of numbers. It asks about health and cap only for offers that would be taken, and ends when no
+ * later offer could come before those found. Throws the refusal of the filter that left none.
  */
 export function selectOffers(ports: SelectionPorts, target: Target, choice: Choice): RankedOffers<MarketOffer> {
   const book = bookOf(ports.market, target)
@@ -54,7 +56,7 @@ export function selectOffers(ports: SelectionPorts, target: Target, choice: Choi
   return { candidates, excluded: found.excluded }
 }
 
-/** The offers that can be asked for this at all, best price first. */
+/** All offers of a target, best price first. */
 export function offersOf(market: Market, target: Target): readonly MarketOffer[] {
   return bookOf(market, target).ranked
 }
@@ -80,7 +82,7 @@ function walk(ports: SelectionPorts, choice: Choice, index: OfferIndex, found: F
   for (let group = 0; group + 1 < groups.length; group++) {
     const start = groups[group] ?? 0
     const end = groups[group + 1] ?? 0
-    // Later offers keep more: none of them is below the floor either.
+    // Later offers cost more, so they are all below the floor too.
     const isBelowFloor = (kept[start] ?? 0) > mostKept
     if (isBelowFloor && !choice.isFastestFirst && found.excluded.length === MAX_EXCLUDED) return
     const turn = end - start === 1 ? 0 : choice.spread % (end - start)
@@ -126,7 +128,7 @@ function isUsable({ health, caps, now }: SelectionPorts, offer: MarketOffer | un
   return health.isAllWell() || health.blockedUntil(offer, now) === 0
 }
 
-/** Puts an offer behind those of its rank; the last one goes when there are too many. */
+/** Inserts an offer behind those of its rank. The last one is dropped when there are too many. */
 function insert({ places, ranks }: Found, place: number, rank: number): void {
   let at = places.length < MAX_CANDIDATES ? places.length : MAX_CANDIDATES - 1
   while (at > 0 && (ranks[at - 1] ?? 0) > rank) {

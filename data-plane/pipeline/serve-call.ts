@@ -19,8 +19,8 @@ import { planCall, plotCourse, quoteFor } from './plan-call.ts'
 import { reserveFunds } from './reserve-funds.ts'
 
 /**
- * The one flow of every paid call, whatever its protocol and its way to pay. Always answers and never rejects: what
- * goes wrong becomes the protocol's refusal, and a hold has exactly one end on every path.
+ * The one flow of every paid call, for every protocol and way to pay. It always answers and never rejects. A failure
+ * becomes the protocol's refusal, and a hold has exactly one end on every path.
  */
 export async function serveCall(
   plane: CallPlane,
@@ -59,7 +59,7 @@ export async function serveCall(
   }
 }
 
-/** What a call that is refused in its midst has been through. */
+/** The progress of a call, for a refusal in its midst. */
 type Journey = { attempts: number; last: Winner | undefined }
 
 type Exchange = { readonly route: CallRoute; readonly incoming: Incoming; readonly reply: BuyerReply }
@@ -73,7 +73,7 @@ function refuseCall(plane: CallPlane, { route, incoming, reply }: Exchange, { er
   refuse(route.wire, head, reply, { error, attempts, last, standing: standingOf(plane, visit) })
 }
 
-/** A call whose course is set, with who pays it and where its answer goes. */
+/** A call whose course is set, its payer, and the place for its answer. */
 type Planned = {
   readonly plane: CallPlane
   readonly guest: PayingGuest
@@ -81,7 +81,7 @@ type Planned = {
   readonly read: ReadCall
 }
 
-/** From a course to offers of the market that may serve the call, and the money set aside for them. */
+/** Plans a call over offers of the market and sets the money aside. */
 async function admit({ plane, guest, course, read }: Planned): Promise<AdmittedCall> {
   const { ranked, quote, conversation } = planCall(plane, course, plane.limits.totalMs)
   const { payment, payer } = guest
@@ -92,7 +92,7 @@ async function admit({ plane, guest, course, read }: Planned): Promise<AdmittedC
   return admittedCall(read, { target: course.target, ranked, quote, conversation, payment, hold, feeBps })
 }
 
-/** The same for the payer's own providers, which are paid by their own rail. */
+/** Admits a call to the payer's own providers, which their own rail pays. */
 async function admitOwn({ plane, guest, course, read }: Planned, offers: readonly Offer[]): Promise<AdmittedCall> {
   const payment: Payment = plane.ownProviders
   const quote = quoteFor(course, offers, plane.limits.totalMs)
@@ -103,8 +103,9 @@ async function admitOwn({ plane, guest, course, read }: Planned, offers: readonl
 }
 
 /**
- * The payer's own providers of the model first, then the marketplace, then its providers for every model: each while
- * nothing of an answer has gone out. Money is set aside only for the marketplace, and given back before the last turn.
+ * Tries the payer's own providers of the model, then the marketplace, then the payer's providers for every model, as
+ * long as nothing of an answer has gone out. Money is set aside only for the marketplace, and given back before the
+ * last turn.
  */
 async function serveInTurn(call: Planned, journey: Journey): Promise<void> {
   const { plane, course, read } = call
@@ -119,7 +120,7 @@ async function serveInTurn(call: Planned, journey: Journey): Promise<void> {
   }
   if (first.length > 0) {
     const own = await admitOwn(call, first)
-    // The marketplace and what comes after it get a try each.
+    // One attempt is kept for the marketplace and one for the turn after it.
     const relayed = await relayCall(plane, own, before, MAX_ATTEMPTS - 1 - kept)
     if (!goOn(relayed)) return finishCall(plane, own, relayed)
   }
@@ -135,7 +136,9 @@ async function serveInTurn(call: Planned, journey: Journey): Promise<void> {
   await finishCall(plane, fallback, await relayCall(plane, fallback, before, MAX_ATTEMPTS))
 }
 
-/** True while another provider may take over: the answer failed, and the buyer is there and has seen none of it. */
+/**
+ * True while another provider may take over: the answer failed, and the buyer is still there and has seen none of it.
+ */
 function mayGoOn({ relay }: Relayed, reply: BuyerReply): boolean {
   const hasContent = (relay.last?.decoder.contentPieces() ?? 0) > 0
   return relay.error !== undefined && !relay.isGone && !hasContent && !reply.isGone()

@@ -20,23 +20,24 @@ export type UsageEventText = Omit<z.input<typeof UsageEventSchema>, 'usage'> & {
 
 export type Outcome = 'succeeded' | 'failed' | 'cut' | 'cancelled'
 
-/** A call that is over: what it was charged, and the text that says so. */
+/** The end of a call: its charge, and the event that says so. */
 export type Settlement = {
   readonly outcome: Outcome
   readonly receipt: Receipt
   readonly metered: Metered
   readonly event: string
-  /** How whoever books it learns of it. */
+  /** Says whether the booking learns of it by name or by event. */
   readonly booking: Settled['booking']
-  /** Headers that the buyer is owed. */
+  /** Headers that the rail adds to the buyer's answer. */
   readonly headers: Settled['headers'] | undefined
 }
 
 const NOTHING: Metered = { usage: {}, source: 'reported', finishReason: null, anomalies: [] }
 
 /**
- * Charges what was metered, at most the hold, and makes it last: written to the journal, settled by the rail of the hold,
- * and where that is not final yet, on the disk before anybody is told. A call that costs nothing gives its hold back.
+ * Charges the metered usage, at most the hold, and makes the charge durable. It is written to the journal and settled
+ * by the rail of the hold. While the rail is not final, the charge is on the disk before anybody is told. A call that
+ * costs nothing gives its hold back.
  */
 export async function settleCall(
   plane: CallPlane,
@@ -58,7 +59,7 @@ export async function settleCall(
   })
   const text = JSON.stringify(event)
   let settled = RELEASED
-  // What a progress record has announced must be closed by a capture, also one of nothing.
+  // A call with progress in the journal must end in a capture, even of nothing.
   if (charge.chargeMicro === ZERO && !hasProgress) {
     void call.payment.release(call.hold, relay.error?.code ?? outcome, text)
   } else {
@@ -66,11 +67,11 @@ export async function settleCall(
     plane.journal.capture(call.hold, text)
     crashPoint('before_capture')
     settled = await call.payment.settle(call.hold, charge.chargeMicro, text)
-    // A disk that takes nothing keeps no call from its end: the rail still has the charge in memory.
+    // A disk that takes nothing does not keep a call from its end. The rail still has the charge in memory.
     if (settled.state === 'pending') await plane.journal.sync().catch(() => undefined)
     crashPoint('after_capture')
   }
-  // Not before the capture is sure: an heir that brings it settles the take, and must still find it.
+  // The take waits until the capture is sure. An heir that brings the capture settles the take and must still find it.
   if (last !== undefined && last.plan.offer.capDailyMicro !== null) {
     void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
   }
@@ -78,7 +79,7 @@ export async function settleCall(
   return { outcome, receipt: withMembers(charge, settled), metered: charge.metered, event: text, booking, headers }
 }
 
-/** A hold that was given back: its event goes to whoever books it. */
+/** A hold that was given back. Its event goes to the booking. */
 const RELEASED: Settled = { state: 'final', booking: 'by-event' }
 
 function withMembers({ chargeMicro, listMicro, metered }: Charge, { members }: Settled): Receipt {
@@ -86,13 +87,13 @@ function withMembers({ chargeMicro, listMicro, metered }: Charge, { members }: S
   return members === undefined ? { chargeMicro, listMicro, usage } : { chargeMicro, listMicro, usage, members }
 }
 
-/** What a call will have cost, where that is known before its end. */
+/** The receipt of a call whose cost is known before its end. */
 export function receiptOf(call: AdmittedCall, plan: AttemptPlan, decoder: Decoder): Receipt {
   const { chargeMicro, listMicro, metered } = chargeOf(call, plan, meter(call.demand, { plan, decoder }, 'succeeded'))
   return { chargeMicro, listMicro, usage: metered.usage }
 }
 
-/** The event that would be captured if this process died now: the answer so far, as a cut one. */
+/** The event that would be captured if this process died now. It counts the answer so far as a cut one. */
 export function progressEvent(
   plane: CallPlane,
   call: AdmittedCall,
@@ -215,7 +216,7 @@ function rounded(at: number | undefined, since: number | undefined): number | nu
   return at === undefined || since === undefined ? null : Math.max(0, Math.round(at - since))
 }
 
-/** The offers in order with the most that the call could have cost at each, and why others were passed over. */
+/** The offers in order with the most that the call could have cost at each, and the reasons of those passed over. */
 function explain({ ranked, quote }: AdmittedCall): UsageEventText['explanation'] {
   return {
     ranked: ranked.candidates.map(({ id, servedBy, provider, keptBps }) => ({

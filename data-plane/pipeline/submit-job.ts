@@ -31,13 +31,13 @@ import { capRefusal } from './refuse-caps.ts'
 import { refuseSwitchedOff } from './refuse-switched-off.ts'
 import { reserveFunds } from './reserve-funds.ts'
 
-/** A take of an offer's cap outlives the question by this. */
+/** A take of an offer's cap outlives the question to its provider by these milliseconds. */
 const TAKE_SLACK_MS = 30_000
 const SECOND_MS = 1_000
 
 /**
- * Takes a long job: the quote is held, a provider accepts it, and then the whole quote is settled, because the job may
- * outlive every process. What it costs in the end comes out of that; see finish-job.ts. Always answers.
+ * Submits a long job. The quote is held and a provider accepts the job. Then the whole quote is settled, because the
+ * job may outlive every process. The final cost comes out of it; see finish-job.ts. Always answers.
  */
 export async function submitJob(
   plane: JobPlane,
@@ -68,7 +68,7 @@ export async function submitJob(
   }
 }
 
-/** The providers that were asked, and what they refused with. */
+/** The providers that were asked, and their refusals. */
 type Asked = { readonly attempts: Attempt[]; readonly failures: UpstreamFailure[] }
 
 /** A job whose course is set. */
@@ -80,12 +80,12 @@ type Wanted = {
   readonly tried: Asked
 }
 
-/** One kind of offers with what pays for them. */
+/** One kind of offers, and the rail that pays for them. */
 type Turn = {
   readonly payment: Pick<Payment, 'reserve' | 'settle' | 'release'>
   readonly offers: readonly Offer[]
   readonly quote: CallQuote
-  /** Tries of this turn and of those before it together. */
+  /** Attempts of this turn and of those before it together. */
   readonly maxAttempts: number
 }
 
@@ -93,7 +93,10 @@ function askedMs({ limits }: JobPlane): number {
   return limits.askMs * MAX_ATTEMPTS
 }
 
-/** The payer's own providers of the model first, then the marketplace, then its providers for every model, as for a call. */
+/**
+ * Tries the payer's own providers of the model, then the marketplace, then the payer's providers for every model, as
+ * for a call.
+ */
 async function submitInTurn(plane: JobPlane, wanted: Wanted): Promise<string> {
   const { course, guest } = wanted
   const { first, last } = course.own
@@ -127,8 +130,8 @@ function refusalOf({ calls }: JobPlane, { tried }: Wanted, offers: readonly Offe
 }
 
 /**
- * From the hold to a job that runs, as its buyer is told; undefined when it is certain that no provider of this turn took
- * it. Whatever goes wrong gives the hold back.
+ * Holds the money and finds a provider. Answers the text for the buyer of a running job; undefined when it is certain
+ * that no provider of this turn took it. Every failure gives the hold back.
  */
 async function takeTurn(plane: JobPlane, wanted: Wanted, turn: Turn): Promise<string | undefined> {
   const { payment, quote } = turn
@@ -158,8 +161,8 @@ type Taken = {
 }
 
 /**
- * The first offer whose provider takes the job; undefined when none did. Another is asked only while it is certain that
- * the one before did not take it: a job that runs twice is paid once. Throws where that is not certain.
+ * Finds the first offer whose provider takes the job; undefined when none did. It asks another only while it is certain
+ * that the one before did not take it, because a job that runs twice is paid once. Throws when that is not certain.
  */
 async function findProvider(
   { calls, limits }: JobPlane,
@@ -201,11 +204,11 @@ async function findProvider(
 /** True when no other provider may be asked after this failure. */
 function isFinal(failover: Failover, { fault, errorClass }: UpstreamFailure): boolean {
   if (fault === 'buyer' || failover === 'never') return true
-  // Who did not answer, or broke off, may have taken the job.
+  // A provider that did not answer or broke off may have taken the job.
   return failover === 'until-connected' && (errorClass === 'timeout' || errorClass === 'cut')
 }
 
-/** Writes the job down and settles its quote; only then the buyer hears of it. */
+/** Writes the job down and settles its quote. Only then the buyer hears of it. */
 async function book(
   plane: JobPlane,
   { route, guest, course, tried }: Wanted,
@@ -242,7 +245,7 @@ async function book(
     keptBps: Number(offer.keptBps),
     feeBps: Number(calls.market().limits.platformFeeBps),
     quoteMicro: quoteMicro.toString(),
-    // The same that it was quoted by.
+    // The bound by which it was quoted.
     bound: { ...course.demand.bounds.units?.most, calls: 1 },
     attempts: [...tried.attempts],
     createdAt: raw.receivedAt,
@@ -252,7 +255,7 @@ async function book(
   const event = JSON.stringify(submitEvent(record, calls.nodeId, calls.clock.now()))
   const settled = bookJobEvent(calls, hold, event, () => turn.payment.settle(hold, quoteMicro, event))
   await settled.finally(() => {
-    // The whole quote counts to today's cap, whatever the job costs in the end.
+    // The whole quote counts against today's cap, whatever the job costs in the end.
     void calls.offerCaps.settle(offer, take, quoteMicro)
   })
   const facts = { wire: wire.name, model: record.model, provider: record.provider, chargeMicro: quoteMicro }

@@ -2,14 +2,14 @@ import type { Time } from '#shared/clock.ts'
 
 const TICK_MS = 250
 
-/** Something that wants to look at the time now and then: a relay with its deadlines. */
+/** An object that looks at the time now and then, such as a relay with its deadlines. */
 export type Watcher = {
   tick(now: number): void
-  /** Where the ticker keeps it; -1 while it does not. */
+  /** Its place in the ticker's list; -1 while it is not in it. */
   place: number
 }
 
-/** One timer for all calls: thousands of streams with four deadlines each need no timers of their own. */
+/** One timer for all calls. Thousands of streams with four deadlines each need no timers of their own. */
 export type Ticker = {
   add(watcher: Watcher): void
   remove(watcher: Watcher): void
@@ -17,14 +17,14 @@ export type Ticker = {
 }
 
 /**
- * `now` of a tick is the clock's monotonic reading. The watchers stand in a list, each knowing its place, and not in a
- * set: the tables that a busy set outgrows hang together and would keep the calls of minutes in memory.
+ * `now` of a tick is the clock's monotonic reading. The watchers are in a list and each knows its place. A busy set
+ * would grow new tables that stay linked to the old ones, and these would keep the calls of minutes in memory.
  */
 export function createTicker(clock: Pick<Time, 'monotonic' | 'every'>): Ticker {
   const watchers: Watcher[] = []
   const stop = clock.every(TICK_MS, () => {
     const now = clock.monotonic()
-    // From the end: a watcher that leaves is replaced by the last one, which was seen.
+    // The loop begins at the end. A watcher that leaves is replaced by the last one, which was already seen.
     for (let at = watchers.length - 1; at >= 0; at--) watchers[at]?.tick(now)
   })
   return {

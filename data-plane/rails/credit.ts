@@ -5,7 +5,7 @@ import { AppError } from '#shared/errors.ts'
 import type { AnyRail } from './rail.ts'
 import { defineRail } from './rail.ts'
 
-/** Where buyers' keys are looked up. */
+/** Finds the payer of a buyer key. */
 export type BuyerKeys = {
   /** Throws AppError: `invalid_api_key`, `wrong_key_type`, `service_unavailable`. */
   identify(key: string): Promise<Payer>
@@ -15,7 +15,7 @@ export type BuyerKeys = {
 const MAX_CREDENTIAL_LENGTH = 512
 const SCHEME = /^bearer +/i
 
-/** What the rail reaches for; `takesApiKeyHeader` lets the key stand in `x-api-key` as well. */
+/** `takesApiKeyHeader` allows the key in `x-api-key` as well. */
 type Ports = { readonly funds: Funds; readonly buyerKeys: BuyerKeys; readonly takesApiKeyHeader?: true }
 
 /** Prepaid credit under a buyer key in `Authorization: Bearer`. */
@@ -27,7 +27,7 @@ export function creditRail({ funds, buyerKeys, takesApiKeyHeader }: Ports): AnyR
       return takesApiKeyHeader === true ? eitherKey(key, headers['x-api-key']) : key
     },
     identify: (key) => buyerKeys.identify(key),
-    // Credit is opened by an account, not by a payment: there is nothing to ask for in a 402.
+    // An account opens credit, a payment does not. So a 402 has nothing to ask for.
     challenge: null,
     async reserve(payer, _key, quote) {
       const { keyId, wallet, caps } = payer
@@ -41,7 +41,7 @@ export function creditRail({ funds, buyerKeys, takesApiKeyHeader }: Ports): AnyR
   })
 }
 
-/** Throws `internal_error` for a payer who has no account: such a hold is another rail's. */
+/** Throws `internal_error` for a payer without an account, because such a hold belongs to another rail. */
 function accountOf({ account }: PayerIdentity): CreditClaim['account'] {
   if (account === null) throw new AppError('internal_error', { cause: new Error('credit without an account') })
   return account
@@ -51,11 +51,11 @@ function claimOf(hold: PayerIdentity & { readonly rid: string }): CreditClaim {
   return { rid: hold.rid, account: accountOf(hold), keyId: hold.keyId }
 }
 
-/** The gate has the event, and who books the call finds it there. */
+/** The gate has the event, and the booking finds it there. */
 const ACCEPTED: Settled = { state: 'final', booking: 'by-name' }
-/** Another amount of the same call stands in the gate: who books it sees both. */
+/** The gate has another amount for the same call. The booking sees both. */
 const CONTRADICTED: Settled = { state: 'final', booking: 'by-event' }
-/** The gate is away: the journal vouches for the capture until it is back. */
+/** The gate is out of reach. The journal vouches for the capture until it is back. */
 const QUEUED: Settled = { state: 'pending', booking: 'by-event' }
 
 function settledAs(outcome: CaptureOutcome): Settled {
@@ -72,7 +72,7 @@ function settledAs(outcome: CaptureOutcome): Settled {
 function bearerKey(header: string | undefined): string | undefined {
   if (header === undefined) return undefined
   const scheme = SCHEME.exec(header)
-  // Another scheme is another rail's, or nobody's.
+  // Another scheme belongs to another rail, or to none.
   if (!scheme) return undefined
   return checkedKey(header.slice(scheme[0].length).trim())
 }
@@ -82,7 +82,7 @@ function checkedKey(key: string): string {
   return key
 }
 
-/** The key of two headers. Two different ones could be read in two ways. */
+/** Takes the key from two headers. Two different keys are refused, because they could be read in two ways. */
 function eitherKey(bearer: string | undefined, header: string | string[] | undefined): string | undefined {
   if (header === undefined) return bearer
   const key = checkedKey(typeof header === 'string' ? header.trim() : '')

@@ -4,14 +4,14 @@ import { AppError } from '#shared/errors.ts'
 import { ZERO } from '#shared/money.ts'
 import type { Rail } from './rail.ts'
 
-/** Told of calls to providers of the buyer's own, for look-ups until they are booked. */
+/** Told of calls to a buyer's own providers, so that they can be looked up until they are booked. */
 type OwnCallNotes = { ended(call: Pick<Chargeable, 'rid' | 'account'>, event: string): void }
 
 const NOTHING_OWED: Settled = { state: 'final', booking: 'by-event' }
 
 /**
- * Calls to providers of the payer's own: nothing is set aside, nothing is charged, and what became of them is noted.
- * Nobody brings a proof of it; the payment stands in for that of the rail by which the payer came.
+ * Serves calls to the payer's own providers. Nothing is set aside and nothing is charged; the end of a call is noted.
+ * No request brings a proof of this rail. It takes the place of the rail by which the payer came.
  */
 export function ownProviderRail(notes: OwnCallNotes): Rail<true> {
   return {

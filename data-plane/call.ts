@@ -12,7 +12,7 @@ import type { EncodedRequest } from '#shared/protocols/provider-request.ts'
 import type { Usage, UsageSource } from '#shared/usage.ts'
 import type { Chargeable, Hold } from './payment.ts'
 
-/** The head of a request: all that is known before its body is read. */
+/** The head of a request, which is known before its body is read. */
 export type RequestHead = {
   readonly requestId: RequestId
   readonly method: string
@@ -28,109 +28,119 @@ export type RequestHead = {
   readonly startedAt: number
 }
 
-/** A request as it came in, before any protocol has read it. */
+/** A request as it came in. No protocol has read it yet. */
 export type RawRequest = RequestHead & {
   readonly body: Buffer
-  /** The body as it comes, in place of its bytes, where the row takes it so. */
+  /** The body as it comes. It is set instead of the bytes where the row takes a stream. */
   readonly stream?: Readable
 }
 
-/** A request at the door: its body is read once, when it is known who sends it. */
+/** A request at the door. Its body is read once, when its sender is known. */
 export type Incoming = {
   readonly head: RequestHead
-  /** Throws AppError: `request_too_large`, `invalid_request` for a cut body, `overloaded` where there is no room for it. */
+  /**
+   * Throws AppError: `request_too_large`, `invalid_request` for a cut body, `overloaded` when there is no room for it.
+   */
   read(): Promise<RawRequest>
 }
 
-/** Which providers a buyer wants, refuses or prefers, in any spelling. */
+/** The providers that a buyer wants, refuses or prefers, in any spelling. */
 export type RoutingHints = {
-  /** Allow-lists; several intersect. */
+  /** Allow-lists. A provider must be in all of them. */
   readonly only: readonly (readonly string[])[]
   readonly blocked: readonly string[]
   readonly order: readonly string[]
   readonly allowsUntrusted: boolean | undefined
-  /** The buyer's name for the conversation: it stays where it is in a prompt cache while that is cheapest. */
+  /**
+   * The buyer's name for the conversation. It stays at the offer that has it in a prompt cache while that is cheapest.
+   */
   readonly session?: string
-  /** True where no other offer may take over from the first. */
+  /** True when no other offer may take over from the first. */
   readonly isFirstOnly?: true
-  /** True where measured speed goes before price. */
+  /** True when measured speed goes before price. */
   readonly isFastestFirst?: true
 }
 
-/** What every call says of what it wants to buy. */
+/** The members of every demand. */
 type AnyDemand = {
   readonly isStreamed: boolean
   readonly hints: RoutingHints
-  /** Floors in percent from the body, the header and the path; the key's comes with the payer. */
+  /** Floors in percent from the body, the header and the path. The key's floor comes with the payer. */
   readonly floorPercents: readonly (number | undefined)[]
-  /** The buyer's own ceiling for this call. */
+  /** The buyer's own ceiling for this call, in micro-USD. */
   readonly maxCostMicro: MicroUsd | undefined
-  /** True where the price of an answer is known before it begins: its head says it. */
+  /** True when the price of an answer is known before it begins. Then its head carries the price. */
   readonly hasFixedCharge?: true
 }
 
-/** A model is wanted, by the name that the buyer gave. */
+/** A demand for a model, by the name that the buyer gave. */
 export type ModelDemand = AnyDemand & {
   readonly kind: 'model'
   readonly endpoint: Endpoint
   readonly model: string
   /** Capabilities without which an answer would be wrong. */
   readonly needs: Needs
-  /** The member of the request that holds the input, for refusals; `messages` unless said. */
+  /** The member of the request that holds the input, for refusals; `messages` by default. */
   readonly inputParam?: string
-  /** Bounds of what may be consumed, for the hold. */
+  /** The most that may be consumed, for the hold. */
   readonly bounds: DemandBounds
 }
 
-/** A provider's lent key (a resource) or a forwarded family is wanted: priced by the call or by what is counted of it. */
+/**
+ * A demand for a resource (a provider's lent key) or a forwarded family. It is priced by the call or by units that the
+ * request shows.
+ */
 export type ForwardDemand = AnyDemand & {
   readonly kind: 'resource' | 'family'
-  /** What the path names, and under which it is priced and sold. */
+  /** The name in the path. Prices and offers are under it. */
   readonly name: string
-  /** One of few: figures are labelled with it. */
+  /** One of few values, because figures have it as a label. */
   readonly endpoint: string
   readonly bounds: { readonly units: UnitBounds }
 }
 
-/** What a call wants to buy: enough to route, to bound its cost and to refuse what nobody can serve. */
+/**
+ * The thing that a call wants to buy. It suffices to route the call, to bound its cost and to refuse what nobody can
+ * serve.
+ */
 export type Demand = ModelDemand | ForwardDemand
 
 export type Needs = {
   readonly imageInput: boolean
-  /** Parameters that change what an answer means: a model that lists its parameters must list these. */
+  /** Parameters that change the meaning of an answer. A model that lists its parameters must list these. */
   readonly parameters?: readonly string[]
-  /** True where only the OpenAI protocol can say what is asked: several answers, their log probabilities. */
+  /** True when only the OpenAI protocol can express the request: several choices, or log probabilities. */
   readonly openAiFormat?: boolean
 }
 
 export type DemandBounds = {
-  /** UTF-8 bytes of text plus 64 a message: a token is at least one byte. */
+  /** UTF-8 bytes of text plus 64 for each message. A token is at least one byte, so this bounds the tokens. */
   readonly inputTokens: number
   readonly inputImages: number
-  /** Separate inputs, each of which may fill the context; one unless said. */
+  /** Separate inputs, each of which may fill the context; 1 by default. */
   readonly inputs?: number
-  /** UTF-8 bytes of text alone: a quarter of it is the estimate where a provider gives no figure. */
+  /** UTF-8 bytes of text alone. A quarter of it is the estimate of tokens where a provider gives no figure. */
   readonly inputBytes: number
-  /** Output limit that the buyer gave, and how many answers; 0 where no output is sold. */
+  /** The buyer's output limit, and the number of choices; 0 where no output is sold. */
   readonly maxOutputTokens: number | undefined
   readonly choices: number
-  /** What is sold by other units than tokens. */
+  /** Bounds of units other than tokens; absent for a sale by tokens. */
   readonly units?: UnitBounds
 }
 
 /**
- * Characters, time and their kin: the most for the hold, and what counts where a provider gives no figure. What is sold
- * by them is paid whole or not at all: an answer that breaks off costs nothing.
+ * Bounds of characters, time and other units. `most` is for the hold; `least` counts where a provider gives no figure.
+ * Such an answer is paid whole or not at all: one that breaks off costs nothing.
  */
 export type UnitBounds = { readonly most: Usage; readonly least: Usage }
 
-/** What every call is about, whatever is bought. */
+/** The members of every target. */
 type AnyTarget = {
-  /** What ledger, events and look-ups know it by. */
+  /** Its name in the ledger, in events and in look-ups. */
   readonly id: string
-  /** What offers for it are listed under in the snapshot. */
+  /** The name under which the snapshot lists its offers. */
   readonly listing: string
-  /** What the buyer called it. */
+  /** Its name in the buyer's request. */
   readonly requested: string
   readonly price: ReferencePrice
 }
@@ -143,40 +153,43 @@ export type ModelTarget = AnyTarget & {
 
 export type ForwardTarget = AnyTarget & Pick<ForwardDemand, 'kind' | 'endpoint'>
 
-/** What a call resolved to and the price it is charged by, fixed for the whole call. */
+/** The thing that a call buys, and the price by which it is charged. Both are fixed for the whole call. */
 export type Target = ModelTarget | ForwardTarget
 
-/** What the buyer is told of the charge. */
+/** The facts of the charge that the buyer is told. */
 export type Receipt = {
   readonly chargeMicro: MicroUsd
   readonly listMicro: MicroUsd
   readonly usage: Usage
-  /** Members that the rail adds to the body; absent where it has none. */
+  /** Members that the rail adds to the body; absent when it adds none. */
   readonly members?: Readonly<Record<string, unknown>>
 }
 
-/** What serves a call: capacity on sale, or a provider of the payer's own. */
+/** An offer that can serve a call: capacity on sale, or a provider of the payer's own. */
 export type Offer = MarketOffer | OwnOffer
 
 /** Capacity on sale in the market. */
 export type MarketOffer = OfferRow & { readonly id: OfferId; readonly servedBy: 'marketplace' }
 
-/** A provider of the payer's own: nobody sells here, it has no standing in the market, and it keeps none of the price. */
+/**
+ * A provider of the payer's own. Nobody sells it, it has no standing in the market, and its buyer pays nothing of the
+ * price.
+ */
 export type OwnOffer = Pick<
   OfferRow,
   'provider' | 'baseUrl' | 'apiFormat' | 'providerModel' | 'keptBps' | 'capDailyMicro' | 'credential'
 > & { readonly id: null; readonly sellerAccount: null; readonly servedBy: 'own_key' | 'fallback_key' }
 
-/** What an attempt at one offer needs beside the request itself. */
+/** The facts that an attempt at one offer needs beside the request itself. */
 export type AttemptPlan<Of extends Target = Target> = {
   readonly rid: RequestId
   readonly offer: Offer
   readonly target: Of
-  /** The output limit to forward: what was asked, what the model can do and what the hold covers, the least of them. */
+  /** The output limit to forward: the least of what was asked, what the model can do and what the hold covers. */
   readonly maxOutputTokens: number
-  /** Unix seconds of the admission: the `created` of the answer. */
+  /** Unix seconds of the admission. They are the `created` of the answer. */
   readonly createdAt: number
-  /** True when the buyer's own ceiling for this call is what lowered the limit. */
+  /** True when the buyer's own ceiling for this call has lowered the limit. */
   readonly isCeilingBound: boolean
 }
 
@@ -185,55 +198,57 @@ export type ModelPlan = AttemptPlan<ModelTarget>
 
 /** A request in a seller's protocol. */
 export type UpstreamRequest = EncodedRequest & {
-  /** Bytes in place of the text: sent piece by piece, never joined, so that a large body is not held twice. */
+  /**
+   * Bytes in place of the text. They are sent piece by piece and never joined, so that a large body is not held twice.
+   */
   readonly pieces?: readonly Buffer[]
 }
 
-/** What an answer held when it was over. */
+/** The contents of an answer when it was over. */
 export type Ending = {
   readonly reported: ReportedUsage
   readonly finishReason: string | null
-  /** UTF-8 bytes of all content and of the reasoning among it, as delivered: a token is at least one byte. */
+  /** UTF-8 bytes delivered of all content, and of the reasoning in it. A token is at least one byte. */
   readonly contentBytes: number
   readonly reasoningBytes: number
 }
 
-/** Turns a provider's bytes into the buyer's. Text before the first content is held back inside. */
+/** Turns a provider's bytes into the buyer's. It holds back text before the first content. */
 export type Decoder = {
-  /** The media type of the answer; absent where it is JSON, or an event stream when one was asked for. */
+  /** The media type of the answer; absent when it is JSON, or an event stream that was asked for. */
   contentType?(): string
-  /** Whether a provider's answer of this media type, in lower case, can be read; absent as above. */
+  /** True when a provider's answer of this media type, in lower case, can be read. Absent as for `contentType`. */
   takesType?(contentType: string): boolean
-  /** Takes bytes and answers with what may be sent now; an empty string is nothing. */
+  /** Takes bytes and answers with what may be sent now. An empty string means nothing. */
   push(chunk: Buffer): string | Buffer
   /** Called once when the provider is done, however it ended. */
   end(): void
-  /** Pieces of content so far; from the first on another offer may not take over. */
+  /** Pieces of content so far. After the first no other offer may take over. */
   contentPieces(): number
-  /** True when the protocol's own end has been seen: what follows is ignored. */
+  /** True when the protocol's own end has been seen. Later bytes are ignored. */
   isDone(): boolean
   /** Set as soon as the bytes cannot be an answer. */
   failure(): BadAnswer | undefined
-  /** What was received so far. */
+  /** The usage and the content received so far. */
   ending(): Ending
-  /** Ends the answer early with finish reason `length`: nothing more is pushed. */
+  /** Ends the answer early with finish reason `length`. Nothing is pushed after it. */
   stop(): void
-  /** The last bytes, which carry the cost; for a whole reply, all of them. */
+  /** The last bytes, which carry the cost. For a whole reply they are all of it. */
   finish(receipt: Receipt): string
-  /** The wire's error as part of a stream that has begun; empty where it has no words for one and is broken off. */
+  /** The wire's error inside a stream that has begun; empty when it has no such error and the stream is broken off. */
   fail(error: AppError): string
-  /** What to send in a silence; empty where nothing may be. */
+  /** The bytes to send in a silence; empty when nothing may be sent. */
   keepAlive(): string
 }
 
-/** An answer to a buyer as the pipeline sees it. */
+/** An answer to a buyer, for the pipeline. */
 export type BuyerReply = {
   /** Sends status and headers of a stream. */
   start(headers: Readonly<Record<string, string>>): void
-  /** Sends a part of a stream; false asks to wait for `onDrain`. */
+  /** Sends a part of a stream. False asks the caller to wait for `onDrain`. */
   write(part: string | Buffer): boolean
   end(text: string): void
-  /** Breaks a stream off, so that nobody takes what was sent for all of it. */
+  /** Breaks a stream off, so that nobody takes the sent part for all of it. */
   cut(): void
   /** Sends a whole reply. */
   whole(status: number, headers: Readonly<Record<string, string>>, body: string): void
@@ -244,7 +259,7 @@ export type BuyerReply = {
   onDrain(listener: () => void): void
 }
 
-/** Facts of one finished call for counters and the log; labels are bounded. */
+/** Facts of one finished call for counters and the log. Labels have few values. */
 export type CallFacts = {
   readonly rid: RequestId
   readonly wire: string
@@ -263,7 +278,7 @@ export type CallFacts = {
   readonly chargeMicro: MicroUsd
 }
 
-/** A provider's consumption as metered, and how the answer ended. */
+/** The metered usage of an answer, and its finish reason. */
 export type Metered = {
   readonly usage: Usage
   readonly source: UsageSource
@@ -271,33 +286,33 @@ export type Metered = {
   readonly anomalies: readonly string[]
 }
 
-/** How far a call has come, for a start after a kill. */
+/** The progress of a call, for a start after a kill. */
 export type Progress = {
   readonly hold: Pick<Hold, 'rid'>
   readonly offer: OfferId | null
   readonly outputTokens: number
   readonly chargeMicro: MicroUsd
-  /** The usage event that would be captured if the process died now, as one string. */
+  /** The usage event as text that would be captured if the process died now. */
   readonly event: string
 }
 
-/** The append-only log on local disk. Appends never wait; `sync` resolves when all of them are on the disk. */
+/** The append-only log on the local disk. Appends never wait. `sync` resolves when all of them are on the disk. */
 export type Journal = {
   progress(record: Progress): void
   /** Notes the usage event of a call as its capture. */
   capture(of: Pick<Chargeable, 'rid' | 'rail' | 'account'>, event: string): void
   sync(): Promise<void>
-  /** False while nothing can be written: paid calls are refused then. */
+  /** False while nothing can be written. Then paid calls are refused. */
   isWritable(): boolean
 }
 
-/** What of an offer its cap is about; a provider of the payer's own has none. */
+/** The members of an offer that its cap needs. A provider of the payer's own has no cap. */
 export type CappedOffer = Pick<Offer, 'id' | 'capDailyMicro'>
 
 /** Takes of an offer's daily cap, one per attempt. */
 export type OfferCaps = {
-  /** Takes from today's cap; false when it does not fit. */
+  /** Takes an amount from today's cap. Answers false when it does not fit. */
   take(offer: CappedOffer, attempt: string, amountMicro: MicroUsd, ttlMs: number): Promise<boolean>
-  /** Settles a take to what was charged; zero gives all of it back. Never rejects. */
+  /** Settles a take to the charge. Zero gives all of it back. Never rejects. */
   settle(offer: CappedOffer, attempt: string, usedMicro: MicroUsd): Promise<void>
 }

@@ -14,46 +14,46 @@ const { version: VERSION } = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')))
 
-/** Everything the data plane is told from outside. */
+/** The settings of the data plane from its environment. */
 export type Config = {
-  /** Of the program, as its package says. */
+  /** The version of the program from its package. */
   readonly version: string
   readonly isProduction: boolean
   readonly host: string
   readonly port: number
-  /** Money and queues. */
+  /** Redis for money and queues. */
   readonly redisUrl: Secret
-  /** Snapshot, keys, health and limits; the same instance unless set. */
+  /** Redis for snapshot, keys, health and limits; the same instance by default. */
   readonly redisCacheUrl: Secret
   readonly moneyBuckets: number
   readonly baseUrl: string
   readonly apiBaseUrl: string
-  /** Where the paths of the control plane are passed on to; without it they are not served. */
+  /** The address to which the control plane's paths are passed on. Without it they are not served. */
   readonly controlPlaneUrl: string | undefined
   readonly keyRing: KeyRing
   readonly keyPepper: Secret
   readonly journalDir: string
-  /** Goes on where a journal left behind is damaged in its middle, without what follows there. */
+  /** Goes on when a dead process's journal is damaged in its middle, and leaves out what follows there. */
   readonly acceptsJournalDamage: boolean
-  /** Copy of the snapshot on disk; none is kept without it. */
+  /** Path of the copy of the snapshot on disk. Without it there is no copy. */
   readonly snapshotFile: string | undefined
-  /** Name of this process among all: one journal and one seat in the gate's recovery. */
+  /** Name of this process, unique among all. It has one journal and one seat in the gate's recovery. */
   readonly nodeId: string
   readonly allowsLoopbackUpstreams: boolean
-  /** How long running answers may take after SIGTERM, and the pause before it in which balancers notice. */
+  /** Milliseconds that running answers may take after SIGTERM, and the pause before it in which balancers notice. */
   readonly drainMs: number
   readonly drainPauseMs: number
   readonly maxOpenCalls: number
   /** Milliseconds, 99th percentile of a second. */
   readonly maxEventLoopDelayMs: number
-  /** Connections of one address; a balancer in front is one address. */
+  /** Connections of one address. A balancer in front counts as one address. */
   readonly maxConnectionsPerAddress: number
   readonly logLevel: LogLevel
-  /** Which share of the calls that ended well or were refused has a line in the log, 0 to 1. */
+  /** The share, 0 to 1, of succeeded and refused calls that get a line in the log. */
   readonly logCallShare: number
-  /** Where traces go; undefined traces nothing. */
+  /** The destination of traces; undefined traces nothing. */
   readonly telemetry: TelemetrySettings | undefined
-  /** Where a fault run wants this process to die. */
+  /** The place where a fault run wants this process to die. */
   readonly crashAt: CrashAt | undefined
 }
 
@@ -86,7 +86,7 @@ const Variables = z.object({
   MAX_CONNECTIONS_PER_ADDRESS: wholeNumber(200, 1, 1_000_000),
 })
 
-/** Reads the environment. Throws an Error as {@link readEnvironment} says. */
+/** Reads the environment. Throws an Error as {@link readEnvironment} describes. */
 export function readConfig(environment: Environment = process.env): Config {
   const found = readEnvironment(Variables, environment)
   return {

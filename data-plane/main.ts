@@ -3,7 +3,9 @@ import { describeError } from '#shared/logger.ts'
 import { readConfig } from './config.ts'
 import { createDataPlane } from './plane.ts'
 
-/** The data plane as a process: on SIGTERM it lets running calls end before it goes, and on a second one cuts them. */
+/**
+ * Runs the data plane as a process. On SIGTERM it lets running calls end before it exits. A second SIGTERM cuts them.
+ */
 async function run(): Promise<void> {
   const config = readConfig()
   armCrash(config.crashAt)

@@ -4,18 +4,18 @@ import type { RailName } from '#shared/contract/rails.ts'
 import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
 import type { MicroUsd } from '#shared/money.ts'
 
-/** Whose money it is: an account's, by one of its keys or its session, or that of a wallet without an account. */
+/** The owner of the money: an account, by one of its keys or its session, or a wallet without an account. */
 export type PayerIdentity =
   | { readonly account: AccountId; readonly keyId: KeyId | null; readonly wallet: string | null }
   | { readonly account: null; readonly keyId: null; readonly wallet: string }
 
-/** Who pays, as a rail identified them, and what they want of every call. */
+/** The payer that a rail identified, and its preferences for every call. */
 export type Payer = PayerIdentity & Wishes
 
-/** A payer with an account, as every key has one. */
+/** A payer with an account. Every key has one. */
 export type AccountPayer = Payer & { readonly account: AccountId }
 
-/** What somebody wants of every call; nothing of it says who they are. */
+/** Preferences for every call. They do not say who the payer is. */
 export type Wishes = {
   readonly floorPercents: readonly (number | undefined)[]
   readonly providersBlocked: readonly string[]
@@ -23,52 +23,53 @@ export type Wishes = {
   readonly modelsAllowed: readonly string[] | null
   readonly caps: SpendingCaps
   readonly ratePerMinute: number | null
-  /** Provider keys of the payer's own, as its account has them. */
+  /** The account's own provider keys. */
   readonly ownProviders?: readonly OwnProvider[]
 }
 
-/** Spending caps of a key; null is no cap. They reset at 00:00 UTC and on the first of a month. */
+/** Spending caps of a key; null is no cap. They reset at 00:00 UTC, and on the first of a month. */
 export type SpendingCaps = { readonly dailyMicro: MicroUsd | null; readonly monthlyMicro: MicroUsd | null }
 
-/** The most a call may cost, over the offers that failover may use. */
+/** The most that a call may cost at any offer that failover may use. */
 export type Quote = {
   readonly rid: RequestId
-  /** What to hold if the balance covers it, and the least with which the call still makes sense. */
+  /** The amount to hold when the balance covers it, and the least with which the call still makes sense. */
   readonly wantMicro: MicroUsd
   readonly minMicro: MicroUsd
   readonly ttlMs: number
 }
 
 /**
- * What a charge is made under: a call's hold, or the end of a long job, whose money left the balance at its submit. Plain
- * data: another process, or the next start of this one, finds the rail by its name and finishes or voids it.
+ * The facts under which a charge is made: a call's hold, or the end of a long job, whose money left the balance at its
+ * submit. It is plain data. Another process, or the next start of this one, finds the rail by its name and settles or
+ * releases it.
  */
 export type Chargeable = PayerIdentity & {
-  /** The request id, or that of a job's end. */
+  /** The request id, or the id of a job's end. */
   readonly rid: string
   readonly rail: RailName
-  /** What the rail needs beside the ids to finish it elsewhere; null where the ids say all. */
+  /** The facts that the rail needs beside the ids to finish it elsewhere; null when the ids suffice. */
   readonly record: RailRecord | null
 }
 
-/** A rail's own facts of one payment, fit for JSON. No secret belongs in it. */
+/** A rail's own facts of one payment as JSON. No secret belongs in it. */
 export type RailRecord = Readonly<Record<string, unknown>>
 
 /** Money set aside for a call, or the promise of it. */
 export type Hold = Chargeable & { readonly rid: RequestId; readonly grantedMicro: MicroUsd }
 
-/** How a charge stands when its rail has done what can be done now. */
+/** The state of a charge once its rail has done what can be done now. */
 export type Settled = {
-  /** `final` when nothing can change it any more; `pending` while the rail may still need what the journal has of it. */
+  /** `final` when nothing can change it any more; `pending` while the rail may still need its record in the journal. */
   readonly state: 'final' | 'pending'
   /**
-   * How whoever books the call learns of it: the rail keeps its event and the name is enough, or the event is sent, or
-   * the rail sends it later, once it is final.
+   * How the booking learns of the call. `by-name`: the rail keeps the event, so the name suffices. `by-event`: the
+   * event is sent. `later`: the rail sends it once the charge is final.
    */
   readonly booking: 'by-name' | 'by-event' | 'later'
-  /** Headers that the buyer is owed, where they have not gone yet; undefined for none. */
+  /** Headers to add to the buyer's answer while its head has not been sent; undefined for none. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Members that the answer's body is owed; undefined for none. */
+  /** Members to add to the answer's body; undefined for none. */
   readonly members?: Readonly<Record<string, unknown>>
 }
 
@@ -82,35 +83,37 @@ export type ReserveRequest = {
   readonly caps: SpendingCaps
 }
 
-/** What the gate holds of an account for a call. */
+/** The gate's hold on an account for a call. */
 export type CreditHold = Pick<ReserveRequest, 'rid' | 'account' | 'keyId'> & { readonly grantedMicro: MicroUsd }
 
-/** The ids by which the gate captures: those of a call, or of the end of a job. */
+/** The ids under which the gate captures: those of a call, or of the end of a job. */
 export type CreditClaim = Pick<ReserveRequest, 'account' | 'keyId'> & { readonly rid: string }
 
 /**
- * How sure a capture is: in Redis, or so far only in this process, which needs the journal to be synced first. A
- * contradicted one met another amount of the same call in Redis, which stands.
+ * The state of a capture. `accepted`: Redis has it. `queued`: only this process has it, and the journal must be synced
+ * first. `contradicted`: Redis has another amount for the same call, which stands.
  */
 export type CaptureOutcome = 'accepted' | 'contradicted' | 'queued'
 
 /**
- * The spending gate in Redis. All calls of one tick travel in one batch script a bucket. While money is in doubt,
- * `reserve` refuses with `service_unavailable`; captures and releases wait in an outbox and are sent again in order.
+ * The spending gate in Redis. All calls of one tick go in one batch script for each bucket. While money is in doubt,
+ * `reserve` refuses with `service_unavailable`; captures and releases wait in a queue and are sent again in order.
  */
 export type Funds = {
   /**
-   * Sets money aside: the most of `wantMicro` that the balance covers, but not under `minMicro`.
-   * Throws AppError: `insufficient_balance`, `key_cap_reached` (whose, limit, spent, resets_at) or
-   * `service_unavailable` with a retry hint.
+   * Sets money aside: the most of `wantMicro` that the balance covers, but at least `minMicro`. Throws AppError:
+   * `insufficient_balance`, `key_cap_reached` (with whose cap, limit, spent and resets_at), or `service_unavailable`
+   * with a time to retry.
    */
   reserve(request: ReserveRequest): Promise<CreditHold>
-  /** Charges a hold. `event` is the usage event, as the bytes to keep. Never rejects. */
+  /** Charges a hold. `event` is the usage event as text; its bytes have to be kept. Never rejects. */
   capture(claim: CreditClaim, usedMicro: MicroUsd, event: string): Promise<CaptureOutcome>
-  /** Gives a hold back. Never rejects; the answer need not be awaited before replying. */
+  /** Gives a hold back. Never rejects. A reply need not wait for it. */
   release(claim: CreditClaim, reason: string, event: string): Promise<void>
-  /** The hold of a request id of this account, or undefined. Throws `service_unavailable` while Redis is away. */
+  /**
+   * The hold of a request id of this account, or undefined. Throws `service_unavailable` while Redis is out of reach.
+   */
   find(account: AccountId, rid: RequestId): Promise<HoldRecord | undefined>
-  /** Whether paid calls are admitted now. */
+  /** True while paid calls are admitted. */
   isOpen(): boolean
 }

@@ -66,42 +66,45 @@ import { createWarmOffers } from './store/warm-offers.ts'
 import { createCredentialOpener } from './upstream/credentials.ts'
 import { createUpstream } from './upstream/send.ts'
 
-/** How long the end waits for the last charges to be posted; later ones are found by the next start. */
+/**
+ * Milliseconds for which the end of the process waits for the last charges to be posted. The next start finds later
+ * ones.
+ */
 const POSTING_MS = 2_000
-/** How long captures may still go to Redis when the disk of the journal has failed for good. */
+/** Milliseconds in which captures may still go to Redis when the journal's disk has failed for good. */
 const LAST_ATTEMPT_MS = 5_000
 
-/** What a test may put in the place of the real thing. */
+/** Parts that a test may replace. */
 export type Overrides = {
   readonly clock?: Time
   readonly ids?: Ids
   readonly log?: Logger
   readonly limits?: Partial<CallLimits>
-  /** Ends the process, which cannot keep what it promises any more. */
+  /** Ends the process, because it can no longer keep its promises. */
   readonly onGiveUp?: () => void
-  /** Rails and rows beside the product's; such a row may take credit, too. */
+  /** Rails and rows beside the product's. Such a row may take credit, too. */
   readonly more?: (parts: Pick<PendingSettlements, 'watched'> & Pick<Rails, 'credit'>) => MoreRails
 }
 
-/** Ways to pay that are not the product's own. */
+/** Ways to pay beside the product's own. */
 export type MoreRails = { readonly rails: readonly AnyRail[]; readonly rows: readonly Row[] }
 
 export type DataPlane = {
   readonly app: FastifyInstance
-  /** Listens and answers with the origin. */
+  /** Listens. Resolves with the origin. */
   listen(): Promise<string>
   isReady(): boolean
-  /** How far this process's clock is from the gate's. */
+  /** Compares this process's clock with the gate's. */
   readonly clocks: ClockWatch
-  /** Lets running calls end, within the configured time, and closes everything; nothing that was charged is lost. */
+  /** Lets running calls end within the configured time and closes everything. No charge is lost. */
   close(): Promise<void>
-  /** Makes a `close` under way wait no longer: running calls are cut in their protocol's way and settled. */
+  /** Ends the waiting of a `close` under way. Running calls are cut in their protocol's way and settled. */
   hurry(): void
 }
 
 type Basics = { readonly config: Config; readonly clock: Time; readonly ids: Ids; readonly log: Logger }
 
-/** Builds the data plane from its configuration: the only place where its parts meet. */
+/** Builds the data plane from its configuration. Its parts meet only here. */
 export async function createDataPlane(config: Config, overrides: Overrides = {}): Promise<DataPlane> {
   const clock = overrides.clock ?? systemClock
   const basics: Basics = {
@@ -148,7 +151,7 @@ export async function createDataPlane(config: Config, overrides: Overrides = {})
 
 type Stores = Awaited<ReturnType<typeof openStores>>
 
-/** Opens everything that keeps state: money, journal, market, keys, health, limits, queues. */
+/** Opens everything with state: money, journal, market, keys, health, limits, queues. */
 async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics, onGiveUp: () => void) {
   const cache = connectReads(config.redisCacheUrl.reveal(), log)
   const queueRedis = connectReads(config.redisUrl.reveal(), log)
@@ -161,7 +164,7 @@ async function openStores({ config, clock, ids, log }: Basics, metrics: Metrics,
     log,
     acceptsDamage: config.acceptsJournalDamage,
     onSynced: metrics.synced,
-    // What the disk did not take goes to Redis, if that answers.
+    // Captures that the disk did not take go to Redis, if Redis answers.
     onGiveUp: () => void funds.drain(LAST_ATTEMPT_MS).finally(onGiveUp),
   })
   const funds = openFunds({
@@ -216,13 +219,13 @@ function describe({ gate }: FundsStore, market: Market) {
   return { openEpoch: gate.member.open()?.epoch ?? null, models: market.models.length, offers: offersIn(market) }
 }
 
-/** Compares this process's clock with that of the gate, by which holds end and days begin. */
+/** Compares this process's clock with the gate's, by which holds end and days begin. */
 function watchClock(redis: Redis, { clock, log }: Pick<Basics, 'clock' | 'log'>): ClockWatch {
   const read = async () => readRedisTime(await redis.time())
   return createClockWatch({ clock, log, others: [{ name: 'redis', read }] })
 }
 
-/** Who is told how calls go, and what is served beside the product's own. */
+/** The parts that are told of calls, and the rails and rows beside the product's own. */
 type Watchers = { readonly metrics: Metrics; readonly traces: CallTraces | undefined } & Required<
   Pick<Overrides, 'more'>
 >
@@ -282,7 +285,7 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
 
 type Counted = Pick<CallPlane, 'drains' | 'observe' | 'tracing'> & { readonly limits: Partial<CallLimits> }
 
-/** All that serving a call reaches for. */
+/** Puts together everything that serving a call uses. */
 function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted: Counted): CallPlane {
   const { snapshot, health, offerCaps, events, rates, journal } = stores
   const { market } = snapshot
@@ -323,7 +326,7 @@ type Counts = Pick<FigureSources, 'open' | 'drains' | 'admission'> & {
   readonly ready: { readonly isDraining: boolean }
 }
 
-/** Where the figures are read that nobody counts for them alone. */
+/** The sources of figures that are read on demand. */
 function figureSources(stores: Stores, { open, drains, admission, ready }: Counts): FigureSources {
   const { snapshot, health, funds, buyerKeys, rates, events, journal, clocks } = stores
   return {
@@ -344,7 +347,7 @@ function offersIn({ offers }: Market): number {
   return [...offers.values()].reduce((sum, listed) => sum + listed.ranked.length, 0)
 }
 
-/** What a key is told of itself. */
+/** The sources of the answer about a key. */
 function keySources({ config, clock }: Pick<Basics, 'config' | 'clock'>, stores: Stores): KeySources {
   const { connection, member } = stores.funds.gate
   return {
@@ -361,7 +364,7 @@ function keySources({ config, clock }: Pick<Basics, 'config' | 'clock'>, stores:
   }
 }
 
-/** True for this share of the times it is asked, evenly. */
+/** Makes a function that answers true for this share of its calls, evenly spread. */
 function takeShare(share: number): () => boolean {
   let due = 0
   return () => {
@@ -372,7 +375,7 @@ function takeShare(share: number): () => boolean {
   }
 }
 
-/** A token is the job's id under a secret of ours: nobody has to store it. */
+/** Makes tokens of job ids by a secret of ours, so that nobody has to store them. */
 function tokensUnder(secret: Secret): (id: string) => string {
   return (id) => createHmac('sha256', secret.reveal()).update(`job token ${id}`).digest('base64url')
 }

@@ -27,14 +27,14 @@ import type { AnyWire } from './wires/wire.ts'
 
 const MEGABYTE = 1_048_576
 
-/** Ways to pay, as the composition root made them. */
+/** Ways to pay, as plane.ts makes them. */
 export type Rails = {
   readonly credit: AnyRail
-  /** The same with the key in `x-api-key` or in `Authorization`. */
+  /** Credit with the key in `x-api-key` or in `Authorization`. */
   readonly creditByEitherHeader: AnyRail
 }
 
-/** Methods, hosts and voices that rows share. The messages wire carries its floor behind its own first segment. */
+/** Methods, hosts and voices that rows share. On the messages wire the floor follows the path's own first segment. */
 const POST = { methods: ['POST'] } as const
 const GET = { methods: ['GET', 'HEAD'], body: { kind: 'none' } } as const
 const DELETE = { methods: ['DELETE'], body: { kind: 'none' } } as const
@@ -45,13 +45,13 @@ const COMPAT = { host: 'api', envelope: messagesEnvelope, idHeader: 'request-id'
 const FLOOR = { floorBehind: '' } as const
 const COMPAT_FLOOR = { floorBehind: '/compat' } as const
 
-/** The whole surface: who may buy, ask or read what on which path, and paid how. */
+/** The whole surface: the rows of calls, jobs, local answers and free answers, with their ways to pay. */
 export function surfaceRows(rails: Rails): readonly Row[] {
   const sold = soldRows(rails)
   return [...sold, ...jobRows(rails), ...localRows(rails, createRowIndex(sold, API)), ...FREE_ROWS]
 }
 
-/** What is sold by the call. */
+/** Rows that are sold by the call. */
 function soldRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
   return [
     { ...API, ...POST, path: '/v1/chat/completions', ...FLOOR, body: json(32), serves: sell(chat, credit) },
@@ -74,7 +74,7 @@ function soldRows({ credit, creditByEitherHeader }: Rails): readonly Row[] {
   ]
 }
 
-/** What is sold as a long job. */
+/** Rows that are sold as a long job. */
 function jobRows({ credit }: Rails): readonly Row[] {
   const route = { wire: video, rails: [credit] }
   const path = '/v1/video/generations'
@@ -100,7 +100,7 @@ function localRows({ creditByEitherHeader }: Rails, sold: RowIndex): readonly Ro
   ]
 }
 
-/** What costs nothing: reads for everybody, lookups for who has the key, and what operators watch. */
+/** Free rows: reads for everybody, lookups for the holder of a key, and checks for operators. */
 const FREE_ROWS: readonly Row[] = [
   { ...API, ...GET, path: '/v1/models', serves: read(listModels) },
   { ...API, ...GET, path: '/v1/models/*id', serves: read(readModel) },
@@ -123,7 +123,7 @@ const FREE_ROWS: readonly Row[] = [
     path: '/health/ready',
     serves: { kind: 'health', words: ['ready', 'not ready'], isWell: (plane) => plane.isReady() },
   },
-  // Apart from readiness: while the gate is rebuilt, reads and running calls go on here.
+  // This is separate from readiness, because reads and running calls go on while the gate is rebuilt.
   {
     ...BOTH,
     ...GET,
@@ -133,12 +133,12 @@ const FREE_ROWS: readonly Row[] = [
   { ...BOTH, ...GET, path: '/metrics', serves: { kind: 'metrics' } },
 ]
 
-/** A call that anybody may buy: a stranger is told how. */
+/** A call that anybody may buy. A stranger is told how to pay. */
 function sell(wire: AnyWire, ...rails: AnyRail[]): Row['serves'] {
   return { kind: 'call', wire, rails, withoutCredential: 'challenge', failover: 'until-content' }
 }
 
-/** A call for who has a key. */
+/** A call that only the holder of a key may buy. */
 function sellToKeys(wire: AnyWire, ...rails: AnyRail[]): Row['serves'] {
   return { kind: 'call', wire, rails, withoutCredential: 'reject', failover: 'until-content' }
 }
@@ -155,7 +155,7 @@ function json(megabytes: number): RowBody {
   return { kind: 'json', limitBytes: megabytes * MEGABYTE }
 }
 
-/** Paths that the control plane answers, passed on where one address serves both. */
+/** Paths that the control plane answers. They are passed on where one address serves both planes. */
 export const CONTROL_PREFIXES: readonly ControlPrefix[] = [
   { host: 'api', prefix: '/v1/seller' },
   { host: 'api', prefix: '/v1/buyer' },

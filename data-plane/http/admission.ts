@@ -3,38 +3,44 @@ import type { Timers } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** How finely the delay of the event loop is sampled, and how often it is judged. */
+/** Milliseconds between two samples of the event loop's delay, and between two judgements of it. */
 const SAMPLE_MS = 10
 const JUDGE_EVERY_MS = SECOND
-/** So many judgings in a row: one late second may be a collection of garbage or a neighbour on the machine. */
+/**
+ * The loop must be late at so many judgements in a row. One late second may be a garbage collection or a neighbour on
+ * the machine.
+ */
 const LATE_JUDGINGS = 2
-/** Reads and passed-on requests that may be open at once: they never take the place of paid calls, nor these theirs. */
+/**
+ * Reads and passed-on requests that may be open at once. They have their own quota, so neither they nor paid calls take
+ * the other's place.
+ */
 const MAX_OPEN_READS = 512
 const RETRY_SECONDS = 1
 
-/** Decides before anything of a body is read whether a request is taken on at all. */
+/** Decides whether a request is accepted, before its body is read. */
 export type Admission = {
-  /** Throws `overloaded` while the process has more to do than it can. Otherwise the request's body may be read. */
+  /** Throws `overloaded` while the process has more work than it can do. Otherwise the request's body may be read. */
   admitCall(): void
-  /** Counts a read in; answers with what counts it out. Throws `overloaded` past their own quota. */
+  /** Counts a read in. The answer counts it out. Throws `overloaded` past the quota of reads. */
   admitRead(): () => void
-  /** Counts a request whose body is under way; answers with what counts it out. */
+  /** Counts a request whose body is being read. The answer counts it out. */
   readingBody(): () => void
-  /** The delay of the event loop in the last second, 99th percentile, in milliseconds. */
+  /** The delay of the event loop in the last second: 99th percentile, in milliseconds. */
   delayMs(): number
-  /** Requests that were not taken on, by what was too much. */
+  /** Refused requests by the limit that refused them. */
   refusals(): ReadonlyMap<string, number>
   close(): void
 }
 
 type Parts = {
   readonly timers: Pick<Timers, 'every'>
-  /** Calls that are open, and how many may be. */
+  /** The calls that are open now, and their limit. */
   readonly open: { readonly count: number }
   readonly maxOpenCalls: number
-  /** A loop that is later than this, and stays so, has more work than it can do. */
+  /** Milliseconds. A loop whose delay stays above this has more work than it can do. */
   readonly maxDelayMs: number
-  /** The delay in milliseconds since it was asked last; measured on this process's own loop unless given. */
+  /** The delay in milliseconds since the last reading. By default it is measured on this process's own loop. */
   readonly measureDelay?: () => number
 }
 
@@ -80,7 +86,7 @@ export function createAdmission({ timers, open, maxOpenCalls, maxDelayMs, measur
   }
 }
 
-/** More than the process can do: whose limit it is, and when to come again. */
+/** The refusal of a busy process. It says whose limit it is and when to come again. */
 export function overloaded(source: string): AppError {
   return new AppError('overloaded', {
     detail: { limit_source: source, limit_scope: 'platform', resets_at: null },
@@ -96,7 +102,10 @@ function once(run: () => void): () => void {
   }
 }
 
-/** Milliseconds by which timers were late, 99th percentile since the last reading; the sampling's own step is taken off. */
+/**
+ * Measures the lateness of timers in milliseconds, 99th percentile since the last reading, without the sampling
+ * interval.
+ */
 function createDelayMeter(): { read(): number; close(): void } {
   const histogram = monitorEventLoopDelay({ resolution: SAMPLE_MS })
   histogram.enable()

@@ -12,7 +12,7 @@ import { requestIdOf } from './send-error.ts'
 import type { Surface } from './surface.ts'
 import type { Handler, Mounted } from './take-in.ts'
 
-/** A free answer, or 304 to whoever has it. */
+/** Sends a free answer, or 304 to a client that has it already. */
 export function answerRead({ surface, row, reading }: Mounted, read: Read): Handler {
   return async (request, reply) => {
     const params = reading.readParams(request.params)
@@ -24,7 +24,7 @@ export function answerRead({ surface, row, reading }: Mounted, read: Read): Hand
   }
 }
 
-/** An answer for one key. */
+/** Sends an answer to the holder of a key. */
 export function answerLookup({ surface, reading }: Mounted, look: LookUp): Handler {
   return async (request, reply) => {
     const record = await lookUp(surface, look, request, reading.readParams(request.params))
@@ -33,7 +33,9 @@ export function answerLookup({ surface, reading }: Mounted, look: LookUp): Handl
   }
 }
 
-/** Answers a GET of one thing under a prefix that the lookup knows, and leaves all else to what comes after. */
+/**
+ * Answers a GET of one thing under a prefix when the lookup knows it. Leaves every other request to the next handler.
+ */
 export function answerFirst(surface: Surface, look: LookUp, under: { readonly prefix: string; readonly name: string }) {
   const beginning = `${under.prefix}/`
   return async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
@@ -50,7 +52,7 @@ function lookUp({ lookups }: Surface, look: LookUp, request: FastifyRequest, par
   return look(lookups, { authorization: request.headers.authorization, params, query: queryOf(request) })
 }
 
-/** How a long job stands, or what becomes of it when it is cancelled. */
+/** Answers with the state of a long job, or with the outcome of its cancellation. */
 export function answerForJob({ surface, reading }: Mounted, route: JobRoute, isCancel: boolean): Handler {
   return async (request, reply) => {
     const head = readRequestHead(request, requestIdOf(request), reading)
@@ -75,7 +77,7 @@ function queryOf({ url }: FastifyRequest): URLSearchParams {
   return new URLSearchParams(at < 0 ? '' : url.slice(at + 1))
 }
 
-/** JSON for one caller, which nobody may keep. */
+/** Sends JSON to one caller. Nobody may cache it. */
 function sendPrivately(request: FastifyRequest, reply: FastifyReply, json: string): FastifyReply {
   reply.headers({ ...CORS_HEADERS, 'x-request-id': request.id, 'cache-control': 'no-store' })
   return reply.header('content-type', 'application/json').send(json)

@@ -3,13 +3,13 @@ import type { Readable } from 'node:stream'
 import { Transform } from 'node:stream'
 import { AppError } from '#shared/errors.ts'
 
-/** Bytes of forms that may be in memory at once: failover needs a file again, so it is kept until its call is over. */
+/** Bytes of forms that may be in memory at once. Failover needs a file again, so it is kept until its call is over. */
 export const MAX_SPOOLED_BYTES = 268_435_456
 
-/** Room for the bodies that are kept until their calls are over. */
+/** Counts the room for bodies that are kept until their calls are over. */
 export type BodySpool = {
   /**
-   * Takes room for a request's body, all of `limitBytes` where it does not say its length. Answers with what gives the
+   * Takes room for a request's body. A body without a declared length takes all of `limitBytes`. The answer gives the
    * room back. Throws `request_too_large`, and `overloaded` while there is no room.
    */
   reserve(request: IncomingMessage, limitBytes: number): () => void
@@ -38,14 +38,14 @@ export function createBodySpool(maxBytes: number): BodySpool {
 }
 
 /**
- * Up to here a body is kept in the pieces in which it came; then room is made for all that was announced, or may come:
- * what is not written is no memory yet.
+ * A smaller body is kept in the pieces in which it came. For a larger one a buffer is made of the declared length or
+ * the limit. The system allots memory only to the part that is written.
  */
 const LARGE_BYTES = 1_048_576
 
 /**
- * Reads a body into one piece of memory, so that a large one is never held twice. Throws `request_too_large`,
- * and `invalid_request` for a cut one.
+ * Reads a body into one buffer, so that a large one is never held twice. Throws `request_too_large`, and
+ * `invalid_request` for a body that was cut.
  */
 export function readWholeBody(request: IncomingMessage, limitBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -53,7 +53,8 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number): Pro
     let whole: Buffer | undefined
     let chunks: Buffer[] = []
     let bytes = 0
-    // Methods, not functions of their own: this is done for every call, and the loader names each function as it is made.
+    // These are methods, not functions. The object is made for every call, and the loader names each function as it is
+    // made.
     const listen = {
       data(chunk: Buffer) {
         if (bytes + chunk.length > limitBytes) {
@@ -75,7 +76,7 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number): Pro
         if (whole !== undefined) resolve(whole.subarray(0, bytes))
         else resolve(only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, bytes))
       },
-      // After the end this rejects what is settled already, which does nothing.
+      // After the end this rejects a settled promise, which does nothing.
       close() {
         if (!request.readableEnded) reject(cutBody())
       },
@@ -83,12 +84,13 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number): Pro
         reject(cutBody(cause))
       },
     }
-    // Whoever left before is heard no more.
+    // A client that left before now sends no further event.
     if (request.destroyed) reject(cutBody())
     else if (declared !== undefined && declared > limitBytes) refuse(request, reject)
     else {
       request.on('data', listen.data)
-      // Not once: each comes once by itself, and a listener that goes costs twice one that stays.
+      // These listeners are not `once`: each event comes once anyway, and a listener that is removed costs twice as
+      // much.
       request.on('end', listen.end)
       request.on('close', listen.close)
       request.on('error', listen.error)
@@ -97,8 +99,8 @@ export function readWholeBody(request: IncomingMessage, limitBytes: number): Pro
 }
 
 /**
- * A body as it comes, of which nothing is held. Past the limit the stream ends with `request_too_large`, with
- * `invalid_request` where the body is cut. Throws `request_too_large` for one that says so itself.
+ * Passes a body on as it comes and holds none of it. The stream fails with `request_too_large` past the limit, and with
+ * `invalid_request` when the body is cut. Throws `request_too_large` when the declared length is too large.
  */
 export function limitBody(request: IncomingMessage, limitBytes: number): Readable {
   if ((declaredLength(request) ?? 0) > limitBytes) {
@@ -113,13 +115,13 @@ export function limitBody(request: IncomingMessage, limitBytes: number): Readabl
       else done(new AppError('request_too_large'))
     },
   })
-  // A call may be refused before anybody reads its body, which then ends unheard.
+  // A call may be refused before anybody reads its body. Then nobody else listens for its error.
   limited.on('error', () => undefined)
   request.pipe(limited)
   request.on('close', () => {
     if (!request.readableEnded) limited.destroy(cutBody())
   })
-  // Whoever no longer reads it lets the rest come, unread.
+  // When its reader stops, the rest of the body is let in unread.
   limited.on('close', () => {
     request.unpipe(limited)
     request.resume()
@@ -127,7 +129,7 @@ export function limitBody(request: IncomingMessage, limitBytes: number): Readabl
   return limited
 }
 
-/** What is still being sent is let come, unread. */
+/** Refuses a body. The rest of it is let in unread. */
 function refuse(request: IncomingMessage, reject: (error: AppError) => void): void {
   request.resume()
   reject(new AppError('request_too_large'))

@@ -3,12 +3,15 @@ import type { Socket } from 'node:net'
 import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
 
-/** A body may be slow at first; after that it comes at this rate, on the average, or its connection is closed. */
+/**
+ * A body may be slow for the first milliseconds. After that its average rate must reach this minimum, or its connection
+ * is closed.
+ */
 const PATIENCE_MS = 5 * SECOND
 const SLOWEST_BYTES_A_SECOND = 1_024
 const LOOK_EVERY_MS = SECOND
 
-/** Refuses further connections of an address that has as many as it may. */
+/** Refuses further connections of an address that has its maximum open. */
 export function limitConnections(server: Server, maxPerAddress: number): void {
   const open = new Map<string, number>()
   server.on('connection', (socket: Socket) => {
@@ -28,9 +31,9 @@ export function limitConnections(server: Server, maxPerAddress: number): void {
   })
 }
 
-/** Watches bodies under way. */
+/** Watches bodies that are being sent. */
 export type SlowBodies = {
-  /** Watches a request until its body has come; `cut` is called when it comes too slowly. */
+  /** Watches a request until its body has come. Calls `cut` when it comes too slowly. */
   watch(request: IncomingMessage, cut: () => void): void
   close(): void
 }
@@ -44,14 +47,14 @@ type Watched = {
 
 export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowBodies {
   const watched = new Map<IncomingMessage, Watched>()
-  // The first of a body comes with its head: what is counted begins where the connection's last body ended.
+  // The first bytes of a body come with its head, so the count begins where the connection's last body ended.
   const counted = new WeakMap<Socket, number>()
   const stop = clock.every(LOOK_EVERY_MS, () => {
     const now = clock.monotonic()
     for (const [request, { socket, since, bytesBefore, cut }] of watched) {
       const elapsed = now - since
       if (elapsed < PATIENCE_MS || request.complete) continue
-      // What waits in the socket has come, whether or not anybody reads it.
+      // Bytes that wait in the socket have come, whether or not anybody reads them.
       const wanted = (SLOWEST_BYTES_A_SECOND * elapsed) / SECOND
       if (socket.bytesRead - bytesBefore >= wanted || request.isPaused()) continue
       watched.delete(request)
@@ -62,7 +65,7 @@ export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowB
     watch(request, cut) {
       const { socket } = request
       watched.set(request, { socket, since: clock.monotonic(), bytesBefore: counted.get(socket) ?? 0, cut })
-      // Comes right after the end of the body, and of a connection that breaks off before it.
+      // This event follows the end of the body. It also follows a connection that breaks off before that.
       request.on('close', () => {
         counted.set(socket, socket.bytesRead)
         watched.delete(request)

@@ -4,17 +4,19 @@ import type { Logger } from '#shared/logger.ts'
 import type { Surface } from './surface.ts'
 
 const LOOK_MS = 50
-/** After the deadline what still runs is cut and settled; that takes no longer than this. */
+/** After the deadline running calls are cut and settled. That takes at most these milliseconds. */
 const CUT_MS = 5_000
 
 type Parts = {
-  /** How long running answers may take, and the pause before it in which balancers notice. */
+  /** Milliseconds that running answers may take, and the pause before it in which balancers notice. */
   readonly config: { readonly drainMs: number; readonly drainPauseMs: number }
   readonly clock: Pick<Time, 'monotonic' | 'sleep'>
   readonly log: Logger
 }
 
-/** Stops listening and waits for running calls; what is left at the deadline is cut in its protocol's way and settled. */
+/**
+ * Stops listening and waits for running calls. At the deadline the others are cut in their protocol's way and settled.
+ */
 export async function drainCalls(
   { config, clock, log }: Parts,
   app: FastifyInstance,

@@ -6,17 +6,17 @@ import { refuseSlowBody } from './socket-errors.ts'
 import type { Surface } from './surface.ts'
 
 /**
- * What a request counts as before anything of its body is read. Work is refused while the process has too much of it,
- * reads have a quota of their own, and what balancers and operators watch is always answered.
+ * The kind of a request before its body is read. `work` is refused while the process is too busy. `read` has a quota of
+ * its own. `always` is for balancers and operators and is never refused.
  */
 export type Intake = 'work' | 'read' | 'always'
 
-/** What is known of a path before a request comes. */
+/** The facts of a path that are known before a request comes. */
 type Gated = { readonly host: RowHost; readonly voice: Voice; readonly intake: Intake }
 
 export type RequestGate = (request: FastifyRequest, reply: FastifyReply, done: () => void) => void
 
-/** Makes what a request of a path goes through first: its host, and whether it is taken on at all. */
+/** Makes the first check of every request of a path: its host, and whether the process accepts it. */
 export function createGate(surface: Surface, { host, voice, intake }: Gated): RequestGate {
   const foreign = foreignHost(surface.hosts, host)
   return (request, reply, done) => {
@@ -29,13 +29,13 @@ export function createGate(surface: Surface, { host, voice, intake }: Gated): Re
   }
 }
 
-/** Where site and API have hosts of their own, the one that does not answer a path; undefined where either does. */
+/** The host that does not serve a path, when site and API have hosts of their own; undefined when both serve it. */
 export function foreignHost({ base, api }: Hosts, host: RowHost): string | undefined {
   if (base === api || host === 'both') return undefined
   return host === 'api' ? base : api
 }
 
-/** Throws `overloaded`. */
+/** Accepts a request by its intake. Throws `overloaded`. */
 function takeOn({ admission, slowBodies, ids }: Surface, intake: Intake, { raw }: FastifyRequest, reply: FastifyReply) {
   const hasBody = raw.headers['transfer-encoding'] !== undefined || Number(raw.headers['content-length'] ?? 0) > 0
   if (hasBody) slowBodies.watch(raw, () => refuseSlowBody(ids, raw.socket))

@@ -4,12 +4,12 @@ import { checkFraming } from './raw-request.ts'
 import type { Method } from './row.ts'
 import type { Exchange } from './send-error.ts'
 
-/** Node gives names and values one after another: a hundred lines are two hundred entries. */
+/** Node gives names and values one after another, so a hundred header lines are two hundred entries. */
 const MAX_RAW_HEADERS = 200
 const MAX_URL_CHARS = 8_192
 const PREFLIGHT_SECONDS = 86_400
 
-/** Answers a preflight, which is the same for every path. */
+/** Answers a preflight. The answer is the same for every path. */
 export function answerPreflight({ request, reply }: Exchange, methods: readonly Method[]): void {
   reply
     .code(204)
@@ -23,7 +23,9 @@ export function answerPreflight({ request, reply }: Exchange, methods: readonly 
     .send()
 }
 
-/** What is wrong with a request whatever it asks for, and the status to say so with where it is not the error's own. */
+/**
+ * Finds a fault that any request may have, whatever it asks for. `status` is set when it differs from the error's own.
+ */
 export function faultOf({ rawHeaders, url = '/' }: Exchange['request']['raw']): Fault | undefined {
   if (rawHeaders.length > MAX_RAW_HEADERS) {
     return { error: new AppError('request_too_large', { message: 'Too many header lines.' }), status: 431 }

@@ -3,7 +3,7 @@ import type { BuyerReply } from '#data-plane/call.ts'
 import type { RequestId } from '#shared/ids.ts'
 import type { Voice } from './row.ts'
 
-/** Headers that scripts of another origin may read. */
+/** Response headers that scripts of another origin may read. */
 const EXPOSED = [
   'x-request-id',
   'request-id',
@@ -28,7 +28,7 @@ const EXPOSED = [
   'www-authenticate',
 ].join(', ')
 
-/** On every answer: any origin may read it, none may send cookies. */
+/** Headers of every answer. Any origin may read it, and none may send cookies. */
 export const CORS_HEADERS: Readonly<Record<string, string>> = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': EXPOSED,
@@ -36,7 +36,7 @@ export const CORS_HEADERS: Readonly<Record<string, string>> = {
 
 const CORS_LINES: readonly string[] = Object.entries(CORS_HEADERS).flat()
 
-/** The id of a request under every name that the clients of its path look for. */
+/** The id of a request, under each header name that clients of its path expect. */
 export function idHeaders({ idHeader }: Pick<Voice, 'idHeader'>, id: string): Readonly<Record<string, string>> {
   return idHeader === undefined ? { 'x-request-id': id } : { 'x-request-id': id, [idHeader]: id }
 }
@@ -46,7 +46,9 @@ const TOO_LARGE = 413
 /** Bytes that may wait for a slow buyer before the provider is held back. */
 const MAX_BUFFERED_BYTES = 262_144
 
-/** An answer written straight to Node's response: the framework's own sending would copy every chunk of a stream. */
+/**
+ * Writes an answer straight to Node's response, because the framework's own sending would copy every chunk of a stream.
+ */
 export function createHttpReply(response: ServerResponse, requestId: RequestId, voice: Voice): BuyerReply {
   let isStarted = false
   const { idHeader } = voice
@@ -73,7 +75,8 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
       isStarted = true
       const flat = flatHeaders(headers)
       flat.push('content-length', String(Buffer.byteLength(body)))
-      // What is still being sent is let come, unread: a client that still sends would not hear the refusal.
+      // The connection closes and the rest of the body is let in unread, because a client that still sends would not
+      // read the refusal.
       if (status === TOO_LARGE) flat.push('connection', 'close')
       response.writeHead(status, flat)
       response.end(body)
@@ -95,7 +98,7 @@ export function createHttpReply(response: ServerResponse, requestId: RequestId, 
   }
 }
 
-/** Names and values one after another: the form that Node writes without looking anything up. */
+/** Lists names and values one after another. Node writes this form without any look-up. */
 function flatten(
   requestId: RequestId,
   idHeader: Voice['idHeader'],

@@ -17,12 +17,12 @@ import { takeIn } from './take-in.ts'
 
 type KindRules<K extends Kind> = {
   readonly intake: Intake
-  /** True where a refusal before the call began says what it cost. */
+  /** True when a refusal before the call began says its cost. */
   readonly tellsCost?: true
   handler(mounted: Mounted, serves: ServesOf<K>): Handler
 }
 
-/** What is done for each kind of row. */
+/** Rules for each kind of row. */
 const KINDS: { readonly [K in Kind]: KindRules<K> } = {
   call: {
     intake: 'work',
@@ -57,10 +57,10 @@ const KINDS: { readonly [K in Kind]: KindRules<K> } = {
   metrics: { intake: 'always', handler: answerMetrics },
 }
 
-/** Mounts rows: everything that can be decided before a request comes is decided here. */
+/** Mounts rows. Everything that can be decided before a request comes is decided here. */
 export function mountRows(scope: FastifyInstance, surface: Surface, rows: readonly Row[]): void {
   scope.removeAllContentTypeParsers()
-  // Bodies are read by those who take them, up to the limit of their row.
+  // The framework reads no body. Each flow reads its own, up to the limit of its row.
   scope.addContentTypeParser('*', (_request, _body, parsed) => parsed(null))
   const spool = createBodySpool(MAX_SPOOLED_BYTES)
   for (const row of rows) mountRow(scope, { surface, row, spool }, row.serves)
@@ -77,7 +77,7 @@ function mountRow<K extends Kind>(
   const { path, floorBehind } = row
   const onRequest = createGate(surface, { host: row.host, voice: row, intake: rules.intake })
   const errorHandler = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): void => {
-    // Like every refusal it tried nobody.
+    // This refusal, like every other, tried no offer.
     if (rules.tellsCost) reply.headers(refusalHeaders(0, undefined))
     sendError({ request, reply }, row, fromFramework(thrown))
   }
@@ -97,7 +97,7 @@ function mountRow<K extends Kind>(
 
 const NO_PARAMS: Readonly<Record<string, string>> = {}
 
-/** A row's path as the router takes it, and where the router puts what its names stand for. */
+/** Translates a row's path for the router, and finds its parameters in the router's result. */
 function readPattern(path: string): Pick<Reading, 'readParams'> & { readonly url: string } {
   const names = [...path.matchAll(/([:*])(\w+)/g)].map(([, mark = '', name = '']) => ({
     name,

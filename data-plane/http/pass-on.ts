@@ -6,19 +6,19 @@ import { AppError } from '#shared/errors.ts'
 import type { RequestGate } from './gate.ts'
 import { CORS_HEADERS } from './http-reply.ts'
 
-/** Headers that the control plane must not believe from outside, because this process stands before it. */
+/** Headers that the control plane must not believe from outside, because this process is its proxy. */
 const NOT_PASSED = ['x-request-id', 'forwarded', 'x-real-ip'] as const
 
-/** Paths under a prefix that are passed on. */
+/** A prefix whose paths are passed on. */
 export type PassedOn = {
   readonly prefix: string
-  /** What a request goes through before anything else. */
+  /** The first check of a request. */
   readonly gate?: RequestGate
   /** Answers a request itself, or leaves it to be passed on. */
   readonly first?: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 }
 
-/** Passes the control plane's paths on, so that one address serves a small deployment. */
+/** Passes the control plane's paths on, so that one address can serve a small deployment. */
 export async function mountControlPaths(
   app: FastifyInstance,
   upstream: string,
@@ -37,7 +37,8 @@ export async function mountControlPaths(
           rewriteRequestHeaders: (request, headers) => {
             const passed = { ...headers }
             for (const name of NOT_PASSED) delete passed[name]
-            // The control plane believes what the hops that it trusts have added, and this is one of them.
+            // The control plane believes the entries that its trusted hops have added. This process is one of these
+            // hops.
             const before = headers['x-forwarded-for']
             const hops = before === undefined ? [] : [before].flat()
             passed['x-forwarded-for'] = [...hops, request.socket.remoteAddress ?? 'unknown'].join(', ')
@@ -54,8 +55,8 @@ export async function mountControlPaths(
 const LOOKUP_TIMEOUT_MS = 5_000
 
 /**
- * The record of a call that Redis has forgotten, from the control plane; undefined when it has none of this caller's.
- * Throws `service_unavailable` while the control plane is away.
+ * Fetches the record of a call that Redis has forgotten from the control plane; undefined when this caller has no such
+ * call. Throws `service_unavailable` while the control plane is out of reach.
  */
 export async function fetchRecord(
   upstream: string,

@@ -2,10 +2,13 @@ import { AppError } from '#shared/errors.ts'
 
 const FLOOR = /^(?:0|[1-9]\d?|100)$/
 
-/** A path without its `min{N}` segment, and what stands behind `min` in that. */
+/** A path without its `min{N}` segment, and the text behind `min` in that segment. */
 export type FlooredPath = { readonly floor: string; readonly rest: string }
 
-/** Takes the `min{N}` segment out of a path that has one behind this beginning; the path is read as it came. */
+/**
+ * Takes the `min{N}` segment that follows `behind` out of a path. Undefined when there is none. The path is not
+ * decoded.
+ */
 export function splitFloor(path: string, behind: string): FlooredPath | undefined {
   const from = behind.length + '/min'.length
   if (!path.startsWith(behind) || !path.startsWith('/min', behind.length)) return undefined
@@ -17,7 +20,7 @@ export function isFloor(text: string): boolean {
   return FLOOR.test(text)
 }
 
-/** The minimum discount in percent. Throws `invalid_minimum_discount` for what is none. */
+/** Reads the minimum discount in percent. Throws `invalid_minimum_discount` for any other text. */
 export function readFloor(text: string): number {
   if (!isFloor(text)) throw new AppError('invalid_minimum_discount')
   return Number(text)

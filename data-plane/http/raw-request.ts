@@ -12,16 +12,19 @@ const NO_QUERY = new URLSearchParams()
 /** A request as the router gives it to a row. */
 export type RowRequest = FastifyRequest<{ Params: Record<string, string> }>
 
-/** How the requests of one mounted path are read. */
+/** The rules for reading the requests of one mounted path. */
 export type Reading = {
   readonly clock: Clock
-  /** Where the path's `min{N}` segment stands; undefined on the path without one. */
+  /** The beginning of the path that a `min{N}` segment follows; undefined for a path without one. */
   readonly floorBehind: Row['floorBehind']
-  /** The row's own parameters among those of the router. */
+  /** Picks the row's own parameters out of the router's. */
   readParams(routed: Readonly<Record<string, string>>): Readonly<Record<string, string>>
 }
 
-/** The head of a request as a row takes it. The path is read as it came: nothing in it is decoded twice. Throws `invalid_minimum_discount`. */
+/**
+ * Reads the head of a request for a row. The path is taken as it came, so nothing in it is decoded twice. Throws
+ * `invalid_minimum_discount`.
+ */
 export function readRequestHead(request: RowRequest, requestId: RequestId, reading: Reading): RequestHead {
   const { clock, floorBehind } = reading
   const { raw } = request
@@ -29,7 +32,7 @@ export function readRequestHead(request: RowRequest, requestId: RequestId, readi
   const at = url.indexOf('?')
   const path = at < 0 ? url : url.slice(0, at)
   const floored = floorBehind === undefined ? undefined : splitFloor(path, floorBehind)
-  // A floor that is written in another way than plainly is none.
+  // The router also takes a floor in an encoded spelling. Only the plain spelling is valid.
   if (floorBehind !== undefined && floored === undefined) throw new AppError('invalid_minimum_discount')
   return {
     requestId,
@@ -44,7 +47,10 @@ export function readRequestHead(request: RowRequest, requestId: RequestId, readi
   }
 }
 
-/** Member by member: a literal that spreads another is made some twenty times slower, and this is made for every call. */
+/**
+ * Copies member by member, because this is made for every call and a literal with a spread takes some twenty times
+ * longer.
+ */
 export function withBody(head: RequestHead, body: Buffer): RawRequest {
   const { requestId, method, path, query, params, headers, pathFloorPercent, receivedAt, startedAt } = head
   return { requestId, method, path, query, params, headers, pathFloorPercent, receivedAt, startedAt, body }
@@ -77,8 +83,8 @@ function isJsonType(type: string): boolean {
 }
 
 /**
- * Refuses what two readers of a request could read in two ways: a second Authorization or Host header, a target that is
- * not a path. Answers with the error, or undefined when all is well.
+ * Refuses a request that two readers could read in two ways: a second Authorization or Host header, or a target that is
+ * not a path. Answers with the error; undefined when there is none.
  */
 export function checkFraming(rawHeaders: readonly string[], url: string): AppError | undefined {
   if (!url.startsWith('/')) return new AppError('invalid_request', { message: 'The request target is a path.' })

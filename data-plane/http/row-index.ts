@@ -3,21 +3,24 @@ import { splitFloor } from './path-floor.ts'
 import type { Method, Row, RowHost, Voice } from './row.ts'
 import { METHODS } from './row.ts'
 
-/** How a path speaks, and on which host. */
+/** The voice of a path and its host. */
 export type Family = Voice & { readonly host: RowHost }
 
-/** A floor as it is written, and whose paths take one there. */
+/** The text of a floor, and the host whose paths take one there. */
 export type FloorText = { readonly text: string; readonly host: RowHost }
 
-/** The rows by path, for paths that the router has not answered: nothing here is done for a request that has its row. */
+/** The rows by path, for requests that the router has not answered. A request with a row never comes here. */
 export type RowIndex = {
-  /** The rows of a path, whatever their methods, and what stands behind `min` where a floor may, which may be none. */
+  /**
+   * Finds the rows of a path for any method, and the text behind `min` where the path may have a floor. That text may
+   * be no valid floor.
+   */
   find(path: string): { readonly rows: readonly Row[]; readonly floor: FloorText | undefined }
-  /** How a path speaks that no row has: as all rows do that share the longest beginning with it. */
+  /** The voice of a path that no row has. It is the one shared by all rows with the longest common beginning. */
   familyOf(path: string): Family
 }
 
-/** `otherwise` is how a path speaks where the nearest rows differ. */
+/** `otherwise` is the voice of a path whose nearest rows differ. */
 export function createRowIndex(rows: readonly Row[], otherwise: Voice): RowIndex {
   const shapes = rows.map((row) => ({ row, segments: row.path.split('/') }))
   const places = new Map<string, RowHost>()
@@ -58,12 +61,12 @@ export function createRowIndex(rows: readonly Row[], otherwise: Voice): RowIndex
   }
 }
 
-/** A second floor makes both none. */
+/** The text behind `min`. A second floor makes both invalid, so the text is then the rest of the path. */
 function textOf({ floor, rest, behind, host }: FlooredPath & { behind: string; host: RowHost }): FloorText {
   return { text: rest.startsWith(`${behind}/min`) ? rest : floor, host }
 }
 
-/** What two rows have in common. */
+/** The family that two rows share. */
 function shared(known: Family, row: Row, otherwise: Voice): Family {
   const host = known.host === row.host ? row.host : 'both'
   return known.envelope === row.envelope ? { ...known, host } : { ...otherwise, host }

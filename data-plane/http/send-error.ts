@@ -5,11 +5,12 @@ import { parseRequestId } from '#shared/ids.ts'
 import { CORS_HEADERS, idHeaders } from './http-reply.ts'
 import type { Voice } from './row.ts'
 
-/** Answers with an error, in the words of its path; `status` stands in the place of the error's own. */
+/** Answers with an error in the envelope of its path. `status` replaces the error's own. */
 export function sendError(exchange: Exchange, voice: Voice, error: AppError, status?: number): void {
   const { request, reply } = exchange
   const { headers, body, ...refusal } = voice.envelope(error, requestIdOf(request))
-  // What is still being sent is let come, unread: a client that still sends would not hear the refusal.
+  // The connection closes and the rest of the body is let in unread, because a client that still sends would not read
+  // the refusal.
   if (error.code === 'request_too_large') reply.header('connection', 'close')
   reply
     .code(status ?? refusal.status)
@@ -17,17 +18,17 @@ export function sendError(exchange: Exchange, voice: Voice, error: AppError, sta
     .send(body)
 }
 
-/** A request with what it is answered by. */
+/** A request and its reply. */
 export type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply }
 
-/** The id that the framework gave a request by our own rule. */
+/** The request id that the framework made by our own rule. */
 export function requestIdOf(request: FastifyRequest): RequestId {
   const id = parseRequestId(request.id)
   if (id === undefined) throw new AppError('internal_error')
   return id
 }
 
-/** What the framework throws, in our words. */
+/** Translates an error of the framework into ours. */
 export function fromFramework(thrown: unknown): AppError {
   if (thrown instanceof AppError) return thrown
   const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''

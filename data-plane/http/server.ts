@@ -20,21 +20,21 @@ import { familyOf, refuseUnanswered } from './unanswered.ts'
 const MAX_HEADER_BYTES = 16_384
 const MAX_PATH_PARAMETER_CHARS = 400
 const HEADERS_TIMEOUT_MS = 10 * SECOND
-/** How often Node looks for connections past these limits. */
+/** Milliseconds between two checks by Node for connections past the limits below. */
 const TIMEOUT_LOOK_MS = SECOND
 const REQUEST_TIMEOUT_MS = 300 * SECOND
 const KEEP_ALIVE_MS = 65 * SECOND
-/** Of paths that no row answers; each row has a limit of its own. */
+/** The limit for paths that no row answers. Each row has its own. */
 const BODY_LIMIT_BYTES = 1_048_576
 
-/** How a path speaks that is like no row, or like rows that differ. */
+/** The voice of a path that resembles no row, or rows that differ. */
 const PLAIN: Voice = { envelope: openAiEnvelope }
 
-/** The HTTP surface: framing, limits, CORS, the one error boundary, and the rows. */
+/** Builds the HTTP surface: framing, limits, CORS, the one error boundary, and the rows. */
 export async function createServer(surface: Surface): Promise<FastifyInstance> {
   const { control, hosts } = surface
   const passedOn = control.url === undefined ? [] : control.prefixes.map((each) => passOn(surface, each))
-  // What lies under a prefix that is passed on is asked there first.
+  // Rows under a prefix that is passed on are not mounted. The prefix asks their lookup first.
   const rows = surface.rows.filter(({ path }) => !passedOn.some(({ prefix }) => isUnder(path, prefix)))
   const index = createRowIndex(rows, PLAIN)
   // HEAD needs no preflight.
@@ -68,7 +68,8 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
     if (fault !== undefined) sendError({ request, reply }, familyOf(index, request), fault.error, fault.status)
     else if (!request.is404) done()
     else {
-      // Here, not in the framework's own place: that one would first read a body that nobody wants.
+      // This stands here and not in the framework's not-found handler, because that one would first read a body that
+      // nobody wants.
       const voice = familyOf(index, request)
       const gate = createGate(surface, { voice, host: voice.host, intake: 'read' })
       gate(request, reply, () => refuseUnanswered(index, hosts, { request, reply }))
@@ -85,7 +86,7 @@ export async function createServer(surface: Surface): Promise<FastifyInstance> {
   return app
 }
 
-/** A prefix of the control plane; a lookup of one thing under it answers first what Redis still knows. */
+/** Passes a prefix of the control plane on. A lookup of one thing under it first answers what Redis still knows. */
 function passOn(surface: Surface, { prefix, host }: ControlPrefix): PassedOn {
   const gate = createGate(surface, { host, voice: PLAIN, intake: 'read' })
   for (const { path, serves } of surface.rows) {

@@ -3,7 +3,10 @@ import { openAiEnvelope } from '#data-plane/wires/envelopes/openai.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 
-/** Refuses what the HTTP parser could not read, in our envelope, and closes: nothing after it can be trusted. */
+/**
+ * Refuses a request that the HTTP parser could not read, in our envelope, and closes the connection. Nothing after it
+ * can be trusted.
+ */
 export function refuseBrokenRequest(ids: Ids): (error: Error, socket: Socket) => void {
   return (error, socket) => {
     const code = 'code' in error ? String(error.code) : ''
@@ -15,7 +18,7 @@ export function refuseBrokenRequest(ids: Ids): (error: Error, socket: Socket) =>
   }
 }
 
-/** Refuses a request whose body does not come, and closes at once: what still comes is nobody's. */
+/** Refuses a request whose body comes too slowly and closes the connection. Later bytes are dropped. */
 export function refuseSlowBody(ids: Ids, socket: Socket): void {
   const text = refusalText(ids, [408, 'Request Timeout', 'The body came too slowly.'])
   socket.end(text, () => socket.destroy())

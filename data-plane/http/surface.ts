@@ -8,7 +8,7 @@ import type { Admission } from './admission.ts'
 import type { SlowBodies } from './connection-limits.ts'
 import type { ControlPrefix, Hosts, PlaneState, Row } from './row.ts'
 
-/** What the surface stands on: its rows, and what they are served by. */
+/** The parts of the surface: its rows and what serves them. */
 export type Surface = PlaneState & {
   readonly rows: readonly Row[]
   readonly calls: CallPlane
@@ -19,12 +19,14 @@ export type Surface = PlaneState & {
   readonly clock: Clock
   readonly ids: Ids
   readonly hosts: Hosts
-  /** Paths of the control plane, and where they are passed on to; without an address they are not served. */
+  /**
+   * The control plane's prefixes, and the address to which they are passed on. Without an address they are not served.
+   */
   readonly control: { readonly prefixes: readonly ControlPrefix[]; readonly url: string | undefined }
   readonly maxOpenCalls: number
   readonly maxConnectionsPerAddress: number
   readonly admission: Admission
   readonly slowBodies: SlowBodies
-  /** Calls under way. */
+  /** The count of calls under way. */
   readonly open: { count: number }
 }

@@ -12,11 +12,11 @@ import type { Surface } from './surface.ts'
 
 export type Handler = (request: RowRequest, reply: FastifyReply) => unknown
 
-/** The flow of a request whose answer is written past the framework. It always answers and never rejects. */
+/** The flow of a request whose answer bypasses the framework. It always answers and never rejects. */
 export type Flow = {
-  /** Reads the body when it is known who sends it. */
+  /** Serves the request. It reads the body once it knows who sends it. */
   serve(incoming: Incoming, reply: BuyerReply): Promise<void>
-  /** True for what counts among the calls under way once its body is there. */
+  /** True when the request counts as a call under way once its body is there. */
   readonly isCounted: boolean
 }
 
@@ -28,7 +28,7 @@ export type Mounted = {
   readonly spool: BodySpool
 }
 
-/** Makes the handler that begins a request's flow, which reads the body as the row says. */
+/** Makes the handler that begins a request's flow. The flow reads the body as the row says. */
 export function takeIn(mounted: Mounted, flow: Flow): Handler {
   const { row, reading } = mounted
   const checkHeaders = HEADER_CHECKS[row.body.kind]
@@ -45,7 +45,7 @@ export function takeIn(mounted: Mounted, flow: Flow): Handler {
   }
 }
 
-/** Throws `unsupported_media_type` for a head that promises another body than the row takes. */
+/** Checks the head for the kind of body that the row takes. Throws `unsupported_media_type`. */
 const HEADER_CHECKS: Readonly<Record<RowBody['kind'], (headers: RequestHead['headers']) => void>> = {
   none: () => undefined,
   json: checkJsonHeaders,
@@ -53,7 +53,7 @@ const HEADER_CHECKS: Readonly<Record<RowBody['kind'], (headers: RequestHead['hea
   raw: checkPlainBody,
 }
 
-/** A request whose body waits, and what is undone when its flow is over. */
+/** A request whose body is not read yet. `leave` ends its watches and counts when the flow is over. */
 type Taken = Incoming & { leave(): void }
 
 function takeBody(
@@ -80,7 +80,7 @@ function takeBody(
     },
     leave() {
       if (isOpen) open.count--
-      // Failover needs a file again: it has its place in the spool until the call is over.
+      // Failover needs a file again, so it keeps its room in the spool until the call is over.
       giveBack?.()
     },
   }

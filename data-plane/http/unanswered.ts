@@ -8,12 +8,12 @@ import { methodsOf } from './row-index.ts'
 import type { Exchange } from './send-error.ts'
 import { sendError } from './send-error.ts'
 
-/** How the path of a request speaks. */
+/** The voice and host of a request's path. */
 export function familyOf(index: RowIndex, request: FastifyRequest): Family {
   return index.familyOf(pathOf(request))
 }
 
-/** Says why nothing answers a request: a segment that is no floor, a method that its path does not take, or nothing there. */
+/** Refuses a request that no row answers and says why: an invalid floor, a wrong method, or no such path. */
 export function refuseUnanswered(index: RowIndex, hosts: Hosts, { request, reply }: Exchange): void {
   const path = pathOf(request)
   const isHere = ({ host }: Pick<Row, 'host'>) => request.raw.headers.host !== foreignHost(hosts, host)

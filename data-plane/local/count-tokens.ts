@@ -3,7 +3,10 @@ import type { LocalCaller } from '#data-plane/pipeline/answer-locally.ts'
 import { countTokens } from '#data-plane/wires/messages/count-tokens.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** The input of a messages call in tokens, for a model that is known here. Throws what reading the call throws, and `unknown_model`. */
+/**
+ * Counts the input tokens of a messages call for a known model. Throws what reading the call throws, and
+ * `unknown_model`.
+ */
 export function answerTokenCount(raw: RawRequest, { plane }: LocalCaller): string {
   const { model, tokens } = countTokens(raw)
   if (!plane.market().resolve(model)) throw new AppError('unknown_model', { param: 'model' })

@@ -11,8 +11,9 @@ import { isRecord } from '#shared/json-members.ts'
 const NO_QUERY = new URLSearchParams()
 
 /**
- * Answers `{path, body}` with where that call would go now. The headers of the asking request count as that call's.
- * Throws what reading the call throws, and `invalid_request` for a path that sells nothing or takes no JSON.
+ * Answers `{path, body}` with the offers to which that call would go now. The headers of the asking request count as
+ * that call's. Throws what reading the call throws, and `invalid_request` for a path that sells nothing or takes no
+ * JSON.
  */
 export function explainCall(index: RowIndex, asked: RawRequest, { plane, payer }: LocalCaller): string {
   const { body: question } = readJsonBody(asked.body)
@@ -44,7 +45,7 @@ export function explainCall(index: RowIndex, asked: RawRequest, { plane, payer }
   })
 }
 
-/** The refusal as the call itself would get it: its status, and the error of its protocol's envelope. */
+/** The refusal that the call itself would get: its status, and the error of its protocol's envelope. */
 function refusalJson(wire: AnyWire, refusal: AppError, { requestId }: RawRequest): object {
   const { status, body } = wire.envelope(refusal, requestId)
   const envelope: unknown = JSON.parse(body)

@@ -4,10 +4,10 @@ import type { Clock } from '#shared/clock.ts'
 import type { OpenSpan, RemoteSpan, SpanAttributes, Tracer } from '#shared/telemetry/tracer.ts'
 import { readTraceparent } from '#shared/telemetry/tracer.ts'
 
-/** Calls whose parts are kept until they are over; past it the oldest is not traced. */
+/** At most so many calls are traced at once. Beyond it the oldest is dropped. */
 const MAX_CALLS = 20_000
 
-/** A part of a call: monotonic milliseconds, and what is known of it. */
+/** A part of a call, with its times in monotonic milliseconds. */
 type Part = {
   readonly name: string
   readonly kind: 'client' | 'internal'
@@ -25,16 +25,16 @@ type Traced = {
   readonly parts: Part[]
 }
 
-/** How calls went, as spans: the call, its hold, every attempt, its settlement. */
+/** Writes calls as spans: the call, its hold, every attempt, its settlement. */
 export type CallTraces = {
   readonly tracing: CallTracing
-  /** Begins a part of a call; the answer ends it. */
+  /** Begins a part of a call. The answer ends it. */
   begin(rid: string, name: 'reserve' | 'settle'): (errorType?: string) => void
-  /** The call is over: its spans go out. */
+  /** Ends a call and sends its spans. */
   ended(facts: CallFacts): void
 }
 
-/** The operation names of the GenAI conventions; what they have no name for keeps its own. */
+/** Operation names of OpenTelemetry's GenAI conventions. An operation without a name there keeps its own. */
 const OPERATIONS = new Map([
   ['chat', 'chat'],
   ['messages', 'chat'],
@@ -43,9 +43,9 @@ const OPERATIONS = new Map([
 ])
 
 /**
- * Gathers what happens to a call and writes its spans when it is over, by the names of OpenTelemetry's GenAI conventions.
- * No content, no key, no account: a model, a provider, counts and times. A trace that a caller began is gone on with; it
- * ends here, and no seller hears of it.
+ * Gathers the parts of a call and writes its spans when it is over, with the names of OpenTelemetry's GenAI
+ * conventions. A span has no content, key or account, only a model, a provider, counts and times. It continues a trace
+ * that the caller began, but passes no trace on to a seller.
  */
 export function createCallTraces(tracer: Tracer, clock: Clock): CallTraces {
   const calls = new Map<string, Traced>()
@@ -112,7 +112,7 @@ type Written = { readonly part: Part; readonly endedAt: number; wallTime(monoton
 function writePart(tracer: Tracer, parent: OpenSpan, { part, endedAt, wallTime }: Written): void {
   const { name, kind, startedAt, attributes, errorType } = part
   const span = tracer.open(name, { kind, startedAt: wallTime(startedAt), parent, attributes })
-  // What nobody waits for, a hold that is given back, may be under way when the call is over.
+  // The return of a hold is not awaited. It may still be under way when the call is over.
   span.end(wallTime(part.endedAt ?? endedAt), errorType)
 }
 

@@ -7,7 +7,7 @@ import type { RateFigures } from '#data-plane/store/rate-limits.ts'
 import type { SnapshotFigures } from '#data-plane/store/snapshot.ts'
 import { SECOND } from '#shared/clock.ts'
 
-/** Figures that are read when somebody asks for them: nothing is counted twice, and a call pays nothing for them. */
+/** Sources of figures that are read on demand. Nothing is counted twice, and a call pays nothing for them. */
 export type FigureSources = {
   /** Calls under way, and streams that are read on without a buyer. */
   readonly open: { readonly count: number }
@@ -20,11 +20,11 @@ export type FigureSources = {
   readonly snapshot: () => SnapshotFigures
   readonly health: () => { readonly backedOff: number; readonly suspect: number }
   readonly funds: { isOpen(): boolean; pending(): { openCalls: number; unsettled: number } }
-  /** The epoch this process takes part in; undefined while it takes part in none. */
+  /** The epoch in which this process takes part; undefined while it takes part in none. */
   readonly epoch: () => number | undefined
   readonly journal: { figures(): WriterFigures; unpostedCount(): number; isWritable(): boolean }
   readonly droppedEvents: () => number
-  /** Milliseconds by which this clock is ahead of others. */
+  /** Milliseconds by which this clock is ahead of each other clock. */
   readonly clockSkews: () => ReadonlyMap<string, number>
 }
 
@@ -38,7 +38,7 @@ export function mountFigures(registry: Registry, sources: FigureSources): void {
 type Figures = ReturnType<typeof createFigures>
 type Labelled = Iterable<readonly [label: string, value: number]>
 
-/** Gauges and counters that are read on demand: one value, or one for each value of a label. */
+/** Makes gauges and counters that are read on demand: one value, or one for each value of a label. */
 function createFigures(registry: Registry) {
   const registers = [registry]
   return {

@@ -7,22 +7,22 @@ import { mountFigures } from './figures.ts'
 import type { Tallies } from './tallies.ts'
 import { createTallies } from './tallies.ts'
 
-/** Figures of one process, in Prometheus' text form. Labels have few values: never an id, a key or a model. */
+/** Figures of one process in Prometheus' text format. Labels have few values: never an id, a key or a model. */
 export type Metrics = {
-  /** Counts a call that is over, and its attempts at providers. */
+  /** Counts a call that is over, and its attempts. */
   observe(facts: CallFacts, tried: readonly Attempt[]): void
-  /** Notes how long a call waited for its hold, in milliseconds, and whether it got one. */
+  /** Notes the milliseconds for which a call waited for its hold, and whether it got one. */
   reserved(tookMs: number, isGranted: boolean): void
-  /** Notes how long the disk took to make the journal's records safe, in milliseconds. */
+  /** Notes the milliseconds that the disk took to make the journal's records safe. */
   synced(tookMs: number): void
-  /** Sources that are known once the process is put together. */
+  /** Adds the sources that exist only after the process is put together. */
   mount(sources: FigureSources): void
   text(): Promise<string>
   readonly contentType: string
 }
 
 const SECONDS_BUCKETS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1, 5, 30, 120, 600]
-/** Providers that are told apart; an allow-list that is longer shows the rest together. */
+/** At most so many providers have labels of their own. The others share one. */
 const MAX_PROVIDERS = 200
 const OTHER = 'other'
 
@@ -105,7 +105,7 @@ function createMeters({ counter, histogram }: Tallies) {
   }
 }
 
-/** A provider's label: its id in the allow-list. Names that are not in it share one. */
+/** The label of a provider is its id in the allow-list. All other names share one label. */
 function createProviderLabels(isListed: (provider: string) => boolean): (provider: string) => string {
   const known = new Set<string>()
   return (provider) => {
@@ -116,7 +116,7 @@ function createProviderLabels(isListed: (provider: string) => boolean): (provide
   }
 }
 
-/** Remembers what was made for some labels. Three looks at known words are cheaper than one at a word put together. */
+/** Remembers the value made for some labels. Three look-ups of known words are cheaper than one of a joined word. */
 function remember<Value>(make: (first: string, second: string, third: string) => Value) {
   const made = new Map<string, Map<string, Map<string, Value>>>()
   return (first: string, second: string, third: string): Value => {

@@ -1,16 +1,16 @@
 /**
  * Counters and histograms that every call adds to. The metrics library finds a meter by its labels and a bucket by its
- * printed bound at each addition; here both are found once. Written in Prometheus' text form (version 0.0.4).
+ * printed bound at each addition. Here both are found once. The output is Prometheus' text format (version 0.0.4).
  */
 export type Tallies = {
   counter(name: string, help: string, labelNames: readonly string[]): (...labels: readonly string[]) => Tally
-  /** Counts values by upper bounds, which ascend. */
+  /** Counts values by ascending upper bounds. */
   histogram(name: string, help: string, labels: HistogramLabels): (...labels: readonly string[]) => Tally
-  /** Everything that was counted, in the order in which it was declared. */
+  /** All counts as text, in the order of their declaration. */
   text(): string
 }
 
-/** Takes an amount of a counter, or a value of a histogram. */
+/** Adds an amount to a counter, or a value to a histogram. */
 export type Tally = { add(value: number): void }
 
 export type HistogramLabels = { readonly labelNames: readonly string[]; readonly bounds: readonly number[] }
@@ -56,7 +56,7 @@ function countUp(name: string, labels: readonly string[]): Child {
 }
 
 function countByBound(name: string, labels: readonly string[], bounds: readonly number[]): Child {
-  // One more than there are bounds: what is above them all.
+  // The last place counts values above every bound.
   const counts = new Float64Array(bounds.length + 1)
   let sum = 0
   return {

@@ -12,7 +12,7 @@ type Watchers = {
   readonly news: FundNews
 }
 
-/** The gate as calls reach it, with a watch beside it: nobody waits for the watching. */
+/** Wraps the gate with metrics, traces and news. No call waits for them. */
 export function watchFunds(funds: Funds, { clock, metrics, traces, news }: Watchers): Funds {
   const timed: Funds = {
     ...funds,

@@ -9,7 +9,7 @@ const MAX_PAGE = 1_000
 
 /**
  * `GET /compat/v1/models`: the whole catalogue in the messages wire's shape, in pages by `limit`, `after_id` and
- * `before_id`; without a limit as much as a page can hold.
+ * `before_id`. Without a limit a page is as long as a page may be.
  */
 export const listCompatModels: Read = ({ market }, { query }) => {
   const models = inListOrder(market().models)

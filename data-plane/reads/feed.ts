@@ -5,7 +5,9 @@ import type { Read } from './read.ts'
 
 const DEFAULT_ITEMS = 50
 
-/** `GET /api/markets/feed[?limit=]`: the latest trades, newest first, without anybody's name. Never cached. */
+/**
+ * `GET /api/markets/feed[?limit=]`: the latest trades, newest first, without names of buyers or sellers. Never cached.
+ */
 export const readTradeFeed: Read = async ({ feed }, { query }) => {
   const limit = readLimit(query.get('limit'))
   const items = await feed.latest(limit).catch((cause: unknown) => {

@@ -17,8 +17,8 @@ export type KeySources = {
 }
 
 /**
- * Limits and standing of the asking key, `GET /v1/key`: OpenRouter's member names under `data`, and ours beside them.
- * Throws AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`, `service_unavailable`.
+ * `GET /v1/key`: limits and standing of the asking key, with OpenRouter's member names under `data` and ours beside
+ * them. Throws AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`, `service_unavailable`.
  */
 export async function readKey(sources: KeySources, authorization: string | undefined): Promise<object> {
   const key = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
@@ -73,7 +73,7 @@ function capOf(limitMicro: MicroUsd | null, usedMicro: MicroUsd | null, resetsAt
 
 type NamedCap = Cap & { readonly name: string }
 
-/** The cap that will end the spending first. */
+/** The cap that is reached first. */
 function tighterOf(day: NamedCap, month: NamedCap): NamedCap | undefined {
   if (day.limitMicro === null) return month.limitMicro === null ? undefined : month
   if (month.leftMicro === null || day.leftMicro === null) return day

@@ -4,11 +4,11 @@ import { readKey } from './key.ts'
 import type { LookupSources } from './requests.ts'
 import { findRequest, generationOf } from './requests.ts'
 
-/** What answers to whoever has the key are made from. */
+/** Sources of the answers to the holder of a key. */
 export type Lookups = {
   readonly requests: LookupSources
   readonly keys: KeySources
-  /** Asks the control plane for a call that Redis has forgotten; undefined where there is none to ask. */
+  /** Asks the control plane for a call that Redis has forgotten; undefined when there is no control plane to ask. */
   readonly fetchRecord:
     | ((authorization: string | undefined, id: string) => Promise<LookupRecord | undefined>)
     | undefined
@@ -21,14 +21,17 @@ export type LookupRequest = {
   readonly query: URLSearchParams
 }
 
-/** An answer for one key, as JSON to be; undefined for what there is not. Throws AppError as {@link findRequest} does. */
+/**
+ * Makes an object for JSON for the holder of one key; undefined when there is no such thing. Throws AppError as {@link
+ * findRequest} does.
+ */
 export type LookUp = (sources: Lookups, request: LookupRequest) => Promise<object | undefined>
 
 /** `GET /v1/requests/:id`: a call that Redis still knows. */
 export const lookUpRequest: LookUp = ({ requests }, { authorization, params }) =>
   findRequest(requests, authorization, params['id'] ?? '')
 
-/** `GET /v1/generation?id=`: the same in OpenRouter's shape, also of a call that only the ledger knows. */
+/** `GET /v1/generation?id=`: the same record in OpenRouter's shape, also of a call that only the ledger knows. */
 export const lookUpGeneration: LookUp = async ({ requests, fetchRecord }, { authorization, query }) => {
   const id = query.get('id') ?? ''
   const record = (await findRequest(requests, authorization, id)) ?? (await fetchRecord?.(authorization, id))

@@ -16,30 +16,30 @@ import { etagOf } from './read.ts'
 import type { ReadMemory } from './read-memory.ts'
 
 const MAX_AGE_SECONDS = 5
-/** How old a list may be that is handed out again. */
+/** Milliseconds for which a list is given again. */
 const KEEP_LIST_MS = 1_000
-/** How many caps are asked after for a row, best offers first, and for an order book. */
+/** At most so many caps are read for a row, best offers first, and for an order book. */
 const CAPS_OF_A_ROW = 8
 const CAPS_OF_A_BOOK = 1_000
-/** Only an order book shows what each offer sold. */
+/** Only an order book shows the trades of each offer. */
 const NO_TRADES: ReadonlyMap<string, OfferTrades> = new Map()
 
 const PERFORMANCE = '/performance'
 
-/** `GET /api/markets/{model}` and what lies under it: a model's name may have slashes of its own. */
+/** `GET /api/markets/{model}` and the paths under it. They share a row because a model's name may contain slashes. */
 export const readMarketOrPerformance: Read = (sources, request) => {
   const asked = request.params['model'] ?? ''
   if (!asked.endsWith(PERFORMANCE)) return readMarket(sources, request)
   return readPerformance(sources, { ...request, params: { model: asked.slice(0, -PERFORMANCE.length) } })
 }
 
-/** `GET /api/markets[?model=]`: every model that anybody sells, with live prices, health and caps. */
+/** `GET /api/markets[?model=]`: every model on sale, with live prices, health and caps. */
 export const listMarkets: Read = async (sources, { query }) => {
   const asked = query.get('model')
   return asked === null ? listAll(sources) : rowsOf(sources, [sources.market().resolve(asked)?.id ?? ''])
 }
 
-/** The whole list, made once in a while however often it is asked for; callers at the same time share one. */
+/** Makes the whole list at most once in {@link KEEP_LIST_MS}. Callers at the same time share one. */
 function listAll(sources: ReadSources): Promise<ReadAnswer> {
   const market = sources.market()
   const now = sources.clock.now()
@@ -48,7 +48,7 @@ function listAll(sources: ReadSources): Promise<ReadAnswer> {
   if (known !== undefined && known.market === market && known.until > now) return known.answer
   const answer = rowsOf(sources, [...market.offers.keys()]).then((rows) => ({ ...rows, etag: etagOf(rows.json) }))
   memory.list = { market, until: now + KEEP_LIST_MS, answer }
-  // A failure is for those who wait for it: the next caller tries anew.
+  // A failure goes to those who wait for it. The next caller tries again.
   answer.catch(() => {
     memory.list = undefined
   })
@@ -72,7 +72,7 @@ async function rowsOf(sources: ReadSources, models: readonly string[]): Promise<
   }
 }
 
-/** `GET /api/markets/{model}`: the order book; `model` comes back as it was asked for. */
+/** `GET /api/markets/{model}`: the order book. `model` is spelled as the request spelled it. */
 export const readMarket: Read = async (sources, { params }) => {
   const asked = params['model'] ?? ''
   const market = sources.market()
@@ -130,7 +130,7 @@ type Live = LiveState & {
   readonly used: ReadonlyMap<OfferId, MicroUsd>
 }
 
-/** What is known live of some models' offers; of each model, the caps of its best offers that have one. */
+/** Live health and caps of some models' offers. Caps are read for the best capped offers of each model. */
 async function liveState(
   { health, caps, clock }: ReadSources,
   books: readonly (readonly MarketOffer[])[],
@@ -194,7 +194,7 @@ function bestOf(best: TokenPrices): object {
   return { best_input_per_1m: shown(best.input), best_output_per_1m: shown(best.output) }
 }
 
-/** The summary of a model; while nothing is the matter with any of its offers, the one that was made before. */
+/** The summary of a model. While none of its offers is backed off or has a spent cap, the last one is used again. */
 function summaryOf({ summaries }: ReadMemory, parts: MarketParts, live: Live): MarketSummary {
   const { offers, unitPrices } = parts
   if (!isUndisturbed(offers, live)) return summarizeMarket(parts, live)
@@ -205,7 +205,7 @@ function summaryOf({ summaries }: ReadMemory, parts: MarketParts, live: Live): M
   return summary
 }
 
-/** True while every offer is healthy and those whose caps were asked after have some left. */
+/** True while every offer is healthy and every cap that was read has some left. */
 function isUndisturbed(offers: readonly BookOffer[], { blocked, used }: Live): boolean {
   if (blocked.size > 0 && offers.some((offer) => blocked.has(offer.id))) return false
   let asked = 0

@@ -8,8 +8,8 @@ const MAX_AGE_SECONDS = 60
 const MILLISECONDS_PER_SECOND = 1_000n
 
 /**
- * `GET /v1/models`: the whole catalogue in OpenRouter's shape, sandbox models last. A model whose first prices are still
- * to come cannot be bought and is not in it: it would look as if it were free.
+ * `GET /v1/models`: the whole catalogue in OpenRouter's shape, sandbox models last. A model without prices is left out:
+ * it cannot be bought yet and would look free.
  */
 export const listModels: Read = ({ market, memory }) => {
   const { models, prices } = market()
@@ -25,7 +25,7 @@ export const readModel: Read = ({ market }, { params }) => {
   return { json: JSON.stringify(catalogEntry(model, prices.get(model.id))), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
-/** `GET /api/inference/v1/models`: the plain list. */
+/** `GET /api/inference/v1/models`: the plain list of models. */
 export const listInferenceModels: Read = ({ market, memory }) => {
   const { models, prices } = market()
   const json = memory.textOf('plain models', [models, prices], () => plainList(models, prices))

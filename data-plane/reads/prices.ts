@@ -8,7 +8,7 @@ import type { Read } from './read.ts'
 const MAX_AGE_SECONDS = 60
 const MICRO_PER_USD = 1e6
 
-/** `GET /v1/prices`: for each model what each provider's best offer costs, in USD per million tokens. */
+/** `GET /v1/prices`: the price of each provider's best offer for each model, in USD per million tokens. */
 export const listPrices: Read = ({ market, memory }) => {
   const now = market()
   const json = memory.textOf('prices', [now.models, now.offers, now.prices], () => priceList(now))
@@ -26,7 +26,7 @@ function priceList({ models, offers, prices }: Pick<Market, 'models' | 'offers' 
   })
 }
 
-/** The first offer of each provider: offers come ranked, so it is the cheapest. */
+/** The first offer of each provider. Offers are ranked, so it is the cheapest. */
 function bestByProvider(ranked: readonly OfferRow[]): OfferRow[] {
   const best = new Map<string, OfferRow>()
   for (const offer of ranked) if (!best.has(offer.provider)) best.set(offer.provider, offer)

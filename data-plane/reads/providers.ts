@@ -3,7 +3,7 @@ import type { Read } from './read.ts'
 
 const MAX_AGE_SECONDS = 300
 
-/** `GET /v1/providers`: the allow-list, with the flag that default routing goes by. */
+/** `GET /v1/providers`: the allow-list, with the flag by which default routing decides. */
 export const listProviders: Read = ({ market, memory }) => {
   const { providers } = market()
   const json = memory.textOf('providers', [providers], () => allowList(providers))

@@ -3,15 +3,15 @@ import type { BookOffer, MarketSummary } from '#shared/market-view.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import type { ReadAnswer } from './read.ts'
 
-/** A model's summary while all its offers can serve, and the prices that it was made with. */
+/** The summary of a model while all its offers can serve, and the prices from which it was made. */
 export type Usual = { readonly prices: UnitPrices; readonly summary: MarketSummary }
 
-/** The list of all markets, and Unix milliseconds until which it is given again. */
+/** The list of all markets. It is given again until `until`, in Unix milliseconds. */
 export type KeptList = { readonly market: Market; readonly until: number; readonly answer: Promise<ReadAnswer> }
 
-/** What free answers of one plane are given from again. */
+/** Free answers of one plane that are kept to be given again. */
 export type ReadMemory = {
-  /** Returns the last text of this name, or builds it anew when one of the objects that it is made from has changed. */
+  /** Answers with the last text of this name. Builds it anew when one of the objects in `from` has changed. */
   textOf(name: string, from: readonly object[], build: () => string): string
   list: KeptList | undefined
   readonly summaries: WeakMap<readonly BookOffer[], Usual>

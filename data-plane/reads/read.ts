@@ -6,7 +6,7 @@ import type { TradeFeed } from '#data-plane/store/trade-feed.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { ReadMemory } from './read-memory.ts'
 
-/** What free answers are made from: the snapshot and what is known live beside it. */
+/** Sources of free answers: the snapshot and live state. */
 export type ReadSources = {
   market(): Market
   readonly health: Pick<HealthStore, 'blockedUntil' | 'isAllWell'>
@@ -24,18 +24,18 @@ export type ReadRequest = {
 
 export type ReadAnswer = {
   readonly json: string
-  /** How long anybody may keep the body. Zero means that nobody may. */
+  /** Seconds for which anybody may keep the body. Zero means that nobody may. */
   readonly maxAgeSeconds: number
-  /** The ETag of an answer that is given again, so that it is computed once. */
+  /** The ETag of an answer that is given again, so that it is computed only once. */
   readonly etag?: string
 }
 
-/** A free answer to a GET. Throws AppError `not_found` for what there is not. */
+/** Makes a free answer to a GET. Throws AppError `not_found` when there is no such thing. */
 export type Read = (sources: ReadSources, request: ReadRequest) => ReadAnswer | Promise<ReadAnswer>
 
 type ReadHeaders = { readonly 'cache-control': string; readonly etag: string }
 
-/** Headers of an answer to a read: its age limit and an ETag over its bytes. */
+/** Headers of an answer to a read: its age limit, and an ETag over its bytes. */
 export function readHeaders({ json, maxAgeSeconds, etag = etagOf(json) }: ReadAnswer): ReadHeaders {
   return { 'cache-control': maxAgeSeconds > 0 ? `public, max-age=${maxAgeSeconds}` : 'no-store', etag }
 }

@@ -19,9 +19,9 @@ export type LookupSources = {
 }
 
 /**
- * The lookup record of a call, for the key or the wallet that paid it; undefined when Redis does not have it (any more).
- * Throws AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`, `service_unavailable`, `not_found` for
- * what is no request id.
+ * The lookup record of a call, for the key or the wallet that paid it; undefined when Redis does not have it. Throws
+ * AppError: `authentication_required`, `invalid_api_key`, `wrong_key_type`, `service_unavailable`, and `not_found` for
+ * a text that is no request id.
  */
 export async function findRequest(
   sources: LookupSources,
@@ -36,7 +36,7 @@ export async function findRequest(
   const hold = await sources.funds.find(payer.account, rid)
   const running = sources.running.get(rid)
   const record = hold === undefined ? undefined : lookupOf(rid, hold, running)
-  // A call to a provider of the buyer's own has no hold, or gave its own back before that took over.
+  // A call to a buyer's own provider has no hold, or gave its hold back before the own provider took over.
   if (record !== undefined || (hold !== undefined && hold.state !== 'released')) return record
   if (running?.account === payer.account) return runningRecord(rid, running, ulidTime(rid))
   const own = await sources.ownCalls.find(payer.account, rid)
@@ -51,7 +51,7 @@ function ownRecord(rid: RequestId, own: OwnCall): LookupRecord | undefined {
   return lookupRecordOf(event, standingOf({ charge, outcome, errorCode }, null))
 }
 
-/** The record as the call left it, or what is known of one that runs. */
+/** The record of a call that ended, or the known facts of one that runs. */
 function lookupOf(
   rid: string,
   hold: HoldRecord,
@@ -59,11 +59,11 @@ function lookupOf(
 ): LookupRecord | undefined {
   const event = hold.event === null ? undefined : readUsageEvent(hold.event)
   if (event?.kind === 'submit') {
-    // How a long job goes on once it is booked stands in the ledger alone.
+    // Only the ledger knows how a long job goes on after it is booked.
     if (hold.state === 'posted') return undefined
     return lookupRecordOf(event, RUNNING_JOB)
   }
-  // Another event than this one was booked: what the ledger says counts.
+  // Another event than this one was booked. Then the ledger counts.
   if (hold.state === 'posted' && hold.postedAt === null) return undefined
   if (event !== undefined) {
     const { chargeMicro: charge, outcome, errorCode } = event
@@ -71,7 +71,7 @@ function lookupOf(
   }
   if (hold.state === 'posted') return undefined
   const isAbandoned = hold.state === 'expired' || hold.reason === OWNER_DIED
-  // Given back before the end: a provider of the buyer's own took over.
+  // The hold was given back before the end, because a provider of the buyer's own took over.
   if (hold.state === 'released' && !isAbandoned) {
     return running === undefined ? undefined : runningRecord(rid, running, hold.openedAt)
   }
@@ -83,7 +83,7 @@ function lookupOf(
   }
 }
 
-/** A call under way, as far as anybody knows it. */
+/** The record of a call that runs, as far as this process or its hold knows it. */
 function runningRecord(
   rid: string,
   running: Pick<RunningCall, 'model' | 'isStreamed'> | undefined,

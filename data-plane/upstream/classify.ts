@@ -7,18 +7,20 @@ import { UNREADABLE_CREDENTIAL } from '#shared/seal.ts'
 import type { ProviderWords, Speaker } from './provider-words.ts'
 import { readProviderWords } from './provider-words.ts'
 
-/** A failed attempt, as every step after it sees it: whose fault it is, what comes next, and what the buyer reads. */
+/**
+ * A failed attempt, for every step after it: whose fault it is, whether another may follow, and what the buyer reads.
+ */
 export type UpstreamFailure = {
   readonly errorClass: ErrorClass
-  /** The provider's HTTP status, 0 when there was none. */
+  /** The provider's HTTP status, or 0 when there was none. */
   readonly status: number
-  /** `buyer`: the request is at fault, the offer's health is not touched. */
+  /** `buyer`: the request is at fault, and the offer's health does not change. */
   readonly fault: 'offer' | 'buyer'
-  /** How long the provider asked to be left alone. */
+  /** Milliseconds for which the provider asked not to be called. */
   readonly retryAfterMs: number | undefined
-  /** One line for the seller's health log, without a secret. */
+  /** One line for the seller's health log. It holds no secret. */
   readonly detail: string
-  /** What the buyer reads when this was the last attempt. */
+  /** The error for the buyer when this was the last attempt. */
   readonly error: AppError
 }
 
@@ -26,7 +28,7 @@ export type UpstreamFailure = {
 const MAX_RETRY_AFTER_MS = 600_000
 const MAX_DETAIL_CHARS = 300
 
-/** The status of a provider and what it said, as far as it may be told. */
+/** Classifies a provider's error status, with its words as far as they may be told. */
 export function classifyStatus(
   status: number,
   body: ErrorBody,
@@ -42,11 +44,11 @@ export function classifyStatus(
   if (status === 529 || status === 503) return offerFault('overloaded', at)
   if (status >= 500) return offerFault('server_error', at)
   if (status >= 400) return buyerFault(at, words, body.isContext)
-  // 1xx, 2xx without an answer, and redirects, which are never followed.
+  // These are 1xx, 2xx without an answer, and redirects, which are never followed.
   return offerFault('bad_response', at)
 }
 
-/** Bytes of status 200 that are no answer. */
+/** Classifies bytes with status 200 that are no answer. */
 export function classifyBadAnswer(bad: BadAnswer, speaker: Speaker): UpstreamFailure {
   if (bad.kind === 'error') return classifyStatus(bad.status, readErrorBody(bad.text), speaker)
   const { forLog } = readProviderWords({ message: bad.text, isContext: false }, speaker)
@@ -57,7 +59,10 @@ export function classifyBadAnswer(bad: BadAnswer, speaker: Speaker): UpstreamFai
   })
 }
 
-/** A call that did not get through: refused, reset, timed out, an address that may not be dialled, a key that does not open. */
+/**
+ * Classifies a call that did not get through: refused, reset, timed out, to a forbidden address, or with a credential
+ * that does not open.
+ */
 export function classifyError(thrown: Error, hasHead: boolean): UpstreamFailure {
   const code = 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : thrown.name
   const at = { status: hasHead ? 200 : 0, detail: line(code), retryAfterMs: undefined }
@@ -70,12 +75,12 @@ export function classifyError(thrown: Error, hasHead: boolean): UpstreamFailure 
   return offerFault('unreachable', at)
 }
 
-/** A failure that we noticed ourselves: a limit of time or size. */
+/** A failure that this process found itself: a limit of time or size. */
 export function ownFailure(errorClass: 'timeout' | 'bad_response' | 'cut', detail: string): UpstreamFailure {
   return offerFault(errorClass, { status: 0, detail, retryAfterMs: undefined })
 }
 
-/** The value of a Retry-After header in milliseconds: seconds or a date (RFC 9110, 10.2.3), capped. */
+/** Reads a Retry-After header in milliseconds, capped. It holds seconds or a date (RFC 9110, 10.2.3). */
 export function readRetryAfter(value: string | string[] | undefined, now: number): number | undefined {
   if (typeof value !== 'string') return undefined
   if (/^\d{1,15}$/.test(value)) return Math.min(Number(value) * 1_000, MAX_RETRY_AFTER_MS)
@@ -89,7 +94,7 @@ function offerFault(errorClass: ErrorClass, facts: Facts): UpstreamFailure {
   return { ...facts, errorClass, fault: 'offer', error: shownError(errorClass, facts.retryAfterMs) }
 }
 
-/** Fixed words: what a provider says in its own failures is not for the buyer. */
+/** The error for the buyer, in fixed words, because a provider's words about its own failures are not for the buyer. */
 function shownError(errorClass: ErrorClass, retryAfterMs: number | undefined): AppError {
   const retryAfterSeconds = Math.ceil((retryAfterMs ?? 10_000) / 1_000)
   switch (errorClass) {
@@ -122,7 +127,7 @@ function buyerFault(facts: Facts, { forBuyer, param }: ProviderWords, isContext:
   return { ...facts, errorClass: isContext ? 'context_length' : 'bad_request', fault: 'buyer', error }
 }
 
-/** On one line, without anything that looks like a key. */
+/** Puts a text on one line and hides everything that looks like a key. */
 function line(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what has to go
   return redact(text.replace(/[\u0000-\u001f\u007f]+/g, ' ')).slice(0, MAX_DETAIL_CHARS)

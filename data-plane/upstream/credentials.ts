@@ -4,14 +4,16 @@ import type { KeyRing } from '#shared/seal.ts'
 import { openCredential } from '#shared/seal.ts'
 import type { Secret } from '#shared/secret.ts'
 
-/** How long an opened credential may stay in memory, and how many. */
+/** An opened credential may stay in memory for so many milliseconds. At most so many stay. */
 const KEEP_MS = 60_000
 const MAX_OPEN = 10_000
 
-/** Opens sealed credentials; throws an Error for one that does not open. */
+/** Opens sealed credentials. Throws an Error for one that does not open. */
 export type OpenCredential = (sealed: SealedCredential) => Secret
 
-/** Keeps opened credentials for at most a minute: opening costs more than the rest of a request's headers. */
+/**
+ * Keeps opened credentials for at most a minute, because opening one costs more than all other headers of a request.
+ */
 export function createCredentialOpener(ring: KeyRing, clock: Pick<Clock, 'monotonic'>): OpenCredential {
   const open = new Map<string, { readonly ciphertext: string; readonly secret: Secret; readonly until: number }>()
   return (sealed) => {

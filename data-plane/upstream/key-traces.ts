@@ -1,13 +1,15 @@
 /**
- * Finds a credential in a text, whole or in part, plain or in an encoding in which servers echo what they were sent:
- * percent signs, escapes of JSON and JavaScript, character references of HTML, base64 in both alphabets, hexadecimal.
- * Letter case and what stands between letters and digits do not count.
+ * Finds a credential in a text, whole or in part. It also finds encodings in which servers echo a request: percent
+ * signs, escapes of JSON and JavaScript, character references of HTML, base64 in both alphabets, hexadecimal. Letter
+ * case and characters between letters and digits do not count.
  */
 
-/** A run of a credential that is as long as this may not be told. Shorter credentials are looked for whole. */
+/**
+ * A run of so many characters of a credential must not leave this process. Shorter credentials are searched for whole.
+ */
 const RUN = 8
 const LEAST_RUN = 4
-/** Encodings inside encodings that are undone, and the most texts and characters that one search reads. */
+/** Nested encodings that are undone, and the most texts and characters that one search reads. */
 const MAX_DEPTH = 3
 const MAX_READINGS = 128
 const MAX_CHARS = 8_192
@@ -15,7 +17,7 @@ const BASE64_RUN = /[A-Za-z0-9+/_-]{10,}/g
 const BASE64_OFFSETS = [0, 1, 2, 3] as const
 const HEX_RUN = /(?:[0-9a-fA-F]{2}[\s:,-]?){7,}[0-9a-fA-F]{2}/g
 
-/** True where the text holds a run of the key. */
+/** True when the text holds a run of the key. */
 export function holdsKey(text: string, key: string): boolean {
   const runs = runsOf(bare(key))
   if (runs.size === 0) return false
@@ -39,7 +41,7 @@ function hasRun(text: string, runs: ReadonlySet<string>): boolean {
   return false
 }
 
-/** The text, and what it says once encodings are undone, one inside the other. */
+/** The text, and its decoded forms, also of nested encodings. */
 function readings(text: string): Set<string> {
   const found = new Set([text])
   let newest = [text]

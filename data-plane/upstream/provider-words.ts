@@ -2,29 +2,30 @@ import { redact } from '#shared/errors.ts'
 import type { ErrorBody } from '#shared/protocols/answers/error-body.ts'
 
 /**
- * Decides what of a provider's words leaves this process. A provider may tell its key, its hosts, its code and its stack
- * in an error. The buyer reads the provider's text only where every word of it is an ordinary one or stands in his own
- * request; else he reads ours, with the names that are his. The seller's log keeps more, and never the key.
+ * Decides which words of a provider leave this process. A provider's error may hold its key, its hosts, its code and
+ * its stack. The buyer reads the provider's text only when every word of it is an ordinary word or is part of the
+ * request. Otherwise the buyer reads our text with the names from the request. The seller's log keeps more, but never
+ * the key.
  */
 export type ProviderWords = {
-  /** What the buyer reads after "The provider rejected the request"; empty where nothing may be told. */
+  /** The text for the buyer after "The provider rejected the request"; empty when nothing may be told. */
   readonly forBuyer: string
-  /** The parameter of his request that the provider names, if any. */
+  /** The parameter of the buyer's request that the provider names, if any. */
   readonly param: string | undefined
   /** One line for the seller's health log. */
   readonly forLog: string
 }
 
-/** What is known at an attempt of who said it and who asked. */
+/** The provider of an attempt and the request that it got. */
 export type Speaker = {
-  /** True where a text holds the attempt's credential, whole or in part. */
+  /** True when a text holds the attempt's credential, whole or in part. */
   holdsKey(text: string): boolean
   /** The request as it was sent, without its headers. */
   asked(): string
 }
 
 const MAX_SHOWN_CHARS = 300
-/** The name of a member as requests have them, or a path of such names and places. */
+/** The name of a request's member, or a path of such names and indexes. */
 const PARAM = /^[a-z][a-z_]{0,63}(?:[.[]{1,2}[\w'"]{1,32}\]?){0,8}$/
 /** Words that name a limit, and the number behind them. */
 const LIMIT = /\b(?:at most|maximum|less than or equal to|limit|<=|up to)\D{0,24}(\d{1,9})\b/i
@@ -44,7 +45,7 @@ export function readProviderWords(body: ErrorBody, speaker: Speaker): ProviderWo
   const param = body.param !== undefined && isOwnParam(body.param, asked) ? body.param : undefined
   const forBuyer = !isTold && isOrdinary(text, asked) ? text.slice(0, MAX_SHOWN_CHARS) : inOurWords(text, param)
   return {
-    // The last look is at what leaves: no way of putting it together can tell a key.
+    // The last check is on the finished texts, so no way of putting them together can leak a key.
     forBuyer: speaker.holdsKey(forBuyer) ? '' : forBuyer,
     param: param !== undefined && !speaker.holdsKey(param) ? param : undefined,
     forLog: isTold ? CREDENTIAL_TOLD : maskKeys(text).slice(0, MAX_SHOWN_CHARS),
@@ -56,7 +57,7 @@ function oneLine(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ').trim()
 }
 
-/** A parameter is the buyer's own where its first name is a member of his request. */
+/** A parameter belongs to the buyer when its first name is a member of the request. */
 function isOwnParam(param: string, asked: string): boolean {
   return PARAM.test(param) && asked.includes(`"${/^[a-z_]+/.exec(param)?.[0] ?? ''}"`)
 }
@@ -70,7 +71,7 @@ function inOurWords(text: string, param: string | undefined): string {
   return parts.join(', and ')
 }
 
-/** True where a text names no place and holds nothing that could be a key. */
+/** True when a text names no address and holds nothing that could be a key. */
 function isOrdinary(text: string, asked: string): boolean {
   if (
     redact(text) !== text ||
@@ -91,7 +92,7 @@ function wordsOf(text: string): string[] {
     .filter((word) => word !== '')
 }
 
-/** What may be a name of the buyer's: a model, a tool, a call of one. */
+/** True for a word that may be a name of the buyer's: a model, a tool or a tool call. */
 function isName(word: string): boolean {
   return word.length <= 128
 }
@@ -100,19 +101,19 @@ const PLAIN_WORD = /^[A-Za-z]?[a-z]{0,19}$|^[A-Z]{1,12}$/
 const CAMEL_WORD = /^[a-z]{2,12}(?:[A-Z][a-z]{1,11}){1,3}$|^(?:[A-Z][a-z]{1,11}){2,3}$/
 const NUMBER = /^\d{1,9}(?:[.,]\d{1,3})*[kKmM]?$/
 const SHORT_NAME = /^(?=.{1,7}$)[\w.-]+$/
-/** Names of members with places: `messages.0.content`. A dotted name of letters alone could be a host. */
+/** A path of members with indexes: `messages.0.content`. A dotted name of letters alone could be a host. */
 const MEMBER_PATH = /^[a-z_]+(?:\.(?:\d{1,4}|[a-z_]+))*\.\d{1,4}(?:\.(?:\d{1,4}|[a-z_]+))*$/
 
 function isOrdinaryWord(word: string): boolean {
   if (NUMBER.test(word) || MEMBER_PATH.test(word)) return true
   if (/^(?:e\.g|i\.e|etc)$/i.test(word)) return true
   if (SHORT_NAME.test(word) && !word.includes('.')) return true
-  // A compound: each part is a word of its own.
+  // In a compound each part is a word of its own.
   const parts = word.split(/[-_/’]/)
   return parts.length <= 6 && parts.every((part) => part === '' || PLAIN_WORD.test(part) || CAMEL_WORD.test(part))
 }
 
-/** Hides in a line for the log what is neither a word, a number nor a place. */
+/** Hides everything in a log line that is no word, no number and no member path. */
 function maskKeys(text: string): string {
   return text
     .split(/(\s+)/)

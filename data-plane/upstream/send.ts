@@ -20,14 +20,14 @@ const MAX_RESPONSE_BYTES = 67_108_864
 const MAX_HEADER_BYTES = 32_768
 const USER_AGENT = 'inference-marketplace/3.1'
 
-/** What of a provider's head means anything to us. */
+/** The parts of a provider's head that this process uses. */
 export type UpstreamHead = {
   readonly status: number
   readonly contentType: string
   readonly retryAfterMs: number | undefined
 }
 
-/** What happens to a request under way. After `onEnd` or `onError` nothing more is called. */
+/** The events of a request under way. After `onEnd` or `onError` no other is called. */
 export type UpstreamEvents = {
   onHead(head: UpstreamHead): void
   onData(chunk: Buffer): void
@@ -35,21 +35,27 @@ export type UpstreamEvents = {
   onError(error: Error): void
 }
 
-/** A hand on a request under way. */
+/** Controls a request under way. */
 export type UpstreamFlow = { abort(): void; pause(): void; resume(): void }
 
 export type UpstreamOptions = {
-  /** How long the head may take. */
+  /** Milliseconds that the head may take. */
   readonly firstByteMs: number
 }
 
-/** Where a request goes, and the sealed key that goes with it. */
+/** The address of a request, and the sealed key that goes with it. */
 export type Destination = Pick<Offer, 'baseUrl' | 'credential' | 'apiFormat'>
 
 export type Upstream = {
-  /** Sends a request to an offer's provider. Failures, ours included, arrive at `events.onError`, never as a throw. */
+  /**
+   * Sends a request to an offer's provider. Every failure, also one of ours, goes to `events.onError`, never to a
+   * throw.
+   */
   send(to: Destination, request: UpstreamRequest, options: UpstreamOptions, events: UpstreamEvents): UpstreamFlow
-  /** True where a text holds the key that goes there, whole or in part, in any encoding; also where it does not open. */
+  /**
+   * True when a text holds the key of this destination, whole or in part, in any encoding. Also true when the key does
+   * not open.
+   */
   holdsKey(to: Destination, text: string): boolean
   close(): Promise<void>
 }
@@ -58,13 +64,14 @@ type Parts = {
   readonly policy: OutboundPolicy
   readonly openCredential: OpenCredential
   readonly clock: Clock
-  /** Hosts on the provider allow-list, as the snapshot has them now. */
+  /** Hosts of the provider allow-list in the current snapshot. */
   readonly allowedHosts: () => ReadonlySet<string>
 }
 
 /**
- * The one client for sellers' hosts. A request's headers are built from nothing; the host is on the allow-list and is the
- * one that the credential was sealed for; the address is checked as it is dialled; nothing redirects.
+ * The one client for sellers' hosts. A request's headers are built anew and copy none of the buyer's. The host must be
+ * on the allow-list and must be the one for which the credential was sealed. The address is checked when it is dialled.
+ * No redirect is followed.
  */
 export function createUpstream({ policy, openCredential, clock, allowedHosts }: Parts): Upstream {
   const agent = new Agent({
@@ -72,7 +79,7 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
     connections: MAX_CONNECTIONS_AN_ORIGIN,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // Time between chunks is watched by the relay, which knows content from comments.
+    // The relay watches the time between chunks, because it can tell content from comments.
     bodyTimeout: 0,
     maxResponseSize: MAX_RESPONSE_BYTES,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -120,7 +127,10 @@ export function createUpstream({ policy, openCredential, clock, allowedHosts }: 
   }
 }
 
-/** Names and values one after another, all that a seller is told; each protocol carries its key in its own way. */
+/**
+ * Lists names and values one after another. A seller gets no other headers. Each protocol carries its key in its own
+ * way.
+ */
 function headersOf(to: Destination, request: UpstreamRequest, openCredential: OpenCredential): string[] {
   const key = openCredential(to.credential).reveal()
   const headers = ['content-type', request.contentType, 'accept', request.accept]
@@ -134,7 +144,7 @@ function lengthOf(pieces: readonly Buffer[]): number {
   return pieces.reduce((bytes, piece) => bytes + piece.length, 0)
 }
 
-/** A request under way, as the client's calls find it. */
+/** The state of a request under way for the client's callbacks. */
 type Sending = {
   readonly events: UpstreamEvents
   readonly clock: Clock
@@ -169,7 +179,7 @@ function takeHead(sending: Sending, status: number, headers: IncomingHttpHeaders
   })
 }
 
-/** Turns the client's calls into ours; after an end, an error or an abort nothing more is passed on. */
+/** Translates the client's callbacks into events. After an end, an error or an abort it passes nothing on. */
 function createHandler(sending: Sending): Dispatcher.DispatchHandler {
   return {
     onRequestStart(controller) {
@@ -193,7 +203,7 @@ function createHandler(sending: Sending): Dispatcher.DispatchHandler {
   }
 }
 
-/** Checks offers' base URLs, once for each URL and state of the allow-list. */
+/** Checks the base URLs of offers once for each URL and each state of the allow-list. */
 function addressBook(policy: OutboundPolicy, allowedHosts: () => ReadonlySet<string>) {
   let hosts: ReadonlySet<string> | undefined
   let known = new Map<string, { origin: string; host: string; path: string }>()
@@ -209,13 +219,16 @@ function addressBook(policy: OutboundPolicy, allowedHosts: () => ReadonlySet<str
       address = { origin: url.origin, host: url.host, path: url.pathname.replace(/\/+$/, '') }
       known.set(offer.baseUrl, address)
     }
-    // A stored key is never sent to a host that is not the one it was stored for.
+    // A stored key is never sent to another host than the one for which it was stored.
     if (offer.credential.host !== address.host) throw new Error('the credential belongs to another host')
     return address
   }
 }
 
-/** Resolves a name only when every address of it may be dialled. Literal addresses never come here: the URL check has them. */
+/**
+ * Resolves a name only when every address of it may be dialled. Literal addresses are checked with the URL and never
+ * come here.
+ */
 function guardedLookup(policy: OutboundPolicy): LookupFunction {
   return (hostname, options, callback) => {
     resolveName(hostname, { ...options, all: true }, (error, addresses) => {

@@ -52,7 +52,7 @@ export function buildProvider(id: string, isTrusted = true): Provider {
   }
 }
 
-/** An offer of `gpt-5-mini` at provider `a` that keeps 60 per cent, where nothing else is said. */
+/** Builds an offer. By default it sells `gpt-5-mini` at provider `a` for 60 per cent of the reference price. */
 export function buildOffer(given: Partial<OfferRow> = {}): OfferRow {
   const provider = given.provider ?? 'a'
   return {
@@ -162,7 +162,7 @@ export function buildRaw(body: string | Buffer, headers: Record<string, string> 
   }
 }
 
-/** Offers by their providers, in order: how a test reads a ranking. */
+/** Names offers by their providers, in order, so that a test can read a ranking. */
 export function providersOf(offers: readonly Offer[]): string[] {
   return offers.map(({ provider }) => provider)
 }

@@ -2,14 +2,14 @@ import { expect } from 'vitest'
 import type { Receipt } from '#data-plane/call.ts'
 import { microUsd } from '#shared/money.ts'
 
-/** What an answer came to. */
+/** The charge of the answer. */
 export const RECEIPT: Receipt = {
   chargeMicro: microUsd(38),
   listMicro: microUsd(75),
   usage: { input: 8, cacheRead: 4, output: 5, reasoning: 1 },
 }
 
-/** Frames of a stream, each parsed; the end as its word. */
+/** The frames of a stream, each parsed. The end mark stays a word. */
 export function framesOf(text: string): unknown[] {
   return text
     .split('\n\n')

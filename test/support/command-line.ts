@@ -7,22 +7,22 @@ const LIMIT_MS = 60_000
 export type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
 export type Surroundings = {
   readonly env?: Readonly<Record<string, string>>
-  /** What is on the standard input. */
+  /** The text on the standard input. */
   readonly input?: string
 }
 
-/** Runs the command line as a script does: nothing of it is a terminal. */
+/** Runs the command line as a script does, without a terminal. */
 export function runMarket(args: readonly string[], surroundings: Surroundings = {}): Promise<Ran> {
   return run(process.execPath, [PROGRAM, ...args], { ...surroundings, answers: [] })
 }
 
 type InTerminal = Surroundings & {
   readonly columns?: number
-  /** What a person types when the text comes up. */
+  /** Texts to type, each when `when` appears in the output. */
   readonly answers?: readonly { readonly when: string; readonly type: string }[]
 }
 
-/** Runs it as a person does, in a pseudo-terminal; both streams come as one, `out`. */
+/** Runs the command line in a pseudo-terminal, as a person does. Both streams come as one, `out`. */
 export function runInTerminal(args: readonly string[], terminal: InTerminal = {}): Promise<Ran> {
   const words = [process.execPath, PROGRAM, ...args].map(quoted).join(' ')
   const command = `stty cols ${terminal.columns ?? 100} rows 40; exec ${words}`
@@ -38,7 +38,7 @@ type Run = Surroundings & { readonly answers: readonly { readonly when: string; 
 function run(command: string, args: readonly string[], { env = {}, input, answers }: Run): Promise<Ran> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, {
-      // Not the test runner's own variables, of which some mean something to the program.
+      // The test runner's own variables are left out, because some of them mean something to the program.
       env: { PATH: process.env['PATH'], HOME: process.env['HOME'], TERM: 'xterm-256color', ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
     })

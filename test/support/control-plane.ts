@@ -51,7 +51,7 @@ export type TestMarket = {
   readonly world: GateWorld
   readonly provider: SampleProvider
   readonly url: string
-  /** Moves the clock of the plane. */
+  /** Moves the clock of the plane forward by these milliseconds. */
   advance(ms: number): void
   person(): Promise<Person>
   managementKey(scope: 'org' | 'operator'): Promise<string>
@@ -64,7 +64,7 @@ export type TestMarket = {
 export const operator = machineOperator('test')
 export const MODELS = ['gpt-test', 'claude-test', 'sandbox/echo'] as const
 
-/** A model as the market of tests sells it: the sandbox's costs nothing. */
+/** A model of the tests' market. The sandbox's models cost nothing. */
 export const catalogItem = (id: string) =>
   id.startsWith('sandbox/')
     ? textModel(id, { id, pricing: { prompt: '0', completion: '0' } })
@@ -77,7 +77,7 @@ type Options = {
   readonly operations?: readonly { readonly name: string; readonly output: z.ZodType }[]
 }
 
-/** Starts a market. It holds every answer against the output of its operation, and `stop` throws when one differs. */
+/** Starts a market. It checks every answer against the output of its operation, and `stop` throws when one differs. */
 export async function startMarket({
   overrides = {},
   environment = {},
@@ -146,7 +146,7 @@ function callers(plane: ControlPlane, url: string) {
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
     const text = await answer.text()
-    // What a redirect led to is not the answer of this path.
+    // The page to which a redirect led is not the answer of this path.
     if (!answer.redirected) requireDescribed(method, path, { status: answer.status, headers: answer.headers, text })
     return { status: answer.status, headers: answer.headers, text, body: parse(text) }
   }
@@ -193,7 +193,7 @@ const RestError = z.object({
 })
 const GraphError = z.object({ errors: z.array(z.object({ extensions: z.object({ code: z.string() }) })).min(1) })
 
-/** The code in a REST or GraphQL answer that is an error; undefined for any other. */
+/** The code in a REST or GraphQL error; undefined for any other answer. */
 export function codeOf(answer: Answer): string | undefined {
   const rest = RestError.safeParse(answer.body)
   if (rest.success) return rest.data.error.code
@@ -201,14 +201,14 @@ export function codeOf(answer: Answer): string | undefined {
   return graph.success ? graph.data.errors[0]?.extensions.code : undefined
 }
 
-/** What is told beside the code of a REST error. */
+/** The detail of a REST error. */
 export function detailOf(answer: Answer): Record<string, unknown> {
   return RestError.parse(answer.body).error.detail ?? {}
 }
 
 const TrpcFailure = z.object({ data: z.object({ errorCode: z.string().nullable(), httpStatus: z.number() }) })
 
-/** Our code in what a tRPC client throws. */
+/** Our code in the error that a tRPC client throws. */
 export async function trpcCodeOf(call: Promise<unknown>): Promise<string | null | undefined> {
   try {
     await call

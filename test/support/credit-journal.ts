@@ -2,7 +2,7 @@ import type { JournalReplay, OpenJournal } from '#data-plane/journal/journal.ts'
 import type { CreditClaim } from '#data-plane/payment.ts'
 import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 
-/** A journal as credit sees it. */
+/** The journal as the credit rail uses it. */
 export type CreditJournal = Omit<OpenJournal, 'capture'> &
   JournalReplay & { capture(of: Pick<CreditClaim, 'rid' | 'account'>, event: string): void }
 

@@ -6,24 +6,24 @@ import { createDatabase } from '#control-plane/db/database.ts'
 import { migrate, readMigrations } from '#control-plane/db/migrate.ts'
 
 const MIGRATIONS = fileURLToPath(new URL('../../migrations', import.meta.url))
-/** Number of the advisory lock under which one test file makes the template and the others wait. */
+/** Number of the advisory lock under which one test file makes the template while the others wait. */
 const TEMPLATE_LOCK = 7_305_099
 let made = 0
 
 export type TestDatabase = {
   readonly db: Database
   readonly url: string
-  /** Copies all that is in it now. The answer puts that back. Both end every connection to the database. */
+  /** Copies all contents. The answer restores them. Both end every connection to the database. */
   backUp(): Promise<() => Promise<void>>
   drop(): Promise<void>
 }
 
 /**
- * A migrated database of its own for a test file, cloned from a template that the first file makes.
- * `url` defaults to the server of the run; a bench hands in another.
+ * Makes a migrated database for one test file. It is cloned from a template that the first file makes. `url` is by
+ * default the server of the run; a bench passes another.
  */
 export async function createTestDatabase(server?: string, max = 10): Promise<TestDatabase> {
-  // Loaded here because a bench, outside a test run, cannot load it.
+  // This is imported here, because a bench runs outside a test run and cannot load it.
   const serverUrl = server ?? (await import('vitest')).inject('postgresUrl')
   const admin = createDatabase(serverUrl, { max: 1 })
   try {

@@ -3,7 +3,7 @@ import type { ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { z } from 'zod'
 
-/** The committed description of the doors, read for tests. */
+/** The media types of a body in the committed description of the doors. */
 const Content = z.record(
   z.string(),
   z.object({
@@ -53,7 +53,7 @@ function closed([name, schema]: [string, unknown]): [string, unknown] {
   return [name, name === 'PaymentRequired' ? schema : close(schema)]
 }
 
-/** The schema with every object closed that names its members: what is not described is found. */
+/** Closes every object of the schema that names its members, so that members without a description are found. */
 function close(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(close)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -77,17 +77,20 @@ const PATTERNS = OPERATIONS.map((operation) => {
   return { operation, pattern: new RegExp(`^${pattern}$`), literals: operation.path.replace(/\{\w+\}/g, '').length }
 })
 
-/** The operation that a request is for; undefined for what the document does not hold. */
+/** The operation of a request; undefined when the document does not have it. */
 export function operationOf(method: string, target: string): DescribedOperation | undefined {
   const [path = ''] = target.split('?', 1)
   const fitting = PATTERNS.filter(({ operation, pattern }) => operation.method === method && pattern.test(path))
   return fitting.sort((left, right) => right.literals - left.literals)[0]?.operation
 }
 
-/** What of an answer is not as it is described; empty when all is, and for what the document does not hold. */
+/**
+ * The differences between an answer and its description; empty when there are none, or when the document does not have
+ * the operation.
+ */
 export function problemsOf(method: string, target: string, answer: LiveAnswer): string[] {
   const operation = operationOf(method, target)
-  // What no route answered is not of an operation: a path or a method that is none.
+  // An answer without a route belongs to no operation: its path or method does not exist.
   if (operation === undefined || answer.status === 405) return []
   const where = `${method} ${operation.path} ${answer.status}`
   const described = operation.responses[String(answer.status)]
@@ -113,7 +116,7 @@ function bodyProblems(where: string, response: Response, { headers, text }: Live
   const bodies = type.endsWith('ndjson') ? text.split('\n').filter((line) => line !== '') : [text]
   return bodies.flatMap((body) => {
     const value: unknown = JSON.parse(body)
-    // A stream of lines that fails says so in its last one.
+    // A stream of lines that fails says so in its last line.
     if (type.endsWith('ndjson') && isFailure(value)) return []
     if (validate(value)) return []
     return (validate.errors ?? []).map(
@@ -126,7 +129,7 @@ function isFailure(value: unknown): boolean {
   return z.strictObject({ error: z.looseObject({ code: z.string(), message: z.string() }) }).safeParse(value).success
 }
 
-/** What of a request's body is not as it is described. */
+/** The differences between a request's body and its description. */
 export function bodyFaults(operation: DescribedOperation, body: unknown): string[] {
   const content = operation.requestBody?.content['application/json']
   if (content === undefined) return [`${operation.operationId} takes no JSON`]
@@ -134,7 +137,7 @@ export function bodyFaults(operation: DescribedOperation, body: unknown): string
   return validate(body) ? [] : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
 }
 
-/** Throws for an answer that is not as it is described. */
+/** Throws when an answer differs from its description. */
 export function requireDescribed(method: string, target: string, answer: LiveAnswer): void {
   const problems = problemsOf(method, target, answer)
   if (problems.length > 0) throw new Error(`not as docs/openapi.json says:\n${problems.slice(0, 8).join('\n')}`)

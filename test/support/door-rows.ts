@@ -3,20 +3,25 @@ import type { DoorWorld } from './door-world.ts'
 import type { Input } from './doors.ts'
 import { newWallet } from './wallet.ts'
 
-/** One operation, and where it stands: the root field of GraphQL and the path of tRPC. Its REST row has its name. */
+/**
+ * One operation at its doors: the root field of GraphQL and the path of tRPC. Its REST row has the operation's name.
+ */
 export type DoorRow = {
   readonly operation: string
   readonly graphql: string
   readonly trpc: string
-  /** Who asks; the session of somebody who has one of everything, unless it says otherwise. */
+  /** The caller; by default the session of the user who has one of everything. */
   readonly by?: keyof DoorWorld['callers']
   /**
-   * What is asked. A function makes it anew for each door, with what it is to work on; instants, ids and secrets of the
-   * answers are then not compared.
+   * The input. A function makes it anew for each door with new things to work on. Then the instants, ids and secrets of
+   * the answers are not compared.
    */
   readonly input?: (world: DoorWorld) => Input | Promise<Input>
   readonly isFresh?: true
-  /** Names that another door leaves out: its path says them, it answers with a redirect, or they follow from the rest. */
+  /**
+   * Names that another door leaves out, because its path says them, it answers with a redirect, or they follow from the
+   * rest.
+   */
   readonly beyond?: readonly string[]
 }
 
@@ -34,14 +39,14 @@ const by = (who: NonNullable<DoorRow['by']>, rows: readonly DoorRow[]): DoorRow[
 const without = (beyond: readonly string[], row: DoorRow): DoorRow => ({ ...row, beyond })
 const link = (operation: string, graphql: string, trpc: string, input?: DoorRow['input']) =>
   without(['expires_at'], changes(operation, graphql, trpc, input))
-/** GraphQL also says what keeps an offer from selling, which follows from the rest. */
+/** GraphQL also has the reason why an offer does not sell. It follows from the rest. */
 const ofOffer = (row: DoorRow) => without(['stopped_by'], row)
 const ofKey = (row: DoorRow) => without(['key_type'], row)
 
 const inTeam = ({ ids: { organization } }: DoorWorld) => ({ organization })
 const inMain = ({ ids: { organization, workspace } }: DoorWorld) => ({ organization, workspace })
 
-/** A new organisation of the somebody. */
+/** Makes another organisation of the user. */
 const newTeam = ({ make }: DoorWorld) => make('/v1/organizations', { name: 'Another' })
 
 async function newWorkspace(world: DoorWorld) {
@@ -160,7 +165,7 @@ const SELLING: readonly DoorRow[] = [
   ),
   changes('offer.bulk-create', 'bulkCreateOffers', 'offer.bulkCreate', (world) => ({
     ...placeOf(world),
-    // One row: of several, each comes when it is done.
+    // This answer is one row. When there are several, each comes when it is done.
     offers: [{ model: 'gpt-test', discount: 10 }],
   })),
   reads('operation.get', 'sellerOperation', 'operation.get', ({ ids }) => ({ id: ids.operation })),
@@ -296,5 +301,5 @@ const OPERATING: readonly DoorRow[] = by('operator', [
   reads('invariants.read', 'moneyState', 'invariants.read'),
 ])
 
-/** Every operation that stands on two doors or three. */
+/** Every operation with two doors or three. */
 export const DOOR_ROWS: readonly DoorRow[] = [...SIGNING_IN, ...TEAMS, ...BUYING, ...SELLING, ...MARKET, ...OPERATING]

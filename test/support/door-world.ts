@@ -10,20 +10,20 @@ import { eventText } from './usage-events.ts'
 import type { TestWallet } from './wallet.ts'
 import { newWallet, signedChallenge, signInForSession } from './wallet.ts'
 
-/** A market with somebody who has one of everything, and ways to make more of it. */
+/** A market with a user who has one of everything, and ways to make more. */
 export type DoorWorld = {
   readonly market: TestMarket
-  /** Ways to come in: the somebody's session and another's, nobody, and an operator's key. */
+  /** Callers: the user's session, another user's session, nobody, and an operator's key. */
   readonly callers: Readonly<Record<'session' | 'stranger' | 'nobody' | 'operator', Headers>>
   readonly wallet: TestWallet
   readonly ids: Readonly<Record<Thing, string>>
-  /** Makes a thing through REST, as the somebody unless another's headers are given; answers its id. */
+  /** Makes a thing through REST and answers its id. The user makes it, unless other headers are given. */
   make(path: string, body: object, headers?: Headers): Promise<string>
-  /** A message of a wallet that has signed nothing else, ready to be exchanged. */
+  /** Makes a signed message of a wallet that has signed nothing else, ready to be exchanged. */
   sign(): Promise<{ message: string; signature: string }>
-  /** An organisation of somebody else with an invitation for the somebody. */
+  /** Makes an organisation of another user with an invitation for the user. */
   invite(): Promise<string>
-  /** A member who has joined an organisation of the somebody. */
+  /** Makes a member who has joined an organisation of the user. */
   joined(organization: string): Promise<string>
   offerWish(changes?: object): { model: string; apiKey: string; sellerBaseUrl: string; discount: number }
 }
@@ -119,7 +119,7 @@ export async function createDoorWorld(): Promise<DoorWorld> {
     offerWish,
   }
 
-  /** Books a call that the somebody bought at his own offer. */
+  /** Books a call that the user bought at his own offer. */
   async function bookCall({ offer, rid }: { readonly offer: string; readonly rid: string }): Promise<void> {
     const user = await market.plane.db
       .selectFrom('app_user')

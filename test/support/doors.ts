@@ -30,14 +30,17 @@ export const PROCEDURES: Readonly<Record<string, Procedure>> = Procedures.parse(
 
 export type Input = Readonly<Record<string, unknown>>
 export type Headers = Readonly<Record<string, string>>
-/** What a door said: an answer with names in snake_case, or the code of a refusal. */
+/** The result at a door: an answer with names in snake_case, or the code of a refusal. */
 export type Said = { readonly answer: unknown } | { readonly code: string }
 /** One operation at one door. */
 export type DoorCall = (input: Input, headers: Headers) => Promise<Said>
 
 const Refusal = z.object({ error: z.object({ code: z.string() }) })
 
-/** An operation through the first REST row that has it; undefined where none has. A redirect is answered as its `url`. */
+/**
+ * Calls an operation through the first REST row that has it; undefined when none has. A redirect is answered as its
+ * `url`.
+ */
 export function restCall({ url }: TestMarket, operation: string): DoorCall | undefined {
   const row = ROWS.find((each) => each.operation === operation)
   if (row === undefined) return undefined
@@ -76,7 +79,7 @@ const Trpc = z.union([
   z.object({ error: z.object({ data: z.object({ errorCode: z.string() }) }) }),
 ])
 
-/** An operation through a tRPC procedure. Fails for a path that is none. */
+/** Calls an operation through a tRPC procedure. Throws when the path has none. */
 export function trpcCall({ url }: TestMarket, path: string): DoorCall {
   const procedure = PROCEDURES[path]
   if (procedure === undefined) throw new Error(`tRPC has no ${path}`)
@@ -100,10 +103,13 @@ const Graph = z.object({
   errors: z.array(z.object({ extensions: z.object({ code: z.string() }) })).optional(),
 })
 
-/** Items of a connection's page where the input does not say: more than any list of these tests has. */
+/** Items on a page of a connection when the input names no number. No list of these tests is longer. */
 const PAGE = 20
 
-/** An operation through a root field of GraphQL, with everything selected that its type has. Fails for a field that is none. */
+/**
+ * Calls an operation through a root field of GraphQL, with every member of its type selected. Throws when there is no
+ * such field.
+ */
 export function graphCall({ url }: TestMarket, name: string): DoorCall {
   const [kind, root] = name in queries() ? (['query', queries()] as const) : (['mutation', mutations()] as const)
   const field = root[name]
@@ -134,12 +140,12 @@ export const mutations = () => SCHEMA.getMutationType()?.getFields() ?? {}
 
 type Argument = { readonly name: string; readonly type: GraphQLInputType }
 
-/** What an argument is given: the field of its name, the page, or those fields of an input object that there are. */
+/** The value of an argument: the input of its name, the page, or the fields of the input object that the input has. */
 function argumentOf({ name, type }: Argument, input: Input, isConnection: boolean): unknown {
   if (isConnection && name === 'first') return input['maxItems'] ?? input['limit'] ?? PAGE
   if (name in input) return input[name]
   const named = getNullableType(type)
-  // The record that a list belongs to, called by its kind.
+  // This is the record to which a list belongs. The argument is named after its kind, and the input calls it `id`.
   if (!isInputObjectType(named)) return isNonNullType(type) ? input['id'] : undefined
   return Object.fromEntries(Object.entries(input).filter(([field]) => field in named.getFields()))
 }
@@ -157,7 +163,7 @@ function selectionOf(type: GraphQLOutputType, within: readonly string[] = []): s
   return `{ ${parts.join(' ')} }`
 }
 
-/** A connection as the list of its nodes. */
+/** Replaces each connection by the list of its nodes. */
 function withoutEdges(value: unknown): unknown {
   const page = z.object({ edges: z.array(z.object({ node: z.unknown() })) }).safeParse(value)
   return page.success ? page.data.edges.map(({ node }) => node) : value

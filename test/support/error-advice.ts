@@ -1,9 +1,11 @@
 import type { ErrorDetail } from '#shared/errors.ts'
 
-/** What a caller is told to do about an error, and what a body of it looks like. */
+/** Advice to a caller about an error, and the variable parts of an example body. */
 export type Advice = {
   readonly todo: string
-  /** Whether the same request may succeed later: never, after `Retry-After`, or once something else has changed. */
+  /**
+   * Says whether the same request may succeed later: never, after `Retry-After`, or once something else has changed.
+   */
   readonly retry: string
   /** The field at fault and the facts in the example. */
   readonly param?: string
@@ -17,7 +19,7 @@ const limit = (source: string, scope: string, facts: ErrorDetail = {}): ErrorDet
   ...facts,
 })
 
-/** What is said of every error of a type where {@link ADVICE} has nothing of its own. */
+/** Advice for the errors of a type that have none of their own in {@link ADVICE}. */
 export const ADVICE_BY_TYPE: Readonly<Record<string, Advice>> = {
   invalid_request_error: { todo: 'Change the request: `param` names what is wrong with it.', retry: 'no' },
   authentication_error: { todo: 'Send a key of the right kind in `Authorization: Bearer`.', retry: 'no' },
@@ -27,7 +29,7 @@ export const ADVICE_BY_TYPE: Readonly<Record<string, Advice>> = {
   api_error: { todo: 'Try again; if it stays, report the `request_id`.', retry: 'yes' },
 }
 
-/** What is said of one error. */
+/** Advice for single errors. */
 export const ADVICE: Readonly<Record<string, Advice>> = {
   invalid_request: { todo: 'Change what `param` names; `message` says to what.', retry: 'no', param: 'max_tokens' },
   invalid_json: { todo: 'Send one JSON object in UTF-8, at most 64 levels deep.', retry: 'no' },

@@ -23,7 +23,7 @@ A refusal costs nothing.
 
 const Compat = z.object({ error: z.object({ type: z.string() }) })
 
-/** The page: every error with what to do about it, a section a type, and a body of each. */
+/** Writes the page: a section for each type, and every error with its advice and an example body. */
 export function errorCatalogue(): string {
   const codes = Object.keys(ERRORS).filter(isCode)
   const types = [...new Set(codes.map((code) => ERRORS[code].type))]

@@ -1,8 +1,8 @@
 import type { ErrorCode } from '#shared/errors.ts'
 
 /**
- * Codes of the contract that nothing raises yet, by the work that will. Whoever raises one takes it from here: a test
- * holds that a code is either raised in product code or stands in this list.
+ * Codes of the contract that nothing raises yet, by the work that will raise them. Remove a code here when you raise
+ * it: a test requires every code to be raised in product code or listed here.
  */
 export const ERRORS_TO_COME: Readonly<Record<string, readonly ErrorCode[]>> = {
   'images, video, music and their files': [

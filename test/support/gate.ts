@@ -33,12 +33,12 @@ import { until } from './until.ts'
 export const ids = createIds(systemClock)
 export const log = createLogger('test', 'silent')
 
-/** A data-plane process as far as money goes: its funds and its journal. */
+/** The money parts of a data-plane process: its funds and its journal. */
 export type Node = {
   readonly id: string
   readonly funds: FundsStore
   readonly journal: CreditJournal
-  /** Ends without settling anything, as a kill would. */
+  /** Ends the node without settling anything, as a kill would. */
   drop(): Promise<void>
 }
 
@@ -54,12 +54,12 @@ export type GateWorld = {
   /** See {@link TestDatabase}. */
   readonly backUpLedger: TestDatabase['backUp']
   readonly folder: string
-  /** A new buyer account with a balance in the ledger. */
+  /** Makes a buyer account with a balance in the ledger, in micro-USD. */
   account(balanceMicro: number): Promise<AccountId>
-  /** A node; `options` may keep its journal elsewhere or let it reach Redis by another way. */
+  /** Starts a node. `options` may place its journal elsewhere or lead it to Redis by another way. */
   node(id: string, options?: { journalDir?: string; redisUrl?: string }): Promise<Node>
   restartRedis(): Promise<void>
-  /** Stops the server's process in its tracks, or lets it go on. */
+  /** Stops the server's process where it is, or lets it go on. */
   freezeRedis(isFrozen: boolean): void
   stopRebuilder(): Promise<void>
   startRebuilder(): void
@@ -68,7 +68,7 @@ export type GateWorld = {
 
 type WorldOptions = {
   readonly buckets?: number
-  /** Asks why the gate is ahead of the ledger; off for tests that tell the gate balances of their own. */
+  /** Asks why the gate is ahead of the ledger. It is off for tests that tell the gate balances of their own. */
   readonly watchesVersions?: boolean
 }
 
@@ -206,7 +206,7 @@ export function reserveRequest(account: AccountId, wish: Wish = {}): ReserveRequ
   }
 }
 
-/** A usage event of a successful call, as its bytes. */
+/** The usage event of a successful call, as text. */
 export function eventText(hold: CreditHold, chargeMicro: number, node: string): string {
   const charge = microUsd(chargeMicro)
   const feeBps = keptBps(500)
@@ -253,7 +253,7 @@ export function eventText(hold: CreditHold, chargeMicro: number, node: string): 
   return JSON.stringify(event)
 }
 
-/** The account's three figures and what is left to spend, as numbers. */
+/** The account's three figures and its spendable amount, as numbers of micro-USD. */
 export async function figures(gate: Gate, account: AccountId) {
   const found = await gate.spendable(account)
   if (found === undefined) return undefined

@@ -4,10 +4,10 @@ import { dataOf } from './wire-bytes.ts'
 /** A call as a client puts it together; `input` is JSON text. */
 export type HeardCall = { readonly id: string; readonly name: string; readonly input: string }
 
-/** What a buyer's client makes of an answer: reason and usage in the words of its protocol. */
+/** An answer as a buyer's client reads it. Reason and usage are in the words of its protocol. */
 export type Heard = { text: string; calls: HeardCall[]; reason: unknown; usage: unknown }
 
-/** Puts a message stream together, and holds it to the grammar on the way. */
+/** Puts a message stream together and checks its grammar. */
 export function hearMessagesStream(stream: string): Heard {
   const heard: Heard = { text: '', calls: [], reason: undefined, usage: undefined }
   let open: string | undefined

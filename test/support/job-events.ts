@@ -7,24 +7,24 @@ type JobWish = {
   readonly account: string
   readonly sellerAccount: string
   readonly quote: number
-  /** The offer that took it. */
+  /** The id of the offer that took the job. */
   readonly offer?: string
-  /** The provider's own id of it. */
+  /** The provider's own id of the job. */
   readonly providerJob?: string
 }
 
-/** The submit of a long job, as its bytes. */
+/** The submit event of a long job, as text. */
 export function submitText(job: JobWish, deadlineAt = Date.now() + 60_000): string {
   const { rid, account, sellerAccount, quote, offer, providerJob = 'p-1' } = job
   const wish = { rid, account, sellerAccount, charge: quote, hold: quote }
-  // A micro-USD a millisecond, so that a quote is a time.
+  // The price is a micro-USD a millisecond, so that a quote is a time.
   const terms = { unitPrices: { milliseconds: '1000000' }, bound: { milliseconds: quote } }
   const place = { wire: 'video', endpoint: 'video', keptBps: 10_000, ...(offer === undefined ? {} : { offer }) }
   const changes = { kind: 'submit', job: { deadlineAt, providerJob, ...terms }, ...place }
   return eventText(wish, { ...changes, sellerNetMicro: '0', feeMicro: '0' })
 }
 
-/** The end of that job with what it costs in the end, as its bytes. */
+/** The end event of that job with its final charge in micro-USD, as text. */
 export function endText(job: JobWish, charge: number, changes: Record<string, unknown> = {}): string {
   const { sellerNet, fee } = splitCharge(microUsd(charge), keptBps(500))
   const { account, sellerAccount, quote } = job

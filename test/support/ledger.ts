@@ -11,7 +11,7 @@ import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
 const ids = createIds(systemClock)
 
-/** Opens an account and, where an amount is given, grants it that many micro-USD. */
+/** Opens an account and grants it `grantMicro` micro-USD. */
 export async function newAccount(db: Database, kind: AccountKind, grantMicro = 0): Promise<AccountId> {
   const account = ids.make('acc')
   await transact(db, (trx) => openAccount(trx, { id: account, kind, owner: 'usr_test' }))
@@ -19,7 +19,7 @@ export async function newAccount(db: Database, kind: AccountKind, grantMicro = 0
   return account
 }
 
-/** Puts micro-USD on an account out of promotion. */
+/** Moves micro-USD from promotion to an account. */
 export async function grant(db: Database, account: AccountId, amountMicro: number): Promise<void> {
   const amount = BigInt(amountMicro)
   const id = ids.ulid()
@@ -38,7 +38,7 @@ export async function balanceOf(db: Database, account: string): Promise<number> 
   return Number(row?.balance)
 }
 
-/** An active offer with a daily cap in micro-USD and nothing around it: its seller and credential need not exist. */
+/** Inserts an active offer with a daily cap in micro-USD. Its seller and credential need not exist. */
 export async function insertCappedOffer(db: Database, id: string, capMicro: number): Promise<void> {
   await db.connection().execute(async (connection) => {
     await sql`set session_replication_role = replica`.execute(connection)

@@ -7,13 +7,13 @@ import { decodePieces, offerOf } from './wire-bytes.ts'
 
 /** A request that every seller can answer. */
 const GOOD = { model: 'gpt-5-mini', max_tokens: 50, messages: [{ role: 'user', content: 'hi' }] }
-/** What its answer came to. */
+/** The charge of its answer. */
 export const RECEIPT: Receipt = {
   chargeMicro: microUsd(38),
   listMicro: microUsd(75),
   usage: { input: 8, cacheRead: 4, cacheWrite: 2, output: 5, reasoning: 1 },
 }
-/** The same as the messages wire says it. */
+/** The same usage in the words of the messages wire. */
 export const USAGE = {
   input_tokens: 8,
   cache_creation_input_tokens: 2,
@@ -26,7 +26,7 @@ export const USAGE = {
 
 const read = (body: object) => messages.read(buildRaw(JSON.stringify(body)))
 
-/** Events of a stream, each with its name and its parsed data, which must agree. */
+/** The events of a stream, each with its name and its parsed data. The two must agree. */
 export function eventsOf(text: string): { type: string; [member: string]: unknown }[] {
   return text
     .split('\n\n')

@@ -27,13 +27,13 @@ export type Sandbox = z.infer<typeof Sandbox>
 export type Network = {
   readonly home: string
   readonly sandbox: Sandbox
-  /** Everything the supervisor has printed. */
+  /** Everything that the supervisor has printed. */
   output(): string
-  /** Stops as Ctrl-C does and waits for the end; the home stays. */
+  /** Stops the market as Ctrl-C does and waits for its end. The home stays. */
   stop(): Promise<number | null>
   /** Starts again on the same home. */
   restart(): Promise<void>
-  /** Stops and removes the home. */
+  /** Stops the market and removes the home. */
   remove(): Promise<void>
 }
 
@@ -73,7 +73,7 @@ export async function startNetwork(environment: Record<string, string> = {}): Pr
     return child.exitCode
   }
 
-  // A harness that dies leaves no market behind.
+  // When the harness dies, it ends its market.
   const abandon = () => child.kill('SIGTERM')
   process.once('exit', abandon)
   await start()

@@ -4,30 +4,30 @@ import type { OutcomeRow } from './outcome-rows.ts'
 import { readSound, requestOf } from './outcome-surface.ts'
 import { until } from './until.ts'
 
-/** What the buyer saw of a call. */
+/** The end of a call as its buyer sees it. */
 export type Seen = {
   readonly rid: string
   readonly status: number
   readonly code: string | undefined
   readonly finishReason: string | undefined
   readonly nativeFinishReason: string | undefined
-  /** The error event of a stream that had begun. */
+  /** The code in the error event of a stream that had begun. */
   readonly streamError: string | undefined
   readonly costMicro: number | undefined
   readonly hasContent: boolean
   readonly hasLeft: boolean
-  /** The connection ended before the answer did. */
+  /** True when the connection ended before the answer did. */
   readonly isBroken: boolean
-  /** True when money was set aside: there is a settlement. */
+  /** True when money was set aside, so that there is a settlement. */
   readonly isHeld: boolean
   readonly adapted: string | undefined
-  /** How a long job stood in the end. */
+  /** The last state of a long job. */
   readonly jobState?: string
   /** Calls of the same model that only prepare the row. */
   readonly otherCalls: number
 }
 
-/** A stranger's key of the right shape. */
+/** A key of the right shape that nobody has. */
 const UNKNOWN_KEY = 'inf_nonsense'
 const buyers = new Map<string, string>()
 
@@ -49,7 +49,7 @@ async function keyOf(market: OutcomeMarket, buyer: OutcomeRow['buyer']): Promise
   return key
 }
 
-/** Makes one call as its row says, to its end or to the buyer's leaving. */
+/** Makes one call as its row says, to its end or until the buyer leaves. */
 export async function makeCall(market: OutcomeMarket, model: string, row: OutcomeRow): Promise<Seen> {
   const key = await keyOf(market, row.buyer)
   const request = { market, model, row, key }
@@ -94,7 +94,7 @@ function isSound(response: Response): boolean {
   return response.headers.get('content-type')?.startsWith('audio/') === true
 }
 
-/** A sound tells its price in its head, and whether it is whole by how its connection ends. */
+/** Reads a sound. Its head has its price, and the end of its connection shows whether it is whole. */
 async function hearAnswer(response: Response): Promise<Seen> {
   const { bytes, isBroken } = await readSound(response)
   return {
@@ -132,7 +132,7 @@ const JobAnswer = z.object({
 })
 const MAX_QUESTIONS = 10
 
-/** Submits a long job and asks for it, or has it cancelled, until it is over. */
+/** Submits a long job and asks for it, or cancels it, until it is over. */
 async function makeJob({ market, model, row, key }: Request, does: 'asks' | 'cancels'): Promise<Seen> {
   const url = `${market.url}/v1/video/generations`
   const headers = { 'content-type': 'application/json', authorization: `Bearer ${key ?? ''}` }
@@ -191,7 +191,7 @@ const Choice = z.object({
 const Frame = z.object({
   error: z.union([z.string(), z.object({ code: z.string(), buyer_cost_micro: z.number().optional() })]).optional(),
   choices: z.array(Choice).optional(),
-  /** Vectors, and the words of a transcript. */
+  /** These are vectors, and the words of a transcript. */
   data: z.array(z.unknown()).optional(),
   text: z.string().optional(),
   delta: z.string().optional(),
@@ -231,7 +231,7 @@ function readAnswer(response: Response, text: string): Seen {
   }
 }
 
-/** The charge as the buyer is told it: in the header of a whole answer, in the last chunk or error of a stream. */
+/** The charge that the buyer is told: in the header of a whole answer, in the last chunk or error of a stream. */
 function costOf(response: Response, frames: readonly Frame[]): number | undefined {
   const header = response.headers.get('x-mkt-buyer-cost-micro')
   if (header !== null) return Number(header)

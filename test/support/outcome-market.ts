@@ -14,7 +14,7 @@ import { startNetwork } from './network.ts'
 import { textModel } from './text-model.ts'
 import { until } from './until.ts'
 
-/** Limits of the plane under test, in milliseconds: an end that takes minutes in earnest takes a second here. */
+/** Limits of the plane under test in milliseconds. Ends that take minutes in production take a second here. */
 const LIMITS = {
   totalMs: 4_000,
   firstByteMs: 1_400,
@@ -24,14 +24,14 @@ const LIMITS = {
   maxDrains: 1,
 }
 
-/** The two providers that sell, the cheaper one first, and one that has gone. */
+/** The two providers that sell, the cheaper one first, and one that does not listen. */
 export const SELLING = ['ends-first', 'ends-second'] as const
 const GONE = 'ends-gone'
 
-/** What a model does at each provider that sells it; `well` behaves, `gone` does not listen. */
+/** The behaviour of a model at each provider that sells it. `well` behaves; `gone` does not listen. */
 export type Acts = readonly string[]
 
-/** A whole market, and a data plane of its own with short limits, on which calls can be made to end. */
+/** A whole market, and a data plane of its own with short limits, on which calls can be made to end in each way. */
 export type OutcomeMarket = {
   readonly url: string
   readonly network: Network
@@ -39,9 +39,9 @@ export type OutcomeMarket = {
   readonly redis: Redis
   /** Puts models on sale. */
   sell(listings: readonly Listing[]): Promise<void>
-  /** Requests for a model that reached a provider. */
+  /** Count of the requests for a model that reached a provider. */
   received(model: string): number
-  /** A buyer of its own, with a key. */
+  /** Makes a buyer with a key and credit in US dollars. */
   buyer(creditUsd: number, key?: object): Promise<string>
   post(path: string, key: string, body: object): Promise<unknown>
   stop(): Promise<void>
@@ -161,18 +161,18 @@ type SellPorts = {
   readonly url: string
 }
 
-/** A model that acts like this, one offer a provider. `capUsd` is the daily cap of each offer. */
+/** A model with this behaviour and one offer for each provider. `capUsd` is the daily cap of each offer. */
 export type Listing = {
   readonly model: string
   readonly acts: Acts
   readonly capUsd?: number | undefined
-  /** Sold as a long job, which acts by its name alone. */
+  /** Sold as a long job. Its name alone decides its behaviour. */
   readonly isJob?: boolean
 }
 
 async function sell(ports: SellPorts, { model, acts, capUsd }: Listing): Promise<void> {
   const { doors, providers, gone } = ports
-  // A seller of its own each time: a key may write so often a minute, and flags count by seller.
+  // Each listing has a seller of its own, because a key's writes are limited by the minute and flags count by seller.
   const seller = await doors.user('seller')
   for (const [index, act] of acts.entries()) {
     const provider = act === 'gone' ? gone : providers[index]
@@ -206,7 +206,7 @@ function modelOf(body: unknown): string | undefined {
   return read.success ? read.data.model : undefined
 }
 
-/** A second of video costs a cent at the reference price. */
+/** At the reference price a second of video costs a cent. */
 function jobItem(model: string): object {
   return {
     ...catalogItem(model),
@@ -218,7 +218,7 @@ function jobItem(model: string): object {
   }
 }
 
-/** A token of input costs a micro-USD at the reference price, or so many, one of output ten times that. */
+/** At the reference price a token of input costs `microAToken` micro-USD, and one of output ten times that. */
 export const catalogItem = (model: string, microAToken = 1): object =>
   textModel(model, {
     pricing: { prompt: `0.00000${microAToken}`, completion: `0.0000${microAToken}` },

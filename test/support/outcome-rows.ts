@@ -1,30 +1,30 @@
 import type { Acts } from './outcome-market.ts'
 
-/** A surface that a call of the table may be made on beside chat. */
+/** A surface beside chat on which a call of the table may be made. */
 export type Surface = 'embeddings' | 'speech' | 'transcriptions'
 
 /** A way for a call to end. */
 export type OutcomeRow = {
-  /** How the table names it. */
+  /** Its name in the table. */
   readonly end: string
   readonly acts: Acts
   readonly isStreamed?: boolean
-  /** Where it is made; chat unless said. */
+  /** The surface of the call; chat by default. */
   readonly surface?: Surface
-  /** How long the audio of a transcription lasts. */
+  /** Seconds of audio in a transcription. */
   readonly audioSeconds?: number
   /** Members of the request beside model and messages. */
   readonly body?: object
   readonly headers?: Readonly<Record<string, string>>
-  /** Who buys: a funded buyer unless said otherwise. */
+  /** The buyer; a funded one by default. */
   readonly buyer?: 'nobody' | 'unknown key' | 'poor' | 'short of money' | 'capped' | 'capped by month' | 'slowed down'
-  /** Daily cap of the offers, USD. */
+  /** Daily cap of the offers in US dollars. */
   readonly offerCapUsd?: number
-  /** A long job: what its model's name ends with, and what the buyer does after the submit. */
+  /** A long job: the ending of its model's name, and the buyer's act after the submit. */
   readonly job?: { readonly model: string; readonly buyer: 'asks' | 'cancels' }
-  /** When the buyer goes away. */
+  /** The moment at which the buyer leaves. */
   readonly leaves?: 'before the provider answers' | 'after the first token'
-  /** Calls of the same kind just before it, of which nothing is said. */
+  /** Calls of the same kind just before it. The table does not show them. */
   readonly callsBefore?: number
 }
 
@@ -35,7 +35,7 @@ const whole = (end: string, ...acts: string[]): OutcomeRow => ({ end, acts })
 const on = (surface: Surface, end: string, ...acts: string[]): OutcomeRow => ({ end, acts, surface })
 const few = { body: { max_tokens: 3 } }
 
-/** Every end that one call can come to on a market that runs. */
+/** Every end that one call can have on a market that runs. */
 export const OUTCOMES: readonly OutcomeSection[] = [
   {
     title: 'Answers',

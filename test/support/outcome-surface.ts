@@ -40,7 +40,7 @@ function formOf(model: string, row: OutcomeRow): FormData {
   return form
 }
 
-/** A sound as far as it came. */
+/** Reads a sound as far as it comes. */
 export async function readSound(response: Response): Promise<{ readonly bytes: number; readonly isBroken: boolean }> {
   const reader = response.body?.getReader()
   let bytes = 0

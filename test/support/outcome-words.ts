@@ -1,6 +1,6 @@
 import type { Seen } from './outcome-call.ts'
 
-/** How a call was booked. */
+/** The booking of a call. */
 export type Ended = {
   readonly outcome: string
   readonly charge: number
@@ -16,7 +16,7 @@ export type Ended = {
 
 export type Health = { readonly action: string; readonly error_class: string | null }
 
-/** One line of the table, without its name. */
+/** One line of the table without its name. */
 export type Words = {
   readonly gets: string
   readonly attempts: string
@@ -58,7 +58,7 @@ function getsWords(seen: Seen): string {
 function attemptWords({ attempts }: Ended, hasLeft: boolean): string {
   const words = attempts.map(({ errorClass }, index) => {
     if (errorClass !== null) return `\`${errorClass}\``
-    // What was neither a failure nor the answer had nothing in it.
+    // An attempt that was neither a failure nor the answer was empty.
     return index < attempts.length - 1 ? 'empty' : hasLeft ? 'left' : 'answered'
   })
   return words.join(', then ')
@@ -117,7 +117,7 @@ of the two changes nothing. Only when a process dies within these milliseconds a
 call is charged as of its last progress.
 `
 
-/** The page. */
+/** Writes the page. */
 export function tableOf(sections: readonly Section[]): string {
   return `${HEAD}${sections.map(sectionText).join('')}`
 }

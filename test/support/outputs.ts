@@ -14,7 +14,7 @@ const Named = z.object({
 
 type Described = { readonly name: string; readonly output: z.ZodType }
 
-/** The output of every operation of the services, and of more, by the operation's name. */
+/** The outputs of all operations of the services and of `more`, by the operation's name. */
 export async function readOutputs(more: readonly Described[] = []): Promise<ReadonlyMap<string, z.ZodType>> {
   const files = readdirSync(SERVICES, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
   const modules: object[] = await Promise.all(files.map((name) => import(new URL(name, SERVICES).href)))
@@ -23,15 +23,15 @@ export async function readOutputs(more: readonly Described[] = []): Promise<Read
   return new Map(all.map(({ name, output }) => [name, output]))
 }
 
-/** What an answer has that its schema does not say, or says otherwise. */
+/** Finds a member of an answer that its schema lacks or describes otherwise. Undefined when the answer fits. */
 export function outputFault(schema: z.ZodType, answer: unknown): string | undefined {
   const parsed = schema.safeParse(answer)
   if (!parsed.success) return z.prettifyError(parsed.error)
-  // A schema drops what it does not know, so that a member too many makes a difference.
+  // A schema drops unknown members, so an extra member makes a difference here.
   return isDeepStrictEqual(parsed.data, answer) ? undefined : `beyond its schema: ${membersOf(answer)}`
 }
 
-/** Holds every answer of a plane against the output of its operation; what is wrong is collected. */
+/** Checks every answer of a plane against the output of its operation and collects the faults. */
 export function holdToOutputs(
   telemetry: Telemetry,
   outputs: ReadonlyMap<string, z.ZodType>,
@@ -56,7 +56,7 @@ export function holdToOutputs(
   }
 }
 
-/** Sees each line of an answer that is a stream, or has one, on its way to whoever reads it. */
+/** Checks each line of an answer that is or has a stream, on its way to the reader. */
 function watchLines(schema: z.ZodType, answer: unknown, see: (line: z.ZodType, value: unknown) => void): void {
   if (typeof answer !== 'object' || answer === null) return
   const line = lineOf(schema)

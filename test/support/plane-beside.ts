@@ -10,8 +10,8 @@ import { until } from './until.ts'
 const READY_MS = 20_000
 
 /**
- * A data plane of a test's own beside those of a running market: `script` makes it and prints where it listens. It keeps a
- * journal of its own under `name`.
+ * Starts a data plane of a test's own beside those of a running market. `script` makes it and prints where it listens.
+ * Its journal has the name `name`.
  */
 export async function startPlaneBeside(
   network: Network,

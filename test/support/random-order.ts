@@ -1,4 +1,6 @@
-/** A shuffle that the same seed repeats (a linear congruential generator, Numerical Recipes, 2nd ed., 7.1). */
+/**
+ * Makes a shuffle that repeats with the same seed (a linear congruential generator, Numerical Recipes, 2nd ed., 7.1).
+ */
 export function createRandomOrder(seed: number): <Item>(items: readonly Item[]) => Item[] {
   let state = seed >>> 0
   const below = (limit: number) => {

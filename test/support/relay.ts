@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 
-/** What a wire does to the bytes on it; each connection obeys at once, also one that stands already. */
+/** The faults of a wire. Every connection obeys at once, also one that is already open. */
 export type WireFault = {
   /** Milliseconds that every byte takes, each way. */
   readonly delayMs: number
-  /** The most that passes in a second, each way; undefined for as much as comes. */
+  /** Bytes a second that pass at most, each way; undefined for no limit. */
   readonly bytesPerSecond: number | undefined
-  /** Bytes of this direction are thrown away. */
+  /** Bytes of these directions are thrown away. */
   readonly drops: 'nothing' | 'requests' | 'answers' | 'both'
   /** New connections are accepted and lead nowhere. */
   readonly isHalfOpen: boolean
   /** New connections are refused by a reset. */
   readonly refuses: boolean
-  /** A connection is cut once it has brought so many bytes of answers. */
+  /** A connection is cut once it has brought so many bytes of answers; undefined for never. */
   readonly cutsAfterBytes: number | undefined
 }
 
@@ -25,28 +25,31 @@ const SOUND: WireFault = {
   refuses: false,
   cutsAfterBytes: undefined,
 }
-/** What may wait in one direction of one connection before its source has to wait. */
+/** Bytes that may wait in one direction of one connection before its source has to wait. */
 const MAX_QUEUED_BYTES = 1_048_576
 
-/** A wire between a client and a server that can be made to fail in the nasty ways. */
+/** A wire between a client and a server that can be made to fail in many ways. */
 export type Relay = {
   readonly url: string
   readonly port: number
-  /** From now on the server's answers are thrown away; what is sent still arrives. */
+  /** Throws the server's answers away from now on. Requests still arrive. */
   dropAnswers(isDropping: boolean): void
-  /** Replaces the fault; what is not named is sound. */
+  /** Replaces the fault. Members that are not named mean no fault. */
   fault(fault: Partial<WireFault>): void
-  /** Sound again, for new and standing connections; what was dropped stays dropped. */
+  /** Ends every fault, for new and open connections. Bytes that were dropped stay dropped. */
   pass(): void
-  /** Cuts the connection of the next request that contains the text, once the server has answered it: nobody is told. */
+  /**
+   * Cuts the connection of the next request that contains the text, once the server has answered it. The answer is
+   * lost.
+   */
   cutReplyTo(text: string): void
-  /** How many such cuts there were. */
+  /** Count of such cuts. */
   cuts(): number
   /** Cuts every connection. */
   cut(): void
   /** Cuts every connection by a reset. */
   reset(): void
-  /** Leads new connections to another server and cuts the others. */
+  /** Leads new connections to another server and cuts the open ones. */
   retarget(target: string): void
   connections(): number
   close(): Promise<void>
@@ -62,7 +65,7 @@ type State = {
 
 type Pair = { readonly client: Socket; readonly server: Socket; isMarked: boolean; answered: number }
 
-/** A relay on a loopback port to the host and port of a URL. */
+/** Starts a relay on a loopback port to the host and port of a URL. */
 export async function startRelay(target: string): Promise<Relay> {
   const state: State = { target: addressOf(target), fault: SOUND, marks: [], cuts: 0, pairs: new Set() }
   const listener = createServer((client) => accept(state, client))
@@ -130,7 +133,7 @@ function accept(state: State, client: Socket): void {
     socket.setNoDelay(true)
     socket.on('close', (hadError) => {
       state.pairs.delete(pair)
-      // What is still on its way arrives before the end does, unless the end is a break.
+      // Bytes on their way arrive before the end does, unless the end is a break.
       if (hadError) cutPair(pair)
     })
   }
@@ -142,7 +145,7 @@ function accept(state: State, client: Socket): void {
   carry(state, server, client, (bytes) => takeAnswer(state, pair, bytes))
 }
 
-/** False when the bytes are not to be passed on. */
+/** Answers false when the bytes must not be passed on. */
 function takeRequest(state: State, pair: Pair, bytes: Buffer): boolean {
   if (state.marks.length > 0) {
     const mark = state.marks.find((text) => bytes.includes(text))
@@ -169,7 +172,7 @@ function takeAnswer(state: State, pair: Pair, bytes: Buffer): boolean {
   return drops !== 'answers' && drops !== 'both'
 }
 
-/** Carries bytes one way, in order, each no earlier than the fault allows. */
+/** Carries bytes one way in order, each no earlier than the fault allows. */
 function carry(state: State, from: Socket, to: Socket, mayPass: (bytes: Buffer) => boolean): void {
   const queue: { readonly bytes: Buffer; readonly due: number }[] = []
   let queuedBytes = 0

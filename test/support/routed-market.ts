@@ -9,7 +9,7 @@ import { until } from './until.ts'
 
 export const MODEL = 'routed'
 
-/** Cheapest first; the last one is not trusted, and cheaper than all. */
+/** The sellers, cheapest first. The last one is not trusted and is cheaper than all others. */
 export const SELLERS = [
   { id: 'rt-cheap', discount: 60, isTrusted: true },
   { id: 'rt-dear', discount: 20, isTrusted: true },
@@ -18,17 +18,17 @@ export const SELLERS = [
 
 export type Wallet = { readonly wallet: string; readonly buyerKey: string; readonly sellerKey: string }
 
-/** A whole market in which three providers sell one model, a fourth sells nothing, and a fifth is nobody's. */
+/** A whole market. Three providers sell one model, a fourth sells nothing, and a fifth has no seller. */
 export type RoutedMarket = {
   readonly network: Network
-  /** The sellers' providers in their order, and the one that sells nothing. */
+  /** The sellers' providers in their order, then the one that sells nothing. */
   readonly providers: readonly SampleProvider[]
-  /** Where each provider listens: the hosts that hints may name. */
+  /** The host of each provider. Hints may name it. */
   readonly hosts: readonly string[]
   post(path: string, key: string, body: object, headers?: Record<string, string>): Promise<Response>
   get(path: string, key: string): Promise<unknown>
   operator(name: string, input: object): Promise<unknown>
-  /** A wallet with a key on each side, and so much credit. */
+  /** Makes a wallet with a key on each side and `creditUsd` US dollars of credit. */
   user(creditUsd?: number): Promise<Wallet>
   stop(): Promise<void>
 }
@@ -73,7 +73,7 @@ export async function startRoutedMarket(): Promise<RoutedMarket> {
   }
 }
 
-/** Fetches, and throws for a JSON answer that is not as the description of the doors says. */
+/** Fetches, and throws for a JSON answer that differs from the description of the doors. */
 async function fetchDescribed(url: string, init: RequestInit): Promise<Response> {
   const answer = await fetch(url, init)
   const { pathname } = new URL(url)
@@ -122,7 +122,7 @@ function doorsOf({ sandbox }: Network): Pick<RoutedMarket, 'post' | 'get' | 'ope
   }
 }
 
-/** A token of input costs a micro-USD at the reference price, one of output ten. */
+/** At the reference price a token of input costs one micro-USD, and one of output ten. */
 const modelOf = (name: string) =>
   textModel(name, {
     context_length: 8_000,

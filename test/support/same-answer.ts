@@ -3,7 +3,7 @@ import { toSnakeBody } from '#control-plane/api/case.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What differs from call to call although the same was done: instants, ids, keys, links, and how long something took. */
+/** Values that differ between two calls of the same kind: instants, ids, keys, links, and durations. */
 const CHANGING: readonly (readonly [pattern: RegExp, instead: string])[] = [
   [/\b(inf|mkt_seller|mkt_mgmt|whsec)_[\w-]{6,}/g, '<key>'],
   [/\b([a-z]{2,4})_[0-9A-HJKMNP-TV-Z]{26}\b/g, '<$1>'],
@@ -15,7 +15,7 @@ const CHANGING: readonly (readonly [pattern: RegExp, instead: string])[] = [
 ]
 const MEASURED = /(?:_at|_until|_ms|^since)$/
 
-/** An answer without what differs from call to call. */
+/** Replaces the values that differ from call to call. */
 export function steady(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return CHANGING.reduce((text, [pattern, by]) => text.replace(pattern, by), value)
   if (typeof value === 'number') return MEASURED.test(name) ? '<measured>' : value
@@ -25,10 +25,11 @@ export function steady(value: unknown, name = ''): unknown {
 }
 
 /**
- * Where one answer says something that another does not, as paths with both values: every leaf of `told` has to stand in
- * `whole` under its name, but for names that are `beyond` it. Doors may nest the same fields differently and leave out what
- * is null; a list may be all of an answer or its one list, be told by its length, or as pairs for an object; JSON may be
- * told as text, and a claim with or without its `is_`.
+ * Compares two answers. It lists the leaves of `told` that differ in `whole` or are missing there, as paths with both
+ * values. Names in `beyond` are left out.
+ *
+ * Doors may nest the same fields differently and leave out nulls. A list may be the whole answer or its only list, and
+ * may be told by its length, or as pairs for an object. JSON may be told as text, and a flag with or without its `is_`.
  */
 export function differences(told: unknown, whole: unknown, beyond: readonly string[] = [], path = '$'): string[] {
   if (Array.isArray(told)) {
@@ -51,14 +52,14 @@ function isSaid(told: unknown, whole: unknown): boolean {
   return typeof told === 'string' && isDeepStrictEqual(toSnakeBody(parse(told)), whole)
 }
 
-/** The list that an answer is, or the one that it has. */
+/** The answer itself when it is a list, otherwise its only list. */
 function listIn(whole: unknown): readonly unknown[] | undefined {
   if (Array.isArray(whole)) return whole
   const lists = isFields(whole) ? Object.values(whole).filter((part) => Array.isArray(part)) : []
   return lists.length === 1 ? lists[0] : undefined
 }
 
-/** True for a list of names with a value each, in objects of two fields, that says what an object says. */
+/** True for a list of objects with two fields, a name and its value, that says the same as an object. */
 function arePairsOf(list: readonly unknown[], whole: Fields): boolean {
   const pairs = list.flatMap((item): [string, unknown][] => {
     const [first, second, ...rest] = isFields(item) ? Object.values(item) : []
@@ -69,7 +70,10 @@ function arePairsOf(list: readonly unknown[], whole: Fields): boolean {
   return pairs.length === list.length && isDeepStrictEqual(Object.fromEntries(pairs), whole)
 }
 
-/** The field of a name: where it stands, or in an object beside it; an object whose fields stand flat is the whole. */
+/**
+ * Finds the field of a name: in the object, or in an object inside it. An object whose fields are told flat is the
+ * whole.
+ */
 function partOf(whole: unknown, name: string, told: unknown): unknown {
   if (!isFields(whole)) return undefined
   if (name in whole) return whole[name]

@@ -6,21 +6,23 @@ import { promisify } from 'node:util'
 import type { Network } from './network.ts'
 import { startNetwork } from './network.ts'
 
-/** The most that one script of the docs may take. */
+/** Milliseconds that one script of the docs may take. */
 export const RUN_MS = 60_000
 
-/** A market, and a folder in which the scripts of the docs run as a reader would run them. */
+/** A market, and a folder in which scripts of the docs run as on a reader's machine. */
 export type ScriptFolder = {
   readonly network: Network
   readonly path: string
   write(name: string, text: string): Promise<void>
-  /** Answers what a program printed. It sees of our environment the PATH alone. Rejects when it fails or is slow. */
+  /** Runs a program and answers its output. It gets only PATH of our environment. Rejects when it fails or is slow. */
   run(program: string, args: readonly string[], environment?: Record<string, string>): Promise<string>
-  /** Stops the market and removes both. */
+  /** Stops the market and removes the market and the folder. */
   remove(): Promise<void>
 }
 
-/** Starts a market and makes the folder: inside the tree, so that the packages are found, and unknown to git. */
+/**
+ * Starts a market and makes the folder. The folder is inside the tree, so that packages are found, and git ignores it.
+ */
 export async function openScriptFolder(): Promise<ScriptFolder> {
   const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
   const network = await startNetwork()

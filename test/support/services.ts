@@ -7,14 +7,14 @@ import { startRedis } from '#dev/services/redis.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** URL of the run's own PostgreSQL, database `market`, empty: make a database of your own per file. */
+    /** URL of the run's own PostgreSQL and its empty database `market`. Each test file makes a database of its own. */
     postgresUrl: string
-    /** URL of the run's own Redis: use key prefixes or a database number per file. */
+    /** URL of the run's own Redis. Each test file uses its own key prefixes or database number. */
     redisUrl: string
   }
 }
 
-/** One real PostgreSQL and one real Redis for the whole run, in a folder that goes with it. */
+/** Starts one real PostgreSQL and one real Redis for the whole run, in a folder that is removed at its end. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = mkdtempSync(join(tmpdir(), 'market-test-'))
   // Nothing here outlives the run, so nothing has to survive a power cut.

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 
-/** Every file of the tree but fixtures, and what the tidy test asks about them. */
+/** Paths of all files of the tree that git knows or would add, without fixtures. */
 export const files: readonly string[] = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
   encoding: 'utf8',
 })
@@ -20,7 +20,7 @@ const ALIASES: Record<string, string> = {
   '#test/': 'test/',
 }
 
-/** An import or re-export; of a type alone it leaves nothing at run time. */
+/** An import or re-export. One of a type alone leaves nothing at run time. */
 export type Import = { readonly specifier: string; readonly isType: boolean }
 
 export function importsOf(text: string): Import[] {
@@ -33,7 +33,7 @@ export function importsOf(text: string): Import[] {
   ]
 }
 
-/** The path inside the tree that a specifier names, or undefined for a package. */
+/** The path inside the tree that a specifier names; undefined for a package. */
 export function treePath(from: string, specifier: string): string | undefined {
   if (specifier.startsWith('./')) return `${from.slice(0, from.lastIndexOf('/') + 1)}${specifier.slice(2)}`
   for (const [alias, folder] of Object.entries(ALIASES)) {
@@ -44,7 +44,7 @@ export function treePath(from: string, specifier: string): string | undefined {
 
 export type Graph = ReadonlyMap<string, ReadonlySet<string>>
 
-/** Which source imports which: by value, or by value or type. */
+/** The imports of each source file: by value, or by value or type. */
 export function importGraph(counts: 'values' | 'values and types'): Graph {
   return new Map(
     sources.map((file) => {
@@ -57,7 +57,7 @@ export function importGraph(counts: 'values' | 'values and types'): Graph {
 const folders = new Set(sources.map(dirname))
 const parents = new Set([...folders].filter((folder) => [...folders].some((other) => other.startsWith(`${folder}/`))))
 
-/** A folder without folders is a room; a file that lies beside folders stands for itself. */
+/** The room of a file: its folder when that has no folders in it, otherwise the file itself. */
 export function roomOf(file: string): string {
   return parents.has(dirname(file)) ? file : dirname(file)
 }
@@ -73,7 +73,7 @@ export function roomGraph(graph: Graph): Graph {
   return rooms
 }
 
-/** Groups of nodes that all reach one another: none in a graph without circles. */
+/** Groups of nodes that all reach one another. A graph without circles has none. */
 export function circlesOf(graph: Graph): string[][] {
   const order: string[] = []
   const seen = new Set<string>()
@@ -107,13 +107,13 @@ export function circlesOf(graph: Graph): string[][] {
   return circles
 }
 
-/** What a line of code goes on with that began before it. */
+/** Beginnings of a line that continue the line before. */
 const GOES_ON = /^(?:[)\]}.?:|&+*<>=,]|&&|\|\||\?\?|else\b)/
 
 /**
- * Lines on which a statement or a member begins. The formatter puts each on a line of its own, so this counts statements
- * without a parser: blank lines, comments, imports, brackets and what goes on from the line before are none. Whoever is
- * near the limit gains nothing by packing lines or leaving out a comment.
+ * Counts the lines on which a statement or a member begins. The formatter puts each on a line of its own, so no parser
+ * is needed. Blank lines, comments, imports, brackets and continued lines do not count. So nobody near the limit gains
+ * by packing lines or leaving out a comment.
  */
 export function countStatements(text: string): number {
   let count = 0
@@ -133,7 +133,7 @@ export function countStatements(text: string): number {
   return count
 }
 
-/** The functions of a text that have a name or are one, with their statements; a function counts what lies in it. */
+/** The declared functions and block arrow functions of a text. Each counts the statements of those inside it, too. */
 export function functionsOf(text: string): { readonly head: string; readonly statements: number }[] {
   const lines = text.split('\n')
   return lines.flatMap((line, from) => {
@@ -145,10 +145,12 @@ export function functionsOf(text: string): { readonly head: string; readonly sta
   })
 }
 
-/** Matches a parameter, or an alias, that is the whole context of operations and not a `Pick` of it. */
+/** Matches a parameter or an alias that is the whole context of operations and not a `Pick` of it. */
 const WHOLE_CTX = /:\s*(?:Readonly<)?(?:Run)?Ctx\b(?!\[)|^(?:export )?type \w+ = (?:.*[&|] )?(?:Run)?Ctx\b/gm
 
-/** The lines where a text of services takes the whole context. An operation's `run` infers its own and names none. */
+/**
+ * The lines where a text of the services takes the whole context. An operation's `run` infers its own and names none.
+ */
 export function wholeContextsOf(text: string): string[] {
   return [...text.matchAll(WHOLE_CTX)].map(({ index }) => {
     const from = text.lastIndexOf('\n', index) + 1
@@ -158,7 +160,7 @@ export function wholeContextsOf(text: string): string[] {
 
 const CALLS_THAT_WRITE = 'set|add|delete|clear|push|pop|shift|unshift|splice|sort|reverse|fill|copyWithin'
 
-/** The constants of a module, each with whether others may import it. */
+/** The constants of a module. Each says whether others may import it. */
 function constantsOf(text: string): { readonly name: string; readonly isExported: boolean }[] {
   return [...text.matchAll(/^(export )?const (\w+)\b/gm)].map(([, exported, name = '']) => ({
     name,
@@ -166,7 +168,7 @@ function constantsOf(text: string): { readonly name: string; readonly isExported
   }))
 }
 
-/** Whether a text writes to what a constant holds: through a method, a member or an index. */
+/** True when a text writes to the contents of a constant: through a method, a member or an index. */
 function writesTo(text: string, name: string): boolean {
   return new RegExp(
     `(?<![\\w.])${name}(?:\\.(?:${CALLS_THAT_WRITE})\\(|(?:\\.\\w+|\\[[^\\]\\n]+\\])+ (?:[-+*|&]|\\?\\?|\\|\\|)?= |(?:\\.\\w+)+(?:\\+\\+|--))`,
@@ -174,8 +176,8 @@ function writesTo(text: string, name: string): boolean {
 }
 
 /**
- * What a module keeps from one call to the next, by name: each `let`, each weak collection, and each constant that its
- * own text writes to, or any of the `importers` where it is exported.
+ * The state that a module keeps from one call to the next, by name: each `let`, each weak collection, each constant
+ * that its own text writes to, and each exported one that one of the `importers` writes to.
  */
 export function stateOf(text: string, importers: readonly string[] = []): string[] {
   const variables = [...text.matchAll(/^(?:export )?let (\w+)/gm)].map(([, name = '']) => name)

@@ -1,6 +1,8 @@
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** Ends a run with one line for machines: `12 passed, 0 failed`. A file that could not be loaded counts as a failure. */
+/**
+ * Ends a run with one line for machines: `12 passed, 0 failed`. A file that could not be loaded counts as a failure.
+ */
 export default class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly unknown[]): void {
     let passed = 0
@@ -11,7 +13,7 @@ export default class SummaryReporter implements Reporter {
       passed += results.filter((state) => state === 'passed').length
       failed += broken === 0 && !file.ok() ? 1 : broken
     }
-    // The default reporter prints its own summary when the run has ended: this line comes after it.
+    // The default reporter prints its summary at the end of the run, and this line has to come after it.
     process.once('exit', () => console.log(`${passed} passed, ${failed} failed`))
   }
 }

@@ -4,7 +4,7 @@ import { acceptInvitation, createInvitation } from '#control-plane/services/orga
 import { createOrganization } from '#control-plane/services/organizations/organizations.ts'
 import type { TestMarket } from './control-plane.ts'
 
-/** An organisation and who made it. */
+/** An organisation and its owner. */
 export type Team = { readonly organization: string; readonly owner: SessionActor }
 
 /** Makes people with sessions, organisations, and members of them, in a market. */
@@ -23,7 +23,7 @@ export function createTeams(market: Pick<TestMarket, 'plane' | 'person'>) {
     return { organization: id, owner }
   }
 
-  /** Lets somebody, or a new person, join with a role. */
+  /** Lets `who`, or a new person, join with a role. */
   async function join({ organization, owner }: Team, role: string, who?: SessionActor): Promise<SessionActor> {
     const member = who ?? (await somebody())
     const { id } = await invoke(plane, owner, createInvitation, { organization, wallet: member.wallet, role })

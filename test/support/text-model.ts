@@ -1,4 +1,7 @@
-/** A model of text as an operator imports it, at a quarter and two US dollars per million tokens. */
+/**
+ * A text model as an operator imports it. It costs 0.25 US dollars per million input tokens and 2 per million output
+ * tokens.
+ */
 export function textModel(name: string, changes: object = {}) {
   return {
     id: `lab/${name}`,

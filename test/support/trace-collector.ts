@@ -26,10 +26,10 @@ const Export = z.object({
   ),
 })
 
-/** A span as the collector got it, with the name of its process. */
+/** A span that the collector got, with the name of its process. */
 export type SeenSpan = z.infer<typeof Span> & { readonly service: string }
 
-/** A collector of traces: OTLP over HTTP in JSON, on a port of its own. */
+/** Collects traces: OTLP over HTTP in JSON, on a port of its own. */
 export type TraceCollector = {
   readonly url: string
   spans(): readonly SeenSpan[]
@@ -69,7 +69,7 @@ export async function startTraceCollector(): Promise<TraceCollector> {
   }
 }
 
-/** The attributes of a span by name; numbers as numbers. */
+/** The attributes of a span by name. Numeric ones are numbers. */
 export function attributesOf({ attributes }: Pick<SeenSpan, 'attributes'>): Record<string, unknown> {
   return Object.fromEntries(
     attributes.map(({ key, value: { stringValue, intValue, doubleValue, boolValue } }) => [

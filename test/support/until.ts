@@ -1,6 +1,6 @@
 const PAUSE_MS = 20
 
-/** Resolves as soon as the check holds; rejects with its name when the deadline passes first. */
+/** Resolves as soon as the check holds. Rejects with its name after `deadlineMs` milliseconds. */
 export async function until(what: string, deadlineMs: number, check: () => boolean | Promise<boolean>): Promise<void> {
   const end = performance.now() + deadlineMs
   for (;;) {

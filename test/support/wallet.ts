@@ -3,7 +3,7 @@ import { createSiweMessage, parseSiweMessage } from 'viem/siwe'
 import { z } from 'zod'
 import type { Answer, TestMarket } from './control-plane.ts'
 
-/** A wallet that signs messages as any client of ours would. */
+/** A wallet that signs messages as our clients do. */
 export type TestWallet = ReturnType<typeof newWallet>
 export type MessageFields = Parameters<typeof createSiweMessage>[0]
 
@@ -18,7 +18,7 @@ export async function challengeOf(market: Market, wallet: TestWallet, side = 'se
   return Challenge.parse((await market.rest('GET', `/v1/${side}/challenge?address=${wallet.address}`)).body)
 }
 
-/** A fresh challenge with some of its fields changed, or its text, and the wallet's signature of that. */
+/** A fresh challenge with some of its fields or its text changed, and the wallet's signature of that. */
 export async function signedChallenge(
   market: Market,
   wallet: TestWallet,
@@ -34,13 +34,13 @@ export async function signedChallenge(
 
 export const NewKey = z.object({ id: z.string(), key: z.string(), wallet: z.string() }).loose()
 
-/** A new key of a side for a wallet. */
+/** Makes a new key of a side for a wallet. */
 export async function signInForKey(market: Market, wallet: TestWallet, side: 'buyer' | 'seller') {
   const signed = await signedChallenge(market, wallet)
   return NewKey.parse((await market.rest('POST', `/v1/${side}/auth/keys`, { body: signed })).body)
 }
 
-/** What a browser sends with each request once it is signed in. */
+/** The headers that a browser sends with each request after signing in. */
 export async function signInForSession(market: Market, wallet: TestWallet): Promise<Record<string, string>> {
   const body = await signedChallenge(market, wallet)
   return sessionHeaders(await market.rest('POST', '/v1/auth/session', { body }))
@@ -48,7 +48,7 @@ export async function signInForSession(market: Market, wallet: TestWallet): Prom
 
 export const OUR_ORIGIN = 'http://127.0.0.1:8402'
 
-/** The cookie of an answer as a browser sends it back, from a page of ours. */
+/** The headers with which a browser sends the cookie of an answer back, from a page of ours. */
 export function sessionHeaders(answer: Answer): Record<string, string> {
   const cookie = answer.headers.get('set-cookie')?.split(';', 1)[0] ?? ''
   return { cookie, origin: OUR_ORIGIN, 'graphql-require-preflight': '1' }

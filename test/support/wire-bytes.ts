@@ -32,7 +32,7 @@ export function offerOf(given: Partial<OfferRow>): Offer {
   return rankOffers([buildOffer(given)])[0]!
 }
 
-/** What a decoder sends for bytes that come cut at these places, to their end. */
+/** The output of a decoder for bytes that are cut at these places, to their end. */
 export function decodePieces(decoder: Decoder, text: string, cuts: readonly number[]): string {
   const bytes = Buffer.from(text)
   let out = ''
@@ -45,7 +45,7 @@ export function decodePieces(decoder: Decoder, text: string, cuts: readonly numb
   return out
 }
 
-/** A member deep inside parsed data. */
+/** Reads a member deep inside parsed data. */
 export function dataOf(value: unknown, ...path: readonly string[]): unknown {
   let found: unknown = value
   for (const name of path) found = typeof found === 'object' && found !== null ? Reflect.get(found, name) : undefined

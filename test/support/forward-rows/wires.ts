@@ -6,11 +6,11 @@ import type { AnyWire } from '#data-plane/wires/wire.ts'
 import { AppError } from '#shared/errors.ts'
 
 /**
- * Two wires that only tests have, for what is no model: a forwarded family, priced by the call, and a resource, priced by
- * what its request shows.
+ * Two wires that only tests have, for purchases that are no model: a forwarded family, priced by the call, and a
+ * resource, priced by units that its request shows.
  */
 
-/** Family that the tests sell under this name, and resource. */
+/** The names under which the tests sell the family and the resource. */
 export const FAMILY = 'weather'
 export const RESOURCE = 'loom'
 
@@ -70,7 +70,7 @@ function textOf({ body }: RawRequest): string {
   return text
 }
 
-/** The provider's object, with what it cost. */
+/** Passes the provider's object on with its cost. */
 function passOn({ rid, target }: AttemptPlan): Decoder {
   let answer = ''
   const whole = gatherWhole((bytes) => {

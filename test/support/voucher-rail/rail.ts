@@ -15,7 +15,7 @@ type Proof = z.infer<typeof Proof>
 const Record = z.object({ nonce: z.string() })
 
 /**
- * A way to pay that only tests have: a wallet shows a voucher for at most so much in a header, an office outside claims it
+ * A way to pay that only tests have. A wallet shows a voucher with a ceiling in a header. An office outside claims it
  * once and pays out once. Nobody needs an account.
  */
 export function voucherRail(officeUrl: string): Rail<Proof> {

@@ -8,7 +8,7 @@ export const VOUCHER_RAIL = 'voucher'
 
 export const Receipt = z.object({ receipt: z.string() })
 
-/** A voucher as its header carries it. */
+/** Makes the header of a voucher. */
 export function voucherHeader(nonce: string, ceilingMicro: number): { readonly 'x-voucher': string } {
   const voucher = { wallet: '0xvoucher', nonce, ceilingMicro: String(ceilingMicro) }
   return { 'x-voucher': Buffer.from(JSON.stringify(voucher)).toString('base64') }
@@ -16,15 +16,15 @@ export function voucherHeader(nonce: string, ceilingMicro: number): { readonly '
 
 const Asked = z.object({ nonce: z.string(), amountMicro: z.string().optional() })
 
-/** Who pays vouchers out: each is claimed once and paid once, whoever asks how often. */
+/** Pays vouchers out. Each is claimed once and paid once, however often anybody asks. */
 export type VoucherOffice = {
   readonly url: string
-  /** What was paid out, by voucher; zero for one that was given back. */
+  /** Payments by voucher; zero for one that was given back. */
   readonly paid: ReadonlyMap<string, bigint>
   readonly claimed: ReadonlySet<string>
-  /** How often a payment was asked for. */
+  /** Count of the requests for a payment. */
   settleCalls(): number
-  /** While it is shut nothing is paid out; claims go on. */
+  /** Shuts the office. While it is shut nothing is paid out, but claims go on. */
   setShut(isShut: boolean): void
   close(): Promise<void>
 }

@@ -8,27 +8,31 @@ import { RailNameSchema } from './rails.ts'
 export const MAX_ATTEMPTS = 3
 export const MAX_EXPLAINED_OFFERS = 20
 
+/** The most characters of an id, a name or a word in an event; whoever writes one cuts what comes from outside. */
+export const MAX_WORD_CHARS = 200
+/** The most characters of what a rail keeps in an event, as JSON. */
+const MAX_PAYMENT_CHARS = 16_384
+const Word = z.string().max(MAX_WORD_CHARS)
+
 export const SERVED_BY = ['marketplace', 'own_key', 'fallback_key'] as const
 
 /** One try at one offer. `status` is the provider's HTTP status, 0 when there was none. */
 const AttemptSchema = z.object({
-  offer: z.string().nullable(),
-  provider: z.string(),
+  offer: Word.nullable(),
+  provider: Word,
   status: z.number().int(),
   ms: z.number().int().nonnegative(),
   /** Why it failed, in the words of the one classifier; null for the attempt that answered. */
-  errorClass: z.string().nullable(),
+  errorClass: Word.nullable(),
 })
 export type Attempt = z.infer<typeof AttemptSchema>
 
 /** Why routing went where it went: the offers in order, and the filter that refused each other one. */
 const ExplanationSchema = z.object({
-  ranked: z
-    .array(z.object({ offer: z.string(), provider: z.string(), estimateMicro: MicroUsdText }))
-    .max(MAX_EXPLAINED_OFFERS),
-  excluded: z.array(z.object({ offer: z.string(), reason: z.string() })).max(MAX_EXPLAINED_OFFERS),
+  ranked: z.array(z.object({ offer: Word, provider: Word, estimateMicro: MicroUsdText })).max(MAX_EXPLAINED_OFFERS),
+  excluded: z.array(z.object({ offer: Word, reason: Word })).max(MAX_EXPLAINED_OFFERS),
   /** The offer that was put in front because it has the conversation cached, and what that was to save. */
-  affinity: z.object({ offer: z.string(), savingMicro: MicroUsdText }).optional(),
+  affinity: z.object({ offer: Word, savingMicro: MicroUsdText }).optional(),
 })
 export type Explanation = z.infer<typeof ExplanationSchema>
 
@@ -82,35 +86,38 @@ export const UsageEventSchema = z.object({
   /** Unix milliseconds of admission and of the end. */
   startedAt: z.number().int(),
   endedAt: z.number().int(),
-  node: z.string(),
+  node: Word,
   /** Null where a wallet without an account pays. */
-  account: z.string().startsWith('acc_').nullable(),
-  keyId: z.string().nullable(),
+  account: Word.startsWith('acc_').nullable(),
+  keyId: Word.nullable(),
   /** The wallet that pays by the call; absent where an account does. */
   wallet: z.string().min(1).max(100).optional(),
   rail: RailNameSchema,
   /** What the rail needs to finish the payment in another process; absent where the ids say all. */
-  payment: z.record(z.string(), z.unknown()).optional(),
-  wire: z.string(),
-  endpoint: z.string(),
+  payment: z
+    .record(z.string(), z.unknown())
+    .refine((kept) => JSON.stringify(kept).length <= MAX_PAYMENT_CHARS, 'too long')
+    .optional(),
+  wire: Word,
+  endpoint: Word,
   /** Canonical model, and the name that was asked for. */
-  model: z.string(),
-  requestedModel: z.string(),
+  model: Word,
+  requestedModel: Word,
   /** The offer that answered; null when none did. */
-  offer: z.string().nullable(),
-  sellerAccount: z.string().nullable(),
-  provider: z.string().nullable(),
+  offer: Word.nullable(),
+  sellerAccount: Word.nullable(),
+  provider: Word.nullable(),
   servedBy: z.enum(SERVED_BY).nullable(),
   isStreamed: z.boolean(),
   /** `succeeded`, `failed` (error before content), `cut` (error after content), `cancelled` (the buyer left). */
   outcome: z.enum(['succeeded', 'failed', 'cut', 'cancelled']),
-  errorCode: z.string().nullable(),
-  finishReason: z.string().nullable(),
+  errorCode: Word.nullable(),
+  finishReason: Word.nullable(),
   usage: UsageSchema,
   usageSource: z.enum(['reported', 'estimated']),
   /** Facts that look wrong (usage clipped, class unpriced …), for the operator. */
-  anomalies: z.array(z.string()).max(10),
-  priceVersion: z.string(),
+  anomalies: z.array(Word).max(10),
+  priceVersion: Word,
   keptBps: KeptBpsNumber,
   feeBps: KeptBpsNumber,
   holdMicro: MicroUsdText,

@@ -10,7 +10,10 @@ import { HISTORY, SERVICES, STOP_ORDER, startNetwork } from '#dev/network/start.
 const log = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`)
 
 /** Runs the network until a signal or a failure, and gives the exit code. */
-async function runNetwork(home: Home, history: number): Promise<number> {
+async function runNetwork(
+  home: Home,
+  given: { readonly history: number; readonly newSecrets: boolean },
+): Promise<number> {
   const file = home.path('sandbox.json')
   removeSandbox(file)
   /** What the file says now; undefined while the network does not answer. */
@@ -38,7 +41,7 @@ async function runNetwork(home: Home, history: number): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => finish(0))
 
   const began = performance.now()
-  void startNetwork({ home, crew, log, port: firstPort(), history, ...givenServices() }).then(
+  void startNetwork({ home, crew, log, port: firstPort(), ...given, ...givenServices() }).then(
     (started) => {
       if (ending.signal.aborted) return
       sandbox = started
@@ -74,11 +77,16 @@ function givenServices(): { databaseUrl: string | undefined; redisUrl: string | 
 /** Calls of the past unless `--history` says otherwise: few enough to be there seconds after the start. */
 const DEFAULT_HISTORY = '4000'
 const { values } = parseArgs({
-  options: { reset: { type: 'boolean', default: false }, history: { type: 'string', default: DEFAULT_HISTORY } },
+  options: {
+    reset: { type: 'boolean', default: false },
+    'new-secrets': { type: 'boolean', default: false },
+    history: { type: 'string', default: DEFAULT_HISTORY },
+  },
 })
 try {
   const home = await openHome(process.env['MARKET_HOME'] ?? '.market', values.reset)
-  const code = await runNetwork(home, Number(values.history) || 0)
+  const given = { history: Number(values.history) || 0, newSecrets: values['new-secrets'] }
+  const code = await runNetwork(home, given)
   home.release()
   process.exit(code)
 } catch (error) {

@@ -72,10 +72,11 @@ export function isTransient(error: unknown): boolean {
 }
 
 /**
- * SQLSTATE classes that refuse the data itself: data exceptions, broken constraints, and errors that triggers raise.
- * Other classes concern the server (read-only, full, out of memory, cancelled), which may accept the same data later.
+ * SQLSTATE classes that refuse the data itself: wrong numbers of rows, data exceptions, broken constraints and checks,
+ * sizes beyond what the server can store, and errors that triggers raise. Other classes concern the server (read-only,
+ * full, out of memory, cancelled), which may accept the same data later.
  */
-const REFUSED = /^(22|23)\w{3}$|^P0001$/
+const REFUSED = /^(21|22|23|44|54)\w{3}$|^P0001$/
 
 /** The SQLSTATE and constraint of a permanent refusal of the data; undefined for other errors. */
 export function refusalOf(error: unknown): { code: string; constraint: string | undefined } | undefined {

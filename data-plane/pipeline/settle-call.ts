@@ -3,6 +3,7 @@ import type { AttemptPlan, Decoder, Demand, Metered, Receipt } from '#data-plane
 import type { Settled } from '#data-plane/payment.ts'
 import { toMicrosecond } from '#shared/clock.ts'
 import type { Attempt, UsageEventSchema } from '#shared/contract/usage-event.ts'
+import { MAX_WORD_CHARS } from '#shared/contract/usage-event.ts'
 import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { MicroUsd } from '#shared/money.ts'
@@ -186,7 +187,8 @@ function writeEvent(plane: CallPlane, call: AdmittedCall, facts: Facts): UsageEv
     isStreamed: call.demand.isStreamed,
     outcome: facts.outcome,
     errorCode: facts.error?.code ?? null,
-    finishReason: metered.finishReason,
+    // A provider's own word, in some protocols.
+    finishReason: metered.finishReason?.slice(0, MAX_WORD_CHARS) ?? null,
     usage: metered.usage,
     usageSource: metered.source,
     anomalies: [...metered.anomalies],

@@ -7,8 +7,8 @@ import type { ProcessMark } from './processes.ts'
 import { isRunning, markOf } from './processes.ts'
 
 const LOCK = 'lock.json'
-/** What only a home of ours holds: a reset deletes nothing in a folder without it. */
-const SIGNATURE = 'secrets.json'
+/** What only a home of ours holds: a reset deletes nothing in a folder without any of it. */
+const SIGNATURES = ['secrets.json', 'postgres.password']
 /** Children of a killed run may be closing down for so long. */
 const PREDECESSOR_LIMIT_MS = 20_000
 
@@ -74,7 +74,7 @@ function readLock(lockFile: string): z.infer<typeof LockSchema> | undefined {
 function reset(root: string, lockFile: string): void {
   const names = readdirSync(root).filter((name) => join(root, name) !== lockFile)
   if (names.length === 0) return
-  if (!names.includes(SIGNATURE)) {
+  if (!SIGNATURES.some((name) => names.includes(name))) {
     rmSync(lockFile, { force: true })
     throw new AppError('conflict', { message: `${root} is no home of a network: nothing was deleted` })
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { z } from 'zod'
+import { AppError } from '#shared/errors.ts'
 
 const SecretsSchema = z.strictObject({
   CREDENTIAL_KEYS: z.string(),
@@ -12,9 +13,23 @@ const SecretsSchema = z.strictObject({
 /** The secrets of one home, named as the planes' environment variables. */
 export type NetworkSecrets = z.infer<typeof SecretsSchema>
 
-/** Reads the secrets of a home, made at random on its first start and kept with mode 0600. */
-export function keepSecrets(file: string): NetworkSecrets {
+type Keeping = {
+  /** A file that is there once the market has data, which nothing but its secrets opens. */
+  readonly data?: string
+  /** Makes new secrets beside data all the same. */
+  readonly mayReplace?: boolean
+}
+
+/**
+ * Reads the secrets of a home, made at random on its first start and kept with mode 0600. Throws AppError `conflict` when
+ * the data of the home is there and its secrets are not: new ones would make every key and sealed credential useless.
+ */
+export function keepSecrets(file: string, { data, mayReplace = false }: Keeping = {}): NetworkSecrets {
   if (!existsSync(file)) {
+    if (data !== undefined && existsSync(data) && !mayReplace) {
+      const message = `${file} is missing, and this market has data: without it no API key and no stored provider key can be read. Put the file back from a backup; or start with \`npm start -- --new-secrets\`, which keeps the books and makes every key and stored provider key useless; or begin anew with \`npm start -- --reset\`.`
+      throw new AppError('conflict', { message })
+    }
     const random = () => randomBytes(32).toString('base64')
     const fresh: NetworkSecrets = {
       CREDENTIAL_KEYS: `dev1:${random()}`,

@@ -44,6 +44,8 @@ export type StartOptions = {
   readonly redisUrl: string | undefined
   /** About how many calls the market made over the last 30 days before it is first seen; none for 0. */
   readonly history: number
+  /** Makes new secrets where those of existing data are lost. */
+  readonly newSecrets?: boolean
   /** Starts a program once its place is found; tests do something else in between. */
   readonly launch?: Programs['start']
 }
@@ -66,7 +68,8 @@ type Services = { databaseUrl: string; redisUrl: string }
  */
 export async function startNetwork(options: StartOptions): Promise<() => Sandbox> {
   const { home } = options
-  const secrets = keepSecrets(home.path('secrets.json'))
+  const { newSecrets: mayReplace = false } = options
+  const secrets = keepSecrets(home.path('secrets.json'), { data: home.path('postgres/PG_VERSION'), mayReplace })
   const file = home.path(PROVIDERS_FILE)
   const places = await choosePlaces({ first: options.port, providers: readSandboxProviders(), file })
   const services: Services = { databaseUrl: options.databaseUrl ?? '', redisUrl: options.redisUrl ?? '' }

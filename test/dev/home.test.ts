@@ -54,6 +54,22 @@ describe('a home', () => {
     expect(existsSync(join(root, 'letters.txt'))).toBe(false)
   })
 
+  it('makes no new secrets beside data that only the lost ones open, unless it is told to', async () => {
+    const root = newHome()
+    const [file, data] = [join(root, 'secrets.json'), join(root, 'PG_VERSION')]
+    const lost = keepSecrets(file, { data })
+    rmSync(file)
+    writeFileSync(data, '18')
+    expect(() => keepSecrets(file, { data })).toThrow(/secrets\.json is missing.*--new-secrets/)
+    expect(existsSync(file)).toBe(false)
+    expect(keepSecrets(file, { data, mayReplace: true })).not.toEqual(lost)
+    // A home without its secrets can begin anew, too.
+    rmSync(file)
+    writeFileSync(join(root, 'postgres.password'), 'x')
+    ;(await openHome(root, true)).release()
+    expect(existsSync(data)).toBe(false)
+  })
+
   it('keeps its secrets, readable by their owner alone', () => {
     const file = join(newHome(), 'secrets.json')
     const secrets = keepSecrets(file)

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { Queue } from 'bullmq'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
@@ -177,6 +178,9 @@ describe('poison', () => {
     ['a charge above its hold', 'over_hold', { charge: 6_000, hold: 5_000 }, {}],
     ['a rail that is not posted here', 'rail', {}, { rail: 'x402-exact' }],
     ['text that Postgres cannot hold', 'refused', {}, { requestedModel: 'a\u0000b' }],
+    ['a model of a name without end', 'schema', { model: 'm'.repeat(5_000) }, {}],
+    ['a word of a provider without end', 'schema', {}, { finishReason: 's'.repeat(5_000) }],
+    ['a record of a rail without end', 'schema', {}, { payment: { proof: 'p'.repeat(50_000) } }],
   ]
   it.each(cases)('sets %s aside and posts its neighbours', async (_, reason, wish, changes) => {
     const account = await buyer()
@@ -202,6 +206,17 @@ describe('poison', () => {
     await node.funds.capture(hold, microUsd(40), text)
     expect(await post(text)).toMatchObject({ poisoned: 1 })
     expect(await figures(world.gate, account)).toMatchObject({ p: 100_000, u: 40 })
+  })
+})
+
+describe('what Postgres cannot store', () => {
+  it('is known as refused for its own content, not for the moment', async () => {
+    // An index row has at most a third of a page.
+    await sql`create table wide (name text primary key)`.execute(db)
+    const name = randomBytes(12_000).toString('base64')
+    const error = await sql`insert into wide values (${name})`.execute(db).catch((thrown: unknown) => thrown)
+    expect(world.ledger.refusalOf(error)).toMatchObject({ code: '54000' })
+    expect(world.ledger.isTransient(error)).toBe(false)
   })
 })
 

@@ -14,12 +14,12 @@ import { onFilledPlane, timeExport, timeRuns } from './filled-plane.ts'
 
 const BUYERS = 1_000
 const CALLS = Number(process.env['BENCH_CALLS'] ?? 1_000_000)
-/** Of all calls, those of the buyer who calls most; every other has its share of the rest. */
+/** Calls of the buyer who calls most. The others have equal shares of the rest. */
 const CALLS_OF_FIRST = CALLS / 10
 const ROWS_AT_ONCE = 50_000
 const DAYS = 90
 
-/** What a buyer waits for in a market of a million calls. */
+/** Figures that a buyer waits for in a market of a million calls. */
 export function measureBuyers(): Promise<Figure[]> {
   return onFilledPlane({ fill }, async (filled) => [...(await measureReads(filled)), await measureExport(filled)])
 }
@@ -32,7 +32,7 @@ const buyerOf = (at: number): BuyerActor => ({
   wallet: `0x${at.toString(16).padStart(40, '0')}`,
 })
 
-/** Calls lie in the last 90 days, spread evenly; those of the first buyer stand in the ledger, too. */
+/** Calls are spread evenly over the last 90 days. Those of the first buyer are in the ledger, too. */
 async function fill(db: Database): Promise<void> {
   await sql`insert into account (id, kind, owner, balance, version) select 'acc_b' || n, 'buyer_credit', 'usr_' || n,
       case when n = 0 then 1000000000 else 0 end, 1 from generate_series(0, ${BUYERS - 1}) n`.execute(db)

@@ -19,18 +19,18 @@ const WIDE = { perKey: 1_000_000_000, perWallet: null }
 
 export type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
 
-/** A control plane without limits, on a filled PostgreSQL with its durability on and a Redis of its own. */
+/** A control plane without limits, on a filled and durable PostgreSQL and a Redis of its own. */
 export type FilledPlane = {
   readonly plane: ControlPlane
-  /** Milliseconds of processor time that this process and its two servers have used: what others do is not in it. */
+  /** Milliseconds of processor time that this process and its two servers have used. Other processes do not count. */
   usedMs(): number
 }
 
 type Filling = {
   readonly overrides?: Overrides
-  /** What goes through operations, before the rest. */
+  /** Runs operations before the rows are filled in. */
   readonly prepare?: (plane: ControlPlane) => Promise<void>
-  /** Rows made by SQL, without the limits of a service. */
+  /** Inserts rows by SQL, without the limits of a service. */
   readonly fill: (db: Database) => Promise<void>
 }
 
@@ -57,7 +57,7 @@ export async function onFilledPlane<Result>(
       await fill(connection)
       await sumUsageDays({ db: connection })
       await sql`vacuum analyze buyer_day, seller_day, usage_late`.execute(connection)
-      // What the filling left to write would otherwise be written while something is measured.
+      // Without this, pages that the filling left would be written during a measurement.
       await sql`checkpoint`.execute(connection)
     })
     return await measure({ plane, usedMs: () => 1_000 * processorSeconds(process.pid) })
@@ -107,7 +107,7 @@ export function median(values: readonly number[]): number {
   return sorted[Math.floor(sorted.length / 2)] ?? 0
 }
 
-/** Rows a second of a file as it is written, and by how much memory grew. Its first line is no row. */
+/** Measures the rows a second of a file as it is written, and the growth of memory. The first line is no row. */
 export async function timeExport(
   { usedMs }: FilledPlane,
   { what, goal, chunks }: { readonly what: string; readonly goal: string; readonly chunks: AsyncIterable<string> },

@@ -18,8 +18,8 @@ import { microUsd } from '#shared/money.ts'
 import { until } from '#test/support/until.ts'
 
 /**
- * Reserve, capture and acknowledgement through the real stores against a Redis that writes every answer to its disk
- * first: prints triples a second. `--calls`, `--at-once`, `--accounts` and `--no-journal` change the load.
+ * Measures triples of reserve, capture and acknowledgement a second, through the real stores and a Redis that syncs
+ * every answer to its disk first. `--calls`, `--at-once`, `--accounts` and `--no-journal` change the load.
  */
 const argument = (name: string, fallback: number) => {
   const at = process.argv.indexOf(`--${name}`)

@@ -22,18 +22,21 @@ import { middle } from './middle.ts'
 
 const SIZE: MarketSize = { models: 100, providers: 4, sellers: 200, offers: 100_000, calls: 1_000_000, hours: 48 }
 const SUBSCRIBERS = 1_000
-/** Nobody may have more than so many streams from one address: the subscribers come from several. */
+/** Streams from one address are limited to this, so the subscribers come from several addresses. */
 const PER_ADDRESS = 200
 const ROUNDS = 11
-/** Asked in a row before anything is measured but the first: a server that has just started runs code it has not compiled. */
+/**
+ * Rounds before all measurements but the first, because a server that has just started runs code that is not compiled
+ * yet.
+ */
 const WARM_UP_ROUNDS = 40
-/** Longer than what is true at the moment is remembered: every page has to ask anew. */
+/** Milliseconds between two questions. They are longer than live facts are remembered, so that every page asks anew. */
 const APART_MS = 1_100
 const WAIT_MS = 60 * SECOND
 const SECRET = 'for benches only, 32 characters long'
 const MANY = 1_000_000_000
 const WATCHED = 'model-0'
-/** Below what any offer of the filled market keeps. */
+/** Less than any offer of the filled market keeps. */
 const BEST_KEPT_BPS = 500
 
 const INCIDENT = 'edges { node { model provider startedAt endedAt offers offersOnSale backOffs cause } }'
@@ -41,9 +44,9 @@ const INCIDENT = 'edges { node { model provider startedAt endedAt offers offersO
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
 
 /**
- * GraphQL over a market of 100,000 offers, a million calls and a million lines of the health log: pages and series over
- * HTTP, and one book watched by a thousand subscribers. The server, the workers' publishing and all subscribers share one
- * process here.
+ * Measures GraphQL over a market of 100,000 offers, a million calls and a million lines of the health log: pages and
+ * series over HTTP, and one book watched by a thousand subscribers. The server, the workers' publishing and all
+ * subscribers share one process here.
  */
 export async function measureGraphQL(size: MarketSize = SIZE): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'market-graphql-'))
@@ -147,7 +150,7 @@ async function measureSubscribers(plane: ControlPlane, port: number): Promise<Fi
   return [{ what: `one offer changed to ${SUBSCRIBERS} subscribers told`, figure: ms(middle(medians)), beside }]
 }
 
-/** Watches the book from one of several addresses, and notes when it sees what it looks for. */
+/** Watches the book from one of several addresses, and notes the instant when it sees the text that it looks for. */
 async function subscribe(port: number, at: number): Promise<Subscriber> {
   const subscriber: Subscriber = { seenAt: 0, looksFor: '\0' }
   const query = `subscription { bookUpdates(model: "${WATCHED}") { offers(first: 20) { id rank discountPct available } } }`

@@ -7,14 +7,19 @@ import { stolenSeconds } from './processor-time.ts'
 
 /** Calls a second, whatever the answers do. */
 const RATE = 1_000
-/** Both sides by turns: the disk and the host are others from one second to the next, and the median counts. */
+/**
+ * Both sides are measured by turns, because the disk and the host change from one second to the next. The median
+ * counts.
+ */
 const ROUNDS = 5
-/** A thousand calls a second are too few for the compilers to be done with in a while: they get full load first. */
+/**
+ * At a thousand calls a second the compilers would need too long, so both sides first get full load for these seconds.
+ */
 const WARM_UP_SECONDS = 6
 
 type Row = { readonly what: string; readonly figure: string; readonly beside?: string }
 
-/** What is measured: a market and the pass-through beside it, `seconds` of calls on each. */
+/** The subjects of the measurement: a market and the pass-through beside it, with `seconds` of calls on each. */
 export type Latency = {
   readonly market: BenchMarket
   readonly driver: Driver
@@ -25,9 +30,9 @@ export type Latency = {
 }
 
 /**
- * What a paid call takes longer than the pass-through when calls come at a fixed rate. It waits twice for Redis, and
- * Redis for its disk, so the same is measured with a Redis that waits for no disk: the first figure is the market's, the
- * second what its own code has in it.
+ * Measures the time that a paid call takes beyond the pass-through when calls come at a fixed rate. A call waits twice
+ * for Redis, and Redis for its disk. So it is measured again with a Redis that waits for no disk. The first figure is
+ * the market's, the second is the share of its own code.
  */
 export async function measureLatency(latency: Latency): Promise<Row[]> {
   const { market, driver, passUrl, body, connections, seconds } = latency

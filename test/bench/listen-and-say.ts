@@ -1,6 +1,6 @@
 import type { Server } from 'node:net'
 
-/** Listens on a port that nobody has and prints it, as `{"port":…}`, for whoever started this script. */
+/** Listens on a free port and prints it as `{"port":…}` for the process that started this script. */
 export function listenAndSay(server: Server, host: string): void {
   server.listen(0, host, () => {
     const address = server.address()

@@ -9,7 +9,7 @@ import { findTool } from '#dev/services/private-copy.ts'
 import { WRK } from '#dev/services/tools.ts'
 import { OTHER_CORE } from './market.ts'
 
-/** A closed loop: as many calls as so many connections can make. */
+/** A closed loop: each connection makes one call after the other, as fast as it can. */
 export type Load = {
   readonly url: string
   readonly body: string
@@ -18,18 +18,20 @@ export type Load = {
   readonly seconds: number
 }
 
-/** Calls that were answered with 200 in a second, how many were answered otherwise, and how many not at all. */
+/** Calls a second that were answered with 200, calls that were answered otherwise, and calls without an answer. */
 export type LoadResult = { readonly perSecond: number; readonly refused: number; readonly unanswered: number }
 
-/** What drives a load: figures of two drivers do not compare, because what they leave of a core is not the same. */
+/**
+ * A program that drives a load. Figures of two drivers do not compare, because they leave different shares of a core.
+ */
 export type Driver = {
   readonly name: string
-  /** Where it comes from, or why it is not the one that one would want. */
+  /** The origin of the driver, or the reason why it is not the preferred one. */
   readonly beside: string
   readonly drive: (load: Load) => Promise<LoadResult>
 }
 
-/** wrk, of the system or a private copy of it; autocannon on machines without Debian's packages. */
+/** Finds wrk, of the system or a private copy of it. On machines without Debian's packages it is autocannon. */
 export async function findDriver(search: ToolSearch = {}): Promise<Driver> {
   try {
     const { words, command } = await findTool(WRK, search)
@@ -83,7 +85,7 @@ async function driveByAutocannon(load: Load): Promise<LoadResult> {
 const OpenLoop = z.object({ count: z.number(), errors: z.number(), p50: z.number(), p99: z.number(), max: z.number() })
 export type OpenLoopResult = z.infer<typeof OpenLoop>
 
-/** Sends at a fixed rate and answers the latencies in milliseconds. */
+/** Sends at a fixed rate. Answers the latencies in milliseconds. */
 export function driveOpenLoop(load: {
   url: string
   body: string

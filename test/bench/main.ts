@@ -28,12 +28,14 @@ import { measureSelection } from './selection.ts'
 import { measureSellers } from './sellers.ts'
 import { measureTranslation } from './translation.ts'
 
-/** Enough that neither side ever waits for the load: a paid call is under way for longer, in Redis and on its disk. */
+/**
+ * So many connections that neither side waits for the load. A paid call takes longer, because of Redis and its disk.
+ */
 const CONNECTIONS = 128
-/** Loads of both sides by turns, so that what else the machine does meets both; the median counts. */
+/** Rounds on both sides by turns, so that other work of the machine hits both. The median counts. */
 const ROUNDS = 5
 const CHUNKS = 64
-/** Until the compilers are done. */
+/** Seconds until the compilers are done. */
 const WARM_UP_SECONDS = 6
 
 const { values } = parseArgs({
@@ -60,7 +62,7 @@ function chatBody(model: string, isStreamed: boolean): string {
   return JSON.stringify({ model, stream: isStreamed, messages: [{ role: 'user', content: 'hi' }], max_tokens: 128 })
 }
 
-/** Calls a second, and microseconds of processor time a call. */
+/** Calls a second, and microseconds of processor time for each call. */
 type Measured = { readonly perSecond: number; readonly microseconds: number }
 
 type Sides = {
@@ -69,7 +71,7 @@ type Sides = {
   readonly pass: { readonly url: string; readonly pid: number }
 }
 
-/** The same load on the pass-through and on the market by turns, each warmed up first. */
+/** Puts the same load on the pass-through and on the market by turns. Each is warmed up first. */
 async function compare(
   { market, driver, pass }: Sides,
   isStreamed: boolean,
@@ -146,7 +148,7 @@ async function measureMarket(): Promise<void> {
     const driver = await findDriver()
     say({ what: 'closed loops are driven by', figure: driver.name, beside: driver.beside })
     const sides: Sides = { market, driver, pass: { url, pid: child.pid ?? 0 } }
-    // First: what drives the loads holds this process still, and connections that it keeps do not outlive that.
+    // This comes first, because the driver of the loads blocks this process, and kept connections do not survive that.
     if (wanted.has('routed')) say({ what: 'offer change to routed', ...(await measureRouted(market)) })
     if (wanted.has('open')) {
       const body = chatBody(market.model, false)
@@ -162,7 +164,7 @@ async function measureMarket(): Promise<void> {
 }
 
 say({ what: 'one fdatasync of this disk', ...measureDisk() })
-// First of all: what the others leave on the disk, and take off it, keeps it from its writes for a while.
+// This comes first of all, because the writes and deletions of other rows slow the disk down for a while.
 if (['whole', 'streamed', 'open', 'routed'].some((name) => wanted.has(name))) await measureMarket()
 if (wanted.has('selection')) for (const row of measureSelection()) say(row)
 if (wanted.has('translation')) for (const row of measureTranslation()) say(row)

@@ -23,14 +23,14 @@ import { processorSeconds } from './processor-time.ts'
 import { startLoader } from './snapshot-loader.ts'
 
 const SIZE: MarketSize = { models: 100, providers: 4, sellers: 200, offers: 100_000, calls: 1_000_000, hours: 48 }
-/** One hour of heavy traffic, which the even spread above does not have. */
+/** Calls in one hour of heavy traffic. The even spread above has no such hour. */
 const BUSY_HOUR_CALLS = 100_000
 const ROUNDS = 11
 const SECRET = 'for benches only, 32 characters long'
 
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
 
-/** Figures of a market of 100,000 offers and a million usage rows, on PostgreSQL and Redis of its own. */
+/** Figures of a market of 100,000 offers and a million usage rows, on a PostgreSQL and a Redis of its own. */
 export async function measureMarketFigures(size: MarketSize = SIZE): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'market-figures-'))
   const [postgres, server] = await Promise.all([
@@ -65,7 +65,7 @@ export async function measureMarketFigures(size: MarketSize = SIZE): Promise<Fig
   }
 }
 
-/** Milliseconds of processor time used so far by this process and both servers: what others do is not in it. */
+/** Milliseconds of processor time that this process and both servers have used. Other processes do not count. */
 type Used = () => number
 
 async function measureRollUps(plane: ControlPlane, size: MarketSize, used: Used): Promise<Figure[]> {
@@ -94,7 +94,7 @@ async function measureRollUps(plane: ControlPlane, size: MarketSize, used: Used)
   ]
 }
 
-/** Computes a spread-out hour's worth of rows as one hour would have them: several hours that hold as many together. */
+/** Computes the rows of one busy hour: several hours that hold as many calls together. */
 async function rollUpBusyHour(db: Database, { calls, hours }: MarketSize): Promise<void> {
   const count = Math.ceil(BUSY_HOUR_CALLS / (calls / hours))
   const last = Math.floor(Date.now() / HOUR) * HOUR
@@ -143,7 +143,7 @@ async function measureSnapshot(plane: ControlPlane, redisUrl: string, used: Used
   }
 }
 
-/** Milliseconds by the clock, and of processor time. */
+/** Milliseconds by the clock, and milliseconds of processor time. */
 type Taken = { readonly clock: number; readonly processor: number }
 
 async function timed(run: () => Promise<unknown>, used: Used): Promise<Taken> {
@@ -155,7 +155,7 @@ async function timed(run: () => Promise<unknown>, used: Used): Promise<Taken> {
 async function median(run: () => Promise<unknown>, used: Used): Promise<Taken> {
   const times: Taken[] = []
   for (let round = 0; round < ROUNDS; round++) times.push(await timed(run, used))
-  // Processor time is counted in ticks of 10 ms: only the sum of all rounds says anything.
+  // Processor time is counted in ticks of 10 ms, so only the sum of all rounds is meaningful.
   const processor = times.reduce((sum, time) => sum + time.processor, 0) / ROUNDS
   return { clock: middle(times.map((time) => time.clock)), processor }
 }

@@ -1,20 +1,20 @@
 import { sql } from 'kysely'
 import type { Database } from '#control-plane/db/database.ts'
 
-/** A market of a size to measure: rows made by SQL, since what is measured is what reads them. */
+/** The size of a market to measure. Its rows are made by SQL, because only reads are measured. */
 export type MarketSize = {
   readonly models: number
   readonly providers: number
   readonly sellers: number
   readonly offers: number
-  /** Usage rows, and hours before now over which they lie. */
+  /** Usage rows, and the hours before now over which they are spread. */
   readonly calls: number
   readonly hours: number
 }
 
 const STATEMENTS_PER_FILL = 20
 
-/** Fills an empty database. Offers fall on models evenly; calls on the offers, models and hours evenly. */
+/** Fills an empty database. Offers are spread evenly over models, calls over offers, models and hours. */
 export async function fillMarket(db: Database, size: MarketSize): Promise<void> {
   await db.connection().execute(async (connection) => {
     await sql`select set_config('statement_timeout', '0', false), set_config('synchronous_commit', 'off', false)`.execute(
@@ -66,7 +66,10 @@ async function fillOffers(db: Database, { models, providers, sellers, offers }: 
     from ${numbers}`.execute(db)
 }
 
-/** One part of the calls; every twentieth call fails at its provider, one in three streams comes out of a cache. */
+/**
+ * Inserts one part of the calls. Every twentieth call fails at its provider, and one in three streams reads from a
+ * cache.
+ */
 async function fillCalls(db: Database, size: MarketSize, part: number): Promise<void> {
   const { models, providers, sellers, offers, calls, hours } = size
   const [from, to] = [(calls / STATEMENTS_PER_FILL) * part, (calls / STATEMENTS_PER_FILL) * (part + 1) - 1]
@@ -89,7 +92,10 @@ async function fillCalls(db: Database, size: MarketSize, part: number): Promise<
       from generate_series(${from}::bigint, ${to}::bigint) n) made`.execute(db)
 }
 
-/** A month of the health log in so many lines: offers backed off for two minutes, each back after one and a half. */
+/**
+ * Fills a month of the health log with so many lines. Offers are backed off for two minutes, and each is back after one
+ * and a half.
+ */
 export async function fillHealthLog(db: Database, { models, offers }: MarketSize, lines: number): Promise<void> {
   const spells = lines / 2
   await db.connection().execute(async (connection) => {

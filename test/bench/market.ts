@@ -10,33 +10,33 @@ import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
 
-/** The core of what is measured, and the core of everything around it. */
+/** The core of the measured process, and the core of all others. */
 export const MEASURED_CORE = 0
 export const OTHER_CORE = 1
-/** The one that a market of this size has. */
+/** The only bucket of a market of this size. */
 const BUCKET = 'm00'
 const POSTED_MS = 180_000
 
-/** A market with one more provider that always gives the same answer, sold by one offer of its own model. */
+/** A market with one more provider that always gives the same answer. One offer sells it under a model of its own. */
 export type BenchMarket = {
   readonly network: Network
   readonly upstreamUrl: string
   readonly model: string
   readonly buyerKey: string
-  /** Holds the worker still; events gather in the queue, and the gate counts them as unposted. */
+  /** Stops the worker. Events gather in the queue, and the gate counts them as unposted. */
   pausePosting(): void
   resumePosting(): void
-  /** Lets the worker run until everything is posted: what waits makes later calls slower. */
+  /** Lets the worker run until everything is posted, because waiting events make later calls slower. */
   postAll(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A script of this folder that listens on a port of its own choice. */
+/** A script of this folder that listens on a free port. */
 export type Script = { readonly child: ChildProcess; readonly port: number }
 
 const Ready = z.object({ port: z.number().int() })
 
-/** Starts a script of this folder on one core and waits until it says where it listens. */
+/** Starts a script of this folder on one core and waits until it prints its port. */
 export async function startScript(core: number, script: string, args: readonly string[]): Promise<Script> {
   const child = spawn('taskset', ['-c', String(core), process.execPath, '--import', 'tsx', script, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -53,17 +53,20 @@ function pin(pid: number, core: number, niceness = 0): void {
   }
 }
 
-/** Lets others go first: within its session, and where the kernel groups sessions (sched(7), autogroup), as one too. */
+/**
+ * Lowers the priority of a process within its session and, where the kernel groups sessions (sched(7), autogroup), of
+ * its session too.
+ */
 function yieldTo(pid: number, niceness: number): void {
   spawnSync('renice', ['-n', String(niceness), '-p', String(pid)])
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(niceness))
   } catch {
-    // No such grouping here.
+    // The kernel has no such grouping.
   }
 }
 
-/** A process and all that descend from it. */
+/** A process and all its descendants. */
 function withDescendants(pid: number): number[] {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -71,7 +74,7 @@ function withDescendants(pid: number): number[] {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
       parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]))
     } catch {
-      // It ended between the listing and the reading.
+      // The process ended between the listing and the reading.
     }
   }
   const found = [pid]
@@ -94,7 +97,7 @@ async function ask(url: string, init: { method?: string; key: string; body?: unk
   return JSON.parse(text)
 }
 
-/** Asks one operator operation over tRPC. */
+/** Calls one operator operation over tRPC. */
 export async function operate(network: Network, name: string, input: unknown): Promise<unknown> {
   const answer = await ask(`${network.sandbox.trpc_url}/${name}`, { key: network.sandbox.management_key, body: input })
   return z.object({ result: z.object({ data: z.unknown() }) }).parse(answer).result.data
@@ -117,7 +120,7 @@ export async function reprice(network: Network, id: string, discount: number): P
   await ask(url, { method: 'PATCH', key: network.sandbox.seller_key, body: { discount } })
 }
 
-/** Starts the market, a provider of its own and an offer on it; every process but the data plane shares one core. */
+/** Starts the market, a provider of its own and an offer of it. Every process but the data plane shares one core. */
 export async function startBenchMarket(
   environment: Record<string, string>,
   [script, ...more]: readonly [script: string, ...more: string[]] = ['test/bench/static-upstream.ts'],
@@ -136,7 +139,7 @@ export async function startBenchMarket(
   })
   await createOffer(network, { model, api_key: 'sk-bench', seller_base_url: `${upstreamUrl}/v1`, discount: 95 })
   for (const [name, pid] of Object.entries(network.sandbox.pids)) {
-    // Posting is measured by itself; here it must not take the core from the load generator and the upstream.
+    // Posting is measured by itself. Here it must not take the core from the load generator and the upstream.
     const niceness = /postgres|worker|control|provider/.test(name) ? 19 : 0
     pin(pid, name === 'data_plane' ? MEASURED_CORE : OTHER_CORE, niceness)
   }

@@ -32,7 +32,7 @@ const request = Buffer.from(
     values.body,
   ].join('\r\n'),
 )
-/** As Node and the providers here write it. */
+/** Spelled as Node and the providers here write it. */
 const LENGTH = '\r\ncontent-length: '
 const READ_BYTES = 65_536
 const latencies: number[] = []
@@ -40,7 +40,7 @@ let errors = 0
 let sent = 0
 const start = performance.now()
 
-/** A connection, and what it is waiting for. */
+/** A connection and the call for which it waits. */
 type Line = { readonly socket: Socket; dueAt: number | undefined; answer: string }
 const free: Line[] = []
 
@@ -49,7 +49,7 @@ function openLine(): Line {
     port: Number(url.port),
     host: url.hostname,
     noDelay: true,
-    // Straight into one buffer: a stream of chunks would cost more than the rest of this program.
+    // Bytes go straight into one buffer, because a stream of chunks would cost more than the rest of this program.
     onread: {
       buffer: Buffer.allocUnsafe(READ_BYTES),
       callback(bytes, buffer) {
@@ -62,7 +62,7 @@ function openLine(): Line {
     },
   })
   const line: Line = { socket, dueAt: undefined, answer: '' }
-  // Whatever ends a connection closes it: what it was waiting for has failed, and one at rest is not used again.
+  // Every end of a connection closes it. The call for which it waited has failed, and an idle one is not used again.
   socket.on('error', () => undefined)
   socket.on('close', () => {
     if (line.dueAt !== undefined) finish(line, false)
@@ -71,7 +71,7 @@ function openLine(): Line {
   return line
 }
 
-/** True once the body is as long as its head says; an answer without a length is never whole. */
+/** True once the body is as long as its head says. An answer without a length is never whole. */
 function isWhole(answer: string): boolean {
   const head = answer.indexOf('\r\n\r\n')
   const length = answer.lastIndexOf(LENGTH, head)
@@ -106,7 +106,7 @@ function report(): void {
   )
 }
 
-/** Sends what is due; the first call is due at once. */
+/** Sends the calls that are due. The first is due at once. */
 function pump(): void {
   const due = Math.min(total, Math.floor((performance.now() - start) / gapMs) + 1)
   while (sent < due) {

@@ -6,20 +6,20 @@ const OPENED_A_SECOND = 400
 const PAUSE_MS = 50
 const GIVE_UP_MS = 30_000
 const MARK = 'data: [DONE]'
-/** The mark and the end of the chunked framing behind it. */
+/** Characters that hold the end mark and the end of the chunked framing behind it. */
 const TAIL_CHARS = 64
 
 type Call = { readonly url: URL; readonly body: string; readonly keys: readonly string[] }
 
-/** What became of the streams so far. */
+/** The states of the streams so far. */
 export type Streams = {
   /** Streams whose first content has come. */
   begun(): number
-  /** Waits until every stream has ended, by itself or cut. */
+  /** Waits until every stream has ended, whole or cut. */
   ended(): Promise<{ readonly whole: number; readonly cut: number; readonly pieces: number }>
 }
 
-/** Opens streams over connections of their own, and waits until each has its first content. */
+/** Opens streams over connections of their own and waits until each has its first content. */
 export async function openStreams(call: Call, count: number): Promise<Streams> {
   const seen = { begun: 0, whole: 0, cut: 0, pieces: 0 }
   const ends: Promise<void>[] = []
@@ -39,7 +39,7 @@ export async function openStreams(call: Call, count: number): Promise<Streams> {
   }
 }
 
-/** Reads one stream to its end: whole with the mark, else cut. */
+/** Reads one stream to its end. It is whole with the end mark and cut without. */
 function follow({ url, body, keys }: Call, index: number, seen: Record<'begun' | 'whole' | 'cut' | 'pieces', number>) {
   return new Promise<void>((resolve) => {
     let tail = ''

@@ -6,7 +6,7 @@ import type { BenchMarket } from './market.ts'
 import { startBenchMarket } from './market.ts'
 import { openStreams } from './open-streams.ts'
 
-/** Calls of one key that may run at once are two hundred. */
+/** Streams of one key at once. A key may have two hundred. */
 const STREAMS_A_KEY = 180
 const KEY_RATE = 100_000
 const REFUSALS = 100
@@ -14,17 +14,19 @@ const BODY_BYTES = 30 * 1_048_576
 const IMAGES = 6
 const BODIES = 5
 const MEGABYTE = 1_048_576
-/** The step by which the process samples its own event loop: a timer that is not late at all is that far from the last. */
+/**
+ * Milliseconds between two samples of the event loop. A timer that is not late comes exactly this long after the last.
+ */
 const SAMPLE_MS = 10
-/** Bits of a process' own memory counters: 5 resets the peak (proc(5), clear_refs). */
+/** The value for clear_refs that resets a process's peak memory (proc(5)). */
 const RESET_PEAK = '5'
 
 type Row = { readonly what: string; readonly figure: string; readonly beside: string }
 type Wanted = { readonly streams: number; readonly seconds: number; readonly parts: ReadonlySet<string> }
 
-/** Many slow streams at once, what is refused beside them, and a body of thirty megabytes. */
+/** Measures many slow streams at once, the refusals beside them, and a body of thirty megabytes. */
 export async function measurePatience({ streams, seconds, parts }: Wanted): Promise<Row[]> {
-  // No more than the streams: with all of them open the process is full.
+  // The limit of calls is the count of streams, so the process is full when all of them are open.
   const market = await startBenchMarket({ MAX_OPEN_CALLS: String(streams) }, [
     'test/bench/patient-upstream.ts',
     '--seconds',
@@ -71,7 +73,7 @@ async function measureStreams(market: BenchMarket, count: number, seconds: numbe
   ]
 }
 
-/** How late timers of the data plane were since the last question, 99th percentile, in milliseconds. */
+/** Lateness of the data plane's timers since the last reading: 99th percentile, in milliseconds. */
 async function lateness({ network }: BenchMarket): Promise<number> {
   const text = await (await fetch(`${network.sandbox.api_base_url}/metrics`)).text()
   const seconds = Number(/^nodejs_eventloop_lag_p99_seconds ([\d.e-]+)$/m.exec(text)?.[1] ?? Number.NaN)
@@ -128,7 +130,7 @@ async function makeKeys({ network }: BenchMarket, count: number): Promise<string
   return keys
 }
 
-/** Memory that relaying a large body takes beyond what the process had: the worst of some calls, the first among them. */
+/** Memory that relaying a large body adds to the process: the worst of some calls, with the first among them. */
 async function measureBody(market: BenchMarket): Promise<Row> {
   const url = `data:image/png;base64,${'A'.repeat(Math.floor(BODY_BYTES / IMAGES) - 128)}`
   const content = Array.from({ length: IMAGES }, () => ({ type: 'image_url', image_url: { url } }))

@@ -49,7 +49,7 @@ function stream(response: ServerResponse): void {
   response.on('close', () => clearInterval(timer))
 }
 
-/** Only the beginning of a body is looked at: large ones are what is measured elsewhere. */
+/** Only the beginning of a body is looked at, because other rows measure large bodies. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
   let beginning = ''
   request.on('data', (chunk: Buffer) => {

@@ -33,7 +33,7 @@ import { processorSeconds } from './processor-time.ts'
 
 const EVENTS = 100_000
 const WARM_UP_EVENTS = 6_000
-/** What 15 ms of 4,000 calls a second come to. */
+/** Events in 15 ms at 4,000 calls a second. */
 const BATCH = 60
 const WORKERS = 2
 const BUYERS = 50
@@ -44,8 +44,8 @@ const LIMIT_MS = 300_000
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
 
 /**
- * Events a second that two worker processes book and acknowledge from a backlog in the queue, on a PostgreSQL with its
- * durability on and a Redis that writes every answer to its disk first. The calls were captured before.
+ * Measures the events a second that two worker processes book and acknowledge from a backlog in the queue. PostgreSQL
+ * is durable, and Redis syncs every answer to its disk first. The calls were captured before.
  */
 export async function measurePosting(): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), 'market-posting-'))
@@ -96,7 +96,7 @@ type Bench = {
   readonly workers: readonly number[]
 }
 
-/** Fills the queue while it is paused, lets it go, and waits until the gate has every posting. */
+/** Fills the queue while it is paused, resumes it, and waits until the gate has every posting. */
 async function drain({ redis, queue, db, pids, workers }: Bench, count: number): Promise<Figure[]> {
   await queue.pause()
   await captureAll(redis, queue, count)

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 /** Clock ticks a second in the stat files of proc (sysconf _SC_CLK_TCK on Linux). */
 const TICKS_PER_SECOND = 100
-/** Fields after the name in brackets: the parent; user and system time of its own and of children that have ended. */
+/** Fields after the name in brackets: the parent; user and system time of the process and of its ended children. */
 const PARENT = 1
 const TIMES = [11, 12, 13, 14] as const
-/** The place of stolen time among those of all cores. */
+/** The place of stolen time among the times of all cores. */
 const STEAL = 7
 
 /** Seconds of processor time that a process and its descendants have used. */
@@ -21,7 +21,7 @@ export function processorSeconds(pid: number): number {
   return ticks / TICKS_PER_SECOND
 }
 
-/** Seconds in which the host ran something else while a core here had work, of all cores together (proc(5), steal). */
+/** Seconds in which the host ran something else while a core here had work, summed over cores (proc(5), steal). */
 export function stolenSeconds(): number {
   const [, ...times] = readFileSync('/proc/stat', 'utf8').split('\n')[0]?.trim().split(/ +/) ?? []
   return Number(times[STEAL] ?? 0) / TICKS_PER_SECOND
@@ -35,7 +35,7 @@ function readStats(): Map<number, number[]> {
       const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
       stats.set(Number(name), fields.map(Number))
     } catch {
-      // It ended meanwhile.
+      // The process ended meanwhile.
     }
   }
   return stats

@@ -4,7 +4,10 @@ import { createOffer, reprice } from './market.ts'
 const CHANGES = 20
 const GIVE_UP_MS = 5_000
 
-/** How long after a seller's change of price the data plane routes by it: median and worst of some changes. */
+/**
+ * Measures the time from a seller's change of price until the data plane routes by it: median and worst of some
+ * changes.
+ */
 export async function measureRouted(market: BenchMarket): Promise<{ figure: string; beside: string }> {
   const model = 'gpt-4.1-nano'
   const offer = await createOffer(market.network, {
@@ -28,7 +31,7 @@ export async function measureRouted(market: BenchMarket): Promise<{ figure: stri
   return { figure: `p50 ${at(0.5)}, max ${at(1)}`, beside: 'from the PATCH being sent to the new rank being read' }
 }
 
-/** The discount of the best offer as the data plane ranks it now. */
+/** The discount of the best offer in the data plane's present order. */
 async function bestDiscount(market: BenchMarket, model: string): Promise<number | undefined> {
   const answer = await fetch(`${market.network.sandbox.api_base_url}/api/markets/${model}`)
   const body: unknown = await answer.json()

@@ -21,14 +21,17 @@ function offer(index: number, count: number): OfferRow {
     id: `ofr_${index.toString().padStart(6, '0')}`,
     model: model.id,
     provider: `provider-${index % PROVIDERS}`,
-    // Every second provider is not trusted: the walk has something to pass over.
+    // Every second provider is not trusted, so that the walk passes offers over.
     isTrusted: index % 2 === 0,
     keptBps: keptBps(1_000 + Math.floor((index * 8_000) / count)),
     capDailyMicro: microUsd(1_000_000n),
   })
 }
 
-/** Microseconds to choose among so many offers: plainly, and with every hint set so that most are passed over. */
+/**
+ * Microseconds to choose among so many offers: with no hint, and with every hint set so that most offers are passed
+ * over.
+ */
 export function measureSelection(): { what: string; figure: string; beside: string }[] {
   return SIZES.map((size) => {
     const plain = time(size, buildDemand({ model: model.id }))
@@ -53,7 +56,7 @@ export function measureSelection(): { what: string; figure: string; beside: stri
   })
 }
 
-/** One choice from the hints as the wire read them to the ranked offers; a few offers have failed before. */
+/** Times one choice from the read hints to the ranked offers. A few offers have failed before. */
 function time(size: number, demand: Demand): number {
   const offers = rankOffers(Array.from({ length: size }, (_, index) => offer(index, size)))
   const market = buildMarket({
@@ -78,7 +81,7 @@ function time(size: number, demand: Demand): number {
     for (let round = 0; round < count; round++) selectOffers(ports, target, readChoice(market, demand, payer))
   }
   rounds(WARM_UP)
-  // The best of several: what else the machine does must not count.
+  // The best of several batches counts, so that other work of the machine does not.
   let best = Number.POSITIVE_INFINITY
   for (let batch = 0; batch < BATCHES; batch++) {
     const start = performance.now()

@@ -19,7 +19,7 @@ const SELLERS = 1_000
 const OFFERS_EACH = 100
 const MODELS = 200
 const SALES = Number(process.env['BENCH_SALES'] ?? 1_000_000)
-/** Of all sales, those of the one seller who sells most. */
+/** Sales of the seller who sells most. The others have equal shares of the rest. */
 const SALES_OF_FIRST = SALES / 10
 const ROWS_AT_ONCE = 50_000
 const DAYS = 90
@@ -28,8 +28,8 @@ const CREATED_AT_ONCE = 32
 const BASE_URL = 'https://provider.example/v1'
 
 /**
- * What a seller waits for in a market of 100,000 offers and a million sales. The provider answers at once, so that only
- * our own work is measured.
+ * Figures that a seller waits for in a market of 100,000 offers and a million sales. The provider answers at once, so
+ * that only our own work is measured.
  */
 export function measureSellers(): Promise<Figure[]> {
   const overrides = {
@@ -59,7 +59,7 @@ async function addCatalog(plane: ControlPlane): Promise<void> {
   await invoke(plane, operator, importCatalog, { source: 'bench', models: modelNames().map((name) => textModel(name)) })
 }
 
-/** Sales lie in the last 90 days, spread evenly. */
+/** Sales are spread evenly over the last 90 days. */
 async function fill(db: Database): Promise<void> {
   await sql`insert into account (id, kind, owner) select 'acc_' || side || n, kind, 'usr_' || n
     from generate_series(0, ${SELLERS - 1}) n,

@@ -34,15 +34,18 @@ const Line = z.union([
 ])
 type Loaded = {
   readonly loadMs: number
-  /** Of the processor, over all threads. */
+  /** Milliseconds of processor time over all threads. */
   readonly processorMs: number
-  /** How long at most anything else had to wait for the event loop meanwhile. */
+  /** The longest wait of other work for the event loop meanwhile, in milliseconds. */
   readonly pauseMs: number
   readonly listMs: number
   readonly megabytes: number
 }
 
-/** The process, loaded. `until` answers when it routes an offer at a share, on the clock of this process. */
+/**
+ * The loaded process. `until` waits until it routes an offer at a share, and answers the instant on this process's
+ * clock.
+ */
 export type Loader = Loaded & {
   readonly skew: number
   until(offer: string, kept: number): Promise<number>
@@ -50,7 +53,7 @@ export type Loader = Loaded & {
 }
 
 export async function startLoader(redisUrl: string): Promise<Loader> {
-  // A bundle, as a data plane runs: what compiles sources would be counted to the market.
+  // This is a bundle, as a data plane runs, because the compiler of sources would count as cost of the market.
   const folder = await freshBundles({
     name: 'bench',
     programs: { [NAME]: `test/bench/${NAME}.ts` },
@@ -70,7 +73,7 @@ export async function startLoader(redisUrl: string): Promise<Loader> {
   })
   return {
     ...loaded,
-    // Both clocks are the machine's: the other process says Unix time, this one counts from its own start.
+    // Both clocks are the machine's. The other process says Unix time; this one counts from its own start.
     skew: performance.timeOrigin,
     until: (offer, kept) =>
       new Promise((resolve) => {
@@ -85,7 +88,7 @@ async function load(url: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'loader-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   process.on('SIGTERM', () => process.exit(0))
-  // Whoever asked has gone without a word.
+  // The process that asked has gone without a word.
   process.stdin.on('end', () => process.exit(0))
   const connect = () => new Redis(url)
   const log = createLogger('loader', 'warn', process.stderr)
@@ -111,7 +114,8 @@ async function load(url: string): Promise<void> {
   const listAt = performance.now()
   await listMarkets(sources, { params: {}, query: new URLSearchParams() })
   const listMs = performance.now() - listAt
-  // What a running process keeps: the copy on disk is written some seconds after the start.
+  // The measurement waits for the copy on disk, which is written some seconds after the start, so that only lasting
+  // memory counts.
   await new Promise((resolve) => setTimeout(resolve, 3_000))
   globalThis.gc?.()
   const megabytes = process.memoryUsage().rss / 1e6

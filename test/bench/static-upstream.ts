@@ -48,7 +48,7 @@ function streamFrames(chunks: number): Buffer[] {
   ]
 }
 
-/** Reads requests off a kept-alive connection; bodies have a content-length, as every client here sends. */
+/** Reads requests off a kept-alive connection. Bodies have a content-length, as every client here sends. */
 function serve(socket: Socket, frames: readonly Buffer[]): void {
   let pending = ''
   socket.setNoDelay(true)
@@ -67,7 +67,7 @@ function serve(socket: Socket, frames: readonly Buffer[]): void {
       pending = pending.slice(end)
       if (isStreamed) {
         socket.write(STREAM_HEAD)
-        // One write a chunk, as a provider that produces token by token does.
+        // Each chunk is one write, as from a provider that produces token by token.
         for (const part of frames) socket.write(part)
       } else socket.write(isList ? MODELS : WHOLE)
     }

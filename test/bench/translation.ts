@@ -18,7 +18,7 @@ import { middle } from './middle.ts'
 
 const CHUNKS = 256
 const STREAMS_A_ROUND = 100
-/** Every way is measured in turns, so that what else the machine does meets all of them; the median counts. */
+/** All ways are measured in turns, so that other work of the machine hits each of them. The median counts. */
 const ROUNDS = 15
 
 const RECEIPT: Receipt = { chargeMicro: microUsd(1), listMicro: microUsd(2), usage: { input: 1, output: CHUNKS } }
@@ -58,13 +58,13 @@ const COMPLETION_FRAMES = [
 ].map((text) => Buffer.from(text))
 
 const STREAMED = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, messages: [{ role: 'user', content: 'hi' }] }
-/** Two answers: only the completions protocol itself can say that. */
+/** Two choices are asked for, which only the completions protocol itself can express. */
 const COMPLETION = { model: 'gpt-5-mini', max_tokens: 1_000, stream: true, prompt: 'hi', n: 2 }
 const openBy = (wire: AnyWire, body: object = STREAMED) => {
   const call = wire.read(buildRaw(JSON.stringify(body)))
   return (plan: ModelPlan) => call.decoder(plan)
 }
-/** What the same bytes would cost if both sides speaking one protocol were no short way. */
+/** Measures the same bytes without the short way for sides that speak one protocol. */
 const openTranslated = (plan: ModelPlan) => translateAnswer(plan, true, () => chatWriter(plan, true))
 
 const OPENAI = { format: 'openai', frames: CHAT_FRAMES } as const
@@ -80,7 +80,7 @@ const DECODINGS: readonly Decoding[] = [
   { name: 'messages wire, messages seller', ...MESSAGES, open: openBy(messages) },
 ]
 
-/** A conversation of so many turns, each of so many words. */
+/** The size of a conversation: turns, and words in each. */
 const TURNS = 40
 const WORDS_A_TURN = 100
 const REQUESTS_A_ROUND = 500
@@ -111,8 +111,9 @@ const ENCODINGS: readonly (readonly [short: Encoding, long: Encoding])[] = [
 type Figure = { readonly what: string; readonly figure: string; readonly beside: string }
 
 /**
- * Chunks a second through the decoders of each pair of protocols, one chunk a read, and requests a second through their
- * encoders, without sockets: where both sides speak one protocol, the short way beside the one through the middle form.
+ * Measures chunks a second through the decoders of each pair of protocols, one chunk a read, and requests a second
+ * through their encoders, without sockets. Where both sides speak one protocol, the short way stands beside the one
+ * through the middle form.
  */
 export function measureTranslation(): Figure[] {
   return [...measureDecoding(), ...measureEncoding()]

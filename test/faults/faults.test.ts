@@ -22,7 +22,7 @@ describe('a market of real processes', () => {
       `[${row.number}] ${row.title}`,
       async () => {
         const { wrong } = await runRow(world, row, { isQuick: true })
-        // What one row has broken is not held against the next one.
+        // A world that a row has broken is replaced, so that the next row is not judged by it.
         if (wrong.length > 0) {
           await world.remove()
           world = await startWorld()

@@ -9,14 +9,14 @@ import { findTracer } from './harness/tracer.ts'
 
 const run = promisify(execFile)
 const CHILD = ['--import', 'tsx', join(import.meta.dirname, 'fixtures', 'journal-on-disk.ts')]
-/** One thread does all the work on files, so that the k-th call of the process is the k-th of a thread. */
+/** One thread does all the work on files, so that the k-th call of the process is the k-th call of a thread. */
 const ENVIRONMENT = { ...process.env, UV_THREADPOOL_SIZE: '1' }
 const COUNT = 30
 const all = (count: number) => Array.from({ length: count }, (_, index) => index + 1)
 const Seen = z.object({ found: z.array(z.number()), refusals: z.number() })
 
 const tracer = await findTracer()
-/** A mount of one's own: as root, or as whoever may be root in a namespace of users. */
+/** The words that give a process its own mounts: as root, or as a user who may be root in a user namespace. */
 const UNSHARE = [['-m'], ['-m', '-r']].find(
   (flags) => spawnSync('unshare', [...flags, 'mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', '/mnt']).status === 0,
 )

@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
 const options = { isQuick: values.quick, isWatched: values.watch }
 let shared: World | undefined
 
-/** In the shared world or one of its own; a world in which something did not hold is not used again. */
+/** Runs a row in the shared world or in one of its own. A world in which a requirement failed is not used again. */
 async function runIn(row: Row, mutant: Mutant | undefined): Promise<Result> {
   if (row.world !== undefined || mutant !== undefined) {
     const own = await startWorld({ ...row.world, ...(mutant === undefined ? {} : { mutant }) })
@@ -39,7 +39,7 @@ async function runIn(row: Row, mutant: Mutant | undefined): Promise<Result> {
   return result
 }
 
-/** Runs a row in a world that nobody else needs. */
+/** Runs a row in a world that is removed afterwards. */
 async function runAlone(world: World, row: Row, mutant: Mutant | undefined): Promise<Result> {
   const result = await runRow(world, row, options)
   if (result.wrong.length > 0 && mutant === undefined) await keep(world)
@@ -47,7 +47,7 @@ async function runAlone(world: World, row: Row, mutant: Mutant | undefined): Pro
   return result
 }
 
-/** Rows that wait most of their time wait together; their worlds start one after the other. */
+/** Runs rows together that mostly wait. Their worlds start one after the other. */
 async function runTogether(rows: readonly Row[]): Promise<Result[]> {
   const worlds: { readonly row: Row; readonly world: World }[] = []
   for (const row of rows) worlds.push({ row, world: await startWorld(row.world) })
@@ -76,7 +76,7 @@ function seconds(ms: number): string {
   return (ms / 1_000).toFixed(1)
 }
 
-/** Runs each mutant's row and answers how many nobody noticed. */
+/** Runs each mutant's row. Answers how many mutants nobody noticed. */
 async function runMutants(mutants: readonly Mutant[]): Promise<number> {
   let missed = 0
   for (const mutant of mutants) {

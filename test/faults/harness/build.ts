@@ -5,7 +5,7 @@ import { build } from 'esbuild'
 import { BUNDLE } from '#bundle/options.mjs'
 import { REPOSITORY } from '#dev/network/programs.ts'
 
-/** The programs of a market as the image has them, each a file of its own. */
+/** The programs of a market as the image has them, each one file. */
 export type Binaries = { readonly [Name in ProgramName]: string }
 
 const PROGRAMS = {
@@ -16,17 +16,17 @@ const PROGRAMS = {
 } as const
 export type ProgramName = keyof typeof PROGRAMS
 
-/** A fault in the code itself: one place of one file, said differently. */
+/** A mistake in the code itself: one place of one file is changed. */
 export type Mutant = {
   readonly name: string
   readonly file: string
   readonly find: string
   readonly replace: string
-  /** The row that must notice. */
+  /** The row that must fail because of it. */
   readonly caughtBy: string
 }
 
-/** Builds the programs into a folder. Throws when the text that a mutant changes is not there exactly once. */
+/** Builds the programs into a folder. Throws unless the text that a mutant changes is there exactly once. */
 export async function buildBinaries(folder: string, mutant?: Mutant): Promise<Binaries> {
   await build({
     ...BUNDLE,
@@ -48,7 +48,7 @@ export async function buildBinaries(folder: string, mutant?: Mutant): Promise<Bi
   }
 }
 
-/** Says one place of a file differently as a program is built. */
+/** Changes one place of a file while a program is built. */
 export function mutate({ name, file, find, replace }: Omit<Mutant, 'caughtBy'>): Plugin {
   return {
     name,

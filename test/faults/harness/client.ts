@@ -11,17 +11,17 @@ export type CallShape = {
   readonly leavesAfterMs?: number
 }
 
-/** What a client saw of its call, and nothing that it cannot know. */
+/** The facts of a call that its client can know. */
 export type CallSeen = {
   readonly shape: CallShape
   readonly node: number
   readonly account: string
   readonly rid: string | undefined
-  /** 0 when there was no answer at all. */
+  /** The HTTP status, or 0 when there was no answer at all. */
   readonly status: number
-  /** The whole document, or the stream up to its end mark. */
+  /** True when the whole document came, or the stream up to its end mark. */
   readonly isComplete: boolean
-  /** What the answer itself says that it cost. */
+  /** The cost that the answer itself says, in micro-USD. */
   readonly costMicro: bigint | undefined
   readonly errorCode: string | undefined
   readonly retryAfter: string | undefined
@@ -42,7 +42,7 @@ export type Client = {
   close(): void
 }
 
-/** A client with connections of its own to every data plane. */
+/** Makes a client with connections of its own to every data plane. */
 export function createClient(origin: (node: number) => string, tag: string): Client {
   const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY })
   let asked = 0

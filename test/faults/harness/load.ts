@@ -5,7 +5,7 @@ import type { Buyer } from './market.ts'
 import type { World } from './world.ts'
 import { PLAIN, SLOW } from './world.ts'
 
-/** A client that was refused does not hammer. */
+/** Milliseconds that a client waits after a refusal. */
 const REFUSED_PAUSE_MS = 20
 const MAX_CALLS = 20_000
 
@@ -16,29 +16,29 @@ export const lasting = (seconds: number): CallShape => ({ model: SLOW, isStreame
 
 export type LoadOptions = {
   readonly shapes?: readonly CallShape[]
-  /** Clients that each make one call after the other. */
+  /** Count of clients. Each makes one call after the other. */
   readonly clients?: number
   readonly nodes?: readonly number[]
   readonly buyers?: readonly Buyer[]
-  /** Ends by itself after so many calls. */
+  /** The load ends by itself after so many calls. */
   readonly calls?: number
-  /** Pause of each client after each call. */
+  /** Milliseconds that each client pauses after each call. */
   readonly pauseMs?: number
 }
 
 export type Load = {
-  /** What was seen so far; grows. */
+  /** The calls seen so far. The list grows. */
   readonly seen: readonly CallSeen[]
   /** Resolves once the given number of calls is made. */
   readonly done: Promise<void>
-  /** Waits until so many calls more succeeded. */
+  /** Waits until so many more calls have succeeded. */
   untilServed(more: number, limitMs?: number): Promise<void>
   stop(): Promise<readonly CallSeen[]>
 }
 
 let loads = 0
 
-/** Clients that call without end, spread over buyers and data planes. */
+/** Starts clients that call without end, spread over buyers and data planes. */
 export function startLoad(world: World, options: LoadOptions = {}): Load {
   const {
     shapes = [WHOLE, STREAM],
@@ -91,13 +91,13 @@ export function countServed(seen: readonly CallSeen[]): number {
   return seen.reduce((sum, call) => sum + (call.isComplete ? 1 : 0), 0)
 }
 
-/** How long nobody was served after an instant: until the first call that was sent after it came back complete. */
+/** Milliseconds after an instant until the first call that was sent after it was served whole. */
 export function outageMs(seen: readonly CallSeen[], since: number): number | undefined {
   const served = seen.filter((call) => call.isComplete && call.sentAt > since).map((call) => call.endedAt)
   return served.length === 0 ? undefined : Math.max(0, Math.min(...served) - since)
 }
 
-/** From the first refusal after an instant to the last one: how long a client was told 503. */
+/** Milliseconds from the first to the last refusal by 503 after an instant. */
 export function refusedMs(seen: readonly CallSeen[], since: number): number {
   const refused = seen.filter((call) => call.status === 503 && call.endedAt > since).map((call) => call.endedAt)
   return refused.length === 0 ? 0 : Math.max(...refused) - Math.min(...refused)

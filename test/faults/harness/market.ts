@@ -23,7 +23,7 @@ import type { Environment } from './process.ts'
 const MIGRATIONS = fileURLToPath(new URL('../../../migrations', import.meta.url))
 const MANY = 1_000_000
 const OPERATOR = machineOperator('fault run')
-/** Dollars a million tokens: dear enough that every call costs thousands of micro-USD. */
+/** US dollars a token. They are so high that every call costs thousands of micro-USD. */
 const PRICES = { prompt: '0.000004', completion: '0.00002' }
 
 export type Buyer = { readonly account: string; readonly key: string; readonly actor: BuyerActor }
@@ -31,24 +31,24 @@ export type SellerName = 'a' | 'b'
 
 export type OfferWish = {
   readonly model: string
-  /** What the sample provider is asked for: a model of its list, or `sandbox/…` for one that misbehaves. */
+  /** The model to ask the sample provider for: one of its list, or `sandbox/…` for one that misbehaves. */
   readonly providerModel: string
   readonly seller: SellerName
   readonly discount: number
   readonly capDailyUsd?: number
 }
 
-/** The market's control plane inside the harness, for what operators, sellers and buyers do by hand. */
+/** The market's control plane inside the harness, for acts of operators, sellers and buyers. */
 export type Market = {
   readonly plane: ControlPlane
   buyer(usd: number): Promise<Buyer>
   model(...names: string[]): Promise<void>
-  /** Answers the offer's id. */
+  /** Makes an offer. Answers its id. */
   offer(wish: OfferWish): Promise<string>
   seller(name: SellerName): SellerActor
-  /** New prices of a model, in dollars a token. */
+  /** Sets new prices of a model, in US dollars a token. */
   price(name: string, prompt: string, completion: string): Promise<void>
-  /** Puts another key of the seller's provider under an offer, and answers the key. */
+  /** Puts another key of the seller's provider under an offer. Answers the key. */
   rotate(name: SellerName, offer: string): Promise<string>
   /** Takes an offer off the market. */
   withdraw(name: SellerName, offer: string): Promise<void>
@@ -61,7 +61,7 @@ type Options = {
   readonly environment: Environment
   /** Base URLs of the sellers' providers. */
   readonly sellers: Readonly<Record<SellerName, string>>
-  /** Collects what must never be seen. */
+  /** Collects the secrets that no output may have. */
   readonly secrets: Map<string, string>
 }
 

@@ -13,25 +13,25 @@ export type Environment = Readonly<Record<string, string>>
 
 export type ProcessOptions = {
   readonly name: string
-  /** What follows `node`: flags, script, arguments. A script in TypeScript gets its loader. */
+  /** The arguments of `node`: flags, script, arguments. A script in TypeScript gets its loader. */
   readonly args: readonly string[]
   readonly environment: Environment
   readonly logFile: string
-  /** Where it says that it is ready; undefined for one that need not say so. */
+  /** The URL that answers when it is ready; undefined for a process that is not asked. */
   readonly readyUrl?: string
 }
 
-/** How a process ended, and whether the row had meant it to. */
+/** The end of a process, and whether the row meant it. */
 export type Exit = { readonly name: string; readonly code: number; readonly isMeant: boolean }
 
 export type StartChanges = {
   readonly environment?: Environment
   readonly args?: readonly string[]
-  /** Put in front of node: a tracer that lets the program keep its process id. */
+  /** Words in front of node: a tracer that lets the program keep its process id. */
   readonly wrapper?: readonly string[]
-  /** True when it is to end by itself. */
+  /** True when it is expected to end by itself. */
   readonly mustEnd?: boolean
-  /** True when nobody waits until it is ready. */
+  /** True when the start does not wait until it is ready. */
   readonly isHasty?: boolean
 }
 
@@ -41,16 +41,16 @@ export type Program = {
   readonly logFile: string
   pid(): number
   isRunning(): boolean
-  /** Resident memory; 0 for one that does not run. */
+  /** Resident memory in bytes; 0 for a process that does not run. */
   memoryBytes(): number
-  /** Starts it, and waits until it is ready; answers the milliseconds that took. */
+  /** Starts it and waits until it is ready. Answers the milliseconds that this took. */
   start(changes?: StartChanges): Promise<number>
   untilReady(limitMs?: number): Promise<void>
   signal(name: NodeJS.Signals): void
   kill(): Promise<void>
-  /** Asks it to end by SIGTERM and answers its exit code. */
+  /** Ends it by SIGTERM. Answers its exit code. */
   end(): Promise<number>
-  /** The exit code, once it ends; its end was meant. */
+  /** Waits for an end that the row means. Answers the exit code. */
   ended(): Promise<number>
 }
 

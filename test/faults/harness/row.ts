@@ -6,57 +6,57 @@ import { askProviders, verify } from './verify.ts'
 import { watchLedger } from './watch.ts'
 import type { World, WorldOptions } from './world.ts'
 
-/** What a row works with. */
+/** The world and the judgements of a row. */
 export type Stage = {
   readonly world: World
   /** True in the short selection, which has less of everything. */
   readonly isQuick: boolean
-  /** A load whose calls are judged at the end of the row. */
+  /** Starts a load whose calls are judged at the end of the row. */
   load(options?: LoadOptions): Load
   /** Judges calls that were made by hand. */
   saw(...calls: readonly CallSeen[]): void
-  /** A figure for the report. */
+  /** Adds a figure to the report. */
   figure(name: string, value: number | string): void
-  /** A figure with a limit: it must hold where nobody else works the machine. */
+  /** Adds a figure with an upper limit. The limit binds only when nobody else loads the machine. */
   target(name: string, value: number, most: number): void
   /** Says that the row cannot be run here, and why. */
   skip(why: string): void
-  /** Something that must hold. */
+  /** Fails the row unless `holds` is true. */
   require(holds: boolean, otherwise: string): void
 }
 
-/** A fault, and what it must not be able to break. */
+/** A fault, and the test that it breaks nothing. */
 export type Row = {
   readonly number: string
   readonly title: string
-  /** True for those that the tests of every change run. */
+  /** True for rows of the short selection, which the tests of every change run. */
   readonly isQuick?: boolean
-  /** True for one that waits for minutes: it has a world of its own, beside the others of its kind. */
+  /** True for a row that waits for minutes. It has a world of its own and runs beside the others of its kind. */
   readonly isLong?: boolean
-  /** What a world of its own is made of; a row without shares one with the others. */
+  /** The options of a world of its own. A row without them shares a world with the others. */
   readonly world?: WorldOptions
   run(stage: Stage): Promise<void>
 }
 
 export type Result = {
   readonly row: Row
-  /** Nothing when all of it held. */
+  /** Failed requirements; empty when all held. */
   readonly wrong: readonly string[]
-  /** Why the row was not run. */
+  /** The reason why the row was not run. */
   readonly skipped: string | undefined
   readonly tookMs: number
   readonly figures: ReadonlyMap<string, number | string>
 }
 
-/** A row alone brings two or three processes that want to run to every core; beyond that others do. */
+/** A row alone has two or three runnable processes for each core. With more than this, others load the machine. */
 const MOST_LOAD = 4
 
 const loadPerCore = (): number => (loadavg()[0] ?? 0) / availableParallelism()
 
-/** `isWatched` has the ledger checked all the while, not at the end alone. */
+/** `isWatched` checks the ledger all the while, not only at the end. */
 export type RunOptions = { readonly isQuick: boolean; readonly isWatched?: boolean }
 
-/** Runs a row and judges what it left. */
+/** Runs a row and judges the state that it left. */
 export async function runRow(world: World, row: Row, { isQuick, isWatched = false }: RunOptions): Promise<Result> {
   const began = performance.now()
   const seen: CallSeen[] = []

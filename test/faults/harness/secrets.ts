@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Environment } from './process.ts'
 
-/** Secrets of one world; none of them may ever be found in anything that it says. */
+/** Secrets of one world. None of them may appear in any of its output. */
 export type WorldSecrets = {
   readonly environment: Environment & { readonly CREDENTIAL_KEYS: string }
   readonly all: Map<string, string>
@@ -26,7 +26,7 @@ export function makeSecrets(): WorldSecrets {
 const UNHANDLED =
   /UnhandledPromiseRejection|unhandledRejection|a rejection was not handled|triggerUncaughtException|uncaughtException/
 
-/** What must not stand in the logs of a folder: secrets by their names, and rejections that nobody handled. */
+/** Finds secrets, by their names, and unhandled rejections in the logs of a folder. */
 export function readLogs(folder: string, secrets: ReadonlyMap<string, string>): string[] {
   const wrong: string[] = []
   for (const name of readdirSync(folder)) {

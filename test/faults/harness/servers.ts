@@ -9,7 +9,7 @@ import { startRedis } from '#dev/services/redis.ts'
 import { startRelay } from '#test/support/relay.ts'
 import { until } from '#test/support/until.ts'
 
-/** A server with data of its own that keeps its port through every end. */
+/** A server with data of its own. It keeps its port through every end. */
 export type Server = {
   url(): string
   pid(): number
@@ -17,7 +17,7 @@ export type Server = {
   signal(name: NodeJS.Signals): void
   /** Ends it at once, as a power cut of the process would. */
   kill(name?: NodeJS.Signals): Promise<void>
-  /** Starts it again on the same port; answers the milliseconds that took. */
+  /** Starts it again on the same port. Answers the milliseconds that this took. */
   start(): Promise<number>
   /** Ends it in order. */
   stop(): Promise<void>
@@ -26,7 +26,7 @@ export type Server = {
 type Launch = (port: PortOf) => Promise<Service>
 
 async function keep(launch: Launch): Promise<Server> {
-  // Ours until this run ends: between two lives of the server nobody else of ours may have it.
+  // The port is claimed until this run ends, so that none of our processes takes it between two lives of the server.
   const claim = await claimPort()
   const port = async () => claim.port
   let service = await launch(port)
@@ -56,7 +56,7 @@ async function keep(launch: Launch): Promise<Server> {
 
 export type AofPolicy = 'always' | 'everysec' | 'off'
 
-/** Redis of the money path, or of the cache with the policy `off`. */
+/** Starts a Redis of the money path, or one of the cache with the policy `off`. */
 export function startRedisServer(folder: string, name: string, policy: AofPolicy): Promise<Server> {
   return keep((port) =>
     startRedis({
@@ -69,16 +69,16 @@ export function startRedisServer(folder: string, name: string, policy: AofPolicy
   )
 }
 
-/** Where a Postgres of a row keeps its data, and the files of its log that are full. */
+/** The data folder of a row's Postgres, and the folder of its full log files. */
 export const postgresData = (folder: string): string => join(folder, 'postgres')
 export const archiveOf = (folder: string): string => `${folder}-archive`
 
-/** Postgres. The machine stays up, so only the process's own memory is ever at stake: it need not sync. */
+/** Starts Postgres without syncs. The machine stays up, so only the process's own memory can be lost. */
 export function startPostgresServer(folder: string, keepsArchive = false): Promise<Server> {
   const archive = archiveOf(folder)
   if (keepsArchive) {
     mkdirSync(archive)
-    // The server may run as another user, who cannot walk into the folder of the row.
+    // The server may run as another user, who cannot enter the folder of the row.
     chmodSync(archive, 0o777)
   }
   const archiving = {
@@ -96,7 +96,7 @@ export function startPostgresServer(folder: string, keepsArchive = false): Promi
   )
 }
 
-/** Cuts the end off the log of a Redis that does not run, as a machine that died would; answers the bytes lost. */
+/** Cuts the end off the log of a Redis that does not run, as the death of its machine would. Answers the bytes cut. */
 export function cutLog(folder: string, bytes: number): number {
   const logs = join(folder, 'redis', 'appendonlydir')
   const [newest] = readdirSync(logs)
@@ -111,7 +111,7 @@ export function cutLog(folder: string, bytes: number): number {
   return lost
 }
 
-/** A copy of a Redis that hears of everything so much later. */
+/** A replica of a Redis that gets every write late. */
 export type Replica = { readonly server: Server; promote(): Promise<void>; close(): Promise<void> }
 
 const SYNC_LIMIT_MS = 15_000
@@ -127,7 +127,7 @@ export async function startReplica(folder: string, primary: string, lagMs: numbe
   return {
     server,
     async promote() {
-      // What was on the wire when the primary died is lost with it.
+      // Writes that were on the wire when the primary died are lost with it.
       wire.cut()
       await client.replicaof('NO', 'ONE')
     },

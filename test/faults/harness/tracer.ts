@@ -3,16 +3,16 @@ import type { ToolSearch } from '#dev/services/private-copy.ts'
 import { findTool } from '#dev/services/private-copy.ts'
 import { STRACE } from '#dev/services/tools.ts'
 
-/** The words that put a program under a tracer, whose arguments follow; or why there is none. */
+/** The words to put in front of a program so that it is traced, or the reason why there is no tracer. */
 export type Tracer = { readonly words: readonly string[] } | { readonly words?: undefined; readonly why: string }
 
 const PROBE = ['-f', '-e', 'trace=none', '-e', 'inject=fdatasync:error=EIO:when=1', 'true']
 
-/** A tracer of the system or a private copy of it, when it may trace here. */
+/** Finds the system's tracer or a private copy of it, if it may trace here. */
 export async function findTracer(search: ToolSearch = {}): Promise<Tracer> {
   try {
     const { words: found } = await findTool(STRACE, { log: console.log, ...search })
-    // The libraries of a copy are for the tracer alone: what it traces must not see them.
+    // The libraries of a private copy are for the tracer alone. The traced program must not load them.
     const words = found.length > 1 ? [...found, '-E', 'LD_LIBRARY_PATH'] : found
     const [command = '', ...args] = [...words, ...PROBE]
     const { status, stderr } = spawnSync(command, args, { encoding: 'utf8' })

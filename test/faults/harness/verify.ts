@@ -12,18 +12,19 @@ import type { World } from './world.ts'
 const BUCKET = 'm00'
 const SWEEP_EVERY_MS = 500
 const MOST_SHOWN = 5
-/** What the queue is given before the sweeper looks. */
+/** Milliseconds that the queue gets before the sweeper looks. */
 const UNPOSTED_AFTER_MS = 1_000
 
 export type Verdict = {
-  /** What must hold and does not. */
+  /** The promises that were broken. */
   readonly wrong: readonly string[]
   readonly charges: number
 }
 
 /**
- * Rest, then the judgement: the ledger program is green, every client's story fits the ledger, the providers saw at
- * least as many calls as were charged, nobody died but who was meant to, and no output tells a secret.
+ * Brings the world to rest and judges it. The ledger program must be green and every client's story must fit the
+ * ledger. The providers must have seen at least as many calls as were charged. No process may have died without being
+ * meant to, and no output may tell a secret.
  */
 export async function verify(world: World, seen: readonly CallSeen[], before: Witness): Promise<Verdict> {
   const wrong: string[] = []
@@ -43,7 +44,7 @@ export async function verify(world: World, seen: readonly CallSeen[], before: Wi
   return { wrong: [...new Set(wrong)], charges }
 }
 
-/** Calls that providers have seen and charges that stand, before a row. */
+/** Calls that providers had seen and charges that were booked before a row. */
 export type Witness = { readonly asked: number; readonly charges: number }
 
 export async function askProviders(world: World): Promise<Witness> {
@@ -61,7 +62,7 @@ const Requests = z.object({
   ),
 })
 
-/** The last requests that a provider has seen: with which key, and what they asked for. */
+/** The last requests that a provider has seen, each with its key and its content. */
 export async function readRequests(world: World, provider: number) {
   const answer = await fetch(`${world.providerOrigin(provider)}/__sandbox/requests`)
   const { requests } = Requests.parse(await answer.json())
@@ -77,8 +78,8 @@ async function countCharges({ sql }: World): Promise<number> {
 }
 
 /**
- * Lets the time pass that a hold outlives its owner by: ten and a half minutes, which no row can wait for. Called at
- * rest, when every open hold is an orphan.
+ * Lets the time pass after which a hold without an owner ends. It is ten and a half minutes, which no row can wait for.
+ * Call it at rest, when every open hold is an orphan.
  */
 async function letDeadlinesPass(world: World): Promise<number> {
   const money = world.money()
@@ -90,7 +91,7 @@ async function letDeadlinesPass(world: World): Promise<number> {
   return orphans.length
 }
 
-/** Calls that hold money and have not ended. */
+/** Counts the calls that hold money and have not ended. */
 export async function countOpenHolds(world: World): Promise<number> {
   return world.money().zcard(await expiringKey(world))
 }
@@ -100,7 +101,10 @@ async function expiringKey(world: World): Promise<string> {
   return moneyKeys.expiring(BUCKET, epoch)
 }
 
-/** Runs the checking program to its end, with the sweeper's help in place of its half minute; answers its breaches. */
+/**
+ * Runs the checking program to its end. The sweeper is run here, so that nobody waits half a minute for it. Answers the
+ * breaches.
+ */
 export async function checkLedger(world: World): Promise<string[]> {
   const checking = runCheck(world, ['--quiesce'])
   const over = new AbortController()
@@ -118,7 +122,7 @@ export async function checkLedger(world: World): Promise<string[]> {
   return breaches.length > 0 ? breaches : [`check:ledger ended with ${code}: ${text.slice(-300)}`]
 }
 
-/** Runs the checking program once and answers what it says. */
+/** Runs the checking program once. Answers its exit code and output. */
 export function runCheck(world: World, flags: readonly string[]): Promise<{ code: number | null; text: string }> {
   const child = spawn(process.execPath, [world.binaries.checkLedger, ...flags], {
     env: {
@@ -136,7 +140,7 @@ export function runCheck(world: World, flags: readonly string[]): Promise<{ code
 
 type Row = { readonly rid: string; readonly charge: string; readonly outcome: string }
 
-/** Each client's story against the ledger. */
+/** Compares each client's story with the ledger. */
 async function compareClients({ sql }: World, seen: readonly CallSeen[]): Promise<Verdict> {
   const rids = seen.flatMap(({ rid }) => (rid === undefined ? [] : [rid]))
   const { rows } = await sql.query<Row>('select rid, charge, outcome from settlement where rid = any($1)', [rids])

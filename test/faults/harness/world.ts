@@ -29,29 +29,29 @@ export const PLAIN = 'plain'
 export const SLOW = 'slow'
 
 export type WorldOptions = {
-  /** How the money Redis keeps its log; every write unless set. */
+  /** The way in which the money Redis keeps its log; by default it syncs every write. */
   readonly aof?: AofPolicy
   readonly workers?: number
-  /** Postgres keeps what a restore to any instant needs; see {@link archiveOf}. */
+  /** True when Postgres keeps all that a restore to any instant needs; see {@link archiveOf}. */
   readonly keepsArchive?: boolean
   /** Gives the data planes a clock and limits that the row sets; see entries/data-plane.ts. */
   readonly control?: PlaneControl
-  /** More of the environment of every process. */
+  /** Additional environment of every process. */
   readonly environment?: Environment
   readonly mutant?: Mutant
 }
 
-/** What a row may tell a data plane while it runs (the clock) and when it starts (the limits of a call). */
+/** Settings of a data plane that a row may change: the clock at any time, the limits of a call at a start. */
 export type PlaneControl = {
   readonly offsetMs?: number
   readonly limits?: Readonly<Record<string, number>>
 }
 
-/** A whole market of real processes and servers, with a wire that can be made to fail between any two. */
+/** A whole market of real processes and servers. The wire between any two of them can be made to fail. */
 export type World = {
   readonly folder: string
   readonly postgres: Server
-  /** The money Redis of the moment. */
+  /** The present money Redis. */
   redis(): Server
   readonly cache: Server
   readonly dataPlanes: readonly [Program, Program]
@@ -63,26 +63,26 @@ export type World = {
   readonly buyers: readonly Buyer[]
   readonly secrets: WorldSecrets
   readonly exits: Exit[]
-  /** Asks the servers directly, past every relay. */
+  /** Connects to the server directly, past every relay. */
   money(): Redis
   readonly sql: pg.Pool
   readonly journalDir: string
   readonly binaries: Binaries
-  /** Counts for data planes that were started with a control. */
+  /** Changes the settings of data planes that were started with a control. */
   setControl(control: PlaneControl): void
-  /** Origin of a data plane, of a provider's admin door. */
+  /** The origin of a data plane, and the origin of a provider's admin door. */
   origin(index: number): string
   providerOrigin(index: number): string
   /** Waits until both data planes admit paid calls. */
   untilPaid(limitMs?: number): Promise<void>
-  /** Removes what a data plane remembers of the market on its disk. */
+  /** Removes a data plane's copy of the market from its disk. */
   dropSnapshot(index: number): Promise<void>
-  /** Makes another server the money Redis, for everybody. */
+  /** Makes another server the money Redis for all processes. */
   promote(server: Server): void
-  /** Every wire sound, every process and server running. */
+  /** Ends every fault of a wire and starts every process and server that does not run. */
   heal(): Promise<void>
   remove(): Promise<void>
-  /** Ends everything and keeps the folder for whoever looks into it. */
+  /** Ends everything and keeps the folder, so that a person can look into it. */
   abandon(): Promise<void>
 }
 
@@ -144,7 +144,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     API_BASE_URL: `http://127.0.0.1:${ports.dataPlane(0)}`,
     CONTROL_PLANE_URL: `http://127.0.0.1:${ports.control}`,
     ALLOW_LOOPBACK_UPSTREAMS: '1',
-    // Everybody in this world has one address.
+    // Every client in this world has the same address.
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
     ...secrets.environment,
     ...options.environment,
@@ -155,7 +155,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const setControl = (control: PlaneControl) => {
     for (const index of [0, 1]) {
       const file = join(folder, `control-${index}.json`)
-      // Whoever watches the file reads all of it or none.
+      // The rename lets a reader of the file see all of it or none.
       writeFileSync(`${file}.new`, JSON.stringify(control))
       renameSync(`${file}.new`, file)
     }
@@ -283,7 +283,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
   }
 }
 
-/** Ports that processes of a world come back to after every death. */
+/** Ports that the processes of a world use again after every death. */
 type Ports = {
   readonly control: number
   dataPlane(index: number): number

@@ -1,6 +1,6 @@
 import type { Mutant } from '#test/faults/harness/build.ts'
 
-/** Mistakes that somebody could make in the code, each with the row that must turn red. */
+/** Mistakes that somebody could make in the code, each with the row that must fail because of it. */
 export const MUTANTS: readonly Mutant[] = [
   {
     name: 'ack-without-commit',

@@ -9,10 +9,10 @@ import type { World } from '#test/faults/harness/world.ts'
 import { until } from '#test/support/until.ts'
 import { requireServed } from './posting.ts'
 
-/** Calls that may last ten seconds have holds of forty: a row can see them end by themselves. */
+/** Calls that may last ten seconds have holds of forty, so a row can see them end by themselves. */
 const SHORT_LIMITS = { totalMs: 10_000 }
 const EXPIRED_WITHIN_MS = 120_000
-/** A hold outlives its call by half a minute, which has ten of them. */
+/** A hold of a ten-minute call lasts half a minute longer, so this is longer than any hold. */
 const FROZEN_MS = 700_000
 const POSTED_WITHIN_MS = 60_000
 /** Clocks are compared every ten seconds. */
@@ -32,7 +32,10 @@ function streamSlowly(stage: Stage, seconds: number) {
   }
 }
 
-/** A machine is gone with its disk: what ran on it is given back when its time is over, what was captured stands. */
+/**
+ * A machine is lost with its disk. Holds of its running calls must be given back in time, and captured charges must
+ * stand.
+ */
 async function loseJournal(stage: Stage): Promise<void> {
   const { world } = stage
   const [node] = world.dataPlanes
@@ -67,7 +70,7 @@ export function foldersOf({ journalDir }: World, node: string): string[] {
   })
 }
 
-/** A process sleeps until others have given up on it, and wakes up with everything still in its hands. */
+/** A process sleeps until others have given it up, and wakes up with all its work still in memory. */
 async function freeze(stage: Stage): Promise<void> {
   const { world } = stage
   const [node] = world.dataPlanes
@@ -126,7 +129,7 @@ async function jumpClock(stage: Stage): Promise<void> {
   stage.figure('jumps', OFFSETS_MS.length)
 }
 
-/** By how much a data plane says that its clock is ahead of Redis', in milliseconds. */
+/** Milliseconds by which a data plane says that its clock is ahead of Redis'. */
 async function clockSkewOf(world: World): Promise<number> {
   const text = await (await fetch(`${world.origin(0)}/metrics`)).text()
   return Number(/^market_clock_skew_ms\{against="redis"\} (\S+)$/m.exec(text)?.[1] ?? Number.NaN)

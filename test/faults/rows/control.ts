@@ -12,12 +12,12 @@ import { SLOW } from '#test/faults/harness/world.ts'
 import { until } from '#test/support/until.ts'
 import { countUnposted, measureDrain, requireNoFailedJobs, requireServed } from './posting.ts'
 
-/** An hour, six times as fast. */
+/** An outage of an hour, in a sixth of the time. */
 const UNKEPT_MS = 600_000
 const SWEPT_WITHIN_MS = 120_000
 const REVOKED_WITHIN_MS = 5_000
 
-/** The queue forgets everything while captures wait: the sweeper posts them. */
+/** The queue loses everything while captures wait. The sweeper must post them. */
 async function forgetQueue(stage: Stage): Promise<void> {
   const { world } = stage
   const load = stage.load({ clients: 8 })
@@ -36,7 +36,7 @@ async function forgetQueue(stage: Stage): Promise<void> {
   stage.figure('swept by itself after (ms)', performance.now() - began)
 }
 
-/** The ledger takes no writes: what cannot be posted waits, and nothing is set aside. */
+/** The ledger refuses writes. Events that cannot be posted must wait, and none may be set aside as poison. */
 async function refuseWrites(stage: Stage, forMs: number): Promise<void> {
   const { world } = stage
   const load = stage.load({ clients: 8, pauseMs: 5 })
@@ -51,7 +51,7 @@ async function refuseWrites(stage: Stage, forMs: number): Promise<void> {
   const during = load.seen.filter((call) => call.sentAt > at)
   stage.require(during.length > 0, 'nobody called while the ledger was read-only')
   requireServed(stage, during)
-  // Its own session is told as well: the switch back must be allowed to write.
+  // This session is read-only as well. The switch back has to write.
   await world.sql.query('set default_transaction_read_only = off')
   await setReadOnly('off')
   await load.stop()
@@ -77,7 +77,7 @@ async function countDeadlocks({ sql }: World): Promise<number> {
   return Number(rows[0]?.sum)
 }
 
-/** Nobody keeps the books for a while: calls go on, balances and caps still bind. */
+/** The control plane and the workers are down for a while. Calls must go on, and balances and caps must still bind. */
 async function loseControlPlane(stage: Stage, forMs: number): Promise<void> {
   const { world } = stage
   const poor = await world.market.buyer(0.05)
@@ -109,7 +109,7 @@ async function loseControlPlane(stage: Stage, forMs: number): Promise<void> {
   await requireNoFailedJobs(stage)
 }
 
-/** A data plane starts while the control plane is down and the cache is empty: it serves what its disk remembers. */
+/** A data plane starts while the control plane is down and the cache is empty. It must serve from its copy on disk. */
 async function startAlone(stage: Stage): Promise<void> {
   const { world } = stage
   await Promise.all([world.control, ...world.workers].map((program) => program.kill()))
@@ -129,7 +129,7 @@ async function startAlone(stage: Stage): Promise<void> {
   stage.require(strange.length === 0, `a known key saw ${strange[0]?.status} ${strange[0]?.errorCode}`)
 }
 
-/** Every job three times, in the wrong order, one of them late, and one that says another amount. */
+/** Delivers every job three times and in the wrong order, one of them late, and one with another amount. */
 async function deliverAgain(stage: Stage): Promise<void> {
   const { world } = stage
   await Promise.all(world.workers.map((worker) => worker.kill()))
@@ -162,7 +162,10 @@ async function deliverAgain(stage: Stage): Promise<void> {
   await requireNoFailedJobs(stage)
 }
 
-/** Price, offer, provider key and buyer key change in the middle of streams: each keeps what it began with. */
+/**
+ * Price, offer, provider key and buyer key change in the middle of streams. Each stream must keep those that it began
+ * with.
+ */
 async function changeMidStream(stage: Stage): Promise<void> {
   const { world } = stage
   const { market } = world

@@ -12,11 +12,11 @@ import { until } from '#test/support/until.ts'
 
 const RECOVERY_TARGET_MS = 3_000
 const CRASH_WITHIN_MS = 60_000
-/** Long before any of them runs out. */
+/** This is long before any of the holds runs out. */
 const GIVEN_BACK_WITHIN_MS = 15_000
 const OPEN_STREAMS = 200
 const LONG_STREAM_SECONDS = 20
-/** Long before such a stream would have ended by itself. */
+/** This is long before such a stream would have ended by itself. */
 const STREAM_MS = (LONG_STREAM_SECONDS * 1_000) / 2
 
 type Crash = { readonly point: CrashPoint; readonly shape: CallShape; readonly passage: number }
@@ -35,7 +35,7 @@ const BOTH: readonly CrashPoint[] = [
   'after_queue_add',
   'before_cursor',
 ]
-/** What happens once a second or once a batch is not waited for two hundred times. */
+/** These places are passed only once a second or once a batch, so the row does not wait for two hundred passages. */
 const RARE: ReadonlySet<CrashPoint> = new Set(['after_C', 'before_cursor', 'before_queue_add', 'after_queue_add'])
 const EARLY_PASSAGE = 2
 const LATE_PASSAGE = 150
@@ -52,14 +52,14 @@ const ALL_CRASHES: readonly Crash[] = [
 ]
 const FEW_CRASHES: readonly Crash[] = [whole('after_capture'), streamed('before_capture')]
 
-/** Lets node 0 die at each place in turn under load on both nodes, each start arming the next death. */
+/** Lets node 0 die at each place in turn under load on both nodes. Each start arms the next death. */
 async function crashInTurn(stage: Stage, crashes: readonly Crash[]): Promise<void> {
   const { world } = stage
   const node = world.dataPlanes[0]
   await node.kill()
   let slowest = 0
   for (const { point, shape, passage } of crashes) {
-    // It may die before it is ready: what it takes over passes some of the places, too.
+    // It may die before it is ready, because its take-over passes some of the places, too.
     await node.start({ environment: { CRASH_AT: `${point}#${passage}` }, mustEnd: true, isHasty: true })
     const clients = shape.maxTokens < 10 ? 32 : 12
     const load = stage.load({ shapes: [shape], clients, nodes: [0, 0, 0, 1] })
@@ -76,7 +76,7 @@ async function crashInTurn(stage: Stage, crashes: readonly Crash[]): Promise<voi
   stage.target('slowest recovery of the process (ms)', slowest, RECOVERY_TARGET_MS)
 }
 
-/** Starts the dead node again; answers how long it took until it answered a call that it then served whole. */
+/** Starts the dead node again. Answers the milliseconds until it was sent a call that it served whole. */
 async function recover({ world }: Stage, load: Load): Promise<number> {
   const began = performance.now()
   await world.dataPlanes[0].start({ isHasty: true })
@@ -88,7 +88,7 @@ async function recover({ world }: Stage, load: Load): Promise<number> {
   return Math.min(performance.now(), ...answers()) - began
 }
 
-/** The exit code; -1 when it lives on for too long. */
+/** The exit code, or -1 when the process lives on for too long. */
 export function endOf(program: Program): Promise<number> {
   return Promise.race([program.ended(), pause(CRASH_WITHIN_MS, -1, { ref: false })])
 }

@@ -14,7 +14,7 @@ const CONNECTIONS = 64
 const BALANCE_USD = 0.2
 const STILL_MS = 3_000
 
-/** Thousands of funded accounts, a thousand in each transaction of the ledger. */
+/** Makes thousands of funded accounts, a thousand in each transaction of the ledger. */
 async function fundAccounts({ market }: World, count: number): Promise<void> {
   const { db, ids, ledger } = market.plane
   const accounts = Array.from({ length: count }, () => ids.make('acc'))
@@ -60,7 +60,9 @@ async function rebuildWithoutNode(stage: Stage): Promise<void> {
   stage.target('outage with a dead node (ms)', outage, DEAD_NODE_TARGET_MS)
 }
 
-/** Clients that never rest until the balance covers no call more: what was served must be all that it covered. */
+/**
+ * Clients call without rest until the balance covers no further call. The charges must add up to all that it covered.
+ */
 async function spendOut(stage: Stage): Promise<void> {
   const { world } = stage
   const buyer = await world.market.buyer(BALANCE_USD)

@@ -15,7 +15,7 @@ const SLOW_BODIES = 200
 const DRIP_MS = 1_000
 const WATCH_MS = 45_000
 const MOST_TIMES_SLOWER = 2
-/** What a p99 of a few hundred calls moves by itself. */
+/** Milliseconds by which the p99 of a few hundred calls varies by chance. */
 const STUTTER_MS = 20
 
 function percentile(values: readonly number[], share: number): number {
@@ -35,7 +35,7 @@ function openSockets(world: World, count: number, opening: string, forEver: Sock
   })
 }
 
-/** Thousands of connections that do nothing, and hundreds that take their time: those who mean it are served as before. */
+/** Opens thousands of idle connections and hundreds of slow ones. Other clients must be served as before. */
 async function crowd(stage: Stage): Promise<void> {
   const { world } = stage
   const measure = async () => {
@@ -128,7 +128,7 @@ async function databaseTime({ sql }: World): Promise<Date> {
   return (await sql.query<{ now: Date }>('select now()')).rows[0]?.now ?? new Date()
 }
 
-/** The log of the offers says what is wrong, in words for their seller. */
+/** Requires an entry in the health log of the offers, in words for their seller. */
 async function requireHealthEntry({ world, require }: Stage, since: Date, when: string): Promise<void> {
   const find = async () => {
     const found = 'select detail from health_log where at >= $1 and error_class = $2'
@@ -141,7 +141,7 @@ async function requireHealthEntry({ world, require }: Stage, since: Date, when: 
 type Repair = () => Promise<void>
 type Stored = { readonly id: string; readonly tenant: string; readonly sealed: Readonly<Record<string, string>> }
 
-/** A credential of each of two tenants, and how to put them back as they were. */
+/** Finds one credential of each of two tenants, and a way to restore both. */
 async function findCredentials({ sql }: World) {
   const { rows } = await sql.query<Stored>(
     'select distinct on (tenant) id, tenant, sealed from credential order by tenant',
@@ -162,7 +162,7 @@ async function findCredentials({ sql }: World) {
   return { first, second, store, repair }
 }
 
-/** Each row carries the other's secret under its own name. */
+/** Puts each tenant's secret into the other's row under the row's own name. */
 async function swapCiphertexts(world: World): Promise<Repair> {
   const { first, second, store, repair } = await findCredentials(world)
   const secretOf = ({ sealed: { wrapIv = '', wrappedKey = '', iv = '', ciphertext = '' } }: Stored) => {
@@ -173,7 +173,7 @@ async function swapCiphertexts(world: World): Promise<Repair> {
   return repair
 }
 
-/** Each row says that it belongs to the other, in all that its seal is bound to. */
+/** Makes each row say that it belongs to the other tenant, in every field to which its seal is bound. */
 async function exchangeTenants(world: World): Promise<Repair> {
   const { first, second, store, repair } = await findCredentials(world)
   await store({ ...first, tenant: second.tenant, sealed: { ...first.sealed, tenant: second.tenant } })
@@ -181,7 +181,7 @@ async function exchangeTenants(world: World): Promise<Repair> {
   return repair
 }
 
-/** The snapshot follows within half a minute by itself; an empty cache is filled anew at once. */
+/** Publishes the snapshot anew. It would follow within half a minute by itself; an empty cache is filled at once. */
 async function publishAnew(world: World): Promise<void> {
   await world.cache.kill()
   await world.cache.start()

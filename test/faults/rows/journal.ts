@@ -18,7 +18,7 @@ function wrapperOf(tracer: readonly string[], { call, error, when }: DiskFault, 
   return [...tracer, '-D', '-f', '--seccomp-bpf', '-qq', '-y', '-e', `trace=${call}`, '-e', inject, '-o', logFile]
 }
 
-/** System calls on a file after one on it failed, from the tracer's log; there must be none. */
+/** Lists system calls on a file after one on it failed, from the tracer's log. There must be none. */
 function usesAfterFailure(logFile: string): { failures: number; later: string[] } {
   const failed = new Set<string>()
   const later: string[] = []
@@ -33,7 +33,7 @@ function usesAfterFailure(logFile: string): { failures: number; later: string[] 
 
 type DiskFault = { readonly call: string; readonly error: string; readonly when: string }
 
-/** The disk fails now and then: paid calls are refused until a new segment stands, and nothing is lost. */
+/** The disk fails now and then. Paid calls must be refused until a new segment stands, and nothing may be lost. */
 async function failDisk(stage: Stage, fault: DiskFault): Promise<void> {
   const { call, error } = fault
   const { world } = stage
@@ -65,7 +65,7 @@ async function failDisk(stage: Stage, fault: DiskFault): Promise<void> {
   await node.start()
 }
 
-/** The disk fails for good: the process gives up, after it has brought what it knew to Redis. */
+/** The disk fails for good. The process must give up after it has brought its captures to Redis. */
 async function loseDisk(stage: Stage): Promise<void> {
   const { world } = stage
   const [node] = world.dataPlanes
@@ -87,7 +87,7 @@ async function loseDisk(stage: Stage): Promise<void> {
   await node.start()
 }
 
-/** Where each record of a segment begins, and where the last one ends. */
+/** The place where each record of a segment begins, and where the last one ends. */
 function boundariesOf(bytes: Buffer): number[] {
   const found: number[] = []
   let at = HEAD_BYTES
@@ -100,12 +100,12 @@ function boundariesOf(bytes: Buffer): number[] {
   return [...found, at]
 }
 
-/** Damages what a dead process left and sees whether the next one starts. */
+/** Damages the journal of a dead process and checks whether the next process starts. */
 async function tearJournal(stage: Stage): Promise<void> {
   const { world } = stage
   const node = world.dataPlanes[0]
   const other = world.dataPlanes[1]
-  // A neighbour that lives would take the journal over before it can be damaged.
+  // A living neighbour would take the journal over before it can be damaged.
   await other.end()
   const load = stage.load({ clients: 8, nodes: [0] })
   await load.untilServed(200)
@@ -146,7 +146,7 @@ async function tearJournal(stage: Stage): Promise<void> {
   stage.require(await starts(stage), 'does not start with damage in its last segment, which death may have put there')
   await node.kill()
   restore()
-  // The same records in two segments: in the older one no death can have left anything half written.
+  // The same records are now in two segments. No death can have left the older one half written.
   const second = Buffer.from(whole.subarray(0, HEAD_BYTES))
   second.writeBigUInt64LE(2n, HEAD_BYTES - 8)
   writeFileSync(segment, flipAt(whole.subarray(0, middle), early))
@@ -168,7 +168,7 @@ function flipAt(bytes: Buffer, at: number): Buffer {
   return flipped
 }
 
-/** True when node 0 comes up; one that refuses ends by itself. */
+/** True when node 0 comes up. A node that refuses ends by itself. */
 async function starts({ world }: Stage, environment = {}): Promise<boolean> {
   const [node] = world.dataPlanes
   await node.start({ environment, isHasty: true, mustEnd: true })

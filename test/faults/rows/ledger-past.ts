@@ -19,10 +19,10 @@ const NOTICED_WITHIN_MS = 30_000
 const ARCHIVED_WITHIN_MS = 30_000
 const PROMOTED_WITHIN_MS = 60_000
 
-/** The newest instant whose commits are kept, and those that are lost behind it. */
+/** Milliseconds of commits before the end that are lost. Older ones are kept. */
 type Loss = { readonly lostMs: number }
 
-/** Serves some calls that are kept, then for a while some that will be lost, and waits until they are booked. */
+/** Serves calls that are kept, then for a while calls that will be lost, and waits until all are booked. */
 async function serveLost(stage: Stage, { lostMs }: Loss): Promise<void> {
   const load = stage.load({ clients: 8, pauseMs: 5 })
   await load.untilServed(50)
@@ -31,7 +31,7 @@ async function serveLost(stage: Stage, { lostMs }: Loss): Promise<void> {
   await measureDrain(stage)
 }
 
-/** Waits until the gate was rebuilt because of the loss; then all that the clients were charged must be booked again. */
+/** Waits until the loss has made the gate rebuild. Then every charge that the clients saw must be booked again. */
 async function bookAgain(stage: Stage, servedBefore: number): Promise<void> {
   const { world } = stage
   const began = performance.now()
@@ -56,7 +56,7 @@ async function countSettled({ sql }: World): Promise<number> {
   return Number(rows[0]?.count)
 }
 
-/** Writes a file that belongs to the server, as the folder does. */
+/** Writes a file that belongs to the owner of the folder, the server. */
 function writeInto(folder: string, name: string, text: string): void {
   const { uid, gid } = statSync(folder)
   writeFileSync(join(folder, name), text)
@@ -65,7 +65,7 @@ function writeInto(folder: string, name: string, text: string): void {
 
 const copyTree = (from: string, to: string) => run('cp', ['-a', from, to])
 
-/** A copy of the folder of a server that was stopped, put back later: the same cluster on the same timeline. */
+/** Copies the folder of a stopped server and puts it back later: the same cluster on the same timeline. */
 async function restoreFolder(stage: Stage, loss: Loss): Promise<void> {
   const { world } = stage
   const data = postgresData(world.folder)
@@ -87,12 +87,15 @@ async function restoreFolder(stage: Stage, loss: Loss): Promise<void> {
   await bookAgain(stage, before)
 }
 
-/** Copies the data of a running server as `pg_basebackup` does (PostgreSQL manual, "Making a Base Backup Using the Low Level API"). */
+/**
+ * Copies the data of a running server as `pg_basebackup` does (PostgreSQL manual, "Making a Base Backup Using the Low
+ * Level API").
+ */
 async function backUp({ folder, sql }: World, to: string): Promise<void> {
   const session = await sql.connect()
   try {
     await session.query("select pg_backup_start('rows', true)")
-    // Files that vanish while they are copied are of no account: the log has what was in them.
+    // Files that vanish while they are copied do not matter, because the log has their contents.
     await copyTree(postgresData(folder), to).catch(() => undefined)
     const { rows } = await session.query<{ labelfile: string }>('select labelfile from pg_backup_stop()')
     writeInto(to, 'backup_label', rows[0]?.labelfile ?? '')
@@ -104,7 +107,7 @@ async function backUp({ folder, sql }: World, to: string): Promise<void> {
   for (const name of readdirSync(log)) if (/^[0-9A-F]{24}/.test(name)) rmSync(join(log, name))
 }
 
-/** A base backup, and the archived log up to an instant: a new timeline begins there. */
+/** Restores a base backup and the archived log up to an instant. A new timeline begins there. */
 async function restoreToInstant(stage: Stage, loss: Loss): Promise<void> {
   const { world } = stage
   const data = postgresData(world.folder)
@@ -147,7 +150,7 @@ async function untilPromoted({ sql }: World): Promise<void> {
   })
 }
 
-/** A replica that has all but the last moments of the primary, and takes its place. */
+/** Promotes a replica that lacks the last moments of the primary. */
 async function promoteReplica(stage: Stage, loss: Loss): Promise<void> {
   const { world } = stage
   const data = postgresData(world.folder)
@@ -158,7 +161,7 @@ async function promoteReplica(stage: Stage, loss: Loss): Promise<void> {
   await warm.stop()
   await measureDrain(stage)
   await archiveAll(world)
-  // What the primary writes from here on never reaches the replica.
+  // From here on nothing that the primary writes reaches the replica.
   const shipped = join(world.folder, 'shipped')
   mkdirSync(shipped)
   await copyTree(`${archiveOf(world.folder)}/.`, shipped)

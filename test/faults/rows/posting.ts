@@ -25,7 +25,7 @@ const WORKER_POINTS: readonly CrashPoint[] = [
 ]
 const FEW_POINTS: readonly CrashPoint[] = ['worker_in_tx', 'worker_after_commit']
 
-/** Lets the worker die at each place in turn under load, each start arming the next death. */
+/** Lets the worker die at each place in turn under load. Each start arms the next death. */
 async function crashWorker(stage: Stage, points: readonly CrashPoint[]): Promise<void> {
   const { world } = stage
   const [worker] = world.workers
@@ -36,7 +36,7 @@ async function crashWorker(stage: Stage, points: readonly CrashPoint[]): Promise
   for (const point of points) {
     const passage = /mid/.test(point) ? 1 : 3
     await worker.start({ environment: { CRASH_AT: `${point}#${passage}` }, mustEnd: true, isHasty: true })
-    // The dead one's leases would run out by themselves, in up to a minute.
+    // The dead worker's leases would run out by themselves in up to a minute.
     await world.sql.query('delete from worker_lease')
     // Nothing rebuilds by itself while all is well.
     if (point === 'seed_mid') await world.money().flushall()
@@ -51,7 +51,7 @@ async function crashWorker(stage: Stage, points: readonly CrashPoint[]): Promise
   await requireNoFailedJobs(stage)
 }
 
-/** No job failed for good and no event was set aside. */
+/** Requires that no job failed for good and no event was set aside. */
 export async function requireNoFailedJobs({ world, require }: Stage): Promise<void> {
   const failed = await world.money().zcard('bull:usage:failed')
   require(failed === 0, `${failed} jobs failed for good`)
@@ -59,7 +59,7 @@ export async function requireNoFailedJobs({ world, require }: Stage): Promise<vo
   require(rows[0]?.count === '0', `${rows[0]?.count} events were set aside`)
 }
 
-/** Everybody was served; one that was told to come again was so only where others work the machine as well. */
+/** Requires that every call was served. A refusal with 503 is allowed only where others load the machine as well. */
 export function requireServed(stage: Stage, seen: readonly CallSeen[]): void {
   const failed = seen.filter((call) => !call.isComplete && call.status !== 503)
   stage.require(failed.length === 0, `${failed.length} calls failed: ${failed[0]?.status} ${failed[0]?.text}`)
@@ -67,14 +67,14 @@ export function requireServed(stage: Stage, seen: readonly CallSeen[]): void {
   stage.target('told to come again', putOff.length, 0)
 }
 
-/** Captures that are not posted. */
+/** Counts the captures that are not posted. */
 export async function countUnposted(world: World): Promise<number> {
   const money = world.money()
   const epoch = parseMoneyEpoch(await money.get(moneyKeys.epoch))?.epoch ?? 0
   return money.zcard(moneyKeys.unposted('m00', epoch))
 }
 
-/** Batches that wait in the queue or are being posted. */
+/** Counts the batches that wait in the queue or are being posted. */
 async function countQueued(world: World): Promise<number> {
   const [waiting, active] = await Promise.all(
     ['wait', 'active'].map((list) => world.money().llen(`bull:usage:${list}`)),
@@ -82,7 +82,7 @@ async function countQueued(world: World): Promise<number> {
   return (waiting ?? 0) + (active ?? 0)
 }
 
-/** Serves while nothing is posted, then measures how fast what has gathered is. */
+/** Serves while nothing is posted, then measures how fast the backlog is posted. */
 async function loseLedger(stage: Stage, downMs: number, pauseMs: number): Promise<void> {
   const { world } = stage
   const load = stage.load({ clients: 16, pauseMs, calls: Number.POSITIVE_INFINITY })
@@ -100,7 +100,7 @@ async function loseLedger(stage: Stage, downMs: number, pauseMs: number): Promis
   await requireNoFailedJobs(stage)
 }
 
-/** Measures how fast what has gathered is posted, in events a second. */
+/** Measures how fast the backlog is posted, in events a second. */
 export async function measureDrain(stage: Stage, leastRate?: number): Promise<void> {
   const { world } = stage
   const backlog = await countUnposted(world)
@@ -112,7 +112,7 @@ export async function measureDrain(stage: Stage, leastRate?: number): Promise<vo
     return left === 0
   })
   const drainMs = performance.now() - (firstAt ?? upAt)
-  // What the sweeper has posted comes by the queue all the same.
+  // Captures that the sweeper has posted come by the queue all the same.
   await until('the queue is empty', DRAIN_LIMIT_MS, async () => (await countQueued(world)) === 0)
   stage.figure('backlog', backlog)
   stage.figure('posted first after (ms)', (firstAt ?? upAt) - upAt)

@@ -11,12 +11,12 @@ const REFUSED_WITHIN_MS = 300
 const OPEN_STREAMS = 20
 const AWAY_MS = 300_000
 const READS = ['/v1/models', '/v1/providers', '/api/markets', '/v1/prices', '/health/ready']
-/** How soon under load a script of each kind is run. */
+/** Milliseconds within which a script of each kind must run under load. */
 const REPLY_WITHIN_MS = 10_000
-/** Longest that a look at a free path may take while money is stuck. */
+/** Milliseconds that a request to a free path may take while money is stuck. */
 const FREE_LOOP_MS = 500
 
-/** Redis is away: what runs ends, what is new is refused at once, what is free is served. */
+/** Redis is away. Running calls must end, new ones must be refused at once, and free paths must be served. */
 async function loseRedis(stage: Stage, downMs: number): Promise<void> {
   const { world } = stage
   const client = createClient(world.origin, 'away')
@@ -56,7 +56,10 @@ function requireRefusals(stage: Stage, seen: readonly CallSeen[]): void {
   stage.target('refused within, p99 (ms)', p99, REFUSED_WITHIN_MS)
 }
 
-/** Redis answers late, then not at all for a while, again and again: nothing piles up and the loop stays free. */
+/**
+ * Redis answers late, then not at all for a while, again and again. Nothing may pile up, and the event loop must stay
+ * free.
+ */
 async function slowRedis(stage: Stage): Promise<void> {
   const { world } = stage
   const load = stage.load({ clients: 64 })
@@ -96,7 +99,7 @@ function memoryOf(world: World): number {
   return world.dataPlanes.reduce((sum, program) => sum + program.memoryBytes(), 0)
 }
 
-/** The server did what it was asked and nobody was told: what is sent again must not count twice. */
+/** The server executes a command and its reply is lost. The command that is sent again must not count twice. */
 async function loseReplies(stage: Stage, times: number): Promise<void> {
   const { world } = stage
   const load = stage.load({ clients: 8, shapes: [WHOLE, STREAM] })

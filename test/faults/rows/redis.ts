@@ -9,7 +9,7 @@ const LOST_LOG_BYTES = 60_000
 const LAG_MS = 2_000
 const DEAD_NODE_TARGET_MS = 10_000
 
-/** Kills Redis at a moment of its own choosing, starts it again, and measures until paid calls succeed. */
+/** Kills Redis at its own random moments, starts it again, and measures the time until paid calls succeed. */
 async function killAndRestart(stage: Stage, kills: number): Promise<void> {
   const { world } = stage
   const load = stage.load({ clients: 16 })
@@ -85,7 +85,7 @@ export const REDIS_ROWS: readonly Row[] = [
       const { world } = stage
       const load = stage.load({ clients: 16 })
       await load.untilServed(100)
-      // Captures gather that nobody has posted: after the flush only journals know of them.
+      // Captures gather here without posting, so that only journals have them after the flush.
       for (const worker of world.workers) worker.signal('SIGSTOP')
       await load.untilServed(30)
       const at = performance.now()

@@ -5,13 +5,13 @@ import { lasting, WHOLE } from '#test/faults/harness/load.ts'
 import type { Row, Stage } from '#test/faults/harness/row.ts'
 import type { World } from '#test/faults/harness/world.ts'
 
-/** Limits of a call that a row can wait for. */
+/** Limits of a call, in milliseconds, that are short enough for a row. */
 const SHORT_LIMITS = { firstByteMs: 2_000, idleMs: 3_000, totalMs: 12_000, drainMs: 5_000 }
 const MOST_GROWTH_BYTES = 100 * 1_048_576
 const MOST_ATTEMPTS_A_CALL = 1.2
 const MAX_DRAINS = 64
 
-/** What a buyer may see when the only provider does this: a refusal, a whole answer, or a stream that breaks. */
+/** The answer that a buyer may see when the only provider behaves so: a refusal, a whole answer, or a broken stream. */
 type Sight = 'refused' | 'served' | 'cut' | 'any'
 
 const SIGHTS: Readonly<Record<string, Sight>> = {
@@ -51,7 +51,7 @@ function sightOf({ isComplete, status }: CallSeen): Sight {
   return status === 200 ? 'cut' : 'refused'
 }
 
-/** Each way a provider can misbehave, alone and with a good one behind it. */
+/** Tests each way in which a provider can misbehave, alone and with a good one behind it. */
 async function misbehave(stage: Stage): Promise<void> {
   const { world } = stage
   const names = Object.keys(SIGHTS)
@@ -62,7 +62,7 @@ async function misbehave(stage: Stage): Promise<void> {
     await world.market.offer({ model: `backed-${name}`, ...faulty })
     await world.market.offer({ model: `backed-${name}`, providerModel: 'gpt-5-mini', seller: 'b', discount: 10 })
   }
-  // Second tries are paid from the share of calls that need none.
+  // Further attempts are paid from the share of calls that need none.
   const load = stage.load({ clients: 4, pauseMs: 10 })
   // A young heap grows by itself until it has been used once.
   const warming = stage.load({ clients: 16, calls: 3_000 })
@@ -93,7 +93,7 @@ async function tryOne(stage: Stage, name: string): Promise<void> {
     expected === 'any' || sightOf(alone) === expected,
     `${name}: a stream was ${sightOf(alone)} (${alone.status} ${alone.errorCode}), not ${expected}`,
   )
-  // Nobody had seen anything, so another one answers.
+  // The buyer had seen nothing, so another provider answers.
   const isHidden = expected === 'refused' && name !== 'hang'
   stage.require(
     !isHidden || backed.isComplete,
@@ -125,7 +125,7 @@ async function wireFaults(stage: Stage): Promise<void> {
   client.close()
 }
 
-/** Half of all attempts fail, at random, at both providers: tries do not multiply. */
+/** Half of all attempts fail at random at both providers. Attempts must not multiply. */
 async function storm(stage: Stage, forMs: number): Promise<void> {
   const { world } = stage
   await world.market.model('storm')

@@ -1,13 +1,13 @@
 /**
- * `npm run bench`: the data plane on one core, everything else on the other, one table, one run. Every figure of the
- * data plane stands beside a bare Fastify and undici pass-through of the same bytes in the same run. While the data plane
- * is loaded the worker stands still, unless a row says otherwise: what it posts is measured by itself, and on two cores
- * it would take the load generator's.
- * Closed loops are driven by wrk, or by autocannon where wrk cannot be had: the table says which, and what was refused.
+ * `npm run bench`: runs the data plane on one core and everything else on the other, and prints one table. Every figure
+ * of the data plane stands beside a bare Fastify and undici pass-through of the same bytes in the same run.
+ * The worker is stopped while the data plane is loaded, unless a row says otherwise. Posting is measured by itself, and
+ * on two cores it would take the load generator's.
+ * Closed loops are driven by wrk, or by autocannon where wrk is not to be had. The table says which, and lists refusals.
  * `-- --seconds 10` sets the length of each load, `-- --profile DIR` writes a CPU profile of the data plane there,
- * `-- --only whole,streamed,open,selection,translation,posting,routed,body,streams` picks rows;
- * `figures`, `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, only where they are picked;
- * `-- --streams 2000 --stream-seconds 60` says how many streams are open how long.
+ * `-- --only whole,streamed,open,selection,translation,posting,routed,body,streams` picks rows. The rows `figures`,
+ * `sellers`, `buyers` and `graphql`, of a market of 100,000 offers and a million calls, run only when they are picked.
+ * `-- --streams 2000 --stream-seconds 60` sets how many streams are open for how long.
  */
 import { parseArgs } from 'node:util'
 import { measureBuyers } from './buyers.ts'

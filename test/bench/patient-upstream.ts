@@ -1,6 +1,6 @@
 /**
- * A provider of long answers: a streamed request gets a piece of content every so often until its time is over, a whole
- * one is read to its end and answered at once. Run as a process: `--host --seconds 60 [--every-ms 1000]`.
+ * A provider of long answers. A streamed request gets pieces of content at an interval until its time is over. A whole
+ * request is read to its end and answered at once. Run it as a process with `--host --seconds 60 [--every-ms 1000]`.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'

@@ -1,6 +1,6 @@
 /**
- * One worker process of the posting bench: posts the usage queue until it is killed. Prints a line once it is connected.
- * Arguments: the URL of Postgres and that of Redis.
+ * One worker process of the posting bench. It posts the usage queue until it is killed, and prints a line once it is
+ * connected. Its arguments are the URL of Postgres and the URL of Redis.
  */
 import { Redis } from 'ioredis'
 import { createDatabase } from '#control-plane/db/database.ts'

@@ -1,6 +1,6 @@
 /**
- * A provider that always gives the same chat answer, as cheaply as Node can: whole, or as 64 content chunks when the
- * request asks for a stream. Run as a process: `--host [--chunks 64]`.
+ * A provider that always gives the same chat answer at the least cost in Node: whole, or as 64 content chunks when the
+ * request asks for a stream. Run it as a process with `--host [--chunks 64]`.
  */
 import type { Socket } from 'node:net'
 import { createServer } from 'node:net'

@@ -1,6 +1,7 @@
 /**
  * `npm run test:faults [-- rows…] [-- --quick] [-- --watch] [-- --mutant NAME | --mutants]`: breaks a market of real
- * processes row by row and prints what held; `--watch` has the ledger checked all the while. Exit code 1 when something did not, and with `--mutants` when a mutant was not noticed.
+ * processes row by row and prints the results. `--watch` checks the ledger all the while. The exit code is 1 when a
+ * requirement failed, and with `--mutants` when a mutant was not noticed.
  */
 import { parseArgs } from 'node:util'
 import type { Mutant } from './harness/build.ts'

@@ -1,14 +1,14 @@
 import type { BuyerReply } from '#data-plane/call.ts'
 import type { SimProcess } from './scheduler.ts'
 
-/** What a buyer has of an answer. */
+/** The part of an answer that its buyer has. */
 export type Received = {
   /** Undefined while nothing has come. */
   readonly status: number | undefined
   readonly text: string
-  /** The answer came to its own end; one that broke off did not. */
+  /** True when the answer came to its own end. It is false for one that broke off. */
   readonly isWhole: boolean
-  /** What it says that it cost, in micro-USD. */
+  /** The cost in the answer, in micro-USD. */
   readonly costMicro: bigint | undefined
 }
 
@@ -21,7 +21,7 @@ export type SimReply = BuyerReply & {
 
 const COST = /"buyer_cost_micro":(\d+)/
 
-/** `onEnd` is told when the answer is over for a buyer who is still there. */
+/** `onEnd` is called when the answer ends while its buyer is still there. */
 export function createReply(owner: SimProcess, stallMs: number, onEnd: (received: Received) => void): SimReply {
   const gone: (() => void)[] = []
   const drained: (() => void)[] = []

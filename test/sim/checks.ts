@@ -20,18 +20,18 @@ export type CheckParts = {
   readonly accounts: readonly string[]
 }
 
-/** A promise that was broken, and where. */
+/** A broken promise, with the facts of the breach. */
 export function violation(invariant: string, facts: string): Error {
   return Object.assign(new Error(`${invariant}: ${facts}`), { name: 'Violation', invariant })
 }
 
 export type Checks = {
-  /** Looks at the gate after this step. */
+  /** Checks the gate after this step. */
   touch(): void
   stop: Cancel
 }
 
-/** What must hold after every step; a breach is thrown out of the step that brought it about. */
+/** Checks the promises that hold after every step. A breach is thrown out of the step that caused it. */
 export function startChecks(parts: CheckParts): Checks {
   const { ground } = parts
   let isTouched = false
@@ -40,7 +40,8 @@ export function startChecks(parts: CheckParts): Checks {
     isTouched = true
   }
   let broken: unknown
-  // Whoever causes a breach would take it for an answer of the server: it is kept for the end of the step.
+  // The process that causes a breach would take a throw for an answer of the server, so it is kept until the end of the
+  // step.
   const guard = (check: () => void) => {
     try {
       check()
@@ -90,7 +91,10 @@ export function startChecks(parts: CheckParts): Checks {
   }
 }
 
-/** Calls of which an opening gate knows nothing: their owner is away, and what they cost may be spent meanwhile. */
+/**
+ * Notes calls of which a gate knows nothing when it opens. Their owner is away, and other calls may spend their cost
+ * meanwhile.
+ */
 function noteAbsent(parts: CheckParts): void {
   const epoch = openEpoch(parts)
   if (epoch === undefined) return
@@ -102,7 +106,7 @@ function noteAbsent(parts: CheckParts): void {
   })
 }
 
-/** What the gate would let an account spend now; undefined while it admits nothing. */
+/** The amount that the gate would let an account spend now; undefined while it admits nothing. */
 function available({ ground: { redis } }: CheckParts, account: string, epoch: number): bigint | undefined {
   const fields = redis.server.data.fields(moneyKeys.account(BUCKET, account))
   if (Number(fields.get('ep')) !== epoch || fields.get('seeded') !== '1') return undefined
@@ -116,10 +120,13 @@ function openEpoch({ ground: { redis } }: CheckParts): number | undefined {
   return Number(server.data.get(moneyKeys.filled(BUCKET))) === seen.epoch ? seen.epoch : undefined
 }
 
-/** Whoever slept through the end of its own holds is given this long to notice. */
+/** Milliseconds in which a process that slept through the end of its own holds has to notice it. */
 const WAKING_MS = 5_000
 
-/** I14: never more to spend than the ledger has, less what living processes know of and nobody has posted yet. */
+/**
+ * I14: an account never has more to spend than its balance in the ledger, less the calls that living processes know of
+ * and nobody has posted.
+ */
 function checkGate(parts: CheckParts): void {
   const epoch = openEpoch(parts)
   if (epoch === undefined || parts.ground.scheduler.sinceJump() < WAKING_MS) return
@@ -130,7 +137,7 @@ function checkGate(parts: CheckParts): void {
     const bound = bounds.get(request.account) ?? 0n
     const settled = settlements.get(request.rid)
     if (settled !== undefined) {
-      // Of a call whose hold had run out the gate hears with its acknowledgement.
+      // The gate hears of a call whose hold had run out only when the call is acknowledged.
       if (!isBehind(parts, request.account)) parts.model.unresolved.delete(request)
       else if (request.faults.has('owner_away')) bounds.set(request.account, bound + settled.charge)
       continue
@@ -155,7 +162,7 @@ function isBehind({ ground: { redis, postgres } }: CheckParts, account: string):
   return BigInt(version ?? 0) < (postgres.tables().accounts.get(account)?.version ?? 0n)
 }
 
-/** Whether the process lives that serves a request. */
+/** True when the process that serves a request lives. */
 function isAlive({ machines }: Pick<CheckParts, 'machines'>, { machine, pid }: ModelRequest): boolean {
   return machines.find(({ id }) => id === machine)?.process()?.pid === pid
 }
@@ -166,7 +173,7 @@ function isKnown(parts: CheckParts, request: ModelRequest, epoch: number): boole
   return node?.process.pid === request.pid && node.funds.gate.member.registered()?.epoch === epoch
 }
 
-/** I18: what is taken and used of a cap on one day. Not looked at once takes ran out, or the day is over. */
+/** I18: checks takes and used amounts of caps on one day. It checks nothing once takes ran out or the day is over. */
 function checkCaps({ ground, model, machines }: CheckParts): void {
   if (model.hasLostCaps) return
   if (utcDay(ground.scheduler.wall()) !== utcDay(ground.scheduler.wall() - ground.scheduler.now())) {
@@ -188,7 +195,7 @@ function checkCaps({ ground, model, machines }: CheckParts): void {
   }
 }
 
-/** I5, I6 and the deadlines, at the instant at which a script runs. */
+/** Checks I5, I6 and the deadlines at the instant at which a script runs. */
 function createReferee(parts: CheckParts) {
   const { ground, model } = parts
   let free = new Map<string, bigint>()
@@ -228,7 +235,10 @@ function createReferee(parts: CheckParts) {
     },
   }
 
-  /** A hold that somebody else than its owner gave back was open, and past its deadline, or its owner had died. */
+  /**
+   * Checks a hold that another than its owner gave back. It must have been open, and either past its deadline or its
+   * owner dead.
+   */
   function givenBack(run: ReturnType<typeof operationRun>, index: number): void {
     const { kind, hold, rid, reason } = settleOf(run, index)
     const state = ground.redis.server.data.field(hold, 'st')
@@ -245,7 +255,7 @@ function createReferee(parts: CheckParts) {
   }
 }
 
-/** I1, I3, I4, I6 to I9, I15 on what was committed since the last look. */
+/** Checks I1, I3, I4, I6 to I9 and I15 on the commits since the last look. */
 function createLedgerCheck({ ground, model }: CheckParts): () => void {
   const balances = new Map<string, { amount: bigint; entries: bigint }>()
   let seenEntries = 0

@@ -1,8 +1,8 @@
 import type { CrashPoint } from './plan.ts'
 
-/** Deaths that wait for somebody to come by. */
+/** Deaths that wait until a place in the code is passed. */
 export type Crash = {
-  /** Runs once, when the place is passed next. */
+  /** Calls `run` once, when the place is passed next. */
   arm(point: CrashPoint, run: () => void): void
   pass(point: CrashPoint): void
 }

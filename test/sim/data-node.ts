@@ -33,7 +33,9 @@ import type { SimProcess } from './scheduler.ts'
 import type { Watch } from './watched.ts'
 import { watchCaps, watchFunds, watchJournal } from './watched.ts'
 
-/** A data-plane process: the product's own parts, but for sockets, clock, disk and the transport of Redis. */
+/**
+ * A data-plane process of the product's own parts. Only sockets, clock, disk and the transport of Redis are simulated.
+ */
 export type DataNode = {
   readonly process: SimProcess
   readonly watch: Watch
@@ -42,18 +44,18 @@ export type DataNode = {
   readonly funds: FundsStore
   readonly plane: CallPlane
   readonly routes: { readonly chat: CallRoute }
-  /** When its disk last took nothing of what somebody waited for. */
+  /** Milliseconds of the world at which its disk last failed to take records that somebody waited for. */
   syncFailedAt(): number
-  /** Calls that it serves now; one that ends takes no more. */
+  /** Count of the calls that it serves now. An ending process accepts no more. */
   readonly calls: { running: number; isEnding: boolean }
-  /** Ends what has to end in order. */
+  /** Ends in order. */
   close(): Promise<void>
 }
 
 export type NodeParts = { readonly watch: Watch; readonly market: Market; readonly providers: Providers }
 
 type Seam = {
-  /** The machine that it runs on. */
+  /** The machine on which it runs. */
   readonly id: string
   readonly process: SimProcess
   readonly random: Random
@@ -108,7 +110,7 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
 type Stores = Pick<Seam, 'id' | 'process'> &
   Pick<CallPlane, 'events' | 'journal'> & { readonly ids: Ids; readonly caps: OfferCapsStore }
 
-/** What the composition root of the product makes as well, in memory. */
+/** Puts a call plane together in memory, as the product's composition root does. */
 function openPlane({ watch, market, providers }: NodeParts, stores: Stores): CallPlane {
   const { id, process, ids, events, caps, journal } = stores
   const { scheduler, redis: host } = watch.ground
@@ -124,7 +126,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores): Cal
     ...{ health, spentCaps: createSpentCaps(), warm: createWarmOffers(), ownCalls },
     ownProviders: payBy(ownProviderRail(ownCalls), true),
     offerCaps: watchCaps(caps, watch, process),
-    // Counts are not shared between processes: no money hangs on it.
+    // Counts are not shared between processes, because no money depends on them.
     rates: createRateLimits({ redis, clock }),
     upstream: providers.upstreamOf(process),
     ...{ journal, events, ticker: createTicker(clock), retries: createRetryBudget(clock.monotonic) },
@@ -136,7 +138,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores): Cal
   }
 }
 
-/** Buyers' keys are their ids: there is nothing to look up. */
+/** A buyer's key is its id here, so nothing has to be looked up. */
 function keysOf({ buyers }: Market): Parameters<typeof creditRail>[0]['buyerKeys'] {
   const payers = new Map(
     buyers.map(({ account, keyId, dailyMicro }) => [

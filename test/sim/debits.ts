@@ -18,11 +18,11 @@ type Debit = {
   isInHand: boolean
 }
 
-/** Money that moves without a call: deposits, and debits that are set aside in the gate before they are booked. */
+/** Moves money without a call: deposits, and debits that are set aside in the gate before they are booked. */
 export type DebitDesk = {
   deposit(buyer: number, amount: bigint): void
   debit(buyer: number, amountMicro: MicroUsd, worker: Worker | undefined): void
-  /** Movements that are not through yet. */
+  /** Count of movements that are not finished. */
   unfinished(): number
 }
 
@@ -52,7 +52,7 @@ export function createDebitDesk(world: World, fail: (error: unknown) => void): D
     for (const debit of debits) {
       if (debit.state === 'refused' || debit.state === 'freed') continue
       const worker = workers.find((other) => other.ctx() !== undefined)
-      // Whoever had it in hand may be dead.
+      // The worker that had it may be dead.
       debit.isInHand = false
       step(debit, worker).catch(fail)
     }
@@ -69,7 +69,7 @@ export function createDebitDesk(world: World, fail: (error: unknown) => void): D
         const retry = () => void scheduler.after(RETRY_MS, again)
         if (ctx === undefined) return retry()
         let isOver = false
-        // A process that dies never answers: its client comes again with the same key.
+        // A process that dies never answers. Its client comes again with the same key.
         scheduler.after(RETRY_MS, () => !isOver && again())
         deposit(ctx, { key, account, amount }).then(
           () => {
@@ -104,7 +104,7 @@ async function deposit(ctx: IngestCtx, { key, account, amount }: Deposit): Promi
 
 type Means = { readonly ctx: IngestCtx; readonly gate: DebitGate; readonly ground: Ground }
 
-/** The steps of the ledger's debits: set aside, posted in the same epoch, told, given back. */
+/** Runs the steps of a debit: set aside, posted in the same epoch, told to the gate, given back. */
 async function finish({ ctx, gate, ground }: Means, debit: Debit): Promise<void> {
   const { account, amountMicro, key } = debit
   const id = debit.holdNumber === 1 ? key : `${key}#${debit.holdNumber}`
@@ -126,7 +126,7 @@ async function finish({ ctx, gate, ground }: Means, debit: Debit): Promise<void>
     ] as const
     await ctx.ledger.transact(async (trx) => {
       await postTransaction(trx, { id: key, key, kind: 'payout', entries })
-      // As the database pins it: no rebuild has read balances since the hold was taken.
+      // The database ensures the same: no rebuild has read balances since the hold was taken.
       if (ground.postgres.tables().epoch.epoch !== epoch) throw failure('40001')
     })
     debit.state = 'posted'

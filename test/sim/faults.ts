@@ -5,7 +5,7 @@ import type { World } from './world.ts'
 
 type RedisOperation = Extract<Operation, { kind: `redis${string}` }>
 
-/** What befalls Redis, and what the model has to know of it. */
+/** Applies an operation to Redis and tells the model its effects. */
 export function applyRedis({ ground, model }: World, operation: RedisOperation): void {
   const { redis, queue, scheduler } = ground
   const forget = (since: number) => {
@@ -49,7 +49,7 @@ type ProcessOperation = Extract<
   { kind: 'kill' | 'power' | 'disk' | 'stop' | 'freeze' | 'disk_error' | 'skew' | 'kill_worker' | 'crash_at' }
 >
 
-/** What befalls processes and their machines. */
+/** Applies an operation to processes and their machines. */
 export function applyProcess(world: World, operation: ProcessOperation): void {
   const { ground, machines, workers, model } = world
   const { scheduler } = ground
@@ -101,7 +101,7 @@ export function applyProcess(world: World, operation: ProcessOperation): void {
   }
 }
 
-/** Arms one death at a named place. Its victim is one of the machines, or after them one of the workers. */
+/** Arms one death at a named place. The victim's number counts the machines and then the workers. */
 function crashAt({ ground, machines, workers }: World, operation: Extract<Operation, { kind: 'crash_at' }>): void {
   const victim = [...machines, ...workers][operation.victim % (machines.length + workers.length)]
   ground.crash.arm(operation.point, () => {

@@ -5,7 +5,7 @@ import type { ModelRequest } from './model.ts'
 import { isLost } from './model.ts'
 import type { World } from './world.ts'
 
-/** What is not as it should be when nothing moves any more: I10, I12, I24, and the end of every request. */
+/** Lists what is wrong once nothing moves any more: I10, I12, I24, and the end of every request. */
 export function checkRest(world: World, debits: DebitDesk): string[] {
   const left: string[] = []
   if (debits.unfinished() > 0) left.push(`${debits.unfinished()} movements are not booked`)
@@ -13,7 +13,10 @@ export function checkRest(world: World, debits: DebitDesk): string[] {
   return left
 }
 
-/** Open holds of processes that died and were followed by one that lives and has had their journals ever since. */
+/**
+ * Lists open holds of dead processes that should have been given back. The next process on their machine lives and has
+ * all their journals.
+ */
 export function checkHeirs(world: World): string[] {
   const { data } = world.ground.redis.server
   const epoch = /^\d+/.exec(data.get(moneyKeys.epoch) ?? '')?.[0]
@@ -34,7 +37,7 @@ function checkGateRest({ ground, accounts, machines }: World): string[] {
   if (epoch === 0) left.push(`the gate is ${data.get(moneyKeys.epoch)}`)
   for (const account of accounts) {
     const fields = data.fields(moneyKeys.account(BUCKET, account))
-    // An account that nobody has asked for since the last rebuild need not be there.
+    // An account that nobody has used since the last rebuild need not be there.
     if (Number(fields.get('ep')) !== epoch || fields.get('seeded') !== '1') continue
     const row = tables.accounts.get(account)
     const seen = `p ${fields.get('p')} h ${fields.get('h')} u ${fields.get('u')} v ${fields.get('ver')}`
@@ -75,18 +78,18 @@ function checkRequests({ ground, model }: World): string[] {
   return left
 }
 
-/** Whether a request may have ended with that charge; undefined is without a settlement. */
+/** True when a request may have ended with that charge. Undefined stands for a request without a settlement. */
 function isAllowed(request: ModelRequest, charge: bigint | undefined): boolean {
   const { state, chargeMicro, deliveredMicro, isAcknowledged } = request
   if (state === 'asking' || state === 'refused' || state === 'released') return (charge ?? 0n) === 0n
-  // Somebody died between delivery and capture: anything up to what was delivered.
+  // A process died between delivery and capture. Any charge up to the delivered amount is allowed.
   if (state === 'running') return (charge ?? 0n) <= deliveredMicro
   if (charge === chargeMicro) return true
-  // Only two faults together lose what somebody was told: the journal's disk and Redis.
+  // A charge that a buyer was told is lost only by two faults together: of the journal's disk and of Redis.
   return (!isAcknowledged || isLost(request)) && (charge ?? 0n) <= deliveredMicro
 }
 
-/** I24: what could not be taken stands against the platform, and only after a named double fault. */
+/** I24: an amount that could not be taken counts against the platform, and happens only after a named double fault. */
 function checkShortfall({ ground, model }: World): string[] {
   const { entries, settlements } = ground.postgres.tables()
   const left: string[] = []

@@ -7,7 +7,7 @@ import type { Random } from './random.ts'
 import type { RedisHost } from './redis-host.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What all processes of a world stand on. */
+/** The parts of a world on which all its processes run. */
 export type Ground = {
   readonly scheduler: Scheduler
   readonly random: Random
@@ -15,7 +15,7 @@ export type Ground = {
   readonly postgres: LedgerHost
   readonly queue: JobQueue
   readonly crash: Crash
-  /** The one thing that is wrong on purpose, if any. */
+  /** The one deliberate fault, if any. */
   readonly mutant: Mutant | undefined
 }
 

@@ -14,23 +14,23 @@ export type Job = {
   tries: number
 }
 
-/** How a batch can be treated on its way. */
+/** Faults of a batch on its way. */
 export type JobFault = 'duplicate' | 'delay' | 'drop'
 
-/** The queue of usage batches, which lives in Redis and is lost with it: never the only copy of anything. */
+/** The queue of usage batches. It lives in Redis and is lost with it, so it is never the only copy of anything. */
 export type JobQueue = {
   /** The queues as a data plane reaches them. */
   transportOf(node: SimProcess): { readonly usage: BatchQueue; readonly health: BatchQueue }
-  /** Works on jobs until the process dies: in no certain order, each again until it succeeds. */
+  /** Works on jobs until the process dies. Their order is random, and each is repeated until it succeeds. */
   consume(worker: SimProcess, process: (job: Job) => Promise<void>): void
   size(): number
   faultNext(fault: JobFault): void
   clear(): void
-  /** What was added after that instant is gone, what was finished after it is back. */
+  /** Removes jobs that were added after that instant and restores jobs that were finished after it. */
   lose(since: number): void
 }
 
-/** How long somebody waits for a server that does not answer. */
+/** Milliseconds for which a sender waits for a server that does not answer. */
 const TIMEOUT_MS = 2_000
 const STALLED_MS = 5_000
 const FIRST_DELAY_MS = 1_000
@@ -52,7 +52,7 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
     for (const look of lookers) scheduler.after(random.fraction() * 5, look)
   }
 
-  /** Puts a batch down, or not, as the next fault has it. */
+  /** Takes a batch in, or treats it as the next fault says. */
   function receive(batch: object): void {
     const { node, captured, events } = UsageBatchSchema.parse(batch)
     const fault = faults.shift()
@@ -63,7 +63,7 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
     if (fault === 'duplicate') put({ ...job, id: ++ids }, { ...job, id: ++ids })
   }
 
-  /** What was sent arrives, whether its sender lives to hear of it or not. */
+  /** A sent batch arrives, whether or not its sender lives to hear of it. */
   function send(node: SimProcess, batch: object): Promise<void> {
     return new Promise((resolve, reject) => {
       if (!node.isAlive()) return
@@ -85,7 +85,7 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
   function watchStalled(worker: SimProcess, job: Job): void {
     scheduler.after(STALLED_MS, () => {
       if (active.get(job) !== worker) return
-      // Nobody has heard of its worker since: another one gets it.
+      // Its worker has been silent since. Another one gets the job.
       if (!worker.isAlive() || worker.isFrozen()) giveBack(job)
       else watchStalled(worker, job)
     })
@@ -114,7 +114,7 @@ export function createJobQueue(scheduler: Scheduler, host: RedisHost, random: Ra
   return {
     transportOf: (node) => ({
       usage: { add: (batch) => send(node, batch), waiting: async () => waiting.length, close: async () => undefined },
-      // Nobody here keeps offers' health.
+      // The simulation does not keep the health of offers.
       health: { add: async () => undefined, waiting: async () => 0, close: async () => undefined },
     }),
     consume(worker, process) {

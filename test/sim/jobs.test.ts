@@ -18,17 +18,17 @@ import { createWorld } from './world.ts'
 
 const SEEDS = 40
 const JOBS = 25
-/** What a millisecond of video costs, in pico-USD. */
+/** The price of a millisecond of video, in pico-USD. */
 const UNIT_PICO = '90000000'
 const DEADLINE_MS = 60_000
 const REST_MS = 3 * 60_000
 
-/** A job as its buyer and its provider play it. */
+/** A job with the acts of its buyer and its provider. */
 type Played = {
   readonly record: JobRecord
-  /** Undefined while nobody asks: its deadline ends it. */
+  /** Undefined while nobody asks. Then its deadline ends it. */
   readonly said: ProviderJob | undefined
-  /** What the provider says at the deadline. */
+  /** The provider's answer at the deadline. */
   readonly saidLate: ProviderJob | undefined
 }
 
@@ -38,7 +38,10 @@ describe('long jobs on the simulated ledger', () => {
   }, 120_000)
 })
 
-/** Submits and ends travel in any order, twice, through dying workers and failing commits. Answers what is wrong. */
+/**
+ * Plays jobs. Submits and ends travel in any order, twice, through dying workers and failing commits. Answers what is
+ * wrong.
+ */
 async function playJobs(seed: number): Promise<string[]> {
   const wrong: string[] = []
   const world = createWorld(seed, (error) => wrong.push(String(error)))
@@ -122,7 +125,7 @@ function send({ machines, ground }: World, event: string): void {
   void ground.queue.transportOf(node).usage.add(batch)
 }
 
-/** Both workers end what has no end, as each finds it. `isDue` is false for ends that come while others travel. */
+/** Both workers end overdue jobs as each finds them. `isDue` is false for ends that come while others travel. */
 function endOverdue({ workers, ground }: World, jobs: readonly Played[], isDue: boolean): void {
   const now = Math.floor(ground.scheduler.wall())
   for (const row of ground.postgres.tables().jobs.values()) {
@@ -137,7 +140,7 @@ function endOverdue({ workers, ground }: World, jobs: readonly Played[], isDue: 
   }
 }
 
-/** Escrow holds the quotes of the jobs that run, at every instant. */
+/** Checks that escrow holds the quotes of the running jobs at every instant. */
 function escrowMistakes({ accounts, jobs }: LedgerTables): string[] {
   const held = new Map<string, bigint>()
   for (const { escrowAccount, quote, endedAt } of jobs.values()) {
@@ -149,7 +152,7 @@ function escrowMistakes({ accounts, jobs }: LedgerTables): string[] {
   })
 }
 
-/** Each job has one end, which costs at most its quote, and nothing unless it succeeded. */
+/** Checks that each job has one end. It costs at most its quote, and nothing unless it succeeded. */
 function outcomeMistakes({ jobs, jobEnds, settlements }: LedgerTables, { record, said, saidLate }: Played): string[] {
   const { rid, quoteMicro } = record
   const charge = settlements.get(rid)?.charge
@@ -163,7 +166,7 @@ function outcomeMistakes({ jobs, jobEnds, settlements }: LedgerTables, { record,
   return []
 }
 
-/** Every transaction comes out at zero, and every balance is the sum of its entries. */
+/** Checks that every transaction sums to zero and every balance is the sum of its entries. */
 function bookMistakes({ accounts, entries, poison }: LedgerTables): string[] {
   const wrong = poison.map(({ reason, detail }) => `set aside: ${reason} ${detail}`)
   const sums = new Map<string, bigint>()

@@ -3,19 +3,19 @@ import { copyTables, createTables } from './ledger-tables.ts'
 import type { Random } from './random.ts'
 import type { Scheduler, SimProcess } from './scheduler.ts'
 
-/** What may go wrong with the next transaction. */
+/** Faults of the next transaction. */
 export type CommitFault = 'abort' | 'committed_unknown' | 'rolled_back_unknown'
 
-/** The machine that Postgres runs on. Transactions are one after the other; readers see what is committed. */
+/** The machine of Postgres. Transactions run one after the other. Readers see what is committed. */
 export type LedgerHost = {
   tables(): LedgerTables
   wall(): number
   setUp(isUp: boolean): void
   isUp(): boolean
   failNext(fault: CommitFault): void
-  /** Called after every commit. */
+  /** Calls the listener after every commit. */
   onCommit(listener: () => void): void
-  /** Ends the connection of whoever leads. */
+  /** Ends the connection of the leader. */
   cutLeader(): void
   session(owner: SimProcess): LedgerSession
 }
@@ -23,12 +23,12 @@ export type LedgerHost = {
 /** Postgres as one process reaches it. */
 export type LedgerSession = {
   wall(): number
-  /** Before this instant nothing will be posted any more. */
+  /** Nothing will be posted before this instant any more, in Unix milliseconds. */
   horizon(): number
   read<Result>(run: (tables: LedgerTables) => Result): Promise<Result>
   write<Result>(run: (tables: LedgerTables) => Result): Promise<Result>
   transact<Result>(body: (statement: Statement) => Promise<Result>): Promise<Result>
-  /** Runs `body` as the only one; nothing happens when somebody else leads. */
+  /** Runs `body` as the only leader. Does nothing when another process leads. */
   lead(body: (session: LedgerSession) => Promise<void>): Promise<void>
 }
 
@@ -41,7 +41,7 @@ const LOCK_TIMEOUT_MS = 2_000
 const IDLE_IN_TRANSACTION_MS = 10_000
 const LOCK_LOOK_MS = 0.7
 
-/** A refusal of the database: a SQLSTATE and, where there is one, the constraint. */
+/** A refusal of the database: a SQLSTATE and, if there is one, the constraint. */
 export function failure(code: string, constraint?: string): Error {
   return Object.assign(new Error(`the database answers ${code}`), {
     code,
@@ -63,7 +63,7 @@ export function createLedgerHost(scheduler: Scheduler, random: Random): LedgerHo
       if (!isUp || isCut()) throw failure('ECONNRESET')
     }
 
-    /** Runs when its time has come, whether the process lives to hear of it or not. */
+    /** Runs at its time, whether or not the process lives to hear of it. */
     function perform<Result>(run: () => Result): Promise<Result> {
       return new Promise((resolve, reject) => {
         if (!owner.isAlive()) return
@@ -92,7 +92,7 @@ export function createLedgerHost(scheduler: Scheduler, random: Random): LedgerHo
     }
 
     function commit(own: Holder, copy: LedgerTables, fault: CommitFault | undefined): void {
-      // Whoever was idle for too long has lost its transaction.
+      // A session that was idle for too long has lost its transaction.
       const isIdle = scheduler.now() - own.since > IDLE_IN_TRANSACTION_MS
       if (holder !== own || isIdle || fault === 'abort') throw failure('40001')
       holder = undefined

@@ -5,7 +5,7 @@ import type { MoneyRecord } from '#control-plane/db/money-epoch.ts'
 import type { Conflict, Poison, SettledRow } from '#control-plane/db/settlements.ts'
 import type { AccountKind } from '#shared/ledger/account-kinds.ts'
 
-/** The record of the epoch, as it is written. */
+/** The record of the epoch as it is written. */
 type MoneyRecordRow = { -readonly [Field in keyof MoneyRecord]: MoneyRecord[Field] }
 
 export type AccountRow = Balance & { readonly kind: AccountKind }
@@ -17,7 +17,7 @@ export type SettlementRow = SettledRow & {
   readonly hold: bigint
 }
 
-/** What the money path keeps in Postgres. */
+/** The tables of the money path in Postgres. */
 export type LedgerTables = {
   readonly accounts: Map<string, AccountRow>
   readonly settlements: Map<string, SettlementRow>
@@ -25,14 +25,14 @@ export type LedgerTables = {
   readonly ledgerKeys: Map<string, string>
   readonly entries: Entry[]
   readonly jobs: Map<string, Job>
-  /** The inbox of their ends, by the job's request id. */
+  /** The inbox of jobs' ends, by the job's request id. */
   readonly jobEnds: Map<string, JobEnd>
   readonly changes: Map<string, Balance>
   readonly conflicts: Conflict[]
   readonly poison: Poison[]
   readonly nodes: Map<string, { readonly seenAt: number; readonly isRetired: boolean }>
   readonly epoch: MoneyRecordRow
-  /** Keys and offers with a cap, and whose they are. */
+  /** The accounts of keys with a cap and of offers with a cap. */
   readonly cappedKeys: Map<string, string>
   readonly cappedOffers: Map<string, string>
 }
@@ -56,7 +56,7 @@ export function createTables(): LedgerTables {
   }
 }
 
-/** The tables as a transaction works on them: what is committed stays as it was. */
+/** Copies the tables for a transaction. The committed tables do not change. */
 export function copyTables(tables: LedgerTables): LedgerTables {
   return {
     accounts: new Map(tables.accounts),

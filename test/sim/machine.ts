@@ -4,34 +4,34 @@ import { openNode } from './data-node.ts'
 import { createDisk } from './memory-files.ts'
 import type { SimProcess } from './scheduler.ts'
 
-/** A machine that data-plane processes run on, one after the other, over one disk. */
+/** A machine that runs data-plane processes one after the other over one disk. */
 export type Machine = {
   readonly id: string
-  /** The process that serves calls, once it is up. */
+  /** The process that serves calls; undefined while none is up. */
   node(): DataNode | undefined
   process(): SimProcess | undefined
-  /** The id of the process before the present one, if that has found all that it had written. */
+  /** The number of the process before the present one; undefined unless the present one has all its records. */
   former(): number | undefined
   boot(): void
-  /** SIGKILL: what was handed to the kernel stays. */
+  /** Kills the process (SIGKILL). Bytes that the kernel has stay. */
   kill(): void
-  /** What was not synced is gone. */
+  /** Cuts the power. Bytes that were not synced are lost. */
   cutPower(): void
-  /** The disk is gone with all that is on it. */
+  /** Replaces the disk by an empty one. */
   loseDisk(): void
   failDisk(count: number): void
-  /** Ends like an orderly stop does, once its calls are over. */
+  /** Stops in order, once its calls are over. */
   stop(): Promise<void>
 }
 
-/** How long calls may still run when their process ends in order. */
+/** Milliseconds that calls may still run when their process ends in order. */
 const DRAIN_MS = 10_000
-/** Records gather for so long, and are a while on their way, before the kernel has them. */
+/** Milliseconds until the kernel has a record: it is gathered first and then on its way. */
 const UNWRITTEN_MS = 10
-/** A journal whose disk failed begins a new segment within this. */
+/** A journal whose disk failed begins a new segment within these milliseconds. */
 const RECOVERY_MS = 35_000
 
-/** Told when a process dies: what it wrote down after that instant may not have reached its disk. */
+/** Called when a process dies. Records that it wrote after that instant may not have reached its disk. */
 type OnDeath = (pid: number, unwrittenSince: number) => void
 
 export function createMachine(parts: NodeParts, id: string, onDeath: OnDeath): Machine {
@@ -63,7 +63,7 @@ export function createMachine(parts: NodeParts, id: string, onDeath: OnDeath): M
     boots.set(process.pid, process)
     const state: typeof running = { process, node: undefined }
     running = state
-    // A start that fails is tried again by whoever looks after processes.
+    // A supervisor repeats a start that fails.
     const again = () => {
       process.kill()
       scheduler.after(500, () => running === state && boot())
@@ -77,7 +77,8 @@ export function createMachine(parts: NodeParts, id: string, onDeath: OnDeath): M
     if (running?.process.isAlive() === true) {
       const now = running.process.lastActive()
       const failedAt = disk.failedAt()
-      // A clock may have jumped meanwhile: then it failed long ago and has had no time to take anything.
+      // A clock may have jumped meanwhile. Then the failure is long past, but the disk has had no time to take anything
+      // since.
       const isFailing = now - failedAt < RECOVERY_MS || !disk.hasRecovered()
       const since = isFailing ? failedAt - RECOVERY_MS : now - UNWRITTEN_MS
       onDeath(running.process.pid, since)

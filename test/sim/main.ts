@@ -16,7 +16,7 @@ const { values } = parseArgs({
 
 const print = (line: string) => process.stdout.write(`${line}\n`)
 
-/** Runs seeds one after the other; the first that breaks a promise is made small and printed. */
+/** Runs seeds one after the other. The first failure is made small and printed. */
 async function main(): Promise<number> {
   const run = await runnerOf(values.mutant)
   const [first, seeds, count] = [Number(values.first), Number(values.seeds), Number(values.operations)]

@@ -8,14 +8,14 @@ import type { ReferencePrice, UnitPrices } from '#shared/pricing.ts'
 import { buildModel, buildOffer, buildProvider } from '#test/support/build-market.ts'
 import type { Random } from './random.ts'
 
-/** Who buys, with which caps. */
+/** A buyer and its caps. */
 export type Buyer = {
   readonly account: AccountId
   readonly keyId: KeyId
   readonly dailyMicro: ReturnType<typeof microUsd> | null
 }
 
-/** What is on sale in a world. Prices change while calls run; each call keeps those that it began with. */
+/** The offers of a world. Prices change while calls run, and each call keeps the prices with which it began. */
 export type Market = {
   readonly buyers: readonly [Buyer, ...Buyer[]]
   /** The offers of chat, as the routing has them. */
@@ -29,7 +29,7 @@ export type Market = {
 export const FEE_BPS = keptBps(731)
 const MODEL = buildModel({ maxCompletionTokens: 400 })
 export const CHAT_MODEL = MODEL.id
-/** No buyer here is in a hurry: it is money that bounds them. */
+/** No rate limits a buyer here, only money does. */
 const LIMITS = { ...EMPTY_BODIES.limits, keyRatePerMinute: 1_000_000, keyInFlight: 10_000, platformFeeBps: FEE_BPS }
 const OPENING_MICRO = [300_000n, 90_000n, 40_000n, 12_000n, 4_000n]
 

@@ -4,19 +4,19 @@ import type { Scheduler, SimProcess } from './scheduler.ts'
 
 type Node = { bytes: Buffer; length: number; synced: number; isNamed: boolean; changedAt: number }
 
-/** A local disk, which outlives the processes that use it. */
+/** A local disk that outlives the processes that use it. */
 export type Disk = {
-  /** The disk as one process reaches it: what a dead process asked for may still have happened. */
+  /** The disk as one process reaches it. The last operations of a dead process may still have happened. */
   files(owner: SimProcess): JournalFiles
-  /** The machine loses its power: only what was synced is there afterwards, and perhaps a torn part of the rest. */
+  /** The machine loses its power. Synced bytes stay, and perhaps a torn part of the rest. */
   cutPower(): void
-  /** The disk is gone and an empty one takes its place. */
+  /** Replaces the disk by an empty one. */
   replace(): void
-  /** The next writes and syncs fail. */
+  /** Makes the next writes and syncs fail. */
   failNext(count: number): void
-  /** When something failed last, in milliseconds of the world. */
+  /** The instant of the last failure in milliseconds of the world. */
   failedAt(): number
-  /** Whether it has taken anything for good since then. */
+  /** True when it has made something durable since then. */
   hasRecovered(): boolean
 }
 
@@ -66,7 +66,7 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
   }
 
   function filesOf(owner: SimProcess): JournalFiles {
-    /** Happens a little later, and is told of later still; what a dead process asked for last may or may not happen. */
+    /** Runs a little later and answers later still. The last operations of a dead process may happen or not. */
     function later<Result>(ms: number, run: () => Result): Promise<Result> {
       return new Promise((resolve, reject) => {
         if (!owner.isAlive()) return
@@ -126,7 +126,7 @@ export function createDisk(scheduler: Scheduler, random: Random): Disk {
       for (const [path, node] of [...files]) {
         if (!SEGMENT.test(path)) continue
         if (!node.isNamed) files.delete(path)
-        // Of what was not synced, some part from its beginning may have reached the disk.
+        // Some beginning of the bytes that were not synced may have reached the disk.
         else if (node.length > node.synced) node.length = random.between(node.synced, node.length)
       }
     },
@@ -158,7 +158,7 @@ function openFile(node: Node, { later, fail, save, wall }: Disks): JournalFile {
           node.bytes = larger
         }
         copy.copy(node.bytes, at)
-        // What is written anew is not on the disk yet.
+        // Bytes that are written over are not on the disk yet.
         node.synced = Math.min(node.synced, at)
         node.length = Math.max(node.length, end)
         node.changedAt = wall()

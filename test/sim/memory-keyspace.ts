@@ -7,12 +7,12 @@ type Entry = { readonly value: Value; expiresAt: number }
 
 type Undo = { readonly at: number; run(): void }
 
-/** How many writes can be taken back. */
+/** At most so many writes can be taken back. */
 const MAX_UNDO = 4_000
 
 /**
- * The keys of a Redis in memory, with what the money path uses of its types. It remembers how to take back its last
- * writes: that is how a server comes back older than it was.
+ * The keys of a Redis in memory, with the types and commands that the money path uses. It can take back its last
+ * writes, so that a server can come back older than it was.
  */
 export type Keyspace = {
   get(key: string): string | undefined
@@ -34,10 +34,10 @@ export type Keyspace = {
   expire(key: string, at: number): void
   expireAfter(key: string, ms: number): void
   keys(): string[]
-  /** Rises whenever the key is written. */
+  /** A number that rises whenever the key is written. */
   versionOf(key: string): number
   clear(): void
-  /** Takes back what was written after that instant; answers how many writes. */
+  /** Takes back the writes after that instant. Answers how many they were. */
   takeBack(since: number): number
 }
 
@@ -63,7 +63,7 @@ export function createKeyspace(now: () => number): Keyspace {
     if (undos.length > MAX_UNDO) undos = undos.slice(MAX_UNDO / 2)
   }
 
-  /** The entry of a key, made when it is missing. */
+  /** Finds the entry of a key, or makes it. */
   function open<Kind extends Value['kind']>(key: string, kind: Kind, make: () => Extract<Value, { kind: Kind }>) {
     const found = find(key)?.value
     if (found !== undefined) {
@@ -208,7 +208,7 @@ export function createKeyspace(now: () => number): Keyspace {
         undos.pop()
         const { length } = undos
         last.run()
-        // What taking back wrote down is no write of its own.
+        // Taking writes back is no write of its own.
         undos.length = length
         count += 1
       }

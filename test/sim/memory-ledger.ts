@@ -9,7 +9,7 @@ import { failure } from './ledger-host.ts'
 import type { AccountRow, LedgerTables, SettlementRow } from './ledger-tables.ts'
 import { memoryJobs } from './memory-jobs.ts'
 
-/** Ways in which the ledger can be wrong on purpose. */
+/** Deliberate faults of the ledger. */
 export type LedgerFlaw = 'insert_without_conflict'
 
 const DATABASE = { systemId: 'memory', timeline: 1 }
@@ -150,7 +150,7 @@ function snapshot(tables: LedgerTables, { now, accounts, postedBefore }: Moment)
     }),
     day,
     month,
-    // Nothing is under way while a snapshot is taken: what is there was posted before the next instant.
+    // No transaction is under way while a snapshot is taken. Everything in it was posted before the next instant.
     postedBefore,
   }
 }

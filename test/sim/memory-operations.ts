@@ -1,11 +1,11 @@
 import type { Run } from './memory-scripts.ts'
 
 /**
- * The operations of a batch, read off the keys and arguments that the encoders of the contract write: the only place
- * here that knows how those lie.
+ * Reads the operations of a batch from the keys and arguments that the contract's encoders write. No other file here
+ * knows their layout.
  */
 
-/** What a run was given. */
+/** The keys and arguments of a run. */
 type Batch = Pick<Run, 'keys' | 'args'>
 
 type Keys = { readonly account: string; readonly hold: string; readonly counter: string }
@@ -16,12 +16,12 @@ const keysOf = ({ keys }: Batch, index: number): Keys => ({
   counter: keys[4 + index * 3] ?? '',
 })
 
-/** How many operations a batch of reserves, settlements or registrations has. */
+/** The number of operations in a batch of reserves, settlements or registrations. */
 export function countOf({ keys }: Pick<Batch, 'keys'>): number {
   return (keys.length - 2) / 3
 }
 
-/** The arguments of one operation, in one text with a line each or one by one. */
+/** The arguments of one operation. They are one text with a line for each, or single texts. */
 function fieldsOf(
   { args }: Batch,
   index: number,

@@ -7,7 +7,7 @@ import type { ScriptName, ScriptSemantics } from './memory-scripts.ts'
 import { runOf } from './memory-scripts.ts'
 
 export type Arg = string | number
-/** A session on the server: what it watches ends with it. */
+/** A session on the server. Its watches end with it. */
 export type Session = { watched: Map<string, number> | undefined }
 export type Command = { readonly name: string; readonly args: readonly Arg[] }
 
@@ -23,27 +23,27 @@ export type ScriptRun = {
   readonly args: readonly string[]
 }
 
-/** A Redis in memory, as far as the money path uses one. */
+/** A Redis in memory with the commands that the money path uses. */
 export type MemoryRedis = {
   readonly data: Keyspace
   /** Runs a command. Throws the error reply of the server. */
   call(session: Session, command: Command): unknown
-  /** Runs commands as one MULTI; null when something watched was changed. */
+  /** Runs commands as one MULTI. Answers null when a watched key was changed. */
   exec(session: Session, commands: readonly Command[]): [Error | null, unknown][] | null
   runId(): string
   knows(script: ScriptName, epoch: number): boolean
-  /** Hears of everything published. */
+  /** Calls the listener with the channel of every publication. */
   onPublish(listener: (channel: string) => void): void
-  /** Hears of the next item that is added to a list. */
+  /** Calls the listener at the next item that is added to a list. */
   onNextPush(key: string, listener: () => void): void
   setReferee(referee: Referee): void
-  /** Hears of every run of a money script after it. */
+  /** Calls the listener after every run of a money script. */
   onRun(listener: (run: ScriptRun, answers: readonly string[]) => void): void
-  /** Another process, with what the log on disk had: no script is known to it, and no reserve. */
+  /** Starts another process from the log on disk. It knows no script, and no reserve. */
   restart(): void
-  /** FLUSHALL: the scripts stay. */
+  /** FLUSHALL. The scripts stay. */
   flush(): void
-  /** Comes back without what was written after that instant; answers how many writes are gone. */
+  /** Comes back without the writes after that instant. Answers how many they were. */
   lose(since: number): number
 }
 
@@ -59,7 +59,10 @@ export function createMemoryRedis(wall: () => number, semantics: ScriptSemantics
   const ran: ((run: ScriptRun, answers: readonly string[]) => void)[] = []
   let unlogged: Grant[] = []
 
-  /** What reserves wrote is in no log, but what the ends of their calls wrote is: that takes back what was never added. */
+  /**
+   * The log has no writes of reserves but has those of settlements. So a settlement in the log subtracts an amount that
+   * the log never added.
+   */
   function forgetReserves(): void {
     for (const { epoch, account, hold, expiring, rid, amount } of unlogged) {
       if (data.field(account, 'ep') === epoch) data.addToField(account, 'h', -amount)
@@ -167,7 +170,7 @@ export function createMemoryRedis(wall: () => number, semantics: ScriptSemantics
   }
 }
 
-/** What one reserve has set aside. */
+/** The money that one reserve has set aside. */
 type Grant = {
   readonly at: number
   readonly epoch: string
@@ -279,7 +282,7 @@ function shaOf(name: ScriptName, epoch: number): string {
 
 const MAX_EPOCHS = 10_000
 
-/** Which script a text is, and of which epoch. */
+/** Finds the script and the epoch of a text. */
 function identify(text: string): [string, { readonly name: ScriptName; readonly epoch: number }] {
   const sha = createHash('sha1').update(text).digest('hex')
   for (let epoch = 1; epoch <= MAX_EPOCHS; epoch++) {

@@ -8,21 +8,21 @@ import type { Use } from './memory-uses.ts'
 import { addUse, capCount, capSettle, capTake, correctUse, readUse, seedUse, settleUse } from './memory-uses.ts'
 
 export type ScriptName = keyof MoneyScripts
-/** One run of a script: its place, and what it was given. */
+/** One run of a script, with its keys and arguments. */
 export type Run = {
   readonly data: Keyspace
   readonly epoch: number
-  /** The server's clock, whole Unix milliseconds. */
+  /** The server's clock in whole Unix milliseconds. */
   readonly now: number
   readonly day: string
   readonly month: string
   readonly keys: readonly string[]
   readonly args: readonly string[]
 }
-/** What the money scripts do, without their texts: each answers as its script does. */
+/** The effects of the money scripts without their texts. Each answers as its script does. */
 export type ScriptSemantics = { readonly [Name in ScriptName]: (run: Run) => string[] }
 
-/** Ways in which the semantics can be wrong on purpose, to see whether the simulation notices. */
+/** Deliberate faults of the scripts. The simulation has to notice each of them. */
 export type ScriptFlaw =
   | 'ack_without_version'
   | 'seed_without_version'
@@ -52,7 +52,7 @@ export function createSemantics(flaws: ReadonlySet<ScriptFlaw> = new Set()): Scr
   }
 }
 
-/** Runs one operation after the other; an error in one leaves the others alone. */
+/** Runs one operation after the other. An error in one does not stop the others. */
 function each(count: number, operation: (index: number) => string): string[] {
   const answers: string[] = []
   for (let index = 0; index < count; index++) {
@@ -81,7 +81,7 @@ function write({ data }: Run, to: string, fields: Readonly<Record<string, string
   for (const [name, text] of Object.entries(fields)) data.setField(to, name, text)
 }
 
-/** Opens an account under the epoch; false when it belongs to a newer one. */
+/** Opens an account under the epoch. Answers false when it belongs to a newer one. */
 function openAccount(run: Run, account: string): boolean {
   if (epochOf(run, account) === run.epoch) return true
   if (isNewer(run, account)) return false
@@ -139,7 +139,7 @@ function reserve(run: Run, index: number, flaws: ReadonlySet<ScriptFlaw>): strin
 }
 
 type Held = {
-  /** The state under this epoch, and under an older one. */
+  /** The state under this epoch, and the state under an older one. */
   readonly state: string | undefined
   readonly oldState: string | undefined
   readonly isOld: boolean

@@ -1,6 +1,6 @@
 import type { Run } from './memory-scripts.ts'
 
-/** What a key has used of its day and month, as a script reads it. */
+/** The used amounts of a key's day and month, as a script reads them. */
 export type Use = {
   readonly isFresh: boolean
   readonly isSameDay: boolean
@@ -52,7 +52,7 @@ export function addUse({ data, epoch }: Run, counter: string, use: Use, amount: 
 
 type Correction = { readonly day: string | undefined; readonly month: string | undefined; readonly amount: number }
 
-/** Counts a change to the day that the hold carries, or not at all once that day is over. */
+/** Counts a change to the day that the hold names. Counts nothing once that day is over. */
 export function correctUse({ data, epoch }: Run, counter: string, { day, month, amount }: Correction): void {
   if (amount === 0 || day === undefined) return
   const fields = data.fields(counter)
@@ -128,7 +128,7 @@ function readTake(text: string): Take {
   return { amount: Number(amount), deadline: Number(deadline), day }
 }
 
-/** Drops takes past their deadline; answers what became free on that day. */
+/** Drops takes past their deadline. Answers the amount that this freed on that day. */
 function dropExpired({ data, now }: Run, key: string, day: string): number {
   let freed = 0
   for (const [name, text] of [...data.fields(key)]) {
@@ -143,7 +143,7 @@ function dropExpired({ data, now }: Run, key: string, day: string): number {
   return freed
 }
 
-/** `isBlind` takes whatever is asked for, as if the cap had been looked at before. */
+/** `isBlind` ignores the cap and takes any amount. */
 export function capTake(run: Run, isBlind: boolean): string {
   const {
     data,
@@ -206,7 +206,7 @@ export function capSettle({ data, epoch, keys: [key = ''], args }: Run, index: n
   return 'K'
 }
 
-/** Counts a capture that comes from somebody else than who took for it. */
+/** Counts a capture that another process brings than the one that made its take. */
 export function capCount({ data, epoch, now, day: today, keys: [key = ''], args }: Run): string {
   const [attempt = '', used = '', day = '', ttl = '', late = ''] = args
   if (!/^\d{1,14}$/.test(used)) return 'E:amount'

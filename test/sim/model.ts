@@ -2,7 +2,7 @@ import type { CappedOffer } from '#data-plane/call.ts'
 import type { CaptureOutcome } from '#data-plane/payment.ts'
 import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
 
-/** A request as anybody outside can tell: what was set aside, what was delivered, and what was written down. */
+/** A request as an outsider can know it: the money set aside, the answer delivered, and the charge written down. */
 export type ModelRequest = {
   readonly rid: RequestId
   readonly account: AccountId
@@ -12,55 +12,55 @@ export type ModelRequest = {
   readonly pid: number
   state: 'asking' | 'refused' | 'running' | 'captured' | 'released'
   heldMicro: bigint
-  /** When its hold may end, by the wall clock of the world. */
+  /** The earliest end of its hold, by the wall clock of the world. */
   deadline: number
-  /** What the provider has delivered so far is worth. */
+  /** The price of what the provider has delivered so far. */
   deliveredMicro: bigint
-  /** What the capture in the journal says. */
+  /** The charge of the capture in the journal. */
   chargeMicro: bigint | undefined
   offer: string | null
   sellerAccount: string | null
-  /** When it was captured, in milliseconds of the world. */
+  /** The instant of its capture in milliseconds of the world. */
   capturedAt: number
-  /** How sure its process heard that the charge is. */
+  /** The result of the capture that its process heard. */
   captured: CaptureOutcome | undefined
-  /** Its buyer was told of the charge, on a disk that takes what it is given: the charge must last. */
+  /** True when its buyer was told of the charge while the disk took records. Then the charge must last. */
   isAcknowledged: boolean
-  /** Faults that have befallen it: two of them together excuse what neither does alone. */
+  /** Faults that have hit it. Two of them together excuse a loss that one alone does not. */
   readonly faults: Set<RequestFault>
 }
 
 /**
- * `redis_lost`: Redis forgot something after it was made. `journal_lost`: so did its machine's disk. `owner_away`: its
- * process was dead, frozen or cut off while the gate was rebuilt or its hold ran out.
+ * `redis_lost`: Redis lost writes that were made after it began. `journal_lost`: the disk of its machine did.
+ * `owner_away`: its process was dead, frozen or cut off while the gate was rebuilt or its hold ran out.
  */
 export type RequestFault = 'redis_lost' | 'journal_lost' | 'owner_away'
 
-/** Whether two faults together have taken every copy of what somebody was told. */
+/** True when two faults together have taken every copy of a charge that a buyer was told. */
 export function isLost({ faults }: ModelRequest): boolean {
   return faults.has('redis_lost') && faults.has('journal_lost')
 }
 
-/** Whether the buyer was told of a charge that Redis was not there to take: the disk has it, whatever dies. */
+/** True when the buyer was told of a charge that Redis was away to take. Then the disk has it, whatever dies. */
 export function isOnDisk({ captured, isAcknowledged }: ModelRequest): boolean {
   return isAcknowledged && captured === 'queued'
 }
 
-/** What is taken and used of the daily caps of offers. */
+/** Takes and used amounts of the daily caps of offers. */
 export type Takes = {
   take(offer: CappedOffer, attempt: string, take: Take): void
   settle(attempt: string, amount: bigint, now: number): void
-  /** A request is written down with a charge: whoever brings that counts it in place of what is taken for it. */
+  /** A charge was written down. Whoever brings it to the gate counts it in place of its takes. */
   charge(rid: string, amount: bigint, now: number): void
-  /** Takes of a request that nobody has settled, and what the others came to. */
+  /** Count of a request's takes that nobody has settled, and the sum that the others used. */
   standing(rid: string): { readonly open: number; readonly used: bigint }
-  /** Held and used of each offer with a cap, as far as the gate can know of it at `now`. */
+  /** Held and used amounts of each offer with a cap, as far as the gate can know them at `now`. */
   totals(now: number, known: Known): ReadonlyMap<CappedOffer, bigint>
 }
 
 /**
- * What living processes hold and have used is known, and of what those used that died, `keptOf` says how much still is;
- * nothing of calls whose owner was away when the gate opened.
+ * The limits of the gate's knowledge. It knows the holds and uses of living processes. Of a use of a dead one, `keptOf`
+ * says how much it still knows. It knows nothing of calls whose owner was away when it opened.
  */
 export type Known = {
   isAlive(pid: number): boolean
@@ -68,24 +68,24 @@ export type Known = {
   isAway(rid: string): boolean
 }
 
-/** What a call came to of what it had taken. */
+/** The amount that a call used of its take. */
 export type Use = { readonly offer: CappedOffer; readonly rid: string; readonly pid: number; readonly amount: bigint }
 
-/** A take counts until its deadline; afterwards it is nobody's. */
+/** A take counts until its deadline. After that it counts no more. */
 type Take = { readonly amount: bigint; readonly pid: number; readonly deadline: number }
 
-/** What should have happened to everybody's money. It knows of no Redis, no journal and no queue. */
+/** The right state of everybody's money. It has no Redis, no journal and no queue. */
 export type Model = {
   readonly requests: Map<string, ModelRequest>
-  /** Those of them that may still be running or wait for their posting. */
+  /** Requests that may still be running or wait for their posting. */
   readonly unresolved: Set<ModelRequest>
   readonly takes: Takes
-  /** Takes ran out: what was used of an offer's cap may not be counted any more. */
+  /** True when takes ran out. Then used amounts of an offer's cap may no longer be counted. */
   hasLostCaps: boolean
   /** Deposits and debits that are booked, by account. */
   readonly moved: Map<AccountId, bigint>
   start(request: Pick<ModelRequest, 'rid' | 'account' | 'keyId' | 'machine' | 'pid'>): ModelRequest
-  /** Notes a fault on every request that it befalls. */
+  /** Notes a fault on every request that `isHit` selects. */
   befall(fault: RequestFault, isHit: (request: ModelRequest) => boolean): void
 }
 
@@ -133,7 +133,7 @@ function createTakes(): Takes {
     standings.set(rid, standing)
     return standing
   }
-  /** A take becomes what was used of it. */
+  /** Replaces a take by the amount that was used of it. */
   const use = (attempt: string, amount: bigint, now: number) => {
     const take = held.get(attempt)
     if (!held.delete(attempt) || take === undefined || take.deadline <= now || amount === 0n) return

@@ -3,7 +3,7 @@ import type { IngestCtx } from '#control-plane/services/money/ingest.ts'
 import { parseRequestId } from '#shared/ids.ts'
 import { microUsd } from '#shared/money.ts'
 
-/** A poster that tells the gate what it is about to book before the database has said that it is booked. */
+/** Tells the gate of a booking before the database has confirmed it. */
 export function ackBeforeCommit(ctx: IngestCtx): IngestCtx {
   const { ledger, gate } = ctx
   return {

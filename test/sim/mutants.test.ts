@@ -6,7 +6,7 @@ import { runOperations } from './run.ts'
 import { MUTANT_NAMES, runnerOf } from './runner.ts'
 
 const OPERATIONS = 300
-/** Within how many seeds each mutant has to be noticed. */
+/** Each mutant has to be noticed within so many seeds. */
 const MOST_SEEDS: Readonly<Record<Mutant | ProductMutantName, number>> = {
   insert_without_conflict: 10,
   ack_without_version: 40,
@@ -46,7 +46,7 @@ describe('the simulation', () => {
         found = (await run(seed, planOf(seed, OPERATIONS))).error?.message
       }
       expect(found, `not in ${most} seeds`).toBeDefined()
-      // Without the mutant the same run is sound: nothing else was noticed.
+      // Without the mutant the same run keeps every promise, so it was the mutant that broke one.
       expect((await runOperations(seed, planOf(seed, OPERATIONS))).error).toBeUndefined()
     },
     120_000,

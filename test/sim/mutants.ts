@@ -1,7 +1,7 @@
 import type { LedgerFlaw } from './memory-ledger.ts'
 import type { ScriptFlaw } from './memory-scripts.ts'
 
-/** What of the simulated world can be wrong on purpose; see product-mutants.ts for the product's own code. */
+/** Deliberate faults of the simulated world; see product-mutants.ts for those of the product's own code. */
 export const MUTANTS = [
   'insert_without_conflict',
   'ack_without_version',

@@ -5,7 +5,7 @@ import type { CommitFault } from './ledger-host.ts'
 import type { Random } from './random.ts'
 import { createRandom } from './random.ts'
 
-/** Where a process can be made to die: just before or after the server did something for somebody. */
+/** Places where a process can be made to die, just before or after the server executes its command. */
 export type CrashPoint =
   | 'before reserve'
   | 'after reserve'
@@ -18,7 +18,7 @@ export type CrashPoint =
   | 'after commit'
   | 'before capture'
 
-/** One thing that happens to a world, and how long after the one before it. Milliseconds. */
+/** One thing that happens to a world, `gapMs` milliseconds after the one before it. */
 export type Operation = { readonly gapMs: number } & (
   | { readonly kind: 'call'; readonly machine: number; readonly plan: CallPlan }
   | { readonly kind: 'deposit'; readonly buyer: number; readonly amount: number }
@@ -59,7 +59,7 @@ const CRASH_POINTS: readonly [CrashPoint, ...CrashPoint[]] = [
 
 type Maker = (random: Random) => Operation
 
-/** How often each kind comes, and how it is drawn. */
+/** The weight of each kind of operation, and the way to draw one. */
 const WEIGHTS: readonly (readonly [weight: number, make: Maker])[] = [
   [120, (random) => ({ kind: 'call', gapMs: gap(random), machine: random.between(0, 2), plan: callPlan(random) })],
   [
@@ -189,7 +189,7 @@ function callPlan(random: Random): CallPlan {
   }
 }
 
-/** The operations of a seed: the same for ever. */
+/** The operations of a seed. They are always the same. */
 export function planOf(seed: number, count: number): Operation[] {
   const random = createRandom(seed)
   return Array.from({ length: count }, () => {

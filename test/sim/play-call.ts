@@ -12,7 +12,7 @@ import type { ModelRequest } from './model.ts'
 import type { PlayedCall } from './providers.ts'
 import { checkTakes } from './watched.ts'
 
-/** A buyer makes a call: the product's own pipeline serves it, from its door to its last byte. */
+/** Plays a buyer's call. The product's own pipeline serves it from the door to the last byte. */
 export async function playCall(parts: NodeParts, machine: Machine, plan: CallPlan): Promise<void> {
   const node = machine.node()
   if (node === undefined || node.calls.isEnding) return
@@ -66,7 +66,7 @@ function bodyOf(market: Market, plan: CallPlan, words: string): string {
   })
 }
 
-/** I13: what an answer says that it cost is what was captured, and not before that. */
+/** I13: the cost in an answer is the captured charge, and no answer has it before the capture. */
 function told(node: DataNode, request: ModelRequest, { costMicro, isWhole, status, text }: Received): void {
   const { rid, state, chargeMicro } = request
   if (costMicro !== undefined && costMicro > 0n && (state !== 'captured' || costMicro !== chargeMicro)) {
@@ -79,14 +79,14 @@ function told(node: DataNode, request: ModelRequest, { costMicro, isWhole, statu
   acknowledge(node, request)
 }
 
-/** Whoever was told of a charge may rely on it, unless the disk took nothing: nobody has promised anything then. */
+/** A buyer may rely on a charge in the answer, unless the disk took nothing. Then nothing is promised. */
 function acknowledge({ process, syncFailedAt }: DataNode, request: ModelRequest): void {
   const { state, captured } = request
   if (state !== 'captured') return
   request.isAcknowledged = captured === 'accepted' || syncFailedAt() !== process.time.monotonic()
 }
 
-/** What must be true of a call as soon as it is over. */
+/** Checks a call as soon as it is over. */
 function over({ watch, market }: NodeParts, node: DataNode, { request, plan, attempts }: PlayedCall): void {
   if (request.state === 'asking') {
     request.state = 'refused'

@@ -1,4 +1,4 @@
-/** A mistake in the product's code: places of its files, each said differently. */
+/** A mistake in the product's code: changed places of its files. */
 export type ProductMutant = {
   readonly name: string
   readonly edits: readonly { readonly file: string; readonly find: string; readonly replace: string }[]

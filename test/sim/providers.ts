@@ -10,22 +10,22 @@ import type { Market } from './market.ts'
 import type { ModelRequest } from './model.ts'
 import type { SimProcess } from './scheduler.ts'
 
-/** A call as the providers' side of the world knows it. */
+/** A call as the simulated providers know it. */
 export type PlayedCall = {
   readonly request: ModelRequest
   readonly plan: CallPlan
-  /** By which it is charged: those of the market when it began. */
+  /** The prices at its begin, by which it is charged. */
   readonly prices: UnitPrices
-  /** Requests that providers have had for it. */
+  /** Requests for it that providers have received. */
   attempts: number
   leave(): void
 }
 
 export type Providers = {
-  /** Notes a call and answers the words by which providers know it. */
+  /** Notes a call. Answers the words by which providers recognise it. */
   expect(call: PlayedCall): string
   forget(words: string): void
-  /** What a process sends its requests by, in place of sockets. */
+  /** Sends the requests of a process, in place of sockets. */
   upstreamOf(owner: SimProcess): Upstream
 }
 
@@ -43,7 +43,7 @@ type Sent = {
 const BYTES_A_TOKEN = 4
 const JSON_TYPE = 'application/json'
 
-/** Providers that answer what each call's plan says; they keep to the limits that they are told. */
+/** Providers that answer as each call's plan says. They keep to the limits that they are told. */
 export function createProviders(market: Market, fail: (error: unknown) => void): Providers {
   const calls = new Map<string, PlayedCall>()
   let count = 0
@@ -81,7 +81,7 @@ export function createProviders(market: Market, fail: (error: unknown) => void):
           abort() {
             if (sent !== undefined) sent.isOver = true
           },
-          // What is on its way arrives all the same: buyers here stall for less than any buffer holds.
+          // Bytes on their way arrive in spite of a pause. Buyers here stall for less than any buffer holds.
           pause: () => undefined,
           resume: () => undefined,
         }
@@ -177,12 +177,12 @@ export function createProviders(market: Market, fail: (error: unknown) => void):
   }
 }
 
-/** The words of a content by which its call is known. */
+/** The words of a content by which its call is recognised. */
 function wordsOf(content: string): string {
   return content.split(' ', 2).join(' ')
 }
 
-/** Notes what the provider has delivered by now, before anybody can charge it. */
+/** Notes the delivered amount before anybody can charge it. */
 function deliver({ call, offer, inputTokens }: Sent, tokens: number): void {
   const { request, prices } = call
   request.offer = offer.id
@@ -209,7 +209,7 @@ function send({ events, isOver }: Sent, text: string): void {
   if (!isOver) events.onData(Buffer.from(text))
 }
 
-/** Bytes come as the network cuts them. */
+/** Sends the text in two parts, because a network cuts bytes anywhere. */
 function sendInHalves(sent: Sent, text: string): void {
   const middle = Math.floor(text.length / 2)
   send(sent, text.slice(0, middle))

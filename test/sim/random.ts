@@ -1,18 +1,18 @@
-/** Chance out of a seed: the same seed gives the same numbers for ever. */
+/** Random numbers from a seed. The same seed always gives the same numbers. */
 export type Random = {
-  /** A number from 0 up to 1. */
+  /** A number from 0 up to but not including 1. */
   fraction(): number
-  /** A whole number from `low` to `high`, both among them. */
+  /** An integer from `low` to `high`, both included. */
   between(low: number, high: number): number
   /** True in that share of the cases. */
   chance(share: number): boolean
-  /** One of the items, which are not empty. */
+  /** One of the items. */
   pick<Item>(items: readonly [Item, ...Item[]]): Item
-  /** A source of its own, so that what is drawn there changes nothing here. */
+  /** Makes an independent source. Draws from it do not change the draws from this one. */
   fork(name: string): Random
 }
 
-/** Mulberry32, a generator of 32 bits by T. Ettinger: small, fast, and good enough to choose faults. */
+/** Mulberry32, a 32-bit generator by T. Ettinger. It is small, fast, and good enough to choose faults. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0
   function fraction(): number {
@@ -30,7 +30,7 @@ export function createRandom(seed: number): Random {
   }
 }
 
-/** FNV-1a over a text, begun with a seed. */
+/** FNV-1a over a text, started with a seed. */
 function hash(text: string, seed: number): number {
   let value = (2_166_136_261 ^ seed) >>> 0
   for (let index = 0; index < text.length; index++) {

@@ -4,20 +4,20 @@ import type { Scheduler } from './scheduler.ts'
 
 /** A connection as the server's machine sees it. */
 export type Socket = {
-  /** Breaks the connection: what was not answered may or may not have happened. */
+  /** Breaks the connection. A command without an answer may have happened or not. */
   cut(): void
 }
 
-/** The machine that Redis runs on, and the network around it. */
+/** The machine of Redis and the network around it. */
 export type RedisHost = {
   readonly server: MemoryRedis
   isUp(): boolean
   isFrozen(): boolean
-  /** One way of a packet, in milliseconds. */
+  /** Milliseconds that a packet takes one way. */
   latency(): number
-  /** True once for each reply that was chosen to get lost. */
+  /** Answers true once for each reply that was chosen to get lost. */
   takesReply(): boolean
-  /** The same for requests. */
+  /** Answers true once for each request that was chosen to get lost. */
   takesRequest(): boolean
   join(socket: Socket): void
   leave(socket: Socket): void
@@ -25,7 +25,7 @@ export type RedisHost = {
   start(): void
   freeze(): void
   thaw(): void
-  /** Cuts connections just before, or just after, the next commands are executed. */
+  /** Cuts connections just before (`request`) or just after (`reply`) the next commands are executed. */
   loseNext(what: 'reply' | 'request', count: number): void
   setSlow(isSlow: boolean): void
   restart(): void
@@ -33,7 +33,7 @@ export type RedisHost = {
   lose(ms: number): number
 }
 
-/** Now and then a packet is late, and overtaken by those of other connections. */
+/** Share of packets that are late. Packets of other connections overtake them. */
 const LATE_SHARE = 0.12
 const LATE_MS = 40
 

@@ -4,7 +4,7 @@ import type { Arg, Command, Session } from './memory-redis.ts'
 import type { RedisHost } from './redis-host.ts'
 import type { Scheduler, SimProcess } from './scheduler.ts'
 
-/** What a link tells its owner. */
+/** Events of a link for its owner. */
 export type LinkListeners = {
   onReady?(): void
   onLost?(): void
@@ -14,11 +14,11 @@ export type LinkOptions = LinkListeners & {
   readonly scheduler: Scheduler
   readonly host: RedisHost
   readonly owner: SimProcess
-  /** After so long without an answer a command counts as failed; it may happen all the same. */
+  /** A command without an answer counts as failed after these milliseconds. It may happen all the same. */
   readonly timeoutMs?: number
 }
 
-/** One ordered connection of a process to Redis, which comes back by itself after it broke. */
+/** One ordered connection of a process to Redis. It comes back by itself after a break. */
 export type Link = {
   readonly client: Redis
   isReady(): boolean
@@ -32,7 +32,7 @@ type Request = {
 }
 
 const RECONNECT_MS = 60
-/** A server that is silent for so long is given up. */
+/** A server that is silent for these milliseconds is given up. */
 const SILENCE_MS = 3_500
 
 const COMMANDS = [
@@ -105,7 +105,7 @@ export function createLink(options: LinkOptions): Link {
     })
   }
 
-  /** All that is sent in one turn travels together. */
+  /** Sends all commands of one turn together. */
   function depart(from: Session): void {
     lastArrival = Math.max(lastArrival, scheduler.now() + host.latency())
     const arrive = () => {
@@ -197,7 +197,7 @@ function flatten(args: readonly unknown[]): Arg[] {
 
 type Send = (run: Request['run']) => Promise<unknown>
 
-/** Commands that are gathered and sent together. */
+/** Gathers commands and sends them together. */
 function createChain(send: Send, run: (from: Session, queued: readonly Command[]) => unknown): object {
   const queued: Command[] = []
   const chain: Record<string, unknown> = {
@@ -222,7 +222,7 @@ function attempt(host: RedisHost, from: Session, command: Command): [Error | nul
 
 type Ground = { readonly scheduler: Scheduler; readonly host: RedisHost; readonly owner: SimProcess }
 
-/** Asks again and again, which is what waiting inside the server comes to. */
+/** Stands in for waiting inside the server: it asks again and again. */
 async function popWhenThere(ground: Ground, send: Send, key: string, waitMs: number): Promise<unknown> {
   const { scheduler, host, owner } = ground
   const deadline = scheduler.now() + waitMs

@@ -13,18 +13,18 @@ import { traceWorld } from './trace.ts'
 import type { World } from './world.ts'
 import { createWorld } from './world.ts'
 
-/** How a run went: undefined when every promise was kept. */
+/** The result of a run. `error` is undefined when every promise was kept. */
 export type Outcome = {
   readonly error: Error | undefined
   readonly steps: number
   readonly settled: number
-  /** Calls by what became of them. */
+  /** Counts of calls by their end. */
   readonly calls: Readonly<Record<string, number>>
 }
 
 type Play = { readonly world: World; readonly checks: Checks; readonly debits: DebitDesk; fail(error: unknown): void }
 
-/** Lets operations happen to a new world, heals it, and looks whether everything came to rest as it should. */
+/** Applies operations to a new world, heals it, and checks that everything comes to rest as it should. */
 export async function runOperations(
   seed: number,
   operations: readonly Operation[],
@@ -64,14 +64,14 @@ export async function runOperations(
   return { error, steps: scheduler.steps(), settled: world.ground.postgres.tables().settlements.size, calls }
 }
 
-/** How long the shortest take of an offer's cap counts when nobody settles it. */
+/** The shortest time in milliseconds for which a take of an offer's cap counts when nobody settles it. */
 const TAKE_MS = CHAT_LIMITS.totalMs
 
 const CALLS_END_MS = 30_000
 const SILENCE_MS = 2 * 60 * 60_000
 const SWEEPS_MS = 130_000
 
-/** No more faults: everything runs, holds of dead calls run out, sweepers sweep. Then nothing may be left. */
+/** Ends all faults. Everything runs, holds of dead calls run out, and sweepers sweep. Then nothing may be left. */
 async function rest({ world, checks, debits }: Play): Promise<void> {
   const { ground, machines, workers } = world
   const { scheduler, redis, postgres } = ground
@@ -90,7 +90,7 @@ async function rest({ world, checks, debits }: Play): Promise<void> {
   heal()
   const held = checkHeirs(world)
   if (held.length > 0) throw violation('heirs', held.join('; '))
-  // Nobody sees this time pass, or every poll of it would have to be run.
+  // The clock jumps, because otherwise every poll of this time would have to be run.
   scheduler.jump(SILENCE_MS)
   await scheduler.run(SWEEPS_MS, () => checkRest(world, debits).length === 0)
   const left = checkRest(world, debits)
@@ -126,7 +126,7 @@ function apply({ world, debits, fail }: Play, operation: Operation): void {
       return
     case 'jump':
       scheduler.jump(operation.ms)
-      // Takes of dead processes run out now, what they had used among them.
+      // Takes of dead processes run out now, with the amounts that they had used.
       if (operation.ms > TAKE_MS) model.hasLostCaps = true
       // Holds may run out now although their calls still run.
       model.befall('owner_away', (request) => request.deadline < scheduler.wall())

@@ -13,7 +13,7 @@ import { PRODUCT_MUTANTS } from './product-mutants.ts'
 import type { Outcome } from './run.ts'
 import { runOperations } from './run.ts'
 
-/** Runs operations in a world that has one mistake, or none. */
+/** Runs operations in a world with one deliberate fault, or none. */
 export type Runner = (
   seed: number,
   operations: readonly Operation[],
@@ -22,7 +22,7 @@ export type Runner = (
 
 export const MUTANT_NAMES: readonly string[] = [...MUTANTS, ...PRODUCT_MUTANTS.map(({ name }) => name)]
 
-/** The runner of a mutant, or of what is right. Throws for a name that is no mutant's. */
+/** Finds the runner of a mutant, or the one without a fault. Throws for a name that is no mutant's. */
 export async function runnerOf(name: string | undefined): Promise<Runner> {
   if (name === undefined) return (seed, operations, trace) => runOperations(seed, operations, { trace })
   const mutant = MUTANTS.find((known) => known === name)
@@ -33,7 +33,7 @@ export async function runnerOf(name: string | undefined): Promise<Runner> {
   return (seed, operations, trace) => run(seed, operations, { trace })
 }
 
-/** The simulation with the product's code changed: built anew, because the product itself knows of no mutants. */
+/** Builds the simulation anew with the product's code changed, because the product itself knows no mutants. */
 async function loadRun({ name, edits }: ProductMutant): Promise<typeof runOperations> {
   const folder = await mkdtemp(join(tmpdir(), 'sim-mutant-'))
   try {
@@ -43,7 +43,7 @@ async function loadRun({ name, edits }: ProductMutant): Promise<typeof runOperat
       entryPoints: { run: 'test/sim/run.ts' },
       outdir: folder,
       logLevel: 'error',
-      // Each reads one file: two places of one file are no two edits.
+      // Each plugin reads one file from disk, so two edits must not change the same file.
       plugins: edits.map((edit) => mutate({ name, ...edit })),
     })
     const loaded: unknown = await import(pathToFileURL(join(folder, 'run.mjs')).href)

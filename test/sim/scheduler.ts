@@ -2,10 +2,10 @@ import type { Cancel, Time } from '#shared/clock.ts'
 
 type Event = { at: number; readonly order: number; run: (() => void) | undefined; owner: SimProcess | undefined }
 
-/** A process as far as time goes: it can be killed, frozen and go on. What a dead one waits for never comes. */
+/** A process and its time. It can be killed, frozen and resumed. A dead process never gets what it waits for. */
 export type SimProcess = {
   readonly name: string
-  /** Counts the processes of a world: a later one has a higher number. */
+  /** The number of the process in its world. A later process has a higher number. */
   readonly pid: number
   readonly time: Time
   isAlive(): boolean
@@ -13,11 +13,11 @@ export type SimProcess = {
   freeze(): void
   thaw(): void
   isFrozen(): boolean
-  /** Since when it has done nothing: now, unless it is frozen. */
+  /** The instant of its last activity: now, unless it is frozen. */
   lastActive(): number
-  /** Keeps an event until the process goes on. */
+  /** Keeps an event until the process is resumed. */
   park(event: Event): void
-  /** What the process thinks of the wall clock, in milliseconds off. */
+  /** Sets the error of the process's wall clock, in milliseconds. */
   setSkew(ms: number): void
 }
 
@@ -27,16 +27,18 @@ export type Scheduler = {
   now(): number
   /** Unix milliseconds. */
   wall(): number
-  /** Runs later; what belongs to a process that is dead by then never runs. */
+  /** Runs later. It never runs when its owner is dead by then. */
   after(ms: number, run: () => void, owner?: SimProcess): Cancel
   process(name: string): SimProcess
-  /** Lets time pass without anything running in it, as when a machine sleeps. */
+  /** Lets time pass without running anything, as when a machine sleeps. */
   jump(ms: number): void
   /** Milliseconds since the last jump. */
   sinceJump(): number
-  /** Runs whatever is due within so many milliseconds, or until `until` holds. Rejects with what a step throws. */
+  /**
+   * Runs everything that is due within so many milliseconds, or until `until` holds. Rejects with what a step throws.
+   */
   run(ms: number, until?: () => boolean): Promise<void>
-  /** Called after every step, once all promises that it settled have been followed. */
+  /** Calls `check` after every step, once all promises that it settled have been followed. */
   onStep(check: () => void): void
   steps(): number
 }
@@ -61,7 +63,7 @@ export function createScheduler(): Scheduler {
     }
   }
 
-  /** Runs the next event that is due by `limit`; false when there is none. */
+  /** Runs the next event that is due by `limit`. Answers false when there is none. */
   function step(limit: number): boolean {
     for (;;) {
       const event = queue.peek()
@@ -71,7 +73,7 @@ export function createScheduler(): Scheduler {
       if (run === undefined || owner?.isAlive() === false) continue
       now = Math.max(now, event.at)
       if (owner?.isFrozen() === true) {
-        // Comes again when the process goes on, in the old order.
+        // The event comes again in the old order when the process is resumed.
         owner.park(event)
         continue
       }
@@ -94,7 +96,7 @@ export function createScheduler(): Scheduler {
     run(ms, until) {
       const limit = now + ms
       return new Promise((resolve, reject) => {
-        // A turn of the event loop follows every step: promises settle fully before the next one.
+        // A turn of the event loop follows every step, so that all promises settle before the next one.
         const turn = () => {
           try {
             for (const check of checks) check()
@@ -164,7 +166,7 @@ function createProcess(name: string, pid: number, { after, now }: Ground): SimPr
       isFrozen = false
       const kept = parked
       parked = []
-      // What was called off meanwhile has nothing to run any more.
+      // An event that was cancelled meanwhile has no `run` any more.
       for (const event of kept) after(0, () => event.run?.(), own)
     },
     park: (event) => void parked.push(event),
@@ -177,7 +179,7 @@ function createProcess(name: string, pid: number, { after, now }: Ground): SimPr
   return own
 }
 
-/** A binary heap by time, and by order of arrival at the same time. */
+/** A binary heap by time, and by order of arrival at equal times. */
 function createQueue() {
   const heap: Event[] = []
   const isBefore = (left: Event, right: Event) =>

@@ -48,7 +48,7 @@ const subject = fc.record({
   keyId,
   node: fc.constant('n1'),
 })
-/** Past at once, or not while a list runs. */
+/** Milliseconds: one value is past at once, the other never while a list runs. */
 const ttlMs = fc.constantFrom(0, 600_000)
 
 const reserve = fc
@@ -86,7 +86,7 @@ const seedUse = fc.record({
   monthMicro: amount,
 })
 const attempt = fc.constantFrom('r.0', 'r.1', 'r.2')
-/** A take ends in the millisecond after its deadline: one that ends at once needs a deadline that has passed. */
+/** A take ends in the millisecond after its deadline, so one that ends at once needs a deadline in the past. */
 const takeTtlMs = fc.constantFrom(-1, 600_000)
 const take = fc.record({
   offer: fc.constantFrom(...OFFERS),
@@ -174,10 +174,10 @@ function seeded(account: AccountId) {
   return { account, balanceMicro: microUsd(200), version: 1n, rid: null, postedAt: null }
 }
 
-/** Everything that the scripts keep, times left out: two servers in the same state give the same text. */
+/** All that the scripts keep, without times. Two servers in the same state give the same picture. */
 type Picture = Readonly<Record<string, unknown>>
 
-/** Runs a list on a real server and in memory; throws where they differ. The real server is emptied first. */
+/** Runs a list on a real server and in memory. Throws when they differ. The real server is emptied first. */
 export async function compareList(redis: Redis, semantics: ScriptSemantics, steps: readonly Step[]): Promise<void> {
   await redis.flushdb()
   const memory = createMemoryRedis(() => Date.now(), semantics)

@@ -1,14 +1,14 @@
 import type { Operation } from './plan.ts'
 import type { Runner } from './runner.ts'
 
-/** Most runs that are spent on making a failure small. */
+/** At most so many runs are spent on making a failure small. */
 const MAX_RUNS = 400
 
 export type Shrunk = { readonly operations: readonly Operation[]; readonly error: Error }
 
 /**
- * Leaves out operations as long as the run still fails in the same promise (delta debugging, Zeller and Hildebrandt
- * 2002): halves first, then ever smaller pieces.
+ * Leaves out operations as long as the run still breaks the same promise (delta debugging, Zeller and Hildebrandt
+ * 2002). It tries halves first, then smaller and smaller pieces.
  */
 export async function shrink(seed: number, all: readonly Operation[], run: Runner): Promise<Shrunk> {
   let runs = 0

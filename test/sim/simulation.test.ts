@@ -5,7 +5,7 @@ import { runOperations } from './run.ts'
 
 const SEEDS = 500
 const OPERATIONS = 300
-/** Seeds of one test, so that a failure names where it lies. */
+/** Seeds in one test, so that the name of a failed test says which seeds to look at. */
 const AT_ONCE = 20
 
 describe('the money path in a simulated deployment', () => {
@@ -38,7 +38,7 @@ const call: Operation = {
 }
 const pass = (ms: number): Operation => ({ kind: 'pass', gapMs: 0, ms })
 
-/** What the simulation has found, cut down: each of these broke a promise once. */
+/** Failures that the simulation has found, made small. Each of these broke a promise once. */
 const FOUND: readonly (readonly [name: string, operations: readonly Operation[]])[] = [
   [
     'a debit whose hold an older epoch left open sets its money aside again',

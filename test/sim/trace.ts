@@ -1,7 +1,7 @@
 import type { ScriptRun } from './memory-redis.ts'
 import type { World } from './world.ts'
 
-/** Tells of every money script, epoch and commit as it happens. */
+/** Prints every money script, epoch and commit as it happens. */
 export function traceWorld({ ground }: World, print: (line: string) => void): void {
   const { scheduler, redis, postgres } = ground
   const say = (text: string) => print(`${scheduler.now().toFixed(1).padStart(12)}   ${text}`)

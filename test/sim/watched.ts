@@ -6,16 +6,16 @@ import type { Ground } from './ground.ts'
 import type { Model, ModelRequest } from './model.ts'
 import type { SimProcess } from './scheduler.ts'
 
-/** Who is told of what a process does with money. */
+/** Receives the facts about money that a process makes known. */
 export type Watch = {
   readonly ground: Ground
   readonly model: Model
-  /** Something of the gate may have changed. */
+  /** Called when something of the gate may have changed. */
   onMoney(): void
   fail(error: unknown): void
 }
 
-/** The gate of a process as its calls use it: the model learns when a call has its hold, and how sure its charge is. */
+/** Wraps the gate of a process. The model learns when a call gets its hold, and how its charge was captured. */
 export function watchFunds(funds: Funds, { model, onMoney }: Watch): Funds {
   return {
     ...funds,
@@ -33,7 +33,7 @@ export function watchFunds(funds: Funds, { model, onMoney }: Watch): Funds {
       const request = model.requests.get(claim.rid)
       if (request === undefined) return outcome
       request.captured = outcome
-      // What Redis was not there to take is in the journal alone.
+      // Redis was away and did not take this capture, so only the journal has it.
       if (outcome === 'queued') request.faults.add('redis_lost')
       return outcome
     },
@@ -46,7 +46,7 @@ export function watchFunds(funds: Funds, { model, onMoney }: Watch): Funds {
   }
 }
 
-/** The journal as calls use it, and when its disk last took nothing of what somebody waited for. */
+/** Wraps the journal, and notes when its disk last failed to take records that somebody waited for. */
 export function watchJournal(journal: Journal, { ground, model, onMoney }: Watch) {
   let failedAt = Number.NEGATIVE_INFINITY
   const watched: Journal = {
@@ -77,7 +77,7 @@ function chargeIn(event: string): bigint {
   return BigInt(/"chargeMicro":"(\d+)"/.exec(event)?.[1] ?? 0)
 }
 
-/** Offers' daily caps as calls use them: the model learns what is taken and given back. */
+/** Wraps the daily caps of offers. The model learns of takes and settlements. */
 export function watchCaps(caps: OfferCapsStore, { ground, model }: Watch, { pid, time }: SimProcess): OfferCapsStore {
   return {
     ...caps,
@@ -94,10 +94,10 @@ export function watchCaps(caps: OfferCapsStore, { ground, model }: Watch, { pid,
   }
 }
 
-/** The gate counts a take's time from an instant before its taker hears of it. */
+/** Milliseconds that a reply may travel. The gate counts a take's time from an instant before its taker hears of it. */
 const TRAVEL_MS = 1_000
 
-/** I18: what a call that is over has left of its takes; `isCapped` says it of the offer that answered. */
+/** I18: checks the takes of a call that is over. `isCapped` says whether the offer that answered has a cap. */
 export function checkTakes({ rid, chargeMicro = 0n, state }: ModelRequest, model: Model, isCapped: boolean): void {
   const { open, used } = model.takes.standing(rid)
   if (open > 0) throw violation('I18', `${rid} is over and keeps ${open} takes of caps`)

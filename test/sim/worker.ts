@@ -14,17 +14,17 @@ import { ledgerFlaws } from './mutants.ts'
 import { createLink } from './redis-link.ts'
 import type { SimProcess } from './scheduler.ts'
 
-/** A worker process of the control plane: it watches the gate, posts what the queue brings, and sweeps. */
+/** A worker process of the control plane. It watches the gate, posts the batches of the queue, and sweeps. */
 export type Worker = {
   readonly name: string
   process(): SimProcess | undefined
   boot(): void
   kill(): void
-  /** Sweeps now, as the timer does. */
+  /** Sweeps at once, as the timer would. */
   sweep(): void
-  /** What operations of this process work with, while it lives. */
+  /** The context of operations in this process; undefined while it does not live. */
   ctx(): IngestCtx | undefined
-  /** What its debits are set aside with. */
+  /** The gate through which its debits are set aside. */
   debitGate(): DebitGate | undefined
 }
 

@@ -30,11 +30,11 @@ export type World = {
   readonly workers: readonly Worker[]
   readonly accounts: readonly string[]
   readonly parts: NodeParts
-  /** Who is told when something of the gate may have changed. */
+  /** Calls the listener when something of the gate may have changed. */
   onMoney(listener: () => void): void
 }
 
-/** `fail` is told of promises that nobody can throw where they are broken. */
+/** `fail` takes broken promises that cannot be thrown at the place where they break. */
 export function createWorld(seed: number, fail: (error: unknown) => void, mutant?: Mutant): World {
   const random = createRandom(seed).fork('world')
   const scheduler = createScheduler()
@@ -66,7 +66,7 @@ export function createWorld(seed: number, fail: (error: unknown) => void, mutant
   return { ground, market, model, machines, workers, accounts, parts, onMoney }
 }
 
-/** Accounts with their opening balances, booked as deposits. */
+/** Opens the accounts. Their balances are booked as deposits. */
 function fill({ postgres }: Ground, market: Market): void {
   const tables = postgres.tables()
   for (const [account, kind] of [

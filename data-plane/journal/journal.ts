@@ -81,7 +81,7 @@ type Options = {
   readonly processes?: Processes
   /** Goes on in spite of a damaged record in the middle of a dead process's journal. */
   readonly acceptsDamage?: boolean
-  /** Told how long the disk took to make records safe, in milliseconds. */
+  /** Called with the milliseconds that the disk took to make records safe. */
   readonly onSynced?: (tookMs: number) => void
   readonly segmentBytes?: number
   /** Bytes of a segment that the disk allots ahead of the records; 0 for none. */

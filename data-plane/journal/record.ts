@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 
 /**
- * A segment is a file of 16 bytes of head, then records without gaps, then zeros; all numbers are little-endian.
+ * A segment is a file of 16 bytes of head, then records without gaps, then zeros. All numbers are little-endian.
  *
  *   head     8 bytes `MKTJRNL2`, then its number in the directory as u64, from 1
  *   record   u32 length of the payload, u32 CRC-32 (as in ISO 3309 and zlib) of all that follows it, u8 type,
@@ -9,11 +9,12 @@ import { crc32 } from 'node:zlib'
  *
  *   `P` 0x50  progress of a running call: the usage event that would be captured if the process died now
  *   `C` 0x43  a capture: the usage event
- *   `K` 0x4b  three numbers in decimal digits with spaces between: up to which sequence number every capture is posted,
- *             from which one on a start after a kill needs the records, and when that was so, in Unix milliseconds
+ *   `K` 0x4b  a cursor: three numbers in decimal digits with spaces between. Every capture up to the first one is
+ *             posted, a start after a kill needs the records from the second one on, and the third one is the time of
+ *             the cursor in Unix milliseconds.
  *
- * Sequence numbers count all records of a directory. After an error of the disk a new segment begins with what was not
- * known to be safe, so that a number may come again, but none is ever left out.
+ * Sequence numbers count all records of a directory. After an error of the disk a new segment begins with the records
+ * that were not known to be safe. So a number may come again, but none is ever left out.
  */
 const SEGMENT_MAGIC = Buffer.from('MKTJRNL2', 'latin1')
 export const SEGMENT_HEAD_BYTES = 16

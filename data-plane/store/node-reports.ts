@@ -10,11 +10,14 @@ type Parts = {
   readonly redis: Redis
   readonly clock: Time
   readonly log: Logger
-  /** How the process is, when it is asked. */
+  /** The state of the process at the time of the call. */
   describe(): Omit<NodeReport, 'startedAt' | 'reportedAt'>
 }
 
-/** Tells operators every few seconds that this process lives and how; nothing depends on it. Ends with a last word. */
+/**
+ * Reports every few seconds to operators that this process lives, and its state. Nothing depends on it. `close` removes
+ * the report.
+ */
 export function startNodeReports({ redis, clock, log, describe }: Parts): { close(): void } {
   const startedAt = clock.now()
 

@@ -4,7 +4,7 @@ import type { Envelope } from '#data-plane/wires/wire.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 import { refuse } from './buyer-answer.ts'
 import type { CallPlane, CallRoute } from './call-plane.ts'
-import { enter, isPaying, leave, openVisit } from './entrance.ts'
+import { enter, giveBack, isPaying, leave, openVisit, standingOf } from './entrance.ts'
 import { refusalHeaders } from './reply-headers.ts'
 
 /** The payer who asks, and the plane from which the answer is made. */
@@ -32,7 +32,9 @@ export async function answerLocally(
     const headers = { ...refusalHeaders(0, visit.standing), 'x-mkt-marketplace-status': 'served' }
     reply.whole(200, { ...headers, 'content-type': 'application/json' }, body)
   } catch (thrown) {
-    refuse(route, incoming.head, reply, { error: toAppError(thrown), attempts: 0, standing: visit.standing })
+    const error = toAppError(thrown)
+    giveBack(plane, visit, error, 0)
+    refuse(route, incoming.head, reply, { error, attempts: 0, standing: standingOf(plane, visit) })
   } finally {
     leave(plane, visit)
   }

@@ -72,6 +72,15 @@ export function leave({ rates }: Ports, { scope }: Visit): void {
   if (scope !== undefined) rates.leave(scope)
 }
 
+/** What we could not serve costs nothing of the payer's rate: a 503 before any provider was asked. */
+export function giveBack({ rates }: Ports, visit: Visit, { status }: AppError, attempts: number): void {
+  const { scope } = visit
+  if (scope === undefined || status !== 503 || attempts > 0) return
+  rates.giveBack(scope)
+  // What it was told at the entrance is not so any more.
+  visit.standing = undefined
+}
+
 /** The payer's standing, also when its limit refused the request. */
 export function standingOf({ rates }: Ports, { standing, asked }: Visit): RateStanding | undefined {
   return standing ?? (asked && rates.look(asked.scope, asked.perMinute))

@@ -10,7 +10,7 @@ const MAX_SCOPES = 100_000
 
 type Count = {
   window: number
-  /** Calls of this process that Redis has not been told of. */
+  /** Calls of this process that Redis has not been told of; below zero where more were given back. */
   unshared: number
   /** Calls of all processes, as of the last exchange with Redis. */
   shared: number
@@ -30,6 +30,8 @@ export type RateLimits = {
    */
   enter(scope: string, perMinute: number, maxInFlight: number): RateStanding
   leave(scope: string): void
+  /** Takes one call off the count again that came in the current minute, and was not served for a reason of ours. */
+  giveBack(scope: string): void
   /** Reads a caller's figures without counting a call. */
   look(scope: string, perMinute: number): RateStanding & { readonly inFlight: number }
   /** Callers that are counted now, and refused calls by limit. */
@@ -63,27 +65,6 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
     return count
   }
 
-  async function share(): Promise<void> {
-    if (dirty.size === 0) return
-    const pipeline = redis.pipeline()
-    const sent: { count: Count; window: number; added: number }[] = []
-    for (const scope of dirty) {
-      const count = counts.get(scope)
-      if (count === undefined || count.unshared === 0) continue
-      const key = cacheKeys.rate(scope, count.window)
-      pipeline.incrby(key, count.unshared).expire(key, 120)
-      sent.push({ count, window: count.window, added: count.unshared })
-      count.shared += count.unshared
-      count.unshared = 0
-    }
-    dirty.clear()
-    const answers = await pipeline.exec()
-    for (const [at, { count, window }] of sent.entries()) {
-      const total = answers?.[at * 2]?.[1]
-      if (typeof total === 'number' && count.window === window) count.shared = Math.max(count.shared, total)
-    }
-  }
-
   return {
     enter(scope, perMinute, maxInFlight) {
       const now = clock.now()
@@ -108,6 +89,13 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
       const count = counts.get(scope)
       if (count !== undefined && count.inFlight > 0) count.inFlight--
     },
+    giveBack(scope) {
+      const count = counts.get(scope)
+      if (count === undefined || count.window !== Math.floor(clock.now() / MINUTE)) return
+      if (count.shared + count.unshared <= 0) return
+      count.unshared--
+      dirty.add(scope)
+    },
     look(scope, perMinute) {
       const window = Math.floor(clock.now() / MINUTE)
       const count = counts.get(scope)
@@ -117,9 +105,31 @@ export function createRateLimits({ redis, clock }: { redis: Redis; clock: Clock 
     },
     figures: () => ({ callers: counts.size, overRate, overInFlight }),
     start() {
-      timer = setInterval(() => void share().catch(() => undefined), SHARE_MS)
+      timer = setInterval(() => void share(redis, counts, dirty).catch(() => undefined), SHARE_MS)
     },
     close: () => clearInterval(timer),
+  }
+}
+
+/** Tells Redis what was counted here, and takes over what all processes counted. */
+async function share(redis: Redis, counts: ReadonlyMap<string, Count>, dirty: Set<string>): Promise<void> {
+  if (dirty.size === 0) return
+  const pipeline = redis.pipeline()
+  const sent: { count: Count; window: number; added: number }[] = []
+  for (const scope of dirty) {
+    const count = counts.get(scope)
+    if (count === undefined || count.unshared === 0) continue
+    const key = cacheKeys.rate(scope, count.window)
+    pipeline.incrby(key, count.unshared).expire(key, 120)
+    sent.push({ count, window: count.window, added: count.unshared })
+    count.shared += count.unshared
+    count.unshared = 0
+  }
+  dirty.clear()
+  const answers = await pipeline.exec()
+  for (const [at, { count, window }] of sent.entries()) {
+    const total = answers?.[at * 2]?.[1]
+    if (typeof total === 'number' && count.window === window) count.shared = Math.max(count.shared, total)
   }
 }
 

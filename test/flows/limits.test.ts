@@ -27,6 +27,7 @@ afterEach(() => {
 afterAll(() => network?.remove(), 60_000)
 
 const GOOD = { model: 'sandbox/echo', messages: [{ role: 'user', content: 'hi' }] }
+const PAID = { ...GOOD, model: 'gpt-5-mini', max_tokens: 16 }
 
 function call(body: object, key = network.sandbox.buyer_key): Promise<Response> {
   return fetch(new URL('/v1/chat/completions', url), {
@@ -151,6 +152,34 @@ describe('the rate of a key', () => {
     expect(seen.at(-1)).toEqual([429, '2', '0'])
     expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(Number(last?.headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1_000 - 1)
+  })
+
+  it('is not spent by what we could not serve', async () => {
+    const made = await fetch(new URL('/v1/buyer/keys', url), {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${network.sandbox.buyer_key}`,
+        'content-type': 'application/json',
+        'idempotency-key': 'limits-2',
+      },
+      body: JSON.stringify({ label: 'patient', rate_limit_rpm: 3 }),
+    })
+    const { key } = z.object({ key: z.string() }).parse(await made.json())
+    const turn = async (isOn: boolean) => {
+      const body = JSON.stringify({ name: 'paid_calls', isOn, reason: 'drill' })
+      const headers = { authorization: `Bearer ${network.sandbox.management_key}`, 'content-type': 'application/json' }
+      expect((await fetch(`${network.sandbox.trpc_url}/feature.put`, { method: 'POST', headers, body })).status).toBe(
+        200,
+      )
+    }
+    await turn(false)
+    await until('calls are refused', 10_000, async () => (await call(PAID)).status === 503)
+    for (let refused = 0; refused < 10; refused++) {
+      expect((await call(PAID, key)).status).toBe(503)
+    }
+    await turn(true)
+    await until('calls are taken', 10_000, async () => (await call(PAID)).status === 200)
+    expect((await call(PAID, key)).status).toBe(200)
   })
 })
 

@@ -21,6 +21,12 @@ export type SimReply = BuyerReply & {
 
 const COST = /"buyer_cost_micro":(\d+)/
 
+/** What an answer says that it cost, in micro-USD. */
+export function costIn(text: string): bigint | undefined {
+  const cost = COST.exec(text)?.[1]
+  return cost === undefined ? undefined : BigInt(cost)
+}
+
 /** `onEnd` is called when the answer ends while its buyer is still there. */
 export function createReply(owner: SimProcess, stallMs: number, onEnd: (received: Received) => void): SimReply {
   const gone: (() => void)[] = []
@@ -31,10 +37,7 @@ export function createReply(owner: SimProcess, stallMs: number, onEnd: (received
   let isWhole = false
   let isStalled = false
 
-  const received = (): Received => {
-    const cost = COST.exec(text)?.[1]
-    return { status, text, isWhole, costMicro: cost === undefined ? undefined : BigInt(cost) }
-  }
+  const received = (): Received => ({ status, text, isWhole, costMicro: costIn(text) })
 
   function end(last: string, wholly: boolean): void {
     if (state === 'left' || state === 'over') return

@@ -5,6 +5,7 @@ import { parseMoneyEpoch } from '#shared/contract/money-scripts.ts'
 import { CHANNELS, moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { Ground } from './ground.ts'
 import { BUCKET } from './ground.ts'
+import { bookedFor, checkEscrow, checkJobSettlement, isJobEnd } from './job-checks.ts'
 import type { SettlementRow } from './ledger-tables.ts'
 import type { Machine } from './machine.ts'
 import { countOf, reserveOf, settleOf } from './memory-operations.ts'
@@ -12,17 +13,13 @@ import type { ScriptRun } from './memory-redis.ts'
 import { runOf } from './memory-scripts.ts'
 import type { Model, ModelRequest, Use } from './model.ts'
 import { isLost } from './model.ts'
+import { violation } from './violation.ts'
 
 export type CheckParts = {
   readonly ground: Ground
   readonly model: Model
   readonly machines: readonly Machine[]
   readonly accounts: readonly string[]
-}
-
-/** A broken promise, with the facts of the breach. */
-export function violation(invariant: string, facts: string): Error {
-  return Object.assign(new Error(`${invariant}: ${facts}`), { name: 'Violation', invariant })
 }
 
 export type Checks = {
@@ -130,19 +127,20 @@ const WAKING_MS = 5_000
 function checkGate(parts: CheckParts): void {
   const epoch = openEpoch(parts)
   if (epoch === undefined || parts.ground.scheduler.sinceJump() < WAKING_MS) return
-  const { settlements, accounts } = parts.ground.postgres.tables()
+  const tables = parts.ground.postgres.tables()
+  const { accounts } = tables
   const bounds = new Map(parts.accounts.map((account) => [account, accounts.get(account)?.balance ?? 0n]))
   const known = new Map<string, string[]>()
   for (const request of parts.model.unresolved) {
     const bound = bounds.get(request.account) ?? 0n
-    const settled = settlements.get(request.rid)
-    if (settled !== undefined) {
+    const booked = bookedFor(tables, request)
+    if (booked !== undefined) {
       // The gate hears of a call whose hold had run out only when the call is acknowledged.
       if (!isBehind(parts, request.account)) parts.model.unresolved.delete(request)
-      else if (request.faults.has('owner_away')) bounds.set(request.account, bound + settled.charge)
+      else if (request.faults.has('owner_away')) bounds.set(request.account, bound + booked)
       continue
     }
-    if (!isKnown(parts, request, epoch)) continue
+    if (isJobEnd(request) || !isKnown(parts, request, epoch)) continue
     const amount = request.state === 'running' ? request.heldMicro : (request.chargeMicro ?? 0n)
     bounds.set(request.account, bound - amount)
     known.set(request.account, [...(known.get(request.account) ?? []), `${request.rid} ${request.state} ${amount}`])
@@ -261,7 +259,8 @@ function createLedgerCheck({ ground, model }: CheckParts): () => void {
   let seenEntries = 0
   let seenSettlements = 0
   return () => {
-    const { entries, accounts, settlements, poison } = ground.postgres.tables()
+    const tables = ground.postgres.tables()
+    const { entries, accounts, settlements, poison } = tables
     const sums = new Map<string, bigint>()
     for (const { tx, account, amount } of entries.slice(seenEntries)) {
       sums.set(tx, (sums.get(tx) ?? 0n) + amount)
@@ -279,8 +278,13 @@ function createLedgerCheck({ ground, model }: CheckParts): () => void {
       if (balance < 0n && kind !== 'platform_shortfall') throw violation('I4', `${account} has ${balance}`)
     }
     if (poison.length > 0) throw violation('poison', `${poison[0]?.reason} ${poison[0]?.detail}`)
-    for (const row of [...settlements.values()].slice(seenSettlements)) checkSettlement(model, row)
+    for (const row of [...settlements.values()].slice(seenSettlements)) {
+      const job = model.jobs.get(row.rid)
+      if (job === undefined) checkSettlement(model, row)
+      else checkJobSettlement(job, tables, row)
+    }
     seenSettlements = settlements.size
+    checkEscrow(tables)
   }
 }
 

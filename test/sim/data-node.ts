@@ -4,6 +4,7 @@ import { openJournal } from '#data-plane/journal/journal.ts'
 import type { Processes } from '#data-plane/journal/processes.ts'
 import type { CallPlane, CallRoute } from '#data-plane/pipeline/call-plane.ts'
 import { CHAT_LIMITS } from '#data-plane/pipeline/call-plane.ts'
+import type { JobPlane, SubmitRoute } from '#data-plane/pipeline/job-plane.ts'
 import { createRetryBudget } from '#data-plane/pipeline/retry-budget.ts'
 import { createTicker } from '#data-plane/pipeline/ticker.ts'
 import { creditRail } from '#data-plane/rails/credit.ts'
@@ -13,12 +14,14 @@ import { createEventQueues } from '#data-plane/store/events.ts'
 import type { FundsStore } from '#data-plane/store/funds.ts'
 import { openFunds } from '#data-plane/store/funds.ts'
 import { createHealth } from '#data-plane/store/health.ts'
+import { createJobs } from '#data-plane/store/jobs.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
 import { createOwnCalls } from '#data-plane/store/own-calls.ts'
 import { createRateLimits } from '#data-plane/store/rate-limits.ts'
 import { createSpentCaps } from '#data-plane/store/spent-caps.ts'
 import { createWarmOffers } from '#data-plane/store/warm-offers.ts'
 import { chat } from '#data-plane/wires/chat/index.ts'
+import { video } from '#data-plane/wires/video/index.ts'
 import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
@@ -43,7 +46,8 @@ export type DataNode = {
   readonly journal: OpenJournal
   readonly funds: FundsStore
   readonly plane: CallPlane
-  readonly routes: { readonly chat: CallRoute }
+  readonly jobs: JobPlane
+  readonly routes: { readonly chat: CallRoute; readonly video: SubmitRoute }
   /** Milliseconds of the world at which its disk last failed to take records that somebody waited for. */
   syncFailedAt(): number
   /** Count of the calls that it serves now. An ending process accepts no more. */
@@ -66,6 +70,9 @@ type Seam = {
 const SEGMENT_BYTES = 24 * 1024
 const JOURNAL = '/journal'
 const COMMAND_TIMEOUT_MS = 2_000
+const MINUTE_MS = 60_000
+/** Machines' clocks may be off by ten minutes each way: a binding ends well before its deadline all the same. */
+const JOB_LIMITS = { askMs: 30_000, bindingMs: 15 * MINUTE_MS, deadlineMs: 45 * MINUTE_MS }
 const POSTING_MS = 2_000
 
 export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> {
@@ -91,11 +98,19 @@ export async function openNode(parts: NodeParts, seam: Seam): Promise<DataNode> 
   const queues = ground.queue.transportOf(process)
   const events = createEventQueues({ queues, node: id, ids, clock, log })
   const watched = watchJournal(journal, watch)
-  const plane = openPlane(parts, { id, process, ids, events, caps, journal: watched.journal })
-  const rails = [creditRail({ funds: watchFunds(funds, watch), buyerKeys: keysOf(parts.market) })]
+  const { plane, redis } = openPlane(parts, { id, process, ids, events, caps, journal: watched.journal })
+  const credit = creditRail({ funds: watchFunds(funds, watch), buyerKeys: keysOf(parts.market) })
+  const rails = [credit]
   return {
     ...{ process, watch, ids, journal, funds, plane },
-    routes: { chat: { wire: chat, rails, withoutCredential: 'challenge', failover: 'until-content' } },
+    jobs: {
+      ...{ calls: plane, jobs: createJobs(redis), rails: new Map([[CREDIT_RAIL, credit]]), limits: JOB_LIMITS },
+      tokenOf: (job) => `token of ${job}`,
+    },
+    routes: {
+      chat: { wire: chat, rails, withoutCredential: 'challenge', failover: 'until-content' },
+      video: { wire: video, rails, failover: 'until-connected' },
+    },
     syncFailedAt: watched.failedAt,
     calls: { running: 0, isEnding: false },
     async close() {
@@ -111,7 +126,7 @@ type Stores = Pick<Seam, 'id' | 'process'> &
   Pick<CallPlane, 'events' | 'journal'> & { readonly ids: Ids; readonly caps: OfferCapsStore }
 
 /** Puts a call plane together in memory, as the product's composition root does. */
-function openPlane({ watch, market, providers }: NodeParts, stores: Stores): CallPlane {
+function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
   const { id, process, ids, events, caps, journal } = stores
   const { scheduler, redis: host } = watch.ground
   const clock = process.time
@@ -120,7 +135,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores): Cal
   const subscriptions = { listen: () => () => undefined, close: () => undefined }
   const health = createHealth({ redis, subscriptions, clock, ids, node: id, emit: events.health })
   void health.start()
-  return {
+  const plane: CallPlane = {
     ...{ nodeId: id, apiBaseUrl: 'https://api.example', clock, log, limits: CHAT_LIMITS },
     market: market.published,
     ...{ health, spentCaps: createSpentCaps(), warm: createWarmOffers(), ownCalls },
@@ -136,6 +151,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores): Cal
     observe: () => undefined,
     logsCall: () => false,
   }
+  return { plane, redis }
 }
 
 /** A buyer's key is its id here, so nothing has to be looked up. */

@@ -1,6 +1,6 @@
-import { violation } from './checks.ts'
 import { isOnDisk } from './model.ts'
 import type { Operation } from './plan.ts'
+import { violation } from './violation.ts'
 import type { World } from './world.ts'
 
 type RedisOperation = Extract<Operation, { kind: `redis${string}` }>

@@ -1,6 +1,7 @@
 import { moneyKeys } from '#shared/contract/redis-keys.ts'
 import type { DebitDesk } from './debits.ts'
 import { BUCKET } from './ground.ts'
+import { isJobEnd, jobMistake } from './job-checks.ts'
 import type { ModelRequest } from './model.ts'
 import { isLost } from './model.ts'
 import type { World } from './world.ts'
@@ -65,9 +66,15 @@ function checkGateRest({ ground, accounts, machines }: World): string[] {
 }
 
 function checkRequests({ ground, model }: World): string[] {
-  const { settlements } = ground.postgres.tables()
+  const tables = ground.postgres.tables()
+  const { settlements } = tables
   const left: string[] = []
+  for (const job of model.jobs.values()) {
+    const mistake = jobMistake(tables, job)
+    if (mistake !== undefined) left.push(mistake)
+  }
   for (const request of model.requests.values()) {
+    if (isJobEnd(request) || model.jobs.has(request.rid)) continue
     const charge = settlements.get(request.rid)?.charge
     if (!isAllowed(request, charge)) {
       const { rid, state, chargeMicro, deliveredMicro, faults } = request
@@ -91,13 +98,14 @@ function isAllowed(request: ModelRequest, charge: bigint | undefined): boolean {
 
 /** I24: an amount that could not be taken counts against the platform, and happens only after a named double fault. */
 function checkShortfall({ ground, model }: World): string[] {
-  const { entries, settlements } = ground.postgres.tables()
+  const { entries, settlements, jobs } = ground.postgres.tables()
   const left: string[] = []
   const isExcused = (request: ModelRequest) => request.faults.has('owner_away') || isLost(request)
   const excused = new Set([...model.requests.values()].filter(isExcused).map((request) => request.account))
   for (const { tx, account, amount } of entries) {
-    if (account !== 'acc_platform_shortfall') continue
-    const buyer = settlements.get(tx)?.account
+    // The end of a job pays back what its submit was short of.
+    if (account !== 'acc_platform_shortfall' || amount > 0n) continue
+    const buyer = settlements.get(tx)?.account ?? jobs.get(tx)?.account
     if (buyer === undefined || !excused.has(buyer)) left.push(`I24: ${tx} of ${buyer} is short of ${-amount}`)
   }
   return left

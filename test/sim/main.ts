@@ -11,6 +11,7 @@ const { values } = parseArgs({
     mutant: { type: 'string' },
     trace: { type: 'boolean', default: false },
     keep: { type: 'string' },
+    jobs: { type: 'string' },
   },
 })
 
@@ -25,7 +26,7 @@ async function main(): Promise<number> {
   const sum = { steps: 0, settled: 0 }
   const all: Record<string, number> = {}
   for (let seed = first; seed < first + seeds; seed++) {
-    const planned = planOf(seed, count)
+    const planned = planOf(seed, count, values.jobs === undefined ? undefined : Number(values.jobs))
     const operations = kept === undefined ? planned : kept.flatMap((index) => planned[index] ?? [])
     const { error, steps, settled, calls } = await run(seed, operations, values.trace ? print : undefined)
     sum.steps += steps
@@ -38,7 +39,9 @@ async function main(): Promise<number> {
     print(`${small.operations.length} operations are enough: ${small.error.message}`)
     for (const operation of small.operations) print(`  ${JSON.stringify(operation)}`)
     const keep = small.operations.map((operation) => planned.indexOf(operation)).join()
-    print(`again: npm run test:sim -- --seeds 1 --first ${seed} --operations ${count} --keep ${keep} --trace`)
+    print(
+      `again: npm run test:sim -- --seeds 1 --first ${seed} --operations ${count}${values.jobs === undefined ? '' : ` --jobs ${values.jobs}`} --keep ${keep} --trace`,
+    )
     return 1
   }
   const seconds = (performance.now() - startedAt) / 1_000

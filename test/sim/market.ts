@@ -22,6 +22,8 @@ export type Market = {
   readonly offers: readonly [MarketOffer, ...MarketOffer[]]
   /** The market as data planes read it now. */
   published(): Published
+  /** The offers of long jobs, at the same providers. */
+  readonly jobOffers: readonly [MarketOffer, ...MarketOffer[]]
   pricesOf(model: string): UnitPrices
   changePrice(percent: number): void
 }
@@ -29,9 +31,15 @@ export type Market = {
 export const FEE_BPS = keptBps(731)
 const MODEL = buildModel({ maxCompletionTokens: 400 })
 export const CHAT_MODEL = MODEL.id
+const VIDEO = buildModel({ id: 'video-model', name: 'Video', endpoints: ['video'], mediaUnit: 'per second' })
+export const VIDEO_MODEL = VIDEO.id
+/** What a millisecond of video costs, in pico-USD. */
+const VIDEO_PICO = 1_300_007n
 /** No rate limits a buyer here, only money does. */
 const LIMITS = { ...EMPTY_BODIES.limits, keyRatePerMinute: 1_000_000, keyInFlight: 10_000, platformFeeBps: FEE_BPS }
 const OPENING_MICRO = [300_000n, 90_000n, 40_000n, 12_000n, 4_000n]
+
+const FIRST_OUTPUT_PICO = 7_000_003n
 
 /** The opening balance of a buyer, in micro-USD. */
 export function openingOf(index: number): bigint {
@@ -54,29 +62,40 @@ export function createMarket(random: Random): Market {
     }),
     id: `ofr_${index}`,
   })
-  const [first, ...others] = rankOffers([row(0), row(1), row(2)])
-  if (first === undefined) throw new Error('nothing is on sale')
-  const offers = [first, ...others] as const
+  const jobRow = (index: number) => ({
+    ...row(index),
+    ...{ id: `ofr_job${index}`, model: VIDEO.id, capDailyMicro: null },
+  })
+  const offers = rankedOf([row(0), row(1), row(2)])
+  const jobOffers = rankedOf([jobRow(0), jobRow(1), jobRow(2)])
   const scale = BigInt(random.between(1, 4))
   let version = 1
-  let outputPico = 7_000_003n
+  let outputPico = FIRST_OUTPUT_PICO
   let prices = priceList()
   let published = publish(undefined)
 
   function priceList(): ReadonlyMap<string, ReferencePrice> {
     const unitPrices = { input: picoUsd(1_300_001n * scale), output: picoUsd(outputPico * scale) }
-    return new Map([[MODEL.id, { version: `v${version}`, unitPrices, effectiveAt: 0, source: 'sim' }]])
+    const video = { milliseconds: picoUsd((VIDEO_PICO * outputPico) / FIRST_OUTPUT_PICO) }
+    const rest = { version: `v${version}`, effectiveAt: 0, source: 'sim' }
+    return new Map([
+      [MODEL.id, { ...rest, unitPrices }],
+      [VIDEO.id, { ...rest, unitPrices: video }],
+    ])
   }
 
   function publish(previous: Published | undefined): Published {
     return buildMarket(
       {
         ...EMPTY_BODIES,
-        models: [MODEL],
+        models: [MODEL, VIDEO],
         providers: offers.map(({ provider }) => buildProvider(provider)),
         prices,
         limits: LIMITS,
-        offers: new Map([[MODEL.id, createOfferBook(offers)]]),
+        offers: new Map([
+          [MODEL.id, createOfferBook(offers)],
+          [VIDEO.id, createOfferBook(jobOffers)],
+        ]),
       },
       previous,
     )
@@ -84,7 +103,7 @@ export function createMarket(random: Random): Market {
 
   return {
     buyers: [buyer(0), buyer(1), buyer(2), buyer(3), buyer(4)],
-    offers,
+    ...{ offers, jobOffers },
     published: () => published,
     pricesOf: (model) => prices.get(model)?.unitPrices ?? {},
     changePrice(percent) {
@@ -94,4 +113,10 @@ export function createMarket(random: Random): Market {
       published = publish(published)
     },
   }
+}
+
+function rankedOf(rows: Parameters<typeof rankOffers>[0]): Market['offers'] {
+  const [first, ...others] = rankOffers(rows)
+  if (first === undefined) throw new Error('nothing is on sale')
+  return [first, ...others]
 }

@@ -1,10 +1,12 @@
 import type { CappedOffer } from '#data-plane/call.ts'
 import type { CaptureOutcome } from '#data-plane/payment.ts'
-import type { AccountId, KeyId, RequestId } from '#shared/ids.ts'
+import type { AccountId, KeyId } from '#shared/ids.ts'
+import type { ModelJob } from './model-jobs.ts'
 
 /** A request as an outsider can know it: the money set aside, the answer delivered, and the charge written down. */
 export type ModelRequest = {
-  readonly rid: RequestId
+  /** Its request id, or that of a long job's end. */
+  readonly rid: string
   readonly account: AccountId
   readonly keyId: KeyId | null
   readonly machine: string
@@ -79,6 +81,8 @@ export type Model = {
   readonly requests: Map<string, ModelRequest>
   /** Requests that may still be running or wait for their posting. */
   readonly unresolved: Set<ModelRequest>
+  /** Long jobs by their request ids. */
+  readonly jobs: Map<string, ModelJob>
   readonly takes: Takes
   /** True when takes ran out. Then used amounts of an offer's cap may no longer be counted. */
   hasLostCaps: boolean
@@ -95,6 +99,7 @@ export function createModel(): Model {
   return {
     requests,
     unresolved,
+    jobs: new Map(),
     hasLostCaps: false,
     takes: createTakes(),
     moved: new Map(),

@@ -1,5 +1,7 @@
 import type { CallPlan } from './call-plan.ts'
 import { FAILURES } from './call-plan.ts'
+import type { JobPlan } from './job-plan.ts'
+import { jobPlan } from './job-plan.ts'
 import type { JobFault } from './job-queue.ts'
 import type { CommitFault } from './ledger-host.ts'
 import type { Random } from './random.ts'
@@ -21,6 +23,7 @@ export type CrashPoint =
 /** One thing that happens to a world, `gapMs` milliseconds after the one before it. */
 export type Operation = { readonly gapMs: number } & (
   | { readonly kind: 'call'; readonly machine: number; readonly plan: CallPlan }
+  | { readonly kind: 'long_job'; readonly machine: number; readonly plan: JobPlan }
   | { readonly kind: 'deposit'; readonly buyer: number; readonly amount: number }
   | { readonly kind: 'debit'; readonly buyer: number; readonly amount: number; readonly worker: number }
   | { readonly kind: 'price'; readonly percent: number }
@@ -189,8 +192,22 @@ function callPlan(random: Random): CallPlan {
   }
 }
 
-/** The operations of a seed. They are always the same. */
-export function planOf(seed: number, count: number): Operation[] {
+/** How many operations of a plan have a long job before them. */
+export const JOB_SHARE = 0.06
+
+/**
+ * The operations of a seed. They are always the same. Its long jobs are drawn from numbers of their own, so the other
+ * operations do not depend on `jobShare`.
+ */
+export function planOf(seed: number, count: number, jobShare = JOB_SHARE): Operation[] {
+  const random = createRandom(seed).fork('long jobs')
+  return otherOperations(seed, count).flatMap((operation): Operation[] => {
+    if (!random.chance(jobShare)) return [operation]
+    return [{ kind: 'long_job', gapMs: gap(random), machine: random.between(0, 2), plan: jobPlan(random) }, operation]
+  })
+}
+
+function otherOperations(seed: number, count: number): Operation[] {
   const random = createRandom(seed)
   return Array.from({ length: count }, () => {
     let left = random.fraction() * TOTAL

@@ -3,13 +3,13 @@ import { serveCall } from '#data-plane/pipeline/serve-call.ts'
 import type { Received } from './buyer-reply.ts'
 import { createReply } from './buyer-reply.ts'
 import type { CallPlan } from './call-plan.ts'
-import { violation } from './checks.ts'
 import type { DataNode, NodeParts } from './data-node.ts'
 import type { Machine } from './machine.ts'
 import type { Buyer, Market } from './market.ts'
 import { CHAT_MODEL } from './market.ts'
 import type { ModelRequest } from './model.ts'
 import type { PlayedCall } from './providers.ts'
+import { violation } from './violation.ts'
 import { checkTakes } from './watched.ts'
 
 /** Plays a buyer's call. The product's own pipeline serves it from the door to the last byte. */
@@ -39,7 +39,7 @@ export async function playCall(parts: NodeParts, machine: Machine, plan: CallPla
   over(parts, node, call)
 }
 
-function headOf({ process: { time } }: DataNode, requestId: ModelRequest['rid'], { keyId }: Buyer): RequestHead {
+function headOf({ process: { time } }: DataNode, requestId: RequestHead['requestId'], { keyId }: Buyer): RequestHead {
   return {
     requestId,
     method: 'POST',
@@ -80,7 +80,7 @@ function told(node: DataNode, request: ModelRequest, { costMicro, isWhole, statu
 }
 
 /** A buyer may rely on a charge in the answer, unless the disk took nothing. Then nothing is promised. */
-function acknowledge({ process, syncFailedAt }: DataNode, request: ModelRequest): void {
+export function acknowledge({ process, syncFailedAt }: DataNode, request: ModelRequest): void {
   const { state, captured } = request
   if (state !== 'captured') return
   request.isAcknowledged = captured === 'accepted' || syncFailedAt() !== process.time.monotonic()

@@ -8,6 +8,9 @@ const PLAN = 'data-plane/pipeline/plan-call.ts'
 const QUOTE = 'data-plane/pipeline/quote-call.ts'
 const RELAY = 'data-plane/pipeline/relay-with-failover.ts'
 const SETTLE = 'data-plane/pipeline/settle-call.ts'
+const SUBMIT = 'data-plane/pipeline/submit-job.ts'
+const BOOK_EVENT = 'data-plane/pipeline/book-job-event.ts'
+const END = 'control-plane/services/money/finish-job.ts'
 
 export const PRODUCT_MUTANTS = [
   {
@@ -116,6 +119,52 @@ export const PRODUCT_MUTANTS = [
   {
     name: 'charge_without_a_record',
     edits: [{ file: SETTLE, find: 'plane.journal.capture(call.hold, text)', replace: '' }],
+  },
+  {
+    name: 'failed_job_keeps_its_hold',
+    edits: [{ file: SUBMIT, find: "void payment.release(hold, error.code, '')", replace: '' }],
+  },
+  {
+    name: 'job_without_a_record',
+    edits: [{ file: BOOK_EVENT, find: 'calls.journal.capture(subject, event)', replace: '' }],
+  },
+  {
+    name: 'job_told_before_sync',
+    edits: [{ file: BOOK_EVENT, find: "if (state === 'pending') await calls.journal.sync()", replace: '' }],
+  },
+  {
+    name: 'failed_job_is_charged',
+    edits: [{ file: 'shared/jobs.ts', find: "if (state !== 'succeeded') {", replace: "if (state === 'cancelled') {" }],
+  },
+  {
+    name: 'job_end_is_booked_twice',
+    edits: [
+      {
+        file: END,
+        find: "if (end.bookedAt !== null) return { fate: 'repeat'",
+        replace: "if (Math.PI === 3) return { fate: 'repeat'",
+      },
+    ],
+  },
+  {
+    name: 'failed_job_stays_in_escrow',
+    edits: [
+      {
+        file: END,
+        find: 'if (job === undefined) return { fate:',
+        replace: "if (job === undefined || read.event.outcome === 'failed') return { fate:",
+      },
+    ],
+  },
+  {
+    name: 'job_deadline_ignored',
+    edits: [
+      {
+        file: 'control-plane/services/money/deadline-end.ts',
+        find: 'if (isPoison(read)) return undefined',
+        replace: 'if (isPoison(read) || said === undefined) return undefined',
+      },
+    ],
   },
 ] as const satisfies readonly ProductMutant[]
 

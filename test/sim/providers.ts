@@ -5,10 +5,11 @@ import { ZERO } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { chargeUsage } from '#shared/pricing.ts'
 import type { CallPlan, Failure } from './call-plan.ts'
-import { violation } from './checks.ts'
+import type { JobProviders } from './job-providers.ts'
 import type { Market } from './market.ts'
 import type { ModelRequest } from './model.ts'
 import type { SimProcess } from './scheduler.ts'
+import { violation } from './violation.ts'
 
 /** A call as the simulated providers know it. */
 export type PlayedCall = {
@@ -25,6 +26,8 @@ export type Providers = {
   /** Notes a call. Answers the words by which providers recognise it. */
   expect(call: PlayedCall): string
   forget(words: string): void
+  /** Those that are about long jobs. */
+  readonly jobs: JobProviders
   /** Sends the requests of a process, in place of sockets. */
   upstreamOf(owner: SimProcess): Upstream
 }
@@ -44,7 +47,7 @@ const BYTES_A_TOKEN = 4
 const JSON_TYPE = 'application/json'
 
 /** Providers that answer as each call's plan says. They keep to the limits that they are told. */
-export function createProviders(market: Market, fail: (error: unknown) => void): Providers {
+export function createProviders(market: Market, jobs: JobProviders, fail: (error: unknown) => void): Providers {
   const calls = new Map<string, PlayedCall>()
   let count = 0
 
@@ -61,6 +64,7 @@ export function createProviders(market: Market, fail: (error: unknown) => void):
   }
 
   return {
+    jobs,
     expect(call) {
       const words = `call ${++count}`
       calls.set(words, call)
@@ -71,15 +75,20 @@ export function createProviders(market: Market, fail: (error: unknown) => void):
       holdsKey: () => false,
       send(to, request, _options, events) {
         let sent: Sent | undefined
+        let giveUp: (() => void) | undefined
         try {
-          sent = receive(owner, to, request, events)
-          begin(sent)
+          if (jobs.isAbout(request)) giveUp = jobs.receive(owner, to, request, events)
+          else {
+            sent = receive(owner, to, request, events)
+            begin(sent)
+          }
         } catch (error) {
           fail(error)
         }
         return {
           abort() {
             if (sent !== undefined) sent.isOver = true
+            giveUp?.()
           },
           // Bytes on their way arrive in spite of a pause. Buyers here stall for less than any buffer holds.
           pause: () => undefined,

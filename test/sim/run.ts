@@ -1,15 +1,19 @@
+import { DEADLINE_SOURCE } from '#control-plane/services/money/finish-job.ts'
 import { CHAT_LIMITS } from '#data-plane/pipeline/call-plane.ts'
 import { microUsd } from '#shared/money.ts'
 import type { Checks } from './checks.ts'
-import { startChecks, violation } from './checks.ts'
+import { startChecks } from './checks.ts'
 import type { DebitDesk } from './debits.ts'
 import { createDebitDesk } from './debits.ts'
 import { applyProcess, applyRedis } from './faults.ts'
 import { checkHeirs, checkRest } from './final-checks.ts'
+import { isJobEnd } from './job-checks.ts'
 import type { Mutant } from './mutants.ts'
 import type { Operation } from './plan.ts'
 import { playCall } from './play-call.ts'
+import { playJob } from './play-job.ts'
 import { traceWorld } from './trace.ts'
+import { violation } from './violation.ts'
 import type { World } from './world.ts'
 import { createWorld } from './world.ts'
 
@@ -18,7 +22,7 @@ export type Outcome = {
   readonly error: Error | undefined
   readonly steps: number
   readonly settled: number
-  /** Counts of calls by their end. */
+  /** Counts of calls and long jobs by their end. */
   readonly calls: Readonly<Record<string, number>>
 }
 
@@ -60,8 +64,23 @@ export async function runOperations(
   checks.stop()
   for (const part of [...world.machines, ...world.workers]) part.process()?.kill()
   const calls: Record<string, number> = {}
-  for (const { state } of world.model.requests.values()) calls[state] = (calls[state] ?? 0) + 1
+  for (const state of outcomesOf(world)) calls[state] = (calls[state] ?? 0) + 1
   return { error, steps: scheduler.steps(), settled: world.ground.postgres.tables().settlements.size, calls }
+}
+
+/** What became of each call, and of each long job. */
+function outcomesOf({ model, ground }: World): string[] {
+  const { jobs, jobEnds } = ground.postgres.tables()
+  const outcomes: string[] = []
+  for (const request of model.requests.values()) {
+    if (!isJobEnd(request) && !model.jobs.has(request.rid)) outcomes.push(request.state)
+  }
+  for (const { submit, end } of model.jobs.values()) {
+    if (!jobs.has(submit.rid)) outcomes.push(`job ${submit.state}`)
+    else outcomes.push(`job ended by ${jobEnds.get(submit.rid)?.source === DEADLINE_SOURCE ? 'deadline' : 'buyer'}`)
+    if (end !== undefined) outcomes.push('job shown')
+  }
+  return outcomes
 }
 
 /** The shortest time in milliseconds for which a take of an offer's cap counts when nobody settles it. */
@@ -109,6 +128,9 @@ function apply({ world, debits, fail }: Play, operation: Operation): void {
       if (on !== undefined) playCall(world.parts, on, operation.plan).catch(fail)
       return
     }
+    case 'long_job':
+      playJob(world.parts, machines, operation.machine, operation.plan).catch(fail)
+      return
     case 'deposit':
       debits.deposit(operation.buyer, BigInt(operation.amount))
       return

@@ -1,10 +1,10 @@
 import type { Journal } from '#data-plane/call.ts'
 import type { Funds } from '#data-plane/payment.ts'
 import type { OfferCapsStore } from '#data-plane/store/offer-caps.ts'
-import { violation } from './checks.ts'
 import type { Ground } from './ground.ts'
 import type { Model, ModelRequest } from './model.ts'
 import type { SimProcess } from './scheduler.ts'
+import { violation } from './violation.ts'
 
 /** Receives the facts about money that a process makes known. */
 export type Watch = {

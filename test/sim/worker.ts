@@ -8,9 +8,11 @@ import { postBatch } from '#control-plane/services/money/ingest.ts'
 import { sweepHolds } from '#control-plane/services/money/sweep.ts'
 import type { Ground } from './ground.ts'
 import { BUCKETS, log } from './ground.ts'
+import type { JobProviders } from './job-providers.ts'
 import { createMemoryLedger } from './memory-ledger.ts'
 import { ackBeforeCommit } from './mutant-services.ts'
 import { ledgerFlaws } from './mutants.ts'
+import { endOverdue } from './overdue.ts'
 import { createLink } from './redis-link.ts'
 import type { SimProcess } from './scheduler.ts'
 
@@ -29,9 +31,10 @@ export type Worker = {
 }
 
 const SWEEP_EVERY_MS = 30_000
+const OVERDUE_EVERY_MS = 7_000
 const COMMAND_TIMEOUT_MS = 2_000
 
-export function createWorker(ground: Ground, name: string): Worker {
+export function createWorker(ground: Ground, name: string, providers: JobProviders): Worker {
   const { scheduler, postgres, redis, queue, mutant, random } = ground
   let running: { readonly process: SimProcess; readonly ctx: IngestCtx; readonly debits: DebitGate } | undefined
 
@@ -55,6 +58,7 @@ export function createWorker(ground: Ground, name: string): Worker {
       sweep()
       clock.every(SWEEP_EVERY_MS, sweep)
     })
+    clock.every(OVERDUE_EVERY_MS, () => void endOverdue(ground, ctx, providers).catch(() => undefined))
     return { ctx, debits: createRedisDebitGate({ redis: link(COMMAND_TIMEOUT_MS), buckets: BUCKETS }) }
   }
 

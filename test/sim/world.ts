@@ -1,6 +1,7 @@
 import { createCrash } from './crash.ts'
 import type { NodeParts } from './data-node.ts'
 import type { Ground } from './ground.ts'
+import { createJobProviders } from './job-providers.ts'
 import { createJobQueue } from './job-queue.ts'
 import { createLedgerHost } from './ledger-host.ts'
 import type { Machine } from './machine.ts'
@@ -49,7 +50,8 @@ export function createWorld(seed: number, fail: (error: unknown) => void, mutant
   const model = createModel()
   let touch: () => void = () => undefined
   const watch: Watch = { ground, model, onMoney: () => touch(), fail }
-  const parts: NodeParts = { watch, market, providers: createProviders(market, fail) }
+  const jobs = createJobProviders(market, scheduler.wall)
+  const parts: NodeParts = { watch, market, providers: createProviders(market, jobs, fail) }
   const machines = ['n1', 'n2', 'n3'].map((id) =>
     createMachine(parts, id, (pid, unwrittenSince) =>
       model.befall(
@@ -58,7 +60,7 @@ export function createWorld(seed: number, fail: (error: unknown) => void, mutant
       ),
     ),
   )
-  const workers = ['w1', 'w2'].map((name) => createWorker(ground, name))
+  const workers = ['w1', 'w2'].map((name) => createWorker(ground, name, jobs))
   for (const part of [...machines, ...workers]) part.boot()
   const onMoney = (listener: () => void) => {
     touch = listener

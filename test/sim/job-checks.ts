@@ -1,0 +1,68 @@
+import type { LedgerTables, SettlementRow } from './ledger-tables.ts'
+import type { ModelRequest } from './model.ts'
+import { isLost } from './model.ts'
+import type { ModelJob } from './model-jobs.ts'
+import { violation } from './violation.ts'
+
+const END = '.end'
+
+/** True for the end of a long job, which takes nothing from a balance. */
+export function isJobEnd({ rid }: ModelRequest): boolean {
+  return rid.endsWith(END)
+}
+
+/** The amount that the ledger has taken from a balance for a request; undefined while it has booked nothing. */
+export function bookedFor({ settlements, jobs }: LedgerTables, request: ModelRequest): bigint | undefined {
+  const { rid } = request
+  if (isJobEnd(request)) return settlements.has(rid.slice(0, -END.length)) ? 0n : undefined
+  return jobs.get(rid)?.paid ?? settlements.get(rid)?.charge
+}
+
+/** I12: escrow holds the quotes of the jobs that run, and nothing else, after every commit. */
+export function checkEscrow({ accounts, jobs }: LedgerTables): void {
+  const held = new Map<string, bigint>()
+  for (const { escrowAccount, quote, endedAt } of jobs.values()) {
+    held.set(escrowAccount, (held.get(escrowAccount) ?? 0n) + (endedAt === null ? quote : 0n))
+  }
+  for (const [account, quotes] of held) {
+    const balance = accounts.get(account)?.balance
+    if (balance !== quotes) throw violation('I12', `${account} has ${balance} for jobs of ${quotes}`)
+  }
+}
+
+/** Checks I6, I7, I12 and I15 on the end of a job when it is booked. */
+export function checkJobSettlement(job: ModelJob, { jobs }: LedgerTables, row: SettlementRow): void {
+  const { submit, end } = job
+  const taken = job.taken.get(jobs.get(row.rid)?.providerJob ?? '')
+  if (taken === undefined) throw violation('I6', `${row.rid} was settled and no provider has it`)
+  if (row.hold !== taken.quoteMicro || row.hold !== submit.chargeMicro) {
+    throw violation('I7', `${row.rid} was sold for ${taken.quoteMicro} and ends at a quote of ${row.hold}`)
+  }
+  if (row.charge > 0n && row.sellerAccount !== taken.sellerAccount) {
+    throw violation('I15', `${row.rid} pays ${row.sellerAccount} for what ${taken.sellerAccount} made`)
+  }
+  const due = taken.dueMicro()
+  if (row.charge !== due && !(job.isEndedUnasked && row.charge === 0n)) {
+    throw violation('I6', `${row.rid} costs ${row.charge} instead of ${due}`)
+  }
+  if (end?.isAcknowledged === true && !isLost(end) && row.charge !== end.chargeMicro) {
+    throw violation('I12', `${row.rid} ends at ${row.charge} instead of ${end.chargeMicro}`)
+  }
+}
+
+/**
+ * Checks a job at rest. A captured submit is in the ledger, unless two faults lost it. After the deadline the job has
+ * ended.
+ */
+export function jobMistake(tables: LedgerTables, { submit }: ModelJob): string | undefined {
+  const { rid, state, isAcknowledged, chargeMicro } = submit
+  const row = tables.jobs.get(rid)
+  if (row === undefined) {
+    if (state === 'captured' && isAcknowledged && !isLost(submit)) return `I12: ${rid} was taken and is not booked`
+    return tables.settlements.has(rid) ? `I6: ${rid} has an end and no submit` : undefined
+  }
+  if (state !== 'captured') return `I6: ${rid} is ${state} and booked at ${row.quote}`
+  if (row.quote !== chargeMicro) return `I12: ${rid} is booked at ${row.quote} instead of ${chargeMicro}`
+  if (row.endedAt === null || !tables.settlements.has(rid)) return `I12: ${rid} is past its deadline and in escrow`
+  return undefined
+}

@@ -1,0 +1,155 @@
+import type { MarketOffer, UpstreamRequest } from '#data-plane/call.ts'
+import type { Destination, UpstreamEvents } from '#data-plane/upstream/send.ts'
+import type { ProviderJob } from '#shared/jobs.ts'
+import { microUsd, ZERO } from '#shared/money.ts'
+import { chargeUsage } from '#shared/pricing.ts'
+import type { JobFault } from './job-plan.ts'
+import type { Market } from './market.ts'
+import type { ModelJob } from './model-jobs.ts'
+import type { SimProcess } from './scheduler.ts'
+import { violation } from './violation.ts'
+
+/** The providers of long jobs. */
+export type JobProviders = {
+  /** Notes a job. Answers the words by which providers recognise it. */
+  expect(job: ModelJob): string
+  /** True when a request is about a long job. */
+  isAbout(request: UpstreamRequest): boolean
+  /** Takes a request of a process. Answers a function that gives the request up. */
+  receive(owner: SimProcess, to: Destination, request: UpstreamRequest, events: UpstreamEvents): () => void
+  /** True when a provider here has the job. */
+  has(providerJob: string): boolean
+  /** The provider's answer at the deadline; undefined when it is silent. */
+  askLate(providerJob: string): ProviderJob | undefined
+}
+
+/** A job at the provider that took it. */
+type Taken = { readonly id: string; readonly job: ModelJob; readonly offer: MarketOffer; readonly since: number }
+
+const PATH = '/video/generations'
+const MILLISECONDS = 1_000
+
+/** Providers that play each job as its plan says. `wall` is the true time, whatever a machine's clock says. */
+export function createJobProviders(market: Market, wall: () => number): JobProviders {
+  const expected = new Map<string, ModelJob>()
+  const taken = new Map<string, Taken>()
+  const over = new Map<string, ProviderJob['state']>()
+
+  function stateOf({ id, job, since }: Taken): ProviderJob['state'] {
+    const { plan } = job
+    const known = over.get(id)
+    if (known !== undefined) return known
+    if (plan.ending === 'never' || wall() - since < plan.runMs) return 'running'
+    over.set(id, plan.ending)
+    return plan.ending
+  }
+
+  function answerOf(at: Taken): object {
+    const { usedSeconds } = at.job.plan
+    return {
+      ...{ id: at.id, status: stateOf(at), artifacts: [] },
+      ...(usedSeconds === undefined ? {} : { usage: { seconds: usedSeconds } }),
+    }
+  }
+
+  /** Notes that a provider has the job. From now on the job may have to be paid for. */
+  function take(words: string, to: Destination): Taken {
+    const job = expected.get(words)
+    const offer = market.jobOffers.find(({ baseUrl }) => baseUrl === to.baseUrl)
+    if (job === undefined || offer === undefined) throw violation('simulation', `no job ${words} at ${to.baseUrl}`)
+    const at = { id: `${words.replace(' ', '-')}-${job.attempts}`, job, offer, since: wall() }
+    taken.set(at.id, at)
+    job.taken.set(at.id, {
+      sellerAccount: offer.sellerAccount,
+      quoteMicro: costOf(job, offer, job.plan.seconds),
+      dueMicro: () => dueOf(at, stateOf(at)),
+    })
+    return at
+  }
+
+  function submit(to: Destination, body: string): { job: ModelJob; run: () => object; fault: JobFault | undefined } {
+    const words = /job \d+/.exec(body)?.[0] ?? ''
+    const job = expected.get(words)
+    if (job === undefined) throw violation('simulation', `a provider does not know what it is asked: ${body}`)
+    const fault = job.plan.failures[job.attempts]
+    job.attempts += 1
+    return { job, run: () => answerOf(take(words, to)), fault }
+  }
+
+  function ask(id: string, isCancel: boolean): { job: ModelJob; run: () => object; fault: JobFault | undefined } {
+    const at = taken.get(id)
+    if (at === undefined) throw violation('simulation', `a provider has no job ${id}`)
+    const run = () => {
+      if (isCancel && stateOf(at) === 'running') over.set(id, 'cancelled')
+      return answerOf(at)
+    }
+    return { job: at.job, run, fault: at.job.question?.fault }
+  }
+
+  return {
+    expect(job) {
+      const words = `job ${expected.size + 1}`
+      expected.set(words, job)
+      return words
+    },
+    isAbout: ({ path }) => path.startsWith(PATH),
+    receive(owner, to, { method, path, body }, events) {
+      const id = decodeURIComponent(path.slice(PATH.length + 1))
+      const { job, run, fault } = id === '' ? submit(to, body) : ask(id, method === 'DELETE')
+      let isGivenUp = false
+      owner.time.after(job.plan.paceMs, () => {
+        if (!isGivenUp) reply(events, fault, run)
+      })
+      return () => {
+        isGivenUp = true
+      }
+    },
+    has: (id) => taken.has(id),
+    askLate(id) {
+      const at = taken.get(id)
+      if (at === undefined) throw violation('simulation', `a provider has no job ${id}`)
+      const state = stateOf(at)
+      // A provider that told somebody of an end says the same at the deadline.
+      const isSilent = at.job.plan.isSilentLate && at.job.asking === 0 && at.job.end === undefined
+      if (isSilent || state === 'running') at.job.isEndedUnasked = true
+      if (isSilent) return undefined
+      const { usedSeconds } = at.job.plan
+      const usage = usedSeconds === undefined ? undefined : { milliseconds: usedSeconds * MILLISECONDS, calls: 1 }
+      return { id, state, usage, artifacts: [] }
+    },
+  }
+}
+
+function reply(events: UpstreamEvents, fault: JobFault | undefined, run: () => object): void {
+  const breakOff = (code: string) => events.onError(Object.assign(new Error(code), { code }))
+  const head = (status: number) => events.onHead({ status, contentType: 'application/json', retryAfterMs: undefined })
+  if (fault === 'refused') {
+    breakOff('ECONNREFUSED')
+    return
+  }
+  if (fault === 'server_error') {
+    head(500)
+    events.onData(Buffer.from('{"error":{"message":"not now"}}'))
+    events.onEnd()
+    return
+  }
+  const answer = fault === 'malformed' ? '{nothing' : JSON.stringify(run())
+  head(200)
+  if (fault === 'lost') {
+    breakOff('UND_ERR_SOCKET')
+    return
+  }
+  events.onData(Buffer.from(answer))
+  events.onEnd()
+}
+
+/** The present cost of a job: nothing unless it succeeded, else the length made, at most the length ordered. */
+function dueOf({ job, offer }: Taken, state: ProviderJob['state']): bigint {
+  if (state !== 'succeeded') return ZERO
+  const { seconds, usedSeconds = seconds } = job.plan
+  return costOf(job, offer, Math.min(seconds, usedSeconds))
+}
+
+function costOf({ prices }: ModelJob, { keptBps }: MarketOffer, seconds: number): bigint {
+  return microUsd(chargeUsage(prices, { milliseconds: seconds * MILLISECONDS, calls: 1 }, keptBps))
+}

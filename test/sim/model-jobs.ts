@@ -1,0 +1,32 @@
+import type { UnitPrices } from '#shared/pricing.ts'
+import type { JobPlan, JobQuestion } from './job-plan.ts'
+import type { ModelRequest } from './model.ts'
+
+/** A job at a provider that took it. */
+export type TakenJob = {
+  readonly sellerAccount: string | null
+  readonly quoteMicro: bigint
+  /** Its cost in its present state, in micro-USD. */
+  dueMicro(): bigint
+}
+
+/** A long job as an observer from outside knows it. */
+export type ModelJob = {
+  readonly plan: JobPlan
+  /** The market's prices when it was submitted. It is charged by them. */
+  readonly prices: UnitPrices
+  /** The request of its submit, which captures the whole quote. */
+  readonly submit: ModelRequest
+  /** Providers that took it, by their ids for it. One whose answer was lost runs it for nothing. */
+  readonly taken: Map<string, TakenJob>
+  /** Count of the requests to take it that providers have had. */
+  attempts: number
+  /** The question that its provider has now. */
+  question: JobQuestion | undefined
+  /** Count of its buyer's questions that are under way. */
+  asking: number
+  /** The capture of its end by the process that showed it last. */
+  end: ModelRequest | undefined
+  /** True when nobody said at the deadline how it ended. It may then be free. */
+  isEndedUnasked: boolean
+}

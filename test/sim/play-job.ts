@@ -1,0 +1,164 @@
+import type { RequestHead } from '#data-plane/call.ts'
+import { showJob } from '#data-plane/pipeline/finish-job.ts'
+import { submitJob } from '#data-plane/pipeline/submit-job.ts'
+import { jobEndId } from '#shared/contract/usage-event.ts'
+import { AppError } from '#shared/errors.ts'
+import type { Received } from './buyer-reply.ts'
+import { costIn, createReply } from './buyer-reply.ts'
+import type { DataNode, NodeParts } from './data-node.ts'
+import type { JobPlan, JobQuestion } from './job-plan.ts'
+import type { Machine } from './machine.ts'
+import type { Buyer } from './market.ts'
+import { VIDEO_MODEL } from './market.ts'
+import type { ModelRequest } from './model.ts'
+import type { ModelJob } from './model-jobs.ts'
+import { acknowledge } from './play-call.ts'
+import { violation } from './violation.ts'
+
+const PATH = '/v1/video/generations'
+
+/** A buyer submits a long job: the product's own pipeline takes it. Then the buyer asks about it, as planned. */
+export async function playJob(
+  parts: NodeParts,
+  machines: readonly Machine[],
+  first: number,
+  plan: JobPlan,
+): Promise<void> {
+  const machine = machines[first % machines.length]
+  const node = machine?.node()
+  if (machine === undefined || node === undefined || node.calls.isEnding) return
+  const { market, watch } = parts
+  const buyer = market.buyers[plan.buyer % market.buyers.length] ?? market.buyers[0]
+  const rid = node.ids.requestId()
+  const { account, keyId } = buyer
+  const submit = watch.model.start({ rid, account, keyId, machine: machine.id, pid: node.process.pid })
+  const job: ModelJob = {
+    ...{ plan, submit, prices: market.pricesOf(VIDEO_MODEL), taken: new Map(), attempts: 0, question: undefined },
+    ...{ asking: 0, end: undefined, isEndedUnasked: false },
+  }
+  watch.model.jobs.set(rid, job)
+  const prompt = parts.providers.jobs.expect(job)
+  const body = Buffer.from(JSON.stringify({ model: VIDEO_MODEL, prompt, seconds: plan.seconds }))
+  const head = headOf(node, buyer, rid, { method: 'POST', path: PATH, params: {} })
+  let isTaken = false
+  const reply = createReply(node.process, 0, (received) => {
+    isTaken = received.status === 202
+    if (isTaken) told(node, job, received)
+  })
+  node.calls.running += 1
+  await submitJob(node.jobs, node.routes.video, { head, read: () => Promise.resolve({ ...head, body }) }, reply)
+  node.calls.running -= 1
+  over(parts, submit, isTaken)
+  if (isTaken) askInTurn(parts, machines, job, buyer)
+}
+
+type Line = Pick<RequestHead, 'method' | 'path' | 'params'>
+
+function headOf({ process: { time } }: DataNode, { keyId }: Buyer, requestId: RequestHead['requestId'], line: Line) {
+  return {
+    ...line,
+    requestId,
+    query: new URLSearchParams(),
+    headers: { authorization: `Bearer ${keyId}`, 'content-type': 'application/json' },
+    pathFloorPercent: undefined,
+    receivedAt: time.now(),
+    startedAt: time.monotonic(),
+  } satisfies RequestHead
+}
+
+/** I12: a buyer hears of a job only after its whole quote is captured. */
+function told(node: DataNode, { submit }: ModelJob, { text }: Received): void {
+  if (submit.state !== 'captured') {
+    node.watch.fail(violation('I12', `${submit.rid} is taken and ${submit.state}: ${text}`))
+  }
+  acknowledge(node, submit)
+}
+
+/** Checks a submit as soon as it is over. */
+function over({ watch: { model } }: NodeParts, submit: ModelRequest, isTaken: boolean): void {
+  if (submit.state === 'asking') {
+    submit.state = 'refused'
+    model.unresolved.delete(submit)
+  }
+  if (submit.state === 'running') throw violation('I6', `${submit.rid} is over and its hold has no end`)
+  if (isTaken && submit.state !== 'captured') throw violation('I6', `${submit.rid} is taken and ${submit.state}`)
+  const { open } = model.takes.standing(submit.rid)
+  if (open > 0) throw violation('I18', `${submit.rid} is over and keeps ${open} takes of caps`)
+}
+
+/** Asks the buyer's questions one after the other. After a question that nobody answers the next one follows. */
+function askInTurn(parts: NodeParts, machines: readonly Machine[], job: ModelJob, buyer: Buyer): void {
+  const { scheduler } = parts.watch.ground
+  const next = (index: number): void => {
+    const question = job.plan.questions[index]
+    if (question === undefined) return
+    scheduler.after(question.afterMs, () => {
+      const machine = machines[question.machine % machines.length]
+      if (machine === undefined) return
+      let isOver = false
+      const after = () => {
+        if (!isOver) next(index + 1)
+        isOver = true
+      }
+      // The process that is asked may die.
+      scheduler.after(PATIENCE_MS, after)
+      ask(parts, machine, job, { buyer, question }).then(after, parts.watch.fail)
+    })
+  }
+  next(0)
+}
+
+const PATIENCE_MS = 40_000
+
+type Asked = { readonly buyer: Buyer; readonly question: JobQuestion }
+
+async function ask(parts: NodeParts, machine: Machine, job: ModelJob, { buyer, question }: Asked): Promise<void> {
+  const node = machine.node()
+  if (node === undefined || node.calls.isEnding) return
+  const id = `job_${job.submit.rid}`
+  const method = question.isCancel ? 'DELETE' : 'GET'
+  const head = headOf(node, buyer, node.ids.requestId(), { method, path: `${PATH}/${id}`, params: { id } })
+  const end = openEnd(parts, machine, node, job)
+  job.question = question
+  job.asking += 1
+  node.calls.running += 1
+  try {
+    checkAnswer(node, job, end, await showJob(node.jobs, node.routes.video, head, question.isCancel))
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+  } finally {
+    job.asking -= 1
+    node.calls.running -= 1
+  }
+}
+
+/** Notes that this process may capture the end of a job. Faults that befell the end before stay with it. */
+function openEnd({ watch: { model } }: NodeParts, machine: Machine, node: DataNode, job: ModelJob): ModelRequest {
+  const { account, keyId, rid } = job.submit
+  const before = job.end
+  const key = { rid: jobEndId(rid), account, keyId, machine: machine.id, pid: node.process.pid }
+  const end = model.start(key)
+  for (const fault of before?.faults ?? []) end.faults.add(fault)
+  if (before === undefined) return end
+  model.unresolved.delete(before)
+  const { state, chargeMicro, capturedAt, captured, isAcknowledged } = before
+  if (state === 'captured') Object.assign(end, { state, chargeMicro, capturedAt, captured, isAcknowledged })
+  if (state === 'captured') job.end = end
+  return end
+}
+
+/** I13: an end is captured before its buyer sees it, and its cost is the one shown. */
+function checkAnswer(node: DataNode, job: ModelJob, end: ModelRequest, text: string): void {
+  const costMicro = costIn(text)
+  if (costMicro === undefined) return
+  const { rid } = job.submit
+  const isBooked = end.state === 'captured' || job.end !== undefined
+  if (!isBooked) throw violation('I13', `${rid} is shown to cost ${costMicro} and its end is ${end.state}`)
+  if (end.chargeMicro !== undefined && end.chargeMicro !== costMicro) {
+    throw violation('I13', `${rid} is shown to cost ${costMicro} and its end says ${end.chargeMicro}`)
+  }
+  const due = [...job.taken.values()].map((taken) => taken.dueMicro())
+  if (!due.includes(costMicro)) throw violation('I6', `${rid} is shown to cost ${costMicro}, not one of ${due.join()}`)
+  job.end = end
+  acknowledge(node, end)
+}

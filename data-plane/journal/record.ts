@@ -77,15 +77,42 @@ export type SegmentContent = {
    * segment; no death of a process or machine causes that.
    */
   readonly ending: 'clean' | 'cut' | 'foreign'
+  /**
+   * Sound records behind a bad one. There are none behind a record that the death of a process cut, so they show that
+   * the disk changed bytes.
+   */
+  readonly behind: readonly RecordPlace[]
 }
 
-/** Finds the records of a segment, up to the first one that is cut or damaged. */
+/** Records that may be lost between two sound ones. A longer jump of the number is chance. */
+const MAX_LOST = 1_000_000
+
+/** Finds the records of a segment up to the first one that is cut or damaged, and the sound ones behind it. */
 export function readSegment(bytes: Buffer): SegmentContent {
   if (bytes.length < SEGMENT_HEAD_BYTES || !bytes.subarray(0, SEGMENT_MAGIC.length).equals(SEGMENT_MAGIC)) {
-    return { bytes, records: [], soundBytes: 0, ending: isUnborn(bytes) ? 'clean' : 'foreign' }
+    return { bytes, records: [], soundBytes: 0, ending: isUnborn(bytes) ? 'clean' : 'foreign', behind: [] }
   }
   const { records, soundBytes } = readRecords(bytes, SEGMENT_HEAD_BYTES)
-  return { bytes, records, soundBytes, ending: isZero(bytes.subarray(soundBytes)) ? 'clean' : 'cut' }
+  if (isZero(bytes.subarray(soundBytes))) return { bytes, records, soundBytes, ending: 'clean', behind: [] }
+  return { bytes, records, soundBytes, ending: 'cut', behind: readBehind(bytes, soundBytes, records.at(-1)?.seq ?? 0) }
+}
+
+/** Reads on behind a bad record: a length that was changed says nothing, so every byte may begin the next sound one. */
+function readBehind(bytes: Buffer, from: number, lastSeq: number): RecordPlace[] {
+  const found: RecordPlace[] = []
+  let last = lastSeq
+  let at = from + 1
+  while (at + RECORD_HEAD_BYTES <= bytes.length) {
+    const record = readRecord(bytes, at)
+    if (record === undefined || record.seq <= last || record.seq > last + MAX_LOST) {
+      at += 1
+      continue
+    }
+    found.push(record)
+    last = record.seq
+    at = record.end
+  }
+  return found
 }
 
 /** Finds records without gaps from a place on. `soundBytes` is their end. */

@@ -26,12 +26,15 @@ export type Survey = {
   readonly needed: number
   /** The end of the last sound record, when bytes follow that are no record. */
   readonly cut: { readonly path: string; readonly at: number } | undefined
+  /** Records that the disk changed, and that are lost with sound ones behind them. */
+  readonly lost: number
 }
 
 /**
- * Reads the directory of a dead process and decides whether it can be trusted. The last segment with records counts up
- * to its first bad one, because the process died there. Before it every sequence number must be there. A segment that
- * failed its process may still end anywhere, because the next one begins with the records that were not safe.
+ * Reads the directory of a dead process and decides whether it can be trusted. The last segment with records may end in
+ * a bad one, because the process died there, and bad records inside it are passed over and counted. Before that segment
+ * every sequence number must be there. A segment that failed its process may still end anywhere, because the next one
+ * begins with the records that were not safe.
  *
  * A gap, or a file that does not begin as a segment, is damage. It throws, unless `acceptsDamage`.
  */
@@ -40,24 +43,33 @@ export async function surveyDirectory(files: JournalFiles, directory: string, ac
   const cursor = { posted: 0, needed: 0 }
   let last: number | undefined
   let end = { path: directory, at: 0, isCut: false }
+  let broken: { readonly path: string; readonly at: number } | undefined
+  let lost = 0
   for (const path of await listSegments(files, directory)) {
-    const { bytes, records, soundBytes, ending } = await readFrom(files, path)
+    const { bytes, records, soundBytes, ending, behind } = await readFrom(files, path)
     if (ending === 'foreign' && !acceptsDamage) throw damaged(path, 0)
+    if (broken !== undefined && records.length > 0 && !acceptsDamage) throw damaged(broken.path, broken.at)
     for (const place of records) {
       if (last !== undefined && place.seq > last + 1 && !acceptsDamage) throw damaged(end.path, end.at)
       last = Math.max(last ?? 0, place.seq)
       end = { path, at: place.end, isCut: false }
       if (place.type === 'K') readCursor(payloadOf(bytes, place), cursor)
     }
-    if (ending === 'cut') {
+    for (const place of behind) {
+      broken ??= { path, at: soundBytes }
+      lost += place.seq - (last ?? 0) - 1
+      last = place.seq
+      if (place.type === 'K') readCursor(payloadOf(bytes, place), cursor)
+    }
+    if (ending === 'cut' && behind.length === 0) {
       // When even the first record is bad, nothing may be missing behind it: the next sound record must be number one.
       last ??= 0
       end = { path, at: soundBytes, isCut: true }
     }
-    if (records.length > 0) found.push({ path, last: last ?? 0 })
+    if (records.length + behind.length > 0) found.push({ path, last: last ?? 0 })
   }
   const segments = found.filter((segment) => segment.last >= cursor.needed).map((segment) => segment.path)
-  return { segments, ...cursor, cut: end.isCut ? end : undefined }
+  return { segments, ...cursor, cut: end.isCut ? end : undefined, lost }
 }
 
 /** Reads the records of some segments with numbers from `from` on, in order and each number once. */
@@ -68,8 +80,8 @@ export async function* readSegments(
 ): AsyncGenerator<JournalRecord> {
   let last = from - 1
   for (const path of segments) {
-    const { bytes, records } = await readFrom(files, path)
-    for (const place of records) {
+    const { bytes, records, behind } = await readFrom(files, path)
+    for (const place of [...records, ...behind]) {
       if (place.seq <= last) continue
       last = place.seq
       yield { type: place.type, seq: place.seq, payload: payloadOf(bytes, place) }
@@ -118,8 +130,10 @@ export async function* readCapturesSince(
  */
 async function postedBefore(files: JournalFiles, segments: readonly string[], instant: number): Promise<number> {
   for (const path of segments.toReversed()) {
-    const { bytes, records } = await readFrom(files, path)
-    const cursors = records.filter(({ type }) => type === 'K').map((place) => parseCursor(payloadOf(bytes, place)))
+    const { bytes, records, behind } = await readFrom(files, path)
+    const cursors = [...records, ...behind]
+      .filter(({ type }) => type === 'K')
+      .map((place) => parseCursor(payloadOf(bytes, place)))
     const before = cursors.findLast(({ at }) => at <= instant)
     if (before !== undefined) return before.posted
   }

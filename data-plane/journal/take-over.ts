@@ -28,7 +28,9 @@ export async function takeOver(left: string, ports: TakeOver): Promise<boolean> 
   const { files, capture, sync, log, acceptsDamage } = ports
   const finished = join(left, FINISHED_FILE)
   if ((await files.status(finished)) !== undefined) return false
-  const { segments, posted, needed, cut } = await surveyDirectory(files, left, acceptsDamage)
+  const { segments, posted, needed, cut, lost } = await surveyDirectory(files, left, acceptsDamage)
+  if (lost > 0)
+    log.error({ directory: basename(left), lost }, 'the disk changed records of a dead process: they are lost')
   if (cut) log.warn({ segment: basename(cut.path), byte: cut.at }, 'a dead process left the end of its journal cut')
   let count = 0
   const captured = new Set<string>()

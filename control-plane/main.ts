@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { SECOND } from '#shared/clock.ts'
 import { armCrash } from '#shared/crash-point.ts'
+import { exitCodeOf } from '#shared/exit-codes.ts'
 import { openTracer } from '#shared/telemetry/open-tracer.ts'
 import { readConfig } from './config.ts'
 import type { ControlPlane } from './plane.ts'
@@ -82,5 +83,5 @@ async function main(role: string | undefined): Promise<void> {
 
 main(process.argv[2]).catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : 'the control plane did not start'}\n`)
-  process.exit(1)
+  process.exit(exitCodeOf(error))
 })

@@ -1,4 +1,5 @@
 import { armCrash } from '#shared/crash-point.ts'
+import { exitCodeOf } from '#shared/exit-codes.ts'
 import { describeError } from '#shared/logger.ts'
 import { readConfig } from './config.ts'
 import { createDataPlane } from './plane.ts'
@@ -31,5 +32,5 @@ async function run(): Promise<void> {
 
 run().catch((error: unknown) => {
   console.error(error instanceof Error ? error.message : 'the data plane could not start')
-  process.exit(1)
+  process.exit(exitCodeOf(error))
 })

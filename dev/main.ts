@@ -18,6 +18,7 @@ async function runNetwork(
   removeSandbox(file)
   /** What the file says now; undefined while the network does not answer. */
   let sandbox: (() => Sandbox) | undefined
+  let described = ''
   const ending = new AbortController()
   let finish: (code: number) => void = () => undefined
   const finished = new Promise<number>((resolve) => {
@@ -31,7 +32,11 @@ async function runNetwork(
     },
     onPidsChange: (pids) => {
       home.noteChildren(Object.values(pids))
-      if (sandbox) writeSandbox(file, sandbox())
+      if (!sandbox) return
+      writeSandbox(file, sandbox())
+      const now = describeSandbox(sandbox(), file)
+      if (now !== described) log(`an address has changed: ${file} says where everything is now`)
+      described = now
     },
     onGiveUp: (member) => {
       log(`${member} keeps ending: giving up`)
@@ -46,7 +51,8 @@ async function runNetwork(
       if (ending.signal.aborted) return
       sandbox = started
       writeSandbox(file, sandbox())
-      console.log(describeSandbox(sandbox(), file))
+      described = describeSandbox(sandbox(), file)
+      console.log(described)
       log(`ready after ${((performance.now() - began) / 1_000).toFixed(1)} s`)
     },
     (error: unknown) => {

@@ -1,11 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { AppError } from '#shared/errors.ts'
-
-/** How often a member that ended by itself is started again before the network gives up. */
-const MAX_RESTARTS = 5
-/** A member that ran for so long has its restarts back. */
-const STABLE_MS = 60_000
-const RESTART_PAUSE_MS = 300
+import type { Post } from './post.ts'
+import { createPost } from './post.ts'
 
 /** Something that runs as a process. */
 export type Running = {
@@ -18,6 +12,7 @@ export type Member<Started extends Running = Running> = {
   readonly name: string
   /** `always` is started again when it ends by itself; `never` is only reported, for what tests kill on purpose. */
   readonly restart: 'always' | 'never'
+  /** Looks for a port that is free now: a member that found its own taken is started again at once. */
   readonly start: () => Promise<Started>
 }
 
@@ -37,84 +32,46 @@ export type Crew = {
   readonly has: (name: string) => boolean
   /** Stops members that run, or are just starting, and starts them again: what they were told is no longer true. */
   readonly renew: (names: readonly string[]) => Promise<void>
+  /** Resolves once nobody has to be renewed any more. */
+  readonly settled: () => Promise<void>
   /** Stops everyone, group after group, and whoever is in no group at the end. */
   readonly stop: (order: readonly (readonly string[])[]) => Promise<void>
 }
 
 export function createCrew(options: CrewOptions): Crew {
-  const running = new Map<string, Running>()
-  const members = new Map<string, Member>()
-  const launches = new Map<string, Promise<unknown>>()
-  /** Whose end is meant, because they are started again. */
-  const renewed = new WeakSet<Running>()
+  const posts = new Map<string, Post>()
+  const renewals = new Set<Promise<void>>()
   let isStopping = false
-  const pids = () => Object.fromEntries([...running].map(([name, { pid }]) => [name, pid]))
-
-  function launch<Started extends Running>(member: Member<Started>, restarts: number): Promise<Started> {
-    const launching = run(member, restarts)
-    members.set(member.name, member)
-    launches.set(member.name, launching)
-    return launching
-  }
-
-  async function run<Started extends Running>(member: Member<Started>, restarts: number): Promise<Started> {
-    const started = await member.start()
-    if (isStopping) {
-      await started.stop()
-      throw new AppError('service_unavailable', { message: 'the network is stopping' })
-    }
-    running.set(member.name, started)
-    options.onPidsChange(pids())
-    const since = performance.now()
-    void started.exited.then((code) => {
-      if (running.get(member.name) !== started) return
-      running.delete(member.name)
-      if (isStopping || renewed.has(started)) return
-      options.onPidsChange(pids())
-      options.report(`${member.name} ended with code ${code}`, member.name)
-      if (member.restart === 'always') void revive(member, performance.now() - since > STABLE_MS ? 0 : restarts)
-    })
-    return started
-  }
-
-  async function revive(member: Member, restarts: number): Promise<void> {
-    if (restarts >= MAX_RESTARTS) return options.onGiveUp(member.name)
-    await delay(RESTART_PAUSE_MS * (restarts + 1))
-    await startAgain(member, restarts)
-  }
-
-  async function renew(name: string): Promise<void> {
-    await launches.get(name)?.catch(() => undefined)
-    const [member, started] = [members.get(name), running.get(name)]
-    if (!member || !started) return
-    renewed.add(started)
-    await started.stop()
-    await startAgain(member, 0)
-  }
-
-  async function startAgain(member: Member, restarts: number): Promise<void> {
-    if (isStopping) return
-    try {
-      await launch(member, restarts + 1)
-      options.report(`${member.name} was started again`, member.name)
-    } catch (error) {
-      if (isStopping) return
-      options.report(error instanceof Error ? error.message : 'a start failed', member.name)
-      await revive(member, restarts + 1)
-    }
-  }
+  const pids = () =>
+    Object.fromEntries(
+      [...posts].flatMap(([name, post]) => {
+        const running = post.running()
+        return running ? [[name, running.pid]] : []
+      }),
+    )
+  const house = { ...options, onChange: () => options.onPidsChange(pids()), isStopping: () => isStopping }
 
   return {
-    add: (member) => launch(member, 0),
-    pids,
-    has: (name) => running.has(name),
-    renew: async (names) => {
-      await Promise.all(names.map(renew))
+    async add(member) {
+      const post = createPost(member, house)
+      posts.set(member.name, post)
+      return post.begin(member.start)
     },
-    stop: async (order) => {
+    pids,
+    has: (name) => posts.get(name)?.running() !== undefined,
+    async renew(names) {
+      const all = Promise.all(names.map((name) => posts.get(name)?.renew())).then(() => undefined)
+      renewals.add(all)
+      await all
+      renewals.delete(all)
+    },
+    async settled() {
+      while (renewals.size > 0) await Promise.all(renewals)
+    },
+    async stop(order) {
       isStopping = true
-      for (const group of [...order, [...running.keys()]]) {
-        await Promise.all(group.map((name) => running.get(name)?.stop()))
+      for (const group of [...order, [...posts.keys()]]) {
+        await Promise.all(group.map((name) => posts.get(name)?.halt()))
       }
     },
   }

@@ -9,8 +9,6 @@ const DEFAULT_PORT = 8_402
 /** Where the providers listen: the first port and this. */
 const PROVIDER_OFFSET = 10
 const LOOPBACK = '127.0.0.1'
-/** How often one child may be driven from its port before it is no accident any more. */
-const MAX_MOVES = 20
 
 /** Where one child listens, for as long as nobody else listens there. */
 export type Place = {
@@ -20,6 +18,8 @@ export type Place = {
    * answers true; throws an AppError where the port is one that the user named.
    */
   readonly secure: () => Promise<boolean>
+  /** The child found somebody there: the next `secure` moves, though that one may be gone by then. */
+  readonly leave: () => void
   readonly release: () => void
 }
 
@@ -82,17 +82,21 @@ async function createPlace({ wish, host = LOOPBACK, isFixed = false }: PlaceWish
   const wished = wish && (await claimAddress(wish))
   if (isFixed && wish && !wished) throw refuse(wish.port)
   let claim = wished ?? (await claimAnywhere(host))
-  let moves = 0
+  let isLeft = false
   return {
     address: () => ({ host: claim.host, port: claim.port }),
     async secure() {
       const { host, port, release } = claim
-      if (await isPortFree(port, host)) return false
+      const isFree = await isPortFree(port, host)
+      if (isFree && (isFixed || !isLeft)) return false
       if (isFixed) throw refuse(port)
-      if (++moves > MAX_MOVES) throw new AppError('internal_error', { message: `every port of ${host} gets taken` })
       claim = await claimAnywhere(host)
+      isLeft = false
       release()
       return true
+    },
+    leave() {
+      isLeft = true
     },
     release: () => claim.release(),
   }

@@ -1,18 +1,19 @@
 import { PROVIDERS_FILE } from '#dev/seed/provider-addresses.ts'
 import { readSeededKeys, SEEDED_KEYS_FILE } from '#dev/seed/seeded-keys.ts'
 import { readSandboxProviders } from '#dev/seed/sellers.ts'
-import type { PortOf } from '#dev/services/ports.ts'
+import type { Address, PortOf } from '#dev/services/ports.ts'
 import type { Service } from '#dev/services/postgres.ts'
 import { startPostgres } from '#dev/services/postgres.ts'
 import { startRedis } from '#dev/services/redis.ts'
 import { waitUntil } from '#dev/services/wait-until.ts'
 import { AppError } from '#shared/errors.ts'
+import { PORT_TAKEN } from '#shared/exit-codes.ts'
 import type { Crew, Running } from './crew.ts'
 import { originOf, planeEnvironment, urlsOf } from './environment.ts'
 import type { Home } from './home.ts'
 import type { NetworkPlaces, Place } from './ports.ts'
 import { choosePlaces, keepAddresses } from './ports.ts'
-import type { Programs } from './programs.ts'
+import type { Program, Programs } from './programs.ts'
 import { createPrograms, tailOf } from './programs.ts'
 import type { Sandbox } from './sandbox-file.ts'
 import { keepSecrets } from './secrets.ts'
@@ -28,8 +29,13 @@ export const STOP_ORDER = [
   ['worker', 'control_plane'],
 ] as const
 export const SERVICES = ['redis', 'postgres'] as const
-/** Who is told where the others listen, and has to be told again when one of them moves. */
+/** Who is told where the services listen. */
 const PLANES = ['data_plane', 'control_plane', 'worker'] as const
+/** Who is told where a plane listens, and has to be told again when it moves. */
+const TOLD_OF: Readonly<Record<string, readonly string[]>> = {
+  data_plane: ['control_plane', 'worker'],
+  control_plane: ['data_plane', 'worker'],
+}
 /** The one member that ends by itself when all is well. */
 export const HISTORY = 'history'
 
@@ -46,14 +52,13 @@ export type StartOptions = {
   readonly history: number
   /** Makes new secrets where those of existing data are lost. */
   readonly newSecrets?: boolean
-  /** Starts a program once its place is found; tests do something else in between. */
-  readonly launch?: Programs['start']
+  /** Called once a member knows its port, just before it is started there; tests take the port in between. */
+  readonly beforeStart?: (member: string, address: Address) => Promise<void>
 }
 
 /** A network that runs. */
 type Network = StartOptions & {
   readonly programs: Programs
-  readonly launch: Programs['start']
   readonly places: NetworkPlaces
   /** What every program is told, as it stands now. */
   readonly environment: () => NodeJS.ProcessEnv
@@ -75,7 +80,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
   const services: Services = { databaseUrl: options.databaseUrl ?? '', redisUrl: options.redisUrl ?? '' }
   const environment = () => planeEnvironment({ home, places, secrets, ...services })
   const programs = createPrograms()
-  const network: Network = { launch: programs.start, ...options, places, environment, programs }
+  const network: Network = { ...options, places, environment, programs }
   const providers = startProviders(network)
   // Nobody waits for them before the seeds do.
   providers.catch(() => undefined)
@@ -95,12 +100,10 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
     afterwards(() => startPlane(network, 'worker', ['control-plane/main.ts', 'worker'], places.worker)),
     afterwards(() => providers.then(() => run('seed', ['dev/seed/main.ts']))),
   ])
-  await Promise.all([
-    waitForReady(network, 'control_plane', places.controlPlane),
-    waitForReady(network, 'worker', places.worker),
-    waitForReady(network, 'data_plane', places.dataPlane),
-    waitForReady(network, 'data_plane', places.dataPlane, 'paid'),
-  ])
+  await waitForPlanes(network)
+  // Who was told of a port that changed since is just being started again.
+  await options.crew.settled()
+  await waitForPlanes(network)
   const keys = readSeededKeys(home.path(SEEDED_KEYS_FILE))
   if (!keys) throw new AppError('internal_error', { message: 'the seeds left no keys' })
   const [seller_key = ''] = Object.values(keys.seller_keys)
@@ -138,14 +141,14 @@ async function startProviders(network: Network): Promise<void> {
   keepAddresses(home.path(PROVIDERS_FILE), places.providers)
 }
 
-async function startProvider({ crew, home, launch }: Network, id: string, place: Place): Promise<void> {
+async function startProvider(network: Network, id: string, place: Place): Promise<void> {
+  const { crew, home } = network
   const name = `provider_${id.replaceAll('-', '_')}`
   const logFile = home.path(`logs/provider-${id}.log`)
   const start = async () => {
-    await place.secure()
-    const { host, port } = place.address()
+    const { host, port } = await settle(network, name, place)
     const args = ['dev/provider/main.ts', '--host', host, '--port', String(port), '--name', id]
-    return launch({ args, env: process.env, logFile })
+    return startAt(network, place, { args, env: process.env, logFile })
   }
   for (let attempt = 1; attempt <= MAX_PROVIDER_TRIES; attempt += 1) {
     const { exited } = await crew.add({ name, restart: 'never', start })
@@ -178,34 +181,63 @@ function startMoneyRedis(network: Network, services: Services): Promise<void> {
   })
 }
 
-/** Starts a service, which keeps its port when it has to be started again; if it cannot, everybody is told anew. */
+/** Starts a service, which keeps its port when it has to be started again; if it cannot, the planes are told anew. */
 async function startService(
-  { crew }: Network,
+  network: Network,
   name: string,
   place: Place,
   launch: (port: PortOf) => Promise<Service>,
 ): Promise<void> {
+  let hasMoved = false
   const start = async () => {
-    let hasMoved = false
     const service = await launch(async () => {
       hasMoved = (await place.secure()) || hasMoved
+      await network.beforeStart?.(name, place.address())
       return place.address().port
     })
-    if (hasMoved) void crew.renew(PLANES)
+    // Not earlier: the service says itself where it is at last.
+    if (hasMoved) void network.crew.renew(PLANES)
+    hasMoved = false
     return service
   }
-  await crew.add({ name, restart: 'always', start })
+  await network.crew.add({ name, restart: 'always', start })
 }
 
 /** Starts a plane; when it has to move, those that were told where it listens are told anew. */
 function startPlane(network: Network, name: string, args: readonly string[], place: Place): Promise<Running> {
-  const { crew, home, environment, launch } = network
+  const { crew, home, environment } = network
   const logFile = home.path(`logs/${name.replaceAll('_', '-')}.log`)
   const start = async () => {
-    if (await place.secure()) void crew.renew(PLANES.filter((other) => other !== name))
-    return launch({ args, env: { ...environment(), PORT: String(place.address().port) }, logFile })
+    const { port } = await settle(network, name, place)
+    return startAt(network, place, { args, env: { ...environment(), PORT: String(port) }, logFile })
   }
   return crew.add({ name, restart: 'always', start })
+}
+
+/** Where a member is to be started now; when that is somewhere else than before, those told of it are told anew. */
+async function settle({ crew, beforeStart }: Network, name: string, place: Place): Promise<Address> {
+  if (await place.secure()) void crew.renew(TOLD_OF[name] ?? [])
+  await beforeStart?.(name, place.address())
+  return place.address()
+}
+
+/** Starts a program at a place, which is left when the program finds somebody there. */
+async function startAt({ programs }: Network, place: Place, program: Program): Promise<Running> {
+  const running = await programs.start(program)
+  void running.exited.then((code) => {
+    if (code === PORT_TAKEN) place.leave()
+  })
+  return running
+}
+
+async function waitForPlanes(network: Network): Promise<void> {
+  const { dataPlane, controlPlane, worker } = network.places
+  await Promise.all([
+    waitForReady(network, 'control_plane', controlPlane),
+    waitForReady(network, 'worker', worker),
+    waitForReady(network, 'data_plane', dataPlane),
+    waitForReady(network, 'data_plane', dataPlane, 'paid'),
+  ])
 }
 
 async function waitForReady(

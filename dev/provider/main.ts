@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { modelsOf, readCatalog } from '#dev/seed/catalog.ts'
+import { exitCodeOf } from '#shared/exit-codes.ts'
 import { createSampleProvider } from './server.ts'
 
 /** `node --import tsx dev/provider/main.ts --host 127.0.0.11 --port 8501 --name sandbox-a` */
@@ -17,6 +18,9 @@ const provider = await createSampleProvider({
   port: Number(values.port),
   name: values.name,
   models,
+}).catch((error: unknown) => {
+  console.error(error)
+  process.exit(exitCodeOf(error))
 })
 console.log(`sample provider ${values.name} at ${provider.url}`)
 

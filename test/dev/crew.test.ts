@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Member, Running } from '#dev/network/crew.ts'
 import { createCrew } from '#dev/network/crew.ts'
+import { PORT_TAKEN } from '#shared/exit-codes.ts'
 import { until } from '#test/support/until.ts'
 
 type Actor = Running & { readonly end: (code: number) => void; readonly wasStopped: () => boolean }
@@ -30,6 +31,14 @@ function createStage() {
     },
   })
   return { actors, stops, member }
+}
+
+function createGate() {
+  let resolve: () => void = () => undefined
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
 }
 
 function createObservedCrew() {
@@ -89,6 +98,49 @@ describe('the crew', () => {
     expect(actors).toHaveLength(4)
     expect(lines.filter((line) => line.includes('ended'))).toEqual([])
     await crew.stop([])
+  })
+
+  it('runs a member once, and asks it once to end, though several want it renewed while it is ending', async () => {
+    const { actors, member } = createStage()
+    const { crew, givenUp } = createObservedCrew()
+    const { promise: mayEnd, resolve: letEnd } = createGate()
+    let asked = 0
+    const draining = member('plane')
+    const start = async () => {
+      const actor = await draining.start()
+      const stop = async () => {
+        asked += 1
+        await mayEnd
+        await actor.stop()
+      }
+      return { ...actor, stop }
+    }
+    await crew.add({ ...draining, start })
+    const renewals = [crew.renew(['plane']), crew.renew(['plane']), crew.renew(['plane'])]
+    letEnd()
+    await Promise.all([...renewals, crew.settled()])
+    expect(actors).toHaveLength(2)
+    expect(asked).toBe(1)
+    expect(crew.pids()).toEqual({ plane: 1_001 })
+    expect(givenUp).toEqual([])
+    await crew.stop([])
+  })
+
+  it('starts a member again at once that found its port taken, and does not count it as an end', async () => {
+    const { actors, member } = createStage()
+    const { crew, lines, givenUp } = createObservedCrew()
+    await crew.add(member('plane'))
+    for (let moves = 1; moves <= 20; moves += 1) {
+      actors.at(-1)?.end(PORT_TAKEN)
+      await until('it runs again', 5_000, () => actors.length === moves + 1 && crew.has('plane'))
+    }
+    expect(givenUp).toEqual([])
+    expect(new Set(lines)).toEqual(new Set(['plane found its port taken', 'plane was started again']))
+    actors.at(-1)?.end(PORT_TAKEN)
+    await until('it was given up', 5_000, () => givenUp.length > 0)
+    expect(givenUp).toEqual(['plane'])
+    expect(lines.at(-1)).toBe('plane found its port taken more than 20 times')
+    expect(actors).toHaveLength(21)
   })
 
   it('stops group after group, those in no group last, and starts nobody afterwards', async () => {

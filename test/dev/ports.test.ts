@@ -109,6 +109,16 @@ describe('a place of a network', () => {
     places.release()
   })
 
+  it('moves when its child found somebody there, who may be gone by then', async () => {
+    const places = await choose(0)
+    const { port } = places.worker.address()
+    places.worker.leave()
+    expect(await places.worker.secure()).toBe(true)
+    expect(places.worker.address().port).not.toBe(port)
+    expect(await places.worker.secure()).toBe(false)
+    places.release()
+  })
+
   it('is refused and not moved where the user named the port', async () => {
     const { port, release } = await claimPort()
     release()

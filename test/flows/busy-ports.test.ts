@@ -1,13 +1,85 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import type { Crew } from '#dev/network/crew.ts'
+import { createCrew } from '#dev/network/crew.ts'
+import { openHome } from '#dev/network/home.ts'
+import { SERVICES, STOP_ORDER, startNetwork as startProcesses } from '#dev/network/start.ts'
+import type { Address } from '#dev/services/ports.ts'
 import { startNetwork } from '#test/support/network.ts'
+import type { Rival } from '#test/support/rival.ts'
+import { startRival } from '#test/support/rival.ts'
+import { until } from '#test/support/until.ts'
 
+const READY_MS = 60_000
 const SLOW_MS = 150_000
+const folder = mkdtempSync(join(tmpdir(), 'market-busy-'))
+const PLANES = ['control_plane', 'data_plane', 'worker'] as const
+const MEMBERS = [...PLANES, 'postgres', 'redis', 'provider_sandbox_a'] as const
+/** A member, the address of it that everybody is told, and who else is started again when that changes. */
+const KILLED = [
+  ['control_plane', 'control_plane_url', ['data_plane', 'worker']],
+  ['redis', 'redis_url', PLANES],
+] as const
+const rivals: Rival[] = []
 let stop: (() => Promise<unknown>) | undefined
 
 afterEach(async () => {
   await stop?.()
   stop = undefined
+  for (const rival of rivals.splice(0)) await rival.close()
 }, 60_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Is faster than some members: it takes their port after they were told of it and before they are started. */
+function createMeddler(members: readonly string[]) {
+  const left = new Set(members)
+  const taken: string[] = []
+  const beforeStart = async (member: string, { host, port }: Address) => {
+    if (!left.delete(member)) return
+    rivals.push(await startRival(host, port))
+    taken.push(`${host}:${port}`)
+  }
+  return { left, taken, beforeStart }
+}
+
+type Meddler = ReturnType<typeof createMeddler>
+
+/** A network in this process, whose members the meddler drives from their ports. */
+async function startMeddled(meddler: Meddler) {
+  const home = await openHome(mkdtempSync(join(folder, 'home-')), false)
+  const given: string[] = []
+  const lines: string[] = []
+  const crew: Crew = createCrew({
+    report: (line) => lines.push(line),
+    onPidsChange: (pids) => home.noteChildren(Object.values(pids)),
+    onGiveUp: (member) => given.push(member),
+  })
+  stop = async () => {
+    const providers = Object.keys(crew.pids()).filter((name) => name.startsWith('provider_'))
+    await crew.stop([...STOP_ORDER, providers, SERVICES])
+    home.release()
+  }
+  const services = { databaseUrl: undefined, redisUrl: undefined }
+  const options = { home, crew, log: () => undefined, port: 0, history: 0, ...services }
+  const sandbox = await startProcesses({ ...options, beforeStart: meddler.beforeStart })
+  return { crew, sandbox, given, lines }
+}
+
+type Meddled = Awaited<ReturnType<typeof startMeddled>>
+
+/** Kills a member, and waits until it and whoever is told of it were started again. */
+async function killAndWait({ crew, lines }: Meddled, member: string, told: readonly string[]): Promise<void> {
+  const pid = crew.pids()[member]
+  if (pid === undefined) throw new Error(`${member} does not run`)
+  const from = lines.length
+  process.kill(pid, 'SIGKILL')
+  await until(`${member} and those told of it run again`, READY_MS, () =>
+    [member, ...told].every((name) => lines.includes(`${name} was started again`, from)),
+  )
+  await crew.settled()
+}
 
 const PATHS = ['/health/paid', '/v1/models', '/v1/buyer/me'] as const
 
@@ -34,6 +106,48 @@ async function call(sandbox: { base_url: string; buyer_key: string }): Promise<n
 }
 
 describe('a market on a busy machine', () => {
+  it(
+    'comes up, and tells the right ports, though every one is taken between being found and being bound',
+    async () => {
+      const meddler = createMeddler([...MEMBERS])
+      const { sandbox, given, lines } = await startMeddled(meddler)
+      expect([...meddler.left]).toEqual([])
+      expect(meddler.taken).toHaveLength(MEMBERS.length)
+      const told = Object.entries(sandbox()).filter(([name]) => name.endsWith('_url'))
+      for (const [name, url] of told) expect(meddler.taken, name).not.toContain(new URL(String(url)).host)
+      expect(Object.keys(sandbox().pids)).toEqual(expect.arrayContaining([...MEMBERS]))
+      expect(await answers(sandbox())).toBe(true)
+      expect(await call(sandbox())).toBe(200)
+      const moved = lines.filter((line) => line.endsWith('found its port taken'))
+      expect(new Set(moved)).toEqual(new Set(PLANES.map((name) => `${name} found its port taken`)))
+      expect(moved).toHaveLength(PLANES.length)
+      expect(given).toEqual([])
+    },
+    SLOW_MS,
+  )
+
+  it(
+    'moves a member that was killed and finds its port taken, and tells those who were told of it',
+    async () => {
+      const meddler = createMeddler([])
+      const market = await startMeddled(meddler)
+      const { sandbox, given } = market
+      for (const [member, url, told] of KILLED) {
+        const before = sandbox()
+        meddler.left.add(member)
+        await killAndWait(market, member, told)
+        expect([...meddler.left]).toEqual([])
+        expect(sandbox()[url]).not.toBe(before[url])
+        const others = KILLED.map(([, other]) => other).filter((other) => other !== url)
+        for (const other of others) expect(sandbox()[other]).toBe(before[other])
+        await until('it answers again', READY_MS, () => answers(sandbox()))
+        expect(await call(sandbox())).toBe(200)
+      }
+      expect(given).toEqual([])
+    },
+    SLOW_MS,
+  )
+
   it(
     'comes up beside another one that starts at the same moment, both where they always do',
     async () => {

@@ -1,0 +1,108 @@
+import { AppError } from '#shared/errors.ts'
+import type { CrewOptions, Member, Running } from './crew.ts'
+import { createPatience } from './patience.ts'
+
+/** One member of a crew, followed from start to start. */
+export type Post = {
+  /** What runs now; undefined between two starts. */
+  readonly running: () => Running | undefined
+  /** Starts the member for the first time. */
+  readonly begin: <Started extends Running>(start: () => Promise<Started>) => Promise<Started>
+  /** Stops what runs, or is just starting, and resolves once the member has started on what is true now, or is over. */
+  readonly renew: () => Promise<void>
+  readonly halt: () => Promise<void>
+}
+
+export type House = CrewOptions & {
+  readonly onChange: () => void
+  readonly isStopping: () => boolean
+}
+
+/** Nothing but its one loop starts a member again, so that no member ever runs twice. */
+export function createPost(member: Member, house: House): Post {
+  const patience = createPatience(member, house)
+  const waiting: (() => void)[] = []
+  let running: Running | undefined
+  let stopping: Promise<void> | undefined
+  /** What the member was told at its last start is no longer true. */
+  let isStale = false
+  let isOver = false
+
+  async function launch<Started extends Running>(start: () => Promise<Started>): Promise<Started> {
+    isStale = false
+    const started = await start()
+    if (house.isStopping()) {
+      await started.stop()
+      throw new AppError('service_unavailable', { message: 'the network is stopping' })
+    }
+    running = started
+    stopping = undefined
+    house.onChange()
+    return started
+  }
+
+  async function keep(first: Running): Promise<void> {
+    for (let current: Running | undefined = first; current; current = await launchAgain()) {
+      const since = performance.now()
+      if (isStale) void halt()
+      else endWaiting()
+      const code = await current.exited
+      running = undefined
+      if (house.isStopping()) break
+      house.onChange()
+      if (!isStale && !(await patience.afterEnd(code, performance.now() - since))) break
+    }
+    retire()
+  }
+
+  async function launchAgain(): Promise<Running | undefined> {
+    while (!house.isStopping()) {
+      try {
+        const started = await launch(member.start)
+        house.report(`${member.name} was started again`, member.name)
+        return started
+      } catch (error) {
+        if (house.isStopping()) break
+        house.report(error instanceof Error ? error.message : 'a start failed', member.name)
+        if (!(await patience.afterFailure())) break
+      }
+    }
+    return undefined
+  }
+
+  /** Asks once: a second signal would cut the calls that a plane lets end. */
+  async function halt(): Promise<void> {
+    stopping ??= running?.stop()
+    await stopping
+  }
+
+  function endWaiting(): void {
+    for (const resolve of waiting.splice(0)) resolve()
+  }
+
+  function retire(): void {
+    isOver = true
+    endWaiting()
+  }
+
+  return {
+    running: () => running,
+    async begin(start) {
+      try {
+        const started = await launch(start)
+        void keep(started)
+        return started
+      } catch (error) {
+        retire()
+        throw error
+      }
+    },
+    async renew() {
+      if (isOver) return
+      isStale = true
+      void halt()
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    },
+    halt,
+  }
+}

@@ -119,8 +119,9 @@ describe('a market on a busy machine', () => {
       expect(await answers(sandbox())).toBe(true)
       expect(await call(sandbox())).toBe(200)
       const moved = lines.filter((line) => line.endsWith('found its port taken'))
-      expect(new Set(moved)).toEqual(new Set(PLANES.map((name) => `${name} found its port taken`)))
-      expect(moved).toHaveLength(PLANES.length)
+      // One that was to start again anyway says nothing of its port. None is driven out twice.
+      expect(new Set(moved).size).toBe(moved.length)
+      expect(PLANES.map((name) => `${name} found its port taken`)).toEqual(expect.arrayContaining(moved))
       expect(given).toEqual([])
     },
     SLOW_MS,

@@ -69,3 +69,6 @@ export const idToken = (prefix: IdPrefix) => z.string().refine((text) => isId(pr
 
 /** The token of the next page, for a list whose pages end with a plain ULID: a request, a transaction, a change. */
 export const UlidToken = z.string().refine((text) => parseRequestId(text) !== undefined, NO_TOKEN)
+
+/** A name under which a ledger operation happens once: a ticket, an invoice, or a payment provider's event. */
+export const Ticket = z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket is 1 to 100 letters, digits or . : - _')

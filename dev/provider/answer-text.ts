@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isRecord } from '#shared/json-members.ts'
 import type { ChatRequest } from './chat-request.ts'
 
 /** The longest answer that a question may ask for by a number of words. */
@@ -87,8 +88,4 @@ function exampleObject(schema: Readonly<Record<string, unknown>>, hint: string, 
     isRecord(inner) ? exampleOf(inner, hint, depth + 1) : hint,
   ])
   return Object.fromEntries(entries)
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

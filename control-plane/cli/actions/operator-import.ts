@@ -6,6 +6,7 @@ import type { Block } from '#control-plane/cli/output.ts'
 import { renderBlocks, table, text } from '#control-plane/cli/output.ts'
 import { startProgress } from '#control-plane/cli/progress.ts'
 import { argument, instantOption, isSet, requiredOption } from '#control-plane/cli/read-options.ts'
+import { isRecord } from '#shared/json-members.ts'
 import { shownValue } from './operator-catalog.ts'
 
 const MAX_FILE_BYTES = 64_000_000
@@ -65,10 +66,6 @@ function readFile(path: string): string {
   if (found === undefined || !found.isFile()) throw usageError(`There is no file ${path}.`)
   if (found.size > MAX_FILE_BYTES) throw usageError(`${path} is longer than ${MAX_FILE_BYTES} bytes.`)
   return readFileSync(path, 'utf8')
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function slim(row: unknown): unknown {

@@ -28,8 +28,6 @@ export const PartyFields = {
     .optional(),
 }
 
-/** A name under which a ledger operation happens once: a ticket, an invoice, or a payment provider's event. */
-export const Ticket = z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket is 1 to 100 letters, digits or . : - _')
 export const Note = z.string().max(500)
 
 type Party = { readonly wallet?: string | undefined; readonly account?: AccountId | undefined }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { listBookedEntries } from '#control-plane/db/ledger-archive.ts'
 import type { RunCtx } from '#control-plane/operation/operation.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
-import { DollarText } from '#control-plane/services/fields.ts'
+import { DollarText, Ticket } from '#control-plane/services/fields.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -11,7 +11,7 @@ import { PLATFORM_ACCOUNTS } from '#shared/ledger/account-kinds.ts'
 import type { LedgerLine } from './ledger.ts'
 import type { DebitCtx } from './ledger-debits.ts'
 import type { Move } from './ledger-moves.ts'
-import { bookMove, findParty, Note, namesOneParty, ONE_PARTY, PartyFields, Ticket } from './ledger-moves.ts'
+import { bookMove, findParty, Note, namesOneParty, ONE_PARTY, PartyFields } from './ledger-moves.ts'
 
 /** A transaction as it was booked. Lines are signed micro-USD in plain digits. */
 export const BookedMoveSchema = z.object({

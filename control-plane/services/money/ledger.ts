@@ -5,7 +5,7 @@ import { findUserByWallet } from '#control-plane/db/users.ts'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { defineOperation } from '#control-plane/operation/operation.ts'
 import type { MoneyReads, MoneyTransaction } from '#control-plane/ports/ledger/money-ledger.ts'
-import { DollarText, Wallet } from '#control-plane/services/fields.ts'
+import { DollarText, Ticket, Wallet } from '#control-plane/services/fields.ts'
 import { MicroDigits } from '#control-plane/services/view-fields.ts'
 import { AppError } from '#shared/errors.ts'
 import type { AccountId } from '#shared/ids.ts'
@@ -122,8 +122,8 @@ const GrantInput = z
     wallet: Wallet.optional(),
     account: Account.optional(),
     amountUsd: DollarText,
-    /** A ticket or an invoice number. The grant is booked once for each. */
-    ticket: z.string().regex(/^[\w.:-]{1,100}$/, 'a ticket is 1 to 100 letters, digits or . : - _'),
+    /** The grant is booked once for each. */
+    ticket: Ticket,
     /** `promo` is our own money, `fiat` is money received from the buyer. */
     source: z.enum(['promo', 'fiat']).default('promo'),
     note: z.string().max(500).optional(),

@@ -22,7 +22,7 @@ beforeAll(async () => {
   for (const [at, discount] of [10, 40, 25].entries()) {
     const wish = { model: 'gpt-test', apiKey: `sk-good-book-${at}`, sellerBaseUrl: market.provider.url, discount }
     const options = { idempotencyKey: `book-${at}` }
-    offers.push((await invoke(market.plane, ada.seller, createOffer, wish, options)).offerId)
+    offers.push((await invoke(market.plane, ada.seller, createOffer, wish, options)).id)
   }
   const answered = { offer: offers[0] ?? '', provider: 'test', status: 200, ms: 900, errorClass: null }
   const events = Array.from({ length: 6 }, (_, index) => {

@@ -29,7 +29,7 @@ beforeAll(async () => {
   ada = await market.person()
   const ids: string[] = []
   for (const [index, model] of ['gpt-test', 'gpt-test', 'claude-test'].entries()) {
-    ids.push((await listOffer(market, ada.seller, { model, discount: 20 + index })).offerId)
+    ids.push((await listOffer(market, ada.seller, { model, discount: 20 + index })).id)
   }
   await makeHistory(market.plane, CALLS)
   const rid = market.plane.ids.ulid()

@@ -83,7 +83,7 @@ const holds = (part: string) => (result: unknown) => JSON.stringify(result).incl
 
 describe('subscriptions', () => {
   it('show a book now and after each change, for everybody who asks the same out of one source', async () => {
-    const { offerId } = await sell(10)
+    const { id: offerId } = await sell(10)
     const query =
       'subscription { bookUpdates(model: "gpt-test") { model offers(first: 5) { id discountPct healthy } } }'
     const first = await subscribe(query)
@@ -111,7 +111,7 @@ describe('subscriptions', () => {
   })
 
   it('show sellers the health of their own offers and their operations, buyers their balance', async () => {
-    const { offerId } = await sell(12)
+    const { id: offerId } = await sell(12)
     const bob = await market.person()
     const health = await subscribe('subscription { offerHealthUpdates { id status } }', ada.sellerKey)
     const foreign = await subscribe('subscription { offerHealthUpdates { id } }', bob.sellerKey)

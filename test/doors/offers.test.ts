@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { toSnakeBody } from '#control-plane/api/case.ts'
-import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
+import { NamedOfferSchema } from '#control-plane/api/offer-synonyms.ts'
 import type { Answer, Person, TestMarket } from '#test/support/control-plane.ts'
 import { codeOf, detailOf, startMarket, trpcCodeOf } from '#test/support/control-plane.ts'
 import { listOffer, offerWish } from '#test/support/offers.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-const FIELDS = Object.keys(OfferViewSchema.shape).join(' ')
+const FIELDS = Object.keys(NamedOfferSchema.shape).join(' ')
 const wish = (changes: object = {}) => offerWish(market, { discount: 25, ...changes })
 const idem = () => ({ 'idempotency-key': market.plane.ids.ulid() })
 

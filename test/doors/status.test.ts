@@ -29,7 +29,7 @@ beforeAll(async () => {
   ada = await market.person()
   bob = await market.person()
   for (const discount of [10, 20]) {
-    offers.push((await listOffer(market, ada.seller, { discount })).offerId)
+    offers.push((await listOffer(market, ada.seller, { discount })).id)
   }
   const gift = { account: bob.buyer.account, amountUsd: 10, source: 'promo', ticket: 'status' }
   await invoke(market.plane, operator, grantCredit, gift)
@@ -108,7 +108,7 @@ describe('incidents', () => {
     await market.plane.publication.reconcile()
     await readBook()
     expect(await onSale()).toBe(2)
-    const { offerId } = await listOffer(market, bob.seller, { discount: 30 })
+    const { id: offerId } = await listOffer(market, bob.seller, { discount: 30 })
     expect(await onSale()).toBe(3)
     await invoke(market.plane, bob.seller, deleteOffer, { id: offerId })
     await market.plane.publication.reconcile()

@@ -43,6 +43,10 @@ builder.objectType(Offer, {
     apiFormat: t.expose('apiFormat', { type: ApiFormat }),
     status: t.expose('status', { type: OfferStatus }),
     pricingMode: t.expose('pricingMode', { type: PricingMode }),
+    offerId: t.exposeID('id'),
+    active: t.boolean({ resolve: ({ status }) => status === 'active' }),
+    priceInputPer1m: t.exposeFloat('effectiveInputPer1m', { nullable: true }),
+    priceOutputPer1m: t.exposeFloat('effectiveOutputPer1m', { nullable: true }),
     stoppedBy: t.field({ type: Stop, nullable: true, resolve: stopOf }),
   }),
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { NamedOfferPageSchema, NamedOfferSchema, nameOffer, nameOfferPage } from '#control-plane/api/offer-synonyms.ts'
 import type { BulkRun } from '#control-plane/services/offers/bulk.ts'
 import { BulkLineSchema, bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
@@ -26,10 +27,13 @@ const SAVED_KEYS = writtenAs(
   ({ configs, nextToken }: ConfigList) => ({ configs, ...nextIfAny(nextToken) }),
 )
 
+const OFFER = writtenAs(NamedOfferSchema, nameOffer)
+const OFFER_PAGE = writtenAs(NamedOfferPageSchema, nameOfferPage)
+
 /** Offers, the questions to providers before and behind them, and what goes wrong with them. */
 export const OFFER_ROWS: readonly RestRow[] = [
-  restRow({ method: 'POST', path: OFFERS, status: 201, envelope, operation: createOffer }),
-  restRow({ method: 'GET', path: OFFERS, envelope, operation: listOffers }),
+  restRow({ method: 'POST', path: OFFERS, status: 201, envelope, operation: createOffer, body: OFFER }),
+  restRow({ method: 'GET', path: OFFERS, envelope, operation: listOffers, body: OFFER_PAGE }),
   restRow({
     method: 'POST',
     path: `${OFFERS}/bulk`,
@@ -39,11 +43,17 @@ export const OFFER_ROWS: readonly RestRow[] = [
     lines: linesAs(BulkLineSchema, ({ lines }: BulkRun) => lines),
   }),
   restRow({ method: 'POST', path: `${OFFERS}/bulk-cancel`, status: 202, envelope, operation: bulkCancelOffers }),
-  restRow({ method: 'GET', path: `${OFFERS}/:id`, envelope, operation: getOffer }),
-  restRow({ method: 'PATCH', path: `${OFFERS}/:id`, envelope, operation: updateOffer }),
-  restRow({ method: 'DELETE', path: `${OFFERS}/:id`, envelope, operation: deleteOffer }),
+  restRow({ method: 'GET', path: `${OFFERS}/:id`, envelope, operation: getOffer, body: OFFER }),
+  restRow({ method: 'PATCH', path: `${OFFERS}/:id`, envelope, operation: updateOffer, body: OFFER }),
+  restRow({ method: 'DELETE', path: `${OFFERS}/:id`, envelope, operation: deleteOffer, body: OFFER }),
   restRow({ method: 'POST', path: `${OFFERS}/:id/reset-health`, envelope, operation: resetHealth }),
-  restRow({ method: 'POST', path: `${OFFERS}/:id/rotate-credential`, envelope, operation: rotateCredential }),
+  restRow({
+    method: 'POST',
+    path: `${OFFERS}/:id/rotate-credential`,
+    envelope,
+    operation: rotateCredential,
+    body: OFFER,
+  }),
   restRow({ method: 'GET', path: '/v1/seller/operations/:id', envelope, operation: getSellerOperation }),
   restRow({
     method: 'POST',

@@ -1,3 +1,4 @@
+import { nameOffer } from '#control-plane/api/offer-synonyms.ts'
 import { listAliases, putAlias, removeAlias } from '#control-plane/services/catalog/aliases.ts'
 import { diffCatalog, importCatalog, putProvider } from '#control-plane/services/catalog/catalog.ts'
 import { listCatalogHistory } from '#control-plane/services/catalog/catalog-history.ts'
@@ -51,8 +52,8 @@ export const provider = router({
 
 export const marketOffer = router({
   search: queryOf(searchOffers),
-  delist: mutationOf(delistOffer),
-  restore: mutationOf(restoreOffer),
+  delist: mutationOf(delistOffer, nameOffer),
+  restore: mutationOf(restoreOffer, nameOffer),
 })
 
 export const hold = router({

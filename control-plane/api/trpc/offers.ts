@@ -1,4 +1,5 @@
 import { collectLines } from '#control-plane/api/collect-lines.ts'
+import { nameOffer, nameOfferPage } from '#control-plane/api/offer-synonyms.ts'
 import { bulkCreateOffers } from '#control-plane/services/offers/bulk.ts'
 import { deleteOffer, updateOffer } from '#control-plane/services/offers/change.ts'
 import { createOffer } from '#control-plane/services/offers/create.ts'
@@ -18,16 +19,16 @@ import { exportSellerUsage } from '#control-plane/services/sellers/seller-usage-
 import { mutationOf, queryOf, router } from './procedure.ts'
 
 export const offer = router({
-  create: mutationOf(createOffer),
-  list: queryOf(listOffers),
-  get: queryOf(getOffer),
+  create: mutationOf(createOffer, nameOffer),
+  list: queryOf(listOffers, nameOfferPage),
+  get: queryOf(getOffer, nameOffer),
   share: queryOf(getOfferShare),
-  update: mutationOf(updateOffer),
-  delete: mutationOf(deleteOffer),
+  update: mutationOf(updateOffer, nameOffer),
+  delete: mutationOf(deleteOffer, nameOffer),
   bulkCreate: mutationOf(bulkCreateOffers, ({ lines }) => collectLines(lines)),
   bulkCancel: mutationOf(bulkCancelOffers),
   resetHealth: mutationOf(resetHealth),
-  rotateCredential: mutationOf(rotateCredential),
+  rotateCredential: mutationOf(rotateCredential, nameOffer),
   healthLog: queryOf(listHealthLog),
 })
 

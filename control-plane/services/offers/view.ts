@@ -11,43 +11,37 @@ import { UnitPricesSchema } from '#shared/pricing.ts'
 import { ProtocolNameSchema } from '#shared/protocols/index.ts'
 
 /**
- * An offer for its seller. Prices per million tokens are whole micro-USD: `direct` is the reference, `effective` and
- * `price` are what a buyer pays. Instants are Unix milliseconds.
+ * An offer for its seller. Prices per million tokens are whole micro-USD: `direct` is the reference, `effective` is what
+ * a buyer pays. Instants are Unix milliseconds.
  */
-export const OfferViewSchema = z
-  .object({
-    id: z.string(),
-    offerId: z.string(),
-    model: z.string(),
-    sellerBaseUrl: z.string(),
-    provider: z.string(),
-    providerModel: z.string(),
-    apiFormat: ProtocolNameSchema,
-    trusted: z.boolean(),
-    status: z.enum(['active', 'paused', 'inactive']),
-    active: z.boolean(),
-    healthy: z.boolean(),
-    consecutiveFailures: z.number(),
-    backedOffUntil: z.number().nullable(),
-    delistedReason: z.string().nullable(),
-    pricingMode: z.enum(['discount', 'cost_multiplier']),
-    costMultiplier: z.number(),
-    discount: z.number(),
-    directInputPer1m: z.number().nullable(),
-    directOutputPer1m: z.number().nullable(),
-    effectiveInputPer1m: z.number().nullable(),
-    effectiveOutputPer1m: z.number().nullable(),
-    priceInputPer1m: z.number().nullable(),
-    priceOutputPer1m: z.number().nullable(),
-    capDailyUsd: z.number().nullable(),
-    capDailyRemainingUsd: z.number().nullable(),
-    payoutAddress: z.string().nullable(),
-    label: z.string().nullable(),
-    keyFingerprint: z.string(),
-    createdAt: z.number(),
-    updatedAt: z.number(),
-  })
-  .meta({ id: 'Offer' })
+export const OfferViewSchema = z.object({
+  id: z.string(),
+  model: z.string(),
+  sellerBaseUrl: z.string(),
+  provider: z.string(),
+  providerModel: z.string(),
+  apiFormat: ProtocolNameSchema,
+  trusted: z.boolean(),
+  status: z.enum(['active', 'paused', 'inactive']),
+  healthy: z.boolean(),
+  consecutiveFailures: z.number(),
+  backedOffUntil: z.number().nullable(),
+  delistedReason: z.string().nullable(),
+  pricingMode: z.enum(['discount', 'cost_multiplier']),
+  costMultiplier: z.number(),
+  discount: z.number(),
+  directInputPer1m: z.number().nullable(),
+  directOutputPer1m: z.number().nullable(),
+  effectiveInputPer1m: z.number().nullable(),
+  effectiveOutputPer1m: z.number().nullable(),
+  capDailyUsd: z.number().nullable(),
+  capDailyRemainingUsd: z.number().nullable(),
+  payoutAddress: z.string().nullable(),
+  label: z.string().nullable(),
+  keyFingerprint: z.string(),
+  createdAt: z.number(),
+  updatedAt: z.number(),
+})
 export type OfferView = z.infer<typeof OfferViewSchema>
 
 /**
@@ -93,7 +87,6 @@ function viewFacts(offer: StoredOffer) {
   const kept = keptBps(offer.keptBps)
   return {
     id: offer.id,
-    offerId: offer.id,
     model: offer.model,
     sellerBaseUrl: offer.baseUrl,
     provider: offer.provider,
@@ -101,7 +94,6 @@ function viewFacts(offer: StoredOffer) {
     apiFormat: offer.apiFormat,
     trusted: offer.isTrusted,
     status: offer.status,
-    active: offer.status === 'active',
     delistedReason: offer.delistedReason,
     pricingMode: offer.pricingMode,
     costMultiplier: costMultiplier(kept),
@@ -123,8 +115,6 @@ function viewPrices(prices: UnitPrices | undefined, kept: KeptBps) {
     directOutputPer1m: shown(direct.output),
     effectiveInputPer1m: shown(effective.input),
     effectiveOutputPer1m: shown(effective.output),
-    priceInputPer1m: shown(effective.input),
-    priceOutputPer1m: shown(effective.output),
   }
 }
 

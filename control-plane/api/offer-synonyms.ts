@@ -1,0 +1,31 @@
+import { z } from 'zod'
+import type { OfferPage } from '#control-plane/services/offers/read.ts'
+import type { OfferView } from '#control-plane/services/offers/view.ts'
+import { OfferViewSchema } from '#control-plane/services/offers/view.ts'
+import { pageSchema } from '#control-plane/services/page.ts'
+
+/** An offer as clients of the field read it: its id, its status and its price have a second name each. */
+export const NamedOfferSchema = OfferViewSchema.extend({
+  offerId: z.string(),
+  active: z.boolean(),
+  priceInputPer1m: z.number().nullable(),
+  priceOutputPer1m: z.number().nullable(),
+}).meta({ id: 'Offer' })
+export type NamedOffer = z.infer<typeof NamedOfferSchema>
+
+export const NamedOfferPageSchema = pageSchema(NamedOfferSchema)
+
+/** Adds the second names. The values are those of the first ones. */
+export function nameOffer(offer: OfferView): NamedOffer {
+  return {
+    ...offer,
+    offerId: offer.id,
+    active: offer.status === 'active',
+    priceInputPer1m: offer.effectiveInputPer1m,
+    priceOutputPer1m: offer.effectiveOutputPer1m,
+  }
+}
+
+export function nameOfferPage({ items, ...rest }: OfferPage): z.infer<typeof NamedOfferPageSchema> {
+  return { ...rest, items: items.map(nameOffer) }
+}

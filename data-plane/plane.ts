@@ -13,6 +13,7 @@ import { createLogger } from '#shared/logger.ts'
 import type { Secret } from '#shared/secret.ts'
 import { createSubscriptions } from '#shared/subscriptions.ts'
 import { openTracer } from '#shared/telemetry/open-tracer.ts'
+import { createTurnoverMap } from '#shared/turnover-map.ts'
 import type { Config } from './config.ts'
 import { createAdmission } from './http/admission.ts'
 import { watchSlowBodies } from './http/connection-limits.ts'
@@ -314,7 +315,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
     ticker: createTicker(clock),
     retries: createRetryBudget(clock.monotonic),
     drains: counted.drains,
-    running: new Map(),
+    running: createTurnoverMap(),
     ending: { isDue: false },
     observe: counted.observe,
     tracing: counted.tracing,

@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Time } from '#shared/clock.ts'
 import { SECOND } from '#shared/clock.ts'
+import { createTurnoverMap } from '#shared/turnover-map.ts'
 
 /**
  * A body may be slow for the first milliseconds. After that its average rate must reach this minimum, or its connection
@@ -46,12 +47,12 @@ type Watched = {
 }
 
 export function watchSlowBodies(clock: Pick<Time, 'monotonic' | 'every'>): SlowBodies {
-  const watched = new Map<IncomingMessage, Watched>()
+  const watched = createTurnoverMap<IncomingMessage, Watched>()
   // The first bytes of a body come with its head, so the count begins where the connection's last body ended.
   const counted = new WeakMap<Socket, number>()
   const stop = clock.every(LOOK_EVERY_MS, () => {
     const now = clock.monotonic()
-    for (const [request, { socket, since, bytesBefore, cut }] of watched) {
+    for (const [request, { socket, since, bytesBefore, cut }] of watched.entries()) {
       const elapsed = now - since
       if (elapsed < PATIENCE_MS || request.complete) continue
       // Bytes that wait in the socket have come, whether or not anybody reads them.

@@ -1,5 +1,6 @@
 import { HOUR } from '#shared/clock.ts'
 import type { RailName } from '#shared/contract/rails.ts'
+import { createTurnoverMap } from '#shared/turnover-map.ts'
 
 /** The call of a record and the rail that ends it. `account` is null when a wallet pays by the call. */
 export type Subject = { readonly rid: string; readonly rail: RailName; readonly account: string | null }
@@ -39,7 +40,7 @@ export type Unposted = {
 
 export function createUnposted(): Unposted {
   const captures = createQueue()
-  const running = new Map<string, { readonly seq: number; readonly at: number }>()
+  const running = createTurnoverMap<string, { readonly seq: number; readonly at: number }>()
   let vainChecks = 0
 
   return {

@@ -3,6 +3,7 @@ import type { CallTracing } from '#data-plane/pipeline/call-plane.ts'
 import type { Clock } from '#shared/clock.ts'
 import type { OpenSpan, RemoteSpan, SpanAttributes, Tracer } from '#shared/telemetry/tracer.ts'
 import { readTraceparent } from '#shared/telemetry/tracer.ts'
+import { createTurnoverMap } from '#shared/turnover-map.ts'
 
 /** At most so many calls are traced at once. Beyond it the oldest is dropped. */
 const MAX_CALLS = 20_000
@@ -48,12 +49,12 @@ const OPERATIONS = new Map([
  * that the caller began, but passes no trace on to a seller.
  */
 export function createCallTraces(tracer: Tracer, clock: Clock): CallTraces {
-  const calls = new Map<string, Traced>()
+  const calls = createTurnoverMap<string, Traced>()
 
   return {
     tracing: {
       begin({ requestId, receivedAt, startedAt, headers }) {
-        if (calls.size >= MAX_CALLS) for (const oldest of calls.keys()) if (calls.delete(oldest)) break
+        if (calls.size() >= MAX_CALLS) for (const [oldest] of calls.entries()) if (calls.delete(oldest)) break
         calls.set(requestId, { receivedAt, startedAt, parent: readTraceparent(headers['traceparent']), parts: [] })
       },
       tried({ rid, offer, target }, { sentAt, endedAt, status, failure, firstContentAt }) {

@@ -13,6 +13,7 @@ import type { AnyWire } from '#data-plane/wires/wire.ts'
 import type { Time } from '#shared/clock.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import type { RequestId } from '#shared/ids.ts'
+import type { TurnoverMap } from '#shared/turnover-map.ts'
 import type { AttemptResult } from './attempt.ts'
 import type { RetryBudget } from './retry-budget.ts'
 import type { Ticker } from './ticker.ts'
@@ -77,7 +78,7 @@ export type CallPlane = {
   readonly ownProviders: Payment
   readonly ownCalls: OwnCalls
   /** Admitted calls of this process, for look-ups before their end. */
-  readonly running: Map<RequestId, RunningCall>
+  readonly running: TurnoverMap<RequestId, RunningCall>
   /** Set when the process ends. Calls that still run are cut in their protocol's own way and settled. */
   readonly ending: { isDue: boolean }
   observe(facts: CallFacts, tried: readonly Attempt[]): void

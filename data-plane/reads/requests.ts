@@ -9,12 +9,13 @@ import type { RequestId } from '#shared/ids.ts'
 import { parseRequestId, ulidTime } from '#shared/ids.ts'
 import { lookupRecordOf, RUNNING_JOB, standingOf } from '#shared/lookup-record.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
+import type { TurnoverMap } from '#shared/turnover-map.ts'
 
 export type LookupSources = {
   readonly funds: Pick<Funds, 'find'>
   readonly buyerKeys: { identify(key: string): Promise<AccountPayer> }
   /** Calls of this process that have not ended. */
-  readonly running: ReadonlyMap<RequestId, RunningCall>
+  readonly running: Pick<TurnoverMap<RequestId, RunningCall>, 'get'>
   readonly ownCalls: Pick<OwnCalls, 'find'>
 }
 

@@ -10,6 +10,7 @@ import type { OfferId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { ZERO } from '#shared/money.ts'
+import { createTurnoverMap } from '#shared/turnover-map.ts'
 import type { GateMember, Membership } from './gate-member.ts'
 import { isInPhase } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
@@ -44,7 +45,7 @@ export type OfferCapsStore = OfferCaps & {
 /** Daily caps of offers in Redis. An offer without a cap is never counted. */
 export function createOfferCaps({ gate, clock, log }: Ports): OfferCapsStore {
   const { connection, member } = gate
-  const takes = new Map<string, Take>()
+  const takes = createTurnoverMap<string, Take>()
   let waiting: Settled[] = []
 
   async function run(membership: Membership, take: CapTake): Promise<'taken' | 'full' | 'stale'> {

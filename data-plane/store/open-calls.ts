@@ -15,6 +15,7 @@ import { isId, parseRequestId } from '#shared/ids.ts'
 import type { Logger } from '#shared/logger.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd, ZERO } from '#shared/money.ts'
+import { createTurnoverMap } from '#shared/turnover-map.ts'
 import { groupByBucket } from './bucket-groups.ts'
 import type { Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
@@ -30,7 +31,7 @@ export type OpenCalls = {
 }
 
 export function createOpenCalls(clock: Clock): OpenCalls {
-  const calls = new Map<string, OpenCall>()
+  const calls = createTurnoverMap<string, OpenCall>()
   return {
     add(hold, ttlMs) {
       calls.set(hold.rid, { hold, deadline: clock.monotonic() + ttlMs })
@@ -42,7 +43,7 @@ export function createOpenCalls(clock: Clock): OpenCalls {
       const now = clock.monotonic()
       return [...calls.values()].map(({ hold, deadline }) => ({ ...hold, node, ttlMs: deadline - now }))
     },
-    size: () => calls.size,
+    size: calls.size,
   }
 }
 

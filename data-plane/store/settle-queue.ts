@@ -7,6 +7,8 @@ import type { SettleOperation } from '#shared/contract/money-scripts/settle.ts'
 import { encodeSettle } from '#shared/contract/money-scripts/settle.ts'
 import { describeCause } from '#shared/errors.ts'
 import type { Logger } from '#shared/logger.ts'
+import type { TurnoverMap } from '#shared/turnover-map.ts'
+import { createTurnoverMap } from '#shared/turnover-map.ts'
 import { groupByBucket } from './bucket-groups.ts'
 import type { GateMember, Membership } from './gate-member.ts'
 import type { MoneyConnection } from './money-connection.ts'
@@ -66,11 +68,8 @@ export type SettleQueue = {
 }
 
 type State = {
-  /**
-   * All operations without an answer, by request id. Its values must be small. A map that grows leaves its older tables
-   * linked to each other. Once one of them is old, they keep their values alive until a full collection.
-   */
-  readonly unsettled: Map<string, Waiting>
+  /** All operations without an answer, by request id. */
+  readonly unsettled: TurnoverMap<string, Waiting>
   /** The operations that are not on their way, in their order. */
   waiting: Entry[]
   /** True while a timer runs that looks for calls that have waited too long. */
@@ -84,7 +83,7 @@ type State = {
 export function createSettleQueue(ports: Ports, wake: () => void): SettleQueue {
   const { member, clock } = ports
   const state: State = {
-    unsettled: new Map(),
+    unsettled: createTurnoverMap(),
     waiting: [],
     isWatched: false,
     nextOrder: 0,
@@ -116,7 +115,7 @@ export function createSettleQueue(ports: Ports, wake: () => void): SettleQueue {
       }
     },
     holds: (rid) => state.unsettled.has(rid),
-    size: () => state.unsettled.size,
+    size: state.unsettled.size,
   }
 }
 

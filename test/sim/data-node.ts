@@ -26,6 +26,7 @@ import { CREDIT_RAIL } from '#shared/contract/rails.ts'
 import { AppError } from '#shared/errors.ts'
 import type { Ids } from '#shared/ids.ts'
 import { createIds } from '#shared/ids.ts'
+import { createTurnoverMap } from '#shared/turnover-map.ts'
 import { BUCKETS, log } from './ground.ts'
 import type { Market } from './market.ts'
 import { connectMoney } from './money-link.ts'
@@ -146,7 +147,7 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
     upstream: providers.upstreamOf(process),
     ...{ journal, events, ticker: createTicker(clock), retries: createRetryBudget(clock.monotonic) },
     drains: { count: 0 },
-    running: new Map(),
+    running: createTurnoverMap(),
     ending: { isDue: false },
     observe: () => undefined,
     logsCall: () => false,

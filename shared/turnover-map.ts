@@ -1,0 +1,48 @@
+/**
+ * A map whose entries come and go for as long as the process lives, such as one for the calls that run now.
+ *
+ * A plain Map becomes dear in this place. V8 gives it a new table when the old one is full of removed entries, and a map
+ * that is old gets each table in old space. The tables left behind are garbage that only a full collection frees. Until
+ * then they keep all that they ever held, so a call's whole state is moved to old space with them. Measured with 128
+ * entries of 19 KB: ten times the time a call. This one begins a fresh map before that, which V8 places with the young.
+ */
+export type TurnoverMap<Key, Value> = {
+  get(key: Key): Value | undefined
+  has(key: Key): boolean
+  set(key: Key, value: Value): void
+  /** True when the key was there. */
+  delete(key: Key): boolean
+  size(): number
+  /** Entries in the order in which they came. Changes during the walk may not show in it. */
+  entries(): IterableIterator<[Key, Value]>
+  values(): IterableIterator<Value>
+}
+
+/** A fresh map is begun after this many removals, or after as many as entries are left where these are more. */
+const RENEW_AFTER = 64
+
+export function createTurnoverMap<Key, Value>(): TurnoverMap<Key, Value> {
+  let map = new Map<Key, Value>()
+  let removed = 0
+  return {
+    get: (key) => map.get(key),
+    has: (key) => map.has(key),
+    set(key, value) {
+      map.set(key, value)
+    },
+    delete(key) {
+      if (!map.delete(key)) return false
+      removed += 1
+      if (removed >= RENEW_AFTER && removed >= map.size) {
+        const fresh = new Map<Key, Value>()
+        map.forEach((value, kept) => fresh.set(kept, value))
+        map = fresh
+        removed = 0
+      }
+      return true
+    },
+    size: () => map.size,
+    entries: () => map.entries(),
+    values: () => map.values(),
+  }
+}

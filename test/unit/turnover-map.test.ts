@@ -1,0 +1,37 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { createTurnoverMap } from '#shared/turnover-map.ts'
+
+const step = fc.record({ isSet: fc.boolean(), key: fc.nat(40), value: fc.nat() })
+
+describe('a map of what comes and goes', () => {
+  it('answers as a plain one does, and in the same order, through any number of renewals', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 2_000, size: 'max' }), (steps) => {
+        const [plain, ours] = [new Map<number, number>(), createTurnoverMap<number, number>()]
+        for (const { isSet, key, value } of steps) {
+          if (isSet) {
+            plain.set(key, value)
+            ours.set(key, value)
+          } else expect(ours.delete(key)).toBe(plain.delete(key))
+          expect([ours.size(), ours.has(key), ours.get(key)]).toEqual([plain.size, plain.has(key), plain.get(key)])
+        }
+        expect([...ours.entries()]).toEqual([...plain.entries()])
+        expect([...ours.values()]).toEqual([...plain.values()])
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('walks over the entries of its beginning, whatever is removed on the way', () => {
+    const map = createTurnoverMap<number, number>()
+    for (let key = 0; key < 500; key++) map.set(key, key)
+    const seen: number[] = []
+    for (const [key] of map.entries()) {
+      seen.push(key)
+      map.delete(key)
+    }
+    expect(seen).toHaveLength(500)
+    expect(map.size()).toBe(0)
+  })
+})

@@ -29,4 +29,4 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=20s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health/live`).then((reply) => process.exit(reply.ok ? 0 : 1), () => process.exit(1))"]
 # Signals reach node itself, so that a stop drains.
 ENTRYPOINT ["node", "--enable-source-maps"]
-CMD ["--min-semi-space-size=64", "--max-semi-space-size=64", "dist/data-plane.mjs"]
+CMD ["--min-semi-space-size=64", "--max-semi-space-size=64", "--no-allocation-site-pretenuring", "dist/data-plane.mjs"]

@@ -35,7 +35,9 @@ export function createTurnoverMap<Key, Value>(): TurnoverMap<Key, Value> {
       removed += 1
       if (removed >= RENEW_AFTER && removed >= map.size) {
         const fresh = new Map<Key, Value>()
-        map.forEach((value, kept) => fresh.set(kept, value))
+        map.forEach((value, kept) => {
+          fresh.set(kept, value)
+        })
         map = fresh
         removed = 0
       }

@@ -9,14 +9,14 @@ import { HISTORY, SERVICES, STOP_ORDER, startNetwork } from '#dev/network/start.
 
 const log = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)}  ${line}`)
 
-/** Runs the network until a signal or a failure, and gives the exit code. */
+/** Runs the network until a signal or a failure, and answers the exit code. */
 async function runNetwork(
   home: Home,
   given: { readonly history: number; readonly newSecrets: boolean },
 ): Promise<number> {
   const file = home.path('sandbox.json')
   removeSandbox(file)
-  /** What the file says now; undefined while the network does not answer. */
+  /** The file's present content. Undefined while the network does not answer. */
   let sandbox: (() => Sandbox) | undefined
   let described = ''
   const ending = new AbortController()
@@ -80,7 +80,7 @@ function givenServices(): { databaseUrl: string | undefined; redisUrl: string | 
   return { databaseUrl: process.env['DATABASE_URL'], redisUrl: process.env['REDIS_URL'] }
 }
 
-/** Calls of the past unless `--history` says otherwise: few enough to be there seconds after the start. */
+/** The number of past calls without `--history`. They are few enough to be there seconds after the start. */
 const DEFAULT_HISTORY = '4000'
 const { values } = parseArgs({
   options: {

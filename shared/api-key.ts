@@ -12,7 +12,7 @@ const SECRET_CHARS = 43
 const CHECKSUM_CHARS = 6
 const SHOWN_CHARS = 8
 
-/** A new key: the text shown once and the prefix that lists may show. */
+/** Makes a new key. `key` is shown once; lists may show `prefix`. */
 export function newApiKey(
   type: KeyType,
   random: (bytes: number) => Uint8Array = randomBytes,
@@ -22,13 +22,13 @@ export function newApiKey(
   return { secret: new Secret(head + checksum(head)), keyPrefix: KEY_PREFIXES[type] + body.slice(0, SHOWN_CHARS) }
 }
 
-/** The type that a key claims by its prefix, well-formed or not; undefined when it has none of ours. */
+/** Reads the type that a key claims by its prefix, well-formed or not. Undefined when the prefix is none of ours. */
 export function keyTypeOf(key: string): KeyType | undefined {
   for (const type of ['seller', 'management', 'buyer'] as const) if (key.startsWith(KEY_PREFIXES[type])) return type
   return undefined
 }
 
-/** True when the length, alphabet and checksum fit: a key that fails was never issued, and needs no look-up. */
+/** True when the length, alphabet and checksum fit. A key that fails was never issued and needs no look-up. */
 export function isWellFormedKey(key: string): boolean {
   const type = keyTypeOf(key)
   if (type === undefined) return false
@@ -37,7 +37,7 @@ export function isWellFormedKey(key: string): boolean {
   return checksum(key.slice(0, -CHECKSUM_CHARS)) === key.slice(-CHECKSUM_CHARS)
 }
 
-/** What a key is stored and looked up under: HMAC-SHA-256 with the pepper, in hex. */
+/** HMAC-SHA-256 of a key under the pepper, in hex. Keys are stored and looked up under it. */
 export function hashApiKey(key: string, pepper: Secret): string {
   return createHmac('sha256', pepper.reveal()).update(key).digest('hex')
 }

@@ -2,29 +2,29 @@ import type { Cancel, Time } from './clock.ts'
 import { MINUTE, SECOND } from './clock.ts'
 import { AppError, describeCause } from './errors.ts'
 
-/** How often a plane compares its clock with those of its servers. */
+/** A plane compares its clock with those of its servers this often. */
 export const SKEW_CHECK_EVERY_MS = 10 * SECOND
-/** An answer that took longer says too little about when it was made: half of this is the most that a reading is wrong. */
+/** A slower answer is dropped. A reading can be wrong by half of the round trip. */
 const MAX_ROUND_TRIP_MS = 500
-/** A clock that is further off than this is told of in the log, once a minute. */
+/** Beyond this difference a warning is logged, once a minute. */
 const SKEW_WARN_MS = 500
 const WARN_EVERY_MS = MINUTE
-/** A clock that is further off than this decides nothing: no sign-in, no start. */
+/** Beyond this difference the clock is not trusted: nobody signs in and no plane starts. */
 const SKEW_REFUSE_MS = 30 * SECOND
 const RETRY_SECONDS = 10
 
-/** A clock of another machine. `read` answers with its Unix milliseconds, or rejects while it cannot be asked. */
+/** A clock of another machine. `read` resolves to its Unix milliseconds and rejects while it cannot be asked. */
 export type OtherClock = { readonly name: string; read(): Promise<number> }
 
-/** How far this process's wall clock is from others. */
+/** Knows how far this process's wall clock is from others. */
 export type ClockWatch = {
-  /** This clock less the other, in milliseconds, by name; only those that have answered. */
+  /** This clock minus the other, in milliseconds, by name. Clocks that never answered are missing. */
   skews(): ReadonlyMap<string, number>
-  /** Throws `service_unavailable` while this clock is further than 30 s from any that answered last. */
+  /** Throws `service_unavailable` while this clock is more than 30 s from the last reading of any other. */
   requireTrusted(): void
-  /** Asks every clock once. Never rejects: one that cannot be asked keeps its last reading. */
+  /** Asks every clock once. It never rejects. A clock that cannot be asked keeps its last reading. */
   check(): Promise<void>
-  /** Asks them now and then from now on. */
+  /** Starts asking all clocks at regular times. */
   start(): void
   close(): void
 }
@@ -35,10 +35,7 @@ type Log = {
 }
 type Parts = { readonly clock: Time; readonly log: Log; readonly others: readonly OtherClock[] }
 
-/**
- * Compares the wall clock of this process with others: each is asked for its time, which is taken to be that of the
- * middle of the round trip.
- */
+/** Compares the wall clock of this process with others. A reading is taken to be from the middle of its round trip. */
 export function createClockWatch({ clock, log, others }: Parts): ClockWatch {
   const skews = new Map<string, number>()
   let warnedAt = Number.NEGATIVE_INFINITY
@@ -93,7 +90,7 @@ function refusal(name: string, skewMs: number): AppError {
   })
 }
 
-/** The answer of Redis' TIME, seconds and microseconds, as Unix milliseconds. */
+/** Converts the answer of Redis' TIME (seconds and microseconds) to Unix milliseconds. */
 export function readRedisTime([seconds, microseconds]: readonly (string | number)[]): number {
   return Number(seconds) * SECOND + Number(microseconds) / SECOND
 }

@@ -1,25 +1,25 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** What tells the time in a plane; tests hand in their own. Wall times are Unix milliseconds. */
+/** Tells the time in a plane. Tests bring their own. */
 export type Clock = {
   /** Unix milliseconds. */
   now(): number
-  /** Milliseconds that only ever rise, for durations. */
+  /** Milliseconds that never fall. Use them for durations. */
   monotonic(): number
 }
 
-/** Calls off what was to be run; nothing happens when it has run already. */
+/** Cancels a planned run. It does nothing after the run. */
 export type Cancel = () => void
 
-/** What runs things later. Nothing of it keeps a process alive, except a sleep that somebody waits for. */
+/** Runs functions later. A timer keeps no process alive, except a sleep that somebody awaits. */
 export type Timers = {
-  /** Runs once, so many milliseconds from now. */
+  /** Runs once after so many milliseconds. */
   after(ms: number, run: () => void): Cancel
-  /** Runs again and again until it is called off. */
+  /** Runs every so many milliseconds until it is cancelled. */
   every(ms: number, run: () => void): Cancel
-  /** Runs at the end of this turn of the event loop: what comes in the same turn is gathered. */
+  /** Runs at the end of this turn of the event loop, so that what comes in one turn can be gathered. */
   soon(run: () => void): void
-  /** Resolves after so many milliseconds, or as soon as the signal says that nobody waits any more. */
+  /** Resolves after so many milliseconds, or as soon as the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -67,7 +67,7 @@ export function nextUtcMonth(at: number): number {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 1)
 }
 
-/** A time in milliseconds to the microsecond: more digits than that are noise. */
+/** Rounds milliseconds to the microsecond. Further digits are noise. */
 export function toMicrosecond(ms: number): number {
   return Math.round(ms * 1_000) / 1_000
 }

@@ -1,4 +1,4 @@
-/** Places on the way of money at which a process may be made to die, in the order in which a call passes them. */
+/** The places on the way of money at which a test can make a process die, in the order in which a call passes them. */
 export const CRASH_POINTS = [
   'before_reserve',
   'after_reserve',
@@ -24,12 +24,12 @@ export const CRASH_POINTS = [
 ] as const
 export type CrashPoint = (typeof CRASH_POINTS)[number]
 
-/** Where a process dies: at the `passage`-th time, from 1, that it comes by `point`. */
+/** The process dies when it passes `point` for the `passage`-th time, counted from 1. */
 export type CrashAt = { readonly point: CrashPoint; readonly passage: number }
 
 let armed: { readonly point: CrashPoint; left: number } | undefined
 
-/** Reads `name#k`; undefined when that is no place or no passage. */
+/** Reads `name#k`. Undefined when the name is no such place or `k` is no passage. */
 export function parseCrashAt(text: string): CrashAt | undefined {
   const [name, count, ...rest] = text.split('#')
   const point = CRASH_POINTS.find((known) => known === name)
@@ -38,15 +38,12 @@ export function parseCrashAt(text: string): CrashAt | undefined {
   return { point, passage }
 }
 
-/** Arms the one place at which this process is to die; `undefined` disarms it. Called at the start of a plane only. */
+/** Sets the one place at which this process will die; `undefined` clears it. Only the start of a plane calls it. */
 export function armCrash(at: CrashAt | undefined): void {
   armed = at && { point: at.point, left: at.passage }
 }
 
-/**
- * A place where the process dies without another word, as from a power cut, if it was armed for that. Otherwise, and
- * always in production, nothing.
- */
+/** Kills the process at once, as a power cut does, if this passage was armed. In production it never does. */
 export function crashPoint(name: CrashPoint): void {
   if (armed === undefined || armed.point !== name) return
   armed.left -= 1

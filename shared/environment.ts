@@ -35,7 +35,7 @@ export function secretOf(name: string) {
     .transform((text) => new Secret(text))
 }
 
-/** `name#k`, a place of crash-point.ts, where empty means absent. */
+/** `name#k`, a place of crash-point.ts. Empty means absent. */
 const crashAt = optionalText.transform((text, context) => {
   if (text === undefined) return undefined
   const at = parseCrashAt(text)
@@ -51,7 +51,7 @@ export function origin(fallback: string) {
     .transform((url) => url.replace(/\/+$/, ''))
 }
 
-/** Variables that both planes read, each with its check. */
+/** The variables that both planes read. */
 export const sharedVariables = {
   NODE_ENV: z.string().optional(),
   HOST: z.string().default('127.0.0.1'),
@@ -78,8 +78,8 @@ export const sharedVariables = {
 }
 
 /**
- * Reads variables by their schema. Throws an Error that names each one that is missing or wrong, without its value, and
- * refuses development switches in production.
+ * Reads variables by their schemas. Throws an Error that names every missing or wrong variable without its value.
+ * Refuses development switches in production.
  */
 export function readEnvironment<
   Schema extends z.ZodType<{

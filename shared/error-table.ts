@@ -11,9 +11,9 @@ function row(status: number, type: string, message: string): Row {
   return { status, type, message }
 }
 
-/** Every error of the service: its code, HTTP status, OpenAI's `type` word, and the sentence the caller reads. */
+/** Every error of the service: code, HTTP status, OpenAI's `type`, and the sentence that the caller reads. */
 export const ERRORS = {
-  // Shape of the request
+  // The shape of the request
   invalid_request: row(400, invalid, 'The request is not valid.'),
   invalid_json: row(400, invalid, 'The request body is not valid JSON.'),
   unknown_model: row(400, invalid, 'The model does not exist.'),
@@ -49,7 +49,7 @@ export const ERRORS = {
   pricing_multiplier_unsupported: row(400, invalid, 'Key listings are priced by discount_percent only.'),
   unsupported_media_type: row(415, invalid, 'The content type of the body is not accepted here.'),
   request_too_large: row(413, invalid, 'The request body is larger than accepted here.'),
-  // Who calls
+  // The caller
   authentication_required: row(401, auth, 'This endpoint needs a key.'),
   invalid_api_key: row(401, auth, 'The API key is not valid.'),
   wrong_key_type: row(401, auth, 'A key of this type is not accepted here.'),
@@ -65,7 +65,7 @@ export const ERRORS = {
   insufficient_credit: row(402, quota, 'Add prepaid credit: nothing was reserved.'),
   key_cap_reached: row(403, quota, 'The spending cap of this key is reached.'),
   cost_ceiling_reached: row(402, quota, 'The cost ceiling of this call does not cover it.'),
-  // What is there
+  // Things that are missing
   not_found: row(404, invalid, 'There is nothing here.'),
   method_not_allowed: row(405, invalid, 'The method is not allowed here.'),
   no_sellers_for_model: row(404, invalid, 'No seller is available for the model.'),

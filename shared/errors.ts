@@ -6,23 +6,23 @@ export type ErrorCode = keyof typeof ERRORS
 /** The codes, in the order of the table. */
 export const ERROR_CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS)
 
-/** One thing that is wrong with an input: a public sentence, and the field, if it is one. */
+/** One fault of an input: a public sentence, and the field if the fault has one. */
 export type Problem = { readonly param: string | null; readonly message: string }
 
-/** Public facts about an error: limits with whose they are and when they lift, ids, numbers. Never a secret. */
+/** Public facts about an error, such as limits with their owner and end, ids and numbers. It never holds a secret. */
 export type ErrorDetail = Readonly<Record<string, unknown>>
 
 type Options = {
-  /** A public sentence in place of the table's. */
+  /** A public sentence that replaces the table's. */
   readonly message?: string
-  /** The request field at fault, as the wire spells it. */
+  /** The request field at fault, in the wire's spelling. */
   readonly param?: string
-  /** Everything that is wrong with an input, where that is more than the message says. */
+  /** All faults of an input, where they are more than the message says. */
   readonly problems?: readonly Problem[]
   readonly detail?: ErrorDetail
   /** Seconds after which a retry may work; sent as `Retry-After`. */
   readonly retryAfterSeconds?: number
-  /** What really happened: for the log only. */
+  /** The real cause, for the log only. */
   readonly cause?: unknown
 }
 
@@ -57,12 +57,12 @@ export class AppError extends Error {
   }
 }
 
-/** Anything thrown, as an AppError: a stranger becomes `internal_error` with its text hidden in the cause. */
+/** Turns anything thrown into an AppError. A foreign error becomes `internal_error`; its text stays in the cause. */
 export function toAppError(thrown: unknown): AppError {
   return thrown instanceof AppError ? thrown : new AppError('internal_error', { cause: thrown })
 }
 
-/** The name, code and first line of a stranger's error: all of it that may reach a log. */
+/** The name, code and first line of a foreign error. Nothing else of it may reach a log. */
 export function describeCause(cause: unknown): { name: string; code?: string; message?: string } | undefined {
   if (cause === undefined) return undefined
   if (!(cause instanceof Error)) return { name: typeof cause }
@@ -70,7 +70,7 @@ export function describeCause(cause: unknown): { name: string; code?: string; me
   return { name: cause.name, ...code, message: redact(cause.message.split('\n')[0] ?? '') }
 }
 
-/** Hides what looks like a key, a token or user info in a URL inside a text. */
+/** Hides text that looks like a key, a token or user info of a URL. */
 export function redact(text: string): string {
   return text
     .slice(0, 500)

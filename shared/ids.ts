@@ -3,10 +3,10 @@ import type { Clock } from './clock.ts'
 
 declare const requestIdBrand: unique symbol
 
-/** The id of one call everywhere: hold, journal, event, settlement, ledger, lookup. A ULID of 26 characters. */
+/** Names one call in its hold, journal, event, settlement, ledger and look-up. It is a ULID of 26 characters. */
 export type RequestId = string & { readonly [requestIdBrand]: true }
 
-/** The prefixes of record ids and what they name. */
+/** The prefixes of record ids, with the record that each names. */
 const ID_PREFIXES = {
   acc: 'account of the ledger',
   usr: 'wallet owner, buyer or seller',
@@ -55,19 +55,19 @@ const RANDOM_POOL_BYTES = 8_192
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 
 export type Ids = {
-  /** A new ULID; those of one process sort in the order they were made. */
+  /** Makes a ULID. Those of one process sort in the order in which they were made. */
   ulid(): string
   requestId(): RequestId
   make<Prefix extends IdPrefix>(prefix: Prefix): Id<Prefix>
 }
 
-/** A maker of ids over a clock and a source of random bytes. */
+/** Makes ids from a clock and a source of random bytes. */
 export function createIds(clock: Pick<Clock, 'now'>, fillRandom: (bytes: Uint8Array) => void = randomFillSync): Ids {
   const pool = new Uint8Array(RANDOM_POOL_BYTES)
   let next = RANDOM_POOL_BYTES
   let lastTime = -1
   const lastRandom = new Uint8Array(RANDOM_CHARS)
-  // The last id as bytes: read in one piece, it is no chain of characters that whoever looks at it has to join first.
+  // The last id is kept as bytes. A text built up from characters would have to be joined by its first reader.
   const last = Buffer.alloc(TIME_CHARS + RANDOM_CHARS)
 
   function setDigit(index: number, digit: number): void {
@@ -75,7 +75,7 @@ export function createIds(clock: Pick<Clock, 'now'>, fillRandom: (bytes: Uint8Ar
     last[TIME_CHARS + index] = ALPHABET.charCodeAt(digit)
   }
 
-  /** Fresh random digits, or the last ones plus one when the millisecond has not moved. */
+  /** Draws random digits, or adds one to the last ones within the same millisecond. */
   function advance(isSameTime: boolean): void {
     if (isSameTime) {
       for (let index = RANDOM_CHARS - 1; index >= 0; index--) {
@@ -133,7 +133,7 @@ export function ulidFloor(time: number): string {
   return encodeTime(time) + '0'.repeat(RANDOM_CHARS)
 }
 
-/** The request id in a text, or undefined when it is none. */
+/** Reads a request id. Undefined when the text is none. */
 export function parseRequestId(text: string): RequestId | undefined {
   return ULID.test(text) ? (text as RequestId) : undefined
 }

@@ -4,31 +4,31 @@ import type { UnitPrices } from './pricing.ts'
 import { chargeUsage, listCost } from './pricing.ts'
 import type { Usage, UsageSource } from './usage.ts'
 
-/** How a long job can stand. */
+/** The states of a long job. */
 export const JOB_STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const
 
 /** A file that a job has made. */
 export type Artifact = { readonly url: string; readonly contentType: string }
 
-/** What a provider says of a long job. */
+/** A provider's answer about a long job. */
 export type ProviderJob = {
   readonly id: string
   readonly state: (typeof JOB_STATES)[number]
-  /** What it says was used; undefined where it says nothing sane. */
+  /** The usage that it reports. Undefined when it reports none that can be true. */
   readonly usage: Usage | undefined
   readonly artifacts: readonly Artifact[]
 }
 
-/** What a job was sold as. */
+/** The terms that a job was sold on. */
 export type JobTerms = {
   readonly unitPrices: UnitPrices
   readonly keptBps: KeptBps
-  /** What the quote was made of. */
+  /** The usage that the quote allows for. */
   readonly bound: Usage
   readonly quoteMicro: MicroUsd
 }
 
-/** What a job's end costs. */
+/** The cost of a job's end. */
 export type JobCharge = {
   readonly usage: Usage
   readonly source: UsageSource
@@ -37,7 +37,7 @@ export type JobCharge = {
   readonly anomalies: readonly string[]
 }
 
-/** A job that did not come to its result costs nothing; the others what was used, at most the quote. */
+/** Charges a job that is over. A job without a result costs nothing. Others cost what they used, at most the quote. */
 export function chargeJob(terms: JobTerms, { state, usage: reported }: ProviderJob): JobCharge {
   if (state !== 'succeeded') {
     return { usage: {}, source: 'reported', chargeMicro: ZERO, listMicro: ZERO, anomalies: [] }

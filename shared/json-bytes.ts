@@ -1,4 +1,4 @@
-/** The bytes of JSON's own signs (RFC 8259, section 2), which are their UTF-16 code units as well. */
+/** The bytes of JSON's structural characters (RFC 8259, section 2). They are their UTF-16 code units, too. */
 export const QUOTE = 34
 export const COMMA = 44
 export const COLON = 58

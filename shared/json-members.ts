@@ -1,15 +1,15 @@
 import { BACKSLASH, CLOSE_LIST, CLOSE_OBJECT, COLON, COMMA, OPEN_LIST, OPEN_OBJECT, QUOTE } from './json-bytes.ts'
 
-/** Nesting past which a JSON text is refused unread. */
+/** A JSON text that nests deeper is refused before it is parsed. */
 export const MAX_JSON_DEPTH = 64
 
-/** A member of the object at the top of a JSON text: its value stands at `text.slice(start, end)`. */
+/** A member of a JSON text's top object. Its value is `text.slice(start, end)`. */
 export type JsonMember = { readonly key: string; readonly start: number; readonly end: number }
 
 /**
- * Finds the members of the top object without building anything, so that a text can be edited around values which stay
- * as they are, byte for byte. It does not validate: that is JSON.parse's part. Undefined when the text nests deeper than
- * {@link MAX_JSON_DEPTH} or a string does not end.
+ * Finds the members of the top object without building anything, so that an edit leaves all other values as they are,
+ * byte for byte. It does not validate; JSON.parse does. Undefined when the text nests deeper than {@link
+ * MAX_JSON_DEPTH} or a string does not end.
  */
 export function scanMembers(text: string): JsonMember[] | undefined {
   const members: JsonMember[] = []
@@ -50,7 +50,7 @@ export function scanMembers(text: string): JsonMember[] | undefined {
   return members
 }
 
-/** Index of the quote that ends the string which begins at `start`, or -1. */
+/** The index of the quote that ends the string beginning at `start`, or -1. */
 function stringEnd(text: string, start: number): number {
   let end = text.indexOf('"', start + 1)
   while (end >= 0) {
@@ -63,7 +63,7 @@ function stringEnd(text: string, start: number): number {
   return -1
 }
 
-/** The texts of a list's elements, untouched. It does not validate: `text` is a list that JSON.parse has read. */
+/** The texts of a list's elements, unchanged. `text` is a list that JSON.parse has read. */
 export function elementTexts(text: string): string[] {
   const elements: string[] = []
   let depth = 0
@@ -93,7 +93,7 @@ function decodeKey(raw: string): string {
   }
 }
 
-/** Each name once, with its last value, as JSON.parse reads duplicates. */
+/** Yields each name once with its last value, as JSON.parse reads duplicates. */
 export function* lastMembers(members: readonly JsonMember[]): Iterable<JsonMember> {
   for (let index = 0; index < members.length; index++) {
     const member = members[index]
@@ -103,20 +103,20 @@ export function* lastMembers(members: readonly JsonMember[]): Iterable<JsonMembe
   }
 }
 
-/** The text of the last member of that name, which is the one that JSON.parse reads; undefined where there is none. */
+/** The text of the last member of that name, which is the one that JSON.parse keeps. Undefined when there is none. */
 export function memberText(text: string, members: readonly JsonMember[], key: string): string | undefined {
   const found = members.findLast((member) => member.key === key)
   return found === undefined ? undefined : text.slice(found.start, found.end).trim()
 }
 
-/** A JSON object as it was read. */
+/** A parsed JSON object. */
 export type JsonObject = Readonly<Record<string, unknown>>
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Reads a JSON object that is not too deep; undefined for anything else. */
+/** Parses a JSON object. Undefined when the text is anything else or nests too deep. */
 export function readJsonObject(text: string): Record<string, unknown> | undefined {
   if (scanMembers(text) === undefined) return undefined
   try {
@@ -127,10 +127,10 @@ export function readJsonObject(text: string): Record<string, unknown> | undefine
   }
 }
 
-/** Texts shorter than this cannot nest so deep that reading them costs much. */
+/** A shorter text cannot nest deep enough to make parsing expensive. */
 const DEEP_CHARS = 16_384
 
-/** True for an event of a stream that nests deeper than {@link MAX_JSON_DEPTH}; short ones are not looked into. */
+/** True when an event of a stream nests deeper than {@link MAX_JSON_DEPTH}. Short events are not checked. */
 export function isTooDeep(text: string): boolean {
   return text.length > DEEP_CHARS && scanMembers(text) === undefined
 }

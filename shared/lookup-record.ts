@@ -3,18 +3,18 @@ import { settlementTypeOf } from './contract/rails.ts'
 import type { Explanation, UsageEvent } from './contract/usage-event.ts'
 import { inputTokens, outputTokens } from './usage.ts'
 
-/** A usage event as it was read, or as it is written: there its amounts are digits. */
+/** The facts of a usage event. Amounts are bigints after reading and digits before writing. */
 type EventFacts = Omit<UsageEvent, 'chargeMicro' | 'listMicro' | 'holdMicro' | 'sellerNetMicro' | 'feeMicro'> & {
   readonly chargeMicro: bigint | string
   readonly listMicro: bigint | string
 }
 
-/** What an event cannot know: where its money stands. */
+/** The part of a look-up that an event cannot hold: the state of its money. */
 type Standing = Pick<LookupRecord, 'settlement_status' | 'settlement_error' | 'confirmed_at'>
 
 /**
- * Where the money of a call that is over stands; `postedAt` is when it was booked, in Unix milliseconds, if it was. What
- * went wrong stays readable whatever was charged: an answer that broke off after content is paid as far as it came.
+ * The state of the money of a call that is over. `postedAt` is the Unix milliseconds of its booking, if it was booked.
+ * A failure stays readable whatever was charged, because an answer that breaks off after content is paid up to there.
  */
 export function standingOf(
   call: { readonly charge: bigint; readonly outcome: UsageEvent['outcome']; readonly errorCode: string | null },
@@ -29,10 +29,10 @@ export function standingOf(
   }
 }
 
-/** A long job whose quote is in escrow: taken, and not yet anybody's. */
+/** The state of a long job that runs: its quote is in escrow and belongs to nobody yet. */
 export const RUNNING_JOB: Standing = { settlement_status: 'accrued', settlement_error: null, confirmed_at: null }
 
-/** The lookup record of a call: both planes write it from the event, each at its own stage of the settlement. */
+/** Makes the look-up record of a call from its event. Both planes use it, each at its own stage of the settlement. */
 export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, standing: Standing): LookupRecord {
   return {
     request_id: event.rid,
@@ -59,7 +59,7 @@ export function lookupRecordOf(event: Omit<EventFacts, 'keptBps' | 'feeBps'>, st
   }
 }
 
-/** The explanation of a call, in the spelling of a lookup. */
+/** The explanation of a call in the spelling of a look-up. */
 export function routingOf(explanation: Explanation | null): LookupRecord['routing'] {
   if (explanation === null) return null
   const { affinity } = explanation

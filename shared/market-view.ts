@@ -9,26 +9,26 @@ import { unitPrice } from './pricing.ts'
 import type { UsageClass } from './usage.ts'
 
 /**
- * What a market page shows, put together from the snapshot and from what is known live: one builder for the data plane's
- * reads and for the control plane's GraphQL. Prices are micro-USD per million tokens; null means there is none.
+ * The parts of a market page: the snapshot and the live state. The data plane's reads and the control plane's GraphQL
+ * build the page from them alike. Prices are micro-USD per million tokens; null means that there is none.
  */
 export type MarketParts = {
   readonly model: Model
   readonly unitPrices: UnitPrices
   readonly row: MarketRow | undefined
-  /** Offers in the order of the routing. */
+  /** Offers in routing order. */
   readonly offers: readonly BookOffer[]
-  /** What offers sold over the last day, by id; one that is not there sold nothing. */
+  /** Sales of offers over the last day, by id. An offer without an entry sold nothing. */
   readonly trades: ReadonlyMap<string, OfferTrades>
 }
 
-/** What a market page needs to know of an offer. */
+/** The members of an offer that a market page needs. */
 export type BookOffer = Pick<
   OfferRow,
   'id' | 'sellerAlias' | 'provider' | 'isTrusted' | 'baseUrl' | 'keptBps' | 'capDailyMicro' | 'ttftMs'
 >
 
-/** The order of the routing: what is kept of the price, then measured speed, then the id. */
+/** The routing order: the kept share of the price first, then measured speed, then the id. */
 export function byRank(left: RankedOffer, right: RankedOffer): number {
   if (left.keptBps !== right.keptBps) return left.keptBps < right.keptBps ? -1 : 1
   const [fast, slow] = [left.ttftMs ?? Number.MAX_SAFE_INTEGER, right.ttftMs ?? Number.MAX_SAFE_INTEGER]
@@ -36,14 +36,14 @@ export function byRank(left: RankedOffer, right: RankedOffer): number {
 }
 export type RankedOffer = Pick<BookOffer, 'keptBps' | 'ttftMs' | 'id'>
 
-/** What is true of offers at this moment. */
+/** The live state of offers. */
 export type LiveState = {
   isHealthy(offer: BookOffer): boolean
-  /** What is used and held of today's cap; undefined while unknown, which reads as nothing used. */
+  /** The used and held amount of today's cap. Undefined while unknown, which counts as nothing used. */
   usedToday(offer: BookOffer): MicroUsd | undefined
 }
 
-/** One offer as the public order book shows it: nothing here tells who the seller is. */
+/** One offer in the public order book. No member tells who the seller is. */
 export type BookEntry = {
   readonly offer: BookOffer
   readonly rank: number
@@ -52,7 +52,7 @@ export type BookEntry = {
   readonly discountPct: number
   readonly capRemaining: MicroUsd | null
   readonly isHealthy: boolean
-  /** Healthy, with some of its cap left. */
+  /** True when it is healthy and some of its cap is left. */
   readonly isAvailable: boolean
   readonly mediaUnitPrice: bigint | null
   readonly directMediaUnitPrice: bigint | null
@@ -87,7 +87,7 @@ export type ProviderSummary = {
 
 const NO_TRADES: OfferTrades = { count: 0, volumeMicro: ZERO }
 const NO_PRICES: TokenPrices = { input: null, output: null, cacheRead: null, cacheWrite: null }
-/** Classes that media are sold by, and how many of our units make one unit of the price shown. */
+/** The usage classes that media are sold by, each with the number of our units in one unit of the shown price. */
 const MEDIA_UNITS: readonly (readonly [UsageClass, bigint])[] = [
   ['images', 1n],
   ['pixels', 1_000_000n],
@@ -119,7 +119,7 @@ export function mediaUnitPrice(prices: UnitPrices, kept: KeptBps): bigint | null
   return null
 }
 
-/** Which entries of a book: so many from an index on. */
+/** A part of a book: `count` entries from an index on. */
 export type BookPart = { readonly from: number; readonly count: number }
 const WHOLE_BOOK: BookPart = { from: 0, count: Number.POSITIVE_INFINITY }
 
@@ -148,7 +148,7 @@ export function buildBook(parts: MarketParts, live: LiveState, part = WHOLE_BOOK
   })
 }
 
-/** The one line of a model in the list of markets: one walk over its offers, with prices shown for the best only. */
+/** A model's line in the list of markets. It takes one walk over the offers and makes prices for the best one only. */
 export function summarizeMarket(parts: MarketParts, live: LiveState): MarketSummary {
   const all = newTally()
   const byProvider = new Map<string, Tally>()
@@ -189,7 +189,7 @@ function newTally(): Tally {
   return { best: undefined, sellers: new Set(), cap: 0n, isTrusted: false }
 }
 
-/** Counts an available offer; they come in the order of the routing, so the first one is the best. */
+/** Counts an available offer. Offers come in routing order, so the first one is the best. */
 function count(tally: Tally, offer: BookOffer): void {
   tally.best ??= offer
   tally.sellers.add(offer.sellerAlias)
@@ -207,7 +207,7 @@ function bestOf(parts: MarketParts, best: BookOffer | undefined): TokenPrices {
   return best === undefined ? NO_PRICES : tokenPrices(parts.unitPrices, best.keptBps)
 }
 
-/** `cost_multiplier` of a kept share: 0.7 for 30 per cent off. */
+/** The `cost_multiplier` of a kept share: 0.7 for a discount of 30 percent. */
 export function costMultiplier(kept: KeptBps): number {
   return Number(kept) / 10_000
 }

@@ -1,6 +1,6 @@
 /**
- * The only arithmetic on money. Three branded bigints that do not assign to one another or to a bare bigint:
- * amounts, unit prices and discounts. A charge is rounded once, at its end, in the direction the function names.
+ * All arithmetic on money. Amounts, unit prices and discounts are three branded bigints that do not assign to one
+ * another or to a plain bigint. A charge is rounded once, at its end, in the direction that the function's name says.
  */
 
 declare const microUsdBrand: unique symbol
@@ -11,10 +11,10 @@ declare const keptBpsBrand: unique symbol
 export type MicroUsd = bigint & { readonly [microUsdBrand]: true }
 /** The price of one unit in 1e-12 US dollars; the same integer is micro-USD per million units. */
 export type PicoUsd = bigint & { readonly [picoUsdBrand]: true }
-/** What is kept of the reference price after a discount, in basis points: 10,000 keeps all, 0 gives it away. */
+/** The kept share of the reference price after a discount, in basis points: 10,000 keeps all, 0 gives it away. */
 export type KeptBps = bigint & { readonly [keptBpsBrand]: true }
 
-/** Amounts in Redis and in the contract stay under this, so that a Lua double still compares them exactly. */
+/** Amounts in Redis and in the contract stay below this, so that a Lua double compares them exactly. */
 export const MAX_MICRO_USD = 100_000_000_000_000n
 /** Basis points of the whole. */
 const WHOLE_BPS = 10_000n
@@ -73,18 +73,18 @@ export function max(left: MicroUsd, right: MicroUsd): MicroUsd {
   return left > right ? left : right
 }
 
-/** One line of a bill before rounding: so many units at so much each. */
+/** One line of a bill before rounding: a number of units and the price of each. */
 export type Line = { readonly units: number; readonly price: PicoUsd }
 
 /**
- * What the lines cost at the kept share, rounded up once to the next micro-USD. Units are whole and not negative.
- * Amounts past the limit of {@link microUsd} throw a RangeError.
+ * The cost of the lines at the kept share, rounded up once to the next micro-USD. Units are whole and not negative.
+ * Throws a RangeError for amounts past the limit of {@link microUsd}.
  */
 export function chargeUp(lines: readonly Line[], kept: KeptBps): MicroUsd {
   return chargeShare(billOf(lines), kept)
 }
 
-/** The sum of lines at the full price, before any rounding: what {@link chargeShare} charges shares of. */
+/** The sum of lines at the full price, without rounding. {@link chargeShare} charges shares of it. */
 export function billOf(lines: readonly Line[]): PicoUsd {
   let pico = 0n
   for (const { units, price } of lines) if (units > 0) pico += BigInt(units) * price
@@ -98,7 +98,7 @@ export function chargeShare(bill: PicoUsd, kept: KeptBps): MicroUsd {
   return microUsd((bill * kept + PICO_PER_MICRO_BPS - 1n) / PICO_PER_MICRO_BPS)
 }
 
-/** How many whole units at this price and share fit into an amount. Unlimited prices of zero give undefined. */
+/** The number of whole units at this price and share that fit into an amount. Undefined when the price is zero. */
 export function unitsWithin(amount: MicroUsd, price: PicoUsd, kept: KeptBps): number | undefined {
   const unit = price * kept
   if (unit === 0n) return undefined
@@ -122,7 +122,7 @@ export function parseMicroUsd(text: string): MicroUsd {
   return microUsd(BigInt(text))
 }
 
-/** The amount in plain digits: how contracts, Redis and `*_usdc` fields carry it. */
+/** The amount in plain digits, as contracts, Redis and `*_usdc` fields carry it. */
 export function formatMicroUsd(amount: MicroUsd): string {
   return amount.toString()
 }

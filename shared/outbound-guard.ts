@@ -1,15 +1,15 @@
 import { BlockList, isIP } from 'node:net'
 import { hostOf } from './catalog/providers.ts'
 
-/** What a plane may dial beyond public https: loopback hosts, in development only. */
+/** What a plane may dial beyond public https. Loopback hosts are allowed in development only. */
 export type OutboundPolicy = { readonly allowsLoopback: boolean }
 
 const MAX_URL_LENGTH = 2_048
 const PRINTABLE_ASCII = /^[\x21-\x7e]+$/
 
 /**
- * Checks a URL that somebody else chose, before anything is resolved or dialled: the raw text first, because parsing
- * repairs what should be refused, then the parsed parts, then that the host equals one on the list. Answers the parsed
+ * Checks a URL that somebody else chose, before anything is resolved or dialled. It checks the raw text first, because
+ * parsing repairs what should be refused, then the parsed parts, then that the host is on the list. Answers the parsed
  * URL, or undefined. The address is checked again when it is dialled ({@link isDialable}).
  */
 export function checkOutboundUrl(
@@ -24,7 +24,7 @@ export function checkOutboundUrl(
   const url = new URL(raw)
   if (url.username !== '' || url.password !== '' || url.hash !== '') return undefined
   if (url.hostname.endsWith('.') || url.hostname.includes('..')) return undefined
-  // What the parser rewrote (octal, decimal, full-width or missing parts of an address) was not what it looked like.
+  // The parser rewrites octal, decimal, full-width and incomplete addresses. A host that it rewrote is refused.
   if (url.host.toLowerCase() !== hostOf(raw) || authority.toLowerCase() !== url.host) return undefined
   const isLoopbackOnList = policy.allowsLoopback && isLoopbackHost(url.hostname)
   if (!isLoopbackOnList) {
@@ -34,7 +34,7 @@ export function checkOutboundUrl(
   return allowedHosts.has(url.host.toLowerCase()) ? url : undefined
 }
 
-/** The same check of a URL on any public host: for what goes out to a server that is on no list. */
+/** Checks a URL on any public host in the same way, for servers that are on no list. */
 export function checkPublicUrl(raw: string, policy: OutboundPolicy): URL | undefined {
   return checkOutboundUrl(raw, new Set([hostOf(raw) ?? '']), policy)
 }
@@ -88,7 +88,7 @@ export function isDialable(address: string, policy: OutboundPolicy): boolean {
   if (family === 0) return false
   const name = family === 6 ? 'ipv6' : 'ipv4'
   if (policy.allowsLoopback && loopback.check(address, name)) return true
-  // An IPv4 address in IPv6 dress (::ffff:0:0/96) is refused whole: no public host needs it.
+  // An IPv4 address mapped into IPv6 (::ffff:0:0/96) is always refused. No public host needs one.
   if (family === 6 && new URL(`http://[${address.split('%')[0]}]`).hostname.startsWith('[::ffff:')) return false
   return !refused.check(address, name)
 }

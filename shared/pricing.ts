@@ -7,15 +7,15 @@ import { USAGE_CLASSES } from './usage.ts'
 /** Reference prices of a model: pico-USD of one unit, by usage class. */
 export type UnitPrices = { readonly [Class in UsageClass]?: PicoUsd }
 
-/** A model's reference prices as one dated version; calls carry the version they were priced with. */
+/** One dated version of a model's reference prices. A call carries the version that priced it. */
 export type ReferencePrice = {
   readonly version: string
   readonly unitPrices: UnitPrices
 }
 
 /**
- * Classes that a price list may leave out, and the class whose price then counts: cached input never costs more than
- * it would have fresh, and reasoning is output.
+ * Classes that a price list may leave out, and the class whose price counts instead. Cached input never costs more than
+ * fresh input, and reasoning is output.
  */
 const FALLBACK: { readonly [Class in UsageClass]?: UsageClass } = {
   cacheRead: 'input',
@@ -25,13 +25,13 @@ const FALLBACK: { readonly [Class in UsageClass]?: UsageClass } = {
   audioOutput: 'output',
 }
 
-/** The price of one unit of a class, by its own price or its fallback's; undefined when the class is not priced. */
+/** The price of one unit of a class, or of its fallback class. Undefined when neither has a price. */
 export function unitPrice(prices: UnitPrices, usageClass: UsageClass): PicoUsd | undefined {
   const fallback = FALLBACK[usageClass]
   return prices[usageClass] ?? (fallback === undefined ? undefined : prices[fallback])
 }
 
-/** Classes of a usage that cost something nobody has set a price for: a list to alarm on, empty when all is well. */
+/** The used classes that nobody has set a price for. An alarm names them; normally the list is empty. */
 export function unpricedClasses(prices: UnitPrices, usage: Usage): readonly UsageClass[] {
   let unpriced: UsageClass[] | undefined
   for (const key in usage) {
@@ -46,14 +46,14 @@ export function unpricedClasses(prices: UnitPrices, usage: Usage): readonly Usag
 const NO_CLASSES: readonly UsageClass[] = []
 
 /**
- * What a usage costs at a kept share of the reference price, rounded up once. Classes without a price cost nothing;
- * {@link unpricedClasses} names them. A per-call price counts once a call, whatever the other classes say.
+ * The cost of a usage at a kept share of the reference price, rounded up once. Classes without a price cost nothing;
+ * {@link unpricedClasses} names them. A price per call counts once a call, whatever else was used.
  */
 export function chargeUsage(prices: UnitPrices, usage: Usage, kept: KeptBps): MicroUsd {
   return chargeUp(billLines(prices, usage), kept)
 }
 
-/** What the same usage costs at the reference price: `x-mkt-list-cost-micro`. */
+/** The cost of the same usage at the reference price: `x-mkt-list-cost-micro`. */
 export function listCost(prices: UnitPrices, usage: Usage): MicroUsd {
   return chargeUsage(prices, usage, KEEP_ALL)
 }
@@ -61,7 +61,7 @@ export function listCost(prices: UnitPrices, usage: Usage): MicroUsd {
 /** The lines of a usage's bill: every class that has a price. */
 export function billLines(prices: UnitPrices, usage: Usage): Line[] {
   const bill: Line[] = []
-  // Its own two or three classes, not all that there are: this is done for every call.
+  // Walks over the two or three classes that are used, because it runs for every call.
   for (const key in usage) {
     const name = key as UsageClass
     const units = usage[name]
@@ -72,12 +72,12 @@ export function billLines(prices: UnitPrices, usage: Usage): Line[] {
   return bill
 }
 
-/** The dearest that input tokens can be: for a ceiling, as nobody knows beforehand what a cache will hold. */
+/** The highest price of an input token. A ceiling needs it, because nobody knows beforehand what a cache will hold. */
 export function dearestInput(prices: UnitPrices): PicoUsd {
   return dearest(prices, ['input', 'cacheWrite', 'audioInput', 'cacheRead'])
 }
 
-/** The dearest that output tokens can be. */
+/** The highest price of an output token. */
 export function dearestOutput(prices: UnitPrices): PicoUsd {
   return dearest(prices, ['output', 'reasoning', 'audioOutput'])
 }
@@ -96,10 +96,10 @@ const Price = z
   .regex(/^(0|[1-9]\d{0,24})$/)
   .transform((digits) => picoUsd(BigInt(digits)))
 
-/** Prices as the contract carries them: decimal strings of pico-USD by class. */
+/** Prices in the contract: decimal strings of pico-USD by class. */
 export const UnitPricesSchema = z.partialRecord(z.enum(USAGE_CLASSES), Price).transform((prices): UnitPrices => prices)
 
-/** The prices as the contract carries them. */
+/** Writes prices in the contract's form. */
 export function writeUnitPrices(prices: UnitPrices): Record<string, string> {
   return Object.fromEntries(Object.entries(prices).map(([name, price]) => [name, price.toString()]))
 }

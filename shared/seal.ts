@@ -4,13 +4,13 @@ import { AppError } from './errors.ts'
 import type { CredentialId } from './ids.ts'
 import { Secret } from './secret.ts'
 
-/** The keys that wrap data keys: the current one seals, all of them open. */
+/** The keys that wrap data keys. The current one seals; every one opens. */
 export type KeyRing = {
   readonly currentId: string
   readonly keys: ReadonlyMap<string, Buffer>
 }
 
-/** Facts that a sealed credential is bound to; changing one makes it unreadable. */
+/** Facts that a sealed credential is bound to. It cannot be read after one of them was changed. */
 export type CredentialBinding = {
   readonly id: CredentialId
   readonly tenant: string
@@ -22,7 +22,7 @@ const KEY_BYTES = 32
 const IV_BYTES = 12
 const TAG_BYTES = 16
 
-/** Reads `id:base64[,id:base64…]`; the first key is the current one. Throws an Error that holds no key. */
+/** Reads `id:base64[,id:base64…]`. The first key is the current one. Throws an Error that holds no key. */
 export function parseKeyRing(text: string): KeyRing {
   const keys = new Map<string, Buffer>()
   let currentId: string | undefined
@@ -39,7 +39,7 @@ export function parseKeyRing(text: string): KeyRing {
   return { currentId, keys }
 }
 
-/** Encrypts a provider key under a data key of its own, wrapped by the ring's current key. */
+/** Encrypts a provider key under a data key of its own, which the ring's current key wraps. */
 export function sealCredential(ring: KeyRing, binding: CredentialBinding, credential: Secret): SealedCredential {
   const dataKey = randomBytes(KEY_BYTES)
   const wrapper = ring.keys.get(ring.currentId)
@@ -63,8 +63,8 @@ export function sealCredential(ring: KeyRing, binding: CredentialBinding, creden
 export const UNREADABLE_CREDENTIAL = 'UNREADABLE_CREDENTIAL'
 
 /**
- * Decrypts a provider key. A missing ring key, an edited field or a row of another tenant throws an Error with the code
- * {@link UNREADABLE_CREDENTIAL}.
+ * Decrypts a provider key. Throws an Error with the code {@link UNREADABLE_CREDENTIAL} for a missing ring key, an
+ * edited field or a row of another tenant.
  */
 export function openCredential(ring: KeyRing, sealed: SealedCredential): Secret {
   try {
@@ -87,7 +87,7 @@ function open(ring: KeyRing, sealed: SealedCredential): Secret {
   return secret
 }
 
-/** One value per provider host and key, to find equal credentials without opening any. Hex, 64 characters. */
+/** A value of a provider host and key that finds equal credentials without opening any. Hex, 64 characters. */
 export function fingerprintCredential(pepper: Secret, host: string, credential: Secret): string {
   return createHmac('sha256', pepper.reveal()).update(`${host}\n${credential.reveal()}`).digest('hex')
 }

@@ -3,8 +3,8 @@ import { inspect } from 'node:util'
 const MASK = '[secret]'
 
 /**
- * A text that cannot be printed: its string, JSON and inspection forms are a fixed mask.
- * Only {@link Secret.reveal} gives the text, so every use of it can be found by its name.
+ * A text that cannot be printed. Its string, JSON and inspection forms are a fixed mask. Only {@link Secret.reveal}
+ * gives the text, so every use can be found by that name.
  */
 export class Secret {
   readonly #text: string

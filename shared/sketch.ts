@@ -1,17 +1,17 @@
 /**
- * A histogram with logarithmic buckets after DDSketch (Masson, Rim, Lee: "DDSketch", VLDB 2019): any quantile of the
- * values comes back with a relative error of at most {@link SKETCH_ERROR}, and two histograms merge into that of both
- * sets of values. Bucket `i` holds the values in `(g^(i-1), g^i]` with `g = (1 + error) / (1 - error)`; values that are
- * not above zero have a bucket of their own. SQL fills the same buckets by `sketch_bucket`.
+ * A histogram with logarithmic buckets after DDSketch (Masson, Rim, Lee: "DDSketch", VLDB 2019). Every quantile has a
+ * relative error of at most {@link SKETCH_ERROR}, and two histograms merge into that of all their values. Bucket `i`
+ * holds the values in `(g^(i-1), g^i]` with `g = (1 + error) / (1 - error)`. Values up to zero have a bucket of their
+ * own. The SQL function `sketch_bucket` fills the same buckets.
  */
 export type Sketch = ReadonlyMap<number, number>
 
-/** The most by which a quantile may be off, as a share of the true value. */
+/** The largest error of a quantile, as a share of the true value. */
 export const SKETCH_ERROR = 0.01
 
 const GROWTH = (1 + SKETCH_ERROR) / (1 - SKETCH_ERROR)
 const LOG_GROWTH = Math.log(GROWTH)
-/** Bucket of zero and of what is below it. */
+/** The bucket of zero and negative values. */
 const ZERO_BUCKET = -32_768
 const MAX_BUCKET = 32_767
 /** Bytes of one bucket as stored: its number as int2, its count as int4, big-endian, in rising order. */
@@ -53,8 +53,8 @@ export function sketchSize(sketch: Sketch): number {
 }
 
 /**
- * The value below which the share `q` (0 to 1) of the values lies, within {@link SKETCH_ERROR}: for one half the lower
- * median, like `percentile_disc(0.5)`. Undefined of an empty sketch.
+ * The value below which the share `q` (0 to 1) of the values lies, within {@link SKETCH_ERROR}. For one half it is the
+ * lower median, like `percentile_disc(0.5)`. Undefined for an empty sketch.
  */
 export function sketchQuantile(sketch: Sketch, q: number): number | undefined {
   const size = sketchSize(sketch)
@@ -69,7 +69,7 @@ export function sketchQuantile(sketch: Sketch, q: number): number | undefined {
   return found === undefined ? undefined : bucketValue(found)
 }
 
-/** The value that stands for a bucket: no value of the bucket is further from it than the error allows. */
+/** The value that stands for a bucket. No value of the bucket is further from it than the error allows. */
 function bucketValue(bucket: number): number {
   return bucket === ZERO_BUCKET ? 0 : (2 * GROWTH ** bucket) / (GROWTH + 1)
 }
@@ -87,14 +87,14 @@ export function writeSketch(sketch: Sketch): Buffer {
   return bytes
 }
 
-/** Reads the stored form. Throws a RangeError for bytes that are none. */
+/** Reads the stored form. Throws a RangeError for other bytes. */
 export function readSketch(bytes: Buffer): Sketch {
   const counts = new Map<number, number>()
   addStored(counts, bytes)
   return counts
 }
 
-/** The merge of sketches in their stored form: many of them, without a map for each. */
+/** Merges sketches in their stored form without a map for each of them. */
 export function mergeStored(stored: Iterable<Buffer>): Sketch {
   const counts = new Map<number, number>()
   for (const bytes of stored) addStored(counts, bytes)

@@ -2,25 +2,24 @@ import { SECOND } from '#shared/clock.ts'
 import { readNames } from '#shared/contract/announcement.ts'
 import { describeCause } from '#shared/errors.ts'
 
-/** A server that refuses to let us listen, or does not answer, is asked again after so long. */
+/** Time before the next try when a server refuses a subscription or does not answer. */
 const RETRY_MS = SECOND
 
-/** What the names of an announcement are given to. */
+/** Receives the names of an announcement. */
 export type Heard = (names: readonly string[]) => void
 
-/** Channels of Redis, listened to over one connection however many listen. */
+/** Listens to channels of Redis, over one connection for all listeners. */
 export type Subscriptions = {
   /**
-   * Calls back with the names that a message carries; a message nobody can read gives an empty list. Redis keeps no
-   * message for who is not there, so `catchUp` is called each time that listening to the channel has begun from now on,
-   * be it for the first time or after a break: whatever was announced before may have been missed and has to be read.
-   * Who joins a channel that is being listened to hears all from now on. Answers what ends it.
+   * Calls `heard` with the names of each message; a message that cannot be read gives an empty list. Redis keeps no
+   * message for those who are away. So `catchUp` runs whenever listening to the channel has begun, at first and after a
+   * break, and must read what may have been missed. Answers a function that ends it.
    */
   listen(channel: string, heard: Heard, catchUp?: () => void): () => void
   close(): void
 }
 
-/** What is asked of a client's connection to Redis, which nothing else uses: a subscriber can do nothing else. */
+/** The parts of a client's connection to Redis that this needs. Nothing else may use the connection. */
 type Connection = {
   readonly status: string
   readonly options: { autoResubscribe?: boolean | undefined }
@@ -33,11 +32,12 @@ type Connection = {
 type Log = { warn(facts: object, text: string): void }
 type Listener = { readonly heard: Heard; readonly catchUp: (() => void) | undefined }
 
-/** Listens over a connection that may come later, break and come again: nothing that was announced stays unknown. */
+/** Listens over a connection that may come later, break and come back, without missing an announcement. */
 export function createSubscriptions(connection: Connection, log: Log): Subscriptions {
   const listeners = new Map<string, Set<Listener>>()
   let retry: NodeJS.Timeout | undefined
-  // The client would subscribe beside us after a break, and nobody could catch its failure, which ends the process.
+  // The client would subscribe again beside us after a break. Nobody could catch its failure, and that ends the
+  // process.
   connection.options.autoResubscribe = false
 
   async function begin(channels: readonly string[]): Promise<void> {
@@ -54,7 +54,9 @@ export function createSubscriptions(connection: Connection, log: Log): Subscript
     for (const channel of channels) for (const { catchUp } of listeners.get(channel) ?? []) catchUp?.()
   }
 
-  /** Who is not subscribed hears nothing and does not notice: it is tried again on a new connection. */
+  /**
+   * A listener whose subscription failed would never notice. So the subscription is tried again on a new connection.
+   */
   function startAnew(): void {
     retry = undefined
     if (connection.status === 'ready') connection.disconnect(true)

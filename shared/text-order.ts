@@ -1,4 +1,4 @@
-/** Orders texts by their code units: the same on every machine, whatever its language. */
+/** Orders texts by their code units, which is the same on every machine and in every language. */
 export function byText(left: string, right: string): number {
   return left < right ? -1 : Number(left > right)
 }

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 
 /**
- * What a call can consume, as disjoint classes of whole units. Every wire's usage object is a projection of it.
- * `input` excludes what was read from or written to a prompt cache and audio; `output` excludes reasoning and audio.
- * Area is counted in pixels and time in milliseconds, so that all units are whole.
+ * What a call can use, as classes of whole units that do not overlap. Every wire derives its usage object from them.
+ * `input` excludes audio and what was read from or written to a prompt cache; `output` excludes reasoning and audio.
+ * Area is in pixels and time in milliseconds, so that all units are whole.
  */
 export const USAGE_CLASSES = [
   'input',
@@ -25,7 +25,7 @@ export type UsageClass = (typeof USAGE_CLASSES)[number]
 /** Counts per class; an absent class is zero. */
 export type Usage = { readonly [Class in UsageClass]?: number }
 
-/** Where a usage comes from: the provider's own figures, or our lower bound where it gave none. */
+/** The source of a usage: the provider's own figures, or our lower bound where it gave none. */
 export type UsageSource = 'reported' | 'estimated'
 
 const Count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
@@ -51,12 +51,12 @@ export function isNothing(usage: Usage): boolean {
   return true
 }
 
-/** Text tokens a provider read, cached or not: `prompt_tokens` of the chat wire. */
+/** Text tokens that a provider read, cached or not: `prompt_tokens` of the chat wire. */
 export function inputTokens(usage: Usage): number {
   return (usage.input ?? 0) + (usage.cacheRead ?? 0) + (usage.cacheWrite ?? 0) + (usage.audioInput ?? 0)
 }
 
-/** Tokens a provider produced, reasoning included: `completion_tokens` of the chat wire. */
+/** Tokens that a provider produced, reasoning included: `completion_tokens` of the chat wire. */
 export function outputTokens(usage: Usage): number {
   return (usage.output ?? 0) + (usage.reasoning ?? 0) + (usage.audioOutput ?? 0)
 }

@@ -8,9 +8,9 @@ import { AppError } from '#shared/errors.ts'
 import { readSessionCookie, requireOwnOrigin } from './session-cookie.ts'
 
 /**
- * The actor behind a request: by its `Authorization: Bearer` header, the only place a key is taken from, or else by its
- * session cookie. Throws `invalid_request` for two such headers, `invalid_api_key` for another scheme or a bad key,
- * `invalid_session` for a bad cookie, `forbidden` when another site's page may have sent the cookie.
+ * Finds the actor behind a request, by its `Authorization: Bearer` header or else by its session cookie. A key is taken
+ * from nowhere else. Throws `invalid_request` for two such headers, `invalid_api_key` for another scheme or a bad key,
+ * `invalid_session` for a bad cookie, and `forbidden` when a page of another site may have sent the cookie.
  */
 export async function actorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
   const { rawHeaders } = request.raw
@@ -33,7 +33,7 @@ export async function actorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor>
 /** The workspace that a session acts in for one request, in place of its wallet's own accounts. */
 const WORKSPACE_HEADER = 'x-mkt-workspace'
 
-/** The same where anybody may call: who has a cookie that no longer holds is nobody. */
+/** Does the same where anybody may call. A caller whose cookie no longer holds counts as nobody. */
 export async function openActorOf(ctx: Ctx, request: FastifyRequest): Promise<Actor> {
   try {
     return await actorOf(ctx, request)

@@ -13,7 +13,7 @@ export function toCamelName(name: string): string {
   return name.replace(/_([a-z0-9])/g, (_match, char: string) => char.toUpperCase())
 }
 
-/** A value for a REST body: every field name in snake_case, at any depth. Amounts that are bigints become digits. */
+/** Writes a value for a REST body, with every field name in snake_case at any depth. Bigint amounts become digits. */
 export function toSnakeBody(value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString()
   if (Array.isArray(value)) return value.map(toSnakeBody)
@@ -21,7 +21,10 @@ export function toSnakeBody(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [toSnakeName(name), toSnakeBody(part)]))
 }
 
-/** The top-level fields of a REST body in camelCase. A name that is not in snake_case is no field of ours and left out. */
+/**
+ * The top-level fields of a REST body in camelCase. A name that is not in snake_case is no field of ours and is left
+ * out.
+ */
 export function toCamelFields(body: unknown): unknown {
   if (!isPlainObject(body)) return body
   return Object.fromEntries(

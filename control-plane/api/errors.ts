@@ -3,7 +3,7 @@ import { SECOND } from '#shared/clock.ts'
 import type { AppError, ErrorCode } from '#shared/errors.ts'
 import { toSnakeName } from './case.ts'
 
-/** Which envelope a REST path answers errors in: the buyer's /v1 one, or the seller's. */
+/** The envelope of errors on a REST path: the buyer's /v1 one, or the seller's. */
 export type RestEnvelope = 'v1' | 'seller'
 
 export type RestError = {
@@ -45,7 +45,7 @@ function restProblems({ problems }: AppError): object {
   return told.length === 0 ? {} : { problems: told }
 }
 
-/** A sentence that begins with the name of its value spells it as REST does. */
+/** Spells the name at the beginning of a sentence as REST does. */
 function restSentence(message: string, param: string | null | undefined): string {
   if (param === null || param === undefined || !message.startsWith(`${param} `)) return message
   return toSnakeName(param) + message.slice(param.length)
@@ -59,10 +59,10 @@ function retryHeaders({ retryAfterSeconds, detail }: AppError): Record<string, s
   }
 }
 
-/** What a connection calls the fields that ask an operation for a page. */
+/** The arguments of a connection for the fields that ask an operation for a page. */
 const PAGE_ARGUMENTS: { readonly [Field in string]?: string } = { maxItems: 'first', nextToken: 'after' }
 
-/** What GraphQL puts beside the message of an error; the request id stands in the header. */
+/** The members beside the message of a GraphQL error. The request id stands in the header. */
 export function toGraphQLExtensions(error: AppError): Record<string, unknown> {
   const { code, status, detail, param, problems, retryAfterSeconds } = error
   return {
@@ -75,7 +75,7 @@ export function toGraphQLExtensions(error: AppError): Record<string, unknown> {
   }
 }
 
-/** tRPC's word for each HTTP status of the error table: the client sees our own code beside it. */
+/** tRPC's word for each HTTP status of the error table. Clients see our own code beside it. */
 const TRPC_CODES: { readonly [Status in number]?: TRPC_ERROR_CODE_KEY } = {
   400: 'BAD_REQUEST',
   401: 'UNAUTHORIZED',
@@ -97,7 +97,7 @@ export function toTrpcCode(error: AppError): TRPC_ERROR_CODE_KEY {
   return TRPC_CODES[error.status] ?? 'INTERNAL_SERVER_ERROR'
 }
 
-/** The code by which a door that speaks of itself (a body too large, a path unknown) names its refusal. */
+/** The code for a door's own refusal, such as a body that is too large or an unknown path. */
 export function codeOfStatus(status: number): ErrorCode {
   switch (status) {
     case 404:

@@ -3,7 +3,7 @@ import { AppError } from '#shared/errors.ts'
 
 const MAX_DEPTH = 64
 
-/** Accepts JSON in UTF-8 and nothing else; an empty body is no body. */
+/** Accepts JSON in UTF-8 and nothing else. An empty body counts as none. */
 export function acceptJsonOnly(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()
   server.addContentTypeParser(
@@ -40,7 +40,7 @@ function parseJson(body: Buffer): unknown {
   return value
 }
 
-/** The deepest nesting of a JSON text, found without building anything. */
+/** The deepest nesting of a JSON text. It builds nothing. */
 function nestingOf(text: string): number {
   let depth = 0
   let deepest = 0

@@ -3,11 +3,11 @@ import type { BookEntry, TokenPrices } from '#shared/market-view.ts'
 import { costMultiplier } from '#shared/market-view.ts'
 
 /**
- * A model on the market as GraphQL and tRPC show it. Prices are whole micro-USD, small enough to be exact as numbers;
- * sums of money are plain digits. Figures are of the last 24 hours; null means not enough data, never zero.
+ * A model on the market for GraphQL and tRPC. Prices are whole micro-USD, small enough to be exact as numbers. Sums of
+ * money are plain digits. Figures are of the last 24 hours; null means too little data, never zero.
  */
 export function marketFields({ id, model, summary, figures, offerCount }: MarketView) {
-  // One literal without spreads: lists are made of hundreds of these, and spreads make objects that are slow to make and read.
+  // This is one literal without spreads. Lists have hundreds of these, and objects made by spreads are slow.
   return {
     id,
     name: model.name,
@@ -62,7 +62,7 @@ function providersOf({ summary, figures }: Pick<MarketView, 'summary' | 'figures
   })
 }
 
-/** An offer in the public order book. Amounts are micro-USD; nothing tells who the seller is. */
+/** An offer in the public order book. Amounts are micro-USD. No member tells who the seller is. */
 export function bookOfferFields(entry: BookEntry) {
   const { offer, rank, discountPct, trades } = entry
   return {
@@ -98,7 +98,7 @@ function priceFields({ input, output, cacheRead, cacheWrite }: TokenPrices) {
 }
 export type PriceFields = ReturnType<typeof priceFields>
 
-/** Prices and caps are far below 2^53. */
+/** Converts prices and caps, which are far below 2^53. */
 function exact(value: bigint | null): number | null {
   return value === null ? null : Number(value)
 }

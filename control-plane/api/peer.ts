@@ -3,15 +3,15 @@ import type { FastifyRequest } from 'fastify'
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 const GROUPS = 8
-/** Groups of an IPv6 address that name a network (a /64): whoever has one address of it has them all. */
+/** The groups of an IPv6 address that name a network (a /64). The owner of one address has all of them. */
 const NETWORK_GROUPS = 4
 
-/** The network address that a request came from, as limits count it: an IPv4 address, or the network of an IPv6 one. */
+/** The network address of a request, as limits count it: an IPv4 address, or the network of an IPv6 address. */
 export function peerOf({ ip }: Pick<FastifyRequest, 'ip'>): string {
   const [address = ''] = ip.split('%', 1)
   const mapped = MAPPED.exec(address)?.[1]
   if (mapped !== undefined || !isIPv6(address)) return mapped ?? address
-  // As a host of a URL it has its shortest form, with no dots and one double colon at most.
+  // As the host of a URL it has its shortest form, without dots and with at most one double colon.
   const [left = '', right] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
   const head = left.split(':').filter((group) => group !== '')
   const tail = (right ?? '').split(':').filter((group) => group !== '')

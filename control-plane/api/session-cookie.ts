@@ -2,14 +2,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** Seconds after which browsers forget the cookie; the session itself may end earlier. */
+/** Browsers forget the cookie after this many seconds. The session itself may end earlier. */
 const MAX_AGE_SECONDS = 7 * 24 * 60 * 60
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 const LOOPBACK_HTTP = /^http:\/\/(127\.0\.0\.1|localhost|\[::1\])(:\d+)?$/
 
 type CookieCtx = Pick<Ctx, 'settings'>
 
-/** The `__Host-` prefix binds a cookie to https and to this host; only loopback http does without. */
+/** The `__Host-` prefix binds a cookie to https and to this host. Only http on loopback does without. */
 function cookieOf({ settings }: CookieCtx): { readonly name: string; readonly attributes: string } {
   const isLoopback = settings.origins.every((origin) => LOOPBACK_HTTP.test(origin))
   const attributes = 'Path=/; HttpOnly; SameSite=Lax'
@@ -30,7 +30,7 @@ export function readSessionCookie(ctx: CookieCtx, request: FastifyRequest): stri
   return values[0]
 }
 
-/** Gives a browser its session, or with null takes it away. */
+/** Gives a browser its session. Null takes it away. */
 export function sendSessionCookie(ctx: CookieCtx, reply: FastifyReply, token: string | null): void {
   const { name, attributes } = cookieOf(ctx)
   const maxAge = token === null ? 0 : MAX_AGE_SECONDS
@@ -38,8 +38,8 @@ export function sendSessionCookie(ctx: CookieCtx, reply: FastifyReply, token: st
 }
 
 /**
- * Requires that a page of our own sent a request that changes something: browsers say so in `Origin`, and send cookies
- * with what other sites' pages make them do as well. Throws `forbidden`.
+ * Requires that a page of our own sent a request which changes something. Browsers name the page in `Origin`, and they
+ * send our cookie along with requests of other sites, too. Throws `forbidden`.
  */
 export function requireOwnOrigin({ settings }: CookieCtx, request: FastifyRequest): void {
   if (SAFE_METHODS.has(request.method)) return

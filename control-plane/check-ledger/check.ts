@@ -11,23 +11,25 @@ import { readJournals } from './journal-records.ts'
 import { readFacts } from './ledger-facts.ts'
 import { checkLedger } from './ledger-rules.ts'
 
-/** How long to wait for rest, and between two looks. */
+/** The longest wait for rest; the next value is the time between two looks. Milliseconds. */
 export const QUIESCENCE_MS = 60_000
 const LOOK_EVERY_MS = 500
-/** A market at work is read part by part: what is wrong only once was a call in between. */
+/**
+ * A busy market is read part by part, so a call between two reads can look like a breach once. Only what stays is one.
+ */
 const MAX_LOOKS = 4
 
 export type Options = {
-  /** Waits for rest, then checks that everything agrees (I10). */
+  /** Waits for rest, and then checks that everything agrees (I10). */
   readonly isQuiesced: boolean
   readonly quiescenceMs?: number
-  /** How often to look again before a breach is believed: needed only while calls are running. */
+  /** The number of looks before a breach is believed. More than one is needed only while calls run. */
   readonly maxLooks?: number
 }
 
 export type Report = {
   readonly findings: readonly Finding[]
-  /** Events that a person has to look at; not a breach by themselves, as their money stays reserved. */
+  /** Events that a person must look at. They are no breach, because their money stays reserved. */
   readonly poisoned: number
   readonly conflicts: number
 }
@@ -76,7 +78,9 @@ export async function checkMoney(config: Config, options: Options): Promise<Repo
 
 type Look = { findings: Finding[]; evidence: Evidence }
 
-/** One look: journals before the gate before the ledger, so that what moves on between them is not missed. */
+/**
+ * One look. It reads journals first, then the gate, then the ledger, so that nothing that moves on meanwhile is missed.
+ */
 async function look(config: Config, client: pg.Client, redis: Redis): Promise<Look> {
   const journals = await readJournals(config.journalDir)
   const gate = await readGate(redis)
@@ -94,7 +98,7 @@ async function look(config: Config, client: pg.Client, redis: Redis): Promise<Lo
   }
 }
 
-/** One finding an invariant: a breach in either part is a breach. */
+/** Merges two findings of an invariant. A breach in either is a breach. */
 function merge(ledger: readonly Finding[], gate: readonly Finding[]): Finding[] {
   const merged = new Map<string, Finding>()
   for (const finding of [...ledger, ...gate]) {
@@ -107,7 +111,7 @@ function merge(ledger: readonly Finding[], gate: readonly Finding[]): Finding[] 
   return [...merged.values()]
 }
 
-/** Waits for rest and answers what still stirs when the time is up. */
+/** Waits for rest, and answers what still moves when the time is up. */
 async function awaitRest(config: Config, client: pg.Client, redis: Redis, limitMs = QUIESCENCE_MS): Promise<string[]> {
   const end = performance.now() + limitMs
   for (;;) {

@@ -1,17 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where the three records of money are. */
+/** The places of the three records of money. */
 export type Config = {
   readonly databaseUrl: string
   readonly redisUrl: string
-  /** Directory with one folder of journal segments per boot; undefined when there is none to read. */
+  /** The directory with one folder of journal segments per boot. Undefined when there is none to read. */
   readonly journalDir: string | undefined
 }
 
 /**
- * `DATABASE_URL`, `REDIS_URL` and `JOURNAL_DIR`, or, where unset, those of the development network that runs in
- * `MARKET_HOME` (`.market`). Throws an Error that says which is missing.
+ * Reads `DATABASE_URL`, `REDIS_URL` and `JOURNAL_DIR`. Unset ones are those of the development network that runs in
+ * `MARKET_HOME` (`.market`). Throws an Error that names what is missing.
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const home = environment['MARKET_HOME'] || '.market'

@@ -1,14 +1,14 @@
-/** What was found out about one invariant. `none` says that nothing of the kind exists yet, or that tests show it. */
+/** The finding of one invariant. `none` means that nothing of the kind exists yet, or that only tests can show it. */
 export type Finding = {
   readonly id: string
   readonly state: 'ok' | 'breach' | 'none'
-  /** What was looked at, or the first of what is wrong. */
+  /** The extent of the look, or the first fault. */
   readonly detail: string
 }
 
 const MOST_SHOWN = 3
 
-/** A finding from what is wrong: none of it is `ok`, and then `looked` says what was looked at. */
+/** Makes a finding from its faults. Without any it is `ok`, and `looked` tells the extent of the look. */
 export function findingOf(id: string, looked: string, wrong: readonly string[]): Finding {
   if (wrong.length === 0) return { id, state: 'ok', detail: looked }
   const shown = wrong.slice(0, MOST_SHOWN).join('; ')
@@ -22,7 +22,7 @@ export function lineOf({ id, state, detail }: Finding): string {
   return `${id.padEnd(4)} ${(state === 'ok' ? 'ok' : 'BREACH').padEnd(7)} ${detail}`
 }
 
-/** The order of their numbers. */
+/** Sorts findings by their numbers. */
 export function inOrder(findings: readonly Finding[]): Finding[] {
   return [...findings].sort((left, right) => Number(left.id.slice(1)) - Number(right.id.slice(1)))
 }

@@ -19,10 +19,10 @@ export type GateHold = {
   readonly account: string
   readonly amount: bigint
   readonly used: bigint
-  /** When an open one runs out by itself, Unix milliseconds by the clock of Redis. */
+  /** The instant at which an open hold expires, in Unix milliseconds by the clock of Redis. */
   readonly expiresAt: number
   readonly hasEvent: boolean
-  /** The charge in its usage event, from which look-ups are answered, if it has one. */
+  /** The charge in its usage event, which look-ups are answered from. Undefined without an event. */
   readonly lookupCost: bigint | undefined
 }
 
@@ -35,13 +35,13 @@ export type GateState = {
   /** Request ids in the set of deadlines and in the set of unposted captures. */
   readonly expiring: ReadonlySet<string>
   readonly waiting: ReadonlySet<string>
-  /** What each offer with a cap has used and holds today. */
+  /** The used and held amount of today of each offer with a cap. */
   readonly offerUse: ReadonlyMap<string, { readonly day: string; readonly used: bigint }>
 }
 
 const SCAN_COUNT = 1_000
 
-/** Reads the gate. Calls that end meanwhile make the parts disagree: a reader at rest, or one that reads again, is sure. */
+/** Reads the gate. Calls that end meanwhile can make the parts disagree, so read at rest or read again. */
 export async function readGate(redis: Redis): Promise<GateState> {
   const epoch = (await redis.get('m:epoch')) ?? undefined
   const number = epoch?.split(':')[0] ?? ''
@@ -116,7 +116,7 @@ async function readHashes(redis: Redis, pattern: string): Promise<[string, Field
     const found = await Promise.all(page.map((key) => redis.hgetall(key)))
     for (const [index, key] of page.entries()) {
       const hash = found[index]
-      // A key that ran out since the scan reads as empty.
+      // A key that expired since the scan reads as empty.
       if (hash !== undefined && Object.keys(hash).length > 0) hashes.push([key, hash])
     }
   }
@@ -129,7 +129,7 @@ async function readMembers(redis: Redis, pattern: string): Promise<Set<string>> 
   return members
 }
 
-/** Jobs of the usage queue by state, those of no interest left out. */
+/** Jobs of the usage queue by state, without the states that do not matter here. */
 export async function countJobs(redis: Redis, queue = 'bull:usage'): Promise<Record<string, number>> {
   const [wait, paused, active, delayed, prioritized, failed] = await Promise.all([
     redis.llen(`${queue}:wait`),

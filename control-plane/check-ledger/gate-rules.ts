@@ -4,7 +4,7 @@ import type { GateHold, GateState } from './gate-records.ts'
 import type { JournalCapture, JournalFolder } from './journal-records.ts'
 import type { LedgerFacts } from './ledger-facts.ts'
 
-/** The three records of money, read one after the other: journals, then gate, then ledger. */
+/** The three records of money, read in the order journals, gate, ledger. */
 export type Evidence = {
   readonly journals: readonly JournalFolder[]
   readonly gate: GateState
@@ -15,7 +15,7 @@ export type Evidence = {
   readonly now: number
 }
 
-/** How long a capture may be known to a journal alone while Redis is away or slow. */
+/** The longest time for which a capture may be in a journal alone, while Redis is away or slow. Milliseconds. */
 const JOURNAL_GRACE_MS = 120_000
 
 /** Checks the gate and the journals against the ledger. */
@@ -38,7 +38,7 @@ function sumBy(holds: readonly GateHold[], amount: (hold: GateHold) => bigint): 
   return sums
 }
 
-/** What a reserve is checked with must be the sum of the calls it stands for. */
+/** The counters that a reserve is checked with must be the sums of the calls behind them. */
 function wrongCounters(gate: GateState): string[] {
   const held = sumBy(
     gate.holds.filter((hold) => hold.state === 'open'),
@@ -64,7 +64,7 @@ function wrongCounters(gate: GateState): string[] {
 
 const STATES = new Set(['open', 'captured', 'posted', 'released', 'expired'])
 
-/** What the ledger took for a request id when its hold was captured: of a job that was its whole quote. */
+/** The amount that the ledger took for a request id when its hold was captured. For a job it is the whole quote. */
 function bookedFor(facts: LedgerFacts, rid: string): { readonly charge: bigint } | undefined {
   return facts.jobs.get(rid) ?? facts.settled.get(rid)
 }
@@ -93,7 +93,7 @@ function wrongStates({ gate, facts }: Evidence): string[] {
   return wrong
 }
 
-/** Captures that neither the ledger nor the gate knows: only a journal does. */
+/** Captures that are in a journal and neither in the ledger nor in the gate. */
 function journalOnly({ journals, gate, facts }: Evidence): JournalCapture[] {
   const inGate = new Set(gate.holds.filter((hold) => hold.state === 'captured').map((hold) => hold.rid))
   const all = new Map(journals.flatMap((folder) => folder.captures).map((capture) => [capture.rid, capture]))
@@ -159,7 +159,7 @@ function wrongCaps({ gate, facts, now }: Evidence): string[] {
   })
 }
 
-/** What keeps the market from being at rest: an empty list is quiescence. */
+/** The reasons why the market is not at rest. Empty at rest. */
 export function unrest({ gate, facts, jobs, journals }: Evidence): string[] {
   const wrong: string[] = []
   for (const { rid, state, expiresAt } of gate.holds) {

@@ -2,14 +2,16 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A capture as a data-plane process wrote it down. */
+/** A capture in a data-plane process's journal. */
 export type JournalCapture = {
   readonly rid: string
   readonly account: string
-  /** Taken from the balance: of a long job its quote at the submit, and nothing at its end. */
+  /** The amount taken from the balance: for a long job its quote at the submit, and nothing at its end. */
   readonly charge: bigint
   readonly isEnd: boolean
-  /** Taken over from a progress record of a dead process: what the gate had captured before it stands instead. */
+  /**
+   * True when it was made from a progress record of a dead process. A capture that the gate had before stands instead.
+   */
   readonly isPresumed: boolean
   /** Unix milliseconds of the end of the call. */
   readonly endedAt: number
@@ -17,11 +19,11 @@ export type JournalCapture = {
   readonly payloadHash: string
 }
 
-/** One folder: what one boot of a process wrote. */
+/** One folder: the journal of one boot of a process. */
 export type JournalFolder = {
   readonly name: string
   readonly captures: readonly JournalCapture[]
-  /** The highest sequence number of a capture, and the last posted cursor. */
+  /** The highest sequence number of a capture; the next member is the last posted cursor. */
   readonly lastCapture: number
   readonly cursor: number
   /** True while the process that writes it runs on this machine. */
@@ -34,9 +36,9 @@ const RECORD_HEAD_BYTES = 17
 const MAX_PAYLOAD_BYTES = 4_194_304
 
 /**
- * Reads every folder of a journal directory. A segment is 16 bytes of head and then records of a little-endian u32
- * length, u32 CRC-32, u8 type, u64 sequence number and the payload; each is read up to its first unsound record,
- * which is where zeros follow, or where a process writes or died.
+ * Reads every folder of a journal directory. A segment has a head of 16 bytes and then records: a little-endian u32
+ * length, a u32 CRC-32, a u8 type, a u64 sequence number and the payload. Each segment is read up to its first unsound
+ * record, where zeros follow or a process died while it wrote.
  */
 export async function readJournals(directory: string | undefined): Promise<JournalFolder[]> {
   if (directory === undefined) return []
@@ -70,7 +72,7 @@ async function readFolder(directory: string, name: string): Promise<ReadFolder> 
   return { name, captures, progress, lastCapture, cursor, isLive: await isOwned(join(directory, name)) }
 }
 
-/** True when the process named in the folder's lock runs here; taken-over folders belong to nobody. */
+/** True when the process named in the folder's lock runs here. A folder that was taken over belongs to nobody. */
 async function isOwned(folder: string): Promise<boolean> {
   if (folder.includes('.of-')) return false
   const lock = await readFile(join(folder, 'lock.json'), 'utf8').catch(() => '')

@@ -1,17 +1,20 @@
 import type { ClientBase } from 'pg'
 
-/** What of Postgres the gate and the journals are compared with. Amounts are micro-USD. */
+/** The facts of Postgres that the gate and the journals are compared with. Amounts are micro-USD. */
 export type LedgerFacts = {
   /** Buyer accounts. */
   readonly balances: ReadonlyMap<string, { readonly balance: bigint; readonly version: bigint }>
-  /** The settlements among the request ids asked for. */
+  /** The settlements of the request ids asked for. */
   readonly settled: ReadonlyMap<string, { readonly charge: bigint; readonly payloadHash: string }>
-  /** Request ids asked for whose event a person discarded, or that are jobs and ends of jobs. */
+  /** Those request ids whose event a person discarded, or that belong to jobs and their ends. */
   readonly discarded: ReadonlySet<string>
   readonly jobs: ReadonlyMap<string, { readonly charge: bigint; readonly payloadHash: string }>
-  /** The highest daily cap that each capped offer had today: what was taken under it stands. */
+  /** The highest daily cap that each capped offer had today. Amounts taken under it are right. */
   readonly offerCaps: ReadonlyMap<string, bigint>
-  /** Balances the gate has not confirmed, events that could not be posted, events that contradict a settlement. */
+  /**
+   * The number of balances that the gate has not confirmed; then of events that could not be posted; then of events
+   * that contradict a settlement.
+   */
   readonly untold: number
   readonly poisoned: number
   readonly conflicts: number

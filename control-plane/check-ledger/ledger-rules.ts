@@ -2,18 +2,20 @@ import type { ClientBase } from 'pg'
 import type { Finding } from './finding.ts'
 import { findingOf } from './finding.ts'
 
-/** One query of an invariant: each row it gives is one thing that is wrong, in words. */
+/** A query of an invariant. Each row it gives describes one fault. */
 type Rule = {
   readonly id: string
   readonly looked: string
   readonly wrong: string
 }
 
-/** What the checker knows of the kinds of accounts, in its own words: it takes nothing from the planes. */
+/**
+ * The checker's own list of account kinds. It takes nothing from the planes, so that a fault there cannot hide itself.
+ */
 export const CHECKED_KINDS = {
-  /** Never below zero. */
+  /** The balance never falls below zero. */
   bounded: ['buyer_credit', 'job_escrow', 'seller_pending', 'seller_available', 'payout_in_flight'],
-  /** The world outside, from which money comes: it only gives. */
+  /** The world outside. Money comes from there, so the balance never rises above zero. */
   world: ['external_usdc', 'external_fiat', 'promo'],
 } as const
 const BOUNDED = `('${CHECKED_KINDS.bounded.join("','")}')`
@@ -171,7 +173,7 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-/** Checks what Postgres alone can tell. */
+/** Checks the invariants that Postgres alone can show. */
 export async function checkLedger(client: ClientBase): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const rule of RULES) {

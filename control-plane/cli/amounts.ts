@@ -1,4 +1,4 @@
-/** Amounts as people read them. Everything here takes and gives texts and whole numbers: nothing is ever computed in floats. */
+/** Writes amounts for people, from texts and whole numbers only. Nothing is computed in floats. */
 
 const MICRO_DIGITS = 6
 
@@ -12,7 +12,7 @@ export function dollars(micro: string | number | bigint | null | undefined): str
   return `${sign}$${digits.slice(0, -MICRO_DIGITS)}.${fraction}`
 }
 
-/** Pico-USD of one token as dollars of a million: both have six zeros between them and micro-USD. */
+/** Writes pico-USD of one token as dollars of a million tokens. Both steps are six zeros, so only the point moves. */
 export function perMillion(pico: string | null | undefined): string | null {
   return dollars(pico)
 }

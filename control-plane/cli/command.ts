@@ -6,14 +6,14 @@ import type { Terminal } from './terminal.ts'
 export type Options = Readonly<Record<string, unknown>>
 export type Given = { readonly args: readonly string[]; readonly options: Options }
 
-/** Everything that can be called. */
+/** All commands and their groups. */
 export type CommandTable = { readonly groups: readonly Group[]; readonly commands: readonly Command[] }
 
 /** What a command may use. */
 export type Cli = {
   readonly terminal: Terminal
   readonly connection: Connection
-  /** What there is to call: help for a shell is made of it. */
+  /** All commands. Shell completion is made from it. */
   readonly table: CommandTable
   /** True when a program reads the answer. */
   readonly isJson: boolean
@@ -29,7 +29,7 @@ export type Option = {
   readonly choices?: readonly string[]
 }
 
-/** A command as help, completion and the reference page know it; what it does is loaded when it is called. */
+/** A command for help, completion and the reference page. Its code is loaded when it is called. */
 export type Command = {
   /** The words that call it: `keys create`. */
   readonly name: string
@@ -41,7 +41,7 @@ export type Command = {
   readonly load: () => Promise<Action>
 }
 
-/** Words that stand before other words, with what they are about. */
+/** Words in front of other words, with their subject. */
 export type Group = { readonly name: string; readonly summary: string }
 
 /** Options that every command takes. */
@@ -51,7 +51,7 @@ export const COMMON_OPTIONS = [
   { flags: '--json', text: 'print the answer in JSON' },
 ] as const
 
-/** The words before the last one, and the last one. */
+/** Splits a name into its last word and the words before it. */
 export function splitName(name: string): { parent: string; word: string } {
   const at = name.lastIndexOf(' ')
   return at < 0 ? { parent: '', word: name } : { parent: name.slice(0, at), word: name.slice(at + 1) }

@@ -4,7 +4,7 @@ import { COMMON_OPTIONS, splitName } from './command.ts'
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
-/** What may follow each sequence of words: the next words with what they are, and options. */
+/** What may follow a sequence of words: the next words with their descriptions, and options. */
 type Place = { readonly path: string; readonly words: readonly Word[]; readonly options: readonly Word[] }
 type Word = { readonly word: string; readonly text: string }
 
@@ -28,7 +28,7 @@ function optionsOf({ options = [] }: Command): Word[] {
   return all.map(({ flags, text }) => ({ word: flags.split(/[ ,]/, 1)[0] ?? flags, text }))
 }
 
-/** A script that teaches a shell the commands and options; it asks nobody while somebody types. */
+/** Writes a script that teaches a shell the commands and options. The script asks no server. */
 export function completionScript(shell: Shell, table: CommandTable): string {
   return SCRIPTS[shell](places(table))
 }

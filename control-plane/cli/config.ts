@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import { Secret } from '#shared/secret.ts'
 
-/** Whose key a call carries. */
+/** The sides whose keys a call can carry. */
 export const SIDES = ['buyer', 'seller', 'operator'] as const
 export type Side = (typeof SIDES)[number]
 
-/** What the command line is told by its environment; nothing else of the program reads it. */
+/** The settings from the environment. No other part of the program reads it. */
 export type CliConfig = {
-  /** Where the market is: `https://…`. */
+  /** The market's address: `https://…`. */
   readonly url: string | undefined
-  /** Where the control plane is, when it has an address of its own. */
+  /** The control plane's address, when it has one of its own. */
   readonly controlUrl: string | undefined
   readonly keys: Readonly<Partial<Record<Side, Secret>>>
   /** The folder of the credentials file. */
@@ -17,7 +17,7 @@ export type CliConfig = {
   /** The file of a market that runs on this machine for development. */
   readonly sandboxFile: string
   readonly allowsColor: boolean
-  /** Cells of a line, where the terminal does not say. */
+  /** The width of a line in cells, for when the terminal does not tell. */
   readonly columns: number | undefined
 }
 
@@ -56,7 +56,7 @@ export function readCliConfig(environment: Variables = process.env): CliConfig {
   }
 }
 
-/** The value of a variable that a command line names, as for `--key-env`. */
+/** Reads the variable that an option such as `--key-env` names. */
 export function readSecretVariable(name: string, environment: Variables = process.env): Secret | undefined {
   const text = environment[name]?.trim()
   return text === undefined || text === '' ? undefined : new Secret(text)

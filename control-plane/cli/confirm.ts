@@ -1,7 +1,7 @@
 import type { Cli } from './command.ts'
 import { CommandFailure, usageError } from './failure.ts'
 
-/** Asks before something is changed. Without a terminal there is nobody to ask: `--yes` says it. */
+/** Asks before a change. Without a terminal nobody can be asked, and `--yes` is needed. */
 export async function confirm({ terminal }: Cli, question: string, isConfirmed: boolean): Promise<void> {
   if (isConfirmed) return
   if (!terminal.canAsk) throw usageError('Nobody can be asked here: say --yes to go on.')

@@ -5,11 +5,11 @@ import { callJson, callLines } from './http.ts'
 import type { OperatorClient } from './operator-client.ts'
 import { readCredentials, readSandbox, readSecretIn } from './secret-files.ts'
 
-/** What the command line says of where to go and as whom. */
+/** The market and the key that the command line asks for. */
 export type Wanted = { readonly url: string | undefined; readonly keyFile: string | undefined }
 
 type Asked = {
-  /** Whose key goes along; none when left out. */
+  /** The side whose key goes along. None when left out. */
   readonly side?: Side
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -21,13 +21,13 @@ type Asked = {
 export type Connection = {
   /** Without a trailing slash. */
   readonly url: string
-  /** Where the address was found. */
+  /** The source of the address. */
   readonly foundIn: string
   readonly folder: string
   key(side: Side): string | undefined
   call(method: Method, path: string, asked?: Asked): Promise<unknown>
   lines(method: Method, path: string, asked?: Asked): AsyncGenerator<string>
-  /** Runs something with the typed client of operators' operations. */
+  /** Runs a function with the typed client of operators' operations. */
   asOperator<Result>(run: (client: OperatorClient) => Promise<Result>): Promise<Result>
 }
 
@@ -41,7 +41,7 @@ export function connect(config: CliConfig, wanted: Wanted): Connection {
     if (wanted.keyFile !== undefined) return readSecretIn(wanted.keyFile).reveal()
     const given = config.keys[side]
     if (given !== undefined) return given.reveal()
-    // A key that was kept for one market is never shown to another.
+    // A key kept for one market is never sent to another.
     const kept = readCredentials(config.folder).markets[url]?.[side]
     return kept ?? (sandbox !== undefined && trimmed(sandbox.url) === url ? sandbox.keys[side] : undefined)
   }
@@ -98,7 +98,7 @@ function findUrl(config: CliConfig, wanted: Wanted, sandboxUrl: string | undefin
 
 const trimmed = (url: string) => url.replace(/\/+$/, '')
 
-/** Keys go over https, or stay on this machine. */
+/** Keys go over https or stay on this machine. */
 function checkUrl(text: string, name: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.search !== '') {

@@ -1,4 +1,4 @@
-/** How a run of the program ends, for scripts. */
+/** The ways in which a run ends, for scripts. */
 export const EXIT_CODES = {
   ok: { code: 0, meaning: 'It worked.' },
   failure: { code: 1, meaning: 'The service refused, or something went wrong.' },
@@ -12,17 +12,17 @@ export const EXIT_CODES = {
 export type ExitName = keyof typeof EXIT_CODES
 
 type Facts = {
-  /** The service's code, where the service spoke. */
+  /** The service's code, when the service answered. */
   readonly code?: string
   readonly requestId?: string
   readonly status?: number
   readonly param?: string
-  /** Seconds after which another try may work. */
+  /** Seconds until another try may work. */
   readonly retryAfter?: number
   readonly cause?: unknown
 }
 
-/** Why a command ends without its answer. The message is for a person; the rest is for scripts. */
+/** The failure of a command. The message is for a person, the rest for scripts. */
 export class CommandFailure extends Error {
   readonly exit: ExitName
   readonly facts: Facts
@@ -40,10 +40,10 @@ export function usageError(message: string): CommandFailure {
   return new CommandFailure('usage', message)
 }
 
-/** Codes whose status speaks of a stranger's server, not of this service. */
+/** Codes whose status comes from a provider's server and not from this service. */
 const NOT_OURS = new Set(['provider_probe_failed', 'upstream_error', 'upstream_rejected'])
 
-/** The way a run ends after such an answer of the service. */
+/** The exit that fits such an answer of the service. */
 export function exitOfStatus(status: number, code?: string | null): ExitName {
   if (code != null && NOT_OURS.has(code)) return 'failure'
   if (status === 401 || status === 403) return 'auth'

@@ -12,12 +12,12 @@ export type Call = {
   readonly signal?: AbortSignal
 }
 
-/** The longest wait for a whole answer, and for the head of one that comes piece by piece. */
+/** The longest wait for a whole answer, or for the head of a streamed one, in milliseconds. */
 const ANSWER_MS = 120_000
 const MAX_ANSWER_CHARS = 64_000_000
 const MAX_LINE_CHARS = 4_000_000
 
-/** Asks the service and answers its JSON; null for an answer without a body. Throws a {@link CommandFailure}. */
+/** Calls the service and answers its JSON. Null for an answer without a body. Throws a {@link CommandFailure}. */
 export async function callJson(call: Call): Promise<unknown> {
   const answer = await send(call, AbortSignal.timeout(ANSWER_MS))
   const body = await readText(answer)
@@ -30,7 +30,7 @@ export async function callJson(call: Call): Promise<unknown> {
   }
 }
 
-/** Asks the service for an answer that comes line by line, and answers the lines. Throws a {@link CommandFailure}. */
+/** Calls the service and yields the lines of its answer. Throws a {@link CommandFailure}. */
 export async function* callLines(call: Call): AsyncGenerator<string> {
   const answer = await send(call)
   if (!answer.ok) throw refusalOf(answer, await readText(answer))
@@ -74,7 +74,7 @@ async function send({ method, url, key, body, headers, signal }: Call, limit?: A
   }
 }
 
-/** What is thrown when nothing answers at an address. */
+/** The failure when nothing answers at an address. */
 export function unreachable(origin: string, cause: unknown): CommandFailure {
   return new CommandFailure('unavailable', `${origin} cannot be reached.`, { cause })
 }

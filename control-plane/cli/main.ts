@@ -11,7 +11,7 @@ import { openTerminal } from './process-terminal.ts'
 import { buildProgram, exitOfParser } from './program.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Runs one command line; answers the exit code. Never throws. */
+/** Runs one command line and answers the exit code. It never throws. */
 export async function main(args: readonly string[], version: string): Promise<number> {
   const config = readCliConfig()
   const terminal = openTerminal(config)
@@ -45,7 +45,7 @@ async function runCommand({ command, given, config, terminal }: Job): Promise<nu
       terminal,
       isJson,
       table: { groups: GROUPS, commands: COMMANDS },
-      // Help for the shell needs no market.
+      // Shell completion needs no market.
       get connection() {
         known ??= connect(config, wanted)
         return known

@@ -5,10 +5,10 @@ import type { AppRouter } from '#control-plane/api/trpc/router.ts'
 import { CommandFailure, exitOfStatus } from './failure.ts'
 import { unreachable } from './http.ts'
 
-/** Every operation of the tRPC door by its name, typed by the router itself. */
+/** All operations of the tRPC door, typed by the router itself. */
 export type OperatorClient = TRPCClient<AppRouter>
 
-/** A client of the tRPC door. Questions too come as bodies: a catalogue does not fit in an address. */
+/** Makes a client of the tRPC door. Queries are sent as bodies, because a catalogue does not fit in an address. */
 export function createOperatorClient({ url, key }: { readonly url: string; readonly key: string }): OperatorClient {
   return createTRPCClient<AppRouter>({
     links: [
@@ -28,7 +28,7 @@ const Refusal = z.object({
   requestId: z.string().nullish(),
 })
 
-/** A failure of the client in the form that all commands fail in; anything else as it is. */
+/** Turns a failure of the client into a {@link CommandFailure}. Other errors stay as they are. */
 export function operatorFailure(error: unknown, url: string): unknown {
   if (!(error instanceof TRPCClientError)) return error
   const refusal = Refusal.safeParse(error.data)

@@ -2,7 +2,7 @@ import type { ExitName } from './failure.ts'
 import type { Column } from './table.ts'
 import { clean, tableLines } from './table.ts'
 
-/** A part of an answer as a person reads it. */
+/** A part of an answer for a person. */
 export type Block =
   | {
       readonly kind: 'table'
@@ -13,19 +13,19 @@ export type Block =
   | { readonly kind: 'facts'; readonly facts: readonly (readonly [name: string, value: string])[] }
   | { readonly kind: 'text'; readonly text: string }
 
-/** What a command answers: for programs, and for people. */
+/** A command's answer, for programs and for people. */
 export type Output = {
-  /** What `--json` prints; undefined where everything was printed on the way. */
+  /** The value that `--json` prints. Undefined when everything was printed on the way. */
   readonly json: unknown
   readonly blocks: readonly Block[]
-  /** How the run ends when not well. */
+  /** The exit, when the run did not go well. */
   readonly exit?: ExitName
 }
 
-/** A column of a table and how a row fills it. */
+/** A column of a table with the text of its cells. */
 export type Cell<Row> = Column & { readonly value: (row: Row) => string | number | null | undefined }
 
-/** A table of rows; what a row does not have is a dash. */
+/** Makes a table of rows. A missing value is a dash. */
 export function table<Row>(rows: readonly Row[], cells: readonly Cell<Row>[], whenEmpty = 'Nothing here.'): Block {
   return {
     kind: 'table',
@@ -35,7 +35,7 @@ export function table<Row>(rows: readonly Row[], cells: readonly Cell<Row>[], wh
   }
 }
 
-/** Names with their values, one on a line. */
+/** Names with their values, one pair a line. */
 export function facts(values: Readonly<Record<string, string | number | boolean | null | undefined>>): Block {
   return { kind: 'facts', facts: Object.entries(values).map(([name, value]) => [name, String(value ?? '-')]) }
 }
@@ -44,13 +44,13 @@ export function text(line: string): Block {
   return { kind: 'text', text: line }
 }
 
-/** Where an answer is shown. `width` is that of a terminal, undefined where nothing is to be cut. */
+/** The looks of an answer. `width` is a terminal's, and undefined when nothing may be cut. */
 export type Looks = { readonly width: number | undefined; readonly hasColor: boolean }
 
 const BOLD = ['\u001b[1m', '\u001b[22m'] as const
 const DIM = ['\u001b[2m', '\u001b[22m'] as const
 
-/** The blocks of an answer as lines, one empty line between two of them. */
+/** The blocks of an answer as lines, with an empty line between blocks. */
 export function renderBlocks(blocks: readonly Block[], looks: Looks): string {
   return blocks.map((block) => renderBlock(block, looks)).join('\n\n')
 }

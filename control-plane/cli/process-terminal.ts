@@ -5,14 +5,14 @@ type Wishes = { readonly allowsColor: boolean; readonly columns: number | undefi
 
 const STANDARD_COLUMNS = 80
 
-/** The terminal, pipe or file that this process was started with. */
+/** Opens the terminal, pipe or file that this process was started with. */
 export function openTerminal({ allowsColor, columns }: Wishes): Terminal {
   const { stdin, stdout, stderr } = process
   const isOutTty = stdout.isTTY === true
   const interruption = new AbortController()
-  // The second time ends the process at once.
+  // A second Ctrl-C ends the process at once.
   process.once('SIGINT', () => interruption.abort())
-  // Whoever reads our answer may stop reading, as `head` does.
+  // A reader of our answer may stop reading, as `head` does.
   stdout.on('error', () => process.exit(0))
   return {
     out: (text) => void stdout.write(text),

@@ -7,7 +7,7 @@ import { EXIT_CODES } from './failure.ts'
 type Run = (command: Command, given: Given) => Promise<void>
 type Streams = { out(text: string): void; err(text: string): void }
 
-/** The program with all commands; whichever is called is handed to `run`. Throws CommanderError to end a run. */
+/** Builds the program with all commands and hands the called one to `run`. Throws CommanderError to end a run. */
 export function buildProgram(version: string, run: Run, streams: Streams): Commander {
   const program = new Commander('market')
   const parents = new Map<string, Commander>([['', prepare(program, streams)]])
@@ -68,12 +68,12 @@ function addCommand(parents: ReadonlyMap<string, Commander>, command: Command, {
   })
 }
 
-/** An option as the table of a command writes it. */
+/** An option in the spelling of a command's table. */
 function plain({ flags, text }: { flags: string; text: string }): NonNullable<Command['options']>[number] {
   return { flags, text }
 }
 
-/** The exit code that the parser ended a run with; undefined for any other error. */
+/** The exit code with which the parser ended a run. Undefined for any other error. */
 export function exitOfParser(error: unknown): number | undefined {
   if (!(error instanceof CommanderError)) return undefined
   return error.exitCode === 0 ? EXIT_CODES.ok.code : EXIT_CODES.usage.code

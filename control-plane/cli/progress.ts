@@ -4,7 +4,7 @@ const EVERY_MS = 80
 const BAR_CELLS = 24
 const CLEAR = '\r\u001b[K'
 
-/** How far long work is. On a terminal it is one line that changes; elsewhere one line each tenth. */
+/** Shows the progress of long work: one changing line on a terminal, elsewhere a line for each tenth. */
 export type ProgressLine = {
   update(done: number, total: number | undefined): void
   /** Clears the line. */

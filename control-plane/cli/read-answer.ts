@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import { CommandFailure } from './failure.ts'
 
-/** An answer in the shape that a command reads; more fields do not matter. Throws for another shape. */
+/** Reads an answer by a command's schema. Further fields are ignored. Throws for another shape. */
 export function readAnswer<Schema extends z.ZodType>(schema: Schema, answer: unknown): z.output<Schema> {
   const parsed = schema.safeParse(answer)
   if (parsed.success) return parsed.data

@@ -1,13 +1,13 @@
 import type { Given, Options } from './command.ts'
 import { usageError } from './failure.ts'
 
-/** The text of an option; undefined when it was not given. */
+/** The text of an option. Undefined when it was not given. */
 export function textOption(options: Options, name: string): string | undefined {
   const value = options[name]
   return typeof value === 'string' ? value : undefined
 }
 
-/** The text of an option that has to be there. */
+/** The text of a required option. */
 export function requiredOption(options: Options, name: string): string {
   const value = textOption(options, name)
   if (value === undefined || value === '') throw usageError(`--${dashed(name)} is needed.`)
@@ -40,7 +40,7 @@ export function wholeOption(options: Options, name: string, bounds: { min: numbe
   return value
 }
 
-/** Items of a list with commas. */
+/** The items of a list with commas. */
 export function listOption(options: Options, name: string): string[] | undefined {
   const items = textOption(options, name)
     ?.split(',')
@@ -49,7 +49,7 @@ export function listOption(options: Options, name: string): string[] | undefined
   return items === undefined || items.length === 0 ? undefined : items
 }
 
-/** An instant in ISO 8601 as Unix milliseconds. */
+/** Reads an instant in ISO 8601 as Unix milliseconds. */
 export function instantOption(options: Options, name: string): number | undefined {
   const text = textOption(options, name)
   if (text === undefined) return undefined
@@ -58,7 +58,7 @@ export function instantOption(options: Options, name: string): number | undefine
   return at
 }
 
-/** The argument at a place; commander has seen to it that a required one is there. */
+/** The argument at a place. Commander has made sure that a required one is there. */
 export function argument({ args }: Given, at = 0): string {
   return args[at] ?? ''
 }

@@ -4,7 +4,7 @@ import { COMMANDS, GROUPS } from './commands/index.ts'
 import { VARIABLES } from './config.ts'
 import { EXIT_CODES } from './failure.ts'
 
-/** The reference page of the program, written from its own tables. */
+/** Writes the program's reference page from its own tables. */
 export function referencePage(): string {
   return `# The command line
 
@@ -66,7 +66,7 @@ function describe({ name, summary, arguments: given = [], options = [], examples
   return `\n### market ${words}\n\n${summary}\n${table}${block}`
 }
 
-/** Names of all commands and groups: what completion and help have to know. */
+/** The names of all commands and groups, for completion and help. */
 export function allNames(): string[] {
   return [...GROUPS, ...COMMANDS].map(({ name }) => name)
 }

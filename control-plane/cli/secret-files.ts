@@ -9,7 +9,7 @@ import { CommandFailure, usageError } from './failure.ts'
 const OTHERS = 0o077
 const MAX_BYTES = 100_000
 
-/** The text of a file that nobody but its owner may read. Throws a usage failure for a wider mode, or for no file. */
+/** Reads a file that only its owner may read. Throws a usage failure for a wider mode or a missing file. */
 function readSecretFile(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined) throw usageError(`There is no file ${path}.`)
@@ -34,7 +34,7 @@ const StoredKeys = z.object({
   operator: z.string().optional(),
 })
 const Credentials = z.object({
-  /** The market that is used when none is named. */
+  /** The market to use when none is named. */
   current: z.string().nullable(),
   /** Keys by the origin of their market. */
   markets: z.record(z.string(), StoredKeys),
@@ -44,7 +44,7 @@ export type Credentials = z.infer<typeof Credentials>
 const FILE = 'credentials.json'
 const NOBODY: Credentials = { current: null, markets: {} }
 
-/** What `market login` has kept; nothing when there was none. */
+/** Reads what `market login` has kept. Empty before the first login. */
 export function readCredentials(folder: string): Credentials {
   const path = join(folder, FILE)
   if (!existsSync(path)) return NOBODY
@@ -53,14 +53,17 @@ export function readCredentials(folder: string): Credentials {
   return parsed.data
 }
 
-/** Keeps a key for a market and makes that the current one. The file is the owner's alone from its first moment on. */
+/**
+ * Keeps a key for a market and makes that market the current one. From its first moment on, only the owner can read the
+ * file.
+ */
 export function keepKey(folder: string, { origin, side, key }: { origin: string; side: Side; key: string }): string {
   const before = readCredentials(folder)
   const keys = { ...before.markets[origin], [side]: key }
   return writeCredentials(folder, { current: origin, markets: { ...before.markets, [origin]: keys } })
 }
 
-/** Forgets the keys of a market; true when there were any. */
+/** Forgets the keys of a market. Answers true when there were any. */
 export function forgetKeys(folder: string, origin: string): boolean {
   const { current, markets } = readCredentials(folder)
   if (markets[origin] === undefined) return false
@@ -86,7 +89,7 @@ const Sandbox = z.object({
   management_key: z.string(),
 })
 
-/** A market that runs on this machine for development: its address and keys; undefined when there is none. */
+/** Reads the address and keys of a development market on this machine. Undefined when there is none. */
 export function readSandbox(path: string): { url: string; keys: Readonly<Record<Side, string>> } | undefined {
   if (!existsSync(path)) return undefined
   const parsed = Sandbox.safeParse(readJson(readSecretFile(path)))

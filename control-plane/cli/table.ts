@@ -1,11 +1,11 @@
-/** A column: its title and on which side its cells stand. */
+/** A column: its title, and the side to which its cells are aligned. */
 export type Column = { readonly title: string; readonly alignsRight?: boolean }
 
 const GAP = '  '
 const MIN_WIDTH = 6
 const CUT = '…'
 
-/** Cells that a terminal shows as one column each; wide scripts count as two. */
+/** The number of cells that a text takes on a terminal. Wide scripts count twice. */
 export function widthOf(text: string): number {
   let width = 0
   for (const char of text) width += isWide(char.codePointAt(0) ?? 0) ? 2 : 1
@@ -25,8 +25,8 @@ function isWide(point: number): boolean {
 }
 
 /**
- * Rows as lines with aligned columns. With a width (a terminal's), the widest columns give way until a line fits; without
- * one nothing is cut. Control characters of foreign text never reach a terminal.
+ * Writes rows as lines with aligned columns. With a terminal's width, the widest columns are cut until a line fits.
+ * Control characters of foreign text never reach a terminal.
  */
 export function tableLines(
   columns: readonly Column[],
@@ -44,7 +44,7 @@ export function tableLines(
   )
 }
 
-/** Foreign text on one line, without anything that a terminal would obey. */
+/** Foreign text on one line, without control characters. */
 export function clean(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ').trim()
 }

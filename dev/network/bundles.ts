@@ -12,9 +12,9 @@ const PROGRAMS: Readonly<Record<string, string>> = {
   history: 'dev/seed/history-main.ts',
 }
 
-/** The bundles of one network. They are made when the first of them is asked for, and once. */
+/** The bundles of one network. All are made once, when the first of them is asked for. */
 export type Bundles = {
-  /** The bundle to run for a program of the repository; undefined for one that has none, and where none can be written. */
+  /** The bundle of a program of the repository. Undefined when it has none, or when none can be written. */
   bundleOf(program: string): Promise<string | undefined>
 }
 
@@ -36,7 +36,7 @@ function makeBundles(): Promise<string | undefined> {
     name: 'dev',
     programs: PROGRAMS,
     sources: ['shared', 'data-plane', 'control-plane', 'dev'],
-    // A page for developers that weighs more than all else stays where it is installed.
+    // The page for developers is larger than everything else together. It stays where it is installed.
     options: { external: [...BUNDLE.external, '@graphql-yoga/render-graphiql'] },
   })
 }

@@ -1,7 +1,7 @@
 import type { Post } from './post.ts'
 import { createPost } from './post.ts'
 
-/** Something that runs as a process. */
+/** Anything that runs as a process. */
 export type Running = {
   readonly pid: number
   readonly exited: Promise<number>
@@ -10,14 +10,17 @@ export type Running = {
 
 export type Member<Started extends Running = Running> = {
   readonly name: string
-  /** `always` is started again when it ends by itself; `never` is only reported, for what tests kill on purpose. */
+  /**
+   * A member with `always` is started again when it ends by itself. The end of one with `never` is only reported; tests
+   * kill such members on purpose.
+   */
   readonly restart: 'always' | 'never'
-  /** Looks for a port that is free now: a member that found its own taken is started again at once. */
+  /** Starts it on a port that is free now. A member that found its own port taken is started again at once. */
   readonly start: () => Promise<Started>
 }
 
 export type CrewOptions = {
-  /** Told in words about every member that ends by itself. */
+  /** Receives a sentence about every member that ends by itself. */
   readonly report: (line: string, member: string) => void
   readonly onPidsChange: (pids: Readonly<Record<string, number>>) => void
   /** Called when a member could not be kept running. */
@@ -30,11 +33,14 @@ export type Crew = {
   readonly pids: () => Readonly<Record<string, number>>
   /** True while the member runs. */
   readonly has: (name: string) => boolean
-  /** Stops members that run, or are just starting, and starts them again: what they were told is no longer true. */
+  /**
+   * Stops members and starts them again, because their settings are no longer true. This covers members that are just
+   * starting.
+   */
   readonly renew: (names: readonly string[]) => Promise<void>
-  /** Resolves once nobody has to be renewed any more. */
+  /** Resolves once no member is being renewed. */
   readonly settled: () => Promise<void>
-  /** Stops everyone, group after group, and whoever is in no group at the end. */
+  /** Stops all members, group after group. Members without a group stop last. */
   readonly stop: (order: readonly (readonly string[])[]) => Promise<void>
 }
 

@@ -19,7 +19,7 @@ export type NetworkUrls = {
   readonly provider_url: string
 }
 
-/** The addresses of a network: origins without a trailing slash, and the two doors' endpoints. */
+/** The addresses of a network: origins without a trailing slash, and the endpoints of the two doors. */
 export function urlsOf(places: NetworkPlaces): NetworkUrls {
   const dataPlane = originOf(places.dataPlane)
   const controlPlane = originOf(places.controlPlane)
@@ -40,7 +40,7 @@ export function originOf(place: Place): string {
   return `http://${host}:${port}`
 }
 
-/** What every program of the network is told; the ports of its own come on top. */
+/** The environment of every program of the network, without its own ports. */
 export function planeEnvironment(facts: PlaneFacts): NodeJS.ProcessEnv {
   const urls = urlsOf(facts.places)
   const ours = {
@@ -63,9 +63,9 @@ export function planeEnvironment(facts: PlaneFacts): NodeJS.ProcessEnv {
     MONEY_BUCKETS: '1',
     LOG_LEVEL: 'info',
     DRAIN_MS: '10000',
-    // All programs share this machine's cores.
+    // All programs share the cores of this machine.
     MAX_EVENT_LOOP_DELAY_MS: '2000',
-    // On one machine everybody has one address.
+    // On one machine every caller has the same address.
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
   }
   return { ...defaults, ...process.env, ...ours, ...facts.secrets }

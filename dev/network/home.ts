@@ -7,20 +7,20 @@ import type { ProcessMark } from './processes.ts'
 import { isRunning, markOf } from './processes.ts'
 
 const LOCK = 'lock.json'
-/** What only a home of ours holds: a reset deletes nothing in a folder without any of it. */
+/** Files that only our homes have. A reset deletes nothing in a folder without one of them. */
 const SIGNATURES = ['secrets.json', 'postgres.password']
-/** Children of a killed run may be closing down for so long. */
+/** The longest time for which the children of a killed run may be closing down. */
 const PREDECESSOR_LIMIT_MS = 20_000
 
 const MarkSchema = z.object({ pid: z.number().int(), startedAt: z.string() })
 const LockSchema = z.object({ owner: MarkSchema, children: z.array(MarkSchema) })
 
-/** The folder that holds all state of one development network, ours alone while we run. */
+/** The folder with all state of one development network. It is locked while we run. */
 export type Home = {
   readonly root: string
-  /** The path of something in it. */
+  /** The path of a file in it. */
   readonly path: (name: string) => string
-  /** Notes our children, so that the next run can wait for them should we be killed. */
+  /** Notes our children, so that the next run can wait for them if we are killed. */
   readonly noteChildren: (pids: readonly number[]) => void
   readonly release: () => void
 }
@@ -45,7 +45,7 @@ export async function openHome(folder: string, mustReset: boolean): Promise<Home
   }
 }
 
-/** Writes the lock and gives the children that a killed owner may have left. */
+/** Writes the lock. Answers the children that a killed owner may have left. */
 function takeLock(lockFile: string, owner: ProcessMark): readonly ProcessMark[] {
   const left = readLock(lockFile)
   if (left && isRunning(left.owner)) {
@@ -66,7 +66,7 @@ function readLock(lockFile: string): z.infer<typeof LockSchema> | undefined {
   try {
     return LockSchema.parse(JSON.parse(readFileSync(lockFile, 'utf8')))
   } catch {
-    // A lock that was cut short belongs to a run that was killed at its start.
+    // A lock that is cut short belongs to a run that was killed at its start.
     return undefined
   }
 }

@@ -2,19 +2,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PORT_TAKEN } from '#shared/exit-codes.ts'
 import type { CrewOptions, Member } from './crew.ts'
 
-/** How often a member that ended by itself is started again before the network gives up. */
+/** After so many restarts of a member that ends by itself, the network gives up. */
 const MAX_RESTARTS = 5
-/** How often a member may find its port taken before the network gives up: beyond this, it is no accident. */
+/** After so many taken ports of one member the network gives up. So many are no accident. */
 const MAX_EVICTIONS = 20
-/** A member that ran for so long has its restarts back. */
+/** A member that ran for so long may use all its restarts again. */
 const STABLE_MS = 60_000
 const RESTART_PAUSE_MS = 300
 
-/** How often one member may still be started again. */
+/** Counts how often one member may still be started again. */
 export type Patience = {
-  /** Tells that a member has ended by itself, and answers true when it is to be started again. */
+  /** Call it when a member has ended by itself. True asks for another start. */
   readonly afterEnd: (code: number, ranMs: number) => Promise<boolean>
-  /** Answers true, after a pause, when a failed start is to be tried again. */
+  /** Call it when a start failed. Resolves after a pause; true asks for another try. */
   readonly afterFailure: () => Promise<boolean>
 }
 

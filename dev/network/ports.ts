@@ -6,19 +6,19 @@ import { claimAddress, claimPort, isPortFree } from '#dev/services/ports.ts'
 import { AppError } from '#shared/errors.ts'
 
 const DEFAULT_PORT = 8_402
-/** Where the providers listen: the first port and this. */
+/** The distance between the first port and that of the providers. */
 const PROVIDER_OFFSET = 10
 const LOOPBACK = '127.0.0.1'
 
-/** Where one child listens, for as long as nobody else listens there. */
+/** The address of one child, for as long as nobody else listens there. */
 export type Place = {
   readonly address: () => Address
   /**
-   * To be called just before a child is started there. Moves to another port when somebody has taken this one, and then
-   * answers true; throws an AppError where the port is one that the user named.
+   * Call it just before a child is started there. It moves to another port when this one is taken, and then answers
+   * true. Throws an AppError when the user named the port.
    */
   readonly secure: () => Promise<boolean>
-  /** The child found somebody there: the next `secure` moves, though that one may be gone by then. */
+  /** Call it when the child found its port taken. The next `secure` moves, even when the port is free again by then. */
   readonly leave: () => void
   readonly release: () => void
 }
@@ -26,24 +26,24 @@ export type Place = {
 export type NetworkPlaces = {
   readonly dataPlane: Place
   readonly controlPlane: Place
-  /** Where the worker tells its health. */
+  /** The worker's address for health checks. */
   readonly worker: Place
   readonly postgres: Place
   readonly redis: Place
-  /** By provider id; the same on every start of a home while they are free, because offers name them. */
+  /** By provider id. A home keeps these addresses from start to start while they are free, because offers name them. */
   readonly providers: ReadonlyMap<string, Place>
   readonly release: () => void
 }
 
 export type PortWishes = {
-  /** The first port, when the caller named one: then it must be free. Any that is free for 0. */
+  /** The first port, when the caller named one. It must be free, or is chosen for 0. */
   readonly first: number | undefined
   readonly providers: readonly SandboxProvider[]
-  /** Where provider addresses are remembered. */
+  /** The file that remembers provider addresses. */
   readonly file: string
 }
 
-/** Picks the ports of a network. Throws an AppError when the port asked for is taken. */
+/** Picks the ports of a network. Throws an AppError when a named port is taken. */
 export async function choosePlaces({ first, providers, file }: PortWishes): Promise<NetworkPlaces> {
   const start = first === 0 ? undefined : (first ?? DEFAULT_PORT)
   const after = (port: number | undefined, offset: number) =>
@@ -68,7 +68,7 @@ export async function choosePlaces({ first, providers, file }: PortWishes): Prom
   return { ...places, providers: chosen, release: () => all.forEach((place) => void place.release()) }
 }
 
-/** Remembers where the providers listen. */
+/** Remembers the addresses of the providers. */
 export function keepAddresses(file: string, providers: ReadonlyMap<string, Place>): void {
   const addresses = [...providers].map(([id, place]) => [id, place.address()])
   writeFileSync(file, `${JSON.stringify(Object.fromEntries(addresses), null, 2)}\n`, { mode: 0o600 })
@@ -102,7 +102,7 @@ async function createPlace({ wish, host = LOOPBACK, isFixed = false }: PlaceWish
   }
 }
 
-/** A port of the host, or of 127.0.0.1 where a system knows no other loopback. */
+/** Claims a port of the host, or of 127.0.0.1 on a system without other loopback addresses. */
 async function claimAnywhere(host: string) {
   return claimPort((await isPortFree(0, host)) ? host : LOOPBACK)
 }

@@ -2,13 +2,16 @@ import { AppError } from '#shared/errors.ts'
 import type { CrewOptions, Member, Running } from './crew.ts'
 import { createPatience } from './patience.ts'
 
-/** One member of a crew, followed from start to start. */
+/** One member of a crew through all of its starts. */
 export type Post = {
-  /** What runs now; undefined between two starts. */
+  /** The running process. Undefined between two starts. */
   readonly running: () => Running | undefined
   /** Starts the member for the first time. */
   readonly begin: <Started extends Running>(start: () => Promise<Started>) => Promise<Started>
-  /** Stops what runs, or is just starting, and resolves once the member has started on what is true now, or is over. */
+  /**
+   * Stops the running process, or the one that is just starting. Resolves once the member has started with true
+   * settings, or is over.
+   */
   readonly renew: () => Promise<void>
   readonly halt: () => Promise<void>
 }
@@ -18,13 +21,13 @@ export type House = CrewOptions & {
   readonly isStopping: () => boolean
 }
 
-/** Nothing but its one loop starts a member again, so that no member ever runs twice. */
+/** Only its one loop starts a member again, so no member ever runs twice. */
 export function createPost(member: Member, house: House): Post {
   const patience = createPatience(member, house)
   const waiting: (() => void)[] = []
   let running: Running | undefined
   let stopping: Promise<void> | undefined
-  /** What the member was told at its last start is no longer true. */
+  /** True when the settings of the last start are no longer true. */
   let isStale = false
   let isOver = false
 
@@ -70,7 +73,7 @@ export function createPost(member: Member, house: House): Post {
     return undefined
   }
 
-  /** Asks once: a second signal would cut the calls that a plane lets end. */
+  /** Stops the process once. A second signal would cut the calls that a plane lets end. */
   async function halt(): Promise<void> {
     stopping ??= running?.stop()
     await stopping

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isAlive } from '#dev/services/postgres.ts'
 
-/** A process and when it began, so that a later process with the same id is not taken for it. */
+/** A process and its start time. A later process with the same id has another start time. */
 export type ProcessMark = { readonly pid: number; readonly startedAt: string }
 
 export function markOf(pid: number): ProcessMark {
@@ -13,7 +13,7 @@ export function isRunning(mark: ProcessMark): boolean {
   return isAlive(mark.pid) && startTimeOf(mark.pid) === mark.startedAt && !isZombie(mark.pid)
 }
 
-/** Start time in clock ticks since boot as Linux tells it; empty elsewhere, where the id alone has to do. */
+/** The start time in clock ticks since boot, as Linux tells it. Empty elsewhere; there the id alone must do. */
 function startTimeOf(pid: number): string {
   return statFields(pid)[19] ?? ''
 }
@@ -22,7 +22,7 @@ function isZombie(pid: number): boolean {
   return statFields(pid)[0] === 'Z'
 }
 
-/** The fields after the program's name, which may itself hold blanks and brackets. */
+/** The fields behind the program's name, which may itself hold blanks and brackets. */
 function statFields(pid: number): readonly string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

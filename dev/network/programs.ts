@@ -12,13 +12,13 @@ const DRAIN_LIMIT_MS = 45_000
 const KILL_LIMIT_MS = 5_000
 const TAIL_LINES = 12
 
-/** The folder of the repository, where every program is started. */
+/** The folder of the repository, in which every program is started. */
 export const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const TSX = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href
 
 /** A program of this repository. */
 export type Program = {
-  /** `['data-plane/main.ts']`, from the repository's folder. */
+  /** `['data-plane/main.ts']`, relative to the repository's folder. */
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
   readonly logFile: string
@@ -66,7 +66,7 @@ async function startProgram(bundles: Bundles, program: Program): Promise<Running
   }
 }
 
-/** Node's arguments for a program: its bundle where it has one, else its sources. */
+/** Node's arguments for a program: its bundle if it has one, else its sources. */
 async function argumentsOf(bundles: Bundles, args: readonly string[]): Promise<readonly string[]> {
   const at = args.findIndex((argument) => argument.endsWith('.ts'))
   const bundle = await bundles.bundleOf(args[at] ?? '')

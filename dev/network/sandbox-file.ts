@@ -1,7 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import type { NetworkUrls } from './environment.ts'
 
-/** What `sandbox.json` tells about a running network. */
+/** The content of `sandbox.json`: the facts of a running network. */
 export type Sandbox = NetworkUrls & {
   readonly database_url: string
   readonly redis_url: string
@@ -11,19 +11,19 @@ export type Sandbox = NetworkUrls & {
   readonly pids: Readonly<Record<string, number>>
 }
 
-/** Writes the file in one step, readable by its owner only. */
+/** Writes the file in one step. Only its owner can read it. */
 export function writeSandbox(file: string, sandbox: Sandbox): void {
   const draft = `${file}.draft`
   writeFileSync(draft, `${JSON.stringify(sandbox, null, 2)}\n`, { mode: 0o600 })
   renameSync(draft, file)
 }
 
-/** The file stands for a network that answers: it goes before the network does. */
+/** Removes the file. It stands for a network that answers, so it goes before the network does. */
 export function removeSandbox(file: string): void {
   rmSync(file, { force: true })
 }
 
-/** What a person is told when everything answers. */
+/** The text for a person once everything answers. */
 export function describeSandbox(sandbox: Sandbox, file: string): string {
   const body = '{"model":"gpt-5-mini","messages":[{"role":"user","content":"Say hello."}]}'
   return `

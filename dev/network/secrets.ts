@@ -14,15 +14,15 @@ const SecretsSchema = z.strictObject({
 export type NetworkSecrets = z.infer<typeof SecretsSchema>
 
 type Keeping = {
-  /** A file that is there once the market has data, which nothing but its secrets opens. */
+  /** A file that is there once the market has data. Nothing but the market's secrets opens the data. */
   readonly data?: string
-  /** Makes new secrets beside data all the same. */
+  /** Makes new secrets even beside data. */
   readonly mayReplace?: boolean
 }
 
 /**
- * Reads the secrets of a home, made at random on its first start and kept with mode 0600. Throws AppError `conflict` when
- * the data of the home is there and its secrets are not: new ones would make every key and sealed credential useless.
+ * Reads the secrets of a home. The first start makes them at random, with mode 0600. Throws AppError `conflict` when
+ * the home has data and no secrets, because new ones would make every key and sealed credential useless.
  */
 export function keepSecrets(file: string, { data, mayReplace = false }: Keeping = {}): NetworkSecrets {
   if (!existsSync(file)) {

@@ -20,18 +20,18 @@ import { keepSecrets } from './secrets.ts'
 
 const READY_LIMIT_MS = 60_000
 const READY_POLL_MS = 50
-/** How often a provider may find its port taken between our look and its own. */
+/** The largest number of tries to start a provider whose port is taken between our look and its own. */
 const MAX_PROVIDER_TRIES = 5
 
-/** Names in `pids`, and the order of stopping: who takes calls first, who keeps the state last. */
+/** The names in `pids`, in the order of stopping: programs that take calls first, those that keep the state last. */
 export const STOP_ORDER = [
   ['data_plane', 'history'],
   ['worker', 'control_plane'],
 ] as const
 export const SERVICES = ['redis', 'postgres'] as const
-/** Who is told where the services listen. */
+/** The members that are told where the services listen. */
 const PLANES = ['data_plane', 'control_plane', 'worker'] as const
-/** Who is told where a plane listens, and has to be told again when it moves. */
+/** The members that are told where each plane listens. They are told again when it moves. */
 const TOLD_OF: Readonly<Record<string, readonly string[]>> = {
   data_plane: ['control_plane', 'worker'],
   control_plane: ['data_plane', 'worker'],
@@ -43,16 +43,16 @@ export type StartOptions = {
   readonly home: Home
   readonly crew: Crew
   readonly log: (line: string) => void
-  /** The first port, when the caller named one; any that is free for 0. */
+  /** The first port, when the caller named one. 0 picks any free port. */
   readonly port: number | undefined
   /** Services to use in place of our own. */
   readonly databaseUrl: string | undefined
   readonly redisUrl: string | undefined
-  /** About how many calls the market made over the last 30 days before it is first seen; none for 0. */
+  /** The approximate number of calls over the last 30 days that the market shows at first. 0 makes none. */
   readonly history: number
-  /** Makes new secrets where those of existing data are lost. */
+  /** Makes new secrets when those of existing data are lost. */
   readonly newSecrets?: boolean
-  /** Called once a member knows its port, just before it is started there; tests take the port in between. */
+  /** Called once a member knows its port, just before it is started there. Tests take the port at this moment. */
   readonly beforeStart?: (member: string, address: Address) => Promise<void>
 }
 
@@ -60,16 +60,17 @@ export type StartOptions = {
 type Network = StartOptions & {
   readonly programs: Programs
   readonly places: NetworkPlaces
-  /** What every program is told, as it stands now. */
+  /** The environment of every program, as it is now. */
   readonly environment: () => NodeJS.ProcessEnv
 }
 
-/** The URLs of the services, once they answer; one that moves changes its own. */
+/** The URLs of the services, once they answer. A service that moves changes its own URL. */
 type Services = { databaseUrl: string; redisUrl: string }
 
 /**
- * Starts every process of the network, side by side where nothing has to wait, and answers once all of them do: what
- * `sandbox.json` says at any moment after that. Throws an AppError that quotes the log of whatever failed.
+ * Starts every process of the network, side by side where nothing has to wait, and resolves once all of them answer.
+ * The result gives the content of `sandbox.json` at any later moment. Throws an AppError that quotes the log of a
+ * failed process.
  */
 export async function startNetwork(options: StartOptions): Promise<() => Sandbox> {
   const { home } = options
@@ -82,7 +83,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
   const programs = createPrograms()
   const network: Network = { ...options, places, environment, programs }
   const providers = startProviders(network)
-  // Nobody waits for them before the seeds do.
+  // Nothing waits for the providers before the seeds do.
   providers.catch(() => undefined)
   await Promise.all([startDatabase(network, services), startMoneyRedis(network, services)])
   const run = (name: string, args: readonly string[]) =>
@@ -101,7 +102,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
     afterwards(() => providers.then(() => run('seed', ['dev/seed/main.ts']))),
   ])
   await waitForPlanes(network)
-  // Who was told of a port that changed since is just being started again.
+  // Members that were told of a port that moved are just being started again.
   await options.crew.settled()
   await waitForPlanes(network)
   const keys = readSeededKeys(home.path(SEEDED_KEYS_FILE))
@@ -118,7 +119,7 @@ export async function startNetwork(options: StartOptions): Promise<() => Sandbox
   })
 }
 
-/** Fills in the past beside the running market, which does not wait for it. */
+/** Adds past calls while the market runs. The market does not wait for it. */
 async function startHistory({ crew, home, history, environment, programs }: Network): Promise<void> {
   const args = ['dev/seed/history-main.ts', String(history)]
   const start = () => programs.start({ args, env: environment(), logFile: home.path('logs/history.log') })
@@ -136,13 +137,13 @@ export const DATA_PLANE_FLAGS = [
   '--no-allocation-site-pretenuring',
 ]
 
-/** With MARKET_PROFILE_DIR the data plane leaves a CPU profile there when it ends. */
+/** With MARKET_PROFILE_DIR the data plane writes a CPU profile there when it ends. */
 function profiling(): string[] {
   const folder = process.env['MARKET_PROFILE_DIR']
   return folder ? ['--cpu-prof', `--cpu-prof-dir=${folder}`] : []
 }
 
-/** Starts the providers and remembers where each of them listens at last. */
+/** Starts the providers and remembers their final addresses. */
 async function startProviders(network: Network): Promise<void> {
   const { home, places } = network
   await Promise.all([...places.providers].map(([id, place]) => startProvider(network, id, place)))
@@ -189,7 +190,7 @@ function startMoneyRedis(network: Network, services: Services): Promise<void> {
   })
 }
 
-/** Starts a service, which keeps its port when it has to be started again; if it cannot, the planes are told anew. */
+/** Starts a service. It keeps its port through restarts. If it cannot, the planes are told its new one. */
 async function startService(
   network: Network,
   name: string,
@@ -203,7 +204,7 @@ async function startService(
       await network.beforeStart?.(name, place.address())
       return place.address().port
     })
-    // Not earlier: the service says itself where it is at last.
+    // The planes are told only now, because the service itself reports its final address.
     if (hasMoved) void network.crew.renew(PLANES)
     hasMoved = false
     return service
@@ -211,7 +212,7 @@ async function startService(
   await network.crew.add({ name, restart: 'always', start })
 }
 
-/** Starts a plane; when it has to move, those that were told where it listens are told anew. */
+/** Starts a plane. When it moves, the members that know its address are told again. */
 function startPlane(network: Network, name: string, args: readonly string[], place: Place): Promise<Running> {
   const { crew, home, environment } = network
   const logFile = home.path(`logs/${name.replaceAll('_', '-')}.log`)
@@ -222,14 +223,14 @@ function startPlane(network: Network, name: string, args: readonly string[], pla
   return crew.add({ name, restart: 'always', start })
 }
 
-/** Where a member is to be started now; when that is somewhere else than before, those told of it are told anew. */
+/** The address for a member's next start. When it moved, the members that know it are told again. */
 async function settle({ crew, beforeStart }: Network, name: string, place: Place): Promise<Address> {
   if (await place.secure()) void crew.renew(TOLD_OF[name] ?? [])
   await beforeStart?.(name, place.address())
   return place.address()
 }
 
-/** Starts a program at a place, which is left when the program finds somebody there. */
+/** Starts a program at a place, and leaves the place when the program finds it taken. */
 async function startAt({ programs }: Network, place: Place, program: Program): Promise<Running> {
   const running = await programs.start(program)
   void running.exited.then((code) => {
@@ -259,7 +260,7 @@ async function waitForReady(
   throw new AppError('internal_error', { message: `${name} did not become ready:\n${log}` })
 }
 
-/** True once the URL of the moment answers well; false when it does not in time, or its process has ended. */
+/** True once the present URL answers well. False when it does not in time, or when its process has ended. */
 async function isUp(url: () => string, exited?: Promise<unknown>): Promise<boolean> {
   let isOver = false
   void exited?.then(() => {

@@ -38,7 +38,7 @@ export const PAID_HEADERS = Object.keys(HEADERS).filter(
   (name) => name.startsWith('x-mkt-') || name.includes('generation'),
 )
 
-/** The responses of an operation that refuses with these statuses. */
+/** The responses for an operation's refusals, by status. */
 export function refusalsOf(shape: ErrorShape, statuses: readonly number[]): Json {
   const known = codesByStatus(shape)
   const wanted = [...new Set(statuses)].filter((status) => known.has(status)).sort((left, right) => left - right)

@@ -7,7 +7,7 @@ import { headersNamed, LIMIT_HEADERS, refusalsOf } from './answers.ts'
 import type { Components, Json } from './json-schema.ts'
 import { describeSchema, isJson } from './json-schema.ts'
 
-/** An operation of the document with where it stands. */
+/** An operation of the document with its place. */
 export type Route = { readonly path: string; readonly method: string; readonly operation: Json }
 
 const SECURITY: Readonly<Record<RestRow['access'], readonly Json[]>> = {
@@ -20,7 +20,7 @@ const SECURITY: Readonly<Record<RestRow['access'], readonly Json[]>> = {
   operator: [{ managementKey: [] }],
 }
 
-/** The operations of the REST door. Throws for a row that nobody has described. */
+/** The operations of the REST door. Throws for a row without a description. */
 export function controlRoutes(components: Components): Route[] {
   return ROWS.map((row) => {
     const described = DESCRIPTIONS[`${row.method} ${row.path}`]
@@ -54,7 +54,7 @@ function operationOf(components: Components, row: RestRow, described: Described)
   }
 }
 
-/** Accesses of rows that use the accounts of the wallet or of a workspace. */
+/** The accesses of rows that act on the accounts of the wallet or of a workspace. */
 const ACTS_IN_WORKSPACES: ReadonlySet<RestRow['access']> = new Set(['buyer', 'buyer-account', 'seller'])
 
 const WORKSPACE: Json = {
@@ -130,7 +130,7 @@ function refusals(row: RestRow, { refusals: more = [] }: Described): Json {
   return refusalsOf(row.envelope, [
     ...[400, 429, 500, 503],
     ...(row.access === 'public' ? [401] : [401, 403]),
-    // A session may name a workspace that is not there.
+    // A session may name a workspace that does not exist.
     ...(row.path.includes(':') || row.access !== 'public' ? [404] : []),
     ...(isRead ? [] : [413, 415]),
     ...(row.idempotency === 'none' ? [] : [409]),

@@ -5,7 +5,7 @@ import type { DataRoute } from './data-plane/route.ts'
 import type { Components, Json } from './json-schema.ts'
 import { describeSchema, isJson } from './json-schema.ts'
 
-/** The operations of the data plane; those that take a floor in the path stand there twice. */
+/** The operations of the data plane. One that takes a floor in the path is listed twice. */
 export function dataRoutes(components: Components): Route[] {
   return DATA_ROUTES.flatMap((route) => {
     const { method, path } = route
@@ -88,7 +88,7 @@ function queryOf(components: Components, { query, examples = {} }: DataRoute): J
 function bodyOf(components: Components, { body, isForm, examples = {} }: DataRoute): Json {
   const schema = body === undefined ? {} : describeSchema(components, body, { io: 'input', isSnake: false })
   const named = Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]))
-  // A file is no text that an example could hold.
+  // No example text can hold a file.
   if (isForm === true) return { required: true, content: { 'multipart/form-data': { schema } } }
   return { required: true, content: { 'application/json': { schema, examples: named } } }
 }

@@ -78,7 +78,7 @@ export function buildDocument(version: string): Json {
   }
 }
 
-/** Every operation under a name of its own: several paths may stand for one operation. */
+/** Gives every operation a name of its own, because several paths may stand for one operation. */
 function named(routes: readonly Route[]): Route[] {
   const taken = new Set<string>()
   return routes.map((route) => {

@@ -4,19 +4,19 @@ import { toSnakeName } from '#control-plane/api/case.ts'
 /** A piece of the document. */
 export type Json = { readonly [name: string]: unknown }
 
-/** Schemas with a name, which stand once under components. */
+/** Named schemas. Each is written once, under components. */
 export type Components = Map<string, Json>
 
 type How = {
-  /** Whether what is taken or what is given is described. */
+  /** Says whether inputs or outputs are described. */
   readonly io: 'input' | 'output'
-  /** True where REST writes the names of our code in snake_case. */
+  /** True when REST writes the names of our code in snake_case. */
   readonly isSnake: boolean
 }
 
 /**
- * A zod schema as JSON Schema of the dialect of OpenAPI 3.1; named parts go to the components. Throws for two different
- * schemas of one name.
+ * Writes a zod schema as JSON Schema in the dialect of OpenAPI 3.1. Named parts go to the components. Throws for two
+ * different schemas of one name.
  */
 export function describeSchema(components: Components, schema: z.ZodType, how: How): Json {
   const whole = z.toJSONSchema(z.object({ schema }), { io: how.io, unrepresentable: 'any' })
@@ -41,7 +41,7 @@ function readRoot(schema: unknown): z.output<typeof Root> {
   return Root.parse(schema)
 }
 
-/** True for what is an object of JSON. */
+/** True for a JSON object. */
 export function isJson(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -51,7 +51,7 @@ function rewrite(whole: unknown, how: How): Json {
   const schema = withoutInside(whole)
   const entries = Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
     if (isNoise(name, value, schema)) return []
-    // What is given may gain members: a client that refuses unknown ones would break.
+    // Outputs may gain members, and a client that refuses unknown ones would break.
     if (name === 'additionalProperties' && value === false && how.io === 'output') return []
     if (name === '$ref' && typeof value === 'string')
       return [[name, value.replace('#/$defs/', '#/components/schemas/')]]
@@ -64,7 +64,7 @@ function rewrite(whole: unknown, how: How): Json {
   return Object.fromEntries(entries)
 }
 
-/** An object's schema without the members that only our code sees: no answer body carries them. */
+/** An object's schema without the members that only our code sees. No answer's body has them. */
 function withoutInside(schema: Json): Json {
   const { properties, required } = schema
   if (!isJson(properties)) return schema
@@ -86,8 +86,8 @@ function nameOf(name: string, { isSnake }: How): string {
 }
 
 /**
- * What tells a reader nothing: names of schemas inside them, bounds of safe integers, a date's whole grammar. `readOnly`
- * says that our code changes no such list, and nothing of the wire.
+ * True for members that tell a reader nothing: names of inner schemas, bounds of safe integers, a date's whole grammar.
+ * `readOnly` only says that our code does not change a list.
  */
 function isNoise(name: string, value: unknown, schema: Json): boolean {
   if (name === 'id' && typeof value === 'string') return true

@@ -6,7 +6,7 @@ import { AppError, ERROR_CODES } from '#shared/errors.ts'
 import { createIds } from '#shared/ids.ts'
 import type { Json } from './json-schema.ts'
 
-/** The shapes that errors go out in. */
+/** The shapes of errors. */
 export type ErrorShape = 'v1' | 'seller' | 'messages'
 const ERROR_SHAPES: readonly ErrorShape[] = ['v1', 'seller', 'messages']
 
@@ -27,10 +27,10 @@ const WORDS: Readonly<Record<number, string>> = {
   503: 'Not now: try again after Retry-After.',
   504: 'The provider did not answer in time.',
 }
-/** What comes back with a refusal beside the request id. */
+/** The statuses whose answers say when to try again. */
 const LATER: readonly number[] = [429, 503]
 
-/** The codes of the one error table by the status that a shape gives them. */
+/** The codes of the one error table, by the status that a shape gives them. */
 export function codesByStatus(shape: ErrorShape): ReadonlyMap<number, readonly ErrorCode[]> {
   const rid = createIds(systemClock).requestId()
   const found = new Map<number, ErrorCode[]>()
@@ -93,7 +93,7 @@ function bodyOf(shape: ErrorShape, codes: readonly ErrorCode[]): Json {
   }
 }
 
-/** What a paid path says to a call without a key (x402, version 2). */
+/** The answer of a paid path to a call without a key (x402, version 2). */
 export const PAYMENT_REQUIRED: Json = {
   type: 'object',
   required: ['x402Version', 'error', 'accepts', 'resource', 'request_id'],

@@ -24,12 +24,12 @@ const SENTENCES = [
   'In practice the second attempt is the one that is kept.',
 ]
 
-/** The same number for the same text, spread over 32 bits. */
+/** A number made from a text, spread over 32 bits. The same text gives the same number. */
 function seedOf(text: string): number {
   return createHash('sha256').update(text).digest().readUInt32BE(0)
 }
 
-/** A few plausible sentences that depend on nothing but the request; `write 200 words …` is obeyed. */
+/** Writes a few plausible sentences from nothing but the request. `write 200 words …` is obeyed. */
 export function composeAnswer(request: ChatRequest): string {
   if (request.answerSchema) return JSON.stringify(exampleOf(request.answerSchema, request.question))
   const seed = seedOf(`${request.model}\n${request.question}`)
@@ -46,18 +46,18 @@ function sentence(seed: number): string {
   return SENTENCES[seed % SENTENCES.length] ?? ''
 }
 
-/** What a reasoning model says to itself first. */
+/** The thoughts of a reasoning model before its answer. */
 export function composeReasoning(request: ChatRequest): string {
   const length = request.question.trim().split(/\s+/).length
   return `The user writes ${length} words. I should find what is asked, check it once, and answer briefly.`
 }
 
-/** The provider's own tokens: a word with the space before it, long words in pieces. Joined they give the text again. */
+/** The provider's own tokens: a word with the space before it. Long words are cut. Joined, they give the text again. */
 export function tokensOf(text: string): readonly string[] {
   return text.match(/\s*[^\s]{1,8}|\s+/gu) ?? []
 }
 
-/** A value that is valid by the types of a JSON schema's properties. */
+/** A value that fits the types of a JSON schema's properties. */
 export function exampleOf(schema: Readonly<Record<string, unknown>>, hint: string, depth = 0): unknown {
   const choices = schema['enum']
   if (Array.isArray(choices)) return choices[0]

@@ -3,11 +3,11 @@ import type { Completion } from './completion.ts'
 import { closingChunk, contentChunks, openingChunk, usageChunk, wholeBody } from './completion.ts'
 import type { Reply } from './reply.ts'
 
-/** One call as a behaviour sees it. */
+/** One call to a behaviour. */
 export type SampleCall = {
   readonly request: ChatRequest
   readonly completion: Completion
-  /** The same answer made anew with another text or with reasoning. */
+  /** Makes the same answer again with another text or with reasoning. */
   readonly recompose: (changes: { readonly text?: string; readonly isReasoning?: boolean }) => Completion
   readonly reply: Reply
 }
@@ -17,17 +17,17 @@ export type Answer = (call: SampleCall) => Promise<void>
 /** Answers as a good provider does. */
 export const answerPlainly: Answer = (call) => sendCompletion(call, call.completion)
 
-/** Sends an answer whole or streamed, as the request asks. */
+/** Sends an answer whole or as a stream, as the request asks. */
 export async function sendCompletion({ request, reply }: SampleCall, completion: Completion): Promise<void> {
   if (!request.isStream) return reply.json(200, wholeBody(completion))
   reply.openStream()
-  // One write for the whole answer: a model that is not slow on purpose should cost nothing.
+  // The whole answer is one write, because a model that is not slow on purpose should cost nothing.
   const usage = request.wantsUsage ? [usageChunk(completion)] : []
   const chunks = [openingChunk(completion), ...contentChunks(completion), closingChunk(completion), ...usage, '[DONE]']
   reply.end(chunks.map((chunk) => `data: ${chunk}\n\n`).join(''))
 }
 
-/** Ends a stream: finish reason, usage where asked for, and the end mark. */
+/** Ends a stream with the finish reason, the usage if asked for, and the end mark. */
 export async function sendEnding({ request, reply }: SampleCall, completion: Completion): Promise<void> {
   await reply.event(closingChunk(completion))
   if (request.wantsUsage) await reply.event(usageChunk(completion))

@@ -3,7 +3,7 @@ import { answerPlainly, errorBody, sendCompletion } from './answer.ts'
 import * as replies from './faulty-replies.ts'
 import * as streams from './faulty-streams.ts'
 
-/** What a sandbox model always does. */
+/** The fixed behaviour of a sandbox model. */
 export type Behaviour = {
   /** One sentence for integrators. */
   readonly description: string
@@ -13,7 +13,7 @@ export type Behaviour = {
 /** The prefix of the canonical ids: `sandbox/echo`. */
 export const SANDBOX_LAB = 'sandbox'
 
-/** Every sandbox model by the name after `sandbox/`. The free test models of the catalogue are made from this table. */
+/** Every sandbox model by the name behind `sandbox/`. The catalogue's free test models are made from this table. */
 export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   echo: {
     description: 'Answers with the last user message, word for word.',
@@ -154,18 +154,18 @@ export const BEHAVIOURS: Readonly<Record<string, Behaviour>> = {
   },
 }
 
-/** The behaviour of a model id with or without its prefix; undefined for a model that behaves well. */
+/** The behaviour of a model id, with or without the prefix. Undefined for a model that behaves well. */
 export function behaviourOf(model: string): Behaviour | undefined {
   const name = model.startsWith(`${SANDBOX_LAB}/`) ? model.slice(SANDBOX_LAB.length + 1) : model
   return Object.hasOwn(BEHAVIOURS, name) ? BEHAVIOURS[name] : undefined
 }
 
-/** What a call to this model is answered with. */
+/** The function that answers calls to a model. */
 export function answerFor(model: string): Answer {
   return (model.startsWith(`${SANDBOX_LAB}/`) ? behaviourOf(model)?.answer : undefined) ?? answerPlainly
 }
 
-/** The table as catalogue entries are made from it: `sandbox/echo`, `Sandbox: echo`, the sentence. */
+/** The table in the form of catalogue entries: `sandbox/echo`, `Sandbox: echo`, the sentence. */
 export const SANDBOX_BEHAVIOUR_ENTRIES = Object.entries(BEHAVIOURS).map(([name, { description }]) => ({
   id: `${SANDBOX_LAB}/${name}`,
   title: `Sandbox: ${name}`,

@@ -33,14 +33,14 @@ type Body = z.infer<typeof BodySchema>
 /** A function the model may call, with the JSON schema of its arguments. */
 export type SampleTool = { readonly name: string; readonly parameters: Readonly<Record<string, unknown>> }
 
-/** What the sample provider needs to know of a chat completion request. */
+/** The parts of a chat completion request that the sample provider needs. */
 export type ChatRequest = {
   readonly model: string
   readonly isStream: boolean
   readonly wantsUsage: boolean
   /** Text of the last message of the user. */
   readonly question: string
-  /** All text of the prompt in order, tools included: what is counted and cached. */
+  /** The whole text of the prompt in order, with the tools. It is counted and cached. */
   readonly prompt: string
   readonly imageCount: number
   readonly maxTokens: number | undefined
@@ -52,7 +52,7 @@ export type ChatRequest = {
   readonly mustReason: boolean
 }
 
-/** Reads a request as OpenAI's chat completions take it; undefined when it is not one. */
+/** Reads a request of OpenAI's chat completions. Undefined when it is none. */
 export function readChatRequest(body: unknown): ChatRequest | undefined {
   const parsed = BodySchema.safeParse(body)
   return parsed.success ? describe(parsed.data) : undefined
@@ -93,7 +93,7 @@ function imagesIn(content: Body['messages'][number]['content']): number {
   return Array.isArray(content) ? content.filter((part) => part.type === 'image_url').length : 0
 }
 
-/** A named or required tool always; with `auto` the one that the question mentions. */
+/** Picks a named or required tool always. With `auto` it picks the one that the question mentions. */
 function chooseTool(body: Body, question: string): SampleTool | undefined {
   const tools = (body.tools ?? []).map((tool) => ({
     name: tool.function.name,

@@ -15,7 +15,7 @@ export type SampleUsage = {
   readonly completion_tokens_details: { readonly reasoning_tokens: number }
 }
 
-/** An answer before it is put on the wire: its tokens in order and what it is said to have cost. */
+/** An answer before it is sent: its tokens in order, and its usage. */
 export type Completion = {
   readonly id: string
   readonly created: number
@@ -31,12 +31,12 @@ export type CompletionFacts = {
   readonly cachedTokens: number
   /** Unix seconds. */
   readonly now: number
-  /** In place of the composed answer. */
+  /** A text that replaces the composed answer. */
   readonly text?: string
   readonly isReasoning?: boolean
 }
 
-/** Works out the whole answer to a request; the same request gives the same answer. */
+/** Makes the whole answer to a request. The same request gives the same answer. */
 export function complete(request: ChatRequest, facts: CompletionFacts): Completion {
   const limit = request.maxTokens ?? Number.POSITIVE_INFINITY
   const thinks = facts.isReasoning === true || request.mustReason || REASONING_NAME.test(request.model.toLowerCase())
@@ -65,7 +65,7 @@ export function complete(request: ChatRequest, facts: CompletionFacts): Completi
   }
 }
 
-/** A usage object of OpenAI's shape. */
+/** A usage object in OpenAI's shape. */
 export function usageOf(
   promptTokens: number,
   completionTokens: number,
@@ -125,7 +125,7 @@ export function deltaChunk(completion: Completion, delta: object, finishReason: 
   return chunkOf(completion, [{ index: 0, delta, finish_reason: finishReason }])
 }
 
-/** The chunks of a stream between its first (`role`) and its last (`finish_reason`): what the model says. */
+/** The chunks of a stream between the first (`role`) and the last (`finish_reason`). */
 export function contentChunks(completion: Completion): readonly string[] {
   const thoughts = completion.reasoning.map((token) => deltaChunk(completion, { reasoning_content: token }))
   const words = completion.content.map((token) => deltaChunk(completion, { content: token }))
@@ -142,7 +142,7 @@ export function closingChunk(completion: Completion): string {
   return deltaChunk(completion, {}, completion.finishReason)
 }
 
-/** The extra chunk that `stream_options.include_usage` asks for. */
+/** The extra chunk for `stream_options.include_usage`. */
 export function usageChunk(completion: Completion, usage: unknown = completion.usage): string {
   return chunkOf(completion, [], { usage })
 }

@@ -3,7 +3,7 @@ import type { Answer } from './answer.ts'
 import { answerPlainly, errorBody, sendCompletion } from './answer.ts'
 import { wholeBody } from './completion.ts'
 
-/** Past any wait that a caller should have. */
+/** Longer than any caller should wait, in milliseconds. */
 const FOREVER_MS = 3_600_000
 const BOMB_MEMBERS = 1_024
 const BOMB_MEMBER_BYTES = 1_048_576
@@ -11,7 +11,7 @@ const EARLY_HINTS = 1_000
 const JSON_DEPTH = 100_000
 const ID_CHARS = 1_048_576
 
-/** An error with a status of its own, whole or streamed. */
+/** Answers an error with a status of its own, whole or in a stream. */
 export function answerError(
   status: number,
   error: readonly [message: string, type: string, code: string | null],
@@ -33,7 +33,7 @@ export const answerRedirect: Answer = async ({ reply }) => {
   reply.end()
 }
 
-/** A good answer under headers that must not reach a buyer. */
+/** A good answer with headers that must not reach a buyer. */
 export const answerHostileHeaders: Answer = async (call) => {
   call.reply.headersFirst({
     'set-cookie': ['session=stolen; Path=/', '__Host-session=stolen; Path=/; Secure'],
@@ -68,7 +68,7 @@ export const answerNoContent: Answer = async ({ reply }) => {
   reply.end()
 }
 
-/** A thousand informational answers before the real one. */
+/** Sends a thousand informational answers before the real one. */
 export const answerEarlyHints: Answer = async (call) => {
   for (let hint = 0; hint < EARLY_HINTS; hint += 1) call.reply.earlyHints('</style.css>; rel=preload; as=style')
   await answerPlainly(call)

@@ -6,12 +6,12 @@ import { chunkOf, closingChunk, contentChunks, deltaChunk, openingChunk, usageCh
 const FIRST_TOKEN_DELAY_MS = 3_000
 const SILENCE_MS = 90_000
 const DRIP_MS = 1_000
-/** Fast enough to reach a limit soon, slow enough to leave the machine to others. */
+/** Short enough to reach a limit soon, long enough to spare the machine. Milliseconds. */
 const ENDLESS_PAUSE_MS = 5
 const ENDLESS_TOKENS_PER_PAUSE = 8
 const BIG_LINE_BYTES = 1_500_000
 const COMMENT_FLOOD = 1_000
-/** Bytes sent one by one before pieces of three follow. */
+/** The number of bytes sent one by one before pieces of three follow. */
 const SINGLE_BYTES = 400
 
 export const answerSlowly: Answer = async (call) => {
@@ -19,7 +19,7 @@ export const answerSlowly: Answer = async (call) => {
   await answerPlainly(call)
 }
 
-/** Half of the answer, a long silence, the rest. */
+/** Half of the answer, a long silence, and the rest. */
 export const answerWithSilence: Answer = async (call) => {
   const { completion, reply, request } = call
   if (!request.isStream) {
@@ -34,7 +34,7 @@ export const answerWithSilence: Answer = async (call) => {
   await sendEnding(call, completion)
 }
 
-/** Half of the answer, then the connection breaks. */
+/** Half of the answer, and then the connection breaks. */
 export const answerHalf: Answer = async (call) => {
   const { completion, reply, request } = call
   const chunks = contentChunks(completion)
@@ -49,14 +49,14 @@ export const answerHalf: Answer = async (call) => {
   reply.cut()
 }
 
-/** The headers and, in a stream, the role; then the connection breaks. */
+/** The headers and, in a stream, the role. Then the connection breaks. */
 export const answerNothing: Answer = async (call) => {
   if (call.request.isStream) await sendOpening(call, call.completion, [])
   await settle(call)
   call.reply.cut()
 }
 
-/** Events that no parser can read, in the midst of good ones. */
+/** Events that no parser can read, among good ones. */
 export const answerMalformed: Answer = async (call) => {
   const { completion, reply, request } = call
   if (!request.isStream) {
@@ -71,7 +71,7 @@ export const answerMalformed: Answer = async (call) => {
   await sendEnding(call, completion)
 }
 
-/** Characters of two to four bytes, cut wherever a packet may end. */
+/** Characters of two to four bytes, cut at every place. */
 export const answerInPieces: Answer = async (call) => {
   const completion = call.recompose({
     text: 'Grüße aus Zürich: 你好，世界 🌍🚀 und ein „Zitat“ von Ωmega, naïve café 👩‍👩‍👧‍👦.',
@@ -114,7 +114,7 @@ export const answerInDrips: Answer = async (call) => {
   await sendEnding(call, completion)
 }
 
-/** Goes on until the caller leaves, whatever the request allows. */
+/** Streams until the caller leaves, whatever the request allows. */
 export const answerEndlessly: Answer = async ({ completion, reply, request }) => {
   const token = deltaChunk(completion, { content: ' again' })
   if (request.isStream) {
@@ -173,20 +173,20 @@ export function answerToolCrumbs(hasIndex: boolean): Answer {
 /** A tool call in one piece. */
 export const answerToolWhole: Answer = (call) => sendCompletion(call, withToolCall(call))
 
-/** Calls the asked tool, or one of its own making when the request has none. */
+/** Calls the tool of the request, or one of its own when the request has none. */
 function withToolCall(call: SampleCall): Completion {
   if (call.completion.toolCall) return call.completion
   const toolCall = { id: 'call_sandbox', name: 'get_weather', arguments: '{"city":"Zürich","days":3}' }
   return { ...call.completion, content: [], toolCall, finishReason: 'tool_calls' }
 }
 
-/** An answer with no token in it. */
+/** An answer without a token. */
 export const answerEmpty: Answer = async (call) => {
   const usage = { ...call.completion.usage, completion_tokens: 0, total_tokens: call.completion.usage.prompt_tokens }
   await sendCompletion(call, { ...call.completion, content: [], reasoning: [], toolCall: undefined, usage })
 }
 
-/** Usage of any kind: what `final` gives is sent in a whole answer and at a stream's end, `each` in every chunk. */
+/** Reports any usage: `final` is sent in a whole answer and at a stream's end, `each` in every chunk. */
 export function answerWithUsage(
   final: (completion: Completion) => unknown,
   each?: (completion: Completion, index: number) => unknown,
@@ -212,7 +212,7 @@ async function sendOpening({ reply }: SampleCall, completion: Completion, chunks
   for (const chunk of chunks) await reply.event(chunk)
 }
 
-/** Lets what was written leave before the connection is broken. */
+/** Lets written bytes leave before the connection is broken. */
 async function settle({ reply }: SampleCall): Promise<void> {
   await reply.flush()
   await reply.wait(20)

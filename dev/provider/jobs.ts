@@ -4,7 +4,7 @@ import { errorBody } from './answer.ts'
 import { SANDBOX_LAB } from './behaviours.ts'
 import type { Reply } from './reply.ts'
 
-/** How a job model behaves, by the end of its id. */
+/** The behaviours of job models, by the end of the id. */
 const JOB_MODELS = {
   job: 'A long job that is over at the second question.',
   'job-failing': 'A long job that fails at the second question.',
@@ -23,7 +23,7 @@ export const SANDBOX_JOB_ENTRIES = Object.entries(JOB_MODELS).map(([name, descri
 
 const MAX_JOBS = 10_000
 const OVERCHARGE = 100
-/** Questions after which a job is over. */
+/** The number of questions after which a job is over. */
 const LAST_QUESTION = 2
 
 const SubmitSchema = z.looseObject({ model: z.string(), prompt: z.string(), seconds: z.number().positive() })
@@ -38,7 +38,7 @@ type Job = {
 
 /** The long jobs of a provider, kept in memory. */
 export type JobBook = {
-  /** Answers `/v1/video/generations` and what lies under it; false for another path. */
+  /** Answers `/v1/video/generations` and the paths below it. False for any other path. */
   serve(method: string, path: string, body: unknown, reply: Reply): boolean
 }
 
@@ -69,7 +69,7 @@ function submit(jobs: Map<string, Job>, method: string, body: unknown, reply: Re
   reply.json(202, { id: job.id, status: 'queued' })
 }
 
-/** The behaviour that a model's name ends with. */
+/** The behaviour at the end of a model's name. */
 function modelOf(name: string): JobModel | undefined {
   return Object.keys(JOB_MODELS)
     .filter(isJobModel)

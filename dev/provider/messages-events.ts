@@ -26,15 +26,15 @@ const Counts = z.looseObject({
 const STOP_WORDS: Readonly<Record<string, string>> = { stop: 'end_turn', length: 'max_tokens', tool_calls: 'tool_use' }
 const SIGNATURE = 'c2FuZGJveA=='
 
-/** What an answer is called and what its input counts as, for the first event. */
+/** The answer's id and its input count, for the first event. */
 export type MessageFacts = {
   readonly id: string
   readonly model: string
-  /** Undefined where the behaviour under test reports no usage. */
+  /** Undefined when the behaviour under test reports no usage. */
   readonly usage: unknown
 }
 
-/** A whole chat as a whole message, an error in the other envelope, anything else as it is. */
+/** Turns a whole chat into a whole message, and an error into the other envelope. Anything else stays as it is. */
 export function messageOfChat(body: unknown, facts: MessageFacts, status: number): unknown {
   const failure = Failure.safeParse(body)
   if (failure.success) return { type: 'error', error: { type: errorType(status), message: failure.data.error.message } }
@@ -83,7 +83,7 @@ function errorType(status: number): string {
   }
 }
 
-/** Usage in this protocol's words: whatever stood in a field still stands in it. */
+/** Usage in this protocol's words. A field keeps any value that it had. */
 function messageUsage(usage: unknown): unknown {
   const counts = Counts.safeParse(usage)
   if (!counts.success) return usage
@@ -101,7 +101,7 @@ function event(type: string, members: object = {}): string {
   return `event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`
 }
 
-/** The blocks of a message stream: one is open at a time, and thoughts are signed as they close. */
+/** The blocks of a message stream. One is open at a time, and thoughts are signed when they close. */
 function createBlocks() {
   let index = -1
   let open: string | undefined
@@ -114,7 +114,7 @@ function createBlocks() {
     return signed + event('content_block_stop', { index })
   }
 
-  /** A piece of a block, which opens when another one is open. */
+  /** A piece of a block. It opens its block when another one is open. */
   function piece(name: string, block: object, delta: object | undefined): string {
     let text = ''
     if (open !== name) {

@@ -3,20 +3,20 @@ import type { MessageFacts } from './messages-events.ts'
 import { createEventMaker, messageOfChat } from './messages-events.ts'
 import type { Reply } from './reply.ts'
 
-/** A whole body larger than this goes on untranslated as it comes. */
+/** A larger whole body is sent untranslated. */
 const MAX_HELD_BYTES = 262_144
-/** Pieces up to this size are meant to be small: what they become is cut as small. */
+/** Pieces up to this size are small on purpose, so their translation is cut as small. */
 const SMALL_PIECE_BYTES = 4
 
 /**
- * A reply on which behaviours answer as chats and callers hear messages: whole bodies and events are translated, and
- * what is neither (broken frames, comments, foreign events) goes on as it was.
+ * A reply on which behaviours answer as chats and callers hear messages. Whole bodies and events are translated.
+ * Everything else, such as broken frames, comments and foreign events, is sent as it is.
  */
 export function messagesReply(reply: Reply, facts: MessageFacts): Reply {
   let translator: ReturnType<typeof streamTranslator> | undefined
   let held: { status: number; headers: Parameters<Reply['headers']>[1]; bytes: Buffer[]; size: number } | undefined
 
-  /** Sends what was held of a whole body, translated where it is complete. */
+  /** Sends the rest of a whole body, translated when it is complete. */
   function release(isComplete: boolean): string | Uint8Array {
     if (held === undefined) return ''
     const { status, headers, bytes } = held
@@ -60,7 +60,7 @@ export function messagesReply(reply: Reply, facts: MessageFacts): Reply {
     cut() {
       const rest = release(false)
       if (rest.length === 0) return reply.cut()
-      // A caller who leaves meanwhile ends the wait early: either way the connection is over.
+      // A caller that leaves meanwhile ends the wait early. The connection is over either way.
       const end = () => reply.cut()
       void reply
         .write(rest)
@@ -70,7 +70,7 @@ export function messagesReply(reply: Reply, facts: MessageFacts): Reply {
   }
 }
 
-/** Translates the lines of a chat stream as they are completed, however they end. */
+/** Translates the lines of a chat stream as they are completed, whatever their line ends. */
 function streamTranslator(facts: MessageFacts): (bytes: string | Uint8Array) => string {
   const make = createEventMaker(facts)
   const utf8 = new StringDecoder('utf8')

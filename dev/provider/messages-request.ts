@@ -37,7 +37,7 @@ const Message = z.strictObject({
 })
 const Choice = z.looseObject({ type: z.enum(['auto', 'any', 'tool', 'none']), name: z.string().optional() })
 
-/** Strict, as that protocol is: a member that nobody knows is refused. */
+/** The body's schema. It refuses unknown members, because that protocol does. */
 const BodySchema = z.strictObject({
   model: z.string(),
   max_tokens: z.number().int().positive(),
@@ -64,13 +64,13 @@ const BodySchema = z.strictObject({
 type Body = z.infer<typeof BodySchema>
 type Turn = z.infer<typeof Message>
 
-/** What an instruction to answer by a schema looks like in this market's translation. */
+/** The form of an instruction to answer by a schema in this market's translation. */
 const SCHEMA_INSTRUCTION = /valid under this JSON schema:\n(\{.*\})$/s
 const JSON_INSTRUCTION = /single JSON value and nothing else/
 
 /**
- * Reads a request as the messages protocol takes it and answers with the same as a chat, which is what behaviours know;
- * a text says why it is none.
+ * Reads a request of the messages protocol and answers the same request as a chat, which behaviours know. A text answer
+ * says why it is none.
  */
 export function chatOfMessages(body: unknown): Readonly<Record<string, unknown>> | string {
   const parsed = BodySchema.safeParse(body)
@@ -99,7 +99,9 @@ export function chatOfMessages(body: unknown): Readonly<Record<string, unknown>>
   }
 }
 
-/** What the schema cannot say: results answer the calls of the turn before, and thought fits the limit. */
+/**
+ * Checks what the schema cannot: results answer the calls of the turn before, and the reasoning budget fits the limit.
+ */
 function faultOf({
   messages,
   thinking,

@@ -6,9 +6,9 @@ const BLOCK_CHARS = 512
 const TOKENS_PER_BLOCK = 128
 const MAX_KEPT_BLOCKS = 20_000
 
-/** Remembers long prompt beginnings, as a provider's prompt cache does. */
+/** Remembers long beginnings of prompts, as a provider's prompt cache does. */
 export type PromptCache = {
-  /** Tokens of this prompt's beginning that were seen before under this model; remembers the prompt. */
+  /** The number of tokens at this prompt's beginning that were seen before with this model. It remembers the prompt. */
   readonly recall: (model: string, prompt: string) => number
 }
 

@@ -4,24 +4,24 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 
 const SSE_HEADERS = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' }
 
-/** How an answer reaches the socket. Everything that waits is cut short when the caller goes away. */
+/** Sends an answer to the socket. A caller that leaves ends every wait. */
 export type Reply = {
   readonly isGone: () => boolean
   readonly headers: (status: number, headers: Readonly<Record<string, string | readonly string[]>>) => void
-  /** Sets headers for whatever is answered next. */
+  /** Sets headers for the next answer. */
   readonly headersFirst: (headers: Readonly<Record<string, string | readonly string[]>>) => void
   /** Sends an informational answer ahead of the real one. */
   readonly earlyHints: (link: string) => void
   /** Starts an event stream. */
   readonly openStream: () => void
-  /** Writes as it is, and waits while the socket is full. */
+  /** Writes bytes unchanged, and waits while the socket is full. */
   readonly write: (bytes: string | Uint8Array) => Promise<void>
   /** Writes one event. */
   readonly event: (data: string) => Promise<void>
   readonly end: (bytes?: string | Uint8Array) => void
   readonly json: (status: number, body: unknown, headers?: Readonly<Record<string, string>>) => void
   readonly wait: (delayMs: number) => Promise<void>
-  /** Waits until what was written has left as a packet of its own. */
+  /** Waits until the written bytes have left as a packet of their own. */
   readonly flush: () => Promise<void>
   /** Breaks the connection. */
   readonly cut: () => void

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 
 const MAX_KEPT_REQUESTS = 1_000
-/** Larger bodies are counted, not kept. */
+/** Larger bodies are counted and not kept. */
 const MAX_KEPT_BODY_CHARS = 65_536
 
 /** A request as the provider received it. */
@@ -9,12 +9,12 @@ export type ReceivedRequest = {
   readonly method: string
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** The parsed body; undefined when there was none, it was no JSON, or it was too large to keep. */
+  /** The parsed body. Undefined when there was none, when it was no JSON, or when it was too large to keep. */
   readonly body: unknown
   readonly bodyBytes: number
 }
 
-/** The last requests, oldest first, and how many there were in all. */
+/** The last requests, oldest first, and the number of all requests. */
 export type RequestLog = {
   readonly add: (request: ReceivedRequest) => void
   readonly list: () => readonly ReceivedRequest[]

@@ -21,16 +21,16 @@ import { answerTexts, chatOfText, readTextsRequest } from './text-completions.ts
 
 const MAX_BODY_BYTES = 64 * 1_048_576
 const GOOD_KEY = /^Bearer (?!sk-bad)\S+$/i
-/** Unix seconds that every listed model was made at. */
+/** The creation time of every listed model, in Unix seconds. */
 const LISTED_CREATED = 1_750_000_000
 
 export type SampleProviderOptions = {
   readonly host: string
-  /** 0 for a free one. */
+  /** 0 picks a free one. */
   readonly port: number
   /** `owned_by` of its models. */
   readonly name: string
-  /** Ids to list besides the sandbox models; any id is served. */
+  /** Ids to list beside the sandbox models. Every id is served. */
   readonly models?: readonly string[]
 }
 
@@ -51,7 +51,7 @@ type Provider = {
   readonly acting: Map<string, { readonly behaviour: string; left: number }>
 }
 
-/** Starts a provider of OpenAI's protocol whose answers are made up, and whose sandbox models misbehave on purpose. */
+/** Starts a provider of OpenAI's protocol. Its answers are made up, and its sandbox models misbehave on purpose. */
 export async function createSampleProvider(options: SampleProviderOptions): Promise<SampleProvider> {
   const provider: Provider = {
     options,
@@ -109,7 +109,7 @@ async function serve(provider: Provider, request: IncomingMessage, response: Ser
   }
 }
 
-/** The messages protocol, with its own key header and errors; the behaviours are the same. */
+/** Serves the messages protocol, with its own key header and errors, by the same behaviours. */
 async function message(
   provider: Provider,
   body: unknown,
@@ -128,13 +128,13 @@ async function message(
   const asChat = chatOfMessages(body)
   if (typeof asChat === 'string') return refuse(400, 'invalid_request_error', asChat)
   const model = String(asChat['model'])
-  // A behaviour that lies about usage does so from the first event on.
+  // A behaviour that lies about usage lies from the first event on.
   const lies = /^sandbox\/usage-/.test(provider.acting.get(model)?.behaviour ?? model)
   const usage = lies ? undefined : openingUsage(asChat)
   await chat(provider, asChat, messagesReply(reply, { id: `msg_${LISTED_CREATED}`, model, usage }))
 }
 
-/** What the first event counts: the input, and a single token of output. */
+/** The usage of the first event: the input, and one token of output. */
 function openingUsage(asChat: object): object | undefined {
   const request = readChatRequest(asChat)
   if (!request) return undefined
@@ -159,7 +159,7 @@ async function chat(provider: Provider, body: unknown, reply: ReturnType<typeof 
   })
 }
 
-/** The older protocol; what misbehaves does so as in a chat. */
+/** Serves the older protocol. A misbehaving model does as in a chat. */
 async function texts(provider: Provider, body: unknown, reply: ReturnType<typeof replyOn>): Promise<void> {
   const request = readTextsRequest(body)
   if (!request) {
@@ -175,7 +175,7 @@ function modelOf(body: unknown): string {
   return z.object({ model: z.string() }).safeParse(body).data?.model ?? ''
 }
 
-/** The model whose behaviour answers this call, after what the admin door has set. */
+/** The model whose behaviour answers this call, after the admin door's settings. */
 function actedModel({ acting }: Provider, model: string): string {
   const act = acting.get(model)
   if (!act) return model
@@ -186,9 +186,9 @@ function actedModel({ acting }: Provider, model: string): string {
 
 const BehaveSchema = z.object({
   model: z.string(),
-  /** A name of the table, with or without its prefix; null ends the act. */
+  /** A name of the table, with or without its prefix. Null ends the act. */
   behaviour: z.string().nullable(),
-  /** How many calls; for good when absent. */
+  /** The number of calls. Absent means for good. */
   times: z.number().int().positive().optional(),
 })
 
@@ -237,7 +237,7 @@ function models({ options }: Provider): readonly object[] {
   }))
 }
 
-/** The body; undefined when it is over the limit. */
+/** Reads the body. Undefined when it is over the limit. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   let bytes = 0

@@ -15,10 +15,10 @@ const TextsSchema = z.looseObject({
   stop: z.union([z.string(), z.array(z.string())]).nullish(),
 })
 
-/** A request of the older protocol: texts to go on from. */
+/** A request of the older protocol: texts to continue. */
 export type TextsRequest = z.infer<typeof TextsSchema>
 
-/** Reads a request as OpenAI's legacy completions take it; undefined when it is not one. */
+/** Reads a request of OpenAI's legacy completions. Undefined when it is none. */
 export function readTextsRequest(body: unknown): TextsRequest | undefined {
   return TextsSchema.safeParse(body).data
 }
@@ -28,7 +28,7 @@ export function chatOfText({ model, max_tokens, stop, stream }: TextsRequest, pr
   return { model, max_tokens, stop, stream, messages: [{ role: 'user', content: prompt }] }
 }
 
-/** Answers every prompt, each as often as was asked for; the texts of a stream come in turns. */
+/** Answers every prompt as often as asked. The texts of a stream come by turns. */
 export async function answerTexts(request: TextsRequest, now: number, reply: Reply): Promise<void> {
   const { prompt, n } = request
   const prompts = (typeof prompt === 'string' ? [prompt] : prompt).flatMap((text) =>

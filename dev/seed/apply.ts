@@ -28,15 +28,15 @@ const MAX_CALLS_PER_MINUTE = 1_000_000
 const PAGE_SIZE = 100
 
 export type SeedOptions = {
-  /** Where the keys of the seeded users are kept. */
+  /** The file that keeps the keys of the seeded users. */
   readonly keysFile: string
-  /** Where the sample providers listen, by their id. */
+  /** The addresses of the sample providers, by id. */
   readonly addresses: ReadonlyMap<string, Address>
 }
 
 /**
- * Fills a market with the seeds, by the operations that everybody uses: catalogue, allow-list, users with their keys, a
- * funded buyer, offers. What is there already stays as it is, so a second run changes nothing.
+ * Fills a market through the operations that everybody uses: catalogue, allow-list, users with their keys, a funded
+ * buyer, offers. Existing records stay as they are, so a second run changes nothing.
  */
 export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> {
   const quiet = quietly(ctx)
@@ -66,7 +66,7 @@ export async function applySeeds(ctx: Ctx, options: SeedOptions): Promise<void> 
   await ctx.publication.reconcile()
 }
 
-/** Hundreds of offers are published in one step at the end, and no rate limit counts them. */
+/** Publishes hundreds of offers in one step at the end. No rate limit counts them. */
 function quietly(ctx: Ctx): Ctx {
   return {
     ...ctx,
@@ -75,7 +75,7 @@ function quietly(ctx: Ctx): Ctx {
   }
 }
 
-/** The keys kept from an earlier run where they still work, else new ones of the same wallets. */
+/** The keys of an earlier run that still work, or new ones of the same wallets. */
 async function ensureKeys(ctx: Ctx, file: string): Promise<SeededKeys> {
   const kept = readSeededKeys(file)
   const keys = kept && (await isKnown(ctx, kept)) ? kept : await makeKeys(ctx)
@@ -104,7 +104,7 @@ async function makeKeys(ctx: Ctx): Promise<SeededKeys> {
   }
 }
 
-/** Tests and load drive the seeded buyer: its key may make more calls a minute than a first key may. */
+/** Tests and loads use the seeded buyer. So its key may make more calls a minute than a first key. */
 async function makeWideKey(ctx: Ctx, firstKey: Secret | null): Promise<Secret> {
   const actor = await authenticate(ctx, firstKey?.reveal())
   if (actor.kind !== 'buyer') throw new AppError('internal_error', { message: 'the seeded buyer has no key' })
@@ -132,7 +132,7 @@ async function sellerOf(ctx: Ctx, key: string | undefined): Promise<SellerActor>
   return actor
 }
 
-/** The wallet of somebody of the development market; nobody holds its private key. */
+/** A wallet of the development market. Nobody holds its private key. */
 export function developmentWallet(name: string): string {
   return `0x${createHash('sha256').update(`development ${name}`).digest('hex').slice(0, 40)}`
 }
@@ -149,7 +149,10 @@ function baseUrlOf(addresses: ReadonlyMap<string, Address>, id: string): string 
   return `http://${host}:${port}/v1`
 }
 
-/** A provider that had to move to another port takes its offers down first: their keys are bound to the old host. */
+/**
+ * Stores a sample provider. One that moved to another port loses its offers first, because their keys are bound to the
+ * old host.
+ */
 async function putSandboxProvider(ctx: Ctx, provider: Provider, owners: readonly SellerActor[]): Promise<void> {
   try {
     await invoke(ctx, OPERATOR, putProvider, provider)
@@ -166,7 +169,7 @@ async function putSandboxProvider(ctx: Ctx, provider: Provider, owners: readonly
 
 type OfferPlan = Pick<SeedOptions, 'addresses'> & { readonly book: SeedBook }
 
-/** Creates what the seller does not offer there yet; what it has paused, changed or removed stays so. */
+/** Creates the offers that the seller does not have there. Offers that it paused, changed or removed stay so. */
 async function createOffers(ctx: Ctx, seller: SellerActor, { book, addresses }: OfferPlan): Promise<void> {
   const sellerBaseUrl = baseUrlOf(addresses, book.provider)
   const known = new Set((await offersOf(ctx, seller)).map((offer) => `${offer.sellerBaseUrl} ${offer.model}`))

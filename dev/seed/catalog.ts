@@ -7,22 +7,22 @@ import type { Model } from '#shared/catalog/model.ts'
 
 const CatalogSchema = z.object({ source: z.string(), models: z.array(CatalogItem).min(1) })
 
-/** The seeded catalogue as `catalog.import` takes it. */
+/** The seeded catalogue in the form of `catalog.import`. */
 export type SeedCatalog = z.infer<typeof CatalogSchema>
 
-/** Unix seconds; older than every real model, so that no listing by date begins with a sandbox. */
+/** Unix seconds. It is older than every real model, so that no listing by date begins with a sandbox model. */
 const SANDBOX_CREATED = 1_577_836_800
 const SANDBOX_CONTEXT = 131_072
 const SANDBOX_OUTPUT = 16_384
 
-/** Real models first, the sandbox models last. Throws a ZodError when the file is malformed. */
+/** Reads the real models first and the sandbox models last. Throws a ZodError when the file is malformed. */
 export function readCatalog(): SeedCatalog {
   const text = readFileSync(new URL('./catalog.json', import.meta.url), 'utf8')
   const { source, models } = CatalogSchema.parse(JSON.parse(text))
   return { source, models: [...models, ...sandboxItems(), ...sandboxJobs()] }
 }
 
-/** The same as models, without prices. */
+/** The models of a catalogue, without prices. */
 export function modelsOf(catalog: SeedCatalog): readonly Model[] {
   return catalog.models.map(modelOf)
 }

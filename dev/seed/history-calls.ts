@@ -10,7 +10,7 @@ import { chargeUsage, listCost } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import type { Goods } from './history-goods.ts'
 
-/** Usage events as JSON, from the oldest on. */
+/** Usage events as JSON, oldest first. */
 export type PastCalls = Iterable<string>
 
 type Span = { readonly from: number; readonly to: number; readonly count: number }
@@ -21,17 +21,19 @@ type Parts = {
   readonly span: Span
 }
 
-/** Shares of the calls that fail over once, that nobody answers, and that their buyer leaves. */
+/** The share of calls that fail over once; then of calls that nobody answers; then of calls that the buyer leaves. */
 const RETRIED = 0.03
 const FAILED = 0.006
 const LEFT = 0.01
 const CACHED = 0.35
-/** How much busier the end is than the beginning: one more is so many times. */
+/** The end is so many times busier than the beginning, and once more. */
 const GROWTH = 3
-/** How far a discount strays over the weeks, in basis points. */
+/** The widest change of a discount over the weeks, in basis points. */
 const DRIFT_BPS = 300
 
-/** Plausible calls: busy by day, a few models bought most, the cheapest offers first, every provider with its own speed. */
+/**
+ * Yields plausible calls: busy by day, mostly for a few models and the cheapest offers, with a speed for each provider.
+ */
 export function* createPastCalls({ goods, accounts, feeBps, span }: Parts): PastCalls {
   const random = randomFrom(span.from)
   let now = span.from
@@ -135,7 +137,7 @@ function outputOf({ output = 0 }: Usage): number {
   return output
 }
 
-/** Each provider has a pace of its own; no two calls take exactly as long. */
+/** Each provider has its own speed, and no two calls take equally long. */
 function speedOf(provider: string, output: number, random: () => number): { ttftMs: number; streamMs: number } {
   const pace = (createHash('sha256').update(provider).digest()[0] ?? 0) / 255
   const noise = Math.exp((random() + random() + random() - 1.5) * 0.6)
@@ -146,15 +148,15 @@ function speedOf(provider: string, output: number, random: () => number): { ttft
   }
 }
 
-/** What an offer kept then: prices stray slowly, and are what they are now at the end. */
+/** The kept share of an offer at an earlier time. Prices move slowly and reach their present value at the end. */
 function keptAt(now: number, at: number): KeptBps {
   const drift = Math.round(DRIFT_BPS * Math.sin(at / (4 * DAY)))
   return keptBps(Math.max(100, Math.min(10_000, now + drift)))
 }
 
 /**
- * Instants from the oldest on, thick by day and thin by night (UTC), thicker week by week. The last is the span's end,
- * whatever the hour, so that what follows begins there.
+ * Instants from the oldest on, many by day and few by night (UTC), more from week to week. The last one is the span's
+ * end, so that later calls follow without a gap.
  */
 function* instantsOf({ from, to, count }: Span, random: () => number): Generator<number> {
   const hours = Math.max(1, Math.ceil((to - from) / HOUR))
@@ -175,7 +177,7 @@ function* instantsOf({ from, to, count }: Span, random: () => number): Generator
   yield to
 }
 
-/** Now and then a provider was out of order for some minutes. */
+/** Stretches of minutes in which a provider was out of order. */
 export function pastOutages(goods: readonly Goods[], { from, to }: Span): HealthEvent[] {
   const random = randomFrom(from + 1)
   let now = from
@@ -195,7 +197,7 @@ export function pastOutages(goods: readonly Goods[], { from, to }: Span): Health
   return events
 }
 
-/** Numbers from 0 to below 1, always the same from one seed: a linear congruence, of which the high bits are used. */
+/** Numbers from 0 to below 1, the same for the same seed. It is a linear congruence whose high bits are used. */
 function randomFrom(seed: number): () => number {
   let state = BigInt(seed)
   return () => {

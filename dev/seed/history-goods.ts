@@ -5,7 +5,7 @@ import { ModelSchema } from '#shared/catalog/model.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
 
-/** A model that people buy, with who sells it, cheapest first. */
+/** A model on sale with its sellers, cheapest first. */
 export type Goods = {
   readonly model: string
   readonly priceVersion: string
@@ -18,7 +18,7 @@ export type Goods = {
   }[]
 }
 
-/** Every model that answers in text and is on sale, with its offers and its price as they are now. */
+/** All models that answer in text and are on sale, with their present offers and price. */
 export async function readGoods({ db, clock }: Pick<ControlPlane, 'db' | 'clock'>): Promise<Goods[]> {
   const models = (await listModelBodies(db)).map((body) => ModelSchema.parse(body))
   const answering = new Set(

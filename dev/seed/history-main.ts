@@ -5,10 +5,13 @@ import { developmentWallet } from './apply.ts'
 import { makeHistory } from './history.ts'
 
 const CONNECT_WAIT_MS = 10_000
-/** Whoever uses the market goes first. */
+/** Users of the market go first. */
 const NICENESS = 10
 
-/** Gives the market of `DATABASE_URL` and `REDIS_URL` a past of so many calls, the one argument; its buyer made many of them. */
+/**
+ * Gives the market of `DATABASE_URL` and `REDIS_URL` past calls. Their number is the one argument. The seeded buyer
+ * made many of them.
+ */
 setPriority(NICENESS)
 const plane = createControlPlane(readConfig({ ...process.env, LOG_LEVEL: 'error' }))
 try {

@@ -17,7 +17,7 @@ import { readGoods } from './history-goods.ts'
 const OPERATOR = machineOperator('history')
 const DAYS = 30
 const STRANGERS = 6
-/** Events of one posting, and how much of a dollar one call is sure not to cost on average. */
+/** Events of one posting; the next value is the share of a dollar that a call costs less than on average. */
 const BATCH = 250
 const DOLLARS_A_CALL = 0.5
 const MIN_GRANT_DOLLARS = 100
@@ -25,9 +25,9 @@ const MIN_GRANT_DOLLARS = 100
 type HistoryCtx = Pick<ControlPlane, keyof ControlPlane>
 
 /**
- * Gives the market the trades of its last 30 days, about so many over all of them: buyers who are funded by a grant, and
- * calls that are posted as the worker posts them, each at a past instant. The wallets given have bought most of them. What
- * an earlier run has made stays, and a later one goes on where it ended. Answers how many calls were posted.
+ * Gives the market about so many trades over its last 30 days. Grants fund the buyers, and calls are posted as the
+ * worker posts them, each at a past instant. The given wallets bought most of them. Trades of an earlier run stay, and
+ * a later run goes on where it ended. Answers the number of posted calls.
  */
 export async function makeHistory(ctx: HistoryCtx, calls: number, wallets: readonly string[] = []): Promise<number> {
   const now = ctx.clock.now()
@@ -36,7 +36,7 @@ export async function makeHistory(ctx: HistoryCtx, calls: number, wallets: reado
     Array.from({ length: STRANGERS }, (_, index) => walletOf(index)),
   )
   const accounts = [...(await findBuyers(ctx, wallets)), ...strangers]
-  // By those who make no calls of their own.
+  // Only buyers that make no other calls count.
   const from = Math.max(now - DAYS * DAY, (await lastCall(ctx, strangers)) + MINUTE)
   const wanted = Math.floor((calls * (now - from)) / (DAYS * DAY))
   const goods = await readGoods(ctx)
@@ -77,7 +77,7 @@ async function findBuyers(ctx: HistoryCtx, wallets: readonly string[]): Promise<
   return accounts
 }
 
-/** Real grants, before the first call: the ledger holds where this money came from, like any other. */
+/** Makes real grants before the first call, so that the ledger holds the source of this money, too. */
 async function fund(
   ctx: HistoryCtx,
   accounts: readonly string[],
@@ -96,7 +96,7 @@ async function fund(
   }
 }
 
-/** When the last call of the past was made; zero before the first. */
+/** The instant of the last past call. Zero before the first. */
 async function lastCall(ctx: HistoryCtx, accounts: readonly string[]): Promise<number> {
   const { rows } = await sql<{ rid: string | null }>`select max(rid) as rid from settlement
     where account = any(${[...accounts]}::text[])`.execute(ctx.db)

@@ -9,5 +9,5 @@ export function readProviderAddresses(file: string): ReadonlyMap<string, Address
   return new Map(Object.entries(KeptSchema.parse(JSON.parse(readFileSync(file, 'utf8')))))
 }
 
-/** Where a home remembers them, by the name inside it. */
+/** The file in a home that remembers them. */
 export const PROVIDERS_FILE = 'providers.json'

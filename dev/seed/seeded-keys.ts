@@ -3,15 +3,15 @@ import { z } from 'zod'
 
 const SeededKeysSchema = z.strictObject({
   buyer_key: z.string(),
-  /** By seller id; the first is the one that is shown. */
+  /** By seller id. The first one is shown to the user. */
   seller_keys: z.record(z.string(), z.string()),
   management_key: z.string(),
 })
 
-/** The keys that the seeds made: of the funded buyer, of each seller, and of an operator. */
+/** The seeds' keys: of the funded buyer, of each seller, and of an operator. */
 export type SeededKeys = z.infer<typeof SeededKeysSchema>
 
-/** Where a home keeps them, by the name inside it. */
+/** The file in a home that keeps them. */
 export const SEEDED_KEYS_FILE = 'keys.json'
 
 export function readSeededKeys(file: string): SeededKeys | undefined {

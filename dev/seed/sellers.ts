@@ -21,18 +21,21 @@ const ProvidersSchema = z.object({
 
 const BookSchema = z.strictObject({
   provider: z.string(),
-  /** Percent off the reference price where `discounts` has nothing else. */
+  /** Percent off the reference price for models without an entry in `discounts`. */
   discount_pct: z.number(),
   discounts: z.record(z.string(), z.number()),
   /** The protocol of the provider's side. */
   api_format: ProtocolNameSchema.default(DEFAULT_PROTOCOL),
-  /** The models on offer, `sandbox/*` for all that are free; all of text and speech but `except_models` when absent, and the sandbox models as well. */
+  /**
+   * The models on offer. `sandbox/*` stands for all free ones. When absent: all models of text and speech but
+   * `except_models`, and the sandbox models.
+   */
   models: z.array(z.string()).optional(),
   except_models: z.array(z.string()).optional(),
 })
 type Book = z.infer<typeof BookSchema>
 
-/** What the sample providers serve. */
+/** The endpoints that the sample providers serve. */
 const SOLD: ReadonlySet<string> = new Set(['chat', 'embeddings', 'speech', 'transcription'])
 
 const SellersSchema = z.object({
@@ -40,7 +43,7 @@ const SellersSchema = z.object({
   sellers: z.array(z.strictObject({ id: z.string(), name: z.string(), books: z.array(BookSchema) })),
 })
 
-/** A sample provider of the development network: an address of its own, so that one can be killed. */
+/** A sample provider of the development network. It has its own address, so that one can be killed. */
 export type SandboxProvider = {
   readonly id: string
   readonly name: string
@@ -48,7 +51,7 @@ export type SandboxProvider = {
   readonly isTrusted: boolean
 }
 
-/** What one seller offers at one provider. */
+/** The offers of one seller at one provider. */
 export type SeedBook = {
   readonly provider: string
   readonly apiFormat: ProtocolName
@@ -57,7 +60,7 @@ export type SeedBook = {
 
 export type SeedSeller = { readonly id: string; readonly name: string; readonly books: readonly SeedBook[] }
 
-/** The allow-list of real providers. */
+/** Reads the allow-list of real providers. */
 export function readProviders(): readonly Provider[] {
   const { providers } = ProvidersSchema.parse(readJson('./providers.json'))
   return providers.map((entry) => ({
@@ -71,7 +74,7 @@ export function readProviders(): readonly Provider[] {
   }))
 }
 
-/** The sample providers, which the launcher starts. */
+/** Reads the sample providers, which the launcher starts. */
 export function readSandboxProviders(): readonly SandboxProvider[] {
   return SellersSchema.parse(readJson('./sellers.json')).providers.map(({ trusted, ...provider }) => ({
     ...provider,
@@ -79,7 +82,7 @@ export function readSandboxProviders(): readonly SandboxProvider[] {
   }))
 }
 
-/** The seeded sellers with every offer spelled out. */
+/** Reads the seeded sellers, with every offer written out. */
 export function readSellers(models: readonly Model[]): readonly SeedSeller[] {
   return SellersSchema.parse(readJson('./sellers.json')).sellers.map((seller) => ({
     ...seller,

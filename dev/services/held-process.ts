@@ -3,8 +3,8 @@ import { closeSync, openSync } from 'node:fs'
 import { AppError } from '#shared/errors.ts'
 
 /**
- * Runs `"$@"` and holds it: each line on standard input is a signal to pass on, and the end of that input, which also
- * comes when our process is killed, stops the program by the signal in $1 and after $2 tenths of a second by KILL.
+ * Runs `"$@"` and holds it. Each line on standard input is a signal to pass on. The end of that input, which also comes
+ * when our process is killed, stops the program by the signal in $1, and after $2 tenths of a second by KILL.
  */
 const HOLDER = `
 eof="$1"; patience="$2"; shift 2
@@ -28,7 +28,7 @@ kill "$watcher" 2>/dev/null
 exit "$code"
 `
 
-/** How long an orphan may take to end by itself before it is killed. */
+/** An orphan that has not ended after this time is killed. */
 const ORPHAN_PATIENCE_MS = 15_000
 
 export type HeldOptions = {
@@ -36,11 +36,11 @@ export type HeldOptions = {
   readonly args: readonly string[]
   readonly cwd: string
   readonly env: NodeJS.ProcessEnv
-  /** Everything the program prints is appended to this file, made with mode 0600. */
+  /** The program's output is appended to this file, which is made with mode 0600. */
   readonly logFile: string
-  /** What ends the program when our process is gone. */
+  /** The signal that ends the program when our process is gone. */
   readonly orphanSignal: SignalName
-  /** The user and group to run as; ours when absent. */
+  /** The user and group to run as. Ours when absent. */
   readonly uid?: number
 }
 
@@ -48,18 +48,18 @@ export type SignalName = 'TERM' | 'INT' | 'QUIT' | 'KILL'
 
 /** A child that cannot outlive us. */
 export type HeldProcess = {
-  /** Of the program itself, not of the shell that holds it. */
+  /** The id of the program itself, not of the shell that holds it. */
   readonly pid: number
   readonly signal: (name: SignalName) => void
-  /** The exit code, once the program has ended. */
+  /** Resolves to the exit code when the program has ended. */
   readonly exited: Promise<number>
-  /** Sends each signal in turn, the next one when the program has not ended in its time; the last must be KILL. */
+  /** Sends the next signal whenever the program has not ended in time. The last one must be KILL. */
   readonly stop: (steps: readonly StopStep[]) => Promise<number>
 }
 
 export type StopStep = { readonly signal: SignalName; readonly waitMs: number }
 
-/** Starts a program in its own process group under a shell that ends it when the pipe from us closes. */
+/** Starts a program in its own process group. A shell ends it when the pipe from us closes. */
 export async function startHeld(options: HeldOptions): Promise<HeldProcess> {
   const log = openSync(options.logFile, 'a', 0o600)
   const patience = String(ORPHAN_PATIENCE_MS / 100)
@@ -81,7 +81,7 @@ export async function startHeld(options: HeldOptions): Promise<HeldProcess> {
     shell.once('exit', (code) => resolve(code ?? 1))
     shell.once('error', () => resolve(127))
   })
-  // Writing to a program that has just ended is no fault of ours.
+  // Writing to a program that has just ended is no fault.
   stdin.on('error', () => undefined)
   void exited.then(() => stdin.destroy())
   const pid = await firstNumber(stdout)

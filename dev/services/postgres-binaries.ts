@@ -17,13 +17,15 @@ import { basename, dirname, join } from 'node:path'
 import { z } from 'zod'
 import { AppError } from '#shared/errors.ts'
 
-/** The user that PostgreSQL runs as when we are root, because it refuses to be root: `nobody` everywhere. */
+/** The user that PostgreSQL runs as when we are root, because it refuses root. It is `nobody` on every system. */
 export const UNPRIVILEGED_UID = 65_534
 
 const SymlinksSchema = z.array(z.object({ source: z.string(), target: z.string() }))
 const VersionSchema = z.object({ version: z.string() })
 
-/** The folder with `bin/`, `lib/` and `share/` of real PostgreSQL, such that `uid` (ours when undefined) can run it. */
+/**
+ * Finds the folder with `bin/`, `lib/` and `share/` of real PostgreSQL that `uid` can run. An undefined `uid` is ours.
+ */
 export function findPostgresBinaries(uid: number | undefined): string {
   const native = nativeFolder()
   linkLibraries(native)
@@ -41,7 +43,7 @@ function nativeFolder(): string {
   }
 }
 
-/** Makes the links that the package lists and that its install script makes only where scripts may run. */
+/** Makes the links that the package lists. Its install script makes them only where scripts may run. */
 function linkLibraries(native: string): void {
   const root = dirname(native)
   const links = SymlinksSchema.parse(JSON.parse(readFileSync(join(native, 'pg-symlinks.json'), 'utf8')))
@@ -62,7 +64,7 @@ function canRun(native: string, uid: number): boolean {
   return run.status === 0
 }
 
-/** A copy in a folder that only root could have made, for a tree that lies under somebody's private directory. */
+/** Copies a tree that lies under a private directory into a folder that only root could have made. */
 function copyWithinReach(native: string, uid: number): string {
   const { version } = VersionSchema.parse(JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')))
   const shelf = existsSync('/var/tmp') ? '/var/tmp' : tmpdir()
@@ -75,7 +77,7 @@ function copyWithinReach(native: string, uid: number): string {
   try {
     if (!existsSync(copy)) renameSync(fresh, copy)
   } catch {
-    // Somebody was faster, or the place is taken by another user: the fresh copy serves as well.
+    // Another launcher was faster, or another user holds the place. The fresh copy serves as well.
   }
   if (isOwnAndClosed(copy) && canRun(copy, uid)) {
     rmSync(fresh, { recursive: true, force: true })

@@ -13,9 +13,9 @@ import { waitUntil } from './wait-until.ts'
 const DATABASE = 'market'
 const USER = 'market'
 const START_LIMIT_MS = 30_000
-/** Somebody may listen on a port that we found free before our server does. */
+/** Tries to start. Another program may take a port between our look and our server's start. */
 const MAX_START_TRIES = 3
-/** How long a server of a killed run may still be closing down in the same folder. */
+/** The longest time for which the server of a killed run may be closing down in the same folder. */
 const PREDECESSOR_LIMIT_MS = 10_000
 
 /** A running server. */
@@ -33,13 +33,13 @@ export type PostgresOptions = {
   /** Server settings: `{ fsync: 'off' }`. */
   readonly settings?: Readonly<Record<string, string>>
   readonly logFile?: string
-  /** A port of its own when absent. */
+  /** Picks a port of its own when absent. */
   readonly port?: PortOf
 }
 
 /**
- * Starts a real PostgreSQL of the npm package on a loopback port with an empty database `market` (UTF-8). It stops
- * when `stop` is called or our process ends in any way, and starts again on the same folder. Root runs it as `nobody`.
+ * Starts a real PostgreSQL of the npm package on a loopback port, with an empty UTF-8 database `market`. It stops at
+ * `stop` or when our process ends in any way, and can start again on the same folder. Root runs it as `nobody`.
  */
 export async function startPostgres(options: PostgresOptions): Promise<Service> {
   const uid = process.getuid?.() === 0 ? UNPRIVILEGED_UID : undefined
@@ -76,7 +76,7 @@ export async function startPostgres(options: PostgresOptions): Promise<Service> 
     ) {
       await createDatabase(admin)
       const stop = async () => {
-        // Smart first: sessions that are just closing end by themselves. Then fast.
+        // A smart stop comes first, so that closing sessions can end by themselves. A fast stop follows.
         await held.stop([
           { signal: 'TERM', waitMs: 1_000 },
           { signal: 'INT', waitMs: 10_000 },
@@ -103,7 +103,10 @@ function serverArguments(
   return ['-D', reachableDataDir(dataDir, uid), ...flags]
 }
 
-/** Another user may be unable to walk the path to its own folder (`/root` is closed); its working directory it can. */
+/**
+ * Another user may be unable to walk the path to its own folder (`/root` is closed). It can use it as its working
+ * directory.
+ */
 function reachableDataDir(dataDir: string, uid: number | undefined): string {
   return uid !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : dataDir
 }
@@ -114,7 +117,7 @@ function keepPassword(file: string): string {
 }
 
 async function initialise(native: string, dataDir: string, password: string, uid: number | undefined): Promise<void> {
-  // `cat` makes a real pipe of the socket that Node gives: initdb opens its password file by name.
+  // `cat` turns the socket that Node gives into a real pipe, because initdb opens its password file by name.
   const script = 'cat | "$@" --pwfile=/dev/fd/0'
   const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C']
   const flags = ['-D', reachableDataDir(dataDir, uid), `--username=${USER}`, '--auth=scram-sha-256', ...locale]

@@ -10,37 +10,43 @@ const run = promisify(execFile)
 
 const DOWNLOAD_LIMIT_MS = 120_000
 const MAX_OUTPUT_BYTES = 4_000_000
-/** What a shell answers for a program that is not there or cannot be run; the loader too, when a library is missing. */
+/**
+ * The exit codes of a shell for a missing program or one that cannot run. The loader answers them for a missing
+ * library.
+ */
 const CANNOT_RUN = [126, 127]
 const PACKAGERS = ['apt-get', 'apt-cache', 'dpkg-deb']
 
 /** A program of the distribution that a plain system may lack. */
 export type Tool = {
-  /** Its names; the first of them is the one in the package. */
+  /** Its names. The package has the first one. */
   readonly programs: readonly [string, ...string[]]
-  /** Debian's packages of it: links, program, and libraries of its own. Libraries that they name come by themselves. */
+  /**
+   * Debian's packages with links, the program and its own libraries. Libraries that these depend on are found without
+   * being named.
+   */
   readonly packages: readonly string[]
-  /** The folder of our copy, by its name in the cache. */
+  /** The name of our copy's folder in the cache. */
   readonly shelf: string
 }
 
 export type Binary = {
   readonly command: string
   readonly env: NodeJS.ProcessEnv
-  /** The words that start it from any environment. */
+  /** The words that start it in any environment. */
   readonly words: readonly string[]
 }
 
 export type ToolSearch = {
-  /** Told what takes time. */
+  /** Receives a line before anything that takes time. */
   readonly log?: (line: string) => void
-  /** Folders to look in first, as the PATH has them. */
+  /** Folders to search first, in the form of PATH. */
   readonly path?: string
 }
 
 /**
- * A program on the PATH, else a private copy of Debian's or Ubuntu's own package in the user's cache directory, for which
- * neither root nor an installation is needed. Throws an AppError that says why there is none.
+ * Finds a program on the PATH, or makes a private copy of Debian's or Ubuntu's own package in the user's cache
+ * directory. That needs neither root nor an installation. Throws an AppError that gives the reason.
  */
 export async function findTool(
   tool: Tool,
@@ -72,7 +78,7 @@ function missing(name: string, why: string, cause?: unknown): AppError {
   return new AppError('internal_error', { message: `${name} is not on the PATH, and ${why}`, cause })
 }
 
-/** Unpacks the packages beside the shelf and puts them there in one step. */
+/** Unpacks the packages beside the shelf, and puts them there in one step. */
 async function copyInto(shelf: string, tool: Tool): Promise<void> {
   const [name] = tool.programs
   await mkdir(dirname(shelf), { recursive: true, mode: 0o700 })
@@ -81,7 +87,7 @@ async function copyInto(shelf: string, tool: Tool): Promise<void> {
     await fetchPackages(tool.packages, work)
     if (!(await canStart(binaryIn(tool, join(work, 'tree'))))) throw missing(name, 'its package does not start here')
     await rm(shelf, { recursive: true, force: true })
-    // Somebody may have been faster with the same.
+    // Another process may have done the same faster.
     await rename(join(work, 'tree'), shelf).catch(() => undefined)
   } catch (cause) {
     throw cause instanceof AppError ? cause : missing(name, 'its package could not be fetched', cause)
@@ -90,7 +96,7 @@ async function copyInto(shelf: string, tool: Tool): Promise<void> {
   }
 }
 
-/** Per user; a user without a usable home gets a folder of its own among the temporary ones. */
+/** The cache folder of the user. A user without a usable home gets a temporary folder of its own. */
 function cacheFolder(): string {
   const uid = process.getuid?.() ?? 0
   const given = process.env['XDG_CACHE_HOME']
@@ -116,12 +122,12 @@ async function canStart({ command, env }: Binary): Promise<boolean> {
   if (stat === undefined || stat.uid !== process.getuid?.()) return false
   return run(command, ['--version'], { env }).then(
     () => true,
-    // Some say their version and end with 1.
+    // Some programs print their version and end with 1.
     (error: { code?: unknown }) => typeof error.code === 'number' && !CANNOT_RUN.includes(error.code),
   )
 }
 
-/** Downloads and unpacks with state and lists of its own, so that nothing of the system is read-locked or changed. */
+/** Downloads and unpacks with its own state and lists, so that nothing of the system is locked or changed. */
 async function fetchPackages(packages: readonly string[], work: string): Promise<void> {
   const [lists, state, archives, tree] = ['lists', 'state', 'cache/archives/partial', 'tree'].map((name) =>
     join(work, name),
@@ -145,7 +151,7 @@ async function fetchPackages(packages: readonly string[], work: string): Promise
   for (const name of archivesHere) await run('dpkg-deb', ['-x', join(work, name), join(work, 'tree')], limits)
 }
 
-/** The libraries that packages depend on, by apt-cache's list, and that the system does not have. */
+/** Libraries that packages depend on, by apt-cache's list, and that the system lacks. */
 async function missingLibraries(depends: string): Promise<string[]> {
   const status = await readFile('/var/lib/dpkg/status', 'utf8').catch(() => '')
   const installed = new Set(

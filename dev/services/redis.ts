@@ -10,30 +10,33 @@ import { waitUntil } from './wait-until.ts'
 
 const START_LIMIT_MS = 30_000
 /**
- * A gate's log is many writes to few records: rewritten at every doubling of a small one it would be rewritten every few
- * seconds of load. A quarter of a gigabyte is read in again in about two seconds.
+ * The size from which the log is rewritten. A gate writes often to few records, so a small log would double, and be
+ * rewritten, every few seconds under load. 256 MB are read in again in about two seconds.
  */
 const REWRITE_FROM = '256mb'
-/** A hold with its usage event stays one compact record, where Redis' own limit of 64 bytes would make it a table. */
+/**
+ * Up to this size a hold with its usage event stays one compact record. Redis' own limit of 64 bytes would make it a
+ * table.
+ */
 const COMPACT_FIELD_BYTES = '4096'
-/** Somebody may listen on a port that we found free before our server does. */
+/** Tries to start. Another program may take a port between our look and our server's start. */
 const MAX_START_TRIES = 3
 
 export type RedisOptions = {
   readonly dataDir: string
-  /** What is written to the log reaches the disk before its answer (`appendfsync always`); true unless told otherwise. */
+  /** The log reaches the disk before each answer (`appendfsync always`). True by default. */
   readonly appendOnly?: boolean
   /** Further settings: `{ 'cluster-enabled': 'yes' }`. */
   readonly extraConfig?: Readonly<Record<string, string>>
   readonly logFile?: string
-  /** A port of its own when absent. */
+  /** Picks a port of its own when absent. */
   readonly port?: PortOf
   readonly log?: (line: string) => void
 }
 
 /**
- * Starts a real Redis on a loopback port. It stops when `stop` is called or our process ends in any way, and with
- * `appendOnly` starts again with its data.
+ * Starts a real Redis on a loopback port. It stops at `stop` or when our process ends in any way. With `appendOnly` it
+ * can start again with its data.
  */
 export async function startRedis(options: RedisOptions): Promise<Service> {
   const binary = await findRedisServer(options.log ?? (() => undefined))
@@ -54,7 +57,8 @@ export async function startRedis(options: RedisOptions): Promise<Service> {
       isOver = true
       release()
     })
-    // Another server may have been faster on this port: ours says that it is this very process, and that nothing is left to load.
+    // Another server may have taken this port first. Ours answers with its own process id, and that nothing is left to
+    // load.
     const isReady = async () => isOwn(held.pid, await askPort(port, 'PING\r\nINFO server\r\n'))
     if (await waitUntil(isReady, { limitMs: START_LIMIT_MS, everyMs: 20 }, () => isOver)) {
       const stop = async () => {
@@ -71,7 +75,7 @@ export async function startRedis(options: RedisOptions): Promise<Service> {
   throw new AppError('internal_error', { message: `Redis did not start: ${tail}` })
 }
 
-/** True for the answer of a server that runs as this process and takes commands. */
+/** True when the answer comes from a server that runs as this process and takes commands. */
 function isOwn(pid: number, answer: string | undefined): boolean {
   return answer?.startsWith('+PONG') === true && answer.includes(`process_id:${pid}\r`)
 }

@@ -7,12 +7,12 @@ const REDIS: Tool = {
   packages: ['redis-server', 'redis-tools'],
   shelf: 'redis',
 }
-/** Makes system calls of a program fail. */
+/** strace, which makes system calls of a program fail. */
 export const STRACE: Tool = { programs: ['strace'], packages: ['strace'], shelf: 'strace' }
-/** Drives loads. */
+/** wrk, which drives loads. */
 export const WRK: Tool = { programs: ['wrk'], packages: ['wrk'], shelf: 'wrk' }
 
-/** A real Redis server. `log` is told what takes time. */
+/** Finds a real Redis server. `log` receives a line before anything that takes time. */
 export async function findRedisServer(log: (line: string) => void): Promise<Binary> {
   try {
     return await findTool(REDIS, { log })

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 
 export type Patience = { readonly limitMs: number; readonly everyMs: number }
 
-/** Asks again and again until the answer is true; false when the limit has passed or `isOver` says to give up. */
+/** Asks until the answer is true. False when the limit has passed or `isOver` answers true. */
 export async function waitUntil(
   isTrue: () => Promise<boolean>,
   patience: Patience,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a model can be asked for. */
+/** The endpoints that a model can be sold on. */
 export const ENDPOINTS = [
   'chat',
   'completions',
@@ -14,12 +14,12 @@ export const ENDPOINTS = [
 ] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
 
-/** Tokens that one image may cost at the most when a catalogue entry does not say. */
+/** The largest number of tokens that one image may cost when its catalogue entry names none. */
 export const DEFAULT_IMAGE_TOKENS = 8_192
 
-/** A model on sale: what it is and can do, without its price. Values describe the model, not one seller's offer. */
+/** A model on sale, with its abilities and without its price. Values describe the model, not one seller's offer. */
 export const ModelSchema = z.object({
-  /** Canonical id, the one every ledger row carries: `claude-sonnet-4.5`, `sandbox/echo`. */
+  /** The canonical id, which every ledger row carries: `claude-sonnet-4.5`, `sandbox/echo`. */
   id: z.string().min(1).max(128),
   /** Slug of the maker: `anthropic`. With `/` and the id it is the OpenRouter name. */
   lab: z.string().min(1).max(64),
@@ -27,7 +27,7 @@ export const ModelSchema = z.object({
   description: z.string().max(2_000),
   /** Unix seconds of the release. */
   created: z.number().int(),
-  /** Other exact names, dated vendor ids among them. */
+  /** Other exact names, including dated vendor ids. */
   aliases: z.array(z.string().min(1).max(128)).max(50),
   contextLength: z.number().int().positive(),
   maxCompletionTokens: z.number().int().positive(),
@@ -38,16 +38,16 @@ export const ModelSchema = z.object({
   /** Request fields the model takes: temperature, tools, reasoning_effort … */
   parameters: z.array(z.string()).max(80),
   endpoints: z.array(z.enum(ENDPOINTS)).min(1),
-  /** The most tokens one input image counts as. */
+  /** The largest number of tokens that one input image counts as. */
   imageTokens: z.number().int().positive(),
   /** True for the sandbox models: price 0, last in listings, on no market page. */
   isSandbox: z.boolean(),
-  /** What media are sold by, as words for a reader (`per image`); null for tokens. */
+  /** The unit that media are sold by, in words for a reader (`per image`). Null for tokens. */
   mediaUnit: z.string().nullable(),
 })
 export type Model = z.infer<typeof ModelSchema>
 
-/** True when either field says so; the two can disagree. */
+/** True when either member says so. The two can disagree. */
 export function isImageCapable(model: Model): boolean {
   return model.inputModalities.includes('image') || model.features.includes('vision')
 }

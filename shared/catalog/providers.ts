@@ -15,29 +15,29 @@ export const ProviderSchema = z.object({
   /** Slug: `openai`. */
   id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,63}$/),
   name: z.string().min(1).max(200),
-  /** Where its API starts, without a trailing slash: requests go to `{baseUrl}/chat/completions`. */
+  /** Start of its API, without a trailing slash. Requests go to `{baseUrl}/chat/completions`. */
   baseUrl: z.url().max(2_048),
-  /** Lower-case host with the port where one is given: what a hint's URL is matched by. */
+  /** Lower-case host, with the port where one is given. The URL of a hint is matched by it. */
   host: z.string().min(1).max(300),
   /** Default routing uses trusted providers only. */
   isTrusted: z.boolean(),
   costReferenceUrl: z.string().nullable(),
-  /** Which endpoints its host runs. A provider without this member runs every endpoint of its protocol. */
+  /** The endpoints that its host runs. A provider without this member runs every endpoint of its protocol. */
   endpoints: ProviderEndpointsSchema.default(null),
 })
 export type Provider = z.infer<typeof ProviderSchema>
 
-/** True where the host of a provider runs an endpoint, as far as its record says. */
+/** True when the host of a provider runs an endpoint, by its record. */
 export function runsEndpoint({ endpoints }: Pick<Provider, 'endpoints'>, endpoint: Endpoint): boolean {
   return endpoints === null || endpoints.includes(endpoint)
 }
 
-/** True where the host of a provider runs at least one endpoint of a model. */
+/** True when the host of a provider runs at least one endpoint of a model. */
 export function runsModel(provider: Pick<Provider, 'endpoints'>, model: Pick<Model, 'endpoints'>): boolean {
   return model.endpoints.some((endpoint) => runsEndpoint(provider, endpoint))
 }
 
-/** Finds the provider that a buyer's hint means: an id, a name, a host or a URL; undefined when none. */
+/** Finds the provider that a buyer's hint names by an id, a name, a host or a URL. Undefined when there is none. */
 export type FindProvider = (hint: string) => Provider | undefined
 
 const MAX_HINT_LENGTH = 2_048
@@ -56,7 +56,7 @@ export function createProviderFinder(providers: readonly Provider[]): FindProvid
   }
 }
 
-/** The host that a hint names, however it is written; undefined when it cannot be read as one. */
+/** Reads the host that a hint names, in any spelling. Undefined when there is none. */
 export function hostOf(hint: string): string | undefined {
   try {
     const url = new URL(hint.includes('://') ? hint : `https://${hint}`)

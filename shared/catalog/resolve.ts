@@ -1,6 +1,6 @@
 import type { Model } from './model.ts'
 
-/** Answers with the model a name means, or undefined. Names longer than {@link MAX_NAME_LENGTH} mean nothing. */
+/** Finds the model that a name means, or undefined. A name longer than {@link MAX_NAME_LENGTH} means none. */
 export type ResolveModel = (name: string) => Model | undefined
 
 const MAX_NAME_LENGTH = 160
@@ -60,10 +60,13 @@ function veniceSpellings(lab: string, name: string): string[] {
   })
 }
 
-/** Words that mark the smaller sibling of a family: a floating name means one only when it says so. */
+/** Words that mark the smaller models of a family. A floating name means such a model only when it has the word. */
 const SMALLER = new Set(['mini', 'nano', 'lite', 'small', 'tiny', 'air', 'oss', 'flash', 'fast', 'haiku'])
 
-/** The newest chat model whose id holds every word of the family in order: `claude-sonnet` finds `claude-sonnet-4.5`. */
+/**
+ * Finds the newest chat model whose id holds every word of the family in order: `claude-sonnet` finds
+ * `claude-sonnet-4.5`.
+ */
 function newestOfFamily(newestFirst: readonly Model[], family: string): Model | undefined {
   const [lab, stem] = family.includes('/') ? family.split('/', 2) : [undefined, family]
   const words = (stem ?? '').split('-').filter((word) => word !== '')

@@ -1,7 +1,7 @@
-/** The most names that are read out of one announcement. */
+/** The largest number of names that is read from one announcement. */
 const MAX_NAMES = 100_000
 
-/** The names in a message of a channel; none in one that nobody can read. */
+/** The names in a message of a channel. Empty when the message cannot be read. */
 export function readNames(message: string): readonly string[] {
   try {
     const names: unknown = JSON.parse(message)

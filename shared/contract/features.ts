@@ -1,6 +1,6 @@
 /**
- * Switches that operators turn without a restart, with what goes on while one is on. All are on unless turned off. The
- * control plane reads them from its tables, the data plane from the `limits` document.
+ * Switches that operators turn without a restart. Each text says what goes on while the feature is off. All are on
+ * unless turned off. The control plane reads them from its tables, the data plane from the `limits` document.
  */
 export const FEATURES = {
   sign_ups: 'Wallets that are not known yet may sign in.',

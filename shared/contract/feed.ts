@@ -3,10 +3,10 @@ import { inputTokens, outputTokens } from '#shared/usage.ts'
 import { MicroUsdText } from './amount.ts'
 import type { UsageEvent } from './usage-event.ts'
 
-/** Trades that the feed remembers; older ones go. */
+/** The number of trades that the feed keeps. */
 export const FEED_LENGTH = 100
 
-/** A charged call as everybody may see it: nothing tells who bought or who sold. Unix milliseconds. */
+/** A charged call as everybody may see it. No member tells who bought or sold. Times are Unix milliseconds. */
 const FeedItemSchema = z.object({
   model: z.string(),
   inputTokens: z.number().int().nonnegative(),
@@ -16,7 +16,7 @@ const FeedItemSchema = z.object({
 })
 export type FeedItem = z.infer<typeof FeedItemSchema>
 
-/** The trade in an event as the feed keeps it, as JSON; undefined for an event that sold nothing. */
+/** The trade of an event in the feed's form, as JSON. Undefined when the event sold nothing. */
 export function feedItemOf(event: UsageEvent): string | undefined {
   if (event.chargeMicro <= 0n || event.servedBy !== 'marketplace' || event.kind === 'submit') return undefined
   const { usage } = event
@@ -30,7 +30,7 @@ export function feedItemOf(event: UsageEvent): string | undefined {
   return JSON.stringify(item)
 }
 
-/** The items in what the list holds, in its order; what is none is left out. */
+/** Reads the items of the list in its order. Texts that are no items are left out. */
 export function readFeed(texts: readonly string[]): FeedItem[] {
   return texts.flatMap((text) => {
     try {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What the one classifier of upstream failures calls them; each has its own effect on health and failover. */
+/** The names that the one classifier gives to upstream failures. Each has its own effect on health and failover. */
 export const ERROR_CLASSES = [
   'unreachable',
   'timeout',
@@ -17,7 +17,7 @@ export const ERROR_CLASSES = [
 ] as const
 export type ErrorClass = (typeof ERROR_CLASSES)[number]
 
-/** A change in an offer's health, told to the seller; its loss is acceptable. */
+/** A change in an offer's health, for its seller. Losing one is acceptable. */
 export const HealthEventSchema = z.object({
   v: z.literal(1),
   id: z.string().startsWith('hlt_'),
@@ -28,18 +28,18 @@ export const HealthEventSchema = z.object({
   rid: z.string().nullable(),
   errorClass: z.enum(ERROR_CLASSES).nullable(),
   statusCode: z.number().int().nullable(),
-  /** One line without a secret or a body. */
+  /** One line without secrets and without a body. */
   detail: z.string().max(300),
-  /** `flagged` is for a person to look at: the offer goes on selling. */
+  /** `flagged` asks a person to look. The offer goes on selling. */
   action: z.enum(['counted', 'backed_off', 'recovered', 'flagged']),
   backedOffUntil: z.number().int().nullable(),
 })
 export type HealthEvent = z.infer<typeof HealthEventSchema>
 
-/** An offer's shared health in Redis: what every data-plane process starts from. */
+/** An offer's shared health in Redis. Every data-plane process starts from it. */
 export const HealthRecordSchema = z.object({
   consecutiveFailures: z.number().int().nonnegative(),
-  /** How often in a row it was backed off: the factor of the next back-off. */
+  /** The number of back-offs in a row. The next back-off is multiplied by it. */
   ejections: z.number().int().nonnegative(),
   backedOffUntil: z.number().int().nullable(),
   errorClass: z.enum(ERROR_CLASSES).nullable(),

@@ -2,20 +2,20 @@ import { z } from 'zod'
 import { SETTLEMENT_TYPES } from './rails.ts'
 import { SERVED_BY } from './usage-event.ts'
 
-/** Where the money of a call stands. */
+/** The states of the money of a call. */
 export const SETTLEMENT_STATUSES = ['pending', 'accrued', 'settled', 'failed', 'free'] as const
 export type SettlementStatus = (typeof SETTLEMENT_STATUSES)[number]
 
 /**
- * The answer to `GET /v1/requests/{id}`, in the wire's own spelling: the data plane builds it from the usage event in the
- * hold, the control plane the same from its rows.
+ * The answer to `GET /v1/requests/{id}` in the wire's spelling. The data plane makes it from the usage event in the
+ * hold, the control plane from its rows.
  */
 export const LookupRecordSchema = z
   .object({
     request_id: z.string(),
     model: z.string(),
     provider: z.string().nullable(),
-    /** Null while the call runs, and for one that nobody served. */
+    /** Null while the call runs, and for a call that nobody served. */
     served_by: z.enum(SERVED_BY).nullable(),
     settlement_status: z.enum(SETTLEMENT_STATUSES),
     settlement_type: z.enum(SETTLEMENT_TYPES),
@@ -35,12 +35,12 @@ export const LookupRecordSchema = z
     reasoning_tokens: z.number().int(),
     ttft_ms: z.number().int().nullable(),
     duration_ms: z.number().int(),
-    /** Why the call went where it went: offers in the order of the attempts with the most it could cost at each. */
+    /** The reasons of the routing: offers in the order of the attempts, each with its highest possible cost. */
     routing: z
       .object({
         offers: z.array(z.object({ offer: z.string(), provider: z.string(), estimate_micro: z.number().int() })),
         excluded: z.array(z.object({ offer: z.string(), reason: z.string() })),
-        /** The offer that had the conversation cached, when that put it in front. */
+        /** The offer that was put in front because it had the conversation cached. */
         affinity: z.object({ offer: z.string(), saving_micro: z.number().int() }).nullable(),
       })
       .nullable(),

@@ -10,10 +10,10 @@ import { reserveScript } from './money-scripts/reserve.ts'
 import { settleScript } from './money-scripts/settle.ts'
 import { capCountScript, capSettleScript, capTakeScript, seedUseScript } from './money-scripts/uses.ts'
 
-/** A script as Redis loads it; `sha` is its SHA-1 in hex, by which alone it is run. */
+/** A script as Redis loads it. It is run only by `sha`, its SHA-1 in hex. */
 export type MoneyScript = { readonly sha: string; readonly text: string }
 
-/** All that changes money in the gate. Whoever rebuilds the gate loads `reserve` last: that script is the gate. */
+/** All scripts that change money in the gate. A rebuilder loads `reserve` last, because that script opens the gate. */
 export type MoneyScripts = {
   readonly [Name in
     | 'settle'
@@ -26,7 +26,7 @@ export type MoneyScripts = {
     | 'reserve']: MoneyScript
 }
 
-/** The scripts of one epoch. Only the rebuilder loads them; everybody else runs them by digest. */
+/** The scripts of one epoch. Only the rebuilder loads them. All others run them by digest. */
 export function moneyScripts(epoch: number): MoneyScripts {
   return {
     settle: script(settleScript(epoch)),
@@ -45,8 +45,8 @@ function script(text: string): MoneyScript {
 }
 
 /**
- * Where a rebuild stands: nodes join, then register what they have; then the caps of offers are counted, and who
- * registers from here on counts for itself; then paid calls are admitted.
+ * The phases of a rebuild. Nodes join, then they register what they have. Then the caps of offers are counted, and a
+ * node that registers later counts for itself. Then paid calls are admitted.
  */
 const MONEY_PHASES = ['join', 'register', 'count', 'open'] as const
 export type MoneyPhase = (typeof MONEY_PHASES)[number]
@@ -54,13 +54,13 @@ export type MoneyEpoch = {
   readonly epoch: number
   readonly phase: MoneyPhase
   /**
-   * Unix milliseconds to which the ledger went back in time, where it did. Every node registers the captures again that
+   * Unix milliseconds to which the ledger went back in time, if it did. Every node registers again the captures that
    * may have been posted after it.
    */
   readonly restoredTo?: number
 }
 
-/** Reads `m:epoch`; undefined when it is absent or nonsense, which is a reason to rebuild. */
+/** Reads `m:epoch`. Undefined when it is absent or cannot be read, which asks for a rebuild. */
 export function parseMoneyEpoch(text: string | null): MoneyEpoch | undefined {
   const match = /^([1-9]\d{0,14}):(\w+)(?::(\d{1,15}))?$/.exec(text ?? '')
   const phase = MONEY_PHASES.find((name) => name === match?.[2])
@@ -88,7 +88,7 @@ const StoredHold = z.object({
   pa: z.coerce.number().int().optional(),
 })
 
-/** A hold from the fields of its hash; undefined when there is none or it is damaged. */
+/** Reads a hold from the fields of its hash. Undefined when there is none or it is damaged. */
 export function readHold(hash: Readonly<Record<string, string>>): HoldRecord | undefined {
   const stored = StoredHold.safeParse(hash)
   if (!stored.success) return undefined
@@ -118,12 +118,12 @@ export type GateAccount = {
   readonly postedMicro: MicroUsd
   readonly heldMicro: MicroUsd
   readonly unpostedMicro: MicroUsd
-  /** False until the ledger's balance has arrived: then `postedMicro` says nothing. */
+  /** False until the ledger's balance has arrived. Until then `postedMicro` says nothing. */
   readonly isSeeded: boolean
   readonly version: bigint | null
 }
 
-/** An account from its fields; undefined when the gate has none. */
+/** Reads an account from its fields. Undefined when the gate has none. */
 export function readAccount(fields: readonly (string | null)[]): GateAccount | undefined {
   const [epoch, posted, held, unposted, seeded, version] = fields
   if (epoch == null) return undefined

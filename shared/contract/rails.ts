@@ -1,24 +1,24 @@
 import { z } from 'zod'
 
 /**
- * A way to pay, by the name that holds, events and ledger rows carry. The set of names is open: a process that meets one
- * that it does not know says so, and touches no other rail's money for it.
+ * A way to pay, by the name in holds, events and ledger rows. The set of names is open. A process that meets an unknown
+ * name says so and leaves that rail's money alone.
  */
 export const RailNameSchema = z.string().regex(/^[a-z][a-z0-9-]{0,31}$/)
 export type RailName = z.infer<typeof RailNameSchema>
 
 /** Prepaid credit, held and captured in the gate. */
 export const CREDIT_RAIL = 'credit'
-/** A call to a provider of the buyer's own, which nobody is paid for. */
+/** A call to a provider of the buyer's own. Nobody is paid for it. */
 export const OWN_RAIL = 'own'
 
-/** What look-ups call a settlement. */
+/** The names of settlements in look-ups. */
 export const SETTLEMENT_TYPES = ['credit', 'x402', 'mpp', 'allowance'] as const
 export type SettlementType = (typeof SETTLEMENT_TYPES)[number]
 
 const TYPE_BY_RAIL: ReadonlyMap<RailName, SettlementType> = new Map([
   [CREDIT_RAIL, 'credit'],
-  // It is booked on the account beside what the account paid for.
+  // Such a call is booked on the account beside its paid calls.
   [OWN_RAIL, 'credit'],
   ['x402-exact', 'x402'],
   ['x402-upto', 'x402'],

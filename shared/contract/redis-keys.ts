@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Names of BullMQ queues. BullMQ puts its own prefix in front. */
+/** Names of BullMQ queues, without BullMQ's own prefix. */
 export const QUEUES = {
   usage: 'usage',
   health: 'health',
@@ -8,7 +8,7 @@ export const QUEUES = {
   webhooks: 'webhooks',
 } as const
 
-/** The Redis hash tag of an account's money keys: all of one bucket live in one slot. */
+/** The Redis hash tag of an account's money keys. All keys of one bucket lie in one slot. */
 export function moneyBucket(account: string, buckets: number): string {
   if (buckets === 1) return 'm00'
   const bucket = createHash('sha1').update(account).digest().readUInt32BE(0) % buckets
@@ -20,41 +20,41 @@ export function bucketNames(buckets: number): string[] {
   return Array.from({ length: buckets }, (_, index) => `m${index.toString().padStart(2, '0')}`)
 }
 
-/** Keys of the money path. The epoch stands in the sets' names, so that a rebuild leaves the old ones behind. */
+/** Keys of the money path. Names of sets hold the epoch, so that a rebuild leaves the old sets behind. */
 export const moneyKeys = {
-  /** `E:join`, `E:register`, `E:count` or `E:open`, and `:ms` behind it where the ledger went back to that instant. */
+  /** `E:join`, `E:register`, `E:count` or `E:open`. `:ms` follows when the ledger went back to that instant. */
   epoch: 'm:epoch',
-  /** The newest beat that the ledger is known to have had. A ledger with a lower one went back in time. */
+  /** The newest beat that the ledger had. A ledger with a lower one went back in time. */
   beat: 'm:beat',
   /** Hash of member → Unix milliseconds at which it reported ready for the epoch. */
   ready: (epoch: number) => `m:ready:${epoch}`,
-  /** Hash of data-plane process → Unix milliseconds at which it last announced itself; -1 for one that signed off. */
+  /** Hash of data-plane process → Unix milliseconds of its last announcement; -1 after it signed off. */
   nodes: 'm:nodes',
-  /** Hash of the processes whose membership is on record: only they admit paid calls. */
+  /** Hash of the processes with a recorded membership. Only they admit paid calls. */
   members: 'm:members',
-  /** The epoch that a node no longer trusts; asks for a rebuild. */
+  /** The epoch that a node no longer trusts. It asks for a rebuild. */
   doubt: 'm:doubt',
   /** List of accounts that wait to be seeded. */
   seedRequests: 'm:seed-requests',
   account: (bucket: string, account: string) => `{${bucket}}:a:${account}`,
   hold: (bucket: string, rid: string) => `{${bucket}}:h:${rid}`,
-  /** What a key has held and used in the current UTC day and month; the fields are those of money-scripts/uses.ts. */
+  /** Held and used amounts of a key in the current UTC day and month. money-scripts/uses.ts has the fields. */
   keyUse: (bucket: string, keyId: string) => `{${bucket}}:k:${keyId}`,
   /** Hash of `day` and `month` → the UTC period in which a cap of the key last refused a call. */
   keyFull: (bucket: string, keyId: string) => `{${bucket}}:f:${keyId}`,
   /** Open holds by deadline. */
   expiring: (bucket: string, epoch: number) => `{${bucket}}:z:exp:${epoch}`,
-  /** The epoch that filled the bucket: gone with the rest when somebody empties the server. */
+  /** The epoch that filled the bucket. It is gone when somebody empties the server. */
   filled: (bucket: string) => `{${bucket}}:epoch`,
   /** Captures that are not posted, by time. */
   unposted: (bucket: string, epoch: number) => `{${bucket}}:z:unack:${epoch}`,
-  /** A long job: what it was sold as, and once it is over, its end. */
+  /** A long job: the terms of its sale, and its end once it is over. */
   job: (rid: string) => `job:${rid}`,
   /** Takes of an offer's daily cap. */
   offerCap: (offer: string) => `{${offer}}:cap`,
 } as const
 
-/** Keys of the snapshot, the key store, health and limits: may live on a second instance. */
+/** Keys of the snapshot, the key store, health and limits. They may lie on a second instance. */
 export const cacheKeys = {
   /** Hash of document name → version. */
   snapshotIndex: 'snap:index',
@@ -62,17 +62,17 @@ export const cacheKeys = {
   account: (account: string) => `snap:account:${account}`,
   /** Hash of account → version of its document. */
   accountsIndex: 'snap:accounts',
-  /** Rises with every change of any of them. */
+  /** Rises with every change of an account's document. */
   accountsVersion: 'snap:accounts:version',
   /** Hash of key HMAC → key record. */
   keys: 'keys',
-  /** Rises with every change of the key store; absent while the store is not filled. */
+  /** Rises with every change of the key store. Absent until the store is filled. */
   keysVersion: 'keys:version',
   health: 'health',
-  /** Hash of data-plane process → what it says of itself, see node-report.ts. */
+  /** Hash of data-plane process → its report (node-report.ts). */
   nodeReports: 'node-reports',
   feed: 'feed',
-  /** A call at a provider of the buyer's own, see the data plane's own-calls.ts. */
+  /** A call at a provider of the buyer's own (the data plane's own-calls.ts). */
   ownCall: (rid: string) => `own-call:${rid}`,
   rate: (scope: string, window: number) => `rate:${scope}:${window}`,
 } as const
@@ -83,17 +83,17 @@ export const CHANNELS = {
   snapshot: 'snap:changed',
   /** Hashes of changed keys. */
   keys: 'keys:changed',
-  /** `offer` ids whose health changed on some node. */
+  /** Ids of offers whose health changed on a node. */
   health: 'health:changed',
-  /** A data-plane process and turns of its conversations, see the data plane's shared-warmth.ts. */
+  /** A data-plane process and turns of its conversations (the data plane's shared-warmth.ts). */
   warmth: 'warmth',
-  /** The feed of trades has grown. */
+  /** The feed of trades has new items. */
   feed: 'feed:changed',
-  /** Accounts of buyers whose balance changed, or what calls hold of it. */
+  /** Accounts of buyers whose balance or held amount changed. */
   funds: 'funds:changed',
-  /** Ids of sellers' operations that went on. */
+  /** Ids of sellers' operations that made progress. */
   operations: 'operations:changed',
-  /** Users who were signed out somewhere, or may do less than before. */
+  /** Users who lost a session or a right. */
   sessions: 'sessions:changed',
   /** The state of the money epoch. */
   money: 'money:epoch',

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
 /**
- * A provider key as it rests in Postgres and in the snapshot. A data key of its own encrypts it (AES-256-GCM); a key of
- * the ring wraps the data key. The bound facts are authenticated with it, so a row moved to another tenant, host or
+ * A provider key at rest in Postgres and in the snapshot. A data key of its own encrypts it (AES-256-GCM), and a key of
+ * the ring wraps the data key. The bound facts are authenticated, so a row that was moved to another tenant, host or
  * credential does not open. All binary fields are base64url.
  */
 export const SealedCredentialSchema = z.object({
@@ -10,10 +10,10 @@ export const SealedCredentialSchema = z.object({
   id: z.string().startsWith('crd_'),
   /** Account that owns it. */
   tenant: z.string(),
-  /** Host it may be sent to, and no other. */
+  /** The only host that it may be sent to. */
   host: z.string(),
   purpose: z.enum(['offer', 'resource', 'own-provider', 'webhook']),
-  /** Which key of the ring wraps the data key. */
+  /** The key of the ring that wraps the data key. */
   ringKeyId: z.string(),
   wrapIv: z.string(),
   wrappedKey: z.string(),

@@ -8,19 +8,19 @@ import { SealedCredentialSchema } from './sealed-credential.ts'
 import { TradesText } from './trades.ts'
 
 /**
- * What the data plane reads. A document has a name and a version that only rises; the index holds every name with its
- * version, and a publish announces the changed names on a channel. Names: `models`, `prices`, `providers`, `markets`,
- * `trades`, `limits`, and `offers:{model}` for each model that has any.
+ * The documents that the data plane reads. Each has a name and a version that only rises. The index holds every name
+ * with its version, and a publication announces the changed names on a channel. The names are `models`, `prices`,
+ * `providers`, `markets`, `trades`, `limits`, and `offers:{model}` for each model with offers.
  */
 const SNAPSHOT_SCHEMA_VERSION = 1
 
-/** One offer as routing sees it: all that a filter, the ranking and an attempt need. */
+/** One offer with all that a filter, the ranking and an attempt need. */
 export const OfferRowSchema = z.object({
   id: z.string().startsWith('ofr_'),
   model: z.string(),
   /** Account the sale is credited to; never shown to a buyer. */
   sellerAccount: z.string().startsWith('acc_'),
-  /** What a public order book calls this seller: stable, and tells nothing. */
+  /** The seller's name in a public order book. It is stable and tells nothing. */
   sellerAlias: z.string(),
   provider: z.string(),
   isTrusted: z.boolean(),
@@ -31,7 +31,7 @@ export const OfferRowSchema = z.object({
   keptBps: KeptBpsNumber,
   capDailyMicro: MicroUsdText.nullable(),
   credential: SealedCredentialSchema,
-  /** Class of the measured time to the first token, null while unknown: ties in price are broken by it. */
+  /** Class of the measured time to the first token. It breaks ties in price. Null while unknown. */
   ttftMs: z.number().nullable(),
   createdAt: z.number().int(),
 })
@@ -61,7 +61,7 @@ const Speed = {
   tpsSamples: z.number().int(),
 }
 
-/** Figures of the trailing 24 hours for one model; null means not enough data, never zero. */
+/** Figures of the last 24 hours of one model. Null means too little data, never zero. */
 export const MarketRowSchema = z.object({
   model: z.string(),
   ...Speed,
@@ -82,7 +82,7 @@ export const MarketRowSchema = z.object({
 export type MarketRow = z.infer<typeof MarketRowSchema>
 export const MarketsDocumentSchema = z.object({ rows: z.array(MarketRowSchema) })
 
-/** What each offer sold over the same hours, in one text for each model. Others sold nothing. */
+/** Sales of each offer over the same hours, one text a model. An offer without an entry sold nothing. */
 export const TradesDocumentSchema = z.object({ models: z.record(z.string(), TradesText) })
 
 /** Numbers that operators turn without a restart. */
@@ -91,14 +91,14 @@ export const LimitsDocumentSchema = z.object({
   keyRatePerMinute: z.number().int().positive(),
   /** Calls of one key that may run at once. */
   keyInFlight: z.number().int().positive(),
-  /** What of a charge the platform keeps, from the seller's side. */
+  /** The platform's share of a charge, taken from the seller's side. */
   platformFeeBps: KeptBpsNumber,
-  /** Features that are switched off, by name; a name that this process does not know says nothing. */
+  /** Names of features that are off. A process ignores names that it does not know. */
   switchedOff: z.array(z.string().max(100)).max(100).default([]),
 })
 export type Limits = z.infer<typeof LimitsDocumentSchema>
 
-/** Documents with a fixed name, and how each is read. */
+/** Documents with a fixed name, each with the schema that reads it. */
 export const DOCUMENT_SCHEMAS = {
   models: ModelsDocumentSchema,
   prices: PricesDocumentSchema,
@@ -117,19 +117,22 @@ export const DocumentEnvelopeSchema = z.object({
   body: z.unknown(),
 })
 
-/** A document of a body that is already JSON: the text that {@link DocumentEnvelopeSchema} reads. */
+/** Writes a document around a body that is JSON already. {@link DocumentEnvelopeSchema} reads the text. */
 export function writeDocument(name: string, version: number, body: string): string {
   return `{"schema":${SNAPSHOT_SCHEMA_VERSION},"name":${JSON.stringify(name)},"version":${version},"body":${body}}`
 }
 
 const ACCOUNT = 'account:'
 
-/** The document of one account's preferences: beside the market, in an index of its own, read with the account's first key. */
+/**
+ * The name of the document of one account's preferences. Such documents have an index of their own and are read with
+ * the account's first key.
+ */
 export function accountDocumentName(account: string): `account:${string}` {
   return `${ACCOUNT}${account}`
 }
 
-/** The account whose document a name is; undefined for any other document. */
+/** The account of a document's name. Undefined for any other document. */
 export function accountOfDocument(name: string): string | undefined {
   return name.startsWith(ACCOUNT) ? name.slice(ACCOUNT.length) : undefined
 }
@@ -140,7 +143,7 @@ export function offersDocumentName(model: string): `offers:${string}` {
   return `${OFFERS}${model}`
 }
 
-/** The model whose offers a name stands for; undefined for any other document. */
+/** The model of an offers document's name. Undefined for any other document. */
 export function modelOfDocument(name: string): string | undefined {
   return name.startsWith(OFFERS) ? name.slice(OFFERS.length) : undefined
 }

@@ -2,12 +2,12 @@ import { z } from 'zod'
 import type { MicroUsd } from '#shared/money.ts'
 import { parseMicroUsd } from '#shared/money.ts'
 
-/** Charged calls of one offer, and what was paid for them. */
+/** The number of charged calls of one offer, and the amount paid for them. */
 export type OfferTrades = { readonly count: number; readonly volumeMicro: MicroUsd }
 
 /**
- * What the offers of one model sold: `{offer} {calls} {micro-USD}` of each, joined by commas. There are as many as offers,
- * and they change by the minute: a reader checks the text as a whole, and takes apart only what somebody asks for.
+ * Sales of a model's offers: `{offer} {calls} {micro-USD}` each, joined by commas. There are as many as offers, and
+ * they change by the minute. So a reader checks the text as a whole and parses it only on demand.
  */
 export const TradesText = z.string().regex(/^(?:[\w-]+ [1-9]\d{0,14} (?:0|[1-9]\d{0,13})(?:,(?!$)|$))*$/)
 

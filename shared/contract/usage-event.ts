@@ -4,51 +4,52 @@ import { UsageSchema } from '#shared/usage.ts'
 import { KeptBpsNumber, MicroUsdText } from './amount.ts'
 import { RailNameSchema } from './rails.ts'
 
-/** Most attempts a call makes, and most offers its explanation names. */
+/** The largest number of attempts of a call, and of offers that its explanation names. */
 export const MAX_ATTEMPTS = 3
 export const MAX_EXPLAINED_OFFERS = 20
 
-/** The most characters of an id, a name or a word in an event; whoever writes one cuts what comes from outside. */
+/** The longest id, name or word in an event, in characters. Writers cut what comes from outside. */
 export const MAX_WORD_CHARS = 200
-/** The most characters of what a rail keeps in an event, as JSON. */
+/** The longest record of a rail in an event, in characters of JSON. */
 const MAX_PAYMENT_CHARS = 16_384
 const Word = z.string().max(MAX_WORD_CHARS)
 
 export const SERVED_BY = ['marketplace', 'own_key', 'fallback_key'] as const
 
-/** One try at one offer. `status` is the provider's HTTP status, 0 when there was none. */
+/** One try at one offer. `status` is the provider's HTTP status, 0 without an answer. */
 const AttemptSchema = z.object({
   offer: Word.nullable(),
   provider: Word,
   status: z.number().int(),
   ms: z.number().int().nonnegative(),
-  /** Why it failed, in the words of the one classifier; null for the attempt that answered. */
+  /** The classifier's name of the failure. Null for the attempt that answered. */
   errorClass: Word.nullable(),
 })
 export type Attempt = z.infer<typeof AttemptSchema>
 
-/** Why routing went where it went: the offers in order, and the filter that refused each other one. */
+/** The reasons of the routing: the offers in order, and the filter that refused each of the others. */
 const ExplanationSchema = z.object({
   ranked: z.array(z.object({ offer: Word, provider: Word, estimateMicro: MicroUsdText })).max(MAX_EXPLAINED_OFFERS),
   excluded: z.array(z.object({ offer: Word, reason: Word })).max(MAX_EXPLAINED_OFFERS),
-  /** The offer that was put in front because it has the conversation cached, and what that was to save. */
+  /** The offer that was put in front because it had the conversation cached, and the expected saving. */
   affinity: z.object({ offer: Word, savingMicro: MicroUsdText }).optional(),
 })
 export type Explanation = z.infer<typeof ExplanationSchema>
 
 /**
- * What an event tells of. A `call` is over: its charge is final. A `submit` is a long job that has begun: its charge is
- * the whole quote, which goes to escrow. An `end` is that job's: its charge is final and comes out of the escrow.
+ * The kinds of events. A `call` is over and its charge is final. A `submit` is a long job that has begun; its charge is
+ * the whole quote, which goes to escrow. An `end` is the end of that job; its charge is final and comes out of the
+ * escrow.
  */
 const EVENT_KINDS = ['call', 'submit', 'end'] as const
 
-/** What the submit of a long job adds. */
+/** The part of an event that the submit of a long job adds. */
 const SubmittedJobSchema = z.object({
-  /** Unix milliseconds after which its provider is asked once more and the job ended whatever it says. */
+  /** Unix milliseconds. After them the provider is asked once more, and the job ends whatever it says. */
   deadlineAt: z.number().int().positive(),
   /** The provider's own id of the job. */
   providerJob: z.string().min(1).max(500),
-  /** What the quote was made of, for an end that no data plane comes to; without them the quote is what it costs. */
+  /** The parts of the quote, for an end that no data plane comes to. Without them the job costs the quote. */
   unitPrices: UnitPricesSchema.optional(),
   bound: UsageSchema.optional(),
 })
@@ -56,12 +57,12 @@ export type SubmittedJob = z.infer<typeof SubmittedJobSchema>
 
 const JOB_END = '.end'
 
-/** The id under which the end of a long job is captured, journalled and queued; `job` is the submit's request id. */
+/** The id under which a long job's end is captured, journalled and queued. `job` is the submit's request id. */
 export function jobEndId(job: string): string {
   return job + JOB_END
 }
 
-/** The request id of the job whose end has this id; undefined for an id that is no end's. */
+/** The request id of the job that an end's id belongs to. Undefined for any other id. */
 export function jobOfEnd(rid: string): string | undefined {
   return rid.endsWith(JOB_END) ? rid.slice(0, -JOB_END.length) : undefined
 }
@@ -77,7 +78,7 @@ export function jobOfEnd(rid: string): string | undefined {
  */
 export const UsageEventSchema = z.object({
   v: z.literal(1),
-  /** Absent in the event of an ordinary call. */
+  /** Absent for an ordinary call. */
   kind: z.enum(EVENT_KINDS).optional(),
   /** Only in a submit. */
   job: SubmittedJobSchema.optional(),
@@ -87,35 +88,35 @@ export const UsageEventSchema = z.object({
   startedAt: z.number().int(),
   endedAt: z.number().int(),
   node: Word,
-  /** Null where a wallet without an account pays. */
+  /** Null when a wallet without an account pays. */
   account: Word.startsWith('acc_').nullable(),
   keyId: Word.nullable(),
-  /** The wallet that pays by the call; absent where an account does. */
+  /** The wallet that pays for the call. Absent when an account pays. */
   wallet: z.string().min(1).max(100).optional(),
   rail: RailNameSchema,
-  /** What the rail needs to finish the payment in another process; absent where the ids say all. */
+  /** What the rail needs to finish the payment in another process. Absent when the ids are enough. */
   payment: z
     .record(z.string(), z.unknown())
     .refine((kept) => JSON.stringify(kept).length <= MAX_PAYMENT_CHARS, 'too long')
     .optional(),
   wire: Word,
   endpoint: Word,
-  /** Canonical model, and the name that was asked for. */
+  /** The canonical model, and the name that the buyer asked for. */
   model: Word,
   requestedModel: Word,
-  /** The offer that answered; null when none did. */
+  /** The offer that answered. Null when none did. */
   offer: Word.nullable(),
   sellerAccount: Word.nullable(),
   provider: Word.nullable(),
   servedBy: z.enum(SERVED_BY).nullable(),
   isStreamed: z.boolean(),
-  /** `succeeded`, `failed` (error before content), `cut` (error after content), `cancelled` (the buyer left). */
+  /** `succeeded`, `failed` (error before content), `cut` (error after content) or `cancelled` (the buyer left). */
   outcome: z.enum(['succeeded', 'failed', 'cut', 'cancelled']),
   errorCode: Word.nullable(),
   finishReason: Word.nullable(),
   usage: UsageSchema,
   usageSource: z.enum(['reported', 'estimated']),
-  /** Facts that look wrong (usage clipped, class unpriced …), for the operator. */
+  /** Facts that look wrong, such as a clipped usage or an unpriced class, for the operator. */
   anomalies: z.array(Word).max(10),
   priceVersion: Word,
   keptBps: KeptBpsNumber,
@@ -134,7 +135,7 @@ export const UsageEventSchema = z.object({
 })
 export type UsageEvent = z.infer<typeof UsageEventSchema>
 
-/** The event in a text; undefined when the text is none. */
+/** Reads the event in a text. Undefined when the text is none. */
 export function readUsageEvent(text: string): UsageEvent | undefined {
   try {
     return UsageEventSchema.safeParse(JSON.parse(text)).data
@@ -147,10 +148,7 @@ export function readUsageEvent(text: string): UsageEvent | undefined {
 const CapturedCallSchema = z.tuple([z.string(), z.string()])
 export type CapturedCall = z.infer<typeof CapturedCallSchema>
 
-/**
- * A batch as it travels through the queue: calls whose events the gate has, and the events of the others as strings,
- * byte for byte.
- */
+/** A batch in the queue: calls whose events the gate has, and the events of all others as strings, byte for byte. */
 export const UsageBatchSchema = z.object({
   v: z.literal(1),
   id: z.string().startsWith('btc_'),

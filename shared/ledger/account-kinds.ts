@@ -1,18 +1,24 @@
 import type { AccountId } from '#shared/ids.ts'
 
 type AccountRule = {
-  /** Who has accounts of this kind: a wallet user or organisation, or the platform, which has one of each of its kinds. */
+  /**
+   * The owner of such accounts: a user or organisation by its wallet, or the platform, which has one of each of its
+   * kinds.
+   */
   readonly owner: 'user' | 'platform'
-  /** Whose money it is, as the books see it; `world` is what came in from outside and what went out again. */
+  /** The side that the money belongs to in the books. `world` is money that came in from outside or went out. */
   readonly side: 'buyer' | 'seller' | 'platform' | 'world'
   /** The bound of its balance: never below zero, never above zero, or none. */
   readonly bound: 'not_below_zero' | 'not_above_zero' | 'none'
   /**
-   * How its balance is kept: in the account's row, or as the sum of its entries. Every call touches a summed account, so
-   * a row of it would be fought over.
+   * The balance stands in the account's row, or is the sum of its entries. Every call touches a summed account, and
+   * calls would queue for a row of it.
    */
   readonly balance: 'row' | 'sum'
-  /** The spending gate hears of its balance, and compares it as a double: it stays below 100 million USD. */
+  /**
+   * True when the spending gate hears of its balance. The gate compares doubles, so the balance stays below 100 million
+   * USD.
+   */
   readonly isGated: boolean
   /** The id of the platform's one account, which the schema brings with it. */
   readonly id: AccountId | null
@@ -21,16 +27,16 @@ type AccountRule = {
 const OWNED = { owner: 'user', bound: 'not_below_zero', balance: 'row', isGated: false, id: null } as const
 const SUMMED = { owner: 'platform', bound: 'none', balance: 'sum', isGated: false } as const
 
-/** What an account can stand for. The constraints of the table `account` say the same; a test compares the two. */
+/** The kinds of accounts. The constraints of the table `account` say the same, and a test compares the two. */
 export const ACCOUNT_KINDS = {
   buyer_credit: { ...OWNED, side: 'buyer', isGated: true },
-  /** The quotes of a buyer's long jobs that run. */
+  /** The quotes of a buyer's running long jobs. */
   job_escrow: { ...OWNED, side: 'buyer' },
   seller_pending: { ...OWNED, side: 'seller' },
   seller_available: { ...OWNED, side: 'seller' },
   payout_in_flight: { ...OWNED, side: 'seller' },
   platform_fee: { ...SUMMED, side: 'platform', id: 'acc_platform_fee' },
-  /** What was served and could not be taken from its payer. */
+  /** The cost of served calls that could not be taken from the payer. */
   platform_shortfall: {
     ...{ owner: 'platform', side: 'platform', bound: 'not_above_zero', balance: 'row', isGated: false },
     id: 'acc_platform_shortfall',
@@ -42,7 +48,7 @@ export const ACCOUNT_KINDS = {
 
 export type AccountKind = keyof typeof ACCOUNT_KINDS
 
-/** The platform's accounts by what they are for. */
+/** The platform's accounts by their purpose. */
 export const PLATFORM_ACCOUNTS = {
   fee: ACCOUNT_KINDS.platform_fee.id,
   shortfall: ACCOUNT_KINDS.platform_shortfall.id,

@@ -1,6 +1,6 @@
 import type { Model } from '#shared/catalog/model.ts'
 
-/** What writing a request needs beside the conversation. */
+/** What the writer of a request needs beside the conversation. */
 export type EncodePlan = {
   readonly offer: { readonly providerModel: string }
   readonly target: { readonly model: Model }

@@ -4,7 +4,7 @@ import { messages } from './messages/index.ts'
 import { openai } from './openai/index.ts'
 import type { ForwardPaths, Protocol } from './protocol.ts'
 
-/** The protocols that providers speak: a row each, by the name that offers, snapshots and the three doors know it by. */
+/** The protocols that providers speak, a row each. Offers, snapshots and all doors use these names. */
 export const PROTOCOLS = {
   openai,
   messages,
@@ -14,17 +14,20 @@ export type ProtocolName = keyof typeof PROTOCOLS
 
 export const PROTOCOL_NAMES = Object.keys(PROTOCOLS) as [ProtocolName, ...ProtocolName[]]
 export const ProtocolNameSchema = z.enum(PROTOCOL_NAMES)
-/** What a seller's host is taken to speak where nobody says. */
+/** The protocol of a seller's host where nobody names one. */
 export const DEFAULT_PROTOCOL: ProtocolName = 'openai'
 
-/** Whatever is said to speak a protocol: an offer, a buyer's own provider, a stored job. */
+/** Anything that names a provider's protocol: an offer, a buyer's own provider, a stored job. */
 export type Speaker = { readonly apiFormat: ProtocolName }
 
 export function protocolOf({ apiFormat }: Speaker): Protocol {
   return PROTOCOLS[apiFormat]
 }
 
-/** What a call asks of a provider's protocol: a conversation, what only OpenAI's protocols can say, or a long job. */
+/**
+ * What a call needs of a provider's protocol: a conversation, the parts that only OpenAI's protocols have, or a long
+ * job.
+ */
 export type ProtocolNeed = 'chat' | 'openai' | JobKind
 
 export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
@@ -33,14 +36,16 @@ export function canServe(speaker: Speaker, need: ProtocolNeed): boolean {
   return need === 'openai' ? forwards !== undefined : jobs[need] !== undefined
 }
 
-/** Where a request of OpenAI's goes as it came. Only providers that {@link canServe} `openai` may be asked. */
+/**
+ * The path to which a request of OpenAI's is forwarded unchanged. Ask only providers that {@link canServe} `openai`.
+ */
 export function forwardPath(speaker: Speaker, asked: keyof ForwardPaths): string {
   const path = protocolOf(speaker).forwards?.[asked]
   if (path === undefined) throw new RangeError(`no ${asked} can be forwarded in ${speaker.apiFormat}`)
   return path
 }
 
-/** How a provider is spoken to of long jobs. Only providers that {@link canServe} the kind may be asked. */
+/** The codec for a provider's long jobs. Ask only providers that {@link canServe} the kind. */
 export function jobCodecOf<Kind extends JobKind>(speaker: Speaker, kind: Kind): JobCodec<JobAsks[Kind]> {
   const codec: Protocol['jobs'][Kind] = protocolOf(speaker).jobs[kind]
   if (codec === undefined) throw new RangeError(`${speaker.apiFormat} has no ${kind} jobs`)

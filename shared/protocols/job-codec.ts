@@ -1,7 +1,7 @@
 import type { ProviderJob } from '#shared/jobs.ts'
 import type { ProviderRequest } from './provider-request.ts'
 
-/** What each kind of long job is asked for with, in no protocol's words. */
+/** The request of each kind of long job, independent of a protocol. */
 export type JobAsks = { readonly video: VideoAsk }
 
 export type VideoAsk = { readonly prompt: string; readonly seconds: number }
@@ -14,12 +14,12 @@ export function isJobKind(name: string): name is JobKind {
   return Object.hasOwn(JOB_KINDS, name)
 }
 
-/** How a protocol speaks of one kind of long job. */
+/** One protocol's messages for one kind of long job. */
 export type JobCodec<Ask> = {
   submit(providerModel: string, ask: Ask): ProviderRequest
-  /** Asks how a job stands, by the id that the provider gave it. */
+  /** Asks for the state of a job, by the provider's id. */
   question(providerJob: string): ProviderRequest
   cancel(providerJob: string): ProviderRequest
-  /** The answer to any of these; undefined when it is none. */
+  /** Reads the answer to any of these. Undefined when it is none. */
   read(text: string): ProviderJob | undefined
 }

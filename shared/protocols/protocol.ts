@@ -6,36 +6,36 @@ import type { Conversation } from './middle-form/conversation.ts'
 import type { EncodedRequest, ProviderRequest } from './provider-request.ts'
 
 /**
- * A protocol that providers speak: all that either plane knows of one. It knows nothing of the buyers' protocols, and it
- * is pure.
+ * A protocol that providers speak, with all that either plane knows of it. It is pure and knows nothing of the buyers'
+ * protocols.
  */
 export type Protocol = {
-  /** Adds the headers that carry the key: a name, a value, a name, a value. */
+  /** Adds the headers that carry the key, as a flat list of names and values. */
   addCredential(headers: string[], key: string): void
-  /** The list of a provider's models, which costs nothing to ask for. */
+  /** The list of a provider's models. Asking for it costs nothing. */
   readonly listing: {
     readonly path: string
-    /** The provider's own names of its models; undefined where the answer is no list. */
+    /** Reads the provider's own names of its models. Undefined when the answer is no list. */
     read(text: string): ReadonlySet<string> | undefined
   }
-  /** The cheapest question to a model: one token. */
+  /** The cheapest question to a model, for one token. */
   readonly probe: {
     request(providerModel: string): ProviderRequest
-    /** True where the body of an answer of status 200 says that the model answers. */
+    /** True when the body of an answer of status 200 shows that the model answers. */
     isAnswer(text: string): boolean
   }
-  /** What the body of a refusal says. */
+  /** Reads the body of a refusal. */
   readError(text: string): ErrorBody
   /** Writes a conversation as a request. Throws AppError `invalid_request` for what the protocol cannot say. */
   encode(conversation: Conversation, plan: EncodePlan): EncodedRequest
   reader(isStreamed: boolean): AnswerReader
-  /** Where requests of OpenAI's protocols are taken as they came; absent where chats are all that can be said. */
+  /** The paths that take requests of OpenAI's protocols unchanged. Absent when the protocol has chats only. */
   readonly forwards?: ForwardPaths
-  /** Long jobs, by their kind; absent ones cannot be asked for. */
+  /** Long jobs by kind. An absent kind cannot be asked for. */
   readonly jobs: { readonly [Kind in keyof JobAsks]?: JobCodec<JobAsks[Kind]> }
 }
 
-/** Paths that follow a base URL, by what OpenAI's protocols ask for there. */
+/** Paths behind a base URL, by the endpoint of OpenAI's protocols. */
 export type ForwardPaths = {
   readonly chat: string
   readonly completions: string

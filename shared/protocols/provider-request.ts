@@ -1,19 +1,19 @@
 /** A request in a provider's protocol. */
 export type ProviderRequest = {
-  /** POST unless said otherwise; the others have no body. */
+  /** POST by default. Other methods have no body. */
   readonly method?: 'GET' | 'DELETE'
-  /** What follows the provider's base URL. */
+  /** The path behind the provider's base URL. */
   readonly path: string
   readonly body: string
   readonly contentType: string
   readonly accept: string
 }
 
-/** The same, made of a buyer's request. */
+/** A request made from a buyer's request. */
 export type EncodedRequest = ProviderRequest & {
   /** Names of the buyer's parameters that were left out or changed. */
   readonly adaptedParams: readonly string[]
 }
 
-/** What every request with a JSON body and a JSON answer says. */
+/** The types of every request with a JSON body and a JSON answer. */
 export const JSON_REQUEST = { contentType: 'application/json', accept: 'application/json' } as const

@@ -3,7 +3,10 @@ import type { Sampler } from '@opentelemetry/sdk-trace'
 import type { TelemetrySettings } from './settings.ts'
 import type { OpenSpan, SpanStart, Tracer } from './tracer.ts'
 
-/** Spans that wait for the collector; past it new ones are dropped, so that a collector that is away costs no memory. */
+/**
+ * The largest number of spans that wait for the collector. Further ones are dropped, so that a missing collector costs
+ * no memory.
+ */
 const MAX_WAITING_SPANS = 4_096
 const MAX_SPANS_A_REQUEST = 512
 const SEND_EVERY_MS = 2_000
@@ -11,7 +14,7 @@ const MAX_REQUESTS_AT_ONCE = 4
 const MAX_ATTRIBUTES = 64
 const MAX_ATTRIBUTE_CHARS = 256
 
-/** OpenTelemetry's packages, loaded by a process that traces and by no other. */
+/** Loads OpenTelemetry's packages. Only a process that traces does so. */
 async function loadPackages() {
   const [api, sdk, { OTLPTraceExporter }, { resourceFromAttributes }] = await Promise.all([
     import('@opentelemetry/api'),
@@ -23,10 +26,10 @@ async function loadPackages() {
 }
 type Packages = Awaited<ReturnType<typeof loadPackages>>
 
-/** What this process is called in its traces. */
+/** The name of this process in its traces. */
 export type TracedProcess = { readonly version?: string; readonly instance: string }
 
-/** Opens the way to the collector; undefined without settings, and then nothing of OpenTelemetry is loaded. */
+/** Opens the way to the collector. Undefined without settings; then nothing of OpenTelemetry is loaded. */
 export async function openTracer(
   settings: TelemetrySettings | undefined,
   process: TracedProcess,
@@ -61,7 +64,7 @@ export async function openTracer(
   })
   return {
     open: createOpener(packages, provider.getTracer('market')),
-    // A collector that is away must not keep a process from its end.
+    // A missing collector must not keep a process from ending.
     close: () => provider.shutdown().catch(() => undefined),
   }
 }
@@ -113,7 +116,7 @@ function createOpener({ api }: Packages, tracer: ReturnType<typeof api.trace.get
   }
 }
 
-/** The same attributes with lists that their new owner may keep. */
+/** A copy of the attributes whose lists the new owner may keep. */
 function mutable(attributes: SpanStart['attributes'] = {}): Record<string, string | number | boolean | string[]> {
   return Object.fromEntries(
     Object.entries(attributes).map(([name, value]) => [name, typeof value === 'object' ? [...value] : value]),

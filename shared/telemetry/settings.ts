@@ -12,17 +12,17 @@ const SAMPLERS = [
 ] as const
 export type SamplerName = (typeof SAMPLERS)[number]
 
-/** Where traces go and which. A process without these traces nothing. */
+/** The destination and the choice of traces. A process without these settings traces nothing. */
 export type TelemetrySettings = {
   /** The collector's address for traces: OTLP over HTTP. */
   readonly url: string
-  /** Headers for the collector, which may hold its token. */
+  /** Headers for the collector. They may hold its token. */
   readonly headers: ReadonlyMap<string, Secret>
   readonly timeoutMs: number
   readonly serviceName: string
   readonly resource: Readonly<Record<string, string>>
   readonly sampler: SamplerName
-  /** Share of traces that a ratio sampler takes, 0 to 1. */
+  /** The share of traces that a ratio sampler takes, 0 to 1. */
   readonly ratio: number
 }
 
@@ -54,7 +54,7 @@ function decode(text: string): string {
   }
 }
 
-/** The variables by which OpenTelemetry is configured everywhere, as far as traces over HTTP go. */
+/** OpenTelemetry's standard variables, as far as traces over HTTP need them. */
 export const telemetryVariables = {
   OTEL_SDK_DISABLED: truth,
   OTEL_TRACES_EXPORTER: optionalText.pipe(z.enum(['otlp', 'none']).optional()),
@@ -74,10 +74,10 @@ const Variables = z.object(telemetryVariables)
 const TRACES_PATH = '/v1/traces'
 const DEFAULT_TIMEOUT_MS = 10_000
 
-/** What the variables say together; undefined, which is off, unless a collector is named. */
+/** Reads the settings from the variables. Undefined, which is off, unless a collector is named. */
 export function telemetryOf(found: z.output<typeof Variables>, serviceName: string): TelemetrySettings | undefined {
   const base = found.OTEL_EXPORTER_OTLP_ENDPOINT
-  // The address of all signals gets the path of traces; that of traces alone is taken as it stands.
+  // The address for all signals gets the path of traces. An address for traces alone is used as it stands.
   const address =
     found.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ??
     (base === undefined ? undefined : base.replace(/\/+$/, '') + TRACES_PATH)

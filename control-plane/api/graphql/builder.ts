@@ -10,19 +10,22 @@ import { AppError } from '#shared/errors.ts'
 import { refuseDocument } from './limits.ts'
 import type { Live } from './live.ts'
 
-/** What resolvers have of their request. */
+/** The facts of a request that resolvers need. */
 export type GraphQLContext = {
   readonly ctx: Ctx
   readonly actor: Actor
   readonly requestId: string
   readonly options: InvokeOptions
-  /** What can be watched in this process. */
+  /** The changes that can be watched in this process. */
   readonly live: Live
 }
 
-/** What a query may cost: an object is 1, its numbers and texts nothing, and what is below a list once for each item. */
+/**
+ * The highest cost of a query. An object costs 1, its numbers and texts nothing, and what lies below a list counts once
+ * for each item.
+ */
 const MAX_COST = 1_000
-/** Depth and breadth are bounded before anything runs, by the rules of `limits.ts`. */
+/** The rules of `limits.ts` bound depth and breadth before anything runs. */
 const MAX_BREADTH = 500
 
 type Types = {
@@ -44,7 +47,7 @@ export const builder = new SchemaBuilder<Types>({
       new AppError(actor.kind === 'nobody' ? 'authentication_required' : 'wrong_key_type'),
   },
   relay: {
-    // Our ids name their own kind, so they are global as they stand, and the same at every door.
+    // Our ids name their own kind. So they are global as they are, and the same at every door.
     encodeGlobalID: (_typename, id) => String(id),
     decodeGlobalID: (globalId) => ({ typename: typenameOf(globalId), id: globalId }),
   },

@@ -87,7 +87,7 @@ const UsageFilter = builder.inputType('UsageFilter', {
   }),
 })
 
-/** The fields that are set: what is null is as if left out. */
+/** The fields that are set. Null counts as left out. */
 function given(fields: object | null | undefined): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields ?? {}).filter(([, value]) => value != null))
 }

@@ -3,7 +3,7 @@ import { getOperationAST, Kind } from 'graphql'
 import type { Plugin } from 'graphql-yoga'
 import type { GraphQLDocument, Telemetry } from '#control-plane/ports/telemetry/telemetry.ts'
 
-/** Counts documents by their kind and first field: both are names of the schema, never the caller's own. */
+/** Counts documents by kind and first field. Both are names of the schema, never the caller's own. */
 export function countDocuments(telemetry: Telemetry): Plugin {
   return {
     onValidate:

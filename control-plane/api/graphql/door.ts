@@ -22,14 +22,14 @@ import { answerEvents, wantsEvents } from './subscribe.ts'
 
 export const GRAPHQL_PATH = '/graphql'
 const GRAPHQL_JSON = 'application/graphql-response+json'
-/** How long one document may take, unless told. */
+/** The default time limit of one document. */
 const MAX_QUERY_MS = 10 * SECOND
 
-/** What a subscription gets that asks for JSON. */
+/** The status for a subscription that asks for JSON. */
 const NOT_ACCEPTABLE = 406
 const ASK_FOR_EVENTS = new AppError('invalid_request', { message: 'A subscription accepts text/event-stream.' })
 
-/** The page asks for subscriptions too by POST: there is no GET. */
+/** The page sends subscriptions by POST, too, because there is no GET. */
 const GRAPHIQL = { title: 'Inference market', defaultQuery: READY_QUERIES, method: 'POST' } as const
 
 type Yoga = ReturnType<typeof createYoga<GraphQLContext>>
@@ -37,12 +37,12 @@ type Yoga = ReturnType<typeof createYoga<GraphQLContext>>
 type Options = {
   /** True serves the schema, and a page to try queries on. */
   readonly allowsIntrospection: boolean
-  /** How long one document may take. */
+  /** The time limit of one document. */
   readonly maxQueryMs?: number
 }
 
 /**
- * Mounts the GraphQL door: JSON over POST, one operation a request, every document within its limits; subscriptions as
+ * Mounts the GraphQL door: JSON over POST, one operation a request, every document within its limits. Subscriptions are
  * server-sent events.
  */
 export function mountGraphQL(
@@ -56,7 +56,7 @@ export function mountGraphQL(
     graphqlEndpoint: GRAPHQL_PATH,
     batching: false,
     graphiql: allowsIntrospection ? GRAPHIQL : false,
-    // The page from our own origin, and only once somebody opens it.
+    // The page comes from our own origin, and is loaded when somebody first opens it.
     renderGraphiQL: async (page) => (await import('@graphql-yoga/render-graphiql')).renderGraphiQL(page),
     landingPage: false,
     multipart: false,
@@ -105,7 +105,7 @@ async function answer(yoga: Yoga, { request, reply, context, maxQueryMs }: Excha
   })
   const init = {
     method: 'POST',
-    // The newer media type is the one whose refused documents have a status of their own.
+    // Only the newer media type gives refused documents a status of their own.
     headers: { 'content-type': 'application/json', accept: GRAPHQL_JSON },
     body: JSON.stringify(request.body),
     signal: end.signal,
@@ -147,7 +147,10 @@ const Refusal = z.strictObject({
   errors: z.array(z.looseObject({ extensions: z.looseObject({ code: z.string() }).optional() })),
 })
 
-/** An answer of errors alone: a document or variables that were refused before anything ran, each error with our code. */
+/**
+ * The text of an answer with errors alone: a document or variables that were refused before anything ran. Each error
+ * has our code.
+ */
 function refusalOf(text: string): string | undefined {
   if (!text.startsWith('{"errors"')) return undefined
   const { data } = Refusal.safeParse(JSON.parse(text))
@@ -159,7 +162,7 @@ function refusalOf(text: string): string | undefined {
   return JSON.stringify({ errors })
 }
 
-/** Refuses lists of operations and documents that are too long before anything reads them. */
+/** Refuses lists of operations and documents that are too long, before anything parses them. */
 function requireOneDocument(body: unknown): void {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
     throw new AppError('invalid_request', { message: 'A request is one object with a query.' })
@@ -178,7 +181,7 @@ async function contextOf(
   reply: FastifyReply,
 ): Promise<Omit<GraphQLContext, 'live'>> {
   const actor = await openActorOf(ctx, request)
-  // A form of another site's page cannot send this header, nor can its script without asking first.
+  // A form of another site cannot send this header, and its script cannot without asking first.
   if (actor.kind === 'session' && request.headers[SCRIPT_HEADER] === undefined) {
     throw new AppError('forbidden', { message: `A session sends the header ${SCRIPT_HEADER}.` })
   }
@@ -198,7 +201,7 @@ function describe(error: AppError): object {
   return { message: error.message, extensions: toGraphQLExtensions(error) }
 }
 
-/** Our own errors show their code; GraphQL's own refusals of a document pass; all else stays inside. */
+/** Our own errors show their code, and GraphQL's own refusals of a document pass. Everything else is hidden. */
 function maskError(ctx: Ctx, error: unknown): Error {
   if (!(error instanceof GraphQLError)) return hidden(ctx, error)
   const { originalError, nodes, path } = error
@@ -237,7 +240,7 @@ function documentLimits(allowsIntrospection: boolean): Plugin {
       addValidationRule(limitDocument)
       if (allowsIntrospection) return undefined
       addValidationRule(NoSchemaIntrospectionCustomRule)
-      // A suggestion tells names of a schema that may not be asked for.
+      // A suggestion would tell names of a schema that nobody may ask for.
       return ({ result, setResult }) => {
         if (Array.isArray(result)) setResult(result.map(withoutSuggestion))
       }

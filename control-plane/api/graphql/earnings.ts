@@ -44,7 +44,7 @@ const Hold = builder.objectRef<PayoutHoldView>('PayoutHold').implement({
   fields: (t) => ({ reason: t.exposeString('reason'), since: t.exposeFloat('since') }),
 })
 
-/** Most of each list, which is what a query of them costs. */
+/** The longest list of each kind. The cost of a query counts with it. */
 const MOST_DAYS = 90
 const MOST_MODELS = 50
 const MOST_SALES = 20

@@ -1,4 +1,4 @@
-/** Arguments that were given: a null of GraphQL is a field left out. */
+/** The arguments that were given. A null of GraphQL counts as left out. */
 export function given(args: object): object {
   return Object.fromEntries(Object.entries(args).filter(([, value]) => value != null))
 }

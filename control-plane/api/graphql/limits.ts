@@ -1,7 +1,7 @@
 import type { FragmentDefinitionNode, SelectionSetNode, ValidationContext, ValidationRule } from 'graphql'
 import { GraphQLError, Kind } from 'graphql'
 
-/** What a document may hold, whatever it would cost: checked before anything runs. */
+/** Bounds of a document, independent of its cost. They are checked before anything runs. */
 export const DOCUMENT_LIMITS = {
   bytes: 16_384,
   tokens: 1_000,
@@ -11,7 +11,7 @@ export const DOCUMENT_LIMITS = {
   directives: 20,
 } as const
 
-/** A refusal of a document as a whole. */
+/** Makes the refusal of a whole document. */
 export function refuseDocument(message: string): GraphQLError {
   return new GraphQLError(message, { extensions: { code: 'invalid_request', status: 400, http: { status: 400 } } })
 }
@@ -45,7 +45,10 @@ export const limitDocument: ValidationRule = (context) => {
 
 type Measure = { readonly depth: number; readonly fields: number }
 
-/** Depth below and fields at the top of a selection. Each fragment is measured once, so that many spreads stay cheap. */
+/**
+ * Measures the depth below a selection and the number of its top fields. Each fragment is measured once, so that many
+ * spreads stay cheap.
+ */
 function measure(context: ValidationContext, root: SelectionSetNode): Measure {
   const known = new Map<FragmentDefinitionNode, Measure>()
 
@@ -55,7 +58,7 @@ function measure(context: ValidationContext, root: SelectionSetNode): Measure {
     for (const part of selection.selections) {
       if (part.kind === Kind.FIELD) {
         fields++
-        // Asking for the schema itself nests deeper, and costs nothing but bytes.
+        // Introspection nests deeper, and costs nothing but bytes.
         const below = part.selectionSet && !part.name.value.startsWith('__') ? ofSelection(part.selectionSet).depth : 0
         depth = Math.max(depth, 1 + below)
         continue
@@ -72,7 +75,7 @@ function measure(context: ValidationContext, root: SelectionSetNode): Measure {
     if (!fragment) return { depth: 0, fields: 0 }
     const before = known.get(fragment)
     if (before !== undefined) return before
-    // A fragment that spreads itself is refused by a rule of its own; here it must only come to an end.
+    // Another rule refuses a fragment that spreads itself. Here it only has to end.
     known.set(fragment, { depth: 0, fields: 0 })
     const measured = ofSelection(fragment.selectionSet)
     known.set(fragment, measured)

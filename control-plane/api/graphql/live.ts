@@ -7,7 +7,7 @@ import type { OperationView } from '#control-plane/services/sellers/seller-opera
 import type { Topics } from './topics.ts'
 import { createTopics } from './topics.ts'
 
-/** What can be watched in one process. */
+/** The changes that can be watched in one process. */
 export type Live = {
   readonly book: Topics<BookState>
   readonly feed: Topics<readonly TradeView[]>

@@ -53,7 +53,7 @@ const PaidPoint = builder.objectRef<Paid>('PaidPoint').implement({
   }),
 })
 
-/** What a series of points costs, whatever its length: it is one read of rows that stand there already. */
+/** The cost of a series of points. It does not depend on the length, because a series is one read of stored rows. */
 const SERIES_COST = { field: 1, multiplier: 20 }
 
 const History = builder.objectRef<PriceHistory>('PriceHistory').implement({

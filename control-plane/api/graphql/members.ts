@@ -8,9 +8,9 @@ type FieldsOf<Parent extends object> = PothosSchemaTypes.ObjectFieldBuilder<
 type Field<Parent extends object> = ReturnType<FieldsOf<Parent>['field']>
 type Leaf = 'ID' | 'String' | 'Int' | 'Float' | 'Boolean'
 
-/** How GraphQL shows the members of an output where their schemas do not decide it. */
+/** Says how GraphQL shows those members of an output whose schemas do not decide it. */
 type Choice<Name> = {
-  /** Texts that name a record. `id` and names that end with `Id` are such without being listed. */
+  /** Texts that name a record. `id` and names that end with `Id` need not be listed. */
   readonly ids?: readonly Name[]
   /** Whole numbers below 2^31. Every other number is a Float. */
   readonly ints?: readonly Name[]
@@ -34,7 +34,7 @@ export function membersOf<Parent extends object>(
     const kind = kindOf(isList ? unwrap(inner.element).inner : inner)
     if (kind === undefined || left.has(name)) return []
     const type = leafOf(kind, { isId: named.has(name) || /(?:^i|I)d$/.test(name), isWhole: whole.has(name) })
-    // The schema says what stands under the name, so its value needs no other reading.
+    // The schema describes the value under the name, so it needs no other reading.
     const resolve = (parent: object) => Reflect.get(parent, name)
     return [[name, isList ? t.field({ type: [type], nullable, resolve }) : t.field({ type, nullable, resolve })]]
   })

@@ -2,7 +2,7 @@ import type { GraphQLField, GraphQLSchema } from 'graphql'
 import { getNamedType, getNullableType, isLeafType, isListType, isObjectType } from 'graphql'
 import { z } from 'zod'
 
-/** Makes fields of numbers and texts free: what a query costs are the objects that may come, whatever of them is asked for. */
+/** Makes numbers and texts free. A query costs the objects that may come, whatever it asks of them. */
 export function chargeObjectsOnly(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type)) continue
@@ -20,7 +20,7 @@ const isCount = (cost: unknown): cost is (...asked: unknown[]) => unknown => typ
 
 function costOf(field: GraphQLField<unknown, unknown>): number | Cost | ((...asked: unknown[]) => Cost) | undefined {
   if (isLeafType(getNamedType(field.type))) return 0
-  // The items of a connection are counted as its edges; those of a plain list are counted here.
+  // The items of a connection are counted as its edges. Those of a plain list are counted here.
   if (!isListType(getNullableType(field.type))) return undefined
   const cost = field.extensions['complexity']
   if (isCount(cost)) return (...asked) => withItems(Cost.parse(cost(...asked)))

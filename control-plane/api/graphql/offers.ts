@@ -20,7 +20,7 @@ const SettableStatus = builder.enumType('SettableOfferStatus', { values: ['activ
 const PricingMode = builder.enumType('PricingMode', { values: ['discount', 'cost_multiplier'] as const })
 export const ApiFormat = builder.enumType('ApiFormat', { values: PROTOCOL_NAMES })
 
-/** Offers by id, those of the caller only: the cache lives and dies with the request and its actor. */
+/** Loads the caller's own offers by id. The cache lives only for the request. */
 async function loadOffers(ids: readonly string[], { ctx, actor, options }: GraphQLContext) {
   const found = await invoke(ctx, actor, getOffers, { ids }, options)
   const byId = new Map(found.map((offer) => [offer.id, offer]))
@@ -118,7 +118,7 @@ builder.mutationFields((t) => ({
   }),
 }))
 
-/** The options of a call with the idempotency key of its own argument in front of the header's. */
+/** Puts the idempotency key of the call's own argument before the header's. */
 export function withKey(options: GraphQLContext['options'], key: string | null | undefined): GraphQLContext['options'] {
   return key == null ? options : { ...options, idempotencyKey: key }
 }

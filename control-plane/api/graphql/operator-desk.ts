@@ -133,7 +133,7 @@ const Conflict = builder.objectRef<ConflictView>('ConflictingEvent').implement({
     }),
 })
 
-/** Most rows of a list of operators, as its cost counts them. */
+/** The longest list of operators' rows, for its cost. */
 const COST = { field: 1, multiplier: 50 }
 
 builder.queryFields((t) => ({

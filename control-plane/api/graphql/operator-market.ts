@@ -60,7 +60,7 @@ const Change = builder.objectRef<ChangeView>('CatalogChange').implement({
   }),
 })
 
-/** Most rows of a list of operators, as its cost counts them. */
+/** The longest list of operators' rows, for its cost. */
 const COST = { field: 1, multiplier: 50 }
 
 builder.queryFields((t) => ({

@@ -42,7 +42,7 @@ const Invitation = builder.objectRef<InvitationView>('Invitation').implement({
   fields: (t) => membersOf(t, InvitationViewSchema, { ids: ['organization'] }),
 })
 
-/** Items that a list may hold, as its cost counts them. */
+/** The longest list, for its cost. */
 const LIST_COST = { field: 1, multiplier: 50 }
 
 builder.queryFields((t) => ({

@@ -37,7 +37,7 @@ const CreateOwnProviderInput = builder.inputType('CreateOwnProviderInput', {
   }),
 })
 
-/** Rows that a list may hold, as its cost counts them. */
+/** The longest list, for its cost. */
 const LIST_COST = { field: 1, multiplier: 50 }
 
 builder.queryFields((t) => ({

@@ -9,14 +9,14 @@ type ConnectionArgs = {
   readonly before?: string | null | undefined
 }
 
-/** The page that a connection's arguments ask for. Refuses the document as {@link costOfPage} does. */
+/** Reads the page that a connection's arguments ask for. Refuses the document as {@link costOfPage} does. */
 export function readPage(args: ConnectionArgs): { maxItems: number; nextToken?: string } {
   return { maxItems: sizeOf(args), ...(args.after == null ? {} : { nextToken: args.after }) }
 }
 
 /**
- * What a page of a list may cost: its length stands in the query. Pages go forward only, and say how long they may be: a
- * document with any other is refused as a whole.
+ * The cost of a page of a list. Pages go forward only and must name their length. A document with any other page is
+ * refused as a whole.
  */
 export function costOfPage(args: ConnectionArgs): { field: number; multiplier: number } {
   return { field: 1, multiplier: sizeOf(args) }
@@ -31,18 +31,18 @@ function sizeOf({ first, last, before }: ConnectionArgs): number {
 type Page<Item> = {
   readonly items: readonly Item[]
   readonly nextToken: string | null
-  /** For a list whose cursors are signed. */
+  /** Given for a list with signed cursors. */
   readonly cursorOf?: (item: Item) => string
 }
 
-/** A page as a connection: the cursor of an item is its id, unless the list says otherwise. */
+/** Shows a page as a connection. The cursor of an item is its id, unless `cursorOf` makes another. */
 export function toConnection<Item extends { readonly id: string }>(page: Page<Item>, args: ConnectionArgs) {
   return toEdges({ ...page, cursorOf: page.cursorOf ?? (({ id }) => id) }, args, (item) => item)
 }
 
 /**
- * The same of a list that makes the cursors of its items itself, each shown as `show` says. A cursor may be signed: only
- * those that are asked for are made.
+ * Does the same for a list that makes its own cursors; `show` makes the nodes. A cursor may be signed, so only those
+ * asked for are made.
  */
 export function toEdges<Item, Node>(page: Required<Page<Item>>, args: ConnectionArgs, show: (item: Item) => Node) {
   const edges = page.items.map((item) => ({

@@ -1,4 +1,4 @@
-/** What the page to try queries on begins with: choose an operation and run it. Keys go into its headers. */
+/** The first text of the page to try queries on. Choose an operation and run it. Keys go into its headers. */
 export const READY_QUERIES = `# Queries of the market need no key. A buyer's or seller's key goes into the headers below:
 #   { "authorization": "Bearer inf_…" }
 

@@ -27,5 +27,5 @@ import './webhooks.ts'
 builder.queryType({})
 builder.mutationType({})
 
-/** The GraphQL schema: each part adds its own fields. */
+/** The GraphQL schema. Each imported part adds its fields. */
 export const schema = chargeObjectsOnly(letPartsFail(builder.toSchema()))

@@ -2,40 +2,42 @@ import type { ServerResponse } from 'node:http'
 import { MINUTE, SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 
-/** What one process and one credential (or address, for nobody) may have open. */
+/** The largest number of open streams of one process, of one credential, and of one address without a credential. */
 export const STREAM_LIMITS = { perProcess: 5_000, perCaller: 50, perAddress: 200 } as const
 const HEARTBEAT_MS = 15 * SECOND
-/** How long a reader that takes nothing is waited for, and how often a credential is looked at again in any case. */
+/** A reader that takes nothing is dropped after this time. All credentials are checked again at this interval. */
 const STUCK_MS = MINUTE
 const RECHECK_MS = 30 * SECOND
-/** Keys are looked at again at most this often, however many of them change. */
+/** Keys that change are checked again after at least this pause, however many change. */
 const RECHECK_AFTER_CHANGE_MS = SECOND / 4
 
 const BEAT = ':\n\n'
 const COMPLETE = 'event: complete\ndata:\n\n'
 
-/** Who has a stream open. */
+/** The caller that has a stream open. */
 export type Caller = {
-  /** The credential, or the address of who has none. */
+  /** The credential, or the address of a caller without one. */
   readonly name: string
   readonly most: number
-  /** False once the credential no longer holds; undefined where there is none. */
+  /** Resolves to false once the credential no longer holds. Undefined without a credential. */
   readonly isStillGood: (() => Promise<boolean>) | undefined
 }
 
-/** Results in the order they come; `return` ends them. */
+/** Results in their order. `return` ends them. */
 export type Results = AsyncIterator<unknown>
 
-/** Open streams of server-sent events of one process. */
+/** The open streams of server-sent events of one process. */
 export type Streams = {
   /** Throws `too_many_in_flight` or `overloaded` when no further stream may be opened. */
   admit(caller: Caller): void
-  /** Sends results to a response until either ends. Of one `key` there is one source, opened by the first. */
+  /**
+   * Sends results to a response until either ends. All streams of one `key` share the source that the first one opened.
+   */
   serve(
     response: ServerResponse,
     source: { readonly caller: Caller; readonly key: string; open(): Promise<Results> },
   ): void
-  /** Looks at every credential again, soon. */
+  /** Checks every credential again soon. */
   recheck(): void
   count(): number
   close(): void
@@ -56,7 +58,7 @@ type Group = {
   results: Results | undefined
 }
 
-/** Streams over node's responses. `now` is in milliseconds of any clock. */
+/** Makes streams over node's responses. `now` gives milliseconds of any clock. */
 export function createStreams(now: () => number): Streams {
   const groups = new Map<string, Group>()
   const readers = new Set<Reader>()
@@ -136,7 +138,7 @@ async function pump(group: Group, open: () => Promise<Results>, now: () => numbe
   }
 }
 
-/** A reader whose buffer is full gets the newest result once it has taken what is there, and none of those between. */
+/** A reader with a full buffer gets the newest result once it has taken the rest, and none of those between. */
 function send(reader: Reader, text: string, at: number): void {
   if (reader.stuckSince !== undefined) {
     reader.waiting = text
@@ -159,7 +161,9 @@ function keepAlive(readers: ReadonlySet<Reader>, at: number): void {
   }
 }
 
-/** Ends the streams of credentials that no longer hold; each is asked after once, however many streams it has. */
+/**
+ * Ends the streams of credentials that no longer hold. Each credential is checked once, however many streams it has.
+ */
 async function dropRevoked(readers: ReadonlySet<Reader>): Promise<void> {
   const asked = new Map<string, Promise<boolean>>()
   for (const { caller, response } of [...readers]) {

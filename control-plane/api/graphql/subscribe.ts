@@ -29,8 +29,8 @@ type Yoga = ReturnType<typeof createYoga<GraphQLContext>>
 type Exchange = { readonly request: FastifyRequest; readonly reply: FastifyReply; readonly context: GraphQLContext }
 
 /**
- * Answers a subscription as server-sent events (the distinct connections of GraphQL over SSE). False for a document that
- * is no subscription: it is answered as any other. Throws for one that may not be opened.
+ * Answers a subscription as server-sent events (the distinct connections of GraphQL over SSE). Answers false for any
+ * other document, which the door then serves as usual. Throws for a subscription that may not be opened.
  */
 export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Exchange): Promise<boolean> {
   const { request, reply, context } = exchange
@@ -40,7 +40,7 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
   if (document === undefined) return false
   const caller = callerOf(context.ctx, exchange)
   streams.admit(caller)
-  // It is opened before anything is sent: what is refused is refused with a status.
+  // The source is opened before anything is sent, so that a refusal has a status.
   const results = await open(yoga, context, { ...asked.data, document })
   reply.hijack()
   reply.raw.writeHead(200, {
@@ -48,7 +48,7 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
     'x-request-id': request.id,
-    // A stream that we end ends its connection: a server that stops waits for none.
+    // When we end a stream, its connection ends, too. A server that stops has nothing to wait for.
     connection: 'close',
   })
   const isPublic = isPublicSubscription(document, asked.data.operationName)
@@ -62,12 +62,12 @@ export async function answerEvents(yoga: Yoga, streams: Streams, exchange: Excha
       return results
     },
   })
-  // Somebody else has asked the same before: the one source serves both.
+  // Another caller asked the same question. The one source serves both.
   if (!isUsed) void results.return?.()
   return true
 }
 
-/** The document when it parses and holds a subscription; whatever else is wrong with it is told by the usual way. */
+/** The document, when it parses and holds a subscription. The usual way reports every other fault. */
 function subscriptionIn(yoga: Yoga, context: GraphQLContext, asked: Asked): DocumentNode | undefined {
   const { parse, validate, schema } = yoga.getEnveloped(context)
   try {
@@ -95,7 +95,7 @@ async function open(yoga: Yoga, context: GraphQLContext, asked: Asked & { docume
   throw refusalOf(error)
 }
 
-/** What was refused before anything was sent, as the door's own error. */
+/** The refusal before anything was sent, as an error of the door. */
 function refusalOf(error: GraphQLError | undefined): AppError {
   const code = Code.safeParse(error?.extensions['code']).data ?? 'invalid_request'
   return new AppError(code, error === undefined ? {} : { message: error.message })
@@ -124,7 +124,7 @@ function callerOf(ctx: Ctx, { request, context: { actor } }: Exchange): Caller {
   const isStillGood = () =>
     openActorOf(ctx, request).then(
       (now) => now.kind !== 'nobody' && credentialOf(now) === name,
-      // Only what is known to be gone ends a stream: nobody can say while the database is away.
+      // While the database is away, nobody can tell. Only a credential that is known to be gone ends a stream.
       (error: unknown) => error instanceof AppError && error.code === 'service_unavailable',
     )
   return { name, most: STREAM_LIMITS.perCaller, isStillGood }

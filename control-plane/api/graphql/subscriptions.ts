@@ -25,10 +25,13 @@ import { TradeType } from './market-figures.ts'
 import { Operation } from './seller.ts'
 import { Credit } from './viewer.ts'
 
-/** Subscriptions that show everybody the same: who asks the same question shares the answer. */
+/** Subscriptions that show everybody the same. Callers with the same question share the answer. */
 export const PUBLIC_SUBSCRIPTIONS: ReadonlySet<string> = new Set(['bookUpdates', 'tradeUpdates'])
 
-/** How often a topic is looked at in any case: a book's caps are used without a word, an announcement may get lost. */
+/**
+ * The longest time between two reads of a topic. The used part of a cap changes without an announcement, and an
+ * announcement may get lost.
+ */
 const POLL_MS = {
   book: SECOND,
   feed: 2 * SECOND,
@@ -69,21 +72,21 @@ const HealthType = builder.objectRef<OfferHealth>('OfferHealth').implement({
   }),
 })
 
-/** The account of a side that a subscription is for: it has been let in before. */
+/** The account of the side that a subscription is for. The caller was let in before. */
 function accountOf({ actor }: GraphQLContext, side: 'buyer' | 'seller') {
   if (actor.kind === 'session') return sideOf(actor, side).account
   if (actor.kind !== side) throw new AppError('wrong_key_type')
   return actor.account
 }
 
-/** Announcements of a channel that name one thing. */
+/** The announcements of a channel that name one thing. */
 function hintOf(channel: UpdateChannel, name: string) {
   return { channel, isAbout: (names: readonly string[]) => names.includes(name) }
 }
 
 builder.subscriptionType({})
 
-// Each is opened by the operation that reads the same once: it lets in, counts and checks.
+// The operation that reads the same once opens each of these. It lets in, counts and checks.
 builder.subscriptionFields((t) => ({
   bookUpdates: t.field({
     type: BookType,

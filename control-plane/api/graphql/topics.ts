@@ -1,28 +1,28 @@
 import type { UpdateChannel, Updates } from '#control-plane/ports/updates/updates.ts'
 
-/** Changes that come together are told together: a topic is read at most this often. */
+/** A topic is read at most once in this time, so changes that come together are told together. */
 const COALESCE_MS = 100
-/** After a break all topics may have changed: their reads are spread over so long, not to meet at the database. */
+/** After a break every topic may have changed. Their reads are spread over this time to spare the database. */
 const CATCH_UP_MS = 1_000
 
 /** One thing that can be watched. */
 export type Topic<Value> = {
   readonly key: string
-  /** Announcements after which it may look different. */
+  /** The announcements after which it may have changed. */
   readonly hints: readonly { readonly channel: UpdateChannel; isAbout(names: readonly string[]): boolean }[]
-  /** How often it is looked at in any case. */
+  /** The longest time between two reads. */
   readonly pollMs: number
   readonly read: () => Promise<Value>
 }
 
-/** Topics of one kind. */
+/** The topics of one kind. */
 export type Topics<Value> = {
   /**
-   * The topic's state now and after each change. It is read once for all who watch it in this process, and who is slow
-   * sees the newest state, not all of them.
+   * Gives the topic's state now and after each change. One read serves all watchers in this process. A slow watcher
+   * gets the newest state, not every state.
    */
   watch(topic: Topic<Value>): AsyncIterableIterator<Value>
-  /** Topics that somebody watches now. */
+  /** The number of topics that somebody watches now. */
   count(): number
 }
 
@@ -34,7 +34,7 @@ type Running<Value> = {
 
 type Parts = { readonly updates: Updates; readonly log: { warn(facts: object, text: string): void } }
 
-/** Topics over the announcements of a process. */
+/** Makes topics from the announcements of a process. */
 export function createTopics<Value>(parts: Parts): Topics<Value> {
   const running = new Map<string, Running<Value>>()
   return {

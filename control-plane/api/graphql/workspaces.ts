@@ -64,7 +64,7 @@ const Link = builder.objectRef<ExportLink>('AuditLink').implement({
   fields: (t) => ({ url: t.exposeString('url'), expiresAt: t.exposeFloat('expiresAt') }),
 })
 
-/** Items that a list may hold, as its cost counts them. */
+/** The longest list, for its cost. */
 const LIST_COST = { field: 1, multiplier: 50 }
 
 builder.queryFields((t) => ({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** JSON Schema, as far as the page looks into it. */
+/** A JSON Schema, as far as the page reads it. */
 export type Schema = Readonly<Record<string, unknown>>
 const SchemaRecord = z.record(z.string(), z.unknown())
 
@@ -49,8 +49,8 @@ export const DocumentSchema = z.object({
 })
 export type Document = z.infer<typeof DocumentSchema>
 
-/** Where callers of this market turn to. */
+/** The addresses that callers of this market use. */
 export type Origins = { readonly baseUrl: string; readonly apiBaseUrl: string }
 
-/** An operation with where it stands. */
+/** An operation with its place. */
 export type Placed = { readonly method: string; readonly path: string; readonly operation: DescribedOperation }

@@ -4,7 +4,7 @@ import type { Origins } from './document.ts'
 import { DocumentSchema } from './document.ts'
 import { renderPage } from './page.ts'
 
-/** A file as it is served: all of it in memory, under a name for its bytes. */
+/** A file to serve. It is kept in memory with a hash of its bytes. */
 export type Served = { readonly contentType: string; readonly text: string; readonly etag: string }
 
 const MAX_PAGES = 50
@@ -19,8 +19,8 @@ function served(contentType: string, text: string): Served {
 }
 
 /**
- * What is served by path, read from the folder of the documentation once: the description, the page that shows it, the
- * note for agents and the texts. Empty where the folder is not there, as in a build without it.
+ * Reads the folder of the documentation once and answers its files by path: the description, the page that shows it,
+ * the note for agents and the texts. Empty when the folder is missing, as in a build without it.
  */
 export function readDocuments(folder: URL, origins: Origins): ReadonlyMap<string, Served> {
   const found = new Map<string, Served>()

@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import type { Origins } from './document.ts'
 import { readDocuments } from './documents.ts'
 
-/** Nothing but what this origin serves is ever loaded, and nobody may frame it. */
+/** The page loads only what this origin serves, and nobody may frame it. */
 const CONTENT_SECURITY = [
   "default-src 'none'",
   "style-src 'self'",
   "script-src 'self'",
   "img-src 'self'",
-  // What the console of the page calls: this origin, and no other.
+  // The page's console calls this origin and no other.
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -16,7 +16,7 @@ const CONTENT_SECURITY = [
 ].join('; ')
 const MAX_AGE_SECONDS = 300
 
-/** Mounts the description of the doors, the page that shows it, the note for agents, and the texts of the folder. */
+/** Mounts the description of the doors, its page, the note for agents, and the texts of the folder. */
 export function mountReference(server: FastifyInstance, folder: URL, origins: Origins): void {
   for (const [path, { contentType, text, etag }] of readDocuments(folder, origins)) {
     server.get(path, async (request, reply) => {

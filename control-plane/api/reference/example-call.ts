@@ -4,12 +4,12 @@ import { escapeHtml } from './markup.ts'
 /** The first example of an operation as a call. */
 export type ExampleCall = {
   readonly method: string
-  /** Filled in, with its query. */
+  /** The path with its variables filled in, and the query. */
   readonly target: string
-  /** Who calls: the name of a security scheme; undefined for anybody. */
+  /** The security scheme of the caller. Undefined when anybody may call. */
   readonly caller: string | undefined
   readonly needsIdempotencyKey: boolean
-  /** A JSON body as text, none, or a form. */
+  /** A JSON body as text, no body, or a form. */
   readonly body: { readonly json: string } | 'none' | 'form'
 }
 
@@ -45,7 +45,7 @@ const KEY_HEADERS: Readonly<Record<string, string>> = {
   session: 'Cookie: $SESSION',
 }
 
-/** The call as a command. */
+/** Writes the call as a curl command. */
 export function curlOf({ method, target, caller, needsIdempotencyKey, body }: ExampleCall, origins: Origins): string {
   const lines = [`curl -sS${method === 'GET' ? '' : ` -X ${method}`} '${origins.apiBaseUrl}${target}'`]
   if (caller !== undefined) lines.push(`-H "${KEY_HEADERS[caller] ?? ''}"`)
@@ -58,8 +58,8 @@ export function curlOf({ method, target, caller, needsIdempotencyKey, body }: Ex
 }
 
 /**
- * The place where the page's script puts a console for the call; empty and hidden without it. None for forms, and for
- * sessions, whose cookie no script may send.
+ * The place where the page's script puts a console for the call. It is empty and hidden without the script. Forms have
+ * none. Calls with a session have none, because a script may not send the cookie.
  */
 export function renderTry({ method, target, caller, needsIdempotencyKey, body }: ExampleCall): string {
   if (body === 'form' || caller === 'session') return ''

@@ -1,11 +1,11 @@
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
 
-/** A text inside HTML, also inside the quotes of an attribute. */
+/** Escapes a text for HTML, also within the quotes of an attribute. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"]/g, (char) => ESCAPES[char] ?? char)
 }
 
-/** Paragraphs, lists, code and bold words of the little Markdown that descriptions hold. */
+/** Renders paragraphs, lists, code and bold words, the only Markdown in descriptions. */
 export function renderMarkdown(text: string): string {
   const blocks = text.split(/\n\n+/).filter((block) => block.trim() !== '')
   return blocks.map(renderBlock).join('')
@@ -17,7 +17,7 @@ function renderBlock(block: string): string {
   return `<ul>${lines.map((line) => `<li>${renderInline(line.slice(2))}</li>`).join('')}</ul>`
 }
 
-/** Code and bold words of one line. */
+/** Renders code and bold words of one line. */
 export function renderInline(text: string): string {
   return escapeHtml(text)
     .replace(/`([^`]+)`/g, '<code>$1</code>')

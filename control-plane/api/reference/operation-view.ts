@@ -3,7 +3,7 @@ import { curlOf, exampleOf, renderTry } from './example-call.ts'
 import { escapeHtml, renderInline, renderMarkdown } from './markup.ts'
 import { renderSchema, typeOf } from './schema-view.ts'
 
-/** One operation: who may call it, what it takes, what it answers, and how it is refused. */
+/** Shows one operation: who may call it, its input, its answers and its refusals. */
 export function renderOperation(placed: Placed, origins: Origins): string {
   const { method, path, operation } = placed
   const { operationId, summary, description } = operation
@@ -21,7 +21,7 @@ ${renderTry(call)}
 </article>`
 }
 
-/** A path that may be broken at its slashes, on a narrow screen. */
+/** Lets a path break at its slashes on a narrow screen. */
 function breakable(path: string): string {
   return escapeHtml(path).replaceAll('/', '/<wbr>')
 }

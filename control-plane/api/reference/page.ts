@@ -6,7 +6,7 @@ import { renderSchema, typeOf } from './schema-view.ts'
 /** A text of the documentation. */
 export type TextPage = { readonly name: string; readonly title: string }
 
-/** The reference as one page: nothing is fetched but its style and its script, and it reads without either. */
+/** Renders the reference as one page. It fetches only its style and its script, and can be read without them. */
 export function renderPage(document: Document, texts: readonly TextPage[], origins: Origins): string {
   const placed: Placed[] = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ method, path, operation })),

@@ -1,11 +1,11 @@
 import type { Schema } from './document.ts'
 import { escapeHtml, renderInline } from './markup.ts'
 
-/** How deep members of members are shown in their place; what has a name is a link. */
+/** The depth up to which members of members are shown in place. A named schema is a link. */
 const MAX_DEPTH = 5
 const REF = '#/components/schemas/'
 
-/** A schema as a list of its members, or in a word where it has none. */
+/** Shows a schema as a list of its members, or as one word when it has none. */
 export function renderSchema(schema: Schema, depth = 0): string {
   const { properties } = schema
   const inner = depth > MAX_DEPTH ? undefined : properties
@@ -28,7 +28,7 @@ function renderMember(name: string, schema: Schema, isRequired: boolean, depth: 
   return `<li>${head}${said}${renderSchema(schema, depth + 1)}</li>`
 }
 
-/** The kind of a value in words, with a link to what has a name of its own. */
+/** The kind of a value in words. A named schema is a link. */
 export function typeOf(schema: Schema): string {
   const { $ref: ref, items, enum: choices, const: only, type } = schema
   if (typeof ref === 'string') return linkTo(ref)

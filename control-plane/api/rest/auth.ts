@@ -14,18 +14,18 @@ import { restRow, writtenAs } from './route.ts'
 
 export const SESSION_PATH = '/v1/auth/session'
 
-/** The side decides nothing about a challenge: it proves the wallet. */
+/** A challenge proves the wallet. The side makes no difference. */
 function challengeRow(path: string, envelope: 'v1' | 'seller'): RestRow {
   return restRow({ method: 'GET', path, envelope, operation: readChallenge })
 }
 
-/** The token goes out in the cookie alone. */
+/** Only the cookie carries the token. */
 const SIGNED_IN = writtenAs(
   CreatedSessionSchema.omit({ token: true }).meta({ id: 'Session' }),
   ({ token: _, ...session }: CreatedSession) => session,
 )
 
-/** Signing in with a wallet: for a key of either side, or for a session. */
+/** Signing in with a wallet, for a key of either side or for a session. */
 export const AUTH_ROWS: readonly RestRow[] = [
   challengeRow('/v1/seller/auth/challenge', 'seller'),
   challengeRow('/v1/buyer/auth/challenge', 'v1'),

@@ -8,10 +8,10 @@ import type { RestRow } from './route.ts'
 import { restRow } from './route.ts'
 
 const envelope = 'v1'
-/** Ends of a window may be Unix milliseconds. */
+/** The ends of a window may be Unix milliseconds. */
 const numbers = ['from', 'to']
 
-/** What a buyer used, paid and saved. */
+/** A buyer's usage, payments and savings. */
 export const BUYER_READ_ROWS: readonly RestRow[] = [
   restRow({ method: 'GET', path: '/v1/buyer/usage', envelope, operation: listBuyerUsage, numbers }),
   restRow({ method: 'GET', path: '/v1/buyer/usage/buckets', envelope, operation: listUsageBuckets, numbers }),

@@ -16,7 +16,7 @@ import { restRow } from './route.ts'
 
 const envelope = 'v1'
 
-/** The buyer surface: `/v1/buyer`, the balance, and lookups of calls older than Redis. */
+/** The buyer surface: `/v1/buyer`, the balance, and look-ups of calls that Redis no longer has. */
 export const BUYER_ROWS: readonly RestRow[] = [
   restRow({ method: 'GET', path: '/v1/buyer/me', envelope, operation: getMe }),
   restRow({ method: 'GET', path: '/v1/payments/balance', envelope, operation: getBalance }),

@@ -34,7 +34,7 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
       method: row.method,
       url: row.path,
       handler: async (request, reply) => {
-        // Who is signed in here decides what this browser does next: no other site's page may choose that.
+        // This request decides which user the browser acts as. No page of another site may choose that.
         if (row.path === SESSION_PATH && request.headers.origin !== undefined) requireOwnOrigin(ctx, request)
         const answer = await row.serve(ctx, {
           actor: await (row.isPublic ? openActorOf : actorOf)(ctx, request),
@@ -54,13 +54,13 @@ export function mountRest(server: FastifyInstance, ctx: Ctx): void {
   }
 }
 
-/** The methods that a path answers to, for a 405; undefined for a path that is no row. */
+/** The methods of a path, for a 405. Undefined for an unknown path. */
 export function methodsOf(path: string): string[] | undefined {
   const methods = ROWS.filter((row) => fits(row.path, path)).map((row) => row.method)
   return methods.length === 0 ? undefined : [...new Set(methods)]
 }
 
-/** The envelope that errors on a path go out in, known or not. */
+/** The envelope of errors on a path, known or not. */
 export function envelopeOf(path: string): RestEnvelope {
   return path.startsWith('/v1/seller') ? 'seller' : 'v1'
 }

@@ -7,7 +7,7 @@ import { restRow } from './route.ts'
 
 const envelope = 'seller'
 
-/** What a seller has earned. */
+/** A seller's earnings. */
 export const EARNINGS_ROWS: readonly RestRow[] = [
   restRow({ method: 'GET', path: '/v1/seller/earnings', envelope, operation: getEarnings }),
   restRow({ method: 'GET', path: '/v1/seller/earnings/history', envelope, operation: listSalesHistory }),

@@ -26,7 +26,7 @@ const BuyerKeyRotated = BuyerKeyMade.extend({
   formerExpiresAt: UnixMs.describe('Until when the secret before it goes on, in Unix milliseconds.'),
 }).meta({ id: 'BuyerKeyRotated' })
 
-/** The token of the next page of a list that is whole as a rule: there only where it is not. */
+/** The token of the next page. Such a list is whole as a rule, and then has none. */
 export const NextTokenIfAny = z.string().optional().describe('Give it back as next_token for the next page.')
 
 export function nextIfAny(nextToken: string | null): { nextToken?: string } {
@@ -69,7 +69,7 @@ function factsOf(key: KeyView): z.output<typeof KeyFacts> {
   return { ...facts, ...(expiresAt === null ? {} : { expiresAt }) }
 }
 
-/** The terms stand beside the rest. */
+/** A buyer's key with its terms beside the rest. */
 function buyerKeyOf(key: KeyView): z.output<typeof BuyerKey> {
   return { ...factsOf(key), ...requireTerms(key) }
 }

@@ -30,7 +30,7 @@ const SAVED_KEYS = writtenAs(
 const OFFER = writtenAs(NamedOfferSchema, nameOffer)
 const OFFER_PAGE = writtenAs(NamedOfferPageSchema, nameOfferPage)
 
-/** Offers, the questions to providers before and behind them, and what goes wrong with them. */
+/** Offers, questions to providers before and after listing, and the log of failures. */
 export const OFFER_ROWS: readonly RestRow[] = [
   restRow({ method: 'POST', path: OFFERS, status: 201, envelope, operation: createOffer, body: OFFER }),
   restRow({ method: 'GET', path: OFFERS, envelope, operation: listOffers, body: OFFER_PAGE }),

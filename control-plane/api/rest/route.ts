@@ -8,24 +8,24 @@ import type { Access, Operation } from '#control-plane/operation/operation.ts'
 import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import type { LimitState } from '#control-plane/ports/limits/limiter.ts'
 
-/** What a REST request brings, already authenticated. */
+/** An authenticated REST request. */
 export type RestRequest = {
   readonly actor: Actor
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
   readonly idempotencyKey: string | undefined
-  /** The network address that it came from, as limits count it. */
+  /** The network address of the caller, as limits count it. */
   readonly peer: string
   onLimit(state: LimitState): void
 }
 
-/** How an answer goes out: as one JSON body, line by line (NDJSON), as a redirect, or as a file. */
+/** The form of an answer: one JSON body, lines (NDJSON), a redirect, or a file. */
 export type RestAnswer =
   | {
       readonly kind: 'json'
       readonly body: unknown
-      /** What the session cookie holds from now on; null takes it away. */
+      /** The session cookie's new value. Null takes the cookie away. */
       readonly sessionToken?: string | null
     }
   | { readonly kind: 'lines'; readonly lines: AsyncIterable<unknown> }
@@ -39,16 +39,16 @@ export type RestRow = {
   /** The operation's name. */
   readonly operation: string
   readonly access: Access
-  /** What the operation takes: the path's variables with the query of a GET or the body of the rest, in camelCase. */
+  /** The operation's input in camelCase: the path's variables, with the query of a GET or the body of other methods. */
   readonly input: z.ZodType
-  /** The body of a good answer, or a line of it, before its names are in snake_case; left out where it is no JSON. */
+  /** The body of a good answer, or a line of it, in camelCase. Absent when the answer is no JSON. */
   readonly output?: z.ZodType | undefined
-  /** Whether an Idempotency-Key is needed, taken, or nothing to the operation. */
+  /** Says whether an Idempotency-Key is required, accepted, or ignored. */
   readonly idempotency: 'none' | 'required' | 'accepted'
   readonly envelope: RestEnvelope
-  /** Status of a good answer; 204 has no body. */
+  /** The status of a good answer. 204 has no body. */
   readonly status: number
-  /** True where anybody may call, so that a cookie which no longer holds is no obstacle. */
+  /** True where anybody may call. A cookie that no longer holds is then ignored. */
   readonly isPublic: boolean
   readonly serve: (ctx: Ctx, request: RestRequest) => Promise<RestAnswer>
 }
@@ -61,19 +61,19 @@ type Spec<A extends Access, Input extends z.ZodType, Output> = {
   readonly operation: Operation<A, Input, Output>
   /** Query fields that are numbers. */
   readonly numbers?: readonly string[]
-  /** The body field that is a list of objects, whose own fields are in snake_case as well. */
+  /** The body field that is a list of objects with snake_case fields of their own. */
   readonly list?: string
-  /** The body of a good answer where that is not the output. */
+  /** The body of a good answer that is not the output itself. */
   readonly body?: Written<Output>
-  /** The lines of a good answer where that is a stream of them. */
+  /** The lines of a good answer that is a stream. */
   readonly lines?: WrittenLines<Output>
-  /** What the session cookie holds from now on; null takes it away. */
+  /** The session cookie's new value. Null takes the cookie away. */
   readonly session?: (output: Output) => string | null
-  /** How the output goes out where that is a file or the way to one. */
+  /** Makes the answer of an output that is a file or a link to one. */
   readonly answer?: (output: Output) => RestAnswer
 }
 
-/** A shape that only this door gives an output, and the function that gives it. Names are in camelCase. */
+/** A shape that only this door gives an output, with its writer. Names are in camelCase. */
 export type Written<Output> = { readonly schema: z.ZodType; readonly write: (output: Output) => unknown }
 type WrittenLines<Output> = { readonly schema: z.ZodType; readonly read: (output: Output) => AsyncIterable<unknown> }
 
@@ -90,7 +90,10 @@ export function linesAs<Output, Line>(
   return { schema, read }
 }
 
-/** A row that calls one operation: the query of a GET or the body of the rest, with the path's variables, is its input. */
+/**
+ * A row that calls one operation. Its input is the query of a GET or the body of other methods, with the path's
+ * variables.
+ */
 export function restRow<A extends Access, Input extends z.ZodType, Output>(spec: Spec<A, Input, Output>): RestRow {
   const { method, path, envelope, operation, status = 200 } = spec
   const isJson = spec.answer === undefined && status !== 204

@@ -5,7 +5,7 @@ import type { Ctx } from '#control-plane/operation/ctx.ts'
 import { toAppError } from '#shared/errors.ts'
 import type { RestAnswer } from './route.ts'
 
-/** Sends an answer that is not one JSON body. Streams are pulled: a reader that is slow makes the work wait. */
+/** Sends an answer that is not one JSON body. Streams are pulled, so a slow reader makes the work wait. */
 export function sendAnswer(
   ctx: Pick<Ctx, 'log'>,
   reply: FastifyReply,
@@ -20,12 +20,12 @@ export function sendAnswer(
     case 'file':
       reply.header('content-type', answer.contentType)
       reply.header('content-disposition', `attachment; filename="${answer.fileName}"`)
-      // A file that fails half-way is broken off: a part must not look like the whole.
+      // A file that fails half-way breaks off, so that a part cannot look like the whole.
       return reply.send(Readable.from(answer.chunks, { objectMode: false }))
   }
 }
 
-/** One JSON value a line, each of them whole. The status is out by then, so a failure is the last line. */
+/** Writes one JSON value a line. The status is sent by then, so a failure is the last line. */
 async function* textLines(ctx: Pick<Ctx, 'log'>, lines: AsyncIterable<unknown>): AsyncGenerator<string> {
   try {
     for await (const line of lines) yield `${JSON.stringify(toSnakeBody(line))}\n`

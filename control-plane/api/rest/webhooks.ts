@@ -16,7 +16,7 @@ import { restRow, writtenAs } from './route.ts'
 const envelope = 'v1'
 const one = '/v1/buyer/webhooks/:id'
 
-/** A webhook with its signing secret, which stands in the first answer only. */
+/** A webhook with its signing secret. Only the first answer has the secret. */
 const WITH_SECRET = writtenAs(
   WebhookViewSchema.extend({
     secret: z.string().optional().describe('Signs what is sent (Standard Webhooks): shown once.'),

@@ -17,7 +17,7 @@ import {
 import { mutationOf, queryOf, router } from './procedure.ts'
 import { withSecret } from './secrets.ts'
 
-/** What a buyer used, paid and saved. */
+/** A buyer's usage, payments and savings. */
 export const usage = router({
   list: queryOf(listBuyerUsage),
   buckets: queryOf(listUsageBuckets),

@@ -9,15 +9,15 @@ import { appRouter } from './router.ts'
 const PREFIX = '/trpc'
 const MAX_BATCH = 10
 
-/** Mounts the tRPC door. Queries may come in small batches; a mutation comes alone. */
+/** Mounts the tRPC door. Queries may come in small batches. A mutation comes alone. */
 export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void> {
   await server.register((scope, _options, done) => {
     scope.addHook('preParsing', async (request) => {
-      // Calls are JSON; tRPC would also take forms and files, which nothing here wants.
+      // Calls are JSON. tRPC would take forms and files, too, and nothing here wants them.
       const type = request.headers['content-type'] ?? ''
       if (request.method !== 'GET' && !/^application\/json\b/i.test(type)) throw new AppError('unsupported_media_type')
       const [path = '', query = ''] = request.url.split('?', 2)
-      // Encoded commas split a batch as well as plain ones.
+      // tRPC splits a batch at encoded commas as well.
       const calls = path.slice(PREFIX.length).split(/,|%2c/i).length
       if (calls > MAX_BATCH) throw batchRefused(`A batch holds at most ${MAX_BATCH} calls.`)
       if (calls > 1 && request.method !== 'GET') throw batchRefused('A mutation comes alone.')
@@ -30,7 +30,7 @@ export async function mountTrpc(server: FastifyInstance, ctx: Ctx): Promise<void
         createContext: ({ req, res }: CreateFastifyContextOptions) => createTrpcContext(ctx, req, res),
         maxBatchSize: MAX_BATCH,
         allowBatching: true,
-        // A long question does not fit in an address: it comes as a body, and stays a question.
+        // A long query does not fit in an address. It may come as a body and stays a query.
         allowMethodOverride: true,
       },
     })

@@ -8,7 +8,7 @@ import { listDeclaredIncidents } from '#control-plane/services/operators/declare
 import type { SignedPage } from '#control-plane/services/page.ts'
 import { queryOf, router } from './procedure.ts'
 
-/** The market as it stands and over time, for everybody. Sums of money are decimal strings of micro-USD. */
+/** The market now and over time, for everybody. Sums of money are decimal strings of micro-USD. */
 export const market = router({
   list: queryOf(listMarketRowsPage, ({ items, nextToken }) => ({ items: items.map(marketFields), nextToken })),
   get: queryOf(readMarketOfModel, marketFields),
@@ -35,12 +35,12 @@ export const market = router({
   ),
 })
 
-/** A page without the function that signs tokens. */
+/** A page without its function that signs tokens. */
 function pageFields<Item>({ items, nextToken }: SignedPage<Item>) {
   return { items, nextToken }
 }
 
-/** JSON has no bigint. */
+/** Writes the volume as text, because JSON has no bigint. */
 function withText<Point extends { readonly volumeMicro: bigint }>(
   point: Point,
 ): Omit<Point, 'volumeMicro'> & { volumeMicro: string } {

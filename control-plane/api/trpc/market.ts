@@ -24,7 +24,7 @@ import { delistOffer, restoreOffer, searchOffers } from '#control-plane/services
 import { readSnapshot, republishSnapshot } from '#control-plane/services/operators/operator-snapshot.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 
-/** Operators' operations on the market and the running system. Nobody else's key opens any of them. */
+/** Operators' operations on the market and the running system. No other key opens them. */
 
 export const catalog = router({
   import: mutationOf(importCatalog),

@@ -23,7 +23,7 @@ import {
 } from '#control-plane/services/money/usage-review.ts'
 import { mutationOf, queryOf, router } from './procedure.ts'
 
-/** Operators' operations on money: what goes in and out, what waits for a person, what the checker says. */
+/** Operators' operations on money: payments in and out, cases for a person, and the checker's findings. */
 
 export const deposit = router({
   recordFiat: mutationOf(recordFiatDeposit),

@@ -37,7 +37,7 @@ export const operation = router({
   get: queryOf(getSellerOperation),
 })
 
-/** Questions to a provider under a seller's key. */
+/** Questions to a provider with a seller's key. */
 export const probe = router({
   discover: mutationOf(discoverModels, collectLines),
   testConnection: mutationOf(testConnection),

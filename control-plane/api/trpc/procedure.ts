@@ -12,11 +12,11 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Access, Operation } from '#control-plane/operation/operation.ts'
 import { AppError, toAppError } from '#shared/errors.ts'
 
-/** What a tRPC call has of its request. */
+/** The facts of the request behind a tRPC call. */
 export type TrpcContext = {
   readonly ctx: Ctx
   readonly requestId: string
-  /** Reads the key on the first use, so that a bad one is an error of the call like any other. */
+  /** Reads the key on its first use, so that a bad key is an error of the call. */
   readonly actor: () => Promise<Actor>
   readonly options: () => InvokeOptions
 }
@@ -49,7 +49,7 @@ const trpc = initTRPC.context<TrpcContext>().create({
         code: shape.data.code,
         httpStatus: shape.data.httpStatus,
         path: shape.data.path ?? null,
-        /** Our own code, from the one table. */
+        /** Our own error code. */
         errorCode: known?.code ?? null,
         param: known?.param ?? null,
         problems: known?.problems ?? [],
@@ -63,12 +63,12 @@ const PRIVATE = new AppError('internal_error')
 
 export const router = trpc.router
 
-/** The caller behind a call, with an AppError turned into tRPC's own words for it. */
+/** Turns an AppError into tRPC's own words. */
 const procedure = trpc.procedure.use(async ({ ctx, next, path }) => {
   const result = await next()
   if (result.ok) return result
   const { error } = result
-  // tRPC's own refusals (an input that is no JSON, a path that is none) keep their code.
+  // tRPC's own refusals, such as an input that is no JSON or an unknown path, keep their code.
   if (error.code !== 'INTERNAL_SERVER_ERROR') throw error
   const known = toAppError(error.cause)
   if (known.code === 'internal_error') {
@@ -77,10 +77,10 @@ const procedure = trpc.procedure.use(async ({ ctx, next, path }) => {
   throw new TRPCError({ code: toTrpcCode(known), message: known.message, cause: known })
 })
 
-/** How a door writes an answer that is not sent as it is: with its key as text, its lines as a list. */
+/** Writes an answer that is not the output itself, such as a key as text or lines as a list. */
 type Write<Output, Answer> = (output: Output) => Answer | Promise<Answer>
 
-/** The query that asks an operation. `write` makes the answer of what it gave. */
+/** Makes the query of an operation. `write` makes the answer from the output. */
 export function queryOf<A extends Access, Input extends z.ZodType, Output>(
   operation: Operation<A, Input, Output>,
 ): ReturnType<typeof asQuery<Input, Output>>
@@ -95,7 +95,7 @@ export function queryOf<A extends Access, Input extends z.ZodType, Output>(
   return asQuery(operation.input, callOf(operation, write))
 }
 
-/** The mutation that runs an operation. `write` makes the answer of what it gave. */
+/** Makes the mutation of an operation. `write` makes the answer from the output. */
 export function mutationOf<A extends Access, Input extends z.ZodType, Output>(
   operation: Operation<A, Input, Output>,
 ): ReturnType<typeof asMutation<Input, Output>>
@@ -124,17 +124,17 @@ function callOf<A extends Access, Input extends z.ZodType, Output, Answer>(
   operation: Operation<A, Input, Output>,
   write: Write<Output, Answer>,
 ): Call<Answer> {
-  // An operation without a field that has to be given is called without an input, too.
+  // An operation without required fields can be called without an input.
   const unless = operation.input.safeParse({}).success ? {} : undefined
   return async ({ ctx, input = unless }) =>
     write(await invoke(ctx.ctx, await ctx.actor(), operation, input, ctx.options()))
 }
 
-/** What the client gives: nothing at all, too, where no field has to be given. */
+/** The client's input. It may be missing when no field is required. */
 type Given<Input extends z.ZodType> =
   Record<never, never> extends z.input<Input> ? z.input<Input> | undefined : z.input<Input>
 
-/** Takes an input as it came, typed as the operation reads it: `invoke` is the one place that validates. */
+/** Takes the input unchecked, with the operation's type. `invoke` is the one place that validates. */
 function inputOf<Input extends z.ZodType>(_input: Input) {
   return z.custom<Given<Input>>()
 }

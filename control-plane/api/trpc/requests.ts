@@ -1,7 +1,7 @@
 import { getRequest, listRequests } from '#control-plane/services/lookup.ts'
 import { queryOf, router } from './procedure.ts'
 
-/** What became of calls. */
+/** Look-ups of calls. */
 export const request = router({
   get: queryOf(getRequest),
   list: queryOf(listRequests),

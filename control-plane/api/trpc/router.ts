@@ -81,7 +81,7 @@ const user = router({
   create: mutationOf(createUser, withKeys),
 })
 
-/** The tRPC door: operators' operations, and those of sellers and buyers under their own keys. */
+/** The tRPC door: operators' operations, and those of sellers and buyers with their own keys. */
 export const appRouter = router({
   offer,
   operation,

@@ -3,17 +3,17 @@ import type { CreatedOrganizationKey } from '#control-plane/services/organizatio
 import type { CreatedUser } from '#control-plane/services/users.ts'
 import type { WebhookWithSecret } from '#control-plane/services/webhooks/webhooks.ts'
 
-/** A new key with the key itself as text: in the first answer only. */
+/** A new key with the key itself as text, for the first answer only. */
 export function withKey<Key extends CreatedKey | CreatedOrganizationKey>({ secret, ...key }: Key) {
   return { ...key, key: secret?.reveal() ?? null }
 }
 
-/** A new user with its keys as text: in the first answer only. */
+/** A new user with its keys as text, for the first answer only. */
 export function withKeys({ buyerKey, sellerKey, ...facts }: CreatedUser) {
   return { ...facts, buyerKey: buyerKey?.reveal() ?? null, sellerKey: sellerKey?.reveal() ?? null }
 }
 
-/** A webhook with its signing secret as text: in the first answer only. */
+/** A webhook with its signing secret as text, for the first answer only. */
 export function withSecret({ secret, ...hook }: WebhookWithSecret) {
   return { ...hook, secret: secret?.reveal() ?? null }
 }

@@ -97,7 +97,7 @@ export const listUsage: Action = async ({ connection }, { options }) => {
   return { json: page, blocks: [rows, ...nextPage(page.next_token)] }
 }
 
-/** How the next page is had, where there is one. */
+/** The hint that leads to the next page, when there is one. */
 export function nextPage(token: string | null | undefined) {
   return token == null ? [] : [{ kind: 'text', text: `More with --next-token ${token}` } as const]
 }

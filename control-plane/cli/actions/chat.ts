@@ -24,7 +24,7 @@ const Whole = z.looseObject({
   usage: Usage,
 })
 
-/** Sends one message and prints the answer as it comes; what it cost follows on the other stream. */
+/** Sends one message and prints the answer as it comes. The cost follows on the other stream. */
 export const chat: Action = async (cli, given) => {
   const body = await readBody(cli, given)
   const headers = headersOf(given.options)
@@ -63,12 +63,15 @@ async function streamAnswer(
   terminal.err(`\n${usage.prompt_tokens} tokens in, ${usage.completion_tokens} out, ${cost}\n`)
 }
 
-/** A model's words may hold anything: lines and tabs reach the terminal, nothing that it would obey. */
+/** A model's words may hold anything. Lines and tabs reach the terminal; control characters do not. */
 function shown(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]/gu, '')
 }
 
-/** The call that the arguments and options describe; without a prompt, or with `-`, the standard input is the prompt. */
+/**
+ * The body of the call that the arguments and options describe. Without a prompt, or with `-`, the standard input is
+ * the prompt.
+ */
 export async function readBody({ terminal }: Cli, { args, options }: Given) {
   const words = args.join(' ')
   const fromInput = words === '-' || (words === '' && !terminal.canAsk)
@@ -98,7 +101,7 @@ export function headersOf(options: Options): Record<string, string> {
   }
 }
 
-/** Dollars as micro-USD in plain digits, without a float between them. */
+/** Converts dollars to micro-USD in plain digits, without a float. */
 function microOf(text: string): string {
   const match = /^\$?(\d{1,9})(?:\.(\d{1,6}))?$/.exec(text.trim())
   if (match === null) throw usageError(`${text} is no amount of dollars with at most six decimals.`)

@@ -8,7 +8,7 @@ import { nextPage } from './account.ts'
 
 const usd = (value: number | null | undefined) => (value == null ? null : `$${value}`)
 
-/** A figure by its name: what ends in `_usdc` is micro-USD in plain digits. */
+/** Shows a figure. A name that ends in `_usdc` holds micro-USD in plain digits. */
 function shownFigure(name: string, value: unknown): [string, string] {
   const words = name.replace(/_(usdc|usd)$/, '').replaceAll('_', ' ')
   if (name.endsWith('_usdc')) return [words, dollars(String(value)) ?? '-']

@@ -19,7 +19,10 @@ const Explanation = z.looseObject({
     .nullable(),
 })
 
-/** Says where a call would go now, and why no other offer. Nothing is sent to a provider, nothing is charged. */
+/**
+ * Shows where a call would go now, and why not to the other offers. Nothing is sent to a provider and nothing is
+ * charged.
+ */
 export const explainRoute: Action = async (cli, given) => {
   const body = await readBody(cli, { ...given, args: given.args.length === 0 ? ['Hello.'] : given.args })
   const question = { path: '/v1/chat/completions', body }

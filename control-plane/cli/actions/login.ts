@@ -12,7 +12,7 @@ import type { Secret } from '#shared/secret.ts'
 const Challenge = z.object({ message: z.string().max(4_000) })
 const IssuedKey = z.looseObject({ id: z.string(), key: z.string(), key_prefix: z.string(), wallet: z.string() })
 
-/** Signs in with a wallet for a key, or keeps a key that is there, for the commands to come. */
+/** Signs in with a wallet for a key, or keeps a given key, for later commands. */
 export const login: Action = async ({ connection }, { options }) => {
   const side = SIDES.find((known) => known === (textOption(options, 'side') ?? 'buyer')) ?? 'buyer'
   const given = secretOption(options, 'key')
@@ -57,7 +57,7 @@ async function openWallet(options: Options) {
   return privateKeyToAccount(`0x${digits}`)
 }
 
-/** A wallet signs nothing that names another site or another wallet. */
+/** Refuses a challenge that names another site or another wallet, before the wallet signs it. */
 function checkChallenge(message: string, { origin, address }: { origin: string; address: string }): void {
   const [first = '', second = ''] = message.split('\n')
   const domain = first.replace(/ wants you to sign in with your Ethereum account:$/, '')
@@ -69,14 +69,14 @@ function checkChallenge(message: string, { origin, address }: { origin: string; 
   }
 }
 
-/** Forgets what was kept for a market; the keys themselves stay valid until they are revoked. */
+/** Forgets what was kept for a market. The keys stay valid until they are revoked. */
 export const logout: Action = async ({ connection }) => {
   const wasKept = forgetKeys(connection.folder, connection.url)
   const said = wasKept ? 'Forgotten here. A key stays valid until it is revoked.' : 'Nothing was kept.'
   return { json: { market: connection.url, forgotten: wasKept }, blocks: [text(said)] }
 }
 
-/** Which market and which keys the next command would use; keys by their first characters only. */
+/** Shows the market and the keys that the next command would use. Of keys it shows the first characters only. */
 export const whoami: Action = async ({ connection }) => {
   const shownKey = (side: Side) => {
     const key = connection.key(side)

@@ -17,7 +17,7 @@ const Models = z.object({
   ),
 })
 
-/** A price of one token as dollars of a million. */
+/** Converts the price of one token to dollars of a million tokens. */
 function ofMillion(text: string | null | undefined): string | null {
   if (text == null) return null
   const [whole = '0', fraction = ''] = text.split('.')

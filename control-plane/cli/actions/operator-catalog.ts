@@ -6,7 +6,7 @@ import { argument, instantOption, requiredOption, textOption, wholeOption } from
 
 const MAX_VALUE_CHARS = 60
 
-/** A value of a field; prices of tokens as dollars of a million. */
+/** Shows a field's value. Prices of tokens are shown as dollars of a million. */
 export function shownValue(field: string, value: unknown): string | null {
   if (value === null || value === undefined) return null
   if (field === 'added') return 'new'
@@ -71,7 +71,7 @@ export const listPrices: Action = async ({ connection }, given) => {
   return { json: found, blocks: [shown] }
 }
 
-/** Prices are given in dollars of a million tokens, as sellers publish them. */
+/** Sets prices, given in dollars of a million tokens, as sellers publish them. */
 export const putPrices: Action = async ({ connection }, given) => {
   const { options } = given
   const unit = (name: string): string | undefined => {
@@ -100,7 +100,7 @@ export const putPrices: Action = async ({ connection }, given) => {
   return { json: put, blocks: [text(said)] }
 }
 
-/** Dollars of a million as dollars of one, without a float between them. */
+/** Converts dollars of a million tokens to dollars of one, without a float. */
 function ofOneUnit(perMillionText: string): string {
   const match = /^\$?(\d{1,9})(?:\.(\d{1,6}))?$/.exec(perMillionText.trim())
   if (match === null) throw usageError(`${perMillionText} is no price in dollars with at most six decimals.`)

@@ -10,10 +10,10 @@ import { isRecord } from '#shared/json-members.ts'
 import { shownValue } from './operator-catalog.ts'
 
 const MAX_FILE_BYTES = 64_000_000
-/** The service takes bodies of a megabyte. */
+/** The service takes bodies of one megabyte. A part stays below that, in characters. */
 const MAX_PART_CHARS = 700_000
 
-/** What an import would do to a model, and rows that it would not take, as the service tells them. */
+/** The effect of an import on a model, and the rows that it would refuse, in the service's words. */
 type Change = {
   readonly model: string
   readonly kind: 'added' | 'changed'
@@ -26,7 +26,7 @@ type Rejected = {
   readonly message: string
 }
 
-/** Fields of a model in a list that an import reads; what else stands there stays here. */
+/** The fields of a model that an import reads. Other fields are not sent. */
 const READ_FIELDS = [
   'id',
   'canonical',
@@ -77,7 +77,7 @@ function slim(row: unknown): unknown {
 
 type Part = { readonly from: number; readonly models: unknown[] }
 
-/** The rows in parts that fit in one request each, with the place of the first of each. */
+/** Splits the rows into parts that fit in one request, each with the place of its first row. */
 function partsOf(rows: readonly unknown[]): Part[] {
   const parts: Part[] = []
   let part: { from: number; models: unknown[]; chars: number } | undefined
@@ -93,7 +93,7 @@ function partsOf(rows: readonly unknown[]): Part[] {
   return parts
 }
 
-/** Shows what a list of models would change, and after a yes changes it. */
+/** Shows what a list of models would change, and changes it after a yes. */
 export const importCatalog: Action = async (cli, given) => {
   const { options } = given
   const parts = partsOf(await readRows(cli, argument(given)))

@@ -46,7 +46,7 @@ function touchedOf({ models, providers }: Told): string {
   return [...models, ...providers].join(', ') || 'the whole market'
 }
 
-/** What may be said of an incident at any time, as far as it is given. */
+/** The given facts of an incident. All of them may be changed at any time. */
 function wishOf(options: Options) {
   const [models, providers] = [listOption(options, 'models'), listOption(options, 'providers')]
   const state = OPEN_STATES.find((known) => known === textOption(options, 'state'))

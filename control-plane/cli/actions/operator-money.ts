@@ -14,7 +14,7 @@ function linesOf(lines: readonly Line[]) {
   ])
 }
 
-/** The account that money is about: a wallet, or the account itself. */
+/** The account to act on, named by a wallet or by its id. */
 function partyOf(options: Options): { wallet?: string; account?: string } {
   const [wallet, account] = [textOption(options, 'wallet'), textOption(options, 'account')]
   if ((wallet === undefined) === (account === undefined)) throw usageError('Name one of --wallet and --account.')

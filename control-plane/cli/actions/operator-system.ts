@@ -104,7 +104,7 @@ export const retryJobs: Action = async ({ connection }, given) => {
 type Client = Parameters<Parameters<Parameters<Action>[0]['connection']['asOperator']>[0]>[0]
 type QueueName = Parameters<Client['queue']['failed']['query']>[0]['queue']
 
-/** The queue of a name, as the service lists them. */
+/** Finds a queue by its name in the service's list. */
 async function knownQueue(client: Client, name: string): Promise<QueueName> {
   const queues = await client.queue.list.query()
   if (!isQueue(queues, name)) throw usageError(`Known queues: ${queues.map(({ queue }) => queue).join(', ')}.`)
@@ -137,7 +137,7 @@ export const republish: Action = async ({ connection }, { args }) => {
   return { json: done, blocks: [text(`${done.published.length} documents published.`)] }
 }
 
-/** What the checker says; anything but a clean run ends the command as a failure. */
+/** Shows the checker's findings. Anything but a clean run ends the command as a failure. */
 export const showInvariants: Action = async ({ connection }, { options }) => {
   const { state, runs } = await connection.asOperator(async (client) => {
     const run = isSet(options, 'run') ? await client.invariants.run.mutate() : undefined

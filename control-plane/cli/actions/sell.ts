@@ -13,7 +13,7 @@ import { isSet, listOption, numberOption, requiredOption, textOption } from '#co
 import { readSecretIn } from '#control-plane/cli/secret-files.ts'
 import { DEFAULT_PROTOCOL } from '#shared/protocols/index.ts'
 
-/** Rows that one request takes. */
+/** The largest number of rows in one request. */
 const MAX_ROWS = 200
 
 const Found = z.looseObject({
@@ -33,7 +33,7 @@ const Line = z.looseObject({
 })
 type Line = z.output<typeof Line>
 
-/** What the provider is called by and with which key. */
+/** The provider's address and key, from the options. */
 function placeOf(options: Options): { base_url: string; api_format: string } & Record<string, string> {
   const base = {
     base_url: requiredOption(options, 'provider'),
@@ -49,7 +49,7 @@ function placeOf(options: Options): { base_url: string; api_format: string } & R
   return { ...base, api_key: key.reveal() }
 }
 
-/** Asks a provider what it serves. Nothing is stored. */
+/** Asks a provider for its models. Nothing is stored. */
 export const discover: Action = async (cli, { options }) => {
   const found = await findModels(cli, placeOf(options))
   return { json: found, blocks: [modelTable(found)] }
@@ -78,7 +78,9 @@ function modelTable(found: readonly Found[]): Block {
   )
 }
 
-/** Lists capacity in one go: what the provider serves, of it what was picked, offers for all of that. */
+/**
+ * Lists capacity with one command: asks the provider for its models, picks some of them, and makes offers for those.
+ */
 export const sell: Action = async (cli, given) => {
   const { options } = given
   const discount = numberOption(options, 'discount', { min: 0, max: 100 })
@@ -158,7 +160,7 @@ function lineTable(lines: readonly Line[]): Block {
 
 const Tested = z.looseObject({ ok: z.boolean(), latency_ms: z.number().nullish(), error: z.string().nullish() })
 
-/** Asks a provider whether it takes the key, and a model where one is named. */
+/** Asks a provider whether it takes the key, and whether a named model answers. */
 export const testProvider: Action = async ({ connection }, { options }: Given) => {
   const model = textOption(options, 'model')
   const body = { ...placeOf(options), ...(model === undefined ? {} : { model }) }

@@ -16,7 +16,7 @@ const CALL: readonly Option[] = [
 ]
 const SIDE: Option = { flags: '--side <side>', text: 'whose key', choices: ['buyer', 'seller'], fallback: 'buyer' }
 
-/** What buyers do. */
+/** The commands of buyers. */
 export const BUYER_COMMANDS: readonly Command[] = [
   {
     name: 'models',

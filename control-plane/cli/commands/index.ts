@@ -6,7 +6,7 @@ import { OPERATOR_SYSTEM_COMMANDS } from './operator-system.ts'
 import { SELLER_COMMANDS } from './seller.ts'
 import { SESSION_COMMANDS } from './session.ts'
 
-/** Words before words; a parent stands before its children. */
+/** Words in front of other words. A parent stands before its children. */
 export const GROUPS: readonly Group[] = [
   { name: 'keys', summary: 'Keys of a wallet.' },
   { name: 'route', summary: 'How calls are routed.' },
@@ -28,7 +28,7 @@ export const GROUPS: readonly Group[] = [
   { name: 'operator poison', summary: 'Events that could not be posted.' },
 ]
 
-/** Every command, in the order of help and of the reference page. */
+/** All commands, in the order of help and of the reference page. */
 export const COMMANDS: readonly Command[] = [
   ...SESSION_COMMANDS,
   ...BUYER_COMMANDS,

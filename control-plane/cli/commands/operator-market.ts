@@ -10,7 +10,7 @@ const TOUCHED: readonly Option[] = [
   { flags: '--providers <list>', text: 'the providers it touches, with commas between' },
 ]
 
-/** What operators do to catalogue, providers and offers, and what they tell of the market. */
+/** Operators' commands for the catalogue, providers, offers and incidents. */
 export const OPERATOR_MARKET_COMMANDS: readonly Command[] = [
   {
     name: 'operator catalog import',

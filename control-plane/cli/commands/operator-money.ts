@@ -8,7 +8,7 @@ const PARTY: readonly Option[] = [
   { flags: '--usd <dollars>', text: 'how much' },
 ]
 
-/** What operators do to money. */
+/** Operators' commands for money. */
 export const OPERATOR_MONEY_COMMANDS: readonly Command[] = [
   {
     name: 'operator credit grant',

@@ -4,7 +4,7 @@ import { PAGE } from './buyer.ts'
 const REASON: Option = { flags: '--reason <text>', text: 'why, for the audit' }
 const YES: Option = { flags: '--yes', text: 'do not ask' }
 
-/** What operators do to the running system. */
+/** Operators' commands for the running system. */
 export const OPERATOR_SYSTEM_COMMANDS: readonly Command[] = [
   {
     name: 'operator features list',

@@ -12,7 +12,7 @@ const PLACE: readonly Option[] = [
 const YES: Option = { flags: '--yes', text: 'do not ask' }
 const OFFER = [{ name: '<id>', text: 'the offer, ofr_…' }]
 
-/** What sellers do. */
+/** The commands of sellers. */
 export const SELLER_COMMANDS: readonly Command[] = [
   {
     name: 'sell',

@@ -7,7 +7,7 @@ const SIDE: Option = {
   fallback: 'buyer',
 }
 
-/** Who one is, and help for the shell. */
+/** Signing in and out, and completion for shells. */
 export const SESSION_COMMANDS: readonly Command[] = [
   {
     name: 'login',

@@ -108,7 +108,7 @@ const read = {
 } as const
 const variables = { model: 'gpt-5-mini' }
 
-/** What everybody may see of the market. */
+/** The public reads of the market. */
 export const FIGURE_READS: readonly DataRoute[] = [
   {
     ...read,

@@ -139,7 +139,7 @@ const once = { examples: { whole: {} } }
 const compat = { ...open, envelope: 'messages', tag: 'Messages' } as const
 const listed = (item: z.ZodType) => json(z.object({ object: z.literal('list'), data: z.array(item) }))
 const Plain = z.object({ id: z.string(), object: z.literal('model'), created: Count, owned_by: z.string() })
-/** Each plane tells more of its parts. */
+/** Each plane adds the state of its own parts. */
 const state = json(z.looseObject({ status: z.string() }))
 
 const CATALOG_READS: readonly DataRoute[] = [
@@ -280,5 +280,5 @@ const HEALTH_READS: readonly DataRoute[] = [
   },
 ]
 
-/** What the data plane answers without selling anything. */
+/** The reads of the data plane, which sell nothing. */
 export const READ_ROUTES: readonly DataRoute[] = [...CATALOG_READS, ...FIGURE_READS, ...KEY_READS, ...HEALTH_READS]

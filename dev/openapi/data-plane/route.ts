@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What the description of the doors says of a path of the data plane. Names are the wire's own. */
+/** The description of a path of the data plane. Names are in the wire's spelling. */
 export type DataRoute = {
   readonly method: 'get' | 'post' | 'delete'
   /** With variables in braces. */
@@ -10,18 +10,18 @@ export type DataRoute = {
   readonly description?: string
   readonly envelope: 'v1' | 'messages'
   readonly access: 'public' | 'buyer'
-  /** True for what is sold: the answer then tells how it was routed and what it cost. */
+  /** True for a sold call. Its answer tells its route and its cost. */
   readonly isPaid?: boolean
-  /** True where a whole number of per cent may stand in the path: the floor of the discount. */
+  /** True when the path may hold a whole number of percent, the floor of the discount. */
   readonly takesFloor?: boolean
   readonly query?: z.ZodObject
   readonly body?: z.ZodType
   readonly isForm?: boolean
   /** The bodies of a good answer by media type. */
   readonly answers: Readonly<Record<string, z.ZodType>>
-  /** Bodies, or the query of a read, that a test sends as they stand, by name. */
+  /** Bodies, or queries of a read, by name. A test sends them as they are. */
   readonly examples?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  /** The path's variables in the examples, where a test does not have them from an answer before. */
+  /** The path's variables in the examples, where a test does not have them from an earlier answer. */
   readonly variables?: Readonly<Record<string, string>>
   readonly refusals: readonly number[]
 }
@@ -42,7 +42,7 @@ export const Cost = z.object({
     .describe('The list price of the same usage, in USD.'),
 })
 
-/** Where a call may go: members of the body of any sold call beside those of its protocol. */
+/** Routing members of a sold call's body, beside those of its protocol. */
 export const ROUTING = {
   provider: z
     .union([z.string(), z.looseObject({ only: Names, ignore: Names, order: Names })])

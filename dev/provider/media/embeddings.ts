@@ -15,7 +15,7 @@ const Body = z.looseObject({
 })
 type Input = z.infer<typeof Body>['input']
 
-/** Vectors made of hashes, in the encoding that was asked for; undefined for what is no request. */
+/** Makes vectors from hashes, in the asked encoding. Undefined when the body is no request. */
 export function embed(body: unknown, act: string): MediaAnswer | undefined {
   const request = Body.safeParse(body).data
   if (request === undefined) return undefined

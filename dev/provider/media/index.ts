@@ -12,12 +12,12 @@ const ANSWERS: Readonly<Record<string, (body: unknown, act: string) => MediaAnsw
   '/v1/audio/transcriptions': transcribe,
 }
 
-/** Whether embeddings or audio are asked for under this path. */
+/** True when the path asks for embeddings or audio. */
 export function isMediaPath(path: string): boolean {
   return Object.hasOwn(ANSWERS, path)
 }
 
-/** Answers a request for embeddings or audio in the way of `model`. */
+/** Answers a request for embeddings or audio with the behaviour of `model`. */
 export async function serveMedia(path: string, body: unknown, model: string, reply: Reply): Promise<void> {
   const act = actOf(model)
   const answer = ANSWERS[path]?.(body, act)

@@ -9,10 +9,10 @@ const SILENCE_MS = 90_000
 const DRIP_MS = 1_000
 const DRIPS = 8
 
-/** An answer that is no chat: its bytes, and what it would be if it were empty. */
+/** An answer that is no chat: its bytes, and those of an empty answer. */
 export type MediaAnswer = { readonly contentType: string; readonly bytes: Buffer; readonly empty: Buffer }
 
-/** Behaviours that answer without looking at what was asked. */
+/** Behaviours that answer without reading the request. */
 const ASKED_NOTHING: ReadonlySet<string> = new Set([
   'rate-limited',
   'overloaded',
@@ -31,12 +31,12 @@ const ASKED_NOTHING: ReadonlySet<string> = new Set([
   'gzip-bomb',
 ])
 
-/** What a model acts as: the name after `sandbox/`, or nothing for one that behaves. */
+/** The behaviour of a model: the name behind `sandbox/`, or an empty text for one that behaves well. */
 export function actOf(model: string): string {
   return model.startsWith(`${SANDBOX_LAB}/`) ? model.slice(SANDBOX_LAB.length + 1) : ''
 }
 
-/** Sends an answer in the way of its model. */
+/** Sends an answer with the model's behaviour. */
 export async function sendMedia(reply: Reply, act: string, answer: MediaAnswer): Promise<void> {
   const { bytes, contentType } = answer
   const half = bytes.subarray(0, Math.ceil(bytes.length / 2))
@@ -85,7 +85,7 @@ function piecesOf(bytes: Buffer): readonly Buffer[] {
   )
 }
 
-/** A call of which only the reply means anything. */
+/** A call whose reply alone has a meaning. */
 function blankCall(reply: Reply): SampleCall {
   const request = readChatRequest({ model: 'none', messages: [{ role: 'user', content: 'nothing' }] })
   if (request === undefined) throw new Error('a blank request is a chat request')

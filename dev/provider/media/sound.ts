@@ -1,4 +1,4 @@
-/** Samples a second of what is made here, 16 bits each, one channel. */
+/** Samples a second of the sounds made here, each of 16 bits, in one channel. */
 const SAMPLE_RATE = 8_000
 const WAV_HEADER_BYTES = 44
 const TONE_HERTZ = 440
@@ -40,7 +40,7 @@ export function mp3Silence(seconds: number): Buffer {
   return Buffer.concat(Array.from({ length: Math.max(2, Math.round(seconds / MP3_FRAME_SECONDS)) }, () => frame))
 }
 
-/** How long a file plays: exactly for WAV, by a common rate for everything else. */
+/** The length of a file in seconds: exact for WAV, by a rule of thumb for everything else. */
 export function secondsOf(bytes: Buffer): number {
   const isWav = bytes.toString('latin1', 0, 4) === 'RIFF'
   return isWav ? (bytes.length - WAV_HEADER_BYTES) / bytes.readUInt32LE(28) : bytes.length / 16_000

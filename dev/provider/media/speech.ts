@@ -20,7 +20,7 @@ const TYPES = {
   pcm: 'audio/pcm',
 } as const
 
-/** A sound as long as the text would be spoken; undefined for what is no request. */
+/** Makes a sound as long as the spoken text. Undefined when the body is no request. */
 export function speak(body: unknown): MediaAnswer | undefined {
   const request = Body.safeParse(body).data
   if (request === undefined) return undefined

@@ -6,7 +6,7 @@ const JSON_TYPE = 'application/json'
 const TEXT_TYPE = 'text/plain; charset=utf-8'
 const STREAM_TYPE = 'text/event-stream; charset=utf-8'
 
-/** A form as it was received: its fields, a repeated one as a list, and its file. */
+/** A received form: its fields, repeated ones as a list, and its file. */
 export const TranscriptionForm = z.looseObject({
   model: z.string(),
   file: z.object({ name: z.string(), bytes: z.instanceof(Buffer) }),
@@ -14,7 +14,7 @@ export const TranscriptionForm = z.looseObject({
   stream: z.enum(['true', 'false']).optional(),
 })
 
-/** A form read by the platform's own parser; undefined for a body that is none. */
+/** Reads a form with the platform's own parser. Undefined when the body is none. */
 export async function readForm(contentType: string, bytes: Buffer): Promise<Record<string, unknown> | undefined> {
   try {
     const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } }).formData()
@@ -37,7 +37,7 @@ export async function readForm(contentType: string, bytes: Buffer): Promise<Reco
   }
 }
 
-/** A transcript that says what it was made from; undefined for what is no request. */
+/** Makes a transcript that names its sources. Undefined when the form is no request. */
 export function transcribe(form: unknown, act: string): MediaAnswer | undefined {
   const request = TranscriptionForm.safeParse(form).data
   if (request === undefined) return undefined

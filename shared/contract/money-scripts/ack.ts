@@ -5,28 +5,28 @@ import { eachGathering, GATHERED, OPEN_ACCOUNT, prologue, USE_COUNTER } from './
 import { ENDED_HOLD_TTL_MS } from './settle.ts'
 
 /**
- * A balance as the ledger has it, with the call whose posting made it so, if any. The balance counts only when its
- * version is newer than the gate's; a call stops counting as unposted exactly once, when its hold leaves `captured`. The
- * answer is late where the call had been posted before its capture was brought into this epoch. It is behind where the
- * gate had a newer version: another posting was faster, or the ledger went back in time.
+ * A balance of the ledger, with the call whose posting made it, if any. The balance counts only when its version is
+ * newer than the gate's. A call stops counting as unposted exactly once, when its hold leaves `captured`. The answer is
+ * late when the call was posted before its capture was brought into this epoch. The answer is behind when the gate had
+ * a newer version: another posting was faster, or the ledger went back in time.
  */
 export type AckOperation = {
   readonly account: string
   readonly balanceMicro: MicroUsd
   readonly version: bigint
   readonly rid: string | null
-  /** Unix milliseconds at which the call was posted, for a look-up; null where another event stands. */
+  /** Unix milliseconds of the call's posting, for a look-up. Null when another event changed the balance. */
   readonly postedAt: number | null
-  /** The key that made the call, for what its caps have used; absent where nobody counts. */
+  /** The key that made the call, for the counters of its caps. Absent when nobody counts. */
   readonly keyId?: string | null
 }
 
 const ARGUMENTS = 5
 
 /**
- * Keeps a key's counter true when one of its calls is posted. What the ledger's seed contains, or what was posted before
- * it was registered here, would count twice and is taken off. What is posted while there is no seed stays, and is noted
- * (`dp`, `mp` of the day `pd` and the month `pm`), so that a later seed leaves it out.
+ * Keeps a key's counter true when one of its calls is posted. An amount that the ledger's seed contains, or that was
+ * posted before it was registered here, would count twice and is taken off. What is posted before the seed comes stays
+ * counted and is noted (`dp`, `mp` of the day `pd` and the month `pm`), so that the seed leaves it out.
  */
 const SETTLE_USE = `local function noteUse(key,field,amount,periodField,noted,period)
   if noted==period then redis.call('HINCRBY',key,field,amount)

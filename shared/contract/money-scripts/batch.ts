@@ -1,15 +1,15 @@
 import { moneyBucket, moneyKeys } from '#shared/contract/redis-keys.ts'
 
 /**
- * Operations that one run of a script may carry: the server does nothing else meanwhile, and so many of the largest
- * amounts (14 digits) still add up exactly in a number of Lua (2^53).
+ * The largest number of operations in one run of a script. The server does nothing else during a run. The sum of so
+ * many of the largest amounts (14 digits) is still exact in a number of Lua (2^53).
  */
 export const MAX_BATCH = 64
 
-/** What EVALSHA takes beside the digest. */
+/** The arguments of EVALSHA behind the digest. */
 export type Batch = { readonly keys: readonly string[]; readonly args: readonly string[] }
 
-/** Where a batch lands: one bucket of one epoch. */
+/** The place of a batch: one bucket of one epoch. */
 export type Place = { readonly bucket: string; readonly epoch: number }
 
 /** The place of an account's money records. */
@@ -17,12 +17,13 @@ export function placeOf(account: string, buckets: number, epoch: number): Place 
   return { bucket: moneyBucket(account, buckets), epoch }
 }
 
-/** Whose records an operation touches. */
+/** The owner of the records that an operation touches. */
 export type Subject = { readonly rid: string; readonly account: string; readonly keyId: string | null }
 
 /**
- * Keys of a batch in the order that the scripts count on: the two sets of the bucket, then account, hold and counter of
- * each operation; a reserve has the bucket's note of its epoch in the second place. Without an API key the counter's place is filled with the hold's key, which is in the same slot.
+ * Keys of a batch in the order that the scripts expect: the two sets of the bucket, then account, hold and counter of
+ * each operation. A reserve has the bucket's note of its epoch in the second place. An operation without an API key has
+ * the hold's key in the counter's place, because it lies in the same slot.
  */
 export function placeKeys(place: Place): { keys: string[]; args: string[]; addKeys(subject: Subject): void } {
   const { bucket, epoch } = place
@@ -43,16 +44,16 @@ export function answersOf(reply: unknown, count: number): string[] {
   return reply.map((answer) => (typeof answer === 'string' ? answer : ''))
 }
 
-/** What the gate says to an operation that is not a reserve. */
+/** The gate's answers to operations that are not reserves. */
 export type Answer =
   /**
-   * `isLate` for a capture of which nothing was held in this epoch, and for its acknowledgement; `isBehind` for a balance
-   * that is older than the gate's. See their scripts.
+   * `isLate` marks a capture without a hold in this epoch, and its acknowledgement. `isBehind` marks a balance older
+   * than the gate's. The scripts say more.
    */
   | { readonly kind: 'done'; readonly isLate?: true; readonly isBehind?: true }
-  /** The call was captured before with another amount: that one stands. */
+  /** The call was captured before with another amount. The first amount stands. */
   | { readonly kind: 'conflict'; readonly usedMicro: string }
-  /** The hold is not past its deadline. */
+  /** The hold has not reached its deadline. */
   | { readonly kind: 'early' }
   /** A record belongs to a newer epoch. */
   | { readonly kind: 'stale' }

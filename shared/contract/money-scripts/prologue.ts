@@ -1,8 +1,8 @@
 /**
- * The beginning of every money script. The epoch is a literal, so that each epoch has its own digests and a server
- * that was restarted, promoted or rebuilt knows none of an older one; a server that was only emptied keeps its
- * scripts, and there the `ep` field of each record is the second half of the fence.
- * Amounts are written with `digits`: a Lua number that is turned to text by itself loses digits above 10^14.
+ * The beginning of every money script. The epoch is a literal, so every epoch has its own digests, and a server that
+ * was restarted, promoted or rebuilt knows none of an older epoch. A server that was only emptied keeps its scripts;
+ * there the `ep` field of each record is the second fence. Amounts are written with `digits`, because Lua's own
+ * conversion loses digits above 10^14.
  */
 export function prologue(epoch: number): string {
   return `local E=${epoch}
@@ -14,9 +14,9 @@ local function isAmount(s) return s~=nil and #s<=14 and string.find(s,'^%d+$')~=
 }
 
 /**
- * What a batch changes in records that its calls have in common is gathered and written once, at its end: sums of an
- * account's fields, members of the bucket's sets. The first removal is written at once, because a full server still
- * takes a removal, and then everything else of the same run. Sums stay exact: see MAX_BATCH.
+ * Gathers changes of records that the calls of a batch share, and writes each record once at the end: sums of an
+ * account's fields and members of the bucket's sets. The first removal is written at once, because a full server still
+ * takes a removal and then all other writes of the same run. MAX_BATCH keeps the sums exact.
  */
 export const GATHERED = `local sums,entries,leavers,hasLeft={},{},{},false
 local function gather(from,key)
@@ -51,7 +51,9 @@ local function writeGathered()
 end
 `
 
-/** Opens an account under this epoch: false when it belongs to a newer one. What an older epoch left is dropped. */
+/**
+ * Opens an account in this epoch. Answers false when it belongs to a newer one. Fields of an older epoch are dropped.
+ */
 export const OPEN_ACCOUNT = `local function openAccount(key)
   local ep=tonumber(redis.call('HGET',key,'ep') or nil)
   if ep==E then return true end
@@ -83,9 +85,9 @@ end
 `
 
 /**
- * The counter of what a key has held and used in the current day (\`d\`, \`du\`) and month (\`m\`, \`mu\`), read once a
- * batch and written once at its end. A change is counted to the day that its hold carries, or not at all once that day
- * is over. A clock that steps back over midnight stays in the later day.
+ * The counter of a key's held and used amounts in the current day (\`d\`, \`du\`) and month (\`m\`, \`mu\`). It is read
+ * once a batch and written once at its end. A change counts for the day that its hold carries, or not at all after that
+ * day. A clock that steps back over midnight stays in the later day.
  */
 export const USE_COUNTER = `local counters={}
 local function counterOf(key)
@@ -138,25 +140,25 @@ end
 `
 
 /**
- * Reads the fields of an operation off one argument, a line each: a string costs the client and the server less than
- * its parts. None of them holds a line break: they are ids, digits and words of our own.
+ * Reads the fields of an operation from one argument, a line each. One string costs the client and the server less than
+ * its parts. No field holds a line break: they are ids, digits and words of our own.
  */
 export function readFields(count: number): string {
   return `local FIELDS='^'..string.rep('([^\\n]*)\\n',${count - 1})..'([^\\n]*)$'
 `
 }
 
-/** The other side of {@link readFields}. */
+/** Writes fields for {@link readFields}. */
 export function writeFields(fields: readonly string[]): string {
   return fields.join('\n')
 }
 
-/** Runs one operation after the other and answers each by itself: an error in one leaves the others alone. */
+/** Runs one operation after the other and answers each. An error in one leaves the others alone. */
 export function eachOperation(argumentsEach: number): string {
   return runEach(argumentsEach, '')
 }
 
-/** The same of operations that gather what they have in common, in sums, sets and counters. */
+/** Like {@link eachOperation}, for operations that gather their changes in sums, sets and counters. */
 export function eachGathering(argumentsEach: number): string {
   return runEach(argumentsEach, 'writeGathered()\nwriteCounters()\n')
 }

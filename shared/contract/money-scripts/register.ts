@@ -3,11 +3,11 @@ import type { Batch, Place, Subject } from './batch.ts'
 import { placeKeys } from './batch.ts'
 import { CALENDAR, eachGathering, GATHERED, OPEN_ACCOUNT, prologue, USE_COUNTER } from './prologue.ts'
 
-/** A running call that a node brings into a new epoch: its hold counts whatever the balance says. */
+/** A running call that a node brings into a new epoch. Its hold counts whatever the balance says. */
 export type RegisterOperation = Subject & {
   readonly node: string
   readonly grantedMicro: MicroUsd
-  /** What is left until the call must have ended. */
+  /** Milliseconds until the call must have ended. */
   readonly ttlMs: number
 }
 

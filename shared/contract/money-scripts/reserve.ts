@@ -21,13 +21,13 @@ export type ReserveOperation = {
   readonly monthlyCapMicro: MicroUsd | null
 }
 
-/** What the gate says to one reserve. Only `granted` has changed anything. */
+/** The gate's answers to one reserve. Only `granted` has changed anything. */
 export type ReserveAnswer =
   | { readonly kind: 'granted'; readonly amountMicro: MicroUsd }
   | { readonly kind: 'insufficient'; readonly availableMicro: MicroUsd }
-  /** The account is not in the gate yet. */
+  /** The gate does not have the account yet. */
   | { readonly kind: 'unseeded' }
-  /** `at` is the server's clock in Unix milliseconds: the cap resets at the end of that UTC day or month. */
+  /** `at` is the server's clock in Unix milliseconds. The cap resets at the end of that UTC day or month. */
   | {
       readonly kind: 'capped'
       readonly scope: 'day' | 'month'

@@ -12,15 +12,15 @@ import {
   writeFields,
 } from './prologue.ts'
 
-/** How long a released or expired hold can still be looked up. */
+/** How long a released or expired hold can be looked up. */
 export const ENDED_HOLD_TTL_MS = 15 * 60_000
 
 type Capture = {
   readonly kind: 'capture'
   readonly usedMicro: MicroUsd
-  /** The usage event, as the bytes to keep. */
+  /** The usage event, in the bytes that are kept. */
   readonly event: string
-  /** Unix milliseconds since when it waits for posting; null for now. */
+  /** Unix milliseconds from which it waits for posting. Null means now. */
   readonly capturedAt: number | null
 }
 export type CaptureOperation = Subject & { readonly node: string } & Capture
@@ -31,13 +31,13 @@ export type CaptureOperation = Subject & { readonly node: string } & Capture
  */
 export type SettleOperation = Subject & { readonly node: string } & (
     | Capture
-    /** `event` is what a look-up of the call is answered from; null where there is none. */
+    /** `event` answers a look-up of the call. Null when there is none. */
     | { readonly kind: 'release'; readonly reason: string; readonly event: string | null }
-    /** Releases a hold only once it is past its deadline. */
+    /** Releases a hold only after its deadline. */
     | { readonly kind: 'expire' }
   )
 
-/** The fields of an operation, and the event beside them. */
+/** The number of fields of an operation, without the event beside them. */
 const FIELDS = 8
 const ARGUMENTS = 2
 
@@ -100,7 +100,7 @@ const RELEASE = `local function release(hold,H,rid,counter,account,state,reason,
 end
 `
 
-/** The first write is a removal, which a full server still takes, so that money can always be given back. */
+/** The first write is a removal, because a full server still takes one. So money can always be given back. */
 export function settleScript(epoch: number): string {
   return `${prologue(epoch)}${CALENDAR}${GATHERED}${USE_COUNTER}${OPEN_ACCOUNT}${readFields(FIELDS)}${CAPTURE}${RELEASE}local function operation(i)
   local k,a=2+i*3,i*${ARGUMENTS}

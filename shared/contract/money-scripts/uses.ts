@@ -7,14 +7,14 @@ import type { Batch } from './batch.ts'
 import { answersOf } from './batch.ts'
 import { CALENDAR, eachOperation, prologue } from './prologue.ts'
 
-/** Longer than what is left of any day: a take that nobody settles counts until its day is over. */
+/** Longer than any rest of a day. A take that nobody settles counts until its day is over. */
 const BROUGHT_TTL_MS = 26 * HOUR
 
-/** What a key or an offer had used by the ledger at one instant of it. */
+/** The amount that a key or an offer had used at one instant, by the ledger. */
 export type UseSeed = {
-  /** Redis key of the counter: that of an API key or of an offer's cap. */
+  /** Redis key of the counter, of an API key or of an offer's cap. */
   readonly counter: string
-  /** Unix milliseconds by the clock of Postgres: the seed has what was posted before, and nothing else. */
+  /** Unix milliseconds by the clock of Postgres. The seed holds what was posted before, and nothing else. */
   readonly postedBefore: number
   /** `2026-11-21` and `2026-11`, UTC. */
   readonly day: string
@@ -24,9 +24,9 @@ export type UseSeed = {
 }
 
 /**
- * Adds what the ledger knows to a counter, once an epoch: calls that are held or captured here stay counted, and those
- * that were posted in this epoch are left to the ledger's figure. Without a day it only says from which instant on
- * postings will not be in the seed: for a counter in use that has to be settled before the ledger is read.
+ * Adds the ledger's figure to a counter once an epoch. Held and captured calls stay counted, and those posted in this
+ * epoch are left to the ledger's figure. Without a day it only marks the instant from which postings will be missing in
+ * the seed. A counter in use needs that mark before the ledger is read.
  */
 export function seedUseScript(epoch: number): string {
   return `${prologue(epoch)}local key,at,day,du,month,mu=KEYS[1],ARGV[1],ARGV[2],ARGV[3],ARGV[4],ARGV[5]
@@ -65,10 +65,10 @@ export function encodeMarkUse(counter: string, postedBefore: number): Batch {
   return { keys: [counter], args: [postedBefore.toString(), '', '', '', ''] }
 }
 
-/** What to read of the ledger for a counter, and the server's clock, both in Unix milliseconds. */
+/** The instant up to which the ledger is read for a counter, and the server's clock. Both are Unix milliseconds. */
 export type UseMark = { readonly postedBefore: number; readonly now: number }
 
-/** The mark of a counter; undefined when it has its seed already. Throws an Error for any other answer. */
+/** Reads the mark of a counter. Undefined when the counter has its seed. Throws an Error for any other answer. */
 export function decodeMarkUse(reply: unknown): UseMark | undefined {
   const [answer = ''] = answersOf(reply, 1)
   if (answer === 'K') return undefined
@@ -78,8 +78,8 @@ export function decodeMarkUse(reply: unknown): UseMark | undefined {
 }
 
 /**
- * Takes past their deadline belong to a process that died: they are dropped when the cap is full or the day ends.
- * A minus of zero stays zero: Redis reads no integer in `-0`.
+ * A take past its deadline belongs to a dead process. It is dropped when the cap is full or the day ends. A negative
+ * zero stays `0`, because Redis reads no integer in `-0`.
  */
 const DROP_EXPIRED = `local function minus(s) if s=='0' then return s end return '-'..s end
 local function dropExpired(key,day)
@@ -101,7 +101,10 @@ local function dropExpired(key,day)
 end
 `
 
-/** Takes from an offer's cap of the current UTC day. An empty cap takes whatever was used: a take brought over. */
+/**
+ * Takes from an offer's cap of the current UTC day. An empty cap takes any amount, which a take that is brought over
+ * needs.
+ */
 export function capTakeScript(epoch: number): string {
   return `${prologue(epoch)}${CALENDAR}${DROP_EXPIRED}local key=KEYS[1]
 local attempt,amount,ttl,cap=ARGV[1],ARGV[2],ARGV[3],ARGV[4]
@@ -136,7 +139,7 @@ return {'K'}
 `
 }
 
-/** Settles takes of one offer to what was charged; what is settled already or expired stays as it is. */
+/** Settles takes of one offer to the charged amounts. A take that is settled or expired stays as it is. */
 export function capSettleScript(epoch: number): string {
   return `${prologue(epoch)}local key=KEYS[1]
 local function operation(i)
@@ -155,8 +158,8 @@ ${eachOperation(2)}`
 }
 
 /**
- * Counts a capture that comes from somebody else than who took for it. A take that nobody settled is settled and stays,
- * so that this may run again; without one, only a late capture counts, because the takes of an epoch end with it.
+ * Counts a capture that another process brings than the one that took. A take that nobody settled is settled and kept,
+ * so that this may run again. Without a take only a late capture counts, because the takes of an epoch end with it.
  */
 export function capCountScript(epoch: number): string {
   return `${prologue(epoch)}${CALENDAR}local key=KEYS[1]
@@ -201,7 +204,7 @@ export function encodeCapSettle(offer: string, attempt: string, usedMicro: Micro
   return { keys: [moneyKeys.offerCap(offer)], args: [attempt, usedMicro.toString()] }
 }
 
-/** What a captured call has used of its offer's cap. */
+/** The amount that a captured call used of its offer's cap. */
 export type CapUse = {
   readonly rid: string
   readonly offer: string
@@ -212,7 +215,10 @@ export type CapUse = {
   readonly takenAt: number
 }
 
-/** The use of a captured event; undefined when it has none. A job counts with its quote, so its end counts nothing. */
+/**
+ * Reads the use from a captured event. Undefined when it has none. A job counts with its quote, so its end counts
+ * nothing.
+ */
 export function capUseOf(text: string): CapUse | undefined {
   const event = readUsageEvent(text)
   if (!event?.offer || event.chargeMicro === ZERO || jobOfEnd(event.rid) !== undefined) return undefined
@@ -220,18 +226,18 @@ export function capUseOf(text: string): CapUse | undefined {
   return { rid, offer, attempt: `${rid}.${attempts.length - 1}`, chargeMicro, takenAt }
 }
 
-/** A take as it is brought into an epoch: whatever the cap says, for it was granted before. */
+/** A take that is brought into an epoch. It was granted before, so it counts whatever the cap says. */
 export function broughtTake({ offer, attempt, chargeMicro }: CapUse): CapTake {
   return { offer, attempt, amountMicro: chargeMicro, ttlMs: BROUGHT_TTL_MS, capMicro: null }
 }
 
-/** Counts to the day of the admission, or not at all once that is over. */
+/** Counts for the day of the admission, or not at all after that day. */
 export function encodeCapCount({ offer, attempt, chargeMicro, takenAt }: CapUse, isLate: boolean): Batch {
   const args = [attempt, chargeMicro.toString(), utcDay(takenAt), BROUGHT_TTL_MS.toString(), isLate ? '1' : '']
   return { keys: [moneyKeys.offerCap(offer)], args }
 }
 
-/** Whether a take fitted. Throws an Error for any other answer. */
+/** Reads whether a take fitted. Throws an Error for any other answer. */
 export function decodeCapTake(reply: unknown): 'taken' | 'full' | 'stale' {
   const [answer = ''] = answersOf(reply, 1)
   if (answer === 'K') return 'taken'
@@ -240,7 +246,7 @@ export function decodeCapTake(reply: unknown): 'taken' | 'full' | 'stale' {
   throw new Error(`the cap script failed: ${answer.slice(2, 200)}`)
 }
 
-/** What an offer has used and holds today, from the fields `d` and `du` of its counter. */
+/** The amount that an offer has used and holds today, from the fields `d` and `du` of its counter. */
 export function usedToday(day: string | null, used: string | null, today: string): MicroUsd {
   return parseMicroUsd(day !== null && day >= today ? (used ?? '0') : '0')
 }

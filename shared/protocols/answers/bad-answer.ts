@@ -1,21 +1,23 @@
-/** Why a provider's bytes cannot be an answer. */
+/** The reason why a provider's bytes cannot be an answer. */
 export type BadAnswer = {
-  /** `error` when the provider says that it failed, `malformed` for what nobody can read, `cut` for a missing end. */
+  /**
+   * `error` when the provider reports a failure, `malformed` when nobody can read it, `cut` when the end is missing.
+   */
   readonly kind: 'error' | 'malformed' | 'cut'
-  /** The HTTP status that the error in a body stands for. */
+  /** The HTTP status that the reported error stands for. */
   readonly status: number
-  /** The provider's words, not yet fit to be shown. */
+  /** The provider's words. They may not be shown as they are. */
   readonly text: string
 }
 
-/** Bytes that nobody can read as an answer; `text` says why. */
+/** Makes the fault of bytes that cannot be read. `text` gives the reason. */
 export function malformed(text: string): BadAnswer {
   return { kind: 'malformed', status: 502, text }
 }
 
-/** A stream that stops before its protocol's own end. */
+/** A stream that stops before its protocol's end mark. */
 export const NO_END: BadAnswer = { kind: 'cut', status: 502, text: 'the stream has no end' }
-/** A stream whose event is longer than any that is read. */
+/** A stream with an event longer than any that is read. */
 export const TOO_LONG: BadAnswer = malformed('an event that is too long')
-/** A whole answer that is no JSON object, or one that nests too deep. */
+/** A whole answer that is no JSON object, or nests too deep. */
 export const NO_OBJECT: BadAnswer = malformed('not a JSON object of a sane depth')

@@ -1,17 +1,17 @@
-/** What the body of a provider's refusal says. */
+/** The facts in the body of a provider's refusal. */
 export type ErrorBody = {
-  /** The provider's words, not yet fit to be shown; empty where it has none. */
+  /** The provider's words, or an empty text. They may not be shown as they are. */
   readonly message: string
-  /** The member of the request that it names, not yet fit to be shown either. */
+  /** The member of the request that it names. It may not be shown as it is, either. */
   readonly param?: string
-  /** True where the input does not fit into the model's context. */
+  /** True when the input does not fit into the model's context. */
   readonly isContext: boolean
 }
 
 const CONTEXT_WORDS =
   /context[_ ](?:length|window)|maximum context|too many (?:input )?tokens|prompt is too long|input is too long/i
 
-/** The first `message` anywhere in a body, which most protocols and the proxies before their hosts have in common. */
+/** The first `message` anywhere in a body. Most protocols, and the proxies in front of their hosts, have one. */
 export function readErrorBody(text: string): ErrorBody {
   const param = /"param"\s*:\s*"([^"\\]{1,256})"/.exec(text.slice(0, 8_192))?.[1]
   return {

@@ -4,31 +4,33 @@ import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed, NO_END, TOO_LONG } from './bad-answer.ts'
 import { createSseReader } from './sse.ts'
 
-/** How far a stream was read. Nothing is read of it once either is set. */
+/** The state of reading a stream. Nothing more is read once either member is set. */
 export type StreamState = {
   /** True when the protocol's own end has been seen. */
   isDone: boolean
   failure: BadAnswer | undefined
 }
 
-/** What a protocol makes of the frames of a stream: each part adds to its own state, or sets its failure. */
+/** A protocol's reading of the frames of a stream. Each part adds to its own state, or sets its failure. */
 export type FrameGrammar = {
   /** One frame: the JSON object in the data of one event. */
   takeFrame(frame: JsonObject): void
-  /** `[DONE]`, which some providers send that need not; false where nothing after it is read. */
+  /** Takes `[DONE]`, which some providers send without need. Answers false when nothing after it is read. */
   takeDoneMark(): boolean
-  /** The stream has stopped before its protocol's own end; false where it had not even said why it ends. */
+  /**
+   * The stream has stopped before its protocol's end mark. Answers false when it had not given a finish reason either.
+   */
   takeStop(): boolean
 }
 
 /** Reads a stream from bytes that may be cut anywhere. */
 export type FrameReader = {
   push(chunk: Buffer): void
-  /** Called once when the provider is done: a stream that lacks its end fails here. */
+  /** Call it once when the provider is done. A stream without its end mark fails here. */
   end(): void
 }
 
-/** The one loop from a provider's bytes to the frames of its protocol, whoever reads them. */
+/** The one loop from a provider's bytes to the frames of its protocol. */
 export function frameReader(state: StreamState, grammar: FrameGrammar): FrameReader {
   const sse = createSseReader((data) => takeData(state, grammar, data))
   return {
@@ -54,7 +56,7 @@ function takeData(state: StreamState, grammar: FrameGrammar, data: string): bool
   return state.failure === undefined && !state.isDone
 }
 
-/** The object that one event holds, or in words why it holds none. */
+/** The object in one event, or a text that says why there is none. */
 function readFrame(data: string): JsonObject | string {
   if (isTooDeep(data)) return 'a frame that nests too deep'
   try {

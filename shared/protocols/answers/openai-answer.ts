@@ -1,7 +1,7 @@
 import { isRecord } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 
-/** The error that a body or a frame of status 200 holds in the OpenAI protocols; undefined when it holds none. */
+/** The error inside a body or a frame of status 200 in the OpenAI protocols. Undefined when there is none. */
 export function errorInside(body: Readonly<Record<string, unknown>>): BadAnswer | undefined {
   const { error } = body
   if (error === undefined || error === null || error === '' || error === false) return undefined
@@ -18,7 +18,7 @@ export function errorInside(body: Readonly<Record<string, unknown>>): BadAnswer 
 /** Finish reasons of OpenAI's chat protocol. */
 const FINISH_REASONS: ReadonlySet<string> = new Set(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
 
-/** A provider's finish reason as one that OpenAI knows: an unknown one means that the answer simply stopped. */
+/** Maps a provider's finish reason to one that OpenAI knows. An unknown one counts as `stop`. */
 export function knownFinishReason(reason: unknown): string | null {
   if (typeof reason !== 'string') return null
   return FINISH_REASONS.has(reason) ? reason : 'stop'

@@ -1,6 +1,6 @@
 import { isRecord } from '#shared/json-members.ts'
 
-/** The provider's own figures, each the last sane one it sent; absent where it sent none. */
+/** The provider's own figures. Each is the last one that can be true, and is absent where there is none. */
 export type ReportedUsage = {
   inputTokens?: number
   outputTokens?: number
@@ -10,14 +10,14 @@ export type ReportedUsage = {
   audioInputTokens?: number
   audioOutputTokens?: number
   milliseconds?: number
-  /** Fields that held something no count can be. */
+  /** The number of members whose value no count can have. */
   insaneFields: number
 }
 
-/** The most tokens that an answer can count; a larger figure is taken for none. */
+/** The largest believable number of tokens of an answer. A larger figure is ignored. */
 const MAX_SANE_TOKENS = 1_000_000_000
 
-/** A field as a count; undefined, and noted, where it holds something that no count can be. */
+/** Reads a member as a count. Undefined, and counted as insane, when its value is no count. */
 export function takeCount(into: ReportedUsage, source: unknown, field: string): number | undefined {
   if (!isRecord(source)) return undefined
   const value = source[field]
@@ -27,7 +27,7 @@ export function takeCount(into: ReportedUsage, source: unknown, field: string): 
   return undefined
 }
 
-/** Takes the figures of an OpenAI-shaped `usage` object into `into`: the last sane value of each field stays. */
+/** Adds the figures of an OpenAI-shaped `usage` object to `into`. Of each member the last believable value stays. */
 export function mergeUsage(into: ReportedUsage, raw: unknown): void {
   if (!isRecord(raw)) return
   const take = (source: unknown, field: string) => takeCount(into, source, field)

@@ -1,20 +1,20 @@
 import { StringDecoder } from 'node:string_decoder'
 
-/** The longest event that is read; a longer one is no answer. */
+/** The longest event that is read, in characters. */
 export const MAX_EVENT_CHARS = 1_048_576
 
 /** Reads the `data` of server-sent events from bytes that may be cut anywhere (WHATWG HTML, section 9.2). */
 export type SseReader = {
-  /** Calls back once per event that has data; false from the callback stops the reading for good. */
+  /** `false` from the callback stops the reading for good. */
   push(chunk: Buffer): void
-  /** An event that lacks its closing blank line counts as one. */
+  /** Ends the reading. An event without its closing blank line counts as one. */
   end(): void
   isTooLong(): boolean
 }
 
 /**
- * Comments, `id`, `event` and `retry` lines are dropped: `data` is the only field that any provider protocol needs.
- * Lines end with LF, CRLF or a bare CR, as the standard says.
+ * Comments and the fields `id`, `event` and `retry` are dropped, because provider protocols need `data` alone. Lines
+ * end with LF, CRLF or a bare CR, as the standard says.
  */
 export function createSseReader(onData: (data: string) => boolean): SseReader {
   const utf8 = new StringDecoder('utf8')
@@ -60,10 +60,10 @@ export function createSseReader(onData: (data: string) => boolean): SseReader {
       if (text === '') return
       if (isFirst && text.charCodeAt(0) === 0xfeff) text = text.slice(1)
       isFirst = false
-      // A CR at the end of the last chunk was taken as a line end: an LF right after it belongs to it.
+      // A CR at the end of the last chunk was taken as a line end. An LF right after it belongs to it.
       if (endedWithCr && text.charCodeAt(0) === 10) text = text.slice(1)
       endedWithCr = text === '' ? endedWithCr : text.charCodeAt(text.length - 1) === 13
-      // A long line in small pieces is not searched again and again.
+      // A long line in small pieces must not be searched again and again.
       if (rest !== '' && !text.includes('\n') && !text.includes('\r')) {
         rest += text
         if (rest.length > MAX_EVENT_CHARS) isTooLong = isStopped = true

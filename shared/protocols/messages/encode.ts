@@ -7,10 +7,10 @@ import { thinkingOf } from './thinking.ts'
 import { cacheMark, messagesOf, textBlock } from './turns.ts'
 
 export const MESSAGES_PATH = '/messages'
-/** The hottest temperature of this protocol. */
+/** The highest temperature of this protocol. */
 const MAX_TEMPERATURE = 1
 const MAX_USER_CHARS = 256
-/** Parameters that this protocol has no field for: OpenAI's name, and the place in the middle form. */
+/** Parameters without a field in this protocol: OpenAI's name, and the member of the middle form. */
 const UNSAID = [
   ['seed', 'seed'],
   ['min_p', 'minP'],
@@ -20,7 +20,7 @@ const UNSAID = [
   ['logit_bias', 'logitBias'],
 ] as const
 
-/** Writes a conversation as a request of the messages protocol. What it cannot say is left out and named. */
+/** Writes a conversation as a request of the messages protocol. Parts that it cannot say are left out and named. */
 export function encodeMessages(conversation: Conversation, plan: EncodePlan): EncodedRequest {
   const { spelling, sampling, isStreamed } = conversation
   const { model } = plan.target
@@ -77,7 +77,7 @@ function toolText({ name, description, schema, cacheControl }: FunctionTool): st
   return `{"name":${JSON.stringify(name)}${said},"input_schema":${JSON.stringify(typed)}${cacheMark(cacheControl)}}`
 }
 
-/** Thought and the knobs beside it: a model that thinks takes no temperature and no top_k. */
+/** The reasoning budget and the sampling members. A model that thinks takes no temperature and no top_k. */
 function samplingMembers(conversation: Conversation, plan: EncodePlan, adapt: Adapt): string[] {
   const { temperature, topP, topK } = conversation.sampling
   const { model } = plan.target
@@ -103,7 +103,7 @@ function wishesThought({ reasoning }: Conversation): boolean {
 }
 
 function stopMember({ stop }: Conversation, model: Model, adapt: Adapt): string {
-  // A sequence of white space alone is refused there.
+  // The protocol refuses a sequence of white space alone.
   const kept = takesMember(model, 'stop') ? stop.filter((text) => text.trim() !== '') : []
   if (kept.length < stop.length) adapt('stop')
   return kept.length === 0 ? '' : `"stop_sequences":${JSON.stringify(kept)}`
@@ -116,7 +116,7 @@ function userMember({ user }: Conversation, adapt: Adapt): string {
   return ''
 }
 
-/** Not every model of this protocol has a field for it: the wish goes into the instructions. */
+/** Not every model of this protocol has a field for the format. So the wish goes into the instructions. */
 function formatInstruction(format: ResponseFormat | undefined): string {
   if (format === undefined) return ''
   const only = 'Answer with a single JSON value and nothing else: no explanation, no code fence.'

@@ -7,7 +7,7 @@ import { messagesReader } from './reader.ts'
 
 const VERSION = '2023-06-01'
 
-/** The messages protocol, with `x-api-key` and a version header in place of a bearer key. */
+/** The messages protocol. A provider key goes in `x-api-key`, beside a version header. */
 export const messages: Protocol = {
   addCredential(headers, key) {
     headers.push('x-api-key', key, 'anthropic-version', VERSION)

@@ -8,12 +8,12 @@ import { answerReader, newReading } from '#shared/protocols/middle-form/answer-r
 import type { InputClasses } from './usage.ts'
 import { mergeMessagesUsage } from './usage.ts'
 
-/** More blocks than this in one answer are not read. */
+/** The largest number of blocks that is read of one answer. */
 const MAX_BLOCKS = 1_024
 const MAX_ID_CHARS = 256
 const MAX_STOP_CHARS = 4_096
 
-/** A block of calls under way: its place among the calls, and the input that its start carried. */
+/** An open block of a call: its place among the calls, and the input that came with its start. */
 type OpenTool = { readonly index: number; readonly opening: string; hasInput: boolean }
 
 type State = Reading & {
@@ -30,7 +30,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
   refusal: 'contentFilter',
 }
 
-/** The HTTP status that an error's type stands for; an unknown type counts as 502. */
+/** The HTTP status of each error type. An unknown type counts as 502. */
 const ERROR_STATUS: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -55,10 +55,10 @@ export function messagesReader(isStreamed: boolean): AnswerReader {
   }
   const grammar = {
     takeFrame: (event: JsonObject) => takeEvent(state, event),
-    // Other protocols' end mark, which some proxies add: it is no end here.
+    // Some proxies add the end mark of another protocol. It is no end here.
     takeDoneMark: () => true,
     takeStop() {
-      // A stream that has said why it ends may lack its last event.
+      // A stream that has given its stop reason may lack its last event.
       if (state.finish !== undefined) addFinish(state)
       return state.finish !== undefined
     },
@@ -90,7 +90,7 @@ function takeEvent(state: State, event: JsonObject): void {
       addFinish(state)
       break
     default:
-      // Also an error of another shape, which proxies in front of a provider send.
+      // This covers errors of other shapes, too, which proxies in front of a provider send.
       state.failure = errorOf(event)
   }
 }
@@ -107,7 +107,7 @@ function takeFinish(state: State, { stop_reason: reason, stop_sequence: sequence
   state.finish = { reason: isKnown ? (REASONS[reason] ?? 'stop') : 'stop', stopSequence }
 }
 
-/** `text` is the block's own text where it came whole, so that a call's input goes on letter by letter. */
+/** `text` is the block's own text when it came whole, so that a call's input is passed on letter by letter. */
 function startBlock(state: State, index: unknown, block: JsonObject, text?: string): void {
   switch (block['type']) {
     case 'tool_use': {
@@ -138,7 +138,7 @@ function namesOf({ id, name }: JsonObject, index: number): { readonly id: string
   }
 }
 
-/** An input object as text; an empty one is none, because its pieces are still to come. */
+/** An input object as text. An empty object counts as none, because its pieces are still to come. */
 function inputText(input: unknown, text: string | undefined): string {
   if (!isRecord(input) || Object.keys(input).length === 0) return ''
   return (text === undefined ? undefined : memberOf(text, 'input')) ?? JSON.stringify(input)
@@ -173,7 +173,7 @@ function takeDelta(state: State, index: unknown, delta: JsonObject): void {
   }
 }
 
-/** A call whose input came with its start alone gets it here. */
+/** Gives a call its input when all of it came with the start. */
 function stopBlock(state: State, index: unknown): void {
   const tool = state.tools.get(index)
   if (tool === undefined) return
@@ -183,7 +183,7 @@ function stopBlock(state: State, index: unknown): void {
   }
 }
 
-/** The error that an event or a body of status 200 holds; undefined when it holds none. */
+/** The error inside an event or a body of status 200. Undefined when there is none. */
 function errorOf(body: JsonObject): BadAnswer | undefined {
   const { error, type: kind } = body
   if (error === undefined || error === null) {

@@ -2,10 +2,10 @@ import type { EncodePlan } from '#shared/protocols/encode-plan.ts'
 import type { Conversation } from '#shared/protocols/middle-form/conversation.ts'
 import { MIN_THINKING_TOKENS } from '#shared/protocols/middle-form/conversation.ts'
 
-/** The most thought that is asked for by a word. */
+/** The largest reasoning budget that a word asks for, in tokens. */
 const MAX_THINKING_TOKENS = 32_000
 
-/** The share of the output limit that each of OpenAI's words is taken for. */
+/** The share of the output limit that each of OpenAI's effort words stands for. */
 const EFFORT_SHARES: ReadonlyMap<string, number> = new Map([
   ['minimal', 0.1],
   ['low', 0.2],
@@ -18,8 +18,9 @@ const USUAL_SHARE = 0.5
 export type Thinking = { readonly type: 'enabled'; readonly budget_tokens: number }
 
 /**
- * The wish for thought as this protocol says it: tokens within the output limit. Undefined where none is wished, and
- * where the protocol would refuse it: with a forced call, under too low a limit, and amid calls made without thought.
+ * The reasoning wish in this protocol: a budget in tokens within the output limit. Undefined when none is wished.
+ * Undefined, too, where the protocol refuses one: with a forced call, with a low output limit, and between calls that
+ * were made without reasoning.
  */
 export function thinkingOf(conversation: Conversation, { maxOutputTokens, target }: EncodePlan): Thinking | undefined {
   const { reasoning, toolChoice } = conversation
@@ -34,7 +35,7 @@ export function thinkingOf(conversation: Conversation, { maxOutputTokens, target
   return { type: 'enabled', budget_tokens: Math.max(MIN_THINKING_TOKENS, Math.min(wanted, maxOutputTokens - 1)) }
 }
 
-/** True when the last answer made calls and its thoughts are not there to go on from. */
+/** True when the last answer made calls and its thoughts are missing, so that the model cannot go on from them. */
 function isAmidCalls({ turns }: Conversation): boolean {
   const last = turns.findLast(({ role }) => role === 'assistant')
   if (last === undefined) return false

@@ -13,10 +13,10 @@ import type {
   UserPart,
 } from '#shared/protocols/middle-form/conversation.ts'
 
-/** The user's text that is put in front of a conversation which begins with an answer, or is empty. */
+/** The user's text in front of a conversation that is empty or begins with an answer. */
 const OPENING = 'Continue.'
 
-/** The blocks of `system` and the list of `messages`, as JSON text: calls keep their input letter by letter. */
+/** The blocks of `system` and the list of `messages`, as JSON text. Calls keep their input letter by letter. */
 export function messagesOf(
   { system, turns }: Conversation,
   instruction: string,
@@ -40,7 +40,7 @@ export function messagesOf(
   }
 }
 
-/** Results of calls have to stand first. */
+/** The protocol wants the results of calls first. */
 function userBlocks(parts: readonly UserPart[]): string {
   const results = parts.map((part) => (part.kind === 'toolResult' ? resultBlock(part) : ''))
   const others = parts.map((part) => (part.kind === 'toolResult' ? '' : saidBlock(part)))
@@ -56,11 +56,11 @@ function assistantBlocks(parts: readonly AssistantPart[], isLast: boolean): stri
           return callBlock(part)
         case 'reasoning':
           if (part.redacted !== undefined) return `{"type":"redacted_thinking","data":${JSON.stringify(part.redacted)}}`
-          // Without its maker's signature a thought is not taken back.
+          // A thought without its maker's signature is not taken back.
           if (part.signature === undefined) return ''
           return `{"type":"thinking","thinking":${JSON.stringify(part.text)},"signature":${JSON.stringify(part.signature)}}`
         default:
-          // An answer to go on from may not end with white space.
+          // The last answer, if it is to be continued, may not end with white space.
           return saidBlock(isLast && index === lastText ? { ...part, text: part.text.trimEnd() } : part)
       }
     }),
@@ -75,7 +75,7 @@ function systemBlock({ text, cacheControl }: TextPart): string {
   return textBlock(text, cacheControl)
 }
 
-/** A text block; an empty text is none, because the protocol refuses it. */
+/** A text block. An empty text gives none, because the protocol refuses it. */
 export function textBlock(text: string, cacheControl?: CacheControl): string {
   return text === '' ? '' : `{"type":"text","text":${JSON.stringify(text)}${cacheMark(cacheControl)}}`
 }
@@ -97,7 +97,7 @@ function sourceText(source: DataSource | UrlSource): string {
   if (source.kind === 'url') return JSON.stringify({ type: 'url', url: source.url })
   const { mediaType, data } = source
   if (!mediaType.startsWith('text/')) return JSON.stringify({ type: 'base64', media_type: mediaType, data })
-  // The protocol takes texts as they are, without base64.
+  // The protocol takes texts without base64.
   return JSON.stringify({ type: 'text', media_type: 'text/plain', data: Buffer.from(data, 'base64').toString('utf8') })
 }
 
@@ -116,7 +116,7 @@ function resultBlock({ callId: id, parts, isError, cacheControl }: ToolResultPar
   return `{"type":"tool_result","tool_use_id":${JSON.stringify(callId(id))}${content}${failed}${cacheMark(cacheControl)}}`
 }
 
-/** An id of another protocol in the letters that this one takes: the same for a call and its result. */
+/** Rewrites an id of another protocol in the letters that this one allows. A call and its result get the same id. */
 function callId(id: string): string {
   return id.replace(/[^a-zA-Z0-9_-]/g, '_')
 }

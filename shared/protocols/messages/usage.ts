@@ -2,12 +2,12 @@ import { isRecord } from '#shared/json-members.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { takeCount } from '#shared/protocols/answers/reported-usage.ts'
 
-/** The classes of input as this protocol gives them, apart from one another; each the last sane one. */
+/** The classes of input in this protocol, which do not overlap. Each is the last believable figure. */
 export type InputClasses = { fresh: number; cacheRead: number; cacheWrite: number }
 
 /**
- * Takes the figures of a `usage` object. Input comes without what was read from or written to a cache: the sum is the
- * provider's input. `isFinal` is false for the figures of a beginning, whose output is no count yet.
+ * Adds the figures of a `usage` object. Its input excludes what was read from or written to a cache, so the sum is the
+ * provider's input. `isFinal` is false for the figures at a stream's start, whose output is no count yet.
  */
 export function mergeMessagesUsage(into: ReportedUsage, classes: InputClasses, raw: unknown, isFinal: boolean): void {
   if (!isRecord(raw)) return

@@ -7,15 +7,15 @@ import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerEvent, AnswerReader } from './answer.ts'
 import { NO_EVENTS } from './answer.ts'
 
-/** An answer as far as it was read, whatever its protocol. */
+/** The state of reading an answer of any protocol. */
 export type Reading = StreamState & {
   events: AnswerEvent[]
   readonly reported: ReportedUsage
 }
 
-/** What a protocol makes of an answer: each part adds events to its reading, or sets its failure. */
+/** A protocol's reading of an answer. Each part adds events, or sets the failure. */
 export type AnswerGrammar = FrameGrammar & {
-  /** A whole answer, with its own text. */
+  /** Takes a whole answer, with its own text. */
   takeWhole(body: JsonObject, text: string): void
 }
 
@@ -23,7 +23,7 @@ export function newReading(): Reading {
   return { events: [], reported: { insaneFields: 0 }, isDone: false, failure: undefined }
 }
 
-/** Reads the bytes of an answer, cut anywhere, by the grammar of its protocol. */
+/** Reads the bytes of an answer, cut anywhere, by a protocol's grammar. */
 export function answerReader(reading: Reading, grammar: AnswerGrammar, isStreamed: boolean): AnswerReader {
   return {
     isDone: () => reading.isDone,

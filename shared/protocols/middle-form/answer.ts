@@ -1,10 +1,10 @@
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 
-/** Why an answer ended, in no protocol's words. */
+/** The reason why an answer ended, independent of a protocol. */
 export type FinishReason = 'stop' | 'length' | 'toolCalls' | 'contentFilter'
 
-/** How finish reasons are called in usage events, in lookups and in OpenAI's protocols. */
+/** The finish reasons in usage events, in look-ups and in OpenAI's protocols. */
 export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
   stop: 'stop',
   length: 'length',
@@ -13,8 +13,8 @@ export const FINISH_WORDS: Readonly<Record<FinishReason, string>> = {
 }
 
 /**
- * A piece of an answer in the middle form. Texts are pieces to be joined; `index` counts the calls of an answer from 0,
- * and the pieces of one call's input are JSON text when joined. A whole answer is the same events, all at its end.
+ * A piece of an answer in the middle form. Texts are pieces to join. `index` counts the calls of an answer from 0, and
+ * the joined pieces of one call's input are JSON text. A whole answer gives the same events at its end.
  */
 export type AnswerEvent =
   | { readonly kind: 'text'; readonly text: string }
@@ -33,9 +33,9 @@ export const NO_EVENTS: readonly AnswerEvent[] = []
 /** Reads a provider's bytes, cut anywhere, as events. One reader reads one answer. */
 export type AnswerReader = {
   push(chunk: Buffer): readonly AnswerEvent[]
-  /** Called once when the provider is done: a whole answer is read here, a stream is checked for its end. */
+  /** Call it once when the provider is done. A whole answer is read here; a stream is checked for its end. */
   end(): readonly AnswerEvent[]
-  /** True when the protocol's own end has been seen: what follows is ignored. */
+  /** True after the protocol's end mark. What follows is ignored. */
   isDone(): boolean
   /** Set as soon as the bytes cannot be an answer. */
   failure(): BadAnswer | undefined

@@ -1,35 +1,35 @@
 /**
- * The middle form of a text request: what was said and what is wished, in no protocol's words and without anything that
- * routing reads. A buyer's wire reads its request into it, a provider's protocol writes it out. Where buyer and provider
- * speak the same protocol it is not used: the wire edits the request's own text.
+ * The middle form of a text request: the turns and the wishes, independent of a protocol and of routing. A buyer's wire
+ * reads its request into it, and a provider's protocol writes it out. It is not used where buyer and provider speak the
+ * same protocol; there the wire edits the request's own text.
  */
 export type Conversation = {
   /** Instructions ahead of all turns, in their order. */
   readonly system: readonly TextPart[]
-  /** Turns in their order; two in a row of one role are one to every protocol that wants them so. */
+  /** Turns in their order. Two in a row may have the same role; a protocol that forbids it joins them. */
   readonly turns: readonly Turn[]
-  /** Functions that the model may call; tools of other kinds never come here. */
+  /** Functions that the model may call. Tools of other kinds never come here. */
   readonly tools: readonly FunctionTool[]
   readonly toolChoice: ToolChoice | undefined
   /** False asks for one call a turn. */
   readonly parallelToolCalls: boolean | undefined
   readonly sampling: Sampling
-  /** Texts at which the answer ends. */
+  /** The answer ends at any of these texts. */
   readonly stop: readonly string[]
   readonly responseFormat: ResponseFormat | undefined
   readonly reasoning: ReasoningWish | undefined
   /** The buyer's own name for its user. */
   readonly user: string | undefined
-  /** The output limit that the buyer gave: what is forwarded is the plan's, and a difference is reported. */
+  /** The output limit that the buyer gave. The plan's limit is forwarded, and a difference is reported. */
   readonly maxTokens: number | undefined
   readonly isStreamed: boolean
-  /** How the buyer's protocol spells a parameter where that is not OpenAI's word: for the report of what was changed. */
+  /** The buyer's spelling of parameters, where it is not OpenAI's, for the report of changes. */
   readonly spelling: Readonly<Record<string, string>>
-  /** What the wire has left out or changed already, in the buyer's words. */
+  /** Parameters that the wire has left out or changed, in the buyer's spelling. */
   readonly adaptedParams: readonly string[]
 }
 
-/** A mark that a provider's prompt cache may keep everything up to here; `ttl` is the provider's word (`5m`, `1h`). */
+/** Marks the end of a stretch that a provider's prompt cache may keep. `ttl` is the provider's word (`5m`, `1h`). */
 export type CacheControl = { readonly ttl: string | undefined }
 
 export type TextPart = {
@@ -38,7 +38,7 @@ export type TextPart = {
   readonly cacheControl?: CacheControl
 }
 
-/** An image: base64 data with its media type, or a URL that nobody here fetches. */
+/** An image as base64 data with its media type, or as a URL. Nobody here fetches the URL. */
 export type ImagePart = {
   readonly kind: 'image'
   readonly source: DataSource | UrlSource
@@ -47,7 +47,7 @@ export type ImagePart = {
   readonly cacheControl?: CacheControl
 }
 
-/** A document, mostly a PDF, inlined or by URL. */
+/** A document, mostly a PDF, as data or by URL. */
 export type FilePart = {
   readonly kind: 'file'
   readonly source: DataSource | UrlSource
@@ -59,7 +59,7 @@ export type FilePart = {
 export type DataSource = { readonly kind: 'data'; readonly mediaType: string; readonly data: string }
 export type UrlSource = { readonly kind: 'url'; readonly url: string }
 
-/** A call that the model made; `input` is JSON text as the model wrote it, an empty text for no arguments. */
+/** A call that the model made. `input` is JSON text in the model's own spelling, or empty without arguments. */
 export type ToolCallPart = {
   readonly kind: 'toolCall'
   readonly id: string
@@ -68,7 +68,7 @@ export type ToolCallPart = {
   readonly cacheControl?: CacheControl
 }
 
-/** What a call gave back. Images in it are shown to the model where its protocol can. */
+/** The result of a call. Images in it are shown to the model where its protocol can. */
 export type ToolResultPart = {
   readonly kind: 'toolResult'
   readonly callId: string
@@ -77,7 +77,7 @@ export type ToolResultPart = {
   readonly cacheControl?: CacheControl
 }
 
-/** What the model thought: readable text with the maker's signature, or a sealed text in `redacted`. */
+/** The model's thoughts: a readable text with the maker's signature, or a sealed text in `redacted`. */
 export type ReasoningPart = {
   readonly kind: 'reasoning'
   readonly text: string
@@ -103,7 +103,7 @@ export type FunctionTool = {
 
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string }
 
-/** Knobs of the choice of tokens; absent ones are the provider's to set. */
+/** Parameters of the sampling. The provider sets absent ones. */
 export type Sampling = {
   readonly temperature?: number
   readonly topP?: number
@@ -116,7 +116,7 @@ export type Sampling = {
   readonly logitBias?: Readonly<Record<string, unknown>>
 }
 
-/** JSON of any shape, or of the schema's. */
+/** JSON of any shape, or of a schema's shape. */
 export type ResponseFormat =
   | { readonly kind: 'json' }
   | {
@@ -127,7 +127,7 @@ export type ResponseFormat =
       readonly description?: string
     }
 
-/** How much the model is to think: by a word, by a number of tokens, or not at all. */
+/** The wished amount of reasoning: by a word, by a number of tokens, or none. */
 export type ReasoningWish = {
   /** `minimal`, `low`, `medium`, `high` … */
   readonly effort?: string
@@ -135,10 +135,10 @@ export type ReasoningWish = {
   readonly isEnabled?: boolean
 }
 
-/** The least thought that the messages protocol takes, from its buyers and by its providers. */
+/** The smallest reasoning budget of the messages protocol, in tokens, for its buyers and its providers. */
 export const MIN_THINKING_TOKENS = 1_024
 
-/** An empty conversation without wishes: a wire spreads its own members over it. */
+/** An empty conversation without wishes. Wires spread their own members over it. */
 export const PLAIN_CONVERSATION: Conversation = {
   system: [],
   turns: [],
@@ -156,7 +156,7 @@ export const PLAIN_CONVERSATION: Conversation = {
   adaptedParams: [],
 }
 
-/** The texts of parts, one after another; parts that are no text have none. */
+/** The joined texts of parts. Other parts have none. */
 export function textOf(parts: readonly { readonly kind: string; readonly text?: string }[]): string {
   let text = ''
   for (const part of parts) if (part.kind === 'text') text += part.text ?? ''

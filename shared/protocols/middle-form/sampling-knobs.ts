@@ -1,4 +1,4 @@
-/** OpenAI's names of the knobs that are numbers, and where each stands in the middle form. */
+/** OpenAI's names of the numeric sampling parameters, each with its member in the middle form. */
 export const SAMPLING_KNOBS = [
   ['temperature', 'temperature'],
   ['top_p', 'topP'],

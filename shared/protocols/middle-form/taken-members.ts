@@ -1,6 +1,6 @@
 import type { Model } from '#shared/catalog/model.ts'
 
-/** OpenAI's parameters that go only to models which list them, and the names under which a model may list each. */
+/** OpenAI's parameters that go only to models which list them, each with the names that count. */
 const GATED: ReadonlyMap<string, readonly string[]> = new Map([
   ...[
     'temperature',
@@ -29,12 +29,12 @@ const GATED: ReadonlyMap<string, readonly string[]> = new Map([
   ['response_format', ['response_format', 'structured_outputs']],
 ])
 
-/** Whether a model takes a member of a request, under OpenAI's name for it, by what its catalogue entry lists. */
+/** True when a model takes a member, under OpenAI's name for it, by its catalogue entry. */
 export function takesMember(model: Model, key: string): boolean {
-  // A model may list it, and it is never forwarded.
+  // A model may list it, but it is never forwarded.
   if (key === 'include_reasoning') return false
   const names = GATED.get(key)
   if (names === undefined) return true
-  // A catalogue entry that lists nothing says nothing.
+  // An entry without a list forbids nothing.
   return model.parameters.length === 0 || names.some((name) => model.parameters.includes(name))
 }

@@ -19,7 +19,10 @@ const SAMPLING: readonly (readonly [name: string, key: keyof Sampling])[] = [
   ['logit_bias', 'logitBias'],
 ]
 
-/** Writes a conversation as a chat request of the OpenAI protocol; what the model does not take is left out and named. */
+/**
+ * Writes a conversation as a chat request of the OpenAI protocol. Parts that the model does not take are left out and
+ * named.
+ */
 export function encodeConversation(conversation: Conversation, plan: EncodePlan): EncodedRequest {
   const { model } = plan.target
   const { spelling } = conversation
@@ -76,14 +79,14 @@ function formatBody(format: ResponseFormat): object {
   return { type: 'json_schema', json_schema: { name, description, schema, strict: isStrict } }
 }
 
-/** Tokens of thought at which a model counts as thinking with that effort. */
+/** The reasoning budget in tokens from which a model counts as thinking with each effort. */
 const EFFORT_FROM_TOKENS: readonly (readonly [leastTokens: number, effort: string])[] = [
   [16_384, 'high'],
   [4_096, 'medium'],
   [0, 'low'],
 ]
 
-/** A wish for thought in the form that the model lists of the two; for a model that lists none it is left out. */
+/** The reasoning wish in the form that the model lists. It is left out for a model that lists none. */
 function* reasoningOf({ reasoning }: Conversation, model: Model): Iterable<readonly [name: string, value: unknown]> {
   if (reasoning === undefined) return
   const { effort, maxTokens, isEnabled } = reasoning

@@ -7,7 +7,7 @@ import { PATHS } from './paths.ts'
 import { openAiReader } from './reader.ts'
 import { videoJobs } from './video-jobs.ts'
 
-/** Chat completions and their kin as OpenAI and most providers speak them, with a bearer key. */
+/** Chat completions and their kin, with a bearer key. OpenAI and most providers speak it. */
 export const openai: Protocol = {
   addCredential(headers, key) {
     headers.push('authorization', `Bearer ${key}`)

@@ -10,10 +10,10 @@ import type {
 } from '#shared/protocols/middle-form/conversation.ts'
 import { textOf, urlOf } from '#shared/protocols/middle-form/conversation.ts'
 
-/** Makers whose models want their thoughts of a turn with calls back, as `reasoning_content`. */
+/** Makers whose models want the thoughts of a turn with calls back, as `reasoning_content`. */
 const WANTS_REASONING_BACK: ReadonlySet<string> = new Set(['deepseek', 'moonshotai', 'z-ai', 'minimax'])
 
-/** The `messages` of a chat request as JSON text. `isCacheMarked` says that cache marks were left out. */
+/** The `messages` of a chat request as JSON text. `isCacheMarked` tells that cache marks were left out. */
 export function chatMessages(
   { system, turns, tools }: Conversation,
   model: Model,
@@ -30,7 +30,7 @@ export function chatMessages(
   return { messages: JSON.stringify(messages), isCacheMarked }
 }
 
-/** Results of calls stand first, each as a message of its own; their images follow with what the user says. */
+/** Results of calls come first, a message each. Their images follow with the user's own parts. */
 function addUser(messages: object[], parts: readonly UserPart[]): void {
   const said: (TextPart | ImagePart | FilePart)[] = []
   for (const part of parts) {

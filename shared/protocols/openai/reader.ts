@@ -52,7 +52,7 @@ function takeFrame(state: State, frame: JsonObject): void {
   }
 }
 
-/** A delta or a whole message: thoughts first, then what was said, then calls. */
+/** Reads a delta or a whole message: thoughts first, then text, then calls. */
 function takeMessage({ events, tools }: State, message: JsonObject): void {
   const thought = reasoningOf(message)
   if (thought !== '') events.push({ kind: 'reasoning', text: thought })
@@ -64,7 +64,7 @@ function takeMessage({ events, tools }: State, message: JsonObject): void {
   else if (isRecord(single)) takeToolCalls(tools, [{ index: 0, id: 'call_0', function: single }], events)
 }
 
-/** The thought under any of its three names; providers that send several send the same text under each. */
+/** The thought under any of its three names. A provider that sends several repeats the text under each. */
 function reasoningOf(message: JsonObject): string {
   const { reasoning, reasoning_content: content, reasoning_details: details } = message
   if (typeof content === 'string' && content !== '') return content

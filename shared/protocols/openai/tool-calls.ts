@@ -1,14 +1,14 @@
 import { isRecord } from '#shared/json-members.ts'
 import type { AnswerEvent } from '#shared/protocols/middle-form/answer.ts'
 
-/** More calls than this in one answer are not read. */
+/** The largest number of calls that is read of one answer. */
 const MAX_TOOL_CALLS = 128
 const MAX_ID_CHARS = 256
 
-/** A call as far as it has come; `waiting` is input that came before the name. */
+/** The state of a call. `waiting` is input that came before the name. */
 type ToolState = { id: string | undefined; name: string; isStarted: boolean; waiting: string }
 
-/** The calls of an answer by their place. */
+/** The calls of an answer by their index. */
 export type ToolStates = { readonly calls: (ToolState | undefined)[]; last: number }
 
 export function newToolStates(): ToolStates {
@@ -16,8 +16,8 @@ export function newToolStates(): ToolStates {
 }
 
 /**
- * Reads tool calls whole or in crumbs, with or without an index, and adds their events: a start once, as soon as
- * there is a name, then input. A call that never has a name is none.
+ * Reads tool calls, whole or in pieces, with or without an index, and adds their events: one start as soon as there is
+ * a name, then input. A call that never gets a name is dropped.
  */
 export function takeToolCalls(states: ToolStates, calls: readonly unknown[], events: AnswerEvent[]): void {
   for (const call of calls) {
@@ -47,7 +47,7 @@ function addInput(index: number, text: string, events: AnswerEvent[]): void {
   if (text !== '') events.push({ kind: 'toolInput', index, text })
 }
 
-/** The place of a call: its index, or that of its id; without either it continues the last one. */
+/** The index of a call: its own, or that of its id. Without either it continues the last call. */
 function placeOf({ calls, last }: ToolStates, call: Readonly<Record<string, unknown>>): number | undefined {
   const { index, id } = call
   if (typeof index === 'number') {
@@ -59,7 +59,7 @@ function placeOf({ calls, last }: ToolStates, call: Readonly<Record<string, unkn
   return place < MAX_TOOL_CALLS ? place : undefined
 }
 
-/** The arguments as text: some providers send the object itself. */
+/** The arguments as text. Some providers send the object itself. */
 function inputOf(fn: Readonly<Record<string, unknown>>): string {
   const given = fn['arguments']
   if (typeof given === 'string') return given

@@ -7,14 +7,14 @@ import { JSON_REQUEST } from '#shared/protocols/provider-request.ts'
 
 const PATH = '/video/generations'
 const MILLISECONDS = 1_000
-/** What a provider may say at the most. */
+/** The longest id that a provider may give, in characters. */
 const MAX_ID_CHARS = 500
 const MAX_ARTIFACTS = 10
 const MAX_URL_CHARS = 2_048
 const MAX_TYPE_CHARS = 100
 const MAX_SANE_SECONDS = 86_400
 
-/** Videos: a submit goes to one path, a question to the job's id under it. They are counted in seconds. */
+/** Videos. A submit goes to one path and a question to the job's id under it. The unit is the second. */
 export const videoJobs: JobCodec<VideoAsk> = {
   submit: (model, { prompt, seconds }) => ({
     ...JSON_REQUEST,

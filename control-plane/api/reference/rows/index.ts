@@ -7,7 +7,7 @@ import { ORGANIZATION_DESCRIPTIONS } from './organizations.ts'
 import { OFFER_DESCRIPTIONS } from './seller.ts'
 import { USAGE_DESCRIPTIONS } from './usage.ts'
 
-/** What is to be said of every REST row; a test holds them against the rows. */
+/** The descriptions of all REST rows. A test holds them against the rows. */
 export const DESCRIPTIONS: Descriptions = {
   ...AUTH_DESCRIPTIONS,
   ...ORGANIZATION_DESCRIPTIONS,

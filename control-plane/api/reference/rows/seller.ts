@@ -5,7 +5,7 @@ import type { Descriptions } from './described.ts'
 const tag = 'Offers'
 const OFFERS = '/v1/seller/offers'
 
-/** Where a sample provider of the development market listens is known when it runs, so a test fills this in. */
+/** A sample provider's address is known only while it runs, so a test fills it in. */
 const place = { api_key: 'sk-example-provider-key', seller_base_url: 'https://api.example.com/v1' }
 const probed = { refusals: [404, 502] }
 

@@ -15,10 +15,10 @@ import {
   wholeContextsOf,
 } from '#test/support/source-tree.ts'
 
-/** The most statements that a source file and a function may have; past it, split by noun. */
+/** The largest number of statements in a source file and in a function. A larger one is split by noun. */
 const MAX_STATEMENTS = { file: 310, function: 62 }
 
-/** Words of the glossary, and those that once named several things: each is the name of one exported type. */
+/** Words of the glossary, and words that once had several meanings. Each names one exported type. */
 const WORDS = [
   ...[
     'Wire',
@@ -62,7 +62,7 @@ const protocolFolders = [
   ...new Set(sources.map((path) => /^shared\/protocols\/[\w-]+\//.exec(path)?.[0] ?? '')),
 ].filter((folder) => folder !== '' && !/\/(answers|middle-form)\/$/.test(folder))
 
-/** Of `shared/` all but the folders of single protocols, which only the table of protocols names. */
+/** All of `shared/` but the folders of single protocols. Only the table of protocols names those. */
 const shared = /^shared\/(?!protocols\/(?!answers\/|middle-form\/)[\w-]+\/)/
 /** The import table: the first row whose `from` fits a file decides what that file may import from this tree. */
 const RULES: readonly Rule[] = [
@@ -114,7 +114,7 @@ const RULES: readonly Rule[] = [
     from: /^control-plane\/services\//,
     allows: [shared, /^control-plane\/(services|operation|db|ports)\//],
   },
-  // The rows that the ledger's port speaks of are those of the tables; what operators turn is read from them as well.
+  // The ledger's port uses the tables' row types. Operators' switches are read from them as well.
   { from: /^control-plane\/ports\/(ledger|limits)\//, allows: [shared, /^control-plane\/(ports|db)\//] },
   { from: /^control-plane\/ports\//, allows: [shared, /^control-plane\/ports\//] },
   { from: /^control-plane\/observe\//, allows: [shared, /^control-plane\/(observe|ports|db)\//] },
@@ -125,7 +125,7 @@ const RULES: readonly Rule[] = [
   },
   { from: /^control-plane\/operation\//, allows: [shared, /^control-plane\/(operation|db|ports)\//] },
   { from: /^control-plane\/check-ledger\//, allows: [/^control-plane\/check-ledger\//] },
-  // The command line is a client like any other: of the planes it knows the router's type alone.
+  // The command line is a client. Of the planes it knows the router's type alone.
   { from: /^control-plane\/cli\//, allows: [shared, /^control-plane\/(cli\/|api\/trpc\/router\.ts$)/] },
   { from: /^control-plane\//, allows: [shared, /^control-plane\//] },
   { from: /^dev\//, allows: [shared, /^(data-plane|control-plane|dev|bundle)\//] },
@@ -133,7 +133,7 @@ const RULES: readonly Rule[] = [
   { from: /^vitest\.config\.ts$/, allows: [/^test\//] },
 ]
 
-/** Packages that only some places may touch: SQL in db/, Redis and the network never in pure code. */
+/** Packages that only some places may use: SQL in db/, Redis and the network never in pure code. */
 const PACKAGES: readonly { readonly name: RegExp; readonly only: RegExp }[] = [
   {
     name: /^(kysely|pg)$/,

@@ -11,7 +11,7 @@ import { readJournals } from './journal-records.ts'
 import { readFacts } from './ledger-facts.ts'
 import { checkLedger } from './ledger-rules.ts'
 
-/** The longest wait for rest; the next value is the time between two looks. Milliseconds. */
+/** The longest wait for rest, and the time between two looks. */
 export const QUIESCENCE_MS = 60_000
 const LOOK_EVERY_MS = 500
 /**

@@ -11,12 +11,11 @@ export type LedgerFacts = {
   readonly jobs: ReadonlyMap<string, { readonly charge: bigint; readonly payloadHash: string }>
   /** The highest daily cap that each capped offer had today. Amounts taken under it are right. */
   readonly offerCaps: ReadonlyMap<string, bigint>
-  /**
-   * The number of balances that the gate has not confirmed; then of events that could not be posted; then of events
-   * that contradict a settlement.
-   */
+  /** The number of balances that the gate has not confirmed. */
   readonly untold: number
+  /** The number of events that could not be posted. */
   readonly poisoned: number
+  /** The number of events that contradict a settlement. */
   readonly conflicts: number
 }
 

@@ -21,12 +21,12 @@ type Parts = {
   readonly span: Span
 }
 
-/** The share of calls that fail over once; then of calls that nobody answers; then of calls that the buyer leaves. */
+/** Shares of calls: those that fail over once, those that nobody answers, those that the buyer leaves. */
 const RETRIED = 0.03
 const FAILED = 0.006
 const LEFT = 0.01
 const CACHED = 0.35
-/** The end is so many times busier than the beginning, and once more. */
+/** The growth over the span, as a share of the beginning: the end is four times as busy. */
 const GROWTH = 3
 /** The widest change of a discount over the weeks, in basis points. */
 const DRIFT_BPS = 300

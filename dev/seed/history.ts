@@ -17,8 +17,9 @@ import { readGoods } from './history-goods.ts'
 const OPERATOR = machineOperator('history')
 const DAYS = 30
 const STRANGERS = 6
-/** Events of one posting; the next value is the share of a dollar that a call costs less than on average. */
+/** Events of one posting. */
 const BATCH = 250
+/** More than a call costs on average, so that grants suffice. */
 const DOLLARS_A_CALL = 0.5
 const MIN_GRANT_DOLLARS = 100
 

@@ -6,7 +6,7 @@ import { until } from '#test/support/until.ts'
 
 type Actor = Running & { readonly end: (code: number) => void; readonly wasStopped: () => boolean }
 
-/** A member whose process is a promise that the test settles. */
+/** A member whose process is a promise. The test settles it. */
 function createStage() {
   const actors: Actor[] = []
   const stops: string[] = []

@@ -13,7 +13,7 @@ import { listOffer } from '#test/support/offers.ts'
 
 const CALLS = 600
 let market: TestMarket
-/** The first thirty days, as they were when they had just been made. */
+/** The first thirty days, just after they were made. */
 let first: Awaited<ReturnType<typeof count>> & { readonly posted: number; readonly madeAt: number }
 
 beforeAll(async () => {

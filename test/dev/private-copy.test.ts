@@ -17,7 +17,7 @@ const Found = z.object({
   told: z.array(z.string()),
 })
 
-/** Programs of the distribution's, as far as we use them: they note how they are called. */
+/** Stand-ins for programs of the distribution. They note their calls. */
 const NOTE = 'echo "$(basename "$0") $*" >> "$CALLS"'
 const PACKAGERS = {
   'apt-get': `case "$*" in *download*) touch some.deb;; esac`,
@@ -30,7 +30,7 @@ function writeProgram(file: string, text: string): void {
   writeFileSync(file, `#!/bin/sh\n${NOTE}\n${text}\n`, { mode: 0o755 })
 }
 
-/** A system with some packagers, and a user of it with an empty cache. */
+/** A system with some package tools, and a user with an empty cache. */
 function createSystem(packagers: Partial<typeof PACKAGERS>, others = ['/bin']) {
   const root = mkdtempSync(join(folder, 'system-'))
   for (const [name, text] of Object.entries(packagers)) writeProgram(join(root, 'bin', name), text)

@@ -27,7 +27,7 @@ const Graph = z.object({
   }),
 })
 
-/** The spendable balance of a buyer as each door tells it. */
+/** The spendable balance of a buyer at each door. */
 async function balances(person: Person): Promise<string[]> {
   const { buyerKey: key } = person
   const graph = Graph.parse(
@@ -169,7 +169,7 @@ describe('GraphQL', () => {
     const query = 'query($first: Int!) { offers(first: $first) { edges { cursor } } }'
     for (const first of ['1', 2 ** 53, 1.5, null, {}, undefined]) expect(await status(ask(query, { first }))).toBe(400)
     expect(await status(ask(query, { first: 1, extra: 'x'.repeat(1_100_000) }))).toBe(413)
-    // A key of the prototype is a name like any other, and no way to a value.
+    // A name of the prototype is an ordinary name here and leads to no value.
     const body = `{"query":${JSON.stringify(query)},"variables":{"__proto__":{"first":1},"constructor":{"first":1}}}`
     expect(await status(market.rest('POST', '/graphql', { key: ada.sellerKey, body }))).toBe(400)
     for (const from of [-1, -(2 ** 63), 2 ** 53]) {
@@ -235,7 +235,7 @@ describe('tRPC', () => {
     expect(await get('/trpc/offer.list?input=%7B%22maxItems%22%3A1%7D')).toBe(200)
     const post = (path: string, body: unknown) => status(market.rest('POST', path, { key: ada.sellerKey, body }))
     expect(await post('/trpc/offer.delete,offer.delete?batch=1', { 0: { id: 'a' }, 1: { id: 'b' } })).toBe(400)
-    // A long question may come as a body; what changes something never comes as a question.
+    // A long query may come as a body. A mutation never comes as a query.
     expect(await post('/trpc/offer.list', {})).toBe(200)
     expect(await get('/trpc/offer.delete')).toBe(405)
     expect(await get('/trpc/nothing')).toBe(404)

@@ -49,7 +49,7 @@ describe('the demand for a model by discount', () => {
       soldAt({ keptBps: 7_500, charge: 75, list: 100 }),
       soldAt({ keptBps: 7_401, charge: 148, list: 200 }),
       soldAt({ keptBps: 10_000, charge: 30, list: 30 }),
-      // A day ago, of another model, for nothing, and by nobody of the market.
+      // Sales that do not count: a day old, of another model, free, or without a seller of the market.
       soldAt({ keptBps: 5_000, charge: 50, list: 100 }, { ago: DAY }),
       soldAt({ keptBps: 5_000, charge: 50, list: 100 }, { model: 'claude-test' }),
       soldAt({ keptBps: 5_000, charge: 0, list: 100 }),

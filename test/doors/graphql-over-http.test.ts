@@ -36,7 +36,7 @@ describe('GraphQL over HTTP', () => {
     expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
     const text = await page.text()
     expect(text).toContain('query Markets')
-    // Its subscriptions would go by GET otherwise, which this door does not take.
+    // Without it the page would send subscriptions by GET, which this door refuses.
     expect(text).toContain('"method":"POST"')
     const server = await createServer({
       ...market.plane,

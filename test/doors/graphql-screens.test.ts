@@ -15,7 +15,7 @@ import { newWallet, signInForSession } from '#test/support/wallet.ts'
 const FOLDER = new URL('../../docs/graphql/', import.meta.url)
 const SCREENS = readdirSync(FOLDER).filter((name) => name.endsWith('.graphql'))
 const CALLS = 300
-/** Far above what a page may take where nothing else runs: it tells a page that has lost its index. */
+/** Far above a page's time on an idle machine. A page that has lost its index takes longer. */
 const PATIENCE_MS = 5_000
 
 let market: TestMarket
@@ -56,7 +56,7 @@ beforeAll(async () => {
 })
 afterAll(() => market?.stop())
 
-/** Who looks at a screen. */
+/** The headers of the user who looks at a screen. */
 function headersOf(screen: string): Record<string, string> {
   if (screen === 'buyer-organizations') return session
   if (screen.startsWith('buyer-')) return { authorization: `Bearer ${ada.buyerKey}` }

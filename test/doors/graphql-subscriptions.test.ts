@@ -17,7 +17,7 @@ import { until } from '#test/support/until.ts'
 import { eventText } from '#test/support/usage-events.ts'
 import { newWallet, signInForSession } from '#test/support/wallet.ts'
 
-/** Shorter than what has to be looked at without an announcement waits: what comes in time was told. */
+/** Shorter than the wait of a topic without announcements. A result within this time was announced. */
 const WAIT_MS = 10_000
 let market: TestMarket
 let ada: Person
@@ -33,7 +33,7 @@ const sell = (discount: number) => listOffer(market, ada.seller, { discount })
 type Stream = {
   readonly status: number
   readonly text: () => string
-  /** Data of every `next` event so far. */
+  /** The data of all `next` events so far. */
   readonly results: () => unknown[]
   readonly isOver: () => boolean
   close(): void

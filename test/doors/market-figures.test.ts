@@ -12,7 +12,7 @@ import { grant } from '#test/support/ledger.ts'
 import { eventText } from '#test/support/usage-events.ts'
 
 const NOBODY = { kind: 'nobody' } as const
-/** The hours that the calls lie in: whole ones, over before the test begins. */
+/** The calls lie in whole hours that were over before the test began. */
 const HOUR_NOW = Math.floor(Date.now() / HOUR) * HOUR
 let market: TestMarket
 let ada: Person
@@ -28,7 +28,7 @@ afterAll(() => market.stop())
 
 const answered = { offer: 'ofr_test', status: 200, ms: 900, errorClass: null }
 
-/** Six calls an hour over three hours, of two models at two providers in turn. */
+/** Posts six calls an hour over three hours, of two models, at two providers by turns. */
 async function postCalls(): Promise<void> {
   const events = [1, 2, 3].flatMap((hoursAgo) =>
     Array.from({ length: 6 }, (_, index) => {
@@ -76,7 +76,7 @@ describe('series of the market', () => {
     expect(sum(await series({ models: ['gpt-test'] }))).toBe(12)
     expect(sum(await series({ models: ['gpt-test'], providers: ['p1'] }))).toBe(6)
     expect(await series({ models: ['nothing'] })).toEqual([])
-    // A median over a filter is that of the merged sketches, not of what each provider had.
+    // The median over several providers comes from the merged sketches, not from the providers' medians.
     const [point] = await series({ models: ['gpt-test'], from: HOUR_NOW - 3 * HOUR, to: HOUR_NOW - 2 * HOUR })
     expect(point).toMatchObject({ calls: 4, ttftP50Ms: null, ttftSamples: 4 })
     const days = await series({ bucket: 'day', from: HOUR_NOW - 2 * DAY })

@@ -32,7 +32,7 @@ const UPDATE = `mutation($id: ID!, $input: UpdateOfferInput!) { updateOffer(id: 
 const DELETE = `mutation($id: ID!) { deleteOffer(id: $id) { ${FIELDS} } }`
 const GET = `query($id: ID!) { offer(id: $id) { ${FIELDS} } }`
 
-/** Each door as the same five calls: the answer in our own spelling, or the code it was refused with. */
+/** Each door as the same calls. They answer the offer in our own spelling, or the code of a refusal. */
 type Outcome = { readonly offer?: unknown; readonly code?: string | null | undefined }
 type Door = {
   readonly create: (key: string | undefined, input: object) => Promise<Outcome>

@@ -17,7 +17,7 @@ describe('docs/openapi.json', () => {
   })
 
   it('is clean to the linter', async () => {
-    // A redirect and an endpoint that is retired have no answer of the 200s.
+    // A redirect and a retired endpoint have no 2xx answer.
     const rules = { 'operation-2xx-response': 'off' as const }
     const config = await createConfig({ extends: ['recommended'], rules })
     const found = await lintFromString({ source: DOCUMENT_TEXT, absoluteRef: 'openapi.json', config })
@@ -27,7 +27,7 @@ describe('docs/openapi.json', () => {
   it('holds every row of the doors, and nothing that no row answers', () => {
     const rest = ROWS.map(({ method, path }) => `${method} ${path}`)
     expect(new Set(Object.keys(DESCRIPTIONS))).toEqual(new Set(rest))
-    // Wires need no rails to say where they are mounted.
+    // Wires need no rails here.
     const rail = {} as never
     const mounted = surfaceRows({ credit: rail, creditByEitherHeader: rail }).flatMap(({ methods, path, ...row }) => {
       const behind = row.floorBehind
@@ -36,7 +36,7 @@ describe('docs/openapi.json', () => {
       const names = methods.filter((method) => method !== 'HEAD')
       return [path, ...floored, ...below].flatMap((each) => names.map((method) => `${method} ${each}`))
     })
-    // What operators scrape is described elsewhere.
+    // Operators' metrics are described elsewhere.
     const data = mounted.filter((name) => name !== 'GET /metrics')
     const rows = [...rest, ...data]
     const shaped = (name: string) => name.replace(/:\w+|\{\w*\}|\*\w+/g, '{}')
@@ -89,7 +89,7 @@ describe('the reference', () => {
     const consoles = [...text.matchAll(/<details class="try" data-method="([A-Z]+)" data-target="([^"]+)"/g)]
     expect(consoles.length).toBeGreaterThan(100)
     expect(text).toMatch(/data-target="\/v1\/buyer\/keys" data-caller="buyerKey" data-once="" data-body="\{&quot;/)
-    // Without a script there is none, and what needs the cookie of a session has none at all.
+    // Without a script there is no console. Calls that need a session's cookie never have one.
     expect(text).not.toMatch(/<details class="try"(?![^>]* hidden>)|data-caller="session"/)
     expect(text).not.toMatch(/<style|\sstyle="|<script>|\son\w+="/)
     const anchors = new Set([...text.matchAll(/\sid="([^"]+)"/g)].map((match) => match[1]))

@@ -16,10 +16,10 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-/** Runs a command of the operator on the machine; the answer that it prints, and its exit code. */
+/** Runs a command of the operator on the machine. Answers its output and exit code. */
 async function run(...args: string[]): Promise<{ code: number; answer: unknown }> {
   const env = {
-    // Not that of the test runner, which means something else by some names.
+    // The test runner's environment gives some of these names another meaning.
     PATH: process.env['PATH'],
     DATABASE_URL: market.world.databaseUrl,
     REDIS_URL: market.world.redisUrl,

@@ -21,7 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => market.stop())
 
-/** A model as OpenRouter lists it, with much that nothing here reads. */
+/** A model in OpenRouter's list, with many members that nothing here reads. */
 const row = (id: string, changes: object = {}) => ({
   id,
   canonical_slug: `${id}-20260301`,
@@ -165,7 +165,7 @@ describe('a list of models in the shape of OpenRouter', () => {
 
   it('takes five thousand rows and no more', async () => {
     const models = Array.from({ length: 5_001 }, (_, index) => index)
-    // So long a question comes as a body.
+    // Such a long query is sent as a body.
     const key = await market.managementKey('operator')
     const answer = await market.rest('POST', '/trpc/catalog.diff', { key, body: { models } })
     expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('"models"')])
@@ -321,7 +321,7 @@ describe('limits and switches', () => {
     await staff.feature.put.mutate({ name: 'paid_calls', isOn: true, reason: 'drill over' })
     const paid = (await staff.feature.list.query()).find(({ name }) => name === 'paid_calls')
     expect(paid).toMatchObject({ isOn: true, reason: 'drill over' })
-    // Other tests put offers on sale.
+    // Other tests need offers on sale.
     await until('offers are taken again', 4_000, async () =>
       list().then(
         () => true,

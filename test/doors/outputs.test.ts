@@ -13,7 +13,7 @@ const QUIET = {
   document: () => undefined,
 }
 
-/** Every test market holds every answer against these schemas, and says at its end what differs. */
+/** Every test market holds every answer against these schemas and reports differences at its end. */
 describe('the output of an operation', () => {
   it('is known for every operation of the services', async () => {
     const outputs = await readOutputs()

@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => world?.market.stop())
 
-/** What has one door: cookies, files and retired paths on REST; on tRPC what operators change, and what they look into. */
+/** Operations with one door: on REST cookies, files and retired paths; on tRPC what only operators do. */
 const REST_ALONE = ['export.download', 'fallback-key.retired', 'session.create', 'session.end']
 const TRPC_ALONE = [
   ...['alias.put', 'alias.remove', 'catalog.diff', 'catalog.import', 'conflict.resolve', 'credit.grant'],
@@ -36,7 +36,7 @@ const TRPC_ALONE = [
   ...['poison.read', 'poison.retry', 'price.put', 'provider.put', 'provider.remove', 'provider.trust', 'queue.failed'],
   ...['queue.retry', 'rateLimit.put', 'refund.fiat', 'shortfall.explain', 'snapshot.republish', 'user.create'],
 ]
-/** Of GraphQL's own shape. */
+/** Fields that belong to GraphQL's own shape. */
 const GRAPHQL_ALONE = ['errorKinds', 'node', 'nodes', 'viewer']
 
 const missing = (all: readonly string[], known: readonly string[]) =>
@@ -56,7 +56,7 @@ function doorsOf({ operation, graphql, trpc }: DoorRow): Record<string, DoorCall
 /** A record's id, or that of a call. */
 const RECORD = /^(?:[a-z]{2,4}_)?[0-9A-HJKMNP-TV-Z]{26}$/
 
-/** What every door says to a caller. */
+/** Asks every door the same. */
 async function askAll(row: DoorRow, by: keyof DoorWorld['callers'], inputOf: () => Promise<Input>) {
   const said: Record<string, Said> = {}
   for (const [door, call] of Object.entries(doorsOf(row))) {
@@ -66,7 +66,7 @@ async function askAll(row: DoorRow, by: keyof DoorWorld['callers'], inputOf: () 
   return said
 }
 
-/** The answer of a door. Fails where it refused. */
+/** The answer of a door. Fails when it refused. */
 function answerOf(door: string, said: Said | undefined): unknown {
   if (said === undefined || 'code' in said) expect.fail(`${door} refused with ${said?.code ?? 'nothing'}`)
   return said.answer
@@ -84,7 +84,7 @@ describe('operations', () => {
   })
 })
 
-/** Asks each door, with an input of its own where the row makes one, and compares; answers what was asked last. */
+/** Asks each door and compares the answers. A row may make an input for each door. Answers the last input. */
 async function expectSameAnswers(row: DoorRow): Promise<Input> {
   const { by = 'session', isFresh, beyond } = row
   let input: Input = {}
@@ -98,10 +98,10 @@ async function expectSameAnswers(row: DoorRow): Promise<Input> {
     return isFresh ? steady(answer) : answer
   }
   const whole = told(base)
-  // What REST answers without a body is said by the others alone.
+  // REST answers without a body. Only the other doors are compared.
   if (whole === undefined) return input
   for (const door of Object.keys(said)) expect([door, differences(told(door), whole, beyond)]).toEqual([door, []])
-  // GraphQL has what its types have; REST and tRPC have all there is.
+  // GraphQL shows the members of its types. REST and tRPC show all members.
   expect(differences(whole, told('tRPC'))).toEqual([])
   return input
 }

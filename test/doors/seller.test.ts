@@ -42,7 +42,7 @@ const bodyOf = (answer: Answer): unknown => {
 const resultOf = (call: Promise<unknown>): Promise<unknown> =>
   call.then(toSnakeBody, async () => ({ code: await trpcCodeOf(call) }))
 
-/** A question that changes nothing, at each door; what only one door shows is cut away before they are compared. */
+/** A query at each door. Members that only one door shows are removed before the comparison. */
 type Question = {
   readonly rest: (key: string) => Promise<Answer>
   readonly graphql: (key: string) => Promise<unknown>
@@ -60,7 +60,7 @@ const Connection = z.object({
   edges: z.array(z.object({ node: z.unknown() })),
   page_info: z.object({ has_next_page: z.boolean(), end_cursor: z.string().nullable() }),
 })
-/** A connection in the shape of a page of REST, with its items under the name they have there. */
+/** A GraphQL connection in the shape of a page of REST. */
 const paged = (field: string, query: string, items: string) => async (key: string) => {
   const found = await graph(field, query)(key)
   const connection = Connection.safeParse(found)
@@ -116,7 +116,7 @@ describe('what a seller asks', () => {
       expect(await graphql(person.sellerKey)).toEqual(expected)
       expect(await trpc(person.sellerKey)).toEqual(expected)
     }
-    // A buyer's key is told so everywhere; to nobody it is closed.
+    // A buyer's key is named as the wrong kind. A caller without a key is refused.
     const wrong = { code: 'wrong_key_type' }
     expect(bodyOf(await rest(ada.buyerKey))).toEqual(wrong)
     expect(await graphql(ada.buyerKey)).toEqual(wrong)
@@ -200,7 +200,7 @@ describe('what a seller does', () => {
       await market.trpc(ada.sellerKey).offer.rotateCredential.mutate({ id, apiKey: newProviderKey() as never }),
     ]
     for (const found of rotated) expect(found).toMatchObject({ id, status: 'active' })
-    // [C247] A stranger finds nothing at any door.
+    // [C247] A foreign key finds nothing at any door.
     const missing = { code: 'not_found' }
     expect(bodyOf(await POST(`offers/${id}/reset-health`, bob.sellerKey, {}))).toEqual(missing)
     expect(await graph('resetOfferHealth', resetQuery)(bob.sellerKey)).toEqual(missing)

@@ -154,7 +154,7 @@ describe('a session', () => {
 
 const wide = { perKey: 1_000, perWallet: null }
 
-/** A market whose limits count all calls into one minute, which is yet to come, however long a test takes. */
+/** A market whose limits count all calls into one minute of the future, however long the test takes. */
 async function startInOneMinute(rateLimits: OperationLimits): Promise<TestMarket> {
   const now = systemClock.now() + HOUR
   let count: Limiter | undefined
@@ -209,12 +209,12 @@ describe('signing in', () => {
       expect.any(Number),
     ])
     expect(Number(last?.headers.get('x-ratelimit-reset'))).toBeGreaterThan(strict.plane.clock.now() / 1_000)
-    // Another wallet from there, and the same wallet from elsewhere, are not what was used up.
+    // Another wallet at this address, and this wallet at another address, have calls left.
     expect((await ask(newWallet().address)).status).toBe(200)
     expect((await ask(wallet.address, '203.0.113.2')).status).toBe(200)
-    // Who claims to come from elsewhere is known by what the last hop that is trusted saw of him.
+    // The address comes from the last trusted hop, whatever the caller claims.
     expect((await ask(wallet.address, '203.0.113.9, 203.0.113.1')).status).toBe(429)
-    // One address cannot go on with ever new wallets.
+    // One address cannot go on with new wallets for ever.
     const others = []
     for (let count = 0; count < 60; count++) others.push((await ask(newWallet().address, '2001:db8::1')).status)
     expect((await ask(newWallet().address, '2001:db8::2')).status).toBe(429)
@@ -234,10 +234,10 @@ describe('signing in', () => {
     const codes = []
     for (let count = 0; count < 4; count++) codes.push(codeOf(await submit(await forged())))
     expect(codes).toEqual(['invalid_signature', 'invalid_signature', 'rate_limited', 'rate_limited'])
-    // From the very same address.
+    // The address is the same.
     const signedIn = await submit(await signedChallenge(strict, wallet))
     const { key } = z.object({ key: z.string() }).parse(signedIn.body)
-    // Nor does it matter what the wallet's keys do.
+    // The use of the wallet's keys makes no difference.
     for (let count = 0; count < 2; count++) await strict.rest('DELETE', '/v1/seller/keys/key_none', { key })
     expect((await submit(await signedChallenge(strict, wallet))).status).toBe(201)
     const third = await submit(await signedChallenge(strict, wallet))

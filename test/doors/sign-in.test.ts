@@ -24,7 +24,7 @@ type Change = Partial<MessageFields> | ((message: string) => string)
 const submit = (body: object, side = 'seller'): Promise<Answer> =>
   market.rest('POST', `/v1/${side}/auth/keys`, { body })
 const attempt = async (change: Change): Promise<Answer> => submit(await signedChallenge(market, wallet, change))
-/** Now, in the second that EIP-4361 texts may be cut to. */
+/** The present instant as ISO text. EIP-4361 texts may be cut to the second. */
 const at = (ms: number) => new Date(market.plane.clock.now() + ms)
 
 describe('a challenge', () => {
@@ -180,7 +180,7 @@ describe('a signed challenge', () => {
       expect([answer.status, codeOf(answer)], change.toString()).toEqual([401, 'invalid_signature'])
     }
     expect((await submit({ message, signature: other })).status).toBe(401)
-    // The attempt before used the nonce up.
+    // The first attempt used the nonce.
     expect((await submit({ message, signature })).status).toBe(401)
     const zeroBased = await signedChallenge(market, wallet)
     const v = zeroBased.signature.endsWith('1b') ? '00' : '01'

@@ -39,7 +39,7 @@ afterAll(() => market?.stop())
 const Connection = z.object({ edges: z.array(z.unknown()), pageInfo: z.object({ endCursor: z.string() }) })
 
 let events = 0
-/** An event of the health log, minutes after the beginning; a back-off lasts for some minutes. */
+/** An event of the health log, so many minutes after the beginning. A back-off lasts some minutes. */
 const event = (offer: string, minute: number, action: string, lastsMinutes = 0) => ({
   v: 1,
   id: `hlt_${++events}`,
@@ -67,7 +67,7 @@ describe('incidents', () => {
       event(first, 0, 'backed_off', 10),
       event(second, 2, 'backed_off', 10),
       event(first, 4, 'recovered'),
-      // The next one begins within the quiet after the last, so it belongs to the same incident.
+      // The next one begins within the quiet time after the last, so it belongs to the same incident.
       event(first, 15, 'backed_off', 5),
       event(second, 60, 'backed_off', 30),
       event(second, 70, 'recovered'),

@@ -10,7 +10,7 @@ import { eventText } from '#test/support/usage-events.ts'
 import type { TestWallet } from '#test/support/wallet.ts'
 import { newWallet, signInForKey, signInForSession } from '#test/support/wallet.ts'
 
-/** A wallet with every way to come in. */
+/** A wallet with credentials of every kind. */
 type Resident = {
   readonly seller: string
   readonly buyer: string
@@ -21,9 +21,9 @@ type Resident = {
 let market: TestMarket
 let victim: Resident
 let stranger: Resident
-/** What stands for each variable of a path, for the rows whose path begins so; the longest beginning decides. */
+/** The values of path variables, by the beginning of the path. The longest beginning decides. */
 let ids: Partial<Record<string, Partial<Record<string, string>>>>
-/** Texts that nobody but the victim may see. */
+/** Texts that only the victim may see. */
 let traces: string[]
 
 async function resident(): Promise<Resident> {
@@ -105,7 +105,7 @@ beforeAll(async () => {
 })
 afterAll(() => market?.stop())
 
-/** Books a call of the victim at his own offer; answers its request id. */
+/** Books a call of the victim at its own offer. Answers the request id. */
 async function bookCall(): Promise<string> {
   const { rows } = await sql<{ buyer: `acc_${string}`; seller: `acc_${string}` }>`select buyer_account as buyer,
     seller_account as seller from app_user where wallet = ${victim.wallet.address.toLowerCase()}`.execute(
@@ -124,13 +124,13 @@ async function bodyAs(who: Resident, path: string, side?: 'seller' | 'buyer'): P
   return (await market.rest('GET', path, by)).body
 }
 
-/** Rows whose path names a record, other than files behind signed links, which are nobody's by design. */
+/** Rows whose path names a record. Files behind signed links are left out, because they belong to nobody by design. */
 const NAMED = ROWS.filter(({ path }) => path.includes('/:') && !path.startsWith('/v1/exports'))
 const LISTS = ROWS.filter(
   ({ path, method }) => method === 'GET' && !path.includes('/:') && !path.includes('/challenge'),
 )
 
-/** What a row needs beside its path to be well formed. */
+/** The body that a row needs to be well formed. */
 const BODIES: Readonly<Record<string, object>> = {
   'offer.update': { discount: 90 },
   'offer.rotate-credential': { api_key: 'sk-good-stranger' },
@@ -173,7 +173,7 @@ async function ask(row: RestRow, by: { headers?: object; key?: string }, path: s
   return market.rest(row.method, path, { ...('key' in by ? { key: by.key } : {}), headers, ...body })
 }
 
-/** Tables that change by themselves, or with every call that is made. */
+/** Tables that change by themselves, or with every call. */
 const RESTLESS = new Set([
   ...[
     'audit_log',
@@ -187,7 +187,7 @@ const RESTLESS = new Set([
   ],
 ])
 
-/** Every row of every other table, as one text; what notes the use of a credential left out. */
+/** Every row of every other table as text, without the marks of a credential's use. */
 async function everything(): Promise<Record<string, string[]>> {
   const tables = await sql<{ name: string }>`select relname as name from pg_class
     where relkind in ('r', 'p') and not relispartition and relnamespace = 'public'::regnamespace
@@ -290,7 +290,7 @@ describe('a management key', () => {
     expect((await market.rest('GET', `/v1/organizations/${id}/members`, { key })).status).toBe(200)
     for (const row of ROWS.filter(({ path }) => path.startsWith('/v1/organizations/:organization'))) {
       const answer = await ask(row, { key }, fill(row))
-      // What only a person does is refused before anybody looks.
+      // Operations for people alone are refused before anything is looked up.
       const expected = row.operation === 'workspace-key.create' ? 401 : 404
       expect([row.operation, answer.status]).toEqual([row.operation, expected])
       expectNoTrace(answer, row.operation)

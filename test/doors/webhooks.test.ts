@@ -105,7 +105,7 @@ async function spend({ buyer: { account } }: Person, keyId: KeyId, amount: numbe
   await postBatch(market.plane, { events: [event], source: 'test' })
 }
 
-/** Looks once, and sends what was found: the types and per cents of what was told. */
+/** Looks once and sends what it found. Answers the types and percentages of the deliveries. */
 async function look(): Promise<unknown[]> {
   const found = await findAlerts(market.plane)
   for (const id of found) await attemptDelivery(market.plane, id, { isLast: true })
@@ -117,7 +117,7 @@ async function look(): Promise<unknown[]> {
   })
 }
 
-/** The signatures of a delivery that fit a secret. */
+/** The signatures of a delivery that match a secret. */
 function fits({ headers, body }: Received, secret: string): boolean {
   const [, time = '', rest = ''] = /^t=(\d+),(.*)$/.exec(String(headers['x-mkt-signature'])) ?? []
   const right = createHmac('sha256', secret).update(`${time}.${body}`).digest('hex')
@@ -268,7 +268,7 @@ describe('webhooks of a buyer', () => {
 })
 
 describe('alerts', () => {
-  // What the webhooks of other tests would be told.
+  // Webhooks of other tests would receive this, too.
   beforeEach(async () => {
     await findAlerts(market.plane)
   })
@@ -390,7 +390,7 @@ describe('alerts', () => {
     await call(ada, 'DELETE', `/${id}`)
     expect(await attempt(second, false)).toBe('gone')
     expect(received).toHaveLength(2)
-    // Only the purge is so late: the gate, which counts the caps of other tests, goes by a clock of its own.
+    // Only the purge uses the later time. The gate counts the caps of other tests by its own clock.
     const { db, clock } = market.plane
     await purgeWebhookLog({ db, clock: { ...clock, now: () => clock.now() + 41 * DAY + HOUR } })
     const { rows } = await sql<{ left: number }>`select count(*)::int as left from webhook_delivery

@@ -51,14 +51,14 @@ async function send(
 
 const json = (value: unknown) => JSON.stringify(value)
 
-/** What the head of an answer says of a call that was refused before it was read. */
+/** The headers about a call that was refused before it was read. */
 const costOf = (headers: Headers) => ({
   status: headers.get('x-mkt-marketplace-status'),
   attempts: headers.get('x-mkt-marketplace-attempts'),
   cost: headers.get('x-mkt-buyer-cost-micro'),
 })
 
-/** Open holds over all accounts: what a refused call must leave at zero. */
+/** The number of open holds of all accounts. A refused call must leave none. */
 async function openHolds(): Promise<number> {
   let open = 0
   for (const key of await redis.keys('*:z:exp:*')) open += await redis.zcard(key)
@@ -331,7 +331,7 @@ describe('bad input is refused in the envelope, with nothing held and nothing ch
   })
 })
 
-/** Sends raw bytes and reads what comes back until the server closes; `half` ends our side behind them. */
+/** Sends raw bytes and reads the answer until the server closes. `half` closes our side behind them. */
 function rawExchange(text: string, sent: 'all' | 'half' = 'all'): Promise<string> {
   const url = new URL(network.sandbox.api_base_url)
   return new Promise((resolve, reject) => {

@@ -17,7 +17,7 @@ const SLOW_MS = 150_000
 const folder = mkdtempSync(join(tmpdir(), 'market-busy-'))
 const PLANES = ['control_plane', 'data_plane', 'worker'] as const
 const MEMBERS = [...PLANES, 'postgres', 'redis', 'provider_sandbox_a'] as const
-/** A member, the address of it that everybody is told, and who else is started again when that changes. */
+/** A member, its public address, and the members that are started again when the address changes. */
 const KILLED = [
   ['control_plane', 'control_plane_url', ['data_plane', 'worker']],
   ['redis', 'redis_url', PLANES],
@@ -32,7 +32,7 @@ afterEach(async () => {
 }, 60_000)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** Is faster than some members: it takes their port after they were told of it and before they are started. */
+/** Takes the ports of some members after they were announced and before the members start. */
 function createMeddler(members: readonly string[]) {
   const left = new Set(members)
   const taken: string[] = []
@@ -46,7 +46,7 @@ function createMeddler(members: readonly string[]) {
 
 type Meddler = ReturnType<typeof createMeddler>
 
-/** A network in this process, whose members the meddler drives from their ports. */
+/** A network in this process. The meddler drives its members from their ports. */
 async function startMeddled(meddler: Meddler) {
   const home = await openHome(mkdtempSync(join(folder, 'home-')), false)
   const given: string[] = []
@@ -69,7 +69,7 @@ async function startMeddled(meddler: Meddler) {
 
 type Meddled = Awaited<ReturnType<typeof startMeddled>>
 
-/** Kills a member, and waits until it and whoever is told of it were started again. */
+/** Kills a member. Waits until it and the members that know its address were started again. */
 async function killAndWait({ crew, lines }: Meddled, member: string, told: readonly string[]): Promise<void> {
   const pid = crew.pids()[member]
   if (pid === undefined) throw new Error(`${member} does not run`)
@@ -83,7 +83,7 @@ async function killAndWait({ crew, lines }: Meddled, member: string, told: reado
 
 const PATHS = ['/health/paid', '/v1/models', '/v1/buyer/me'] as const
 
-/** True when the data plane takes paid calls, and answers by itself and for the control plane behind it. */
+/** True when the data plane takes paid calls, serves its own reads, and reaches the control plane behind it. */
 async function answers(sandbox: { base_url: string; buyer_key: string }): Promise<boolean> {
   const headers = { authorization: `Bearer ${sandbox.buyer_key}` }
   const asked = PATHS.map((path) =>
@@ -119,7 +119,7 @@ describe('a market on a busy machine', () => {
       expect(await answers(sandbox())).toBe(true)
       expect(await call(sandbox())).toBe(200)
       const moved = lines.filter((line) => line.endsWith('found its port taken'))
-      // One that was to start again anyway says nothing of its port. None is driven out twice.
+      // A member that was to start again anyway says nothing of its port. None moves twice.
       expect(new Set(moved).size).toBe(moved.length)
       expect(PLANES.map((name) => `${name} found its port taken`)).toEqual(expect.arrayContaining(moved))
       expect(given).toEqual([])

@@ -10,16 +10,16 @@ import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 import { until } from '#test/support/until.ts'
 
-/** Where the development network keeps the keys that it prints for its user; none of ours is among them. */
+/** The development network keeps the keys for its user here. They are not the test's own. */
 const NOT_OURS = /^(sandbox|secrets|lock)\.json$/
 const MODEL = 'gpt-5-mini'
 
 let network: Network
 let database: pg.Pool
 let redis: Redis
-/** What must stand nowhere, by what it is. */
+/** Texts that may stand nowhere, by name. */
 const canaries = new Map<string, string>()
-/** Bodies and headers of all answers that may hold none of them. */
+/** Bodies and headers of all answers that may hold no canary. */
 const answers: string[] = []
 
 const mark = () => randomBytes(12).toString('hex')
@@ -55,7 +55,7 @@ async function ask(method: string, path: string, { key, body, headers = {}, isSe
   return { status: answer.status, text, cookie: answer.headers.get('set-cookie') ?? '' }
 }
 
-/** A field of an answer that is shown once, kept as a canary. */
+/** Keeps a field that is shown once as a canary. */
 function keep(name: string, value: string): string {
   expect(value.length, name).toBeGreaterThan(20)
   canaries.set(name, value)
@@ -82,7 +82,7 @@ const chat = (prompt: string, more: object = {}) => ({
   ...more,
 })
 
-/** A run over what takes secrets, with as much going wrong as going well. */
+/** Uses everything that takes secrets, with failures and successes in turn. */
 async function useEverything(): Promise<void> {
   const prompt = keep('prompt', `prompt-${mark()}`)
   const buyer = await signIn('/v1/buyer/auth/keys')
@@ -191,7 +191,7 @@ async function useEverything(): Promise<void> {
   })
 }
 
-/** Which canaries stand in a text. */
+/** The canaries in a text. */
 function found(text: string, where: string): string[] {
   return [...canaries].filter(([, canary]) => text.includes(canary)).map(([name]) => `${name} in ${where}`)
 }
@@ -219,7 +219,7 @@ async function foundInRedis(): Promise<string[]> {
   return leaks
 }
 
-/** Short strings of a dump may be packed: the value as commands read it is searched as well. */
+/** Redis may pack short strings in a dump. So values are searched as commands read them, too. */
 async function readable(key: string): Promise<string> {
   switch (await redis.type(key)) {
     case 'string':
@@ -237,7 +237,7 @@ async function readable(key: string): Promise<string> {
   }
 }
 
-/** Everything in the network's folder: logs, journals, the data of Postgres and Redis. */
+/** Searches the network's folder: logs, journals, the data of Postgres and Redis. */
 function foundInFiles(folder: string): string[] {
   return readdirSync(folder, { withFileTypes: true, recursive: true })
     .filter((entry) => entry.isFile() && !NOT_OURS.test(entry.name))

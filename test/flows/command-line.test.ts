@@ -27,7 +27,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 }, 60_000)
 
-/** The answer of a command as JSON, which has to end well. */
+/** The JSON answer of a command that must end well. */
 async function json<Schema extends z.ZodType>(schema: Schema, ...args: string[]): Promise<z.output<Schema>> {
   const ran = await runMarket([...args, '--json'], { env })
   expect([args.join(' '), ran.code, ran.err]).toEqual([args.join(' '), 0, ''])
@@ -149,7 +149,7 @@ describe('an operator at the command line', () => {
     'imports a catalogue after reading the difference, and the data plane knows it',
     async () => {
       const file = join(folder, 'models.json')
-      // More than one request takes: the description of each is long.
+      // The descriptions are long, so these rows need more than one request.
       const many = Array.from({ length: 500 }, (_, at) => row(`acme/bulk-${at}`, { description: 'x'.repeat(2_500) }))
       await writeFile(file, JSON.stringify({ data: [...many, row('acme/broken', { pricing: {} })] }))
       const args = ['operator', 'catalog', 'import', file, '--source', 'flow test']
@@ -158,7 +158,7 @@ describe('an operator at the command line', () => {
       const Search = z.array(z.looseObject({ id: z.string() }))
       expect(await json(Search, 'models', '--search', 'bulk-')).toEqual([])
       const taken = await runMarket([...args, '--yes', '--json'], { env })
-      // One row was not taken: what worked stands.
+      // One row was refused. The others stand.
       expect([taken.code, taken.err]).toEqual([6, ''])
       expect(JSON.parse(taken.out)).toMatchObject({
         imported: { added: 500 },
@@ -230,7 +230,7 @@ describe('an operator at the command line', () => {
       expect(JSON.parse((await credit(...deposit)).out)).toMatchObject({ isRepeat: true })
       const refund = (usd: string) => credit('refund', '--usd', usd, '--ticket', `flow-${usd}`, '--yes')
       expect((await refund('3')).code).toBe(0)
-      // What is left was granted.
+      // Only the granted rest is left.
       const beyond = await refund('1')
       expect([beyond.code, JSON.parse(beyond.err)]).toMatchObject([1, { error: { code: 'conflict' } }])
       expect(await json(z.array(z.unknown()), 'operator', 'payout-holds', 'list')).toEqual([])

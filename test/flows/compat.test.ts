@@ -43,7 +43,7 @@ async function send({ path = '/compat/v1/messages', headers, body = GOOD }: Sent
 
 const GOOD = { model: MODEL, max_tokens: 64, messages: [{ role: 'user' as const, content: 'Say hello.' }] }
 
-/** Status and type of a refusal in this wire's envelope, which never speaks of payment. */
+/** The status and type of a refusal in this wire's envelope. The envelope never speaks of payment. */
 async function refusal(sent: Sent): Promise<[number, string]> {
   const answer = await send(sent)
   expect(answer.headers.get('payment-required')).toBeNull()
@@ -52,7 +52,9 @@ async function refusal(sent: Sent): Promise<[number, string]> {
   return [answer.status, error.type]
 }
 
-/** The answer to a request that only announces its body: who sends megabytes may not see that nobody reads them. */
+/**
+ * Sends a request that only announces its body. A client that sends megabytes may not notice that nobody reads them.
+ */
 function announce(bytes: number): Promise<string> {
   const { hostname, port, host } = new URL(network.sandbox.api_base_url)
   return new Promise((resolve, reject) => {
@@ -146,7 +148,7 @@ const WEATHER = {
   },
 }
 
-/** The cost that this service adds to a usage, which the client's types do not know. */
+/** The cost that this service adds to the usage. The client's types do not have it. */
 function costOf(usage: unknown): number {
   return z.object({ buyer_cost_micro: z.number().int() }).parse(usage).buyer_cost_micro
 }

@@ -13,7 +13,7 @@ const MODEL = 'seer'
 const IMAGES = 3
 const IMAGE_BYTES = 3_000_000
 const FORMATS = ['openai', 'messages'] as const
-/** What each provider answers with, whatever it is asked. */
+/** The fixed answer of each provider. */
 const ANSWERS = {
   openai: {
     choices: [{ index: 0, message: { role: 'assistant', content: 'Seen.' }, finish_reason: 'stop' }],
@@ -94,7 +94,7 @@ afterAll(async () => {
   await market?.stop()
 }, 60_000)
 
-/** A request as a client of that wire writes it by hand: its own spaces, letters and escapes. */
+/** A request in a client's own spelling: spaces, letters and escapes. */
 function writeRequest(wire: 'chat' | 'messages'): { readonly head: string; readonly messages: string } {
   const parts = images.map((data) =>
     wire === 'chat'
@@ -110,7 +110,7 @@ function writeRequest(wire: 'chat' | 'messages'): { readonly head: string; reado
 
 const PATHS = { chat: '/v1/chat/completions', messages: '/compat/v1/messages' } as const
 const SAME = { chat: 'openai', messages: 'messages' } as const
-/** Where an image stands in what a provider of that protocol gets. */
+/** The place of an image in a request of each protocol. */
 const IMAGE_AT = { openai: ['image_url', 'url'], messages: ['source', 'data'] } as const
 
 describe.each(['chat', 'messages'] as const)('a body of 12 MB with images on the %s wire', (wire) => {
@@ -130,7 +130,7 @@ describe.each(['chat', 'messages'] as const)('a body of 12 MB with images on the
       const answer = await fetch(url + PATHS[wire], request)
       expect([answer.status, (await answer.text()).includes('Seen.')]).toEqual([200, true])
       const got = received[format] ?? Buffer.alloc(0)
-      // Of one protocol: the very text. Never shown where it differs: it is too long for eyes.
+      // One protocol on both sides passes the very text. The texts are too long to print a difference.
       if (SAME[wire] === format) expect(got.includes(`"messages":${messages}`)).toBe(true)
       const content = dataOf(JSON.parse(got.toString('utf8')), 'messages', '0', 'content')
       const seen = images.map((_, at) => String(dataOf(content, String(at), ...IMAGE_AT[format])))

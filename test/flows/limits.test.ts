@@ -37,7 +37,7 @@ function call(body: object, key = network.sandbox.buyer_key): Promise<Response> 
   })
 }
 
-/** The head of the answer to a call that announces a body and sends none of it, and how long it took. */
+/** Sends a call that announces a body and sends none. Answers the head and the time it took. */
 function announce(bytes: number): Promise<{ status: number; headers: IncomingMessage['headers']; ms: number }> {
   return new Promise((resolve, reject) => {
     const from = performance.now()
@@ -61,7 +61,7 @@ function announce(bytes: number): Promise<{ status: number; headers: IncomingMes
   })
 }
 
-/** Starts calls that stay open until the test ends: their provider says nothing. */
+/** Starts calls that stay open until the test ends, because their provider never answers. */
 async function fill(count: number): Promise<void> {
   const body = JSON.stringify({ ...GOOD, model: 'sandbox/hang', stream: true })
   const headers = { authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' }
@@ -84,7 +84,7 @@ describe('overload', () => {
       expect(headers['x-request-id']).toMatch(/^[0-9A-Z]{26}$/)
       times.push(ms)
     }
-    // The machine may be busy with others; the process itself answers within 20 ms.
+    // Other work may keep the machine busy. The process itself answers within 20 ms.
     expect(Math.min(...times)).toBeLessThan(20)
     const refused = await call(GOOD)
     const { error } = z.object({ error: z.record(z.string(), z.unknown()) }).parse(await refused.json())
@@ -142,7 +142,7 @@ describe('the rate of a key', () => {
     const { key } = z.object({ key: z.string() }).parse(await made.json())
     const seen: unknown[] = []
     let last: Response | undefined
-    // A minute may turn between two calls: three in one minute are had within six.
+    // A minute may begin between two calls. Of six calls three fall into one minute.
     for (let each = 0; each < 6 && last?.status !== 429; each++) {
       last = await call(GOOD, key)
       seen.push([last.status, last.headers.get('x-ratelimit-limit'), last.headers.get('x-ratelimit-remaining')])
@@ -185,7 +185,7 @@ describe('the rate of a key', () => {
 
 type Raw = { readonly path?: string; readonly method?: string; readonly headers?: Record<string, string | string[]> }
 
-/** A good call sent as it stands: no client tidies its path or its headers up. */
+/** A good call, sent exactly as written. No client tidies its path or its headers. */
 function raw({ path = '/v1/chat/completions', method = 'POST', headers = {} }: Raw) {
   return new Promise<{ status: number; headers: IncomingMessage['headers']; text: string }>((resolve, reject) => {
     const body = JSON.stringify(GOOD)

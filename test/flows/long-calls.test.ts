@@ -6,7 +6,7 @@ import { catalogItem, startOutcomeMarket } from '#test/support/outcome-market.ts
 import { until } from '#test/support/until.ts'
 
 const SECONDS = 6
-/** Half off a cent a second. */
+/** A cent a second, at half price. */
 const QUOTE = SECONDS * 5_000
 const CHARGE = (SECONDS - 1) * 5_000
 let market: OutcomeMarket
@@ -47,7 +47,7 @@ async function shown(id: string) {
   return Shown.parse((await ask(id)).body)
 }
 
-/** Sums of the ledger by kind of account over both transactions of a job. */
+/** Sums of the ledger by kind of account, over both transactions of a job. */
 async function moved(id: string): Promise<Record<string, number>> {
   const { rows } = await market.database.query<{ kind: string; amount: string }>(
     `select a.kind, sum(e.amount) as amount from ledger_entry e join account a on a.id = e.account
@@ -65,7 +65,7 @@ describe('a long job', () => {
     expect(await moved(id)).toEqual({ buyer_credit: -QUOTE, job_escrow: QUOTE })
     expect(await shown(id)).toMatchObject({ status: 'running', artifacts: [], usage: null })
 
-    // Whoever asks meanwhile sees the same end: of several only one is put down.
+    // All callers see the same end. Of several, only one is recorded.
     const answers = await Promise.all(Array.from({ length: 8 }, () => shown(id)))
     for (const answer of answers.filter(({ status }) => status !== 'running')) {
       expect(answer).toMatchObject({ status: 'succeeded', usage: { seconds: SECONDS - 1, buyer_cost_micro: CHARGE } })
@@ -98,7 +98,7 @@ describe('a long job', () => {
     const { id } = await submit('late-job')
     const rid = id.slice('job_'.length)
     await until('it is over', 5_000, async () => (await shown(id)).status === 'succeeded')
-    // As a process leaves it that dies between the two: the end is put down, and nothing else.
+    // The state that a process leaves when it dies between the two steps: the end is recorded and nothing else.
     await market.redis.hdel(moneyKeys.job(rid), 'booked')
     expect((await shown(id)).artifacts).toHaveLength(1)
     expect(await market.redis.hget(moneyKeys.job(rid), 'booked')).toBe('1')
@@ -146,7 +146,7 @@ const Usage = z.object({
   usage: z.object({ prompt_tokens: z.number(), completion_tokens: z.number(), buyer_cost_micro: z.number() }),
 })
 
-/** What a call is due at half of so much an input token and ten times that an output token. */
+/** The price of a call at half of so much an input token and of ten times that an output token. */
 function due({ usage }: z.infer<typeof Usage>, microAToken: number): number {
   return Math.ceil((usage.prompt_tokens + 10 * usage.completion_tokens) * microAToken * 0.5)
 }

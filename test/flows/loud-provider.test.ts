@@ -11,12 +11,12 @@ import { textModel } from '#test/support/text-model.ts'
 import { until } from '#test/support/until.ts'
 
 /**
- * A provider that tells its key in every refusal, in the encoding that the buyer's prompt names. Nothing that a buyer
- * can read, and no log of its seller, may hold eight characters of it.
+ * A provider that repeats its key in every refusal, in the encoding that the buyer's prompt names. Eight characters of
+ * it may stand in nothing that a buyer can read, and in no log of its seller.
  */
 
 const MODEL = 'loud'
-/** Of no known prefix. */
+/** The key has no known prefix. */
 const KEY = `AIza${randomBytes(18).toString('hex')}`
 const PLACE = 'node-7.internal.acme.example'
 
@@ -90,7 +90,7 @@ afterAll(async () => {
 type Wire = keyof typeof PATHS
 const WIRES: readonly Wire[] = ['chat', 'completions', 'responses', 'compat']
 
-/** Makes a call that the provider refuses; nothing that the buyer can read of it may tell the key or the place. */
+/** Makes a call that the provider refuses. Nothing that the buyer can read of it may tell the key or the host. */
 async function provoke(wire: Wire, prompt: string, isStreamed: boolean): Promise<{ readonly text: string }> {
   const { buyer_key: key } = market.network.sandbox
   const reply = await market.post(PATHS[wire], key, bodyFor(wire, prompt, isStreamed))
@@ -127,7 +127,7 @@ describe('a provider that tells its key', () => {
   })
 
   it('is not heard where it is at fault itself', async () => {
-    // Its offer is left alone from the first of them on.
+    // The offer is backed off after the first of them.
     for (const status of [500, 401]) await provoke('chat', `tell plain ${status} whole`, false)
   })
 

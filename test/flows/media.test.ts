@@ -65,7 +65,7 @@ async function codeOf(answer: Response): Promise<string> {
   return Refusal.parse(await answer.json()).error.code
 }
 
-/** Makes a model act like this for one call at the cheapest of its sellers. */
+/** Makes a model act so for one call at its cheapest seller. */
 async function behaveOnce(model: string, behaviour: string): Promise<void> {
   const Book = z.object({ offers: z.array(z.object({ seller_base_url: z.url() })) })
   const book = await fetch(`${network.sandbox.api_base_url}/api/markets/${model}`)
@@ -200,7 +200,7 @@ describe('speech', () => {
   it('comes to the official client as bytes, priced by the character in its head', async () => {
     const answer = await speak('Ünï 👋 ten')
     expect(answer.headers.get('content-type')).toBe('audio/wav')
-    // Nine characters at 15 micro-USD, 40 per cent off.
+    // Nine characters at 15 micro-USD each, less 40 percent.
     expect(headerCost(answer.headers)).toBe(81)
     expect(answer.headers.get('x-mkt-list-cost-micro')).toBe('135')
     const bytes = Buffer.from(await answer.arrayBuffer())
@@ -277,7 +277,8 @@ describe('transcriptions', () => {
       .withResponse()
     expect(data.text).toBe(HEARD)
     const usage = Cost.extend({ type: z.literal('duration'), seconds: z.number() }).parse(data.usage)
-    // The provider says eight seconds; 7.5 are in the file, and more is not paid for: 100 micro-USD each, 40 off.
+    // The provider reports eight seconds and the file has 7.5. Only those are charged, at 100 micro-USD each, less 40
+    // percent.
     expect(usage).toMatchObject({ seconds: 7.5, buyer_cost_micro: 450, cost: 0.00045 })
     expect(headerCost(response.headers)).toBe(450)
     expect((await lookUp(response.headers)).buyer_cost_micro).toBe(450)

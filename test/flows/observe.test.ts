@@ -13,7 +13,7 @@ const PROMPT = 'canary-of-the-prompt: tell nobody of the blue heron'
 const COLLECTOR_TOKEN = 'canary-of-the-collector'
 const TRACE = 'abcdef0123456789abcdef0123456789'
 const PARENT = '00f067aa0ba902b7'
-/** Spans leave every two seconds, a posting a little after its call. */
+/** Spans are sent every two seconds, and a posting follows its call a little later. */
 const SPANS_WITHIN_MS = 30_000
 const STRANGERS = 1_000
 const AT_ONCE = 16
@@ -186,7 +186,7 @@ describe('the log of a call', () => {
   })
 })
 
-/** Series of the pages, without those of the Node.js client, which follow the machine rather than the traffic. */
+/** The series of the pages, without those of the Node.js client. Those follow the machine and not the traffic. */
 function seriesIn(pages: readonly string[]): string[] {
   return pages
     .join('\n')
@@ -196,7 +196,7 @@ function seriesIn(pages: readonly string[]): string[] {
     .sort(byText)
 }
 
-/** Strange callers of every kind: models, paths, methods, keys, operation names, providers. */
+/** Sends calls with strange models, paths, methods, keys, operation names and providers. */
 async function sendStranger(at: number): Promise<void> {
   const { buyer_key: key, base_url, control_plane_url } = network.sandbox
   const strange = `stranger-${at}-${'x'.repeat(at % 50)}`
@@ -232,7 +232,7 @@ describe('the series of the figures', () => {
     const after = seriesIn(await bothPages())
     const grown = after.filter((series) => !before.includes(series))
     expect(grown.filter((series) => series.includes('stranger'))).toEqual([])
-    // What a full house says of itself may come on top: refusals of its own, with codes of the table.
+    // A busy market may add refusals of its own, with codes of the table.
     expect(
       grown.filter((series) => !/code="(rate_limited|too_many_in_flight|overloaded)"|status="(429|503)"/.test(series)),
     ).toEqual([])

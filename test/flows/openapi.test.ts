@@ -8,13 +8,13 @@ import { startNetwork } from '#test/support/network.ts'
 import type { TestWallet } from '#test/support/wallet.ts'
 import { newWallet } from '#test/support/wallet.ts'
 
-/** Every example of docs/openapi.json, sent to a running market, and its answer held against the same document. */
+/** Sends every example of docs/openapi.json to a running market, and holds the answer against the same document. */
 
 let network: Network
 const [ada, bob] = [newWallet(), newWallet()]
-/** Headers of the sessions of both wallets. */
+/** The session headers of both wallets. */
 let sessions: { readonly ada: Record<string, string>; readonly bob: Record<string, string> }
-/** Ids by the part of the path before them: what earlier answers have named. */
+/** Ids from earlier answers, by the part of the path before them. */
 const ids = new Map<string, string>()
 let providerUrl = ''
 let speech: Blob | undefined
@@ -78,7 +78,7 @@ afterAll(async () => {
   await network?.remove()
 }, 60_000)
 
-/** What must be there first, or comes from elsewhere than an earlier answer. */
+/** Prepares examples whose needs no earlier answer meets. */
 const PREPARE: Readonly<Record<string, (sent: Sent) => Promise<Sent | undefined>>> = {
   sellerKeySignIn: async (sent) => ({ ...sent, body: await signed(ada) }),
   buyerKeySignIn: async (sent) => ({ ...sent, body: await signed(ada) }),
@@ -134,7 +134,7 @@ function headersFor({ security, parameters }: DescribedOperation): Record<string
   return isKeyed ? { ...who, 'idempotency-key': randomUUID() } : who
 }
 
-/** The path with its variables filled: from the document, or from what earlier answers named. */
+/** Fills the path's variables from the document, or from earlier answers. */
 function targetOf({ path, parameters }: DescribedOperation): string {
   const examples = new Map(parameters.map(({ name, example }) => [name, example]))
   const filled = path.replace(/\{(\w+)\}/g, (_match, name: string, at: number) => {
@@ -149,7 +149,7 @@ function targetOf({ path, parameters }: DescribedOperation): string {
   return query.length === 0 ? filled : `${filled}?${new URLSearchParams(query).toString()}`
 }
 
-/** Providers of the examples are at example.com; this market's are on this machine. */
+/** The examples' providers are at example.com. This market's are on this machine. */
 function localized(value: unknown): object {
   const text = JSON.stringify(value)
     .replaceAll('https://api.example.com/v1', providerUrl)
@@ -157,7 +157,7 @@ function localized(value: unknown): object {
   return z.record(z.string(), z.unknown()).parse(JSON.parse(text))
 }
 
-/** Remembers what an answer names, for the paths under the one that was asked. */
+/** Remembers the ids in an answer, for the paths below the one that was called. */
 function remember({ path, method }: DescribedOperation, { text, headers, blob }: LiveAnswer & { blob: Blob }): void {
   if (path === '/v1/audio/speech') speech = blob
   const file = headers.get('location')?.split('/').at(-1)
@@ -184,12 +184,12 @@ function safeJson(text: string): unknown {
   }
 }
 
-/** What needs the link of another answer, or ends what others work on. */
+/** Examples that need the link of another answer, or that end what others use. */
 const LATE: ReadonlySet<string> = new Set(['exportDownload', 'offerBulkCancel', 'operationGet'])
 
 type Case = { readonly title: string; readonly operation: DescribedOperation; readonly body: unknown }
 
-/** Cases in an order in which each has what it needs: what takes away comes last, from the leaves to the roots. */
+/** The cases in an order in which each has what it needs. Removals come last, from the leaves to the roots. */
 function cases(): Case[] {
   const lastly = (operation: DescribedOperation) =>
     LATE.has(operation.operationId) ? 1 : operation.method === 'DELETE' ? 2 : 0
@@ -207,7 +207,9 @@ function cases(): Case[] {
 
 const CASES = cases()
 type Answered = { readonly target: string; readonly answer: LiveAnswer }
-/** What each case was answered, by its title. All are sent before the first test, as each stands on the ones before it. */
+/**
+ * The answer of each case, by its title. All are sent before the first test, because each builds on those before it.
+ */
 const answered = new Map<string, Answered | { readonly error: unknown }>()
 
 async function answerTo({ operation, body }: Case): Promise<Answered> {

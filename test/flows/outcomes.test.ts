@@ -12,13 +12,13 @@ import { tableOf, wordsOf } from '#test/support/outcome-words.ts'
 import { until } from '#test/support/until.ts'
 
 const FILE = new URL('../../docs/outcomes.md', import.meta.url)
-/** Bookings wait for a busy machine: a batch that a starved worker lost goes to another after fifteen seconds. */
+/** Bookings may wait on a busy machine. A batch that a starved worker lost goes to another after fifteen seconds. */
 const BOOKED_MS = 45_000
 const ROW_MS = 60_000
 const ALL_MS = 300_000
 let market: OutcomeMarket
 type Line = { readonly seen: Seen; readonly ended: Ended | undefined }
-/** Each row is driven once, by whoever asks first. */
+/** Each row runs once, for its first reader. */
 const lines = new Map<OutcomeRow, Promise<Line>>()
 
 /** Each row has a model of its own, so that no row meets the health or the caps of another. */
@@ -70,7 +70,7 @@ async function endedOf(rid: string): Promise<Ended> {
   const paid = (kind: string) => Number(entries.rows.find((entry) => entry.kind === kind)?.amount ?? 0)
   if (row === undefined) throw new Error('no row')
   expect(paid('job_escrow')).toBe(0)
-  // What the row says and what the ledger moved are one thing.
+  // The row and the ledger must agree.
   expect([paid('buyer_credit') + 0, paid('seller_available'), paid('platform_fee')]).toEqual([
     row.charge === 0 ? 0 : -row.charge,
     row.seller_net,
@@ -81,7 +81,7 @@ async function endedOf(rid: string): Promise<Ended> {
   return row
 }
 
-/** What every end has in common, whatever it is. */
+/** Checks what all ends have in common. */
 function check(row: OutcomeRow, seen: Seen, ended: Ended | undefined): void {
   const charge = ended?.charge ?? 0
   if (seen.costMicro !== undefined) expect(seen.costMicro, row.end).toBe(charge)
@@ -148,7 +148,7 @@ describe('every end of a call', () => {
   })
 })
 
-/** Health events by the request that caused them. The last one of all is waited for: they travel in one queue. */
+/** Health events by the request that caused them. All travel in one queue, so the last one is awaited. */
 async function readHealth(): Promise<Map<string, Health[]>> {
   const last = await makeCall(market, 'end-last', { end: 'last', acts: ['not-found'] })
   const read = async () =>

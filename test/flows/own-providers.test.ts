@@ -36,7 +36,7 @@ async function ask(key: string, { fields = {}, path = '/v1/chat/completions' }: 
 
 const Row = z.object({ id: z.string() })
 
-/** A buyer with own providers, whose policy the data plane has seen. */
+/** Makes a buyer with own providers, and waits until the data plane knows them. */
 async function buyer(creditUsd: number, rows: readonly object[]): Promise<string> {
   const { buyerKey } = await market.user(creditUsd)
   for (const row of rows) {
@@ -53,7 +53,7 @@ async function behave(provider: number, behaviour: string): Promise<void> {
   expect(answer.status).toBe(200)
 }
 
-/** Lets a provider fail while something is done. */
+/** Lets providers fail during `run`. */
 async function whileFailing(providers: readonly number[], run: () => Promise<void>): Promise<void> {
   for (const provider of providers) await behave(provider, 'server-error')
   try {
@@ -78,7 +78,7 @@ describe("a buyer's own providers", () => {
     const streamed = await ask(key, { fields: { stream: true } })
     expect(streamed.seen).toEqual([200, 'own_key', 'rt-own'])
     expect(streamed.text).toContain('"buyer_cost_micro":0')
-    // At once: nobody waits for the booking.
+    // The answer is there at once, before the booking.
     for (const { rid } of [whole, streamed]) {
       const record = await market.get(`/v1/requests/${rid}`, key)
       expect(record).toMatchObject({ settlement_status: 'free', served_by: 'own_key', provider: 'rt-own' })
@@ -95,7 +95,7 @@ describe("a buyer's own providers", () => {
       expect([answer.attempts, Number(answer.cost) > 0]).toEqual(['2', true])
       expect((await ask(key, { fields: { stream: true } })).seen).toEqual([200, 'marketplace', 'rt-cheap'])
     })
-    // Nobody's health has suffered: the next call goes there again.
+    // No offer's health has changed, so the next call goes there again.
     for (let call = 0; call < 6; call++) expect((await ask(key)).seen).toEqual([200, 'own_key', 'rt-own'])
   })
 

@@ -33,7 +33,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => market?.stop(), 60_000)
 
-/** Says which endpoints a provider's host runs. */
+/** Sets the endpoints that a provider's host runs. */
 const host = (provider: number, endpoints: readonly Endpoint[] | null) =>
   market.operator('provider.put', {
     id: IDS[provider],
@@ -61,7 +61,7 @@ async function submit(buyer: string) {
 
 const asked = (provider: number) => market.providers[provider]?.requests.count()
 
-/** Waits until the data plane refuses the job, which it then does without a question to the provider. */
+/** Waits until the data plane refuses the job, which it does without asking the provider. */
 async function untilJobIsRefused(buyer: string): Promise<void> {
   await until('the job has no seller', 10_000, async () => (await submit(buyer)).status === 404)
 }

@@ -7,7 +7,10 @@ import type { Network } from '#test/support/network.ts'
 import { startNetwork } from '#test/support/network.ts'
 
 const MODEL = 'gpt-5-mini'
-/** Where a call goes: to the cheapest seller, who speaks as buyers of this wire do, and to one of the messages protocol. */
+/**
+ * The two routes of a call: to the cheapest seller, which speaks the buyers' protocol, and to a seller of the messages
+ * protocol.
+ */
 const WAYS = [
   ['the OpenAI protocol', { model: MODEL, provider: ['sandbox-a', 'sandbox-b', 'sandbox-c'] }],
   ['the messages protocol', { model: 'claude-sonnet-4.5', provider: ['sandbox-e'] }],
@@ -62,7 +65,7 @@ async function refusal(path: string, body: object): Promise<readonly [number, un
 
 const Log = z.object({ requests: z.array(z.looseObject({ path: z.string(), body: z.unknown().optional() })) })
 
-/** What the providers were asked with this word in it, as their own logs have it. */
+/** The requests with this word in the providers' own logs. */
 async function askedWith(word: string): Promise<readonly { path: string; body?: unknown }[]> {
   const list = await fetch(`${network.sandbox.api_base_url}/v1/providers`)
   const { providers } = z.object({ providers: z.array(z.object({ base_url: z.string() })) }).parse(await list.json())

@@ -14,7 +14,7 @@ afterAll(() => market?.stop(), 60_000)
 const GOOD = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], max_tokens: 20 }
 type Ask = { fields?: object; headers?: Record<string, string>; path?: string; key?: string }
 
-/** A call, and who served it or what it was refused with. */
+/** Makes a call and answers its server, or the code of its refusal. */
 async function ask({ fields = {}, headers = {}, path = '/v1/chat/completions', key }: Ask = {}) {
   const answer = await market.post(path, key ?? market.network.sandbox.buyer_key, { ...GOOD, ...fields }, headers)
   const Refusal = z.object({ error: z.object({ code: z.string() }).loose() })
@@ -184,14 +184,14 @@ async function explain(body: object, path = '/v1/chat/completions', headers: Rec
   return { status: answer.status, body: JSON.parse(await answer.text()) as unknown }
 }
 
-/** A request of each text wire that any seller can answer, and where a floor stands in its path. */
+/** A request of each text wire that any seller can answer, with the place of a floor in its path. */
 const WIRES = {
   chat: { path: '/v1/chat/completions', body: GOOD },
   completions: { path: '/v1/completions', body: { model: MODEL, prompt: 'hi', max_tokens: 20 } },
   responses: { path: '/v1/responses', body: { model: MODEL, input: 'hi', max_output_tokens: 20 } },
   messages: { path: '/compat/v1/messages', body: GOOD },
 } as const
-/** A served call names its provider; a refusal its code with its status on /v1 and under /compat. */
+/** The outcome of a call: the provider's name, or the code and status of a refusal on /v1 and under /compat. */
 type Rule = readonly [
   rule: string,
   wish: { readonly fields?: object; readonly headers?: Record<string, string>; readonly floor?: string },

@@ -16,12 +16,12 @@ import { startNetwork } from '#test/support/network.ts'
 
 const SITE = 'site.example'
 const API = 'api.site.example'
-// Rows need no rails to say where they are mounted.
+// Mounting needs no rails.
 const rail = {} as never
 const ROWS = surfaceRows({ credit: rail, creditByEitherHeader: rail })
 
 let network: Network
-/** A plane whose site and API have hosts of their own, and no control plane behind it. */
+/** A plane whose site and API have hosts of their own. It has no control plane. */
 let split: DataPlane
 let url: URL
 
@@ -76,7 +76,7 @@ function ask(method: string, path: string, host: string, at = url): Promise<Answ
   })
 }
 
-/** The paths of a row as they may be asked for, with and without a floor. */
+/** The paths of a row, with and without a floor. */
 function pathsOf({ path, floorBehind: behind }: Row): string[] {
   const asked = path.replace(/[:*]\w+/, 'thing')
   return behind === undefined ? [asked] : [asked, `${behind}/min5${asked.slice(behind.length)}`]
@@ -84,7 +84,7 @@ function pathsOf({ path, floorBehind: behind }: Row): string[] {
 
 const PATHS = ROWS.flatMap((row) => pathsOf(row).map((path) => ({ path, row })))
 
-/** What the rows of a path take together. */
+/** All methods that the rows of a path take. */
 function methodsAt(path: string): string[] {
   const there = new Set<string>(PATHS.filter((each) => each.path === path).flatMap(({ row }) => row.methods))
   return METHODS.filter((method) => there.has(method))
@@ -148,7 +148,7 @@ it('a path of the control plane is passed on where there is one, and is nothing 
   }
   const whole = new URL(network.sandbox.api_base_url)
   expect((await ask('GET', '/openapi.json', whole.host, whole)).status).toBe(200)
-  // Of what lies under a lookup's prefix, only one thing is looked up here.
+  // Of the paths below a look-up's prefix only one is a look-up.
   for (const path of ['/v1/requests', '/v1/requests?limit=5', '/v1/requests/?limit=5']) {
     const headers = { authorization: `Bearer ${network.sandbox.buyer_key}` }
     expect([path, Object.keys((await (await fetch(new URL(path, whole), { headers })).json()) as object)[0]]).toEqual([

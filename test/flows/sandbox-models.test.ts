@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(() => network?.remove(), 60_000)
 
-/** Sandbox models and the status that a buyer meets, whatever the wire and the seller's protocol. */
+/** Sandbox models with the status that a buyer gets, on every wire and from every seller's protocol. */
 const ENDS: readonly (readonly [model: string, status: number])[] = [
   ['echo', 200],
   ['rate-limited', 429],
@@ -49,9 +49,9 @@ const ENDS: readonly (readonly [model: string, status: number])[] = [
   ['empty', 200],
 ]
 
-/** Behaviours of whole answers alone. */
+/** Behaviours that only whole answers have. */
 const WHOLE_ONLY: ReadonlySet<string> = new Set(['length-lie', 'gzip-bomb'])
-/** An attempt that backs its offer off at once leaves nobody for the next call. */
+/** The status of an attempt that backs its offer off at once, which leaves no offer for the next call. */
 const BACKED_OFF = 404
 
 const Refusal = z.looseObject({ error: z.looseObject({ message: z.string() }), request_id: z.string() })
@@ -113,7 +113,7 @@ describe('keys with limits on the messages wire', () => {
     return z.looseObject({ key: z.string() }).parse(await made.json()).key
   }
 
-  /** The first answer that is no 401: a new key may take a moment to be known. */
+  /** Asks until the answer is no 401. A new key may take a moment to be known. */
   async function answerTo(key: string): Promise<Response> {
     let answer: Response | undefined
     await until('the key is known', 5_000, async () => {

@@ -68,7 +68,7 @@ it(
     const answers = await Promise.all(
       Array.from({ length: 60 }, () => ask('POST', '/v1/chat/completions', sandbox.buyer_key, call)),
     )
-    // What the cap does not cover goes to the next offer.
+    // Calls beyond the cap go to the next offer.
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     const Sales = z.object({
       recent_sales: z.array(z.object({ offer_id: z.string(), seller_cost_usdc: z.string() })),

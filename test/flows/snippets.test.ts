@@ -18,7 +18,7 @@ afterAll(() => scripts?.remove(), 60_000)
 
 type Snippet = { readonly title: string; readonly language: string; readonly text: string }
 
-/** Every block of the page under the heads that it stands below. */
+/** All code blocks of the page, each with the headings above it. */
 function snippetsOf(page: string): Snippet[] {
   const found: Snippet[] = []
   let [chapter, section]: [string, string] = ['', '']
@@ -33,7 +33,7 @@ function snippetsOf(page: string): Snippet[] {
   return found
 }
 
-/** What each snippet prints. */
+/** The expected output of each snippet. */
 const PRINTS: Readonly<Record<string, RegExp>> = {
   'the variables': /^calls go to http/,
   'curl: A chat': /"finish_reason":"stop".*"buyer_cost_micro":[1-9]/,

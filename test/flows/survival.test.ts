@@ -111,7 +111,8 @@ describe('the market survives', () => {
   }, 30_000)
 
   it('a new offer by each door, each routed to within a second', async () => {
-    // Nobody sells these three models yet on the named provider at such a discount, so the cheapest offer is the new one.
+    // Nobody else sells these three models at the named provider with such a discount. So the new offer is the
+    // cheapest.
     const { providers } = z
       .object({ providers: z.array(z.object({ id: z.string(), base_url: z.string() })) })
       .parse((await control('/v1/providers', { key: network.sandbox.buyer_key })).body)

@@ -13,22 +13,22 @@ import { textModel } from '#test/support/text-model.ts'
 import { until } from '#test/support/until.ts'
 
 /**
- * What is no model goes through the same plan, failover and settlement. The product sells nothing of the kind yet: two
- * rows that only tests have do. Their prices and offers are those of catalogue entries of the same name.
+ * Targets that are no models go through the same plan, failover and settlement. The product sells none yet, so this
+ * uses two rows of the tests' own. Their prices and offers are those of catalogue entries of the same names.
  */
 
 const PRICE_PER_CALL_USD = '0.004'
 const PRICE_PER_CHARACTER_USD = '0.00002'
-/** What prices, offers and books know them by. */
+/** The names in prices, offers and books. */
 const LISTED = { family: `family/${FAMILY}`, resource: `resource/${RESOURCE}`, unsold: 'resource/unsold' }
-/** Sellers, cheapest first: the host of each and how it answers. */
+/** Sellers by price, cheapest first: the host of each. */
 const HOSTS = ['127.0.0.95', '127.0.0.96'] as const
 
 let market: RoutedMarket
 let plane: { readonly child: ChildProcess; readonly url: string }
 const servers: Server[] = []
 const asked: string[] = []
-/** What the cheaper host does with a call. */
+/** The cheaper host's answer to a call. */
 let cheapest: 'answers' | 'fails' = 'answers'
 
 async function startSeller(host: string, port = 0): Promise<Server> {
@@ -117,7 +117,7 @@ async function bought(answer: Response) {
   return { ...body, of, cost: usage.buyer_cost_micro, rid: answer.headers.get('x-request-id') ?? '' }
 }
 
-/** The same figure in the look-up and in the ledger, under the same name. */
+/** Expects the same figure and name in the look-up and in the ledger. */
 async function expectBooked(rid: string, name: string, cost: number): Promise<void> {
   const database = new pg.Pool({ connectionString: market.network.sandbox.database_url, max: 1 })
   try {
@@ -138,13 +138,13 @@ describe('a forwarded family', () => {
   it('costs what a call costs, at the cheapest offer, and is booked under its name', async () => {
     const { by, path, of, cost, rid } = await bought(await get(`/family/${FAMILY}/today`))
     expect([by, path, of]).toEqual([HOSTS[0], '/v1/today', LISTED.family])
-    // 4,000 micro-USD less half.
+    // 4,000 micro-USD at half price.
     expect(cost).toBe(2_000)
     await expectBooked(rid, LISTED.family, cost)
   })
 
   it('is refused by its own words where nobody has a price for it', async () => {
-    // The second is a model with offers of its own: no path of a family reaches them.
+    // The second is a model with offers of its own. No path of a family reaches them.
     for (const name of ['nobody', MODEL]) {
       const answer = await get(`/family/${name}/today`)
       expect(answer.status).toBe(404)
@@ -157,7 +157,7 @@ describe('a resource', () => {
   it('costs what its units cost', async () => {
     const { by, cost, rid } = await bought(await post(`/resource/${RESOURCE}/weave`, { text: 'a'.repeat(250) }))
     expect(by).toBe(HOSTS[0])
-    // 250 characters at 20 micro-USD, less half.
+    // 250 characters at 20 micro-USD each, at half price.
     expect(cost).toBe(2_500)
     await expectBooked(rid, LISTED.resource, cost)
   })

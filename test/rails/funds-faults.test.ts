@@ -7,7 +7,7 @@ import type { Relay } from '#test/support/relay.ts'
 import { startRelay } from '#test/support/relay.ts'
 import { until } from '#test/support/until.ts'
 
-/** Four buckets: accounts of one batch land in several scripts. */
+/** With four buckets, the accounts of one batch lie in several scripts. */
 const BUCKETS = 4
 let world: GateWorld
 let relay: Relay
@@ -98,7 +98,7 @@ describe('a server that stands still', () => {
       const request = reserveRequest(await fresh())
       const begun = performance.now()
       expect(await code(node.funds.reserve(request))).toBe('service_unavailable')
-      // A reserve that waits for an answer gives up after half a second.
+      // A reserve gives up half a second after it was sent.
       expect(performance.now() - begun).toBeLessThan(500)
     } finally {
       world.freezeRedis(false)
@@ -128,7 +128,7 @@ describe('several buckets', () => {
 })
 
 let spare: Awaited<ReturnType<GateWorld['account']>> | undefined
-/** An account for calls of which nothing is expected. */
+/** An account for calls without expectations. */
 async function fresh() {
   spare ??= await world.account(1_000_000)
   return spare

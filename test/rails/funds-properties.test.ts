@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => world.stop())
 
-/** A call: what it wants, what of it is the least, what it uses of what it was granted, and how it ends. */
+/** A call: the amount it wants, the least it takes, the part it uses, and how it ends. */
 const call = fc.record({
   want: fc.integer({ min: 1, max: 200 }),
   leastPart: fc.double({ min: 0, max: 1, noNaN: true }),
@@ -29,7 +29,7 @@ const calls = fc.array(call, { minLength: 200, maxLength: 400 })
 
 type Ended = { readonly hold: CreditHold; readonly used: number }
 
-/** Makes one call at one of the two processes; undefined where it was refused for lack of money. */
+/** Makes one call at one of the two processes. Undefined when it was refused for lack of money. */
 async function make(index: number, account: AccountId, one: Call, caps: object): Promise<Ended | undefined> {
   const node = nodes[index % nodes.length]
   if (node === undefined) return undefined
@@ -70,7 +70,7 @@ describe('two processes on one balance', () => {
         const ends = await Promise.all(wishes.map((wish, index) => make(index, account, wish, { keyId, daily })))
         const used = ends.reduce((sum, end) => sum + (end?.used ?? 0), 0)
         expect(used).toBeLessThanOrEqual(daily)
-        // What is left of the cap is exactly what was not used.
+        // The rest of the cap is exactly the unused amount.
         const [node] = nodes
         if (used === daily || node === undefined) return
         const rest = await node.funds.reserve(reserveRequest(account, { want: 1_000_000, min: 1, keyId, daily }))

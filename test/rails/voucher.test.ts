@@ -10,7 +10,7 @@ import { until } from '#test/support/until.ts'
 import type { VoucherOffice } from '#test/support/voucher-rail/voucher.ts'
 import { openVoucherOffice, voucherHeader } from '#test/support/voucher-rail/voucher.ts'
 
-/** A rail that the product does not have: the shape of payment is proven by one that shares nothing with credit. */
+/** A rail that the product does not have and that shares nothing with credit. It proves the shape of payment. */
 let network: Network
 let office: VoucherOffice
 let plane: { readonly child: ChildProcess; readonly url: string }

@@ -29,7 +29,7 @@ let seller: AccountId
 let events: string[]
 let deposit: { account: AccountId; amount: bigint }[]
 
-/** Calls and a deposit in each of five months: for each test, as a month that is detached stays so. */
+/** Calls and a deposit in each of five months, new for each test, because a detached month stays detached. */
 beforeEach(async () => {
   world = await startGateWorld()
   buyer = await newAccount(world.db, 'buyer_credit', 1_000_000)
@@ -74,7 +74,7 @@ describe('a month past its retention', () => {
     expect(await breaches()).toEqual([])
     await sql`insert into usage_poison (payload_hash, rid, reason, detail, event, source)
       values (${'0'.repeat(64)}, ${createIds(clockAt(monthsAgo(4))).ulid()}, 'a', 'b', 'c', 'd')`.execute(world.db)
-    // Something of the oldest but one waits for a person; the month before it was made with it, and is empty.
+    // A case of the second oldest month waits for a person. The oldest month is empty and was made with it.
     expect(await archive(2)).toEqual([monthName(5)])
     await sql`delete from usage_poison`.execute(world.db)
     expect(await archive(2)).toEqual([monthName(4), monthName(3)])

@@ -58,7 +58,7 @@ describe('[C217] bulk creation', () => {
       ['gpt-test', 10, 2.5],
     ])
     expect(items.every((offer) => offer.payoutAddress === eve.wallet)).toBe(true)
-    // The whole list was asked for once, and no model on it was asked for a token.
+    // The provider's list was asked for once, and no model was asked for a token.
     expect(market.provider.requests.list().map(({ path }) => path)).toEqual(['/v1/models'])
   })
 

@@ -199,7 +199,7 @@ describe('in the gate and the journals', () => {
     expect(await breaches()).toEqual([])
     await world.redis.hincrby('{ofr_lowered}:cap', 'du', 1)
     expect(await breaches()).toEqual(['I18'])
-    // Without a cap for a while, anything may have been taken.
+    // Without a cap any amount may have been taken.
     await setCap(null)
     await setCap(50)
     expect(await breaches()).toEqual([])
@@ -224,7 +224,7 @@ describe('in the gate and the journals', () => {
   })
 })
 
-/** A journal that holds one capture, of a process that is gone. */
+/** A journal with one capture of a dead process. */
 async function journalOf(text: string): Promise<string> {
   const dir = join(world.folder, `journal-${ids.ulid()}`)
   const journal = await openJournal({ dir, node: 'node-9', boot: ids.ulid(), clock: systemClock, log })
@@ -317,7 +317,7 @@ describe('in the ledger', () => {
   it.each(plants)('finds a breach of %s: %s', async (id, _, statements) => {
     copy = await createTestDatabase()
     await copyBusiness(copy.db)
-    // The gate of the world is left out: another database of its Redis is empty.
+    // The copy has no gate: another database of the same Redis is empty.
     where = { databaseUrl: copy.url, redisUrl: `${config.redisUrl}/9`, journalDir: undefined }
     expect(await breaches(where)).toEqual([])
     await force(...statements())

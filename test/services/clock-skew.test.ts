@@ -5,7 +5,7 @@ import { codeOf, startMarket } from '#test/support/control-plane.ts'
 
 const WALLET = `0x${'a1'.repeat(20)}`
 const SECRET = 'for tests only, 32 characters long'
-/** Longest time to a refused start, on a machine with much else to do. */
+/** The longest time until a start is refused, on a busy machine. */
 const REFUSED_WITHIN_MS = 60_000
 
 let market: TestMarket
@@ -19,7 +19,7 @@ async function challenge(): Promise<string | undefined> {
   return answer.status === 200 ? 'ok' : codeOf(answer)
 }
 
-/** Runs a process whose clock is a minute ahead until it ends; answers its code and all it printed. */
+/** Runs a process whose clock is a minute ahead. Answers its exit code and its output. */
 function runAhead(args: readonly string[], environment: Record<string, string>) {
   const ahead = 'data:text/javascript,const now = Date.now; Date.now = () => now() + 60000'
   const child = spawn(process.execPath, ['--import', 'tsx', '--import', ahead, ...args], {

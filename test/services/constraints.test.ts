@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => database.drop())
 
-/** The SQLSTATE or constraint that refuses a statement; fails the test when it is let through. */
+/** The SQLSTATE or the constraint that refuses the statements. Fails the test when they pass. */
 async function refusal(...statements: RawBuilder<unknown>[]): Promise<string> {
   const outcome = await db
     .transaction()

@@ -22,7 +22,7 @@ import { createSubscriptions } from '#shared/subscriptions.ts'
 import { buildMarketOffer, buildModel, buildOffer, buildPlan, buildProvider } from '#test/support/build-market.ts'
 import { until } from '#test/support/until.ts'
 
-/** Databases of the run's Redis that only this file uses; news is of the whole server, so names must not meet. */
+/** Databases of the run's Redis for this file alone. Announcements reach the whole server, so names must differ. */
 const DATABASE = 41
 const PEPPER = new Secret('a pepper of sixteen or more')
 const ids = createIds(systemClock)
@@ -145,7 +145,7 @@ describe('the snapshot', () => {
     for (let round = 0; round < 20; round++) await file.save(new Map([['a', `${round}`.repeat(200_000)]]))
     expect(await kept()).toEqual({ a: '19'.repeat(200_000), 'offers:x/y:z': '22' })
     expect((await stat(path)).size).toBeLessThan(2_500_000)
-    // A line that a crash cut short is as if it were not there.
+    // A line that a crash has cut counts as absent.
     await appendFile(path, '"a" 99')
     expect((await kept())['offers:x/y:z']).toBe('22')
     await file.save(new Map([['d', '4']]))
@@ -287,7 +287,7 @@ describe('buyers’ keys', () => {
     const others = await startKeys(connection, subscriptions)
     const get = connection.get.bind(connection)
     connection.get = async (name: RedisKey) => {
-      // Of the two that are read, this comes when the key's record is here: the preferences of its account.
+      // Of the two reads this one finishes when the key's record is there: the preferences of its account.
       if (name !== cacheKeys.account('acc_1')) return get(name)
       connection.get = get
       await revoke(second)

@@ -25,8 +25,8 @@ beforeAll(async () => {
   ada = await market.person()
   bob = await market.person()
   offer = (await listOffer(market, ada.seller, { payoutAddress: bob.wallet })).id
-  // Today two sales of one model and one of another, some last week, one a month and one half a year ago; one for nothing,
-  // and one call that failed.
+  // Today's sales are two of one model and one of another. Others are a week, a month and half a year old. One was free
+  // and one call failed.
   await sell([
     { daysAgo: 0, charge: 1_000 },
     { daysAgo: 0, charge: 501 },
@@ -59,7 +59,7 @@ async function sell(sales: readonly SaleWish[], seller: Person = ada): Promise<s
   return made.map(({ rid }) => rid)
 }
 
-/** What a seller keeps of charges after a fee of five per cent, each rounded down. */
+/** A seller's share of charges after a fee of five percent, each rounded down. */
 const net = (...charges: number[]) => charges.reduce((sum, charge) => sum + Math.floor(charge * 0.95), 0)
 
 describe('earnings', () => {
@@ -237,7 +237,7 @@ describe('the usage file', () => {
     expect((await market.rest('GET', `${location}x`)).status).toBe(404)
     market.advance(EXPORT_LIFETIME_MS)
     expect((await market.rest('GET', location)).status).toBe(404)
-    // Just before midnight the sales of today would be yesterday's to the other tests.
+    // Just before midnight, the sales of today would be yesterday's for the other tests.
     market.advance(-EXPORT_LIFETIME_MS)
   })
 

@@ -20,7 +20,7 @@ afterAll(() => {
 it('news of balances tell of many calls at once, each account one time, and again for what comes later', async () => {
   const heard: string[] = []
   await listener.subscribe(CHANNELS.funds)
-  // Announcements are of the whole server: those of other tests name other accounts.
+  // Announcements reach the whole server. Those of other tests name other accounts.
   listener.on('message', (_channel, message) => {
     if (message.includes('acc_news')) heard.push(message)
   })

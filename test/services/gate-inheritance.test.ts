@@ -41,7 +41,7 @@ describe('the captures of a node that dies', () => {
     const event = eventText(running, 30, 'dying')
     dying.journal.progress({ hold: running, offer: null, outputTokens: 30, chargeMicro: microUsd(30), event })
     const idle = await dying.funds.reserve(reserveRequest(account, { want: 100 }))
-    // It dies with a capture on the disk that the gate has not heard of.
+    // It dies with a capture on the disk that the gate does not have.
     await capture(dying, untold, 80, false)
     await dying.drop()
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 300, u: 70, free: 630 })
@@ -78,7 +78,7 @@ describe('the holds of a node that dies', () => {
     await until('it is given back', 10_000, async () => (await figures(world.gate, account))?.h === 200)
     expect(await living.funds.find(account, lost.rid)).toMatchObject({ state: 'released' })
     for (const { rid } of [kept, other]) expect(await living.funds.find(account, rid)).toMatchObject({ state: 'open' })
-    // A capture that was still on its way is booked late, as after a deadline.
+    // A capture that was under way is booked late, as after a deadline.
     expect(await living.funds.capture(lost, microUsd(40), eventText(lost, 40, 'dying'))).toBe('accepted')
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 200, u: 40, free: 760 })
   })
@@ -101,7 +101,7 @@ describe('the holds of a node that dies', () => {
 })
 
 describe('a capture that its journal had no time to write', () => {
-  /** A call of which the journal has its progress at 30, and Redis alone the capture of 70. */
+  /** A call with its progress of 30 in the journal, and its capture of 70 in Redis alone. */
   async function captureInRedisAlone(node: Node) {
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 100 }))
@@ -143,7 +143,7 @@ describe('a capture that its journal had no time to write', () => {
 describe('the daily cap of an offer', () => {
   const capsOf = (node: Node) => node.funds.offerCaps
 
-  /** An offer, and calls of a node on it: taken for 300, and captured for less in the journal alone. */
+  /** An offer with calls of a node: takes of 300, and smaller captures in the journal alone. */
   async function capped(node: Node) {
     const caps = capsOf(node)
     const offer = { ...buildOffer({ capDailyMicro: microUsd(1_000) }), id: ids.make('ofr') }
@@ -164,14 +164,14 @@ describe('the daily cap of an offer', () => {
       node.journal.capture(hold, event)
       return { hold, event }
     }
-    /** A call of which the gate has the capture, and the journal only how far it had come. */
+    /** A call whose capture is in the gate, and whose progress alone is in the journal. */
     const serveAhead = async (progress: number, charge: number) => {
       const { hold, eventOf } = await begin()
       const event = eventOf(progress)
       node.journal.progress({ hold, offer: offer.id, outputTokens: 1, chargeMicro: microUsd(progress), event })
       expect(await node.funds.capture(hold, microUsd(charge), eventOf(charge))).toBe('accepted')
     }
-    /** A call that runs, and what ends it: its capture stands in the journal, and in the gate where its take is settled. */
+    /** A running call and its end. The capture is in the journal, and in the gate once its take is settled. */
     const running = async (charge: number) => {
       const { hold, eventOf } = await begin()
       const end = async (isTakeSettled: boolean) => {
@@ -233,7 +233,7 @@ describe('the daily cap of an offer', () => {
     await serve(20, true)
     await dying.drop()
     await markDead(journalDir, dying)
-    // Nobody waits for one that is off the record.
+    // A node that is off the record is not waited for.
     await world.stopRebuilder()
     await retireNodes(world.db, [dying.journal.member])
     await world.redis.flushall()
@@ -317,7 +317,7 @@ describe('the daily cap of an offer', () => {
     const { serve, usedBy } = await capped(dying)
     const { hold, event } = await serve(70, true)
     const ports = { ledger: world.ledger, gate: world.gate, clock: systemClock, log }
-    // Posted and never acknowledged, so that its journal does not know.
+    // It is posted and never acknowledged, so that its journal does not know.
     const away = { ...world.gate, ack: () => Promise.reject(new Error('the gate is away')) }
     await expect(postBatch({ ...ports, gate: away }, { events: [event], source: 'test' })).rejects.toThrow('away')
     await dying.funds.capture(hold, microUsd(70), event)
@@ -333,7 +333,7 @@ describe('the daily cap of an offer', () => {
   })
 })
 
-/** Makes a lock that of a process that is gone: its own pid, begun at another time. */
+/** Turns a lock into that of a dead process: its own pid, with another start time. */
 async function markDead(root: string, node: Node): Promise<void> {
   const boot = (await readdir(root)).find((name) => node.journal.member.endsWith(name)) ?? ''
   const path = `${root}/${boot}/lock.json`

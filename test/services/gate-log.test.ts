@@ -59,7 +59,7 @@ async function reserve(caps: Pick<ReserveOperation, 'keyId' | 'dailyCapMicro'>):
   return rid
 }
 
-/** Bytes that Redis has written to its log since it started. */
+/** The number of bytes that Redis has written to its log since its start. */
 async function logBytes(): Promise<number> {
   return Number(/aof_current_size:(\d+)/.exec(await redis.info('persistence'))?.[1])
 }
@@ -68,7 +68,7 @@ async function holdOf(rid: string) {
   return readHold(await redis.hgetall(moneyKeys.hold(place.bucket, rid)))
 }
 
-/** The server dies, and another starts from its log. */
+/** Kills the server and starts another from its log. */
 async function startFromLog(): Promise<void> {
   process.kill(server.pid, 'SIGKILL')
   await server.exited

@@ -27,14 +27,14 @@ afterEach(() => world.stop())
 const epochText = () => world.redis.get(moneyKeys.epoch)
 const epochNow = async () => Number((await epochText())?.split(':')[0])
 
-/** What settle-call does: the journal first, then the gate. */
+/** Captures as settle-call does: the journal first, then the gate. */
 async function capture(node: Node, hold: CreditHold, used: number) {
   const event = eventText(hold, used, node.id)
   node.journal.capture(hold, event)
   return node.funds.capture(hold, microUsd(used), event)
 }
 
-/** Opens a later epoch than the one given. */
+/** Waits until a later epoch than the given one is open. */
 async function untilRebuilt(before: number, deadlineMs = 12_000) {
   await until('a newer epoch is open', deadlineMs, async () => {
     const [epoch, phase] = ((await epochText()) ?? '0:').split(':')
@@ -140,7 +140,7 @@ describe('a gate that lost its memory', () => {
     const begun = performance.now()
     await world.redis.set(moneyKeys.doubt, before)
     await untilRebuilt(before)
-    // It is waited for, but not for ever.
+    // The rebuild waits for it, but not for ever.
     expect(performance.now() - begun).toBeGreaterThan(9_000)
     expect(await figures(world.gate, account)).toEqual({ p: 1_000, h: 0, u: 70, free: 930 })
     expect(await world.redis.pttl(moneyKeys.hold('m00', left.rid))).toBeGreaterThan(0)
@@ -226,7 +226,7 @@ describe('a rebuild', () => {
     await untilOpen(node)
     const account = await world.account(1_000)
     const hold = await node.funds.reserve(reserveRequest(account, { want: 200 }))
-    // In Redis only: no journal brings this one.
+    // Only Redis has this one. No journal brings it.
     await node.funds.capture(hold, microUsd(80), eventText(hold, 80, 'n1'))
     await node.funds.capture({ ...hold, rid: jobEndId(hold.rid) }, ZERO, '{"end":true}')
     await world.stopRebuilder()
@@ -316,7 +316,7 @@ describe('caps after a rebuild', () => {
     const before = await epochNow()
     await world.redis.flushall()
     await until('the node has noticed', 2_000, () => !node.funds.isOpen())
-    // This one ends while the gate is shut: its cap is told at the opening, or was counted by the rebuild.
+    // This one ends while the gate is shut. Its cap is told at the opening, or the rebuild has counted it.
     await caps.settle(offer, ending.attempt, microUsd(20))
     await ending.settle()
     await untilRebuilt(before)
@@ -387,7 +387,7 @@ describe('a node that was killed', () => {
   })
 })
 
-/** Makes the locks of a journal those of a process that is gone: its own pid, begun at another time. */
+/** Turns the locks of a journal into those of a dead process: its own pid, with another start time. */
 async function markDead(root: string): Promise<void> {
   for (const boot of await readdir(root)) {
     const path = `${root}/${boot}/lock.json`

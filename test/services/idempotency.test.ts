@@ -18,7 +18,7 @@ let wait: Promise<void> | undefined
 
 const Made = z.object({ number: z.number(), secret: z.string().nullable() })
 
-/** An operation that counts its runs, waits when told to, and fails when told to. */
+/** An operation that counts its runs, and waits or fails on demand. */
 const makeThing = defineOperation({
   name: 'thing.make',
   access: 'seller',

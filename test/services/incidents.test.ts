@@ -44,7 +44,7 @@ const placeOf = (offer: number) => ({
 })
 
 let stored = 0
-/** Stores events, long ago as the log has it, so that the next look need not look at them again. */
+/** Stores events. Old ones are not looked at again by the next look. */
 async function store(events: readonly Happening[], isLongAgo: boolean): Promise<void> {
   const rows = events.map(({ at, offer, action, minutes }) => ({
     ...{ id: `hlt_${++stored}`, at, node: 'test', offer: `ofr_${offer}`, model: placeOf(offer).model, rid: null },
@@ -61,7 +61,7 @@ async function store(events: readonly Happening[], isLongAgo: boolean): Promise<
 const list = (from = 0, to = Date.now()) =>
   listIncidents(database.db, { from, to, model: undefined, provider: undefined, after: undefined }, 10_000)
 
-/** The incidents of events by their definition. */
+/** Finds incidents by their definition. */
 function incidentsOf(events: readonly Happening[]) {
   const spells = events.flatMap(({ at, offer, action, minutes }) => {
     if (action !== 'backed_off') return []
@@ -94,7 +94,7 @@ function byPlace(left: Placed, right: Placed): number {
 
 describe('incidents', () => {
   it('are what the health log says in whatever order it came, and the same when all is computed again', async () => {
-    // Each at an instant of its own: what ends a spell at the instant of its beginning is nobody's concern.
+    // Each event has an instant of its own. A spell that ends at the instant of its beginning has no meaning.
     const events = fc
       .sample(Happenings, 400)
       .map((event, index) => ({ ...event, at: START + event.at * MINUTE + index }))

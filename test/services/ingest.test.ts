@@ -55,7 +55,7 @@ const entriesOf = async (tx: string) => {
 const poisonOf = async (text: string) =>
   (await db.selectFrom('usage_poison').selectAll().where('event', '=', text).execute()).at(0)
 
-/** A funded buyer, and a call of theirs that was captured in the gate. */
+/** A funded buyer with a call that was captured in the gate. */
 async function capture(account: AccountId, charge: number): Promise<{ rid: RequestId; text: string }> {
   const hold = await node.funds.reserve(reserveRequest(account, { want: 5_000, min: 1_000 }))
   const text = eventText({ rid: hold.rid, account, sellerAccount: seller, charge })
@@ -233,7 +233,7 @@ describe('many posters', () => {
       const sellerAccount = sellers[(index * 31) % 3] ?? null
       texts.push(eventText({ account, sellerAccount, charge }))
     }
-    // Every event twice, the second time in another company.
+    // Every event comes twice, the second time among others.
     const batches: string[][] = []
     for (let start = 0; start < texts.length; start += 100) {
       batches.push(
@@ -269,7 +269,7 @@ describe('the worker', () => {
     const calls = [await capture(account, 60), await capture(account, 70)]
     const named: UsageBatch = { v: 1, id: ids.make('btc'), node: 'node-1', captured: [], events: [] }
     await queue.add('batch', { ...named, events: calls.slice(0, 1).map((call) => call.text) })
-    // One whose text the gate has, twice, and one that nobody ever captured.
+    // The gate has the text of one of them, which comes twice. Another one was never captured.
     const captured = [...calls.slice(1).map((call) => call.rid), ids.requestId()].map((rid) => [rid, account])
     await queue.add('batch', { ...named, captured })
     await queue.add('batch', { ...named, captured })
@@ -314,7 +314,7 @@ describe('the sweeper', () => {
     const account = await buyer()
     const { text } = await capture(account, 60)
     await capture(account, 70)
-    // Booked, but the gate was never told: as if the worker had died between the two.
+    // The call is booked and the gate not told, as if the worker had died in between.
     const redis = new Redis(world.redisUrl, { db: 9 })
     const away = createRedisGate({ redis, buckets: 1 })
     const posting = postBatch({ ...ctx, gate: away }, { events: [text], source: 'test' })

@@ -35,7 +35,7 @@ async function job(quote: number, balance = 1_000_000) {
 }
 const post = (...events: string[]) => postBatch(market.plane, { events, source: 'test' })
 const escrowOf = (account: AccountId) => balanceOf(market.plane.db, `acc_escrow_${account.slice(4)}`)
-/** Ends what is overdue; each provider says the same, or is really asked where nothing is said. */
+/** Ends overdue jobs. Each provider gives the same answer, or is really asked when none is given. */
 const finish = (state?: ProviderJob['state'] | 'nothing', asked: AskedJob[] = []) =>
   finishJobs({
     ...market.plane,
@@ -46,7 +46,7 @@ const finish = (state?: ProviderJob['state'] | 'nothing', asked: AskedJob[] = []
       return { id: job.providerJob, state, usage: { milliseconds: 6_000, calls: 1 }, artifacts: [] }
     },
   })
-/** A job of four seconds at the sample provider, asked about once: the next question is its last. */
+/** A job of four seconds at the sample provider after its first question. The next question is its last. */
 async function submitToProvider(model: string, key: string): Promise<string> {
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   const place = `${market.provider.url}/video/generations`
@@ -193,7 +193,7 @@ describe('a long job', () => {
       new Set([done, failed, running, strange].map(({ providerJob }) => `GET /v1/video/generations/${providerJob}`)),
     )
     expect(new Set(questions.map(({ headers }) => headers.authorization))).toEqual(new Set([`Bearer ${one}`]))
-    // Three of the four seconds that were asked for, at a micro-USD a millisecond.
+    // Three of the four seconds, at a micro-USD a millisecond.
     expect(await balanceOf(market.plane.db, done.account)).toBe(1_000_000 - 3_000)
     for (const { account } of all.slice(1)) expect(await balanceOf(market.plane.db, account)).toBe(1_000_000)
     for (const { account } of all) expect(await escrowOf(account)).toBe(0)

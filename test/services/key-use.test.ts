@@ -39,11 +39,11 @@ afterAll(() => world.stop())
 const used = (keyId: KeyId) => world.redis.hget(moneyKeys.keyUse('m00', keyId), 'du')
 const ctx = () => ({ ...world, clock: systemClock, log })
 const post = (...events: string[]) => postBatch(ctx(), { events, source: 'test' })
-/** Books without telling the gate, as a worker that dies between the two. */
+/** Books without telling the gate, as a worker that dies in between does. */
 const postSilently = (...events: string[]) =>
   postBatch({ ...ctx(), gate: { ...world.gate, ack: async () => new Set() } }, { events, source: 'test' })
 
-/** A call of the key, captured but not posted. `daily` is the cap that the data plane knows of. */
+/** A call of the key that is captured and not posted. `daily` is the cap that the data plane knows. */
 async function call(account: AccountId, keyId: KeyId, amount: number, daily?: number): Promise<string> {
   const wish = { want: amount + 500, keyId, ...(daily === undefined ? {} : { daily }) }
   const hold = await node.funds.reserve(reserveRequest(account, wish))
@@ -53,7 +53,7 @@ async function call(account: AccountId, keyId: KeyId, amount: number, daily?: nu
   return event
 }
 
-/** A buyer's key on record, capped or not. */
+/** Stores a buyer's key, with or without a cap. */
 async function newKey(account: AccountId, capDailyMicro: number | null): Promise<KeyId> {
   const keyId = ids.make('key')
   const user = ids.make('usr')

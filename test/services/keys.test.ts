@@ -36,7 +36,7 @@ afterAll(() => market.stop())
 
 const idem = () => ({ idempotencyKey: market.plane.ids.ulid() })
 
-/** The record of a key as the data plane would read it. */
+/** The record of a key in the data plane's store. */
 async function published(key: string) {
   const text = await market.world.redis.hget(cacheKeys.keys, hashApiKey(key, market.plane.settings.keyPepper))
   return text === null ? undefined : KeyRecordSchema.parse(JSON.parse(text))

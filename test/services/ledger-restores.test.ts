@@ -25,7 +25,7 @@ afterEach(() => world.stop())
 
 const parts = () => ({ ledger: world.ledger, gate: world.gate, clock: systemClock, log })
 
-/** A call that is charged, posted and acknowledged, as the product does it. */
+/** Makes a call that is charged, posted and acknowledged, with the product's own code. */
 async function serve(node: Node, account: AccountId, charge: number): Promise<string> {
   const hold = await node.funds.reserve(reserveRequest(account, { want: 100 }))
   const wish = { rid: hold.rid, account, sellerAccount, charge, hold: 100, startedAt: Date.now() }
@@ -52,7 +52,7 @@ async function untilBookedAgain(node: Node, before: number): Promise<void> {
   await sweepHolds(parts(), 0)
 }
 
-/** Waits until the newest beat is later than anything before this call, so that a copy made now shows when it was made. */
+/** Waits for a beat that is later than everything before this call. A copy made now then shows its time. */
 async function untilBeat(): Promise<void> {
   const { beat } = await world.ledger.readEpoch()
   await until('two beats', 10_000, async () => Number(await world.redis.get(moneyKeys.beat)) >= beat + 2)
@@ -107,7 +107,7 @@ describe('a ledger that goes back in time', () => {
     const before = (await epoch())?.epoch ?? 0
     await restore()
     await world.redis.del(moneyKeys.beat)
-    // As if this were the backup of a cluster that went on elsewhere.
+    // The backup of a cluster that went on elsewhere looks like this.
     await world.ledger.noteIdentity({ ...here, timeline: here.timeline + 1 })
     world.startRebuilder()
     await untilBookedAgain(node, before)
@@ -154,7 +154,7 @@ describe('a ledger that goes back in time', () => {
     await restore()
     await untilBookedAgain(heir, before)
     expect(await settled(lost)).toBe(true)
-    // A later heir finds all of it done.
+    // A later heir finds everything done.
     await until('the journal has moved on', 10_000, () => heir.journal.unpostedCount() === 0)
     await heir.drop()
     await markDead(journalDir, heir)
@@ -186,7 +186,7 @@ describe('a ledger that goes back in time', () => {
   })
 })
 
-/** Makes a lock that of a process that is gone: its own pid, begun at another time. */
+/** Turns a lock into that of a dead process: its own pid, with another start time. */
 async function markDead(root: string, node: Node): Promise<void> {
   const boot = (await readdir(root)).find((name) => node.journal.member.endsWith(name)) ?? ''
   const path = `${root}/${boot}/lock.json`

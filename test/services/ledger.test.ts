@@ -89,7 +89,7 @@ describe('a transaction', () => {
     await expect(book('bad:4', lines(-11n))).rejects.toMatchObject({ code: 'insufficient_balance' })
     await expect(book('bad:5', lines(100_000_000_000_000n))).rejects.toMatchObject({ code: 'conflict' })
     expect(await balanceOf(db, account)).toBe(10)
-    // Nothing of a refused one stays, its key included.
+    // A refused booking leaves nothing, not even its key.
     expect(await book('bad:4', lines(-10n))).toHaveLength(1)
   })
 

@@ -19,7 +19,7 @@ import { eventText } from '#test/support/usage-events.ts'
 const NOON = Math.floor(Date.now() / DAY) * DAY - DAY + 12 * HOUR
 const EACH = { model: 'each', provider: 'each' } as const
 const CLOCK = { ...systemClock, now: () => NOON + 59 * MINUTE }
-/** Calls of two days that most tests look at. */
+/** Calls of two days, for most tests. */
 const SAMPLE = fc.sample(
   fc.record({
     minutes: fc.integer({ min: 0, max: 40 * 60 }),
@@ -68,7 +68,7 @@ type Wish = {
   readonly changes?: Record<string, unknown>
 }
 
-/** A call at an instant, as the data plane would report it. */
+/** The event of a call at an instant. */
 function call({ at, model = 'm', provider = 'p1', ttftMs = 200, charge = 1_000, ...rest }: Wish): string {
   const { outcome = 'succeeded', errorClass = null, changes = {} } = rest
   const rid = createIds({ now: () => at }).ulid()
@@ -160,7 +160,7 @@ describe('figures of the market', () => {
     expect(report.hours).toBeGreaterThan(20)
     expect(await everything()).toEqual(before)
     expect((await sql`select 1 from market_due`.execute(world.db)).rows).toEqual([])
-    // Whoever looks again soon after looks at the same rows, and gets the same.
+    // A second look soon after reads the same rows and gives the same.
     await rollUp(ctx(), 0)
     expect(await everything()).toEqual(before)
   })
@@ -231,7 +231,7 @@ describe('figures of the market', () => {
       level: EACH,
     })
     expect(hour).toMatchObject({ downMs: 30 * MINUTE, offers: 1, attemptsGood: 10, attemptsBad: 0 })
-    // Half an hour of the 23 hours and 59 minutes that the window is long so far.
+    // The window is 23 hours and 59 minutes long so far. The outage took half an hour of it.
     const [provider] = (await rowOf('sick')).providers
     expect(provider?.uptimePct).toBeCloseTo(100 * (1 - 30 / (23 * 60 + 59)), 1)
   })

@@ -23,7 +23,7 @@ describe('the migrator', () => {
   })
   afterAll(() => database.drop())
 
-  /** Runs the migrator while the record of what ran is another one. */
+  /** Runs the migrator after the record of earlier migrations was changed. */
   async function migrateAfter(change: string): Promise<string> {
     await sql.raw('create table kept as select * from migration').execute(database.db)
     await sql.raw(change).execute(database.db)

@@ -126,7 +126,7 @@ describe('comparisons', () => {
     expect(await watchBalances(market.plane)).toMatchObject([
       { subject: account, detail: expect.stringMatching(/at 2/) },
     ])
-    // A gate that knows more than the ledger means that the ledger went back in time: the gate begins anew.
+    // A gate that is ahead of the ledger shows that the ledger went back in time. The gate begins anew.
     await until('the gate was rebuilt', 10_000, async () => {
       const epoch = parseMoneyEpoch(await redis.get(moneyKeys.epoch))
       return epoch?.restoredTo !== undefined && epoch.phase === 'open'
@@ -141,7 +141,7 @@ describe('comparisons', () => {
     const seller = await newAccount(market.plane.db, 'seller_available')
     const held = await node.funds.reserve(reserveRequest(account, { want: 300 }))
     const captured = await node.funds.reserve(reserveRequest(account, { want: 300 }))
-    // To a real seller: a worker may post it, and nothing is to wait for a person.
+    // The seller is real, so a worker may post it and no case waits for a person.
     const text = eventText({ rid: captured.rid, account, sellerAccount: seller, charge: 100 })
     await node.funds.capture(captured, microUsd(100), text)
     expect(await watchCounters(market.plane)).toEqual([])

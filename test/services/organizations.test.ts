@@ -195,7 +195,7 @@ describe('a workspace', () => {
     const duplicate = invoke(market.plane, await somebody(), createOffer, offer('main'), idem())
     expect(await codeOf(duplicate)).toBe('duplicate_offer_for_credential')
 
-    // What a key of a workspace makes or sees stays in that workspace.
+    // Records that a workspace's key makes or sees stay in that workspace.
     const another = await invoke(market.plane, seller, createSellerKey, { label: 'another' }, idem())
     expect(await authenticate(market.plane, another.secret?.reveal())).toMatchObject({
       account: workspace.sellerAccount,

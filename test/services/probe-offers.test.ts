@@ -13,7 +13,7 @@ import { listOffer, newProviderKey } from '#test/support/offers.ts'
 
 let market: TestMarket
 let ada: Person
-/** What the provider says from now on; undefined asks the real one. */
+/** The provider's answer from now on. Undefined asks the real provider. */
 let said: ListedModels | undefined
 let asked: ProviderPlace[]
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
 beforeEach(async () => {
   said = undefined
   asked = []
-  // A turn tries the keys of everybody: those of other tests would be counted too.
+  // A turn tries everybody's keys. Those of other tests would be counted, too.
   await sql`delete from offer_probe`.execute(market.plane.db)
 })
 afterAll(() => market.stop())
@@ -65,7 +65,7 @@ it('a key is tried once for all its offers, half an hour later and then every ha
   market.provider.requests.reset()
   expect(await turn()).toBe(1)
   expect(await turn()).toBe(0)
-  // The free question alone: no token is spent, and nothing of a cap.
+  // Only the free question was asked. It takes no token and nothing of a cap.
   expect(market.provider.requests.list().map(({ path }) => path)).toEqual(['/v1/models'])
   for (const { id } of offers) expect(await healthOf(id)).toMatchObject({ healthy: true, consecutiveFailures: 0 })
   expect((await healthOf(offers[0]?.id ?? '')).capDailyRemainingUsd).toBe(2)

@@ -71,7 +71,7 @@ describe('[C230] bulk cancel', () => {
     expect(states).toEqual(['inactive', 'inactive', 'paused'])
     const third = await invoke(market.plane, eve.seller, bulkCancelOffers, {})
     expect([third.status, third.total]).toEqual(['succeeded', 0])
-    // Its place is free again.
+    // The place is free again.
     expect((await invoke(market.plane, eve.seller, updateOffer, { id: first.id, status: 'active' })).status).toBe(
       'active',
     )
@@ -111,7 +111,7 @@ describe('rotating a credential', () => {
       invoke(market.plane, bob.seller, rotateCredential, { id: foreign.id, apiKey: shared }),
     )
     expect([other.code, other.detail]).toEqual(['duplicate_offer_for_credential', {}])
-    // The same key again changes nothing and harms nothing.
+    // The same key again changes nothing.
     const same = await invoke(market.plane, ada.seller, rotateCredential, { id: standing.id, apiKey: shared })
     expect(same.keyFingerprint).toBe(standing.keyFingerprint)
   })
@@ -195,7 +195,7 @@ describe('saved keys', () => {
     const reuse = wish({ apiKey: undefined, reuseKeyFingerprint: offer.keyFingerprint, model: 'claude-test' })
     expect((await refusalOf(create(eve.seller, reuse))).code).toBe('not_found')
     expect((await refusalOf(invoke(market.plane, eve.seller, deleteConfig, { id }))).code).toBe('not_found')
-    // The offer goes on, and the same key given again is a saved key again.
+    // The offer goes on. Given again, the key is a saved key again.
     expect((await invoke(market.plane, eve.seller, getOffer, { id: offer.id })).status).toBe('active')
     await create(eve.seller, wish({ apiKey, model: 'claude-test' }))
     expect((await invoke(market.plane, eve.seller, listConfigs, {})).configs).toHaveLength(1)

@@ -15,7 +15,7 @@ const log = createLogger('test', 'silent')
 let redis: Redis
 let closers: (() => unknown)[]
 
-/** Ids are new in every run, and news is of the whole server: a database of its own is not needed. */
+/** Ids are new in every run and announcements reach the whole server. So no database of its own is needed. */
 function connect(): Redis {
   const connection = new Redis(inject('redisUrl'))
   closers.push(() => connection.disconnect())

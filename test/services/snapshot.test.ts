@@ -22,7 +22,7 @@ let ada: Person
 beforeAll(async () => {
   market = await startMarket()
   ada = await market.person()
-  // A model that was once sold keeps its document: so the index is the same before every test.
+  // A model that was once sold keeps its document, so the index is the same before every test.
   const { id } = await create({ model: 'claude-test' })
   await invoke(market.plane, ada.seller, deleteOffer, { id })
   await market.plane.publication.reconcile()
@@ -88,11 +88,11 @@ describe('a published snapshot', () => {
     const offer = await create()
     await market.plane.publication.reconcile()
     expect(await market.plane.publication.reconcile()).toEqual([])
-    // Whoever wrote it, and although nobody left word of it.
+    // The change is found, although its writer left no word.
     await sql`update offer set kept_bps = 1234 where id = ${offer.id}`.execute(market.plane.db)
     expect(await market.plane.publication.reconcile()).toEqual(['offers:gpt-test'])
     expect((await offersOf('gpt-test')).find(({ id }) => id === offer.id)?.keptBps).toBe(1_234n)
-    // A change that changes nothing of the document is looked at once.
+    // A change that leaves the document equal is checked at once.
     await sql`update offer set label = 'new' where id = ${offer.id}`.execute(market.plane.db)
     expect(await market.plane.publication.reconcile()).toEqual([])
     const { source } = await market.plane.db
@@ -198,10 +198,10 @@ describe('a storm of changes', () => {
     expect(turns.map((turn) => turn.length)).toEqual([8, 8, 4])
     expect(turns.flat()).toEqual(models.map((model) => `offers:${model}`))
     expect(rests).toHaveLength(1)
-    // Of few changes each is out when its caller goes on.
+    // After few changes, each one is published before its caller goes on.
     await publication.publishOffers(['storm-1'])
     expect(turns.at(-1)).toEqual(['offers:storm-1'])
-    // Else whoever publishes next finds that the store lacks them.
+    // Otherwise the next publisher finds that the store lacks them.
     await sql`delete from snapshot_document where name like 'offers:storm-%'`.execute(market.plane.db)
   })
 })

@@ -9,7 +9,7 @@ import { startRelay } from '#test/support/relay.ts'
 import { until } from '#test/support/until.ts'
 
 const SOON_MS = 3_000
-/** Announcements are of the whole server: each test has channels of its own. */
+/** Announcements reach the whole server, so each test has channels of its own. */
 const ids = createIds(systemClock)
 const log = createLogger('test', 'silent')
 let redis: Redis
@@ -22,7 +22,7 @@ function connect(): Redis {
   return connection
 }
 
-/** A connection as a plane makes it, whose commands do not outlast a reconnect, over a wire that can break. */
+/** A connection as a plane makes it: its commands do not outlast a reconnect. It runs over a wire that can break. */
 function connectByRelay(): Redis {
   const connection = new Redis(relay.url, { maxRetriesPerRequest: 0, commandTimeout: 200, retryStrategy: () => 20 })
   connection.on('error', () => undefined)
@@ -41,7 +41,7 @@ afterEach(async () => {
   await relay.close()
 })
 
-/** What one listener of a channel has heard, and how often it was told to catch up. */
+/** Collects what one listener of a channel hears, and counts its catch-ups. */
 function listenTo(channel: string, subscriptions: ReturnType<typeof createSubscriptions>) {
   const seen = { names: [] as string[], catchUps: 0 }
   const end = subscriptions.listen(

@@ -23,11 +23,11 @@ type RealColumn = {
   readonly isView: boolean
   readonly isNullable: boolean
   readonly filledBy: Column<unknown>['filledBy']
-  /** The checks of this column alone, as PostgreSQL writes them. */
+  /** The checks of this column alone, in PostgreSQL's spelling. */
   readonly checks: readonly string[]
 }
 
-/** The columns of all tables and views but partitions, which have those of their parent. */
+/** The columns of all tables and views. Partitions have those of their parent. */
 async function readColumns(): Promise<RealColumn[]> {
   const { rows } = await sql<RealColumn>`
     select c.relname as "table", a.attname as name, format_type(a.atttypid, a.atttypmod) as type,
@@ -43,13 +43,13 @@ async function readColumns(): Promise<RealColumn[]> {
   return rows
 }
 
-/** The words that a check lets in: `CHECK ((kind = ANY (ARRAY['a'::text, …])))`, or `= 'a'::text` for one. */
+/** The words that a check allows: `CHECK ((kind = ANY (ARRAY['a'::text, …])))`, or `= 'a'::text` for one. */
 function wordsOf(checks: readonly string[]): Set<string> | undefined {
   const list = checks.find((check) => /^CHECK \(\(\w+ = (ANY \(ARRAY\[[^\]]*\]\)|'[^']*'::text)\)\)$/.test(check))
   return list === undefined ? undefined : quotedIn(list)
 }
 
-/** The words in quotes of an expression as PostgreSQL writes it. */
+/** The quoted words of an expression in PostgreSQL's spelling. */
 function quotedIn(text: string): Set<string> {
   return new Set([...text.matchAll(/'([^']*)'::text/g)].map(([, word = '']) => word))
 }
@@ -59,7 +59,7 @@ const described: TableSet = TABLES
 describe('the description of the tables', () => {
   it('has the tables, columns, types, nulls and defaults of the real schema, and no others', async () => {
     const real = (await readColumns()).map(({ table, name, type, isView, isNullable, filledBy }) =>
-      // A view tells nothing of nulls and defaults.
+      // A view does not tell nulls and defaults.
       isView ? { table, name, type } : { table, name, type, isNullable, filledBy },
     )
     const views = new Set(real.filter((column) => !('filledBy' in column)).map(({ table }) => table))
@@ -89,7 +89,7 @@ describe('the description of the tables', () => {
   it('has the beginnings of ids that the checks ask for', async () => {
     const held = (await readColumns()).flatMap(({ table, name, checks }) => {
       const prefix = checks.map((check) => /~ '\^([a-z]{3})_/.exec(check)?.[1]).find((found) => found !== undefined)
-      // Lines of the health log have ids that no type here names.
+      // No type here names the ids of lines of the health log.
       return prefix === undefined || table === 'health_log' ? [] : [[`${table}.${name}`, prefix] as const]
     })
     expect(held.length).toBeGreaterThan(10)
@@ -104,7 +104,7 @@ describe('the table of account kinds', () => {
   const kindsWhere = (is: (rule: (typeof ACCOUNT_KINDS)[keyof typeof ACCOUNT_KINDS]) => boolean) =>
     new Set(Object.entries(ACCOUNT_KINDS).flatMap(([kind, rule]) => (is(rule) ? [kind] : [])))
 
-  /** The kinds that a constraint, or an expression of the table `account`, names. */
+  /** The kinds in a constraint, or in an expression of the table `account`. */
   async function kindsIn(query: string): Promise<Set<string>> {
     const { rows } = await sql<{ text: string }>`select ${sql.raw(query)} as text`.execute(database.db)
     return quotedIn(rows[0]?.text ?? '')
@@ -145,7 +145,7 @@ describe('rows of raw SQL', () => {
       .filter((file) => file.endsWith('.ts'))
       .flatMap((file) => {
         const source = readFileSync(new URL(file, folder), 'utf8')
-        // What only names a column, or makes a condition of a query that kysely types, gives no rows.
+        // Raw SQL that only names a column, or is a condition of a kysely query, gives no rows.
         const claims = [...source.matchAll(/\bsql<(?!string>`[\w.]+`,|boolean>`[^`]*`\))/g)].map(
           () => `${file} says the type`,
         )

@@ -46,7 +46,7 @@ const book = (calls: readonly Call[]) => postBatch(market.plane, { events: calls
 const sumDays = () => sumUsageDays(market.plane)
 const daysAgo = (days: number) => Date.now() - days * DAY
 
-/** What is answered from sums and calls, and the same once nothing is known to be summed. */
+/** Reads once from sums and calls, and once after forgetting which days are summed. */
 async function bothWays<Result>(read: () => Promise<Result>): Promise<[Result, Result]> {
   const withSums = await read()
   await sql`alter table usage_summed rename to usage_summed_away`.execute(market.plane.db)
@@ -118,7 +118,7 @@ describe('sums of days', () => {
       await sql`update copied set rid = ${copied}`.execute(trx)
       await sql`insert into settlement select * from copied`.execute(trx)
       await book([{ at: daysAgo(4) }])
-      // The first call is not there yet: a day that is summed now is without it.
+      // The first call is still missing, so a day that is summed now lacks it.
       await sumDays()
     })
     await expectSame({ from: 0, to: Date.now() + 1 })
@@ -150,7 +150,7 @@ describe('sums of days', () => {
   it('outlive the calls of a month that is detached', async () => {
     const at = daysAgo(100)
     await keepPartitions({ ...market.plane, clock: { ...market.plane.clock, now: () => at } })
-    // Neither of the others: what they are asked is counted from calls too, and these will be gone.
+    // The other two do not fit: their answers count calls, too, and these calls will be gone.
     const [buyer, carol] = [await market.person(), await market.person()]
     await book([{ at, buyer, seller: carol }])
     const lifetime = () => sumEarnings(market.plane.db, carol.seller.account, { from: 0, to: Date.now() + 1 })

@@ -41,7 +41,7 @@ const hashOf = async (rid: string): Promise<string> => {
 }
 const waiting = async () => (await invoke(market.plane, operator, listPoisoned, {})).map((row) => row.rid)
 
-/** A call of a seller whose account is missing: captured, delivered and set aside. */
+/** A captured call of a seller without an account. It was delivered and set aside. */
 async function poisonedCall(
   charge = 700,
 ): Promise<{ rid: string; text: string; account: AccountId; seller: AccountId }> {
@@ -87,7 +87,7 @@ describe('an event that cannot be posted', () => {
     const retry = invoke(market.plane, operator, retryPoisoned, { payloadHash, reason: 'after all' })
     await expect(retry).rejects.toMatchObject({ code: 'conflict' })
 
-    // Delivered again, it stays discarded, and does not take the money a second time.
+    // Delivered again, it stays discarded and takes no money a second time.
     expect(await post(text)).toMatchObject({ poisoned: 1 })
     expect(await waiting()).not.toContain(rid)
     const { findings } = await market.plane.checkMoney()

@@ -65,7 +65,7 @@ describe('one provider key backs one active offer', () => {
       const own = await refusalOf(listOffer(market, place, { apiKey }))
       expect([own.code, own.detail['existing_offer_id']]).toEqual([DUPLICATE, id])
       for (const other of places.filter((seller) => seller !== place)) {
-        // The same wallet, but another owner: it is not told which offer that is.
+        // The wallet is the same and the owner another. So it is not told which offer that is.
         const refused = await refusalOf(listOffer(market, other, { apiKey }))
         expect([refused.code, refused.detail]).toEqual([DUPLICATE, {}])
       }
@@ -92,7 +92,7 @@ describe('one provider key backs one active offer', () => {
     await teams.join(second, 'developer', member)
     const moved = await sellerIn(member, right)
     expect((await refusalOf(sellerIn(member, left))).code).toBe('not_found')
-    // What he sold for the first organisation is still its own, and still stands.
+    // The sales for the first organisation still belong to it.
     const refused = await refusalOf(listOffer(market, moved, { apiKey }))
     expect([refused.code, refused.detail]).toEqual([DUPLICATE, {}])
     expect((await refusalOf(invoke(market.plane, moved, deleteOffer, { id }))).code).toBe('not_found')

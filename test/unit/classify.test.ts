@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { classifyBadAnswer, classifyError, classifyStatus, readRetryAfter } from '#data-plane/upstream/classify.ts'
 import { readErrorBody } from '#shared/protocols/answers/error-body.ts'
 
-/** A provider whose key is in nothing that it says. */
+/** A provider that never repeats its key. */
 const NOBODY = { holdsKey: () => false, asked: () => '' }
 
 describe('the classifier of upstream failures', () => {

@@ -8,7 +8,7 @@ const TRUE_TIME = 1_790_000_000_000
 
 type State = { elapsedMs: number; offsetMs: number; tripMs: number; isAway: boolean }
 
-/** A clock that is moved by hand: the wall may jump, the other side always tells the true time. */
+/** A clock that tests move by hand. The wall clock may jump; the other side always tells the true time. */
 function createBench(name = 'redis') {
   const state: State = { elapsedMs: 0, offsetMs: 0, tripMs: 0, isAway: false }
   const warnings: object[] = []

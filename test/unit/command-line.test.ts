@@ -153,12 +153,12 @@ describe('the program without a market', () => {
   })
 })
 
-/** Longest that a shell may take to answer. */
+/** The longest time for a shell's answer. */
 const SHELL_MS = 20_000
 const isInstalled = (shell: string) => spawnSync(shell, ['-c', 'exit']).status === 0
 
 describe('completion', () => {
-  /** What bash offers after these words. */
+  /** The words that bash offers next. */
   function offered(...words: string[]): string[] {
     const file = join(folder, 'completion.bash')
     writeFileSync(file, completionScript('bash', { groups: GROUPS, commands: COMMANDS }))
@@ -203,7 +203,7 @@ describe('completion', () => {
     const file = join(folder, 'completion.zsh')
     const asking = join(folder, 'ask.zsh')
     writeFileSync(file, completionScript('zsh', { groups: GROUPS, commands: COMMANDS }))
-    // A zsh in a pseudo-terminal: its completion answers nobody else. Each read waits for the text it names.
+    // zsh completes only in a pseudo-terminal. Each read waits for the text that it names.
     writeFileSync(
       asking,
       `zmodload zsh/zpty

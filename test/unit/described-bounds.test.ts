@@ -11,7 +11,7 @@ import { AppError } from '#shared/errors.ts'
 import { buildRaw } from '#test/support/build-market.ts'
 import { DOCUMENT, operationOf } from '#test/support/description.ts'
 
-/** The wires check by hand, so what the description says of their members is held against what they do. */
+/** The wires check by hand. So the described bounds of their members are held against what the wires do. */
 
 const Member = z.looseObject({
   minimum: z.number().optional(),
@@ -29,7 +29,7 @@ const WIRES = [
   ['/v1/video/generations', video],
 ] as const
 
-/** The members of a body with what bounds each, without the way of saying that null will do. */
+/** The members of a body with the bounds of each. The alternative `null` is left out. */
 function membersOf(path: string): [name: string, member: z.infer<typeof Member>][] {
   const schema = operationOf('POST', path)?.requestBody?.content['application/json']?.schema ?? {}
   const name = String(schema['$ref']).split('/').at(-1) ?? ''
@@ -40,7 +40,7 @@ function membersOf(path: string): [name: string, member: z.infer<typeof Member>]
   })
 }
 
-/** Values at the edge, and values past it. */
+/** Values at the bounds, and values just past them. */
 function edgesOf({ minimum, maximum, maxLength, enum: words }: z.infer<typeof Member>): {
   good: unknown[]
   bad: unknown[]

@@ -16,7 +16,7 @@ describe('the owner of a journal', () => {
   })
 
   it('is dead though its parent has not asked for its end', async () => {
-    // The shell becomes a program that asks for the end of no child, and only then the child is let go.
+    // The shell becomes a program that waits for no child. Only then the child may end.
     const parent = spawn('sh', ['-c', 'head -c 1 <&3 >&2 & echo $!; exec sleep 30'], {
       stdio: ['ignore', 'pipe', 'ignore', 'pipe'],
     })

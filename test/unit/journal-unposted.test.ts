@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createUnposted } from '#data-plane/journal/unposted.ts'
 
-/** Numbers that are left out before a capture, and at each question which of those asked about are posted. */
+/** A capture after so many left-out numbers, or a question with the captures that are posted by then. */
 type Step = { readonly skipped: number } | { readonly posted: readonly boolean[]; readonly below: number }
 
 const step: fc.Arbitrary<Step> = fc.oneof(
@@ -29,7 +29,7 @@ describe('the captures of a journal that are not known to be posted', () => {
           await unposted.check(one.below, async (captures) => {
             asked.push(...captures.map((capture) => capture.seq))
             const answers = captures.map((_, index) => one.posted[index] ?? false)
-            // What comes while the question is on its way is not part of it.
+            // Captures that come while the question is under way are not part of it.
             seq += 1
             unposted.captured({ seq, rid: `r${seq}`, rail: 'credit', account: 'acc_1' })
             for (const [index, { seq: number }] of captures.entries()) if (answers[index]) expected.delete(number)

@@ -62,7 +62,7 @@ async function unposted(journal: CreditJournal): Promise<string[]> {
   return events
 }
 
-/** Ends a journal and makes its directory look like that of a process that is gone. */
+/** Ends a journal and makes its directory look like that of a dead process. */
 async function kill(journal: CreditJournal): Promise<string> {
   await journal.close()
   opened.splice(opened.indexOf(journal), 1)

@@ -22,16 +22,16 @@ const TOKEN_CLASSES = ['input', 'cacheRead', 'cacheWrite', 'output', 'reasoning'
 
 const tokens = fc.integer({ min: 0, max: 2_000_000 })
 const bps = fc.integer({ min: 0, max: 10_000 }).map(keptBps)
-/** Up to a hundred USD a million tokens, in all its fineness. */
+/** Prices up to a hundred USD a million tokens, in the finest steps. */
 const price = fc.bigInt({ min: 0n, max: 100_000_000n }).map(picoUsd)
 const usage: fc.Arbitrary<Usage> = fc.record(Object.fromEntries(TOKEN_CLASSES.map((name) => [name, tokens])), {
   requiredKeys: [],
 })
-/** Input and output always have a price; the other classes may fall back on them. */
+/** Input and output always have a price. The other classes may fall back on them. */
 const prices: fc.Arbitrary<UnitPrices> = fc
   .record({ input: price, output: price, share: fc.integer({ min: 0, max: 100 }) })
   .map(({ input, output, share }) => ({ input, output, cacheRead: picoUsd((input * BigInt(share)) / 100n) }))
-/** Any figure that a provider may send, and what it delivered. */
+/** Any reported figures, with the delivered text. */
 const ending: fc.Arbitrary<Ending> = fc.record({
   reported: fc.record(
     {
@@ -145,7 +145,7 @@ describe('a hold', () => {
           const maxOutputTokens = limitWithin(target, quote.bound, offer.keptBps, quote.wantMicro) ?? 1
           const metered = meterUsage(buildPlan({ target, offer, maxOutputTokens }), demand, end)
           const due = chargeUsage(target.price.unitPrices, metered.usage, offer.keptBps)
-          // What a provider may add to what was sent, its frame, is all that can be due above the hold.
+          // Only the provider's own frame around the request can cost more than the hold.
           const frame = ceilingAt(target, KEEP_ALL, withOutput({ ...quote.bound, inputTokens: 1_025 }, 65))
           expect(due).toBeLessThanOrEqual(quote.wantMicro + frame)
           expect(min(due, quote.wantMicro)).toBeLessThanOrEqual(quote.wantMicro)

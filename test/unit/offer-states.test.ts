@@ -10,7 +10,7 @@ const STANDING = {
   removed: { status: 'inactive', delistedReason: 'cannot serve' },
 } as const
 
-/** The table again, in the words of the specification: the next state, or the code of the refusal. */
+/** The table in the words of the specification: the next state, or the code of the refusal. */
 const TABLE: { readonly [State in OfferState]: { readonly [Event in OfferEvent]: string } } = {
   active: {
     activate: 'active',

@@ -30,7 +30,7 @@ function offerId(id: string): OfferId {
   return id
 }
 
-/** Turns of a conversation at the dear offer; each says how many tokens came from the cache. */
+/** Turns of a conversation at the expensive offer, with the cached tokens of each. */
 function warmed(cachedTokens: readonly number[]): WarmOffers {
   const warm = createWarmOffers()
   for (const [turn, cached] of cachedTokens.entries()) {
@@ -64,7 +64,8 @@ describe('a conversation in a prompt cache', () => {
     const { candidates, affinity } = rank(warmed([0, 9_000, 9_000, 9_000]))
     expect(providersOf(candidates)).toEqual(['warm', 'cheap'])
     expect(affinity?.offer).toBe(warmOne.id)
-    // 10,000 tokens of input at 1 and 0.1, kept 80 %, four fifths of it expected in the cache, against 40 % of all fresh.
+    // Fresh input costs 1 and cached input 0.1 a token for 10,000 tokens. One offer keeps 80 % and four fifths are
+    // expected in its cache; the other keeps 40 % and has all of it fresh.
     expect(Number(affinity?.savingMicro)).toBe(10_000 * 0.4 + 80 - (2_000 * 0.8 + 800 * 0.8 + 160))
   })
 

@@ -24,7 +24,7 @@ const offer = buildMarketOffer()
 const health = { isAllWell: () => true, blockedUntil: () => 0 }
 const own = { ...offer, model: null, providerModel: null, priority: 0, label: null, id: 'own_1' }
 
-/** What routing makes of an offer and of an own key at a host that runs these endpoints. */
+/** Routes a call to an offer and to an own key at a host that runs these endpoints. */
 function route(endpoints: Endpoint[] | null, endpoint: Endpoint) {
   const base = buildTestMarket([offer], model)
   const market = buildMarket({ ...base, providers: [{ ...buildProvider('a'), endpoints }, buildProvider('b')] }, base)

@@ -93,7 +93,7 @@ const hex = (code: number, width: number) => code.toString(16).padStart(width, '
 const eachCode = (text: string, write: (code: number) => string) =>
   [...text].map((each) => write(each.charCodeAt(0))).join('')
 
-/** Ways in which servers write what they were sent. */
+/** The encodings in which servers repeat what they were sent. */
 const ENCODINGS: readonly ((text: string) => string)[] = [
   (text) => text,
   (text) => text.toUpperCase(),
@@ -130,7 +130,7 @@ describe('the credential of an attempt', () => {
         (credential, encode, shape, [from, length]) => {
           const secret = credential.replace(/^Bearer /, '')
           const cut = secret.slice(Math.min(from, secret.length - 8)).slice(0, length)
-          // Eight letters and digits are a fragment; what stands between them is not counted.
+          // Eight letters and digits make a fragment. Other characters between them do not count.
           fc.pre(cut.replace(/[^A-Za-z0-9]/g, '').length >= 8)
           const message = shape(encode(cut))
           const words = readProviderWords({ message, isContext: false, param: cut }, speakerWith(secret))

@@ -32,7 +32,7 @@ type Setting = {
   demand?: Partial<ModelDemand>
   payer?: Partial<AccountPayer>
   model?: Model
-  /** Providers, or offers, that are backed off until a minute from now; and those whose cap is spent. */
+  /** Providers or offers that are backed off for a minute; the next member names those whose cap is spent. */
   down?: readonly string[]
   spent?: readonly string[]
   rid?: RequestId

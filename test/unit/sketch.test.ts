@@ -20,7 +20,7 @@ const values = fc.array(
   },
 )
 const asObject = (sketch: Sketch) => Object.fromEntries(sketch)
-/** What Postgres calls percentile_disc. */
+/** The rule of Postgres' percentile_disc. */
 const exactQuantile = (numbers: readonly number[], q: number) =>
   [...numbers].sort((left, right) => left - right)[Math.max(1, Math.ceil(numbers.length * q)) - 1]
 

@@ -26,7 +26,7 @@ const row: Row = {
 }
 let app: FastifyInstance
 let port = 0
-/** Parts of a body as the flow got them, or how the body ended. */
+/** Called with each part of a body, or with how the body ended. */
 let heard: (part: string) => void = () => undefined
 const open = { count: 0 }
 

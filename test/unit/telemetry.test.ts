@@ -67,7 +67,7 @@ describe('the settings of traces', () => {
   ])('%j is refused', (environment) => expect(() => read(environment)).toThrow())
 })
 
-/** Loads what opens traces in a process of its own, and counts the modules of OpenTelemetry that came with it. */
+/** Loads the module that opens traces in a process of its own, and counts the loaded modules of OpenTelemetry. */
 function modulesLoaded(settings: string): number {
   const program = `
     import { createRequire } from 'node:module'

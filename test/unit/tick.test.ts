@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { createTick } from '#data-plane/store/tick.ts'
 import { MAX_BATCH } from '#shared/contract/money-scripts/batch.ts'
 
-/** Longer than a tick that has nothing to do. */
+/** Longer than a tick without work. */
 const WORK_MS = 0.25
 const LONGEST_REST_MS = 8
 
-/** A tick in an event loop of its own, whose turns take all that was woken for, as the queues behind it do. */
+/** A tick in an event loop of its own. Each turn of the loop takes everything that was woken, as the queues do. */
 function createTurns() {
   let now = 0
   let soon: (() => void)[] = []
@@ -23,7 +23,7 @@ function createTurns() {
       tick.wake()
     }
   }
-  /** Ends the tick of the loop after so much other work. */
+  /** Ends the tick of the loop after so many milliseconds of other work. */
   function endTick(workMs: number): void {
     now += workMs
     const due = soon
@@ -33,7 +33,7 @@ function createTurns() {
   return { turns, wake, endTick, waiting: () => waiting, now: () => now }
 }
 
-/** Ten operations a millisecond for so long. */
+/** Wakes ten operations a millisecond for so long. */
 function keepBusy({ wake, endTick, now }: ReturnType<typeof createTurns>, ms: number): void {
   for (const end = now() + ms; now() < end; ) {
     wake(5)
@@ -81,7 +81,7 @@ describe('the turns of the money queues', () => {
     keepBusy(loop, 100)
     loop.wake(3)
     const before = loop.turns.length
-    // Of the tick in which it was woken nobody knows how much lay before: the next one shows that there is no work.
+    // The first tick cannot know how much work lay before its waking. The next one shows that there is none.
     for (let tick = 0; tick < 2; tick++) loop.endTick(0.01)
     expect(loop.waiting()).toBe(0)
     expect(loop.turns.length).toBe(before + 1)

@@ -12,7 +12,7 @@ const SPAN_BYTES = 16_384
 const LARGE_BYTES = 1_048_576
 const SENT = { path: '/', contentType: '', accept: '', adaptedParams: [] }
 
-/** What a text with stand-ins stands for. */
+/** Fills the stand-ins of a text with data. */
 function filled(body: string, bytes: Buffer): Buffer {
   return Buffer.concat(putInlinedBack({ ...SENT, body }, { bytes, hasStandIns: true }).pieces ?? [])
 }
@@ -60,7 +60,7 @@ describe('a request read around its inlined data', () => {
         expect(filled(around, bytes).equals(bytes)).toBe(true)
         const meant = JSON.stringify(JSON.parse(around.replace('\ufeff', '')))
         const plain: unknown = JSON.parse(bytes.toString('utf8').replace('\ufeff', ''))
-        // Compared by hand: a difference of such texts is not for eyes.
+        // The texts are compared by hand, because a difference of such length cannot be read.
         expect(JSON.stringify(JSON.parse(filled(meant, bytes).toString('utf8'))) === JSON.stringify(plain)).toBe(true)
       }),
       { numRuns: 200 },
@@ -121,7 +121,7 @@ describe('a request read around its inlined data', () => {
   })
 })
 
-/** Data of each kind that a message of that wire may hold, and words like it, with `DATA` where they lie. */
+/** Data of each kind that a message of that wire may hold, and similar words. `DATA` marks their place. */
 const CONVERSATIONS = {
   chat: {
     model: 'm',
@@ -186,7 +186,7 @@ function conversationOf(name: string): object {
 describe.each([chat, messages, responses])('a large body on the $name wire', (wire) => {
   const text = JSON.stringify({ ...conversationOf(wire.name), x_note: 'abc' }).replaceAll('DATA', DATA)
   const around = wire.read(buildRaw(`\ufeff${text}`))
-  // What could be a stand-in has the body read whole; it is as many bytes.
+  // A text that looks like a stand-in makes the body be read whole. It has as many bytes.
   const whole = wire.read(buildRaw(`\ufeff${text}`.replace('abc', '\uffff')))
 
   it.each(['openai', 'messages'] as const)('says to a seller of %s what it says when it is read whole', (apiFormat) => {
@@ -205,7 +205,7 @@ describe.each([chat, messages, responses])('a large body on the $name wire', (wi
 it('counts the same tokens around inlined data', () => {
   const text = JSON.stringify({ ...CONVERSATIONS.messages, x_note: 'abc' }).replaceAll('DATA', DATA)
   const [around, whole] = [text, text.replace('abc', '\uffff')].map((body) => countTokens(buildRaw(body)).tokens)
-  // The edges of a stand-in are no ASCII.
+  // The edges of a stand-in are not ASCII.
   expect(Math.abs((around ?? 0) - (whole ?? 0))).toBeLessThan(5)
   expect(around).toBeGreaterThan(DATA.length / 4)
 })

@@ -20,7 +20,7 @@ const MESSAGES = { ...PLAN, offer: offerOf({ apiFormat: 'messages' }) }
 const callFrame = (index: number, fn: object, id?: string) =>
   chatFrame({ delta: { tool_calls: [{ index, ...(id ? { id } : {}), function: fn }] } })
 
-/** Thought, words and two calls whose pieces come mixed. */
+/** Reasoning, text and two calls whose pieces alternate. */
 const CHAT_STREAM = [
   chatFrame({ delta: { role: 'assistant', content: '' } }),
   ': comment\n\n',
@@ -68,7 +68,7 @@ const MESSAGES_STREAM = [
 
 type Event = ResponseStreamEvent
 
-/** The events of a stream: each has its name on a line of its own, one line of data, and the next number. */
+/** The events of a stream. Each has its name on one line, one line of data, and the next number. */
 function eventsOf(text: string): Event[] {
   return text
     .split('\n\n')
@@ -81,14 +81,16 @@ function eventsOf(text: string): Event[] {
     })
 }
 
-/** What the official client makes of events; it throws where one does not fit those before it. */
+/** The official client's reading of events. It throws when one does not fit those before it. */
 function accumulate(events: readonly Event[]): Response | undefined {
   let snapshot: Response | undefined
   for (const event of events) snapshot = accumulateResponse(event, snapshot)
   return snapshot
 }
 
-/** Follows the grammar by itself: what may come next, by item and part. Answers with the items as their deltas make them. */
+/**
+ * Follows the grammar by its own rules: what may come next, by item and part. Answers the items that the deltas build.
+ */
 function checkGrammar(events: readonly Event[]): void {
   const open = new Map<number, { part: string | undefined; said: string; isOver: boolean }>()
   const types: string[] = events.map(({ type }) => type)
@@ -311,7 +313,7 @@ describe('whatever is said in whatever order', () => {
   })
 })
 
-/** Frames of one call: its name with the first piece of its input, then the rest by sizes. */
+/** The frames of one call: its name with the first piece of input, then the rest in these sizes. */
 function pieces(text: string, sizes: readonly number[], index: number): string[] {
   const frames: string[] = []
   let from = 0

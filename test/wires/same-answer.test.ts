@@ -12,7 +12,7 @@ import type { Heard } from '#test/support/heard-answers.ts'
 import { hearChatStream, hearMessagesStream } from '#test/support/heard-answers.ts'
 import { dataOf, decodePieces, offerOf } from '#test/support/wire-bytes.ts'
 
-/** One answer as providers of both protocols sent it: words, two calls at once, a prompt that was partly cached. */
+/** One answer as providers of both protocols sent it: text, two calls at once, a partly cached prompt. */
 const recorded = (name: string) => readFileSync(new URL(`./fixtures/${name}.body`, import.meta.url), 'utf8')
 const ANSWERS = {
   openai: { streamed: recorded('chat-stream'), whole: recorded('chat-whole') },
@@ -23,15 +23,15 @@ const CALLS = [
   { id: 'call_a1', name: 'weather', input: '{"city":"R\\u00f6m"}' },
   { id: 'call_b2', name: 'time', input: '{"at": [5, 1.0]}' },
 ]
-/** 80 tokens of input for 1 micro-USD each, 40 from the cache for 0.1, 31 of output for 10, at 60 per cent. */
+/** 80 input tokens at 1 micro-USD, 40 cached ones at 0.1 and 31 output tokens at 10, less 40 percent. */
 const COST_MICRO = 237
 
 const TURN = [{ role: 'user', content: 'What is it like in Rome? '.repeat(10) }]
 const LIMIT = { max_tokens: 50 }
-/** It says of the input what is known when it is sent: with all bytes at once, all. */
+/** It holds the input figures that are known when it is sent. With all bytes at once these are all figures. */
 const MESSAGE_START = /^event: message_start\n.*\n\n/
 
-/** A whole answer of the chat wire as its client reads it; calls of a text completion are none of its parts. */
+/** A whole answer of the chat wire as its client reads it. Calls are no part of a text completion. */
 function hearChoice(text: string): Heard {
   const choice = dataOf(JSON.parse(text), 'choices', '0')
   const calls = dataOf(choice, 'message', 'tool_calls')
@@ -60,7 +60,7 @@ function hearMessage(text: string): Heard {
     if (dataOf(block, 'type') === 'text') heard.text += String(dataOf(block, 'text'))
     else {
       const name = String(dataOf(block, 'name'))
-      // As it was written: parsed and written again it would be another text.
+      // The input must stay as it was written. Parsed and written again it would be another text.
       const [, input = ''] = new RegExp(`"name":"${name}","input":(\\{.*?\\})\\}`).exec(text) ?? []
       heard.calls.push({ id: String(dataOf(block, 'id')), name, input })
     }

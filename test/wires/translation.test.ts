@@ -56,7 +56,7 @@ function crumbs(text: string, sizes: Iterator<number>): string[] {
   return pieces
 }
 
-/** A chat stream whose calls come in crumbs, one call's between those of another. */
+/** A chat stream whose calls come in pieces that alternate. */
 function chatStream({ text, calls, order, sizes }: Said): string {
   let out = crumbs(text, sizes)
     .map((content) => chatFrame({ delta: { content } }))
@@ -65,7 +65,7 @@ function chatStream({ text, calls, order, sizes }: Said): string {
     { index, id, type: 'function', function: { name, arguments: '' } },
     ...crumbs(input, sizes).map((piece) => ({ index, function: { arguments: piece } })),
   ])
-  // Calls begin in their order; what follows is mixed.
+  // Calls begin in their order. Their later pieces alternate.
   let begun = 0
   while (waiting.some((list) => list.length > 0)) {
     const open = waiting.slice(0, begun + 1)
@@ -135,7 +135,7 @@ describe('any answer, however it is cut into pieces', () => {
         const hasCalls = meant.calls.length > 0
         const reason = wire === 'chat' ? (hasCalls ? 'tool_calls' : 'stop') : hasCalls ? 'tool_use' : 'end_turn'
         expect({ text: heard.text, calls: heard.calls }).toEqual({ text: meant.text, calls: meant.calls })
-        // The direct path of the chat wire keeps what its seller says.
+        // The direct path of the chat wire keeps the seller's own words.
         if (wire !== 'chat' || format !== 'openai') expect(heard.reason).toBe(reason)
       }),
       { numRuns: 200 },

@@ -18,35 +18,14 @@ const MAX_BUCKET = 32_767
 const ENTRY_BYTES = 6
 const MAX_COUNT = 2_147_483_647
 
-export const EMPTY_SKETCH: Sketch = new Map()
-
 /** The bucket that a value falls into. */
 export function sketchBucket(value: number): number {
   if (!(value > 0)) return ZERO_BUCKET
   return Math.max(ZERO_BUCKET + 1, Math.min(MAX_BUCKET, Math.ceil(Math.log(value) / LOG_GROWTH)))
 }
 
-/** The sketch of a list of values. */
-export function sketchOf(values: Iterable<number>): Sketch {
-  const counts = new Map<number, number>()
-  for (const value of values) {
-    const bucket = sketchBucket(value)
-    counts.set(bucket, (counts.get(bucket) ?? 0) + 1)
-  }
-  return counts
-}
-
-/** The sketch of all the values that went into the given ones. */
-export function mergeSketches(sketches: Iterable<Sketch>): Sketch {
-  const counts = new Map<number, number>()
-  for (const sketch of sketches) {
-    for (const [bucket, count] of sketch) counts.set(bucket, (counts.get(bucket) ?? 0) + count)
-  }
-  return counts
-}
-
-/** How many values a sketch holds. */
-export function sketchSize(sketch: Sketch): number {
+/** The number of values in a sketch. */
+function sketchSize(sketch: Sketch): number {
   let size = 0
   for (const count of sketch.values()) size += count
   return size

@@ -3,9 +3,10 @@ import type { Described } from '#control-plane/api/reference/rows/described.ts'
 import { DESCRIPTIONS } from '#control-plane/api/reference/rows/index.ts'
 import { ROWS } from '#control-plane/api/rest/door.ts'
 import type { RestRow } from '#control-plane/api/rest/route.ts'
+import { isRecord } from '#shared/json-members.ts'
 import { headersNamed, LIMIT_HEADERS, refusalsOf } from './answers.ts'
 import type { Components, Json } from './json-schema.ts'
-import { describeSchema, isJson } from './json-schema.ts'
+import { describeSchema } from './json-schema.ts'
 
 /** An operation of the document with its place. */
 export type Route = { readonly path: string; readonly method: string; readonly operation: Json }
@@ -69,7 +70,7 @@ type Fields = { readonly fields: Json; readonly required: readonly string[] }
 
 function fieldsOf(components: Components, input: RestRow['input'], variables: readonly string[]): Fields {
   const schema = describeSchema(components, input, { io: 'input', isSnake: true })
-  const fields = isJson(schema['properties']) ? schema['properties'] : {}
+  const fields = isRecord(schema['properties']) ? schema['properties'] : {}
   const required = Array.isArray(schema['required']) ? schema['required'].map(String) : []
   return {
     fields: Object.fromEntries(Object.entries(fields).filter(([name]) => !variables.includes(name))),

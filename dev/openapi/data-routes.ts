@@ -1,9 +1,10 @@
+import { isRecord } from '#shared/json-members.ts'
 import { headersNamed, LIMIT_HEADERS, PAID_HEADERS, refusalsOf } from './answers.ts'
 import type { Route } from './control-routes.ts'
 import { DATA_ROUTES } from './data-plane/index.ts'
 import type { DataRoute } from './data-plane/route.ts'
 import type { Components, Json } from './json-schema.ts'
-import { describeSchema, isJson } from './json-schema.ts'
+import { describeSchema } from './json-schema.ts'
 
 /** The operations of the data plane. One that takes a floor in the path is listed twice. */
 export function dataRoutes(components: Components): Route[] {
@@ -73,7 +74,7 @@ function variablesOf({ path, variables = {} }: DataRoute): Json[] {
 function queryOf(components: Components, { query, examples = {} }: DataRoute): Json[] {
   if (query === undefined) return []
   const schema = describeSchema(components, query, { io: 'input', isSnake: false })
-  const fields = isJson(schema['properties']) ? schema['properties'] : {}
+  const fields = isRecord(schema['properties']) ? schema['properties'] : {}
   const required = Array.isArray(schema['required']) ? schema['required'] : []
   const [example = {}] = Object.values(examples)
   return Object.entries(fields).map(([name, part]) => ({

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { toSnakeName } from '#control-plane/api/case.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 /** A piece of the document. */
 export type Json = { readonly [name: string]: unknown }
@@ -41,13 +42,8 @@ function readRoot(schema: unknown): z.output<typeof Root> {
   return Root.parse(schema)
 }
 
-/** True for a JSON object. */
-export function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function rewrite(whole: unknown, how: How): Json {
-  if (!isJson(whole)) return {}
+  if (!isRecord(whole)) return {}
   const schema = withoutInside(whole)
   const entries = Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
     if (isNoise(name, value, schema)) return []
@@ -55,11 +51,11 @@ function rewrite(whole: unknown, how: How): Json {
     if (name === 'additionalProperties' && value === false && how.io === 'output') return []
     if (name === '$ref' && typeof value === 'string')
       return [[name, value.replace('#/$defs/', '#/components/schemas/')]]
-    if (name === 'properties' && isJson(value)) return [[name, rewriteMembers(value, how)]]
+    if (name === 'properties' && isRecord(value)) return [[name, rewriteMembers(value, how)]]
     if (name === 'required' && Array.isArray(value)) return [[name, value.map((member) => nameOf(String(member), how))]]
     if (name === 'examples' || name === 'default' || name === 'enum' || name === 'const') return [[name, value]]
-    if (Array.isArray(value)) return [[name, value.map((part) => (isJson(part) ? rewrite(part, how) : part))]]
-    return [[name, isJson(value) ? rewrite(value, how) : value]]
+    if (Array.isArray(value)) return [[name, value.map((part) => (isRecord(part) ? rewrite(part, how) : part))]]
+    return [[name, isRecord(value) ? rewrite(value, how) : value]]
   })
   return Object.fromEntries(entries)
 }
@@ -67,8 +63,8 @@ function rewrite(whole: unknown, how: How): Json {
 /** An object's schema without the members that only our code sees. No answer's body has them. */
 function withoutInside(schema: Json): Json {
   const { properties, required } = schema
-  if (!isJson(properties)) return schema
-  const seen = Object.entries(properties).filter(([, part]) => !isJson(part) || part['isInside'] !== true)
+  if (!isRecord(properties)) return schema
+  const seen = Object.entries(properties).filter(([, part]) => !isRecord(part) || part['isInside'] !== true)
   const names = new Set(seen.map(([name]) => name))
   return {
     ...schema,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { toSnakeBody } from '#control-plane/api/case.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -20,7 +21,7 @@ export function steady(value: unknown, name = ''): unknown {
   if (typeof value === 'string') return CHANGING.reduce((text, [pattern, by]) => text.replace(pattern, by), value)
   if (typeof value === 'number') return MEASURED.test(name) ? '<measured>' : value
   if (Array.isArray(value)) return value.map((item) => steady(item, name))
-  if (!isFields(value)) return value
+  if (!isRecord(value)) return value
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, steady(part, key)]))
 }
 
@@ -33,12 +34,12 @@ export function steady(value: unknown, name = ''): unknown {
  */
 export function differences(told: unknown, whole: unknown, beyond: readonly string[] = [], path = '$'): string[] {
   if (Array.isArray(told)) {
-    if (isFields(whole) && arePairsOf(told, whole)) return []
+    if (isRecord(whole) && arePairsOf(told, whole)) return []
     const list = listIn(whole)
     if (list?.length !== told.length) return [`${path}: ${told.length} items, ${show(whole)}`]
     return told.flatMap((item, at) => differences(item, list[at], beyond, `${path}[${at}]`))
   }
-  if (isFields(told)) {
+  if (isRecord(told)) {
     return Object.entries(told)
       .filter(([name]) => !beyond.includes(name))
       .flatMap(([name, part]) => differences(part, partOf(whole, name, part), beyond, `${path}.${name}`))
@@ -55,14 +56,14 @@ function isSaid(told: unknown, whole: unknown): boolean {
 /** The answer itself when it is a list, otherwise its only list. */
 function listIn(whole: unknown): readonly unknown[] | undefined {
   if (Array.isArray(whole)) return whole
-  const lists = isFields(whole) ? Object.values(whole).filter((part) => Array.isArray(part)) : []
+  const lists = isRecord(whole) ? Object.values(whole).filter((part) => Array.isArray(part)) : []
   return lists.length === 1 ? lists[0] : undefined
 }
 
 /** True for a list of objects with two fields, a name and its value, that says the same as an object. */
 function arePairsOf(list: readonly unknown[], whole: Fields): boolean {
   const pairs = list.flatMap((item): [string, unknown][] => {
-    const [first, second, ...rest] = isFields(item) ? Object.values(item) : []
+    const [first, second, ...rest] = isRecord(item) ? Object.values(item) : []
     if (rest.length > 0) return []
     if (typeof first === 'string' && first in whole) return [[first, second]]
     return typeof second === 'string' ? [[second, first]] : []
@@ -75,16 +76,12 @@ function arePairsOf(list: readonly unknown[], whole: Fields): boolean {
  * whole.
  */
 function partOf(whole: unknown, name: string, told: unknown): unknown {
-  if (!isFields(whole)) return undefined
+  if (!isRecord(whole)) return undefined
   if (name in whole) return whole[name]
   if (`is_${name}` in whole) return whole[`is_${name}`]
-  const inner = Object.values(whole).find((part) => isFields(part) && name in part)
-  if (isFields(inner)) return inner[name]
-  return isFields(told) ? whole : undefined
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  const inner = Object.values(whole).find((part) => isRecord(part) && name in part)
+  if (isRecord(inner)) return inner[name]
+  return isRecord(told) ? whole : undefined
 }
 
 function parse(text: string): unknown {

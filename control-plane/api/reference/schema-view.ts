@@ -1,3 +1,4 @@
+import { isRecord } from '#shared/json-members.ts'
 import type { Schema } from './document.ts'
 import { escapeHtml, renderInline } from './markup.ts'
 
@@ -9,13 +10,13 @@ const REF = '#/components/schemas/'
 export function renderSchema(schema: Schema, depth = 0): string {
   const { properties } = schema
   const inner = depth > MAX_DEPTH ? undefined : properties
-  if (!isSchema(inner) || Object.keys(inner).length === 0) {
+  if (!isRecord(inner) || Object.keys(inner).length === 0) {
     const items = schema['items']
-    return isSchema(items) && isSchema(items['properties']) && depth <= MAX_DEPTH ? renderSchema(items, depth + 1) : ''
+    return isRecord(items) && isRecord(items['properties']) && depth <= MAX_DEPTH ? renderSchema(items, depth + 1) : ''
   }
   const required = Array.isArray(schema['required']) ? schema['required'] : []
   const rows = Object.entries(inner).map(([name, part]) =>
-    isSchema(part) ? renderMember(name, part, required.includes(name), depth) : '',
+    isRecord(part) ? renderMember(name, part, required.includes(name), depth) : '',
   )
   return `<ul class="members">${rows.join('')}</ul>`
 }
@@ -36,10 +37,10 @@ export function typeOf(schema: Schema): string {
   if (Array.isArray(choices)) return choices.map((choice) => `<code>${escapeHtml(String(choice))}</code>`).join(' | ')
   const options = schema['anyOf'] ?? schema['oneOf']
   if (Array.isArray(options)) {
-    const kinds = options.map((option: unknown) => (isSchema(option) ? typeOf(option) : ''))
+    const kinds = options.map((option: unknown) => (isRecord(option) ? typeOf(option) : ''))
     return [...new Set(kinds)].filter((kind) => kind !== '').join(' or ')
   }
-  if (type === 'array' && isSchema(items)) return `list of ${typeOf(items)}`
+  if (type === 'array' && isRecord(items)) return `list of ${typeOf(items)}`
   if (Array.isArray(type)) return type.map(String).join(' or ')
   return `${typeof type === 'string' ? type : 'anything'}${rangeOf(schema)}`
 }
@@ -53,8 +54,4 @@ function rangeOf({ minimum, maximum }: Schema): string {
 function linkTo(ref: string): string {
   const name = escapeHtml(ref.slice(REF.length))
   return `<a href="#schema-${name}">${name}</a>`
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -7,6 +7,7 @@ import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Access, Operation } from '#control-plane/operation/operation.ts'
 import type { ExportFile } from '#control-plane/ports/exports/exporter.ts'
 import type { LimitState } from '#control-plane/ports/limits/limiter.ts'
+import { isRecord } from '#shared/json-members.ts'
 
 /** An authenticated REST request. */
 export type RestRequest = {
@@ -111,8 +112,7 @@ export function restRow<A extends Access, Input extends z.ZodType, Output>(spec:
     serve: async (ctx, request) => {
       const given = method === 'GET' ? readNumbers(request.query, spec.numbers ?? []) : (request.body ?? {})
       const fields = toCamelFields(given)
-      const isObject = typeof fields === 'object' && fields !== null && !Array.isArray(fields)
-      const input = isObject ? { ...fields, ...readList(fields, spec.list), ...request.params } : fields
+      const input = isRecord(fields) ? { ...fields, ...readList(fields, spec.list), ...request.params } : fields
       const { idempotencyKey, peer, onLimit } = request
       const output = await invoke(ctx, request.actor, operation, input, { idempotencyKey, peer, onLimit })
       return answerOf(spec, output)

@@ -1,12 +1,16 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { DemandByDiscount } from '#control-plane/services/market/demand.ts'
-import { marketDemand } from '#control-plane/services/market/demand.ts'
+import { DemandSchema, DemandStepViewSchema, marketDemand } from '#control-plane/services/market/demand.ts'
 import type { PriceHistory, SeriesPoint, TradeView } from '#control-plane/services/market/market-series.ts'
 import {
   marketPriceHistory,
   marketSeries,
   marketTrades,
+  PaidPointSchema,
+  PriceHistorySchema,
+  ReferenceVersionSchema,
   SeriesPointSchema,
+  TradeViewSchema,
 } from '#control-plane/services/market/market-series.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
@@ -31,9 +35,7 @@ export const UnitPrice = builder.objectRef<{ readonly unit: string; readonly pic
 const ReferencePrice = builder.objectRef<Reference>('ReferencePrice').implement({
   description: 'A version of the reference prices, with since when it counts and who said so.',
   fields: (t) => ({
-    version: t.exposeString('version'),
-    effectiveAt: t.exposeFloat('effectiveAt'),
-    source: t.exposeString('source'),
+    ...membersOf(t, ReferenceVersionSchema),
     unitPrices: t.field({
       type: [UnitPrice],
       complexity: { field: 1 },
@@ -45,11 +47,8 @@ const ReferencePrice = builder.objectRef<Reference>('ReferencePrice').implement(
 type Paid = PriceHistory['paid'][number]
 const PaidPoint = builder.objectRef<Paid>('PaidPoint').implement({
   fields: (t) => ({
-    bucket: t.exposeFloat('bucket'),
-    trades: t.exposeFloat('trades'),
+    ...membersOf(t, PaidPointSchema),
     volumeMicro: t.string({ resolve: ({ volumeMicro }) => volumeMicro.toString() }),
-    discountPct: t.exposeFloat('discountPct', { nullable: true }),
-    bestDiscountPct: t.exposeFloat('bestDiscountPct', { nullable: true }),
   }),
 })
 
@@ -59,7 +58,7 @@ const SERIES_COST = { field: 1, multiplier: 20 }
 const History = builder.objectRef<PriceHistory>('PriceHistory').implement({
   description: 'The prices of a model over time: its reference, and what buyers paid of it.',
   fields: (t) => ({
-    model: t.exposeString('model'),
+    ...membersOf(t, PriceHistorySchema),
     references: t.field({ type: [ReferencePrice], complexity: SERIES_COST, resolve: (all) => all.references }),
     paid: t.field({ type: [PaidPoint], complexity: SERIES_COST, resolve: (all) => all.paid }),
   }),
@@ -68,8 +67,7 @@ const History = builder.objectRef<PriceHistory>('PriceHistory').implement({
 const DemandStepType = builder.objectRef<DemandByDiscount['steps'][number]>('DemandStep').implement({
   description: 'Charged calls that were served at a whole percentage below the reference price, rounded down.',
   fields: (t) => ({
-    discountPct: t.exposeInt('discountPct'),
-    calls: t.exposeInt('calls'),
+    ...membersOf(t, DemandStepViewSchema, { ints: ['discountPct', 'calls'] }),
     listMicro: t.string({ resolve: ({ listMicro }) => listMicro.toString() }),
     paidMicro: t.string({ resolve: ({ paidMicro }) => paidMicro.toString() }),
   }),
@@ -79,8 +77,7 @@ const DemandType = builder.objectRef<DemandByDiscount>('Demand').implement({
   description:
     'At which discounts the calls of a model were served: what an offer would come first for at a larger one.',
   fields: (t) => ({
-    model: t.exposeString('model'),
-    since: t.exposeFloat('since'),
+    ...membersOf(t, DemandSchema),
     steps: t.field({ type: [DemandStepType], complexity: SERIES_COST, resolve: ({ steps }) => steps }),
   }),
 })
@@ -88,11 +85,8 @@ const DemandType = builder.objectRef<DemandByDiscount>('Demand').implement({
 export const TradeType = builder.objectRef<TradeView>('Trade').implement({
   description: 'A charged call, without anybody’s name.',
   fields: (t) => ({
-    model: t.exposeString('model'),
-    inputTokens: t.exposeFloat('inputTokens'),
-    outputTokens: t.exposeFloat('outputTokens'),
+    ...membersOf(t, TradeViewSchema),
     costMicro: t.string({ resolve: ({ chargeMicro }) => chargeMicro.toString() }),
-    createdAt: t.exposeFloat('createdAt'),
   }),
 })
 

@@ -1,7 +1,15 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { QueueCounts } from '#control-plane/ports/desk/desk.ts'
 import type { MoneyState, ShortfallReport, ShortfallRow } from '#control-plane/services/money/money-watch.ts'
-import { readInvariants, readShortfall, ShortfallRowSchema } from '#control-plane/services/money/money-watch.ts'
+import {
+  DifferenceViewSchema,
+  HoldOfPayoutsSchema,
+  RunViewSchema,
+  readInvariants,
+  readShortfall,
+  ShortfallReportSchema,
+  ShortfallRowSchema,
+} from '#control-plane/services/money/money-watch.ts'
 import type { ConflictView, PoisonView } from '#control-plane/services/money/usage-review.ts'
 import {
   ConflictViewSchema,
@@ -22,6 +30,7 @@ import {
   listNodes,
   listOpenHolds,
   listQueues,
+  QueueViewSchema,
 } from '#control-plane/services/operators/operator-desk.ts'
 import type { SnapshotView } from '#control-plane/services/operators/operator-snapshot.ts'
 import { readSnapshot } from '#control-plane/services/operators/operator-snapshot.ts'
@@ -31,28 +40,13 @@ import { membersOf } from './members.ts'
 
 const Finding = builder.objectRef<MoneyState['differences'][number]>('MoneyDifference').implement({
   description: 'Something that two records of the same money do not agree on.',
-  fields: (t) => ({
-    kind: t.exposeString('kind'),
-    subject: t.exposeString('subject'),
-    firstSeenAt: t.exposeFloat('firstSeenAt'),
-    timesSeen: t.exposeFloat('timesSeen'),
-  }),
+  fields: (t) => membersOf(t, DifferenceViewSchema, { without: ['detail'] }),
 })
 const Run = builder.objectRef<MoneyState['runs'][number]>('InvariantRun').implement({
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    startedAt: t.exposeFloat('startedAt'),
-    tookMs: t.exposeFloat('tookMs'),
-    breaches: t.exposeStringList('breaches'),
-    failure: t.exposeString('failure', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, RunViewSchema),
 })
 const HeldPayouts = builder.objectRef<MoneyState['payoutHolds'][number]>('PayoutHoldInForce').implement({
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    reason: t.exposeString('reason'),
-    setAt: t.exposeFloat('setAt'),
-  }),
+  fields: (t) => membersOf(t, HoldOfPayoutsSchema, { without: ['clearedAt', 'clearedBy', 'clearReason'] }),
 })
 const Money = builder.objectRef<MoneyState>('MoneyState').implement({
   description: 'The last runs of the money checker, what differs now, and what payouts wait for.',
@@ -70,19 +64,13 @@ const ShortfallLine = builder.objectRef<ShortfallRow>('ShortfallLine').implement
 const Shortfall = builder.objectRef<ShortfallReport>('Shortfall').implement({
   authScopes: { operator: true },
   fields: (t) => ({
-    owedMicro: t.exposeString('owedMicro'),
+    ...membersOf(t, ShortfallReportSchema),
     lines: t.field({ type: [ShortfallLine], resolve: ({ lines }) => lines }),
   }),
 })
 
 const Queue = builder.objectRef<QueueCounts>('Queue').implement({
-  fields: (t) => ({
-    queue: t.exposeString('queue'),
-    waiting: t.exposeFloat('waiting'),
-    active: t.exposeFloat('active'),
-    delayed: t.exposeFloat('delayed'),
-    failed: t.exposeFloat('failed'),
-  }),
+  fields: (t) => membersOf(t, QueueViewSchema),
 })
 const NodeType = builder.objectRef<NodeView>('DataPlaneProcess').implement({
   fields: (t) => ({

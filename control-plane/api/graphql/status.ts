@@ -1,27 +1,22 @@
 import { invoke } from '#control-plane/operation/invoke.ts'
 import type { Incident } from '#control-plane/services/market/incidents.ts'
-import { marketIncidents } from '#control-plane/services/market/incidents.ts'
+import { IncidentSchema, marketIncidents } from '#control-plane/services/market/incidents.ts'
 import type { RailState } from '#control-plane/services/market/rails.ts'
-import { listRails } from '#control-plane/services/market/rails.ts'
+import { listRails, RailStateSchema } from '#control-plane/services/market/rails.ts'
 import type { DeclaredIncident } from '#control-plane/services/operators/declared-incidents.ts'
-import { listDeclaredIncidents, MAX_NOTES } from '#control-plane/services/operators/declared-incidents.ts'
+import {
+  DeclaredIncidentSchema,
+  listDeclaredIncidents,
+  MAX_NOTES,
+} from '#control-plane/services/operators/declared-incidents.ts'
 import { builder } from './builder.ts'
 import { given } from './given.ts'
+import { membersOf } from './members.ts'
 import { costOfPage, readPage, toConnection } from './page.ts'
 
 const IncidentType = builder.objectRef<Incident>('Incident').implement({
   description: 'A time during which offers of a model at a provider were down. `endedAt` null: one still is.',
-  fields: (t) => ({
-    id: t.exposeID('id'),
-    model: t.exposeString('model'),
-    provider: t.exposeString('provider'),
-    startedAt: t.exposeFloat('startedAt'),
-    endedAt: t.exposeFloat('endedAt', { nullable: true }),
-    offers: t.exposeInt('offers'),
-    offersOnSale: t.exposeInt('offersOnSale'),
-    backOffs: t.exposeInt('backOffs'),
-    cause: t.exposeString('cause', { nullable: true }),
-  }),
+  fields: (t) => membersOf(t, IncidentSchema, { ints: ['offers', 'offersOnSale', 'backOffs'] }),
 })
 
 const IncidentNote = builder.objectRef<DeclaredIncident['notes'][number]>('IncidentNote').implement({
@@ -37,23 +32,14 @@ const Declared = builder.objectRef<DeclaredIncident>('DeclaredIncident').impleme
   description:
     'An incident as operators tell it: `investigating`, `identified`, `monitoring` or `resolved`. No model and no provider: the whole market.',
   fields: (t) => ({
-    id: t.exposeID('id'),
-    title: t.exposeString('title'),
-    models: t.exposeStringList('models'),
-    providers: t.exposeStringList('providers'),
-    state: t.exposeString('state'),
-    startedAt: t.exposeFloat('startedAt'),
-    endedAt: t.exposeFloat('endedAt', { nullable: true }),
+    ...membersOf(t, DeclaredIncidentSchema),
     notes: t.field({ type: [IncidentNote], complexity: { multiplier: MAX_NOTES }, resolve: ({ notes }) => notes }),
   }),
 })
 
 const Rail = builder.objectRef<RailState>('Rail').implement({
   description: 'A way to pay: `up`, `switched_off` by operators, or `down` while no paid call can be admitted.',
-  fields: (t) => ({
-    rail: t.exposeString('rail'),
-    state: t.exposeString('state'),
-  }),
+  fields: (t) => membersOf(t, RailStateSchema),
 })
 
 builder.queryFields((t) => ({

@@ -147,32 +147,29 @@ const PriceHistoryInput = z.object({
   bucket: z.enum(['hour', 'day']).default('day'),
 })
 
+/** What buyers paid of a model in one bucket. */
+export const PaidPointSchema = SeriesPointSchema.pick({
+  bucket: true,
+  trades: true,
+  volumeMicro: true,
+  discountPct: true,
+  bestDiscountPct: true,
+})
+
+/** A version of the reference prices. */
+export const ReferenceVersionSchema = z.object({
+  version: z.string(),
+  effectiveAt: UnixMs,
+  source: z.string(),
+  /** Pico-USD by usage class, as decimal strings. */
+  unitPrices: z.record(z.string(), z.string()),
+})
+
 /** A model's prices over time: each version of the reference, and the share of it that buyers paid. */
 export const PriceHistorySchema = z.object({
   model: z.string(),
-  references: z
-    .array(
-      z.object({
-        version: z.string(),
-        /** Unix milliseconds. */
-        effectiveAt: UnixMs,
-        source: z.string(),
-        /** Pico-USD by usage class, as decimal strings. */
-        unitPrices: z.record(z.string(), z.string()),
-      }),
-    )
-    .readonly(),
-  paid: z
-    .array(
-      SeriesPointSchema.pick({
-        bucket: true,
-        trades: true,
-        volumeMicro: true,
-        discountPct: true,
-        bestDiscountPct: true,
-      }),
-    )
-    .readonly(),
+  references: z.array(ReferenceVersionSchema).readonly(),
+  paid: z.array(PaidPointSchema).readonly(),
 })
 export type PriceHistory = z.infer<typeof PriceHistorySchema>
 

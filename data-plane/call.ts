@@ -160,6 +160,8 @@ export type Target = ModelTarget | ForwardTarget
 export type Receipt = {
   readonly chargeMicro: MicroUsd
   readonly listMicro: MicroUsd
+  /** The part of the list cost that the input makes up. The output makes up the rest. */
+  readonly listInputMicro: MicroUsd
   readonly usage: Usage
   /** Members that the rail adds to the body; absent when it adds none. */
   readonly members?: Readonly<Record<string, unknown>>

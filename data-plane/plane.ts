@@ -18,6 +18,7 @@ import type { Config } from './config.ts'
 import { createAdmission } from './http/admission.ts'
 import { watchSlowBodies } from './http/connection-limits.ts'
 import { drainCalls } from './http/drain.ts'
+import { fetchKeyUse } from './http/key-use.ts'
 import { fetchRecord } from './http/pass-on.ts'
 import type { Row } from './http/row.ts'
 import { createServer } from './http/server.ts'
@@ -265,7 +266,11 @@ function createSurface(basics: Basics, stores: Stores, watchers: Watchers, limit
     reads: { market, health, caps: offerCaps, feed: stores.tradeFeed, clock, memory: createReadMemory() },
     lookups: {
       requests: { funds, buyerKeys, running: calls.running, ownCalls: calls.ownCalls },
-      keys: keySources({ config, clock }, stores),
+      keys: {
+        ...keySources({ config, clock }, stores),
+        useOf: async (authorization, keyId, now) =>
+          url === undefined ? undefined : fetchKeyUse({ upstream: url, authorization, keyId }, now),
+      },
       fetchRecord: url === undefined ? undefined : (authorization, id) => fetchRecord(url, authorization, id),
     },
     clock,
@@ -349,7 +354,7 @@ function offersIn({ offers }: Market): number {
 }
 
 /** The sources of the answer about a key. */
-function keySources({ config, clock }: Pick<Basics, 'config' | 'clock'>, stores: Stores): KeySources {
+function keySources({ config, clock }: Pick<Basics, 'config' | 'clock'>, stores: Stores): Omit<KeySources, 'useOf'> {
   const { connection, member } = stores.funds.gate
   return {
     buyerKeys: stores.buyerKeys,

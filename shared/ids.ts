@@ -138,6 +138,13 @@ export function parseRequestId(text: string): RequestId | undefined {
   return ULID.test(text) ? (text as RequestId) : undefined
 }
 
+/** Reads the id of a call as its answer's body gives it: `chatcmpl-…`, or bare. Undefined when the text is none. */
+export function parseAnswerId(text: string): RequestId | undefined {
+  return parseRequestId(text.replace(ANSWER_PREFIX, ''))
+}
+
+const ANSWER_PREFIX = /^(chatcmpl-|cmpl-|resp_|msg_|job_)/
+
 /** True when the text is an id of that kind: the prefix and 1 to 64 word characters. */
 export function isId<Prefix extends IdPrefix>(prefix: Prefix, text: string): text is Id<Prefix> {
   return text.startsWith(`${prefix}_`) && /^[\w-]{1,64}$/.test(text.slice(prefix.length + 1))

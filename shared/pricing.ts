@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { KeptBps, Line, MicroUsd, PicoUsd } from './money.ts'
-import { chargeUp, KEEP_ALL, picoUsd } from './money.ts'
+import { chargeShare, chargeUp, KEEP_ALL, picoUsd } from './money.ts'
 import type { Usage, UsageClass } from './usage.ts'
 import { USAGE_CLASSES } from './usage.ts'
 
@@ -57,6 +57,18 @@ export function chargeUsage(prices: UnitPrices, usage: Usage, kept: KeptBps): Mi
 export function listCost(prices: UnitPrices, usage: Usage): MicroUsd {
   return chargeUsage(prices, usage, KEEP_ALL)
 }
+
+/** What the input of a usage costs at the reference price. It is rounded up, and never more than the {@link listCost}. */
+export function listInputCost(prices: UnitPrices, usage: Usage): MicroUsd {
+  let pico = 0n
+  for (const name of INPUT_CLASSES) {
+    const units = usage[name]
+    if (units !== undefined && units > 0) pico += BigInt(units) * (unitPrice(prices, name) ?? 0n)
+  }
+  return chargeShare(picoUsd(pico), KEEP_ALL)
+}
+
+const INPUT_CLASSES = ['input', 'cacheRead', 'cacheWrite', 'audioInput'] as const
 
 /** The lines of a usage's bill: every class that has a price. */
 export function billLines(prices: UnitPrices, usage: Usage): Line[] {

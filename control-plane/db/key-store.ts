@@ -13,6 +13,7 @@ const STORED_KEY_ROW = {
   ...STORED_TERMS_ROW,
   id: id('key'),
   type: KEY_TABLES.api_key.type,
+  label: KEY_TABLES.api_key.label,
   hash: KEY_TABLES.api_key.hash,
   account: id('acc'),
   wallet: ACCOUNT_TABLES.app_user.wallet,
@@ -21,7 +22,7 @@ const STORED_KEY_ROW = {
 }
 export type StoredKey = RowOf<typeof STORED_KEY_ROW>
 
-const STORED = sql`k.id, k.type, s.hash,
+const STORED = sql`k.id, k.type, k.label, s.hash,
   case k.type when 'buyer' then coalesce(w.buyer_account, u.buyer_account)
     else coalesce(w.seller_account, u.seller_account) end as account, u.wallet,
   k.revoked_at is not null as "isRevoked", least(k.expires_at, s.expires_at) as "expiresAt", ${SELECT_TERMS}`

@@ -9,7 +9,7 @@ import { settlementTypeOf } from '#shared/contract/rails.ts'
 import type { Attempt } from '#shared/contract/usage-event.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
-import { parseRequestId } from '#shared/ids.ts'
+import { parseAnswerId, parseRequestId } from '#shared/ids.ts'
 import { lookupRecordOf, RUNNING_JOB, routingOf, standingOf } from '#shared/lookup-record.ts'
 
 function publicAttempts(attempts: readonly Attempt[]): LookupRecord['attempts'] {
@@ -61,7 +61,7 @@ export const getRequest = defineOperation({
   idempotency: 'none',
   output: LookupRecordSchema,
   run: async (ctx, actor, input): Promise<LookupRecord> => {
-    const rid = parseRequestId(input.id)
+    const rid = parseAnswerId(input.id)
     const call = rid === undefined ? undefined : await findSettledCall(ctx.db, actor.account, rid)
     if (call !== undefined) return lookupOfCall(call)
     const job = rid === undefined ? undefined : await findJob(ctx.db, actor.account, rid)

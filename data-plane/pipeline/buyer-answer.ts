@@ -8,7 +8,7 @@ import type { Relay } from './relay-with-failover.ts'
 import type { ReplyFacts } from './reply-headers.ts'
 import { refusalHeaders, replyHeaders } from './reply-headers.ts'
 import type { Settlement } from './settle-call.ts'
-import { receiptOf } from './settle-call.ts'
+import { receiptAhead } from './settle-call.ts'
 
 // This module alone decides how much of an answer the buyer has got: nothing, a head, a stream, its end.
 
@@ -34,7 +34,7 @@ export function startAnswer(
       standing,
       // The delay that we add ourselves is known when the provider is asked, before it answers.
       overheadMs: decisionMs,
-      receipt: isPriced ? receiptOf(call, winner.plan, winner.decoder) : undefined,
+      receipt: isPriced ? receiptAhead(call, winner.plan, winner.decoder) : undefined,
       contentType: winner?.decoder.contentType?.(),
     }),
   )

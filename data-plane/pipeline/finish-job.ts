@@ -123,7 +123,8 @@ function identityOf({ account, keyId, wallet }: JobRecord): PayerIdentity {
 
 function receiptOf({ event }: JobEnd): Receipt | undefined {
   const read = readUsageEvent(event)
-  return read && { chargeMicro: read.chargeMicro, listMicro: read.listMicro, usage: read.usage }
+  // What a job is sold by is its output.
+  return read && { chargeMicro: read.chargeMicro, listMicro: read.listMicro, listInputMicro: ZERO, usage: read.usage }
 }
 
 function headOf(rid: RequestId, job: JobRecord) {

@@ -8,7 +8,7 @@ import { crashPoint } from '#shared/crash-point.ts'
 import type { AppError } from '#shared/errors.ts'
 import type { MicroUsd } from '#shared/money.ts'
 import { chargeShare, chargeUp, KEEP_ALL, min, splitCharge, ZERO } from '#shared/money.ts'
-import { billLines } from '#shared/pricing.ts'
+import { billLines, listInputCost } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { isNothing, outputTokens } from '#shared/usage.ts'
 import type { AdmittedCall } from './admitted-call.ts'
@@ -77,21 +77,27 @@ export async function settleCall(
     void plane.offerCaps.settle(last.plan.offer, `${call.hold.rid}.${relay.attempts.length - 1}`, charge.chargeMicro)
   }
   const { booking, headers } = settled
-  return { outcome, receipt: withMembers(charge, settled), metered: charge.metered, event: text, booking, headers }
+  return { outcome, receipt: receiptOf(call, charge, settled), metered: charge.metered, event: text, booking, headers }
 }
 
 /** A hold that was given back. Its event goes to the booking. */
 const RELEASED: Settled = { state: 'final', booking: 'by-event' }
 
-function withMembers({ chargeMicro, listMicro, metered }: Charge, { members }: Settled): Receipt {
+function receiptOf(
+  { target }: AdmittedCall,
+  { chargeMicro, listMicro, metered }: Charge,
+  { members }: Settled,
+): Receipt {
   const { usage } = metered
-  return members === undefined ? { chargeMicro, listMicro, usage } : { chargeMicro, listMicro, usage, members }
+  const listInputMicro = listMicro === ZERO ? ZERO : listInputCost(target.price.unitPrices, usage)
+  return members === undefined
+    ? { chargeMicro, listMicro, listInputMicro, usage }
+    : { chargeMicro, listMicro, listInputMicro, usage, members }
 }
 
 /** The receipt of a call whose cost is known before its end. */
-export function receiptOf(call: AdmittedCall, plan: AttemptPlan, decoder: Decoder): Receipt {
-  const { chargeMicro, listMicro, metered } = chargeOf(call, plan, meter(call.demand, { plan, decoder }, 'succeeded'))
-  return { chargeMicro, listMicro, usage: metered.usage }
+export function receiptAhead(call: AdmittedCall, plan: AttemptPlan, decoder: Decoder): Receipt {
+  return receiptOf(call, chargeOf(call, plan, meter(call.demand, { plan, decoder }, 'succeeded')), RELEASED)
 }
 
 /** The event that would be captured if this process died now. It counts the answer so far as a cut one. */

@@ -1,4 +1,5 @@
 import type { Model } from '#shared/catalog/model.ts'
+import { servedEndpoints } from '#shared/catalog/model.ts'
 import { SECOND } from '#shared/clock.ts'
 import { AppError } from '#shared/errors.ts'
 import { inListOrder } from './models.ts'
@@ -8,11 +9,11 @@ const MAX_AGE_SECONDS = 60
 const MAX_PAGE = 1_000
 
 /**
- * `GET /compat/v1/models`: the whole catalogue in the messages wire's shape, in pages by `limit`, `after_id` and
+ * `GET /compat/v1/models`: the catalogue in the messages wire's shape, in pages by `limit`, `after_id` and
  * `before_id`. Without a limit a page is as long as a page may be.
  */
 export const listCompatModels: Read = ({ market }, { query }) => {
-  const models = inListOrder(market().models)
+  const models = inListOrder(market().models).filter((model) => servedEndpoints(model).length > 0)
   const limit = readLimit(query.get('limit'))
   const afterId = query.get('after_id')
   const beforeId = query.get('before_id')
@@ -35,7 +36,8 @@ export const listCompatModels: Read = ({ market }, { query }) => {
 /** `GET /compat/v1/models/{id}`: one model under any of its names. */
 export const readCompatModel: Read = ({ market }, { params }) => {
   const model = market().resolve(params['id'] ?? '')
-  if (!model) throw new AppError('not_found', { message: 'model: there is none of that name.' })
+  if (!model || servedEndpoints(model).length === 0)
+    throw new AppError('not_found', { message: 'model: there is none of that name.' })
   return { json: JSON.stringify(compatModel(model)), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 

@@ -9,11 +9,27 @@ import type { MicroUsd } from '#shared/money.ts'
 import { formatMicroUsd, microUsdToDollars, subtractToZero } from '#shared/money.ts'
 
 export type KeySources = {
-  readonly buyerKeys: { identify(key: string): Promise<AccountPayer> }
+  readonly buyerKeys: {
+    identify(key: string): Promise<AccountPayer>
+    /** The owner's name of a key that was just identified, and its end in Unix milliseconds. */
+    aboutOf(key: string): KeyAbout
+  }
+  /** Reads what the ledger has for a key; undefined while nobody can tell. */
+  readonly useOf: (authorization: string, keyId: string, now: number) => Promise<KeyUse | undefined>
   readonly standingOf: ReadKeyStanding
   readonly rates: Pick<RateLimits, 'look'>
   readonly market: () => Market
   readonly clock: Clock
+}
+
+export type KeyAbout = { readonly label: string; readonly expiresAt: number | null }
+
+/** What a key has used: in all, and since the start of the UTC month, of the week's Monday, and of the day. */
+export type KeyUse = {
+  readonly totalMicro: MicroUsd
+  readonly monthMicro: MicroUsd
+  readonly weekMicro: MicroUsd
+  readonly dayMicro: MicroUsd
 }
 
 /**
@@ -24,28 +40,38 @@ export async function readKey(sources: KeySources, authorization: string | undef
   const key = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   if (key === undefined) throw new AppError('authentication_required')
   const payer = await sources.buyerKeys.identify(key)
-  const standing = await sources.standingOf(payer)
+  const now = sources.clock.now()
+  const [standing, use] = await Promise.all([
+    sources.standingOf(payer),
+    payer.keyId === null ? undefined : sources.useOf(`Bearer ${key}`, payer.keyId, now),
+  ])
+  const { label, expiresAt } = sources.buyerKeys.aboutOf(key)
   const { keyRatePerMinute, keyInFlight } = sources.market().limits
   const rate = sources.rates.look(payer.keyId ?? payer.account, payer.ratePerMinute ?? keyRatePerMinute)
-  const now = sources.clock.now()
   const day = capOf(payer.caps.dailyMicro, standing.dayMicro, nextUtcDay(now) / SECOND)
   const month = capOf(payer.caps.monthlyMicro, standing.monthMicro, nextUtcMonth(now) / SECOND)
   const tighter = tighterOf({ name: 'daily', ...day }, { name: 'monthly', ...month })
   return {
     data: {
       key_id: payer.keyId,
+      label,
+      expires_at: expiresAt === null ? null : new Date(expiresAt).toISOString(),
       limit: dollars(tighter?.limitMicro ?? null),
       limit_remaining: dollars(tighter?.leftMicro ?? null),
       limit_reset: tighter?.name ?? null,
-      usage_daily: dollars(standing.dayMicro),
-      usage_monthly: dollars(standing.monthMicro),
-      is_free_tier: false,
+      usage: dollars(use?.totalMicro ?? null),
+      // The gate counts at once, but only for keys with a cap.
+      usage_daily: dollars(standing.dayMicro ?? use?.dayMicro ?? null),
+      usage_weekly: dollars(use?.weekMicro ?? null),
+      usage_monthly: dollars(standing.monthMicro ?? use?.monthMicro ?? null),
+      ...OPENROUTER_CONSTANTS,
       spendable_usdc: standing.spendableMicro === null ? null : formatMicroUsd(standing.spendableMicro),
       daily: shown(day),
       monthly: shown(month),
       rate_limit: {
         requests: rate.limit,
         interval: '1m',
+        note: 'Calls of this key in a minute.',
         remaining: rate.remaining,
         resets_at: rate.resetAt,
         in_flight: rate.inFlight,
@@ -57,6 +83,23 @@ export async function readKey(sources: KeySources, authorization: string | undef
       models_allowed: payer.modelsAllowed,
     },
   }
+}
+
+/** Members that OpenRouter's clients demand and that are the same for every buyer key. Own providers cost nothing here. */
+const OPENROUTER_CONSTANTS = {
+  byok_usage: 0,
+  byok_usage_daily: 0,
+  byok_usage_weekly: 0,
+  byok_usage_monthly: 0,
+  include_byok_in_limit: false,
+  is_free_tier: false,
+  is_management_key: false,
+  is_provisioning_key: false,
+  free_model_daily_requests: { limit: 0, remaining: 0, used: 0 },
+  allowed_data_regions: [],
+  creator_user_id: null,
+  organization_id: null,
+  workspace_id: null,
 }
 
 type Cap = {

@@ -1,4 +1,5 @@
 import type { Model } from '#shared/catalog/model.ts'
+import { servedEndpoints } from '#shared/catalog/model.ts'
 import { AppError } from '#shared/errors.ts'
 import { formatUnitPrice } from '#shared/money.ts'
 import type { ReferencePrice } from '#shared/pricing.ts'
@@ -8,8 +9,8 @@ const MAX_AGE_SECONDS = 60
 const MILLISECONDS_PER_SECOND = 1_000n
 
 /**
- * `GET /v1/models`: the whole catalogue in OpenRouter's shape, sandbox models last. A model without prices is left out:
- * it cannot be bought yet and would look free.
+ * `GET /v1/models`: the catalogue in OpenRouter's shape, sandbox models last. A model without prices is left out, because
+ * it cannot be bought yet and would look free; so is a model whose endpoints are not served.
  */
 export const listModels: Read = ({ market, memory }) => {
   const { models, prices } = market()
@@ -21,7 +22,7 @@ export const listModels: Read = ({ market, memory }) => {
 export const readModel: Read = ({ market }, { params }) => {
   const { resolve, prices } = market()
   const model = resolve(params['id'] ?? '')
-  if (!model || !prices.has(model.id)) throw new AppError('not_found', { message: 'The model does not exist.' })
+  if (!model || !isListed(model, prices)) throw new AppError('not_found', { message: 'The model does not exist.' })
   return { json: JSON.stringify(catalogEntry(model, prices.get(model.id))), maxAgeSeconds: MAX_AGE_SECONDS }
 }
 
@@ -35,21 +36,24 @@ export const listInferenceModels: Read = ({ market, memory }) => {
 type Prices = ReadonlyMap<string, ReferencePrice>
 
 function catalog(models: readonly Model[], prices: Prices): string {
-  return JSON.stringify({
-    object: 'list',
-    data: pricedOf(models, prices).map((model) => catalogEntry(model, prices.get(model.id))),
-  })
+  const data = listedOf(models, prices).map((model) => catalogEntry(model, prices.get(model.id)))
+  // The list is one page.
+  return JSON.stringify({ object: 'list', data, total_count: data.length, links: { next: null } })
 }
 
 function plainList(models: readonly Model[], prices: Prices): string {
   return JSON.stringify({
     object: 'list',
-    data: pricedOf(models, prices).map(({ id, created, lab }) => ({ id, object: 'model', created, owned_by: lab })),
+    data: listedOf(models, prices).map(({ id, created, lab }) => ({ id, object: 'model', created, owned_by: lab })),
   })
 }
 
-function pricedOf(models: readonly Model[], prices: Prices): Model[] {
-  return inListOrder(models).filter(({ id }) => prices.has(id))
+function listedOf(models: readonly Model[], prices: Prices): Model[] {
+  return inListOrder(models).filter((model) => isListed(model, prices))
+}
+
+function isListed(model: Model, prices: Prices): boolean {
+  return prices.has(model.id) && servedEndpoints(model).length > 0
 }
 
 /** Newest first, sandbox models last. */
@@ -60,6 +64,7 @@ export function inListOrder(models: readonly Model[]): Model[] {
   )
 }
 
+/** One model. Members that clients of OpenRouter demand and that mean nothing here are null. */
 function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
   const unit = price?.unitPrices ?? {}
   const show = (value: Parameters<typeof formatUnitPrice>[0] | undefined, units = 1n) =>
@@ -74,7 +79,11 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
     owned_by: model.lab,
     context_length: model.contextLength,
     max_completion_tokens: model.maxCompletionTokens,
-    architecture: { input_modalities: model.inputModalities, output_modalities: model.outputModalities },
+    architecture: {
+      modality: `${model.inputModalities.join('+')}->${model.outputModalities.join('+')}`,
+      input_modalities: model.inputModalities,
+      output_modalities: model.outputModalities,
+    },
     pricing: {
       prompt: show(unit.input) ?? '0',
       completion: show(unit.output) ?? '0',
@@ -86,9 +95,17 @@ function catalogEntry(model: Model, price: ReferencePrice | undefined): object {
       character: show(unit.characters),
       second: show(unit.milliseconds, MILLISECONDS_PER_SECOND),
     },
-    top_provider: { context_length: model.contextLength, max_completion_tokens: model.maxCompletionTokens },
+    top_provider: {
+      context_length: model.contextLength,
+      max_completion_tokens: model.maxCompletionTokens,
+      is_moderated: false,
+    },
+    per_request_limits: null,
+    default_parameters: null,
+    supported_voices: null,
     supported_features: model.features,
     supported_parameters: model.parameters,
-    endpoints: model.endpoints,
+    endpoints: servedEndpoints(model),
+    links: { details: `/api/markets/${encodeURIComponent(model.id)}` },
   }
 }

@@ -6,7 +6,7 @@ import type { LookupRecord } from '#shared/contract/lookup.ts'
 import { readUsageEvent } from '#shared/contract/usage-event.ts'
 import { AppError } from '#shared/errors.ts'
 import type { RequestId } from '#shared/ids.ts'
-import { parseRequestId, ulidTime } from '#shared/ids.ts'
+import { parseAnswerId, ulidTime } from '#shared/ids.ts'
 import { lookupRecordOf, RUNNING_JOB, standingOf } from '#shared/lookup-record.ts'
 import { microUsd, microUsdToDollars } from '#shared/money.ts'
 import type { TurnoverMap } from '#shared/turnover-map.ts'
@@ -32,7 +32,7 @@ export async function findRequest(
   const key = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
   if (key === undefined) throw new AppError('authentication_required')
   const payer = await sources.buyerKeys.identify(key)
-  const rid = parseRequestId(id)
+  const rid = parseAnswerId(id)
   if (rid === undefined) throw new AppError('not_found', { message: 'There is no such request.' })
   const hold = await sources.funds.find(payer.account, rid)
   const running = sources.running.get(rid)
@@ -124,6 +124,7 @@ export function generationOf(record: LookupRecord): object {
     data: {
       id: record.request_id,
       model: record.model,
+      request_id: record.request_id,
       provider_name: record.provider,
       created_at: new Date(record.created_at).toISOString(),
       streamed: record.streamed,
@@ -149,6 +150,33 @@ export function generationOf(record: LookupRecord): object {
       })),
       api_type: 'completions',
       settlement_status: record.settlement_status,
+      ...UNKNOWN_OF_GENERATION,
     },
   }
+}
+
+/** Members of OpenRouter's shape of which no record is kept. Its clients demand them. */
+const UNKNOWN_OF_GENERATION = {
+  app_id: null,
+  cache_discount: null,
+  data_region: 'global',
+  external_user: null,
+  http_referer: null,
+  moderation_latency: null,
+  native_tokens_completion_images: null,
+  num_fetches: null,
+  num_input_audio_prompt: null,
+  num_media_completion: null,
+  num_media_prompt: null,
+  num_search_results: null,
+  origin: '',
+  preset_id: null,
+  response_cache_source_id: null,
+  router: null,
+  service_tier: null,
+  session_id: null,
+  upstream_id: null,
+  user_agent: null,
+  web_search_engine: null,
+  workspace_id: null,
 }

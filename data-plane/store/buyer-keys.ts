@@ -24,6 +24,8 @@ export type KeyFigures = { readonly known: number; readonly hits: number; readon
 export type BuyerKeyStore = {
   /** Throws AppError: `invalid_api_key`, `wrong_key_type`, `service_unavailable`. */
   identify(key: string): Promise<AccountPayer>
+  /** What the owner knows a key by, once it is identified. */
+  aboutOf(key: string): Pick<KeyRecord, 'label' | 'expiresAt'>
   figures(): KeyFigures
   start(): Promise<void>
   close(): void
@@ -73,6 +75,10 @@ export function createBuyerKeys(parts: Parts): BuyerKeyStore {
         if (isAway && entry !== undefined) return check(entry, clock.now())
         throw thrown
       }
+    },
+    aboutOf(key) {
+      const record = known.find(hash('sha256', key, 'base64'))?.record
+      return { label: record?.label ?? '', expiresAt: record?.expiresAt ?? null }
     },
     figures: () => ({ known: known.size(), hits, lookups }),
     async start() {

@@ -1,13 +1,24 @@
 import type { Receipt } from '#data-plane/call.ts'
 import { decimal } from '#shared/decimal.ts'
 import type { MicroUsd } from '#shared/money.ts'
+import { subtractToZero } from '#shared/money.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
 
+/** How a wire names the two parts of the list cost. */
+type PartNames = { readonly input: string; readonly output: string }
+
+const PROMPT_AND_COMPLETIONS: PartNames = { input: 'prompt', output: 'completions' }
+/** The names of the responses wire. */
+export const INPUT_AND_OUTPUT: PartNames = { input: 'input', output: 'output' }
+
 /** What a call cost, as the members with which the `usage` object of every wire ends; those of its rail come last. */
-export function costMembers({ chargeMicro, listMicro, members }: Receipt): string {
+export function costMembers(receipt: Receipt, parts: PartNames = PROMPT_AND_COMPLETIONS): string {
+  const { chargeMicro, listMicro, listInputMicro, members } = receipt
   return (
     `"cost":${dollars(chargeMicro)},"buyer_cost_micro":${chargeMicro},` +
-    `"cost_details":{"upstream_inference_cost":${dollars(listMicro)}}` +
+    `"cost_details":{"upstream_inference_cost":${dollars(listMicro)},` +
+    `"upstream_inference_${parts.input}_cost":${dollars(listInputMicro)},` +
+    `"upstream_inference_${parts.output}_cost":${dollars(subtractToZero(listMicro, listInputMicro))}}` +
     (members === undefined ? '' : `,${JSON.stringify(members).slice(1, -1)}`)
   )
 }

@@ -14,6 +14,13 @@ export const ENDPOINTS = [
 ] as const
 export type Endpoint = (typeof ENDPOINTS)[number]
 
+/** The endpoints that have a path to buy from. The others stand in the catalogue for the day when they have one. */
+const SERVED: ReadonlySet<Endpoint> = new Set(['chat', 'completions', 'embeddings', 'speech', 'transcription', 'video'])
+
+export function isServedEndpoint(endpoint: Endpoint): boolean {
+  return SERVED.has(endpoint)
+}
+
 /** The largest number of tokens that one image may cost when its catalogue entry names none. */
 export const DEFAULT_IMAGE_TOKENS = 8_192
 
@@ -54,4 +61,9 @@ export function isImageCapable(model: Model): boolean {
 
 export function takesParameter(model: Model, parameter: string): boolean {
   return model.parameters.includes(parameter)
+}
+
+/** The endpoints on which a model can be bought. A model without one is neither listed nor taken as an offer. */
+export function servedEndpoints(model: Pick<Model, 'endpoints'>): readonly Endpoint[] {
+  return model.endpoints.filter(isServedEndpoint)
 }

@@ -10,6 +10,8 @@ export const KeyRecordSchema = z.object({
   type: z.enum(['buyer', 'seller', 'management']),
   account: z.string().startsWith('acc_'),
   wallet: z.string().nullable(),
+  /** The owner's name of the key. Records of before the member have none. */
+  label: z.string().default(''),
   isRevoked: z.boolean(),
   /** Unix milliseconds. Null for a key without an end. */
   expiresAt: z.number().int().nullable(),

@@ -21,7 +21,12 @@ const STREAMS_A_ROUND = 100
 /** All ways are measured in turns, so that other work of the machine hits each of them. The median counts. */
 const ROUNDS = 15
 
-const RECEIPT: Receipt = { chargeMicro: microUsd(1), listMicro: microUsd(2), usage: { input: 1, output: CHUNKS } }
+const RECEIPT: Receipt = {
+  chargeMicro: microUsd(1),
+  listMicro: microUsd(2),
+  listInputMicro: microUsd(1),
+  usage: { input: 1, output: CHUNKS },
+}
 
 type Decoding = {
   readonly name: string

@@ -6,6 +6,7 @@ import { microUsd } from '#shared/money.ts'
 export const RECEIPT: Receipt = {
   chargeMicro: microUsd(38),
   listMicro: microUsd(75),
+  listInputMicro: microUsd(25),
   usage: { input: 8, cacheRead: 4, output: 5, reasoning: 1 },
 }
 

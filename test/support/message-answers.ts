@@ -11,6 +11,7 @@ const GOOD = { model: 'gpt-5-mini', max_tokens: 50, messages: [{ role: 'user', c
 export const RECEIPT: Receipt = {
   chargeMicro: microUsd(38),
   listMicro: microUsd(75),
+  listInputMicro: microUsd(25),
   usage: { input: 8, cacheRead: 4, cacheWrite: 2, output: 5, reasoning: 1 },
 }
 /** The same usage in the words of the messages wire. */
@@ -21,7 +22,11 @@ export const USAGE = {
   output_tokens: 6,
   cost: 0.000038,
   buyer_cost_micro: 38,
-  cost_details: { upstream_inference_cost: 0.000075 },
+  cost_details: {
+    upstream_inference_cost: 0.000075,
+    upstream_inference_prompt_cost: 0.000025,
+    upstream_inference_completions_cost: 0.00005,
+  },
 }
 
 const read = (body: object) => messages.read(buildRaw(JSON.stringify(body)))

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { nextUtcDay, nextUtcMonth, utcDay, utcMonth } from '#shared/clock.ts'
-import { createIds, isId, parseRequestId, ulidFloor, ulidTime } from '#shared/ids.ts'
+import { createIds, isId, parseAnswerId, parseRequestId, ulidFloor, ulidTime } from '#shared/ids.ts'
 
 describe('ids', () => {
   it('sort in the order they were made, also within a millisecond and when the clock steps back', () => {
@@ -22,6 +22,14 @@ describe('ids', () => {
     expect(ulidTime(rid)).toBe(at)
     expect(ulidFloor(at) <= rid && rid < ulidFloor(at + 1)).toBe(true)
     expect(parseRequestId(rid)).toBe(rid)
+  })
+
+  it('of answers are read with and without the prefix of a body, and with no other', () => {
+    const rid = createIds({ now: () => 1 }).requestId()
+    for (const prefix of ['', 'chatcmpl-', 'cmpl-', 'resp_', 'msg_', 'job_']) {
+      expect(parseAnswerId(prefix + rid)).toBe(rid)
+    }
+    for (const prefix of ['gen-', 'key_', 'chatcmpl-cmpl-', ' ']) expect(parseAnswerId(prefix + rid)).toBeUndefined()
   })
 
   it('are told apart from what is none', () => {

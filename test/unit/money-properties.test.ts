@@ -10,7 +10,7 @@ import { createIds } from '#shared/ids.ts'
 import { lookupRecordOf } from '#shared/lookup-record.ts'
 import { add, KEEP_ALL, keptBps, microUsd, min, picoUsd, splitCharge } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
-import { chargeUsage, listCost } from '#shared/pricing.ts'
+import { chargeUsage, listCost, listInputCost } from '#shared/pricing.ts'
 import type { Usage } from '#shared/usage.ts'
 import { inputTokens, outputTokens, USAGE_CLASSES } from '#shared/usage.ts'
 import { buildDemand, buildModel, buildOffer, buildPlan, buildTarget } from '#test/support/build-market.ts'
@@ -179,7 +179,7 @@ describe('the projections of one usage', () => {
       fc.property(prices, usage, bps, (unitPrices, used, kept) => {
         const chargeMicro = chargeUsage(unitPrices, used, kept)
         const listMicro = listCost(unitPrices, used)
-        const body = Chat({ usage: used, chargeMicro, listMicro })
+        const body = Chat({ usage: used, chargeMicro, listMicro, listInputMicro: listInputCost(unitPrices, used) })
         expect(body.total_tokens).toBe(body.prompt_tokens + body.completion_tokens)
         const all = TOKEN_CLASSES.reduce((sum, name) => sum + (used[name] ?? 0), 0)
         expect(body.total_tokens).toBe(all)

@@ -9,6 +9,7 @@ const ASK = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hi' }] }
 const RECEIPT: Receipt = {
   chargeMicro: microUsd(38),
   listMicro: microUsd(75),
+  listInputMicro: microUsd(25),
   usage: { input: 8, cacheRead: 4, output: 6 },
 }
 

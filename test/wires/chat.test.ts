@@ -14,7 +14,11 @@ const USAGE = {
   completion_tokens_details: { reasoning_tokens: 1, audio_tokens: 0 },
   cost: 0.000038,
   buyer_cost_micro: 38,
-  cost_details: { upstream_inference_cost: 0.000075 },
+  cost_details: {
+    upstream_inference_cost: 0.000075,
+    upstream_inference_prompt_cost: 0.000025,
+    upstream_inference_completions_cost: 0.00005,
+  },
 }
 
 const read = (body: object) => chat.read(buildRaw(JSON.stringify(body)))
@@ -44,8 +48,10 @@ describe('a whole answer', () => {
       object: 'chat.completion',
       created: plan.createdAt,
       model: 'gpt-5-mini',
+      provider: 'a',
       choices: WHOLE.choices,
       usage: USAGE,
+      system_fingerprint: null,
     })
     expect(decoder.ending()).toMatchObject({
       finishReason: 'stop',
@@ -127,6 +133,7 @@ describe('a streamed answer', () => {
       object: 'chat.completion.chunk',
       created: plan.createdAt,
       model: 'gpt-5-mini',
+      provider: 'a',
     }
     expect(framesOf(out + decoder.finish(RECEIPT))).toEqual([
       { ...head, choices: [{ index: 0, delta: { role: 'assistant', content: 'Grüße' }, finish_reason: null }] },

@@ -8,10 +8,21 @@ import { framesOf } from '#test/support/chat-answers.ts'
 import { chatFrame, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', prompt: 'Once' }
-const RECEIPT: Receipt = { chargeMicro: microUsd(38), listMicro: microUsd(75), usage: { input: 12, output: 6 } }
+const RECEIPT: Receipt = {
+  chargeMicro: microUsd(38),
+  listMicro: microUsd(75),
+  listInputMicro: microUsd(25),
+  usage: { input: 12, output: 6 },
+}
 const PLAN = buildPlan()
 const MESSAGES = { ...PLAN, offer: offerOf({ apiFormat: 'messages' }) }
-const HEAD = { id: `cmpl-${PLAN.rid}`, object: 'text_completion', created: PLAN.createdAt, model: 'gpt-5-mini' }
+const HEAD = {
+  id: `cmpl-${PLAN.rid}`,
+  object: 'text_completion',
+  created: PLAN.createdAt,
+  model: 'gpt-5-mini',
+  provider: 'a',
+}
 const COST = { prompt_tokens: 12, completion_tokens: 6, total_tokens: 18, cost: 0.000038, buyer_cost_micro: 38 }
 
 const read = (body: object) => completions.read(buildRaw(JSON.stringify(body)))

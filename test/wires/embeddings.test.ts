@@ -6,7 +6,12 @@ import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
 
-const RECEIPT: Receipt = { chargeMicro: microUsd(3), listMicro: microUsd(5), usage: { input: 9 } }
+const RECEIPT: Receipt = {
+  chargeMicro: microUsd(3),
+  listMicro: microUsd(5),
+  listInputMicro: microUsd(5),
+  usage: { input: 9 },
+}
 const GOOD = { model: 'm', input: ['a', 'b'] }
 const recorded = readFileSync(new URL('./fixtures/embeddings-float.body', import.meta.url))
 const [FIRST, SECOND] = [
@@ -107,12 +112,17 @@ describe('an embeddings answer', () => {
         { object: 'embedding', index: 1, embedding: SECOND },
       ],
       model: 'gpt-5-mini',
+      provider: 'a',
       usage: {
         prompt_tokens: 9,
         total_tokens: 9,
         cost: 0.000003,
         buyer_cost_micro: 3,
-        cost_details: { upstream_inference_cost: 0.000005 },
+        cost_details: {
+          upstream_inference_cost: 0.000005,
+          upstream_inference_prompt_cost: 0.000005,
+          upstream_inference_completions_cost: 0,
+        },
       },
     })
   })
@@ -134,7 +144,7 @@ describe('an embeddings answer', () => {
   it('passes nothing on but vectors', () => {
     const list = listOf(FIRST, SECOND)
     const decoder = answer(GOOD, whole({ ...list, secret: 1, data: list.data.map((row) => ({ ...row, host: 'h' })) }))
-    expect(Object.keys(JSON.parse(decoder.finish(RECEIPT)))).toEqual(['object', 'data', 'model', 'usage'])
+    expect(Object.keys(JSON.parse(decoder.finish(RECEIPT)))).toEqual(['object', 'data', 'model', 'provider', 'usage'])
     expect(decoder.finish(RECEIPT)).not.toContain('host')
   })
 

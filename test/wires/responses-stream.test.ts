@@ -13,7 +13,12 @@ import { buildPlan, buildRaw } from '#test/support/build-market.ts'
 import { chatFrame, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
 
 const GOOD = { model: 'gpt-5-mini', input: 'hi', stream: true, include: ['reasoning.encrypted_content'] }
-const RECEIPT: Receipt = { chargeMicro: microUsd(38), listMicro: microUsd(75), usage: { input: 12, output: 6 } }
+const RECEIPT: Receipt = {
+  chargeMicro: microUsd(38),
+  listMicro: microUsd(75),
+  listInputMicro: microUsd(25),
+  usage: { input: 12, output: 6 },
+}
 const PLAN = buildPlan()
 const MESSAGES = { ...PLAN, offer: offerOf({ apiFormat: 'messages' }) }
 

@@ -14,7 +14,11 @@ const USAGE = {
   total_tokens: 18,
   cost: 0.000038,
   buyer_cost_micro: 38,
-  cost_details: { upstream_inference_cost: 0.000075 },
+  cost_details: {
+    upstream_inference_cost: 0.000075,
+    upstream_inference_input_cost: 0.000025,
+    upstream_inference_output_cost: 0.00005,
+  },
 }
 const TOOL = {
   type: 'function',
@@ -82,6 +86,7 @@ describe('a whole response', () => {
       error: null,
       incomplete_details: null,
       model: 'gpt-5-mini',
+      provider: 'a',
       output: [
         {
           type: 'reasoning',

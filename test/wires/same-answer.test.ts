@@ -6,7 +6,7 @@ import { completions } from '#data-plane/wires/completions/index.ts'
 import { messages } from '#data-plane/wires/messages/index.ts'
 import { responses } from '#data-plane/wires/responses/index.ts'
 import type { AnyWire } from '#data-plane/wires/wire.ts'
-import { chargeUsage, listCost } from '#shared/pricing.ts'
+import { chargeUsage, listCost, listInputCost } from '#shared/pricing.ts'
 import { buildPlan, buildRaw } from '#test/support/build-market.ts'
 import type { Heard } from '#test/support/heard-answers.ts'
 import { hearChatStream, hearMessagesStream } from '#test/support/heard-answers.ts'
@@ -151,7 +151,15 @@ describe('one answer of one model', () => {
         expect([metered.source, metered.anomalies]).toEqual(['reported', []])
         const chargeMicro = chargeUsage(unitPrices, metered.usage, plan.offer.keptBps)
         const listMicro = listCost(unitPrices, metered.usage)
-        return out + decoder.finish({ chargeMicro, listMicro, usage: metered.usage })
+        return (
+          out +
+          decoder.finish({
+            chargeMicro,
+            listMicro,
+            listInputMicro: listInputCost(unitPrices, metered.usage),
+            usage: metered.usage,
+          })
+        )
       }
       const whole = decode([])
       const sent = whole.replace(MESSAGE_START, '')

@@ -109,7 +109,12 @@ describe('an answer in sound, asked for in events', () => {
     const sent = pieces.map((piece) => String(events.push(piece))).join('')
     events.end()
     expect([events.contentPieces(), events.ending().contentBytes]).toEqual([2, 5])
-    const receipt = { chargeMicro: microUsd(54), listMicro: microUsd(90), usage: { characters: 6 } }
+    const receipt = {
+      chargeMicro: microUsd(54),
+      listMicro: microUsd(90),
+      listInputMicro: microUsd(0),
+      usage: { characters: 6 },
+    }
     const all = eventsOf(sent + events.finish(receipt))
     expect(Buffer.concat(all.slice(0, 2).map(({ audio }) => Buffer.from(audio, 'base64')))).toEqual(
       Buffer.concat(pieces),
@@ -120,7 +125,11 @@ describe('an answer in sound, asked for in events', () => {
       characters: 6,
       cost: 0.000054,
       buyer_cost_micro: 54,
-      cost_details: { upstream_inference_cost: 0.00009 },
+      cost_details: {
+        upstream_inference_cost: 0.00009,
+        upstream_inference_prompt_cost: 0,
+        upstream_inference_completions_cost: 0.00009,
+      },
     })
   })
 

@@ -7,13 +7,22 @@ import { AppError } from '#shared/errors.ts'
 import { microUsd } from '#shared/money.ts'
 import { buildModel, buildPlan, buildRaw, buildTarget } from '#test/support/build-market.ts'
 
-const RECEIPT: Receipt = { chargeMicro: microUsd(45), listMicro: microUsd(75), usage: { milliseconds: 7_500 } }
+const RECEIPT: Receipt = {
+  chargeMicro: microUsd(45),
+  listMicro: microUsd(75),
+  listInputMicro: microUsd(0),
+  usage: { milliseconds: 7_500 },
+}
 const USAGE = {
   type: 'duration',
   seconds: 7.5,
   cost: 0.000045,
   buyer_cost_micro: 45,
-  cost_details: { upstream_inference_cost: 0.000075 },
+  cost_details: {
+    upstream_inference_cost: 0.000075,
+    upstream_inference_prompt_cost: 0,
+    upstream_inference_completions_cost: 0.000075,
+  },
 }
 const AUDIO = wavTone(7.5)
 type Fields = readonly (readonly [name: string, value: string])[]

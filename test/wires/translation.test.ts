@@ -9,7 +9,12 @@ import type { HeardCall } from '#test/support/heard-answers.ts'
 import { hearChatStream, hearMessagesStream } from '#test/support/heard-answers.ts'
 import { chatFrame, decodePieces, messagesEvent, offerOf } from '#test/support/wire-bytes.ts'
 
-const RECEIPT: Receipt = { chargeMicro: microUsd(1), listMicro: microUsd(2), usage: { input: 1, output: 1 } }
+const RECEIPT: Receipt = {
+  chargeMicro: microUsd(1),
+  listMicro: microUsd(2),
+  listInputMicro: microUsd(1),
+  usage: { input: 1, output: 1 },
+}
 const ASK = { model: 'gpt-5-mini', max_tokens: 50, stream: true, messages: [{ role: 'user', content: 'hi' }] }
 const BODY = Buffer.from(JSON.stringify(ASK))
 

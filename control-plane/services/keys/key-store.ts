@@ -93,6 +93,7 @@ function toPublished(key: StoredKey): PublishedKey {
     type: key.type,
     account: key.account,
     wallet: key.wallet,
+    label: key.label,
     isRevoked: key.isRevoked,
     expiresAt: key.expiresAt?.getTime() ?? null,
     minDiscountPct: key.minDiscountPct,

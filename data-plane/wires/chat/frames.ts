@@ -10,9 +10,9 @@ export function wholeHead(plan: ModelPlan): string {
   return head(plan, 'chat.completion')
 }
 
-function head({ rid, createdAt, target }: ModelPlan, object: string): string {
+function head({ rid, createdAt, target, offer }: ModelPlan, object: string): string {
   return (
     `{"id":"chatcmpl-${rid}","object":"${object}","created":${createdAt},` +
-    `"model":${JSON.stringify(target.id)},"choices":`
+    `"model":${JSON.stringify(target.id)},"provider":${JSON.stringify(offer.provider)},"choices":`
   )
 }

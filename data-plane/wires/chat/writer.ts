@@ -141,6 +141,6 @@ function wholeText(plan: ModelPlan, message: Message, receipt: Receipt, end: Ans
   })
   return (
     `${wholeHead(plan)}[{"index":0,"message":${body},"logprobs":null,${endText(end)}}],` +
-    `"usage":${chatUsageJson(receipt)}}`
+    `"system_fingerprint":null,"usage":${chatUsageJson(receipt)}}`
   )
 }

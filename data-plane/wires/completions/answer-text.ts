@@ -6,10 +6,10 @@ export function frameHead(plan: ModelPlan): string {
   return `data: ${answerHead(plan)}`
 }
 
-function answerHead({ rid, createdAt, target }: ModelPlan): string {
+function answerHead({ rid, createdAt, target, offer }: ModelPlan): string {
   return (
     `{"id":"cmpl-${rid}","object":"text_completion","created":${createdAt},` +
-    `"model":${JSON.stringify(target.id)},"choices":[`
+    `"model":${JSON.stringify(target.id)},"provider":${JSON.stringify(offer.provider)},"choices":[`
   )
 }
 

@@ -25,9 +25,11 @@ export function embeddingsDecoder(request: EmbeddingsRequest, plan: ModelPlan): 
       reasoningBytes: 0,
     }),
     finish(receipt) {
+      const { target, offer } = plan
       const tokens = inputTokens(receipt.usage)
       return (
-        `{"object":"list","data":${answer.data},"model":${JSON.stringify(plan.target.id)},` +
+        `{"object":"list","data":${answer.data},"model":${JSON.stringify(target.id)},` +
+        `"provider":${JSON.stringify(offer.provider)},` +
         `"usage":{"prompt_tokens":${tokens},"total_tokens":${tokens},${costMembers(receipt)}}}`
       )
     },

@@ -1,5 +1,5 @@
 import type { ModelPlan, Receipt } from '#data-plane/call.ts'
-import { costMembers } from '#data-plane/wires/usage-json.ts'
+import { costMembers, INPUT_AND_OUTPUT } from '#data-plane/wires/usage-json.ts'
 import { isRecord, memberText } from '#shared/json-members.ts'
 import { inputTokens, outputTokens } from '#shared/usage.ts'
 import type { ResponsesRequest } from './read-request.ts'
@@ -18,9 +18,10 @@ export type ResponseState = {
 export type ResponseWriter = (state: ResponseState) => string
 
 /** The writer of one answer's response object, at its beginning and at its end. */
-export function responseWriter(request: ResponsesRequest, { rid, createdAt, target }: ModelPlan): ResponseWriter {
+export function responseWriter(request: ResponsesRequest, plan: ModelPlan): ResponseWriter {
+  const { rid, createdAt, target, offer } = plan
   const head = `{"id":"resp_${rid}","object":"response","created_at":${createdAt},"completed_at":null`
-  const model = `"model":${JSON.stringify(target.id)}`
+  const model = `"model":${JSON.stringify(target.id)},"provider":${JSON.stringify(offer.provider)}`
   const echo = echoMembers(request)
   return ({ status, output, usage = 'null', incompleteDetails = 'null', error = 'null' }) =>
     `${head},"status":"${status}","error":${error},"incomplete_details":${incompleteDetails},${model},` +
@@ -80,6 +81,6 @@ export function usageText(receipt: Receipt): string {
     `{"input_tokens":${input},"input_tokens_details":{"cached_tokens":${usage.cacheRead ?? 0},` +
     `"cache_write_tokens":${usage.cacheWrite ?? 0}},"output_tokens":${output},` +
     `"output_tokens_details":{"reasoning_tokens":${usage.reasoning ?? 0}},"total_tokens":${input + output},` +
-    `${costMembers(receipt)}}`
+    `${costMembers(receipt, INPUT_AND_OUTPUT)}}`
   )
 }

@@ -34,6 +34,7 @@ const EmbeddingAnswer = z
       }),
     ),
     model: z.string(),
+    provider: z.string(),
     usage: Cost.extend({ prompt_tokens: Count, total_tokens: Count }),
   })
   .meta({ id: 'EmbeddingAnswer' })

@@ -19,7 +19,7 @@ const CatalogEntry = z
     owned_by: z.string(),
     context_length: Count,
     max_completion_tokens: Count,
-    architecture: z.object({ input_modalities: Names, output_modalities: Names }),
+    architecture: z.object({ modality: z.string(), input_modalities: Names, output_modalities: Names }),
     pricing: z.object({
       prompt: Price,
       completion: Price,
@@ -31,7 +31,11 @@ const CatalogEntry = z
       character: Price.optional(),
       second: Price.optional(),
     }),
-    top_provider: z.object({ context_length: Count, max_completion_tokens: Count }),
+    top_provider: z.object({ context_length: Count, max_completion_tokens: Count, is_moderated: z.boolean() }),
+    per_request_limits: z.null(),
+    default_parameters: z.null(),
+    supported_voices: z.null(),
+    links: z.object({ details: z.string() }),
     supported_features: Names,
     supported_parameters: Names,
     endpoints: Names,
@@ -80,6 +84,22 @@ const Cap = z.object({
 const KeyStanding = z
   .object({
     key_id: z.string().nullable(),
+    label: z.string(),
+    expires_at: z.string().nullable(),
+    usage: Dollars.nullable(),
+    usage_weekly: Dollars.nullable(),
+    byok_usage: Dollars,
+    byok_usage_daily: Dollars,
+    byok_usage_weekly: Dollars,
+    byok_usage_monthly: Dollars,
+    include_byok_in_limit: z.boolean(),
+    is_management_key: z.boolean(),
+    is_provisioning_key: z.boolean(),
+    free_model_daily_requests: z.object({ limit: Count, remaining: Count, used: Count }),
+    allowed_data_regions: Names,
+    creator_user_id: z.null(),
+    organization_id: z.null(),
+    workspace_id: z.null(),
     limit: Dollars.nullable(),
     limit_remaining: Dollars.nullable(),
     limit_reset: z.enum(['daily', 'monthly']).nullable(),
@@ -92,6 +112,7 @@ const KeyStanding = z
     rate_limit: z.object({
       requests: Count,
       interval: z.string(),
+      note: z.string(),
       remaining: Count,
       resets_at: Count,
       in_flight: Count,
@@ -138,12 +159,18 @@ const keyed = { method: 'get', envelope: 'v1', access: 'buyer', refusals: KEY_RE
 const once = { examples: { whole: {} } }
 const compat = { ...open, envelope: 'messages', tag: 'Messages' } as const
 const listed = (item: z.ZodType) => json(z.object({ object: z.literal('list'), data: z.array(item) }))
+const ModelPage = z.object({
+  object: z.literal('list'),
+  data: z.array(CatalogEntry),
+  total_count: Count,
+  links: z.object({ next: z.null() }),
+})
 const Plain = z.object({ id: z.string(), object: z.literal('model'), created: Count, owned_by: z.string() })
 /** Each plane adds the state of its own parts. */
 const state = json(z.looseObject({ status: z.string() }))
 
 const CATALOG_READS: readonly DataRoute[] = [
-  { ...open, ...once, path: '/v1/models', tag: 'Catalog', summary: 'List models', answers: listed(CatalogEntry) },
+  { ...open, ...once, path: '/v1/models', tag: 'Catalog', summary: 'List models', answers: json(ModelPage) },
   {
     ...open,
     path: '/v1/models/{id}',

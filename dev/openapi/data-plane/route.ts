@@ -37,9 +37,15 @@ export const Cost = z.object({
   cost: z.number().optional().describe('What the buyer pays, in USD.'),
   buyer_cost_micro: Count.optional().describe('The same as a whole number of micro-USD: what is booked.'),
   cost_details: z
-    .object({ upstream_inference_cost: z.number() })
+    .object({
+      upstream_inference_cost: z.number(),
+      upstream_inference_prompt_cost: z.number().optional(),
+      upstream_inference_completions_cost: z.number().optional(),
+      upstream_inference_input_cost: z.number().optional(),
+      upstream_inference_output_cost: z.number().optional(),
+    })
     .optional()
-    .describe('The list price of the same usage, in USD.'),
+    .describe('The list price of the same usage, in USD, with the parts of input and output.'),
 })
 
 /** Routing members of a sold call's body, beside those of its protocol. */

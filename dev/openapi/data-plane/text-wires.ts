@@ -67,6 +67,8 @@ const ChatAnswer = z
     object: z.literal('chat.completion'),
     created: Count,
     model: z.string(),
+    provider: z.string().describe('Who answered.'),
+    system_fingerprint: z.string().nullable(),
     choices: z.array(
       z.object({
         index: Count,
@@ -99,6 +101,7 @@ const CompletionAnswer = z
     object: z.literal('text_completion'),
     created: Count,
     model: z.string(),
+    provider: z.string(),
     choices: z.array(
       z.looseObject({ index: Count, text: z.string(), logprobs: z.unknown(), finish_reason: z.string().nullable() }),
     ),

@@ -10,8 +10,6 @@ import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 
-/** Top members of a provider's answer that pass beside the choices. */
-const PASSED = ['system_fingerprint', 'service_tier'] as const
 const MAX_PASSED_CHARS = 200
 /** Members of a message that are content. */
 const CONTENT = ['content', 'refusal', 'tool_calls', 'function_call', 'audio', 'images'] as const
@@ -90,11 +88,15 @@ function readAnswer(answer: Answer, bytes: Buffer, { isCeilingBound }: ModelPlan
   answer.choices = isCeilingBound
     ? JSON.stringify(list.map(withReason))
     : (memberText(text, members, 'choices') ?? '[]')
-  for (const name of PASSED) {
-    const value = body[name]
-    if (typeof value === 'string' && value.length <= MAX_PASSED_CHARS)
-      answer.extra += `,"${name}":${JSON.stringify(value)}`
-  }
+  // A reader of this wire finds the fingerprint always, and null where the provider gives none.
+  answer.extra = `,"system_fingerprint":${passedText(body['system_fingerprint']) ?? 'null'}`
+  const tier = passedText(body['service_tier'])
+  if (tier !== undefined) answer.extra += `,"service_tier":${tier}`
+}
+
+/** A word of the provider's as JSON text, where it may pass. */
+function passedText(value: unknown): string | undefined {
+  return typeof value === 'string' && value.length <= MAX_PASSED_CHARS ? JSON.stringify(value) : undefined
 }
 
 function readChoice(answer: Answer, choice: unknown): void {

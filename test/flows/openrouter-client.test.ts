@@ -1,0 +1,141 @@
+import { OpenRouter } from '@openrouter/sdk'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { Network } from '#test/support/network.ts'
+import { startNetwork } from '#test/support/network.ts'
+import { until } from '#test/support/until.ts'
+
+const MODEL = 'openai/gpt-5-mini'
+const MESSAGES = [{ role: 'user' as const, content: 'Say hello to the market.' }]
+
+let network: Network
+let client: OpenRouter
+
+beforeAll(async () => {
+  network = await startNetwork()
+  client = new OpenRouter({
+    serverURL: `${network.sandbox.api_base_url}/v1`,
+    apiKey: network.sandbox.buyer_key,
+    retryConfig: { strategy: 'none' },
+  })
+}, 120_000)
+
+afterAll(async () => {
+  await network?.remove()
+}, 60_000)
+
+type ChatRequest = Parameters<OpenRouter['chat']['send']>[0]['chatRequest']
+type ResponsesRequest = Parameters<OpenRouter['responses']['send']>[0]['responsesRequest']
+
+async function chat(request: ChatRequest) {
+  const answer = await client.chat.send({ chatRequest: request })
+  if (!('choices' in answer)) throw new Error('a whole answer was asked for')
+  return answer
+}
+
+async function streamChat(request: ChatRequest) {
+  const answer = await client.chat.send({ chatRequest: { ...request, stream: true } })
+  if ('choices' in answer) throw new Error('a stream was asked for')
+  return answer
+}
+
+async function respond(request: ResponsesRequest) {
+  const answer = await client.responses.send({ responsesRequest: request })
+  if (!('output' in answer)) throw new Error('a whole answer was asked for')
+  return answer
+}
+
+async function streamResponse(request: ResponsesRequest) {
+  const answer = await client.responses.send({ responsesRequest: { ...request, stream: true } })
+  if ('output' in answer) throw new Error('a stream was asked for')
+  return answer
+}
+
+/** The parts of a cost, which are that cost again. */
+function expectParts(details: { readonly [name: string]: unknown } | null | undefined, names: readonly string[]): void {
+  const figures = z.record(z.string(), z.number()).parse(details)
+  const parts = names.map((name) => figures[name] ?? Number.NaN)
+  expect(parts.every((part) => part > 0)).toBe(true)
+  expect(parts.reduce((sum, part) => sum + part)).toBeCloseTo(figures['upstreamInferenceCost'] ?? Number.NaN, 9)
+}
+
+describe("a buyer with OpenRouter's own client", () => {
+  it.each([
+    ['the OpenAI protocol', MODEL],
+    ['the messages protocol', 'anthropic/claude-sonnet-4.5'],
+  ])('chats, whole and streamed, by %s', async (_way, model) => {
+    const whole = await chat({ model, messages: MESSAGES })
+    expect(whole.choices[0]?.message.content).not.toBe('')
+    expectParts({ ...whole.usage?.costDetails }, ['upstreamInferencePromptCost', 'upstreamInferenceCompletionsCost'])
+    const stream = await streamChat({ model, messages: MESSAGES })
+    let text = ''
+    let cost: number | null | undefined
+    for await (const chunk of stream) {
+      text += chunk.choices[0]?.delta.content ?? ''
+      cost ??= chunk.usage?.cost
+    }
+    expect(text).toBe(whole.choices[0]?.message.content)
+    expect(cost).toBeGreaterThan(0)
+  })
+
+  it.each([MODEL, 'anthropic/claude-sonnet-4.5'])('asks for responses of %s, whole and streamed', async (model) => {
+    const request = { model, input: 'Say hello to the market.' }
+    const whole = await respond(request)
+    expect(whole.status).toBe('completed')
+    expectParts({ ...whole.usage?.costDetails }, ['upstreamInferenceInputCost', 'upstreamInferenceOutputCost'])
+    const stream = await streamResponse(request)
+    const kinds: string[] = []
+    for await (const event of stream) kinds.push(event.type)
+    expect(kinds.at(-1)).toBe('response.completed')
+  })
+
+  it('asks for embeddings', async () => {
+    const answer = await client.embeddings.generate({
+      requestBody: { model: 'openai/text-embedding-3-small', input: ['one', 'two'] },
+    })
+    if (typeof answer === 'string') throw new Error('an answer is an object')
+    expect(answer.data).toHaveLength(2)
+    expect(answer.usage?.cost).toBeGreaterThan(0)
+  })
+
+  it('lists models, each with what its shape wants, and reads one', async () => {
+    const pages = await client.models.list()
+    const { result } = pages
+    expect(result.data.length).toBe(result.totalCount)
+    expect(result.links.next).toBeNull()
+    const model = result.data.find(({ canonicalSlug }) => canonicalSlug === MODEL)
+    expect(model?.architecture.modality).toMatch(/^text(\+\w+)*->text$/)
+    const details = await fetch(new URL(model?.links.details ?? '', network.sandbox.api_base_url))
+    expect(details.status).toBe(200)
+  })
+
+  it('reads the standing of its key, and a call by the id that its answer had', async () => {
+    const { id, usage } = await chat({ model: MODEL, messages: MESSAGES })
+    const { data } = await client.generations.getGeneration({ id })
+    expect(id).toBe(`chatcmpl-${data.id}`)
+    expect(data.totalCost).toBe(usage?.cost)
+    await until('the key has used it', 10_000, async () => {
+      const key = await client.apiKeys.getCurrentKeyMetadata()
+      return key.data.usage >= (usage?.cost ?? Number.POSITIVE_INFINITY) && key.data.usageDaily === key.data.usage
+    })
+    const key = await client.apiKeys.getCurrentKeyMetadata()
+    expect(key.data.label.length).toBeGreaterThan(0)
+  })
+
+  it('is told who answered, at the top of each answer', async () => {
+    const post = async (path: string, body: object) => {
+      const answer = await fetch(`${network.sandbox.api_base_url}/v1${path}`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${network.sandbox.buyer_key}`, 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      })
+      const { provider } = z.object({ provider: z.string() }).parse(await answer.json())
+      expect(provider).toBe(answer.headers.get('x-mkt-provider-family'))
+    }
+    await post('/chat/completions', { model: MODEL, messages: MESSAGES })
+    await post('/chat/completions', { model: 'claude-sonnet-4.5', messages: MESSAGES })
+    await post('/completions', { model: MODEL, prompt: 'Hello' })
+    await post('/responses', { model: MODEL, input: 'Hello' })
+    await post('/embeddings', { model: 'text-embedding-3-small', input: 'Hello' })
+  })
+})

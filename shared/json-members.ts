@@ -116,6 +116,11 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** True for a member that is there; null counts as absent. */
+export function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
 /** Parses a JSON object. Undefined when the text is anything else or nests too deep. */
 export function readJsonObject(text: string): Record<string, unknown> | undefined {
   if (scanMembers(text) === undefined) return undefined

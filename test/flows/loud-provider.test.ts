@@ -35,6 +35,9 @@ const PATHS = {
   compat: '/compat/v1/messages',
 } as const
 
+type Wire = keyof typeof PATHS
+const WIRES: readonly Wire[] = ['chat', 'completions', 'responses', 'compat']
+
 let market: RoutedMarket
 let server: Server
 let sellerKey: string
@@ -46,9 +49,11 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   const [, encoding, status, inStream] = /tell (\w+) (\d+) (\w+)/.exec(body) ?? []
   if (encoding === undefined) {
     const models = { object: 'list', data: [{ id: MODEL, object: 'model', created: 1, owned_by: MODEL }] }
-    const message = { role: 'assistant', content: 'ok' }
-    const usage = { prompt_tokens: 1, completion_tokens: 1 }
-    const whole = { choices: [{ index: 0, message, text: 'ok', finish_reason: 'stop' }], usage }
+    // The cheaper of two sellers sends an answer that no client can read.
+    const isSpoiled = request.headers.authorization?.includes('spoiled') === true && body.includes('spoil this')
+    const message = isSpoiled ? { role: 'system', content: 'spoiled' } : { role: 'assistant', content: 'ok' }
+    const usage = { prompt_tokens: 8, completion_tokens: 12 }
+    const whole = { choices: [{ index: 0, message, finish_reason: 'stop' }], usage }
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(request.method === 'GET' ? models : whole))
     return
@@ -63,6 +68,18 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   response.end(isStream ? `data: ${text}\n\n` : text)
 }
 
+function spoiledModel(wire: Wire): string {
+  return `spoiled-${wire}`
+}
+
+function onSale(model: string, count: number): Promise<void> {
+  return until(`${model} is on sale`, 20_000, async () => {
+    const Book = z.object({ offers: z.array(z.unknown()).length(count) })
+    const { api_base_url: url } = market.network.sandbox
+    return Book.safeParse(await (await fetch(`${url}/api/markets/${model}`)).json()).success
+  })
+}
+
 beforeAll(async () => {
   market = await startRoutedMarket()
   server = createServer((request, response) => void answer(request, response))
@@ -72,23 +89,32 @@ beforeAll(async () => {
   const baseUrl = `http://127.0.0.91:${typeof address === 'object' && address !== null ? address.port : 0}/v1`
   await market.operator('provider.put', { id: MODEL, name: 'Loud', baseUrl, isTrusted: true })
   const endpoints = ['chat', 'completions']
-  await market.operator('catalog.import', { source: 'test', models: [textModel(MODEL, { endpoints })] })
+  const models = [MODEL, ...WIRES.map(spoiledModel)].map((name) => textModel(name, { endpoints }))
+  await market.operator('catalog.import', { source: 'test', models })
   sellerKey = (await market.user()).sellerKey
   const offer = { model: MODEL, api_key: KEY, seller_base_url: baseUrl, discount: 50 }
   expect((await market.post('/v1/seller/offers', sellerKey, offer)).status).toBe(201)
-  await until('the offer is on sale', 20_000, async () => {
-    const Book = z.object({ offers: z.array(z.unknown()).min(1) })
-    const { api_base_url: url } = market.network.sandbox
-    return Book.safeParse(await (await fetch(`${url}/api/markets/${MODEL}`)).json()).success
-  })
+  for (const wire of WIRES) {
+    for (const [key, discount] of [
+      ['spoiled', 50],
+      ['sound', 20],
+    ] as const) {
+      const offer = {
+        model: spoiledModel(wire),
+        api_key: `${key}-${wire}-0123456789`,
+        seller_base_url: baseUrl,
+        discount,
+      }
+      expect((await market.post('/v1/seller/offers', sellerKey, offer)).status).toBe(201)
+    }
+  }
+  await onSale(MODEL, 1)
+  for (const wire of WIRES) await onSale(spoiledModel(wire), 2)
 }, 120_000)
 afterAll(async () => {
   server?.close().closeAllConnections()
   await market?.stop()
 }, 60_000)
-
-type Wire = keyof typeof PATHS
-const WIRES: readonly Wire[] = ['chat', 'completions', 'responses', 'compat']
 
 /** Makes a call that the provider refuses. Nothing that the buyer can read of it may tell the key or the host. */
 async function provoke(wire: Wire, prompt: string, isStreamed: boolean): Promise<{ readonly text: string }> {
@@ -104,10 +130,10 @@ async function provoke(wire: Wire, prompt: string, isStreamed: boolean): Promise
   return { text }
 }
 
-function bodyFor(path: Wire, prompt: string, isStreamed: boolean): object {
-  const limits = { model: MODEL, max_tokens: 16, ...(isStreamed ? { stream: true } : {}) }
+function bodyFor(path: Wire, prompt: string, isStreamed: boolean, model = MODEL): object {
+  const limits = { model, max_tokens: 16, ...(isStreamed ? { stream: true } : {}) }
   if (path === 'completions') return { ...limits, prompt }
-  if (path === 'responses') return { model: MODEL, input: prompt, stream: isStreamed }
+  if (path === 'responses') return { model, input: prompt, stream: isStreamed }
   return { ...limits, messages: [{ role: 'user', content: prompt }] }
 }
 
@@ -138,5 +164,18 @@ describe('a provider that tells its key', () => {
       return log.includes('server_error')
     })
     expect(holdsKey(log, KEY), log).toBe(false)
+  })
+})
+
+describe('an answer that no client can read', () => {
+  it.each(WIRES)('is a failed attempt on %s: the next seller answers, and only he is paid', async (wire) => {
+    const { buyer_key: key } = market.network.sandbox
+    const reply = await market.post(PATHS[wire], key, bodyFor(wire, 'spoil this', false, spoiledModel(wire)))
+    expect([reply.status, reply.headers.get('x-mkt-marketplace-attempts')]).toEqual([200, '2'])
+    expect(await reply.text()).toContain('ok')
+    const record = await market.get(`/v1/requests/${reply.headers.get('x-request-id') ?? ''}`, key)
+    const ms = expect.any(Number)
+    const attempt = { provider: MODEL, status: 200, ms }
+    expect(record).toMatchObject({ list_cost_micro: 26, buyer_cost_micro: 21, attempts: [attempt, attempt] })
   })
 })

@@ -1,11 +1,12 @@
 import type { RawRequest } from '#data-plane/call.ts'
-import { isGiven, mustBe } from '#data-plane/wires/fields.ts'
+import { mustBe } from '#data-plane/wires/fields.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { checkParameter, readMaxTokens } from '#data-plane/wires/parameters.ts'
 import { AppError } from '#shared/errors.ts'
+import { isGiven } from '#shared/json-members.ts'
 
 /** Limits of the legacy parameters. */
 const MAX_CHOICES = 128

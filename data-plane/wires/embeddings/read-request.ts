@@ -1,10 +1,11 @@
 import type { RawRequest } from '#data-plane/call.ts'
-import { isGiven, mustBe } from '#data-plane/wires/fields.ts'
+import { mustBe } from '#data-plane/wires/fields.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
 import { AppError } from '#shared/errors.ts'
+import { isGiven } from '#shared/json-members.ts'
 
 /** How a vector is written: a list of numbers, or its 32-bit floats, little-endian, in base64. */
 export type Encoding = 'float' | 'base64'

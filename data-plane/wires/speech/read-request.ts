@@ -1,10 +1,10 @@
 import type { RawRequest } from '#data-plane/call.ts'
-import { isGiven, mustBe } from '#data-plane/wires/fields.ts'
+import { mustBe } from '#data-plane/wires/fields.ts'
 import type { Routing } from '#data-plane/wires/hints.ts'
 import { readRouting } from '#data-plane/wires/hints.ts'
 import type { JsonBody } from '#data-plane/wires/json-body.ts'
 import { readJsonBody, readModelName } from '#data-plane/wires/json-body.ts'
-import { isRecord } from '#shared/json-members.ts'
+import { isGiven, isRecord } from '#shared/json-members.ts'
 
 /** The formats that speech can be asked for in, with the media type of each. */
 export const FORMATS = {

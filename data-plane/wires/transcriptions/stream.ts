@@ -1,7 +1,7 @@
 import type { Decoder, ModelPlan } from '#data-plane/call.ts'
 import { errorFrame, KEEP_ALIVE } from '#data-plane/wires/openai-frames.ts'
 import type { JsonObject } from '#shared/json-members.ts'
-import { isRecord, readJsonObject } from '#shared/json-members.ts'
+import { isGiven, isRecord, readJsonObject } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed, NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
 import type { StreamState } from '#shared/protocols/answers/frames.ts'
@@ -87,8 +87,15 @@ function takeEvent(state: State, event: JsonObject): void {
   state.failure = errorOf(event)
   if (state.failure) return
   const { delta, text } = event
-  if (event['type'] === 'transcript.text.delta' && typeof delta === 'string') addText(state, delta, event['logprobs'])
+  if (event['type'] === 'transcript.text.delta') {
+    if (typeof delta === 'string') addText(state, delta, event['logprobs'])
+    else if (isGiven(delta)) state.failure = malformed('a delta that is no text')
+  }
   if (event['type'] !== 'transcript.text.done') return
+  if (isGiven(text) && typeof text !== 'string') {
+    state.failure = malformed('no text')
+    return
+  }
   // A provider that sends the last event alone sends its whole text there.
   if (typeof text === 'string' && state.pieces === 0) addText(state, text, undefined)
   mergeDuration(state.reported, event)

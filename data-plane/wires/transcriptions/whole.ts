@@ -6,6 +6,7 @@ import { foundMalformed, gatherWhole, readWholeAnswer } from '#data-plane/wires/
 import { memberText } from '#shared/json-members.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { isTranscriptMember } from './members.ts'
 import type { TranscriptFormat, TranscriptionRequest } from './read-request.ts'
 import { durationJson, mergeCues, mergeDuration } from './reported-duration.ts'
 
@@ -76,6 +77,7 @@ function readJson(answer: Answer, bytes: Buffer, format: TranscriptFormat): Foun
   answer.text = body['text']
   mergeDuration(answer.reported, body)
   for (const name of format === 'verbose_json' ? PASSED.verbose_json : PASSED.json) {
+    if (!isTranscriptMember(name, body[name])) return foundMalformed(`a value of another type under ${name}`)
     const value = memberText(text, members, name)
     if (value !== undefined) answer.extra += `,"${name}":${value}`
   }

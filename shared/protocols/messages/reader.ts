@@ -1,7 +1,8 @@
 import type { JsonObject } from '#shared/json-members.ts'
-import { elementTexts, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
+import { elementTexts, isGiven, isRecord, memberText, scanMembers } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import { isAnswerRole, isName, isText, NOT_THE_ASSISTANT, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
 import type { Reading } from '#shared/protocols/middle-form/answer-reading.ts'
 import { answerReader, newReading } from '#shared/protocols/middle-form/answer-reading.ts'
@@ -71,9 +72,10 @@ function takeEvent(state: State, event: JsonObject): void {
   switch (event['type']) {
     case 'content_block_delta':
       if (isRecord(event['delta'])) takeDelta(state, event['index'], event['delta'])
+      else state.failure = wrongType('delta')
       break
     case 'content_block_start':
-      if (isRecord(event['content_block'])) startBlock(state, event['index'], event['content_block'])
+      startBlock(state, event['index'], event['content_block'])
       break
     case 'content_block_stop':
       stopBlock(state, event['index'])
@@ -100,6 +102,7 @@ function takeUsage(state: State, usage: unknown, isFinal: boolean): void {
 }
 
 function takeFinish(state: State, { stop_reason: reason, stop_sequence: sequence }: JsonObject): void {
+  if (!isText(reason)) state.failure = wrongType('stop_reason')
   if (typeof reason !== 'string') return
   const isKnown = Object.hasOwn(REASONS, reason)
   const stopSequence =
@@ -108,7 +111,11 @@ function takeFinish(state: State, { stop_reason: reason, stop_sequence: sequence
 }
 
 /** `text` is the block's own text when it came whole, so that a call's input is passed on letter by letter. */
-function startBlock(state: State, index: unknown, block: JsonObject, text?: string): void {
+function startBlock(state: State, index: unknown, block: unknown, text?: string): void {
+  if (!isRecord(block) || !isBlock(block)) {
+    state.failure = malformed('a block that nobody can read')
+    return
+  }
   switch (block['type']) {
     case 'tool_use': {
       if (state.toolCount >= MAX_BLOCKS) return
@@ -131,6 +138,22 @@ function startBlock(state: State, index: unknown, block: JsonObject, text?: stri
   }
 }
 
+/** True when the members of a block that are read have their types. A block of a type that is not known may hold any. */
+function isBlock(block: JsonObject): boolean {
+  switch (block['type']) {
+    case 'tool_use':
+      return isText(block['id']) && isName(block['name']) && (!isGiven(block['input']) || isRecord(block['input']))
+    case 'redacted_thinking':
+      return typeof block['data'] === 'string'
+    case 'thinking':
+      return isText(block['thinking']) && isText(block['signature'])
+    case 'text':
+      return isText(block['text'])
+    default:
+      return typeof block['type'] === 'string'
+  }
+}
+
 function namesOf({ id, name }: JsonObject, index: number): { readonly id: string; readonly name: string } {
   return {
     id: typeof id === 'string' && id !== '' ? id.slice(0, MAX_ID_CHARS) : `toolu_${index}`,
@@ -149,7 +172,8 @@ function memberOf(text: string, key: string): string | undefined {
 }
 
 function pushText(state: State, kind: 'text' | 'reasoning' | 'signature' | 'redactedReasoning', text: unknown): void {
-  if (typeof text === 'string' && text !== '') state.events.push({ kind, text })
+  if (!isText(text)) state.failure = wrongType(kind)
+  else if (typeof text === 'string' && text !== '') state.events.push({ kind, text })
 }
 
 function takeDelta(state: State, index: unknown, delta: JsonObject): void {
@@ -166,6 +190,7 @@ function takeDelta(state: State, index: unknown, delta: JsonObject): void {
     case 'input_json_delta': {
       const tool = state.tools.get(index)
       const piece = delta['partial_json']
+      if (!isText(piece)) state.failure = wrongType('partial_json')
       if (tool === undefined || typeof piece !== 'string' || piece === '') return
       tool.hasInput = true
       state.events.push({ kind: 'toolInput', index: tool.index, text: piece })
@@ -202,16 +227,16 @@ function addFinish({ events, finish }: State): void {
 function takeWhole(state: State, body: JsonObject, text: string): void {
   state.failure = errorOf(body)
   if (state.failure) return
-  const { content } = body
-  if (!Array.isArray(content)) {
-    state.failure = malformed('no content')
-    return
-  }
+  const { content, role, type } = body
+  if (!isAnswerRole(role)) state.failure = NOT_THE_ASSISTANT
+  else if (isGiven(type) && type !== 'message') state.failure = malformed('not a message')
+  if (!Array.isArray(content)) state.failure ??= malformed('no content')
+  if (state.failure || !Array.isArray(content)) return
   const hasCalls = content.some((block) => isRecord(block) && block['type'] === 'tool_use')
   const texts = hasCalls ? elementTexts(memberOf(text, 'content') ?? '') : []
   for (const [index, block] of content.slice(0, MAX_BLOCKS).entries()) {
-    if (!isRecord(block)) continue
     startBlock(state, index, block, texts[index])
+    if (state.failure) return
     stopBlock(state, index)
   }
   takeFinish(state, body)

@@ -1,6 +1,6 @@
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
-import { malformed } from '#shared/protocols/answers/bad-answer.ts'
+import { choiceFault, deltaFault, isReason, partsText, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
 import type { AnswerReader, FinishReason } from '#shared/protocols/middle-form/answer.ts'
@@ -46,6 +46,9 @@ function takeFrame(state: State, frame: JsonObject): void {
   for (const choice of choices) {
     if (!isRecord(choice) || (choice['index'] ?? 0) !== 0) continue
     const { delta, finish_reason: reason } = choice
+    if (isRecord(delta)) state.failure = deltaFault(delta)
+    if (!isReason(reason)) state.failure ??= wrongType('finish_reason')
+    if (state.failure) return
     if (isRecord(delta)) takeMessage(state, delta)
     if (reason === 'error') state.failure = { kind: 'error', status: 502, text: '' }
     else if (reason !== null && reason !== undefined) state.finish = knownFinishReason(reason)
@@ -57,7 +60,7 @@ function takeMessage({ events, tools }: State, message: JsonObject): void {
   const thought = reasoningOf(message)
   if (thought !== '') events.push({ kind: 'reasoning', text: thought })
   const { content, refusal, tool_calls: calls, function_call: single } = message
-  const text = typeof content === 'string' ? content : Array.isArray(content) ? joined(content) : ''
+  const text = typeof content === 'string' ? content : Array.isArray(content) ? partsText(content) : ''
   if (text !== '') events.push({ kind: 'text', text })
   if (typeof refusal === 'string' && refusal !== '') events.push({ kind: 'refusal', text: refusal })
   if (Array.isArray(calls)) takeToolCalls(tools, calls, events)
@@ -69,13 +72,7 @@ function reasoningOf(message: JsonObject): string {
   const { reasoning, reasoning_content: content, reasoning_details: details } = message
   if (typeof content === 'string' && content !== '') return content
   if (typeof reasoning === 'string' && reasoning !== '') return reasoning
-  return Array.isArray(details) ? joined(details) : ''
-}
-
-function joined(parts: readonly unknown[]): string {
-  let text = ''
-  for (const part of parts) if (isRecord(part) && typeof part['text'] === 'string') text += part['text']
-  return text
+  return Array.isArray(details) ? partsText(details) : ''
 }
 
 function addFinish(state: State): void {
@@ -85,12 +82,10 @@ function addFinish(state: State): void {
 function takeWhole(state: State, body: JsonObject): void {
   state.failure = errorInside(body)
   if (state.failure) return
-  const choice = Array.isArray(body['choices']) ? body['choices'][0] : undefined
+  const choice: unknown = Array.isArray(body['choices']) ? body['choices'][0] : undefined
+  state.failure = choiceFault(choice)
   const message = isRecord(choice) ? choice['message'] : undefined
-  if (!isRecord(choice) || !isRecord(message)) {
-    state.failure = malformed('no choice with a message')
-    return
-  }
+  if (state.failure || !isRecord(choice) || !isRecord(message)) return
   mergeUsage(state.reported, body['usage'])
   state.finish = knownFinishReason(choice['finish_reason'])
   takeMessage(state, message)

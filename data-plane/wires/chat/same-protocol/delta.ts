@@ -1,4 +1,6 @@
 import { isRecord } from '#shared/json-members.ts'
+import { areCallPieces, isAnswerRole, partsText } from '#shared/protocols/answers/chat-choice.ts'
+import { argumentsText } from './loose-calls.ts'
 
 /** What a choice has sent so far, as far as the next delta depends on it. */
 export type DeltaState = {
@@ -7,12 +9,14 @@ export type DeltaState = {
   /** Ids of tool calls in the order in which they appeared: the place is the index. */
   readonly toolIds: (string | undefined)[]
   readonly counts: { contentBytes: number; reasoningBytes: number }
+  /** The first member whose value nobody can use. */
+  unreadable: string | undefined
 }
 
 const MAX_TOOL_CALLS = 128
 
 export function newDeltaState(counts: DeltaState['counts']): DeltaState {
-  return { hasRole: false, hasToolCalls: false, toolIds: [], counts }
+  return { hasRole: false, hasToolCalls: false, toolIds: [], counts, unreadable: undefined }
 }
 
 /**
@@ -34,21 +38,24 @@ export function deltaText(delta: Readonly<Record<string, unknown>>, state: Delta
 
 function memberText(name: string, value: unknown, state: DeltaState): string {
   switch (name) {
-    case 'content':
+    case 'role':
+      return isAnswerRole(value) ? '' : unreadable(name, state)
+    case 'content': {
+      const given = Array.isArray(value) ? partsText(value) : value
+      return typeof given === 'string' ? textMember(name, given, state) : unreadable(name, state)
+    }
     case 'refusal':
-      if (typeof value !== 'string') return ''
-      state.counts.contentBytes += Buffer.byteLength(value)
-      return `"${name}":${JSON.stringify(value)}`
+      return typeof value === 'string' ? textMember(name, value, state) : unreadable(name, state)
     case 'reasoning_content':
     case 'reasoning': {
-      if (typeof value !== 'string') return ''
+      if (typeof value !== 'string') return unreadable(name, state)
       const bytes = Buffer.byteLength(value)
       state.counts.reasoningBytes += bytes
       state.counts.contentBytes += bytes
       return `"${name}":${JSON.stringify(value)}`
     }
     case 'tool_calls':
-      return Array.isArray(value) ? toolCallsText(value, state) : ''
+      return areCallPieces(value) ? toolCallsText(value, state) : unreadable(name, state)
     case 'reasoning_details':
     case 'annotations':
     case 'images':
@@ -59,6 +66,17 @@ function memberText(name: string, value: unknown, state: DeltaState): string {
     default:
       return ''
   }
+}
+
+function textMember(name: string, text: string, state: DeltaState): string {
+  if (text === '') return ''
+  state.counts.contentBytes += Buffer.byteLength(text)
+  return `"${name}":${JSON.stringify(text)}`
+}
+
+function unreadable(name: string, state: DeltaState): string {
+  state.unreadable ??= name
+  return ''
 }
 
 function counted(name: string, value: unknown, state: DeltaState): string {
@@ -106,14 +124,7 @@ function toolCallText(call: Readonly<Record<string, unknown>>, index: number, st
     state.toolIds[index] = given
     text += `,"id":${JSON.stringify(given)},"type":"function"`
     const name = typeof fn['name'] === 'string' ? fn['name'] : ''
-    return `${text},"function":{"name":${JSON.stringify(name)},"arguments":${JSON.stringify(argumentsOf(fn))}}}`
+    return `${text},"function":{"name":${JSON.stringify(name)},"arguments":${JSON.stringify(argumentsText(fn))}}}`
   }
-  return `${text},"function":{"arguments":${JSON.stringify(argumentsOf(fn))}}}`
-}
-
-/** The arguments as text: some providers send the object itself. */
-function argumentsOf(fn: Readonly<Record<string, unknown>>): string {
-  const given = fn['arguments']
-  if (typeof given === 'string') return given
-  return given === undefined || given === null ? '' : JSON.stringify(given)
+  return `${text},"function":{"arguments":${JSON.stringify(argumentsText(fn))}}}`
 }

@@ -3,6 +3,7 @@ import { frameHead } from '#data-plane/wires/chat/frames.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
 import type { JsonObject } from '#shared/json-members.ts'
 import { isRecord } from '#shared/json-members.ts'
+import { isReason, wrongType } from '#shared/protocols/answers/chat-choice.ts'
 import type { FrameReader, StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
 import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
@@ -104,7 +105,10 @@ function takeFrame(state: State, frame: JsonObject): void {
 }
 
 function takeChoice(state: State, choice: unknown): void {
-  if (!isRecord(choice)) return
+  if (!isRecord(choice)) {
+    state.failure = wrongType('choices')
+    return
+  }
   const index = choice['index'] ?? 0
   if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= MAX_CHOICES) return
   let known = state.choices[index]
@@ -114,6 +118,10 @@ function takeChoice(state: State, choice: unknown): void {
   }
   const { delta, logprobs, finish_reason: reason } = choice
   const text = isRecord(delta) ? deltaText(delta, known.delta) : ''
+  if (known.delta.unreadable !== undefined || !isReason(reason)) {
+    state.failure = wrongType(known.delta.unreadable ?? 'finish_reason')
+    return
+  }
   if (text !== '') {
     const extra = logprobs === undefined || logprobs === null ? '' : `,"logprobs":${JSON.stringify(logprobs)}`
     state.out += `${state.head}{"index":${index},"delta":{${text}}${extra},"finish_reason":null}]}\n\n`

@@ -6,9 +6,11 @@ import { gatherWhole, readWholeAnswer } from '#data-plane/wires/whole-answer.ts'
 import { isRecord, memberText } from '#shared/json-members.ts'
 import type { BadAnswer } from '#shared/protocols/answers/bad-answer.ts'
 import { malformed, NO_OBJECT } from '#shared/protocols/answers/bad-answer.ts'
+import { choiceFault } from '#shared/protocols/answers/chat-choice.ts'
 import { errorInside, knownFinishReason } from '#shared/protocols/answers/openai-answer.ts'
 import type { ReportedUsage } from '#shared/protocols/answers/reported-usage.ts'
 import { mergeUsage } from '#shared/protocols/answers/reported-usage.ts'
+import { isLooseCall, withStrictCalls } from './loose-calls.ts'
 
 const MAX_PASSED_CHARS = 200
 /** Members of a message that are content. */
@@ -22,6 +24,8 @@ type Answer = {
   finishReason: string | null
   contentBytes: number
   reasoningBytes: number
+  /** True where calls are written anew, because they lack what a client relies on. */
+  hasLooseCalls: boolean
   failure: BadAnswer | undefined
 }
 
@@ -37,6 +41,7 @@ export function wholeDecoder(plan: ModelPlan): Decoder {
     finishReason: null,
     contentBytes: 0,
     reasoningBytes: 0,
+    hasLooseCalls: false,
     failure: undefined,
   }
   const whole = gatherWhole((bytes) => {
@@ -83,11 +88,17 @@ function readAnswer(answer: Answer, bytes: Buffer, { isCeilingBound }: ModelPlan
     answer.failure = malformed('no choices')
     return
   }
-  for (const choice of list) readChoice(answer, choice)
+  for (const choice of list) {
+    answer.failure = choiceFault(choice)
+    if (answer.failure) return
+    readChoice(answer, choice)
+  }
   mergeUsage(answer.reported, body['usage'])
-  answer.choices = isCeilingBound
-    ? JSON.stringify(list.map(withReason))
-    : (memberText(text, members, 'choices') ?? '[]')
+  if (answer.hasLooseCalls) {
+    const strict = list.map(withStrictCalls)
+    answer.choices = JSON.stringify(isCeilingBound ? strict.map(withReason) : strict)
+  } else if (isCeilingBound) answer.choices = JSON.stringify(list.map(withReason))
+  else answer.choices = memberText(text, members, 'choices') ?? '[]'
   // A reader of this wire finds the fingerprint always, and null where the provider gives none.
   answer.extra = `,"system_fingerprint":${passedText(body['system_fingerprint']) ?? 'null'}`
   const tier = passedText(body['service_tier'])
@@ -99,17 +110,17 @@ function passedText(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= MAX_PASSED_CHARS ? JSON.stringify(value) : undefined
 }
 
+/** Reads a choice that has no fault. */
 function readChoice(answer: Answer, choice: unknown): void {
   const message = isRecord(choice) ? choice['message'] : undefined
-  if (!isRecord(choice) || !isRecord(message)) {
-    answer.failure = malformed('a choice without a message')
-    return
-  }
+  if (!isRecord(choice) || !isRecord(message)) return
   answer.finishReason ??= knownFinishReason(choice['finish_reason'])
   const reasoning = bytesOf(message['reasoning_content']) || bytesOf(message['reasoning'])
   answer.reasoningBytes += reasoning
   answer.contentBytes += reasoning
   for (const name of CONTENT) answer.contentBytes += bytesOf(message[name])
+  const { tool_calls: calls } = message
+  if (Array.isArray(calls) && calls.some(isLooseCall)) answer.hasLooseCalls = true
 }
 
 /** A choice that the buyer's own ceiling has shortened says so beside its reason. */

@@ -1,4 +1,5 @@
-import { isRecord } from '#shared/json-members.ts'
+import { isGiven, isRecord } from '#shared/json-members.ts'
+import { isReason, isText } from '#shared/protocols/answers/chat-choice.ts'
 
 /** Why a choice can have ended on this wire. */
 const REASONS: ReadonlySet<unknown> = new Set(['stop', 'length', 'content_filter'])
@@ -12,15 +13,16 @@ export type NativeChoice = {
   readonly reason: string | null
 }
 
-/** Reads a choice, whole or a piece of it; undefined where it is none of those that were asked for. */
-export function readChoice(choice: unknown, count: number): NativeChoice | undefined {
+/** Reads a choice, whole or a piece of it. Undefined when nobody can read it. */
+export function readChoice(choice: unknown): NativeChoice | undefined {
   if (!isRecord(choice)) return undefined
-  const { index = 0, text = '', logprobs, finish_reason: reason } = choice
-  if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= count) return undefined
-  if (typeof text !== 'string') return undefined
+  const { text, logprobs, finish_reason: reason } = choice
+  const index = choice['index'] ?? 0
+  if (typeof index !== 'number' || !Number.isInteger(index) || index < 0) return undefined
+  if (!isText(text) || !isReason(reason) || (isGiven(logprobs) && !isRecord(logprobs))) return undefined
   return {
     index,
-    text,
+    text: typeof text === 'string' ? text : '',
     logprobs: isRecord(logprobs) ? JSON.stringify(logprobs) : 'null',
     reason: typeof reason === 'string' ? (REASONS.has(reason) ? reason : 'stop') : null,
   }

@@ -2,6 +2,7 @@ import type { Decoder, Ending, ModelPlan, Receipt } from '#data-plane/call.ts'
 import { frameHead } from '#data-plane/wires/completions/answer-text.ts'
 import { endMembers, failedStream, KEEP_ALIVE, streamEnd } from '#data-plane/wires/openai-frames.ts'
 import type { JsonObject } from '#shared/json-members.ts'
+import { malformed } from '#shared/protocols/answers/bad-answer.ts'
 import type { StreamState } from '#shared/protocols/answers/frames.ts'
 import { frameReader } from '#shared/protocols/answers/frames.ts'
 import { errorInside } from '#shared/protocols/answers/openai-answer.ts'
@@ -71,9 +72,14 @@ function takeFrame(state: State, frame: JsonObject): void {
   const { usage, choices } = frame
   mergeUsage(state.reported, usage)
   for (const given of Array.isArray(choices) ? choices : []) {
-    const choice = readChoice(given, state.reasons.length)
-    if (choice === undefined) continue
+    const choice = readChoice(given)
+    if (choice === undefined) {
+      state.failure = malformed('a choice that nobody can read')
+      return
+    }
     const { index, text, logprobs, reason } = choice
+    // Nobody asked for it.
+    if (index >= state.reasons.length) continue
     if (text !== '') {
       state.out +=
         `${state.head}{"index":${index},"text":${JSON.stringify(text)},"logprobs":${logprobs},` +

@@ -44,10 +44,10 @@ function read(answer: Answer, bytes: Buffer, count: number): Found {
   const failure = errorInside(found.body)
   if (failure) return { failure, contentBytes: 0 }
   const list = found.body['choices']
-  const choices = Array.isArray(list) ? list.flatMap((choice) => readChoice(choice, count) ?? []) : []
+  const choices = Array.isArray(list) ? list.flatMap((choice) => readChoice(choice) ?? []) : []
   const places = new Set(choices.map(({ index }) => index))
-  if (choices.length !== count || places.size !== count)
-    return foundMalformed('not one choice for each that was asked for')
+  if (choices.length !== count || places.size !== count || choices.some(({ index }) => index >= count))
+    return foundMalformed('not one readable choice for each that was asked for')
   mergeUsage(answer.reported, found.body['usage'])
   answer.choices = choices.sort((left, right) => left.index - right.index)
   return { contentBytes: choices.reduce((total, { text }) => total + Buffer.byteLength(text), 0) }

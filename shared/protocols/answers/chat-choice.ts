@@ -1,0 +1,132 @@
+import type { JsonObject } from '#shared/json-members.ts'
+import { isGiven, isRecord } from '#shared/json-members.ts'
+import type { BadAnswer } from './bad-answer.ts'
+import { malformed } from './bad-answer.ts'
+
+/*
+ * What a chat client relies on. Providers leave members out, send null, and add members and finish reasons of their own,
+ * and clients live with that. No client can use a known member whose value has another type.
+ */
+
+export const NOT_THE_ASSISTANT = malformed('the role of another than the assistant')
+const TEXTS = ['reasoning', 'reasoning_content', 'refusal'] as const
+const LISTS = ['reasoning_details', 'annotations', 'images'] as const
+
+/** Says why no client can read a choice of a whole answer. Undefined where it can be read. */
+export function choiceFault(choice: unknown): BadAnswer | undefined {
+  const message = isRecord(choice) ? choice['message'] : undefined
+  if (!isRecord(choice) || !isRecord(message)) return malformed('a choice without a message')
+  const { index, logprobs, finish_reason: reason } = choice
+  if (isGiven(index) && !(typeof index === 'number' && Number.isSafeInteger(index) && index >= 0)) {
+    return wrongType('index')
+  }
+  if (!isReason(reason)) return wrongType('finish_reason')
+  if (isGiven(logprobs) && !areLogprobs(logprobs)) return wrongType('logprobs')
+  return messageFault(message)
+}
+
+/** True for a finish reason that can be read: any word, or none. */
+export function isReason(reason: unknown): boolean {
+  return isText(reason)
+}
+
+/** True for the role of an answer. Some providers leave it empty. */
+export function isAnswerRole(role: unknown): boolean {
+  return !isGiven(role) || role === 'assistant' || role === ''
+}
+
+/** Says why no client can read a piece of a streamed answer. Its calls may come in pieces that are no calls yet. */
+export function deltaFault({
+  role,
+  content,
+  refusal,
+  reasoning,
+  reasoning_content: thought,
+  tool_calls: calls,
+}: JsonObject): BadAnswer | undefined {
+  if (!isAnswerRole(role)) return NOT_THE_ASSISTANT
+  if (!isText(content) && !Array.isArray(content)) return wrongType('content')
+  if (!isText(refusal)) return wrongType('refusal')
+  if (!isText(reasoning) || !isText(thought)) return wrongType('reasoning')
+  return isGiven(calls) && !areCallPieces(calls) ? wrongType('tool_calls') : undefined
+}
+
+/** True for a text, or for none. */
+export function isText(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === 'string'
+}
+
+function messageFault(message: JsonObject): BadAnswer | undefined {
+  const { role, content, audio, tool_calls: calls, function_call: single } = message
+  if (!isAnswerRole(role)) return NOT_THE_ASSISTANT
+  if (!isText(content) && !areParts(content)) return wrongType('content')
+  for (const name of TEXTS) {
+    const value = message[name]
+    if (!isText(value)) return wrongType(name)
+  }
+  for (const name of LISTS) {
+    const value = message[name]
+    if (isGiven(value) && !(Array.isArray(value) && value.every(isRecord))) return wrongType(name)
+  }
+  if (isGiven(audio) && !isRecord(audio)) return wrongType('audio')
+  if (isGiven(calls) && !(Array.isArray(calls) && calls.every(isCall))) return wrongType('tool_calls')
+  return isGiven(single) && !isFunction(single) ? wrongType('function_call') : undefined
+}
+
+/** The text of content, or of thoughts, that came in parts. */
+export function partsText(parts: readonly unknown[]): string {
+  let text = ''
+  for (const part of parts) if (isRecord(part) && typeof part['text'] === 'string') text += part['text']
+  return text
+}
+
+/** Providers of models that think send the content in parts. */
+function areParts(content: unknown): boolean {
+  return Array.isArray(content) && content.every((part) => isRecord(part) && typeof part['type'] === 'string')
+}
+
+function isCall(call: unknown): boolean {
+  if (!isRecord(call)) return false
+  const { id, type, custom } = call
+  if (!isText(id) || !isText(type)) return false
+  if (type === 'custom') return isRecord(custom) && isName(custom['name']) && typeof custom['input'] === 'string'
+  return isFunction(call['function'])
+}
+
+/** True for calls of a streamed answer, whole or in pieces. */
+export function areCallPieces(calls: unknown): calls is readonly unknown[] {
+  return Array.isArray(calls) && calls.every(isCallPiece)
+}
+
+function isCallPiece(piece: unknown): boolean {
+  if (!isRecord(piece) || !isText(piece['id'])) return false
+  const fn = piece['function']
+  return !isGiven(fn) || (isRecord(fn) && isText(fn['name']) && areArguments(fn['arguments']))
+}
+
+function isFunction(fn: unknown): boolean {
+  if (!isRecord(fn) || !isName(fn['name'])) return false
+  return areArguments(fn['arguments'])
+}
+
+/** Some providers send the arguments as the object itself, or none. */
+function areArguments(given: unknown): boolean {
+  return isText(given) || isRecord(given)
+}
+
+export function isName(name: unknown): boolean {
+  return typeof name === 'string' && name !== ''
+}
+
+/** True for log probabilities: an object whose known members are lists of objects. */
+export function areLogprobs(value: unknown): boolean {
+  if (!isRecord(value)) return false
+  return [value['content'], value['refusal']].every((list) => {
+    return !isGiven(list) || (Array.isArray(list) && list.every(isRecord))
+  })
+}
+
+/** The fault of a known member whose value nobody can use. */
+export function wrongType(name: string): BadAnswer {
+  return malformed(`a value of another type under ${name}`)
+}

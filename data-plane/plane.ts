@@ -297,6 +297,7 @@ function createCallPlane({ config, clock, log }: Basics, stores: Stores, counted
   const { market } = snapshot
   return {
     nodeId: config.nodeId,
+    baseUrl: config.baseUrl,
     apiBaseUrl: config.apiBaseUrl,
     clock,
     log,

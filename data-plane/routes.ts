@@ -1,4 +1,4 @@
-import type { ControlPrefix, Row, RowBody } from './http/row.ts'
+import type { ControlPrefix, Row, RowBody, ServesOf } from './http/row.ts'
 import type { RowIndex } from './http/row-index.ts'
 import { createRowIndex } from './http/row-index.ts'
 import { answerTokenCount } from './local/count-tokens.ts'
@@ -48,7 +48,7 @@ const COMPAT_FLOOR = { floorBehind: '/compat' } as const
 /** The whole surface: the rows of calls, jobs, local answers and free answers, with their ways to pay. */
 export function surfaceRows(rails: Rails): readonly Row[] {
   const sold = soldRows(rails)
-  return [...sold, ...jobRows(rails), ...localRows(rails, createRowIndex(sold, API)), ...FREE_ROWS]
+  return [...sold, ...jobRows(rails), ...localRows(rails, createRowIndex(sold, API)), ...keyedRows(rails), ...FREE_ROWS]
 }
 
 /** Rows that are sold by the call. */
@@ -85,6 +85,15 @@ function jobRows({ credit }: Rails): readonly Row[] {
   ]
 }
 
+/** Free answers from the snapshot that want a key, as all of `/compat` does. */
+function keyedRows({ creditByEitherHeader }: Rails): readonly Row[] {
+  const keys = [creditByEitherHeader]
+  return [
+    { ...COMPAT, ...GET, path: '/compat/v1/models', serves: { ...read(listCompatModels), keys } },
+    { ...COMPAT, ...GET, path: '/compat/v1/models/*id', serves: { ...read(readCompatModel), keys } },
+  ]
+}
+
 /** Free calls with a key and a body. */
 function localRows({ creditByEitherHeader }: Rails, sold: RowIndex): readonly Row[] {
   const keyed = { kind: 'local', rails: [creditByEitherHeader], withoutCredential: 'reject' } as const
@@ -104,8 +113,6 @@ function localRows({ creditByEitherHeader }: Rails, sold: RowIndex): readonly Ro
 const FREE_ROWS: readonly Row[] = [
   { ...API, ...GET, path: '/v1/models', serves: read(listModels) },
   { ...API, ...GET, path: '/v1/models/*id', serves: read(readModel) },
-  { ...COMPAT, ...GET, path: '/compat/v1/models', serves: read(listCompatModels) },
-  { ...COMPAT, ...GET, path: '/compat/v1/models/*id', serves: read(readCompatModel) },
   { ...SITE, ...GET, path: '/api/inference/v1/models', serves: read(listInferenceModels) },
   { ...API, ...GET, path: '/v1/providers', serves: read(listProviders) },
   { ...API, ...GET, path: '/v1/prices', serves: read(listPrices) },
@@ -143,7 +150,7 @@ function sellToKeys(wire: AnyWire, ...rails: AnyRail[]): Row['serves'] {
   return { kind: 'call', wire, rails, withoutCredential: 'reject', failover: 'until-content' }
 }
 
-function read(from: Read): Row['serves'] {
+function read(from: Read): ServesOf<'read'> {
   return { kind: 'read', read: from }
 }
 

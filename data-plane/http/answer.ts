@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { RequestHead } from '#data-plane/call.ts'
+import type { Entrance } from '#data-plane/pipeline/entrance.ts'
+import { recognize } from '#data-plane/pipeline/entrance.ts'
 import { showJob } from '#data-plane/pipeline/finish-job.ts'
 import type { JobRoute } from '#data-plane/pipeline/job-plane.ts'
 import type { LookUp } from '#data-plane/reads/look-up.ts'
-import type { Read } from '#data-plane/reads/read.ts'
 import { readHeaders } from '#data-plane/reads/read.ts'
 import { AppError } from '#shared/errors.ts'
 import { CORS_HEADERS, idHeaders } from './http-reply.ts'
@@ -13,15 +15,23 @@ import type { Surface } from './surface.ts'
 import type { Handler, Mounted } from './take-in.ts'
 
 /** Sends a free answer, or 304 to a client that has it already. */
-export function answerRead({ surface, row, reading }: Mounted, read: Read): Handler {
+export function answerRead({ surface, row, reading }: Mounted, { read, keys }: ServesOf<'read'>): Handler {
   return async (request, reply) => {
+    if (keys !== undefined) await requireKey(keys, readRequestHead(request, requestIdOf(request), reading))
     const params = reading.readParams(request.params)
     const answer = await read(surface.reads, { params, query: queryOf(request) })
-    const headers = readHeaders(answer)
+    const headers = readHeaders(answer, keys === undefined ? 'public' : 'private')
     reply.headers({ ...CORS_HEADERS, ...idHeaders(row, request.id), ...headers, 'content-type': 'application/json' })
     if (request.headers['if-none-match'] === headers.etag) return reply.code(304).send()
     return reply.send(answer.json)
   }
+}
+
+/** Throws AppError for a request without a key that may buy: `authentication_required` and the refusals of the rail. */
+async function requireKey(rails: Entrance['rails'], head: RequestHead): Promise<void> {
+  const payment = recognize({ rails }, head)
+  if (payment === undefined) throw new AppError('authentication_required')
+  await payment.identify()
 }
 
 /** Sends an answer to the holder of a key. */

@@ -51,7 +51,7 @@ const KINDS: { readonly [K in Kind]: KindRules<K> } = {
         isCounted: false,
       }),
   },
-  read: { intake: 'read', handler: (mounted, { read }) => answerRead(mounted, read) },
+  read: { intake: 'read', handler: answerRead },
   lookup: { intake: 'read', handler: (mounted, { look }) => answerLookup(mounted, look) },
   health: { intake: 'always', handler: answerHealth },
   metrics: { intake: 'always', handler: answerMetrics },

@@ -1,5 +1,6 @@
 import type { LocalRoute } from '#data-plane/pipeline/answer-locally.ts'
 import type { CallRoute } from '#data-plane/pipeline/call-plane.ts'
+import type { Entrance } from '#data-plane/pipeline/entrance.ts'
 import type { JobRoute, SubmitRoute } from '#data-plane/pipeline/job-plane.ts'
 import type { LookUp } from '#data-plane/reads/look-up.ts'
 import type { Read } from '#data-plane/reads/read.ts'
@@ -36,8 +37,8 @@ type ServedBy = {
   readonly 'job-cancel': JobRoute
   /** A free call with a key and a body that asks no provider. */
   readonly local: LocalRoute
-  /** A free answer from the snapshot. */
-  readonly read: { readonly read: Read }
+  /** A free answer from the snapshot; only for the holder of a key where the row names how keys come. */
+  readonly read: { readonly read: Read; readonly keys?: Entrance['rails'] }
   /** An answer to the holder of a key. */
   readonly lookup: { readonly look: LookUp }
   /** 200 with the first word while all is well, otherwise 503 with the second. */

@@ -57,6 +57,7 @@ export type CallTracing = {
 /** Everything that serving a call uses. */
 export type CallPlane = {
   readonly nodeId: string
+  readonly baseUrl: string
   readonly apiBaseUrl: string
   readonly clock: Time
   readonly log: Log

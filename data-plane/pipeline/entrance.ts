@@ -29,7 +29,7 @@ export type Guest = {
 /** A guest who came with a credential. */
 export type PayingGuest = Guest & { readonly payment: Payment; readonly payer: Payer }
 
-type Ports = Pick<CallPlane, 'market' | 'rates' | 'apiBaseUrl'>
+type Ports = Pick<CallPlane, 'market' | 'rates' | 'baseUrl' | 'apiBaseUrl'>
 
 export function openVisit(): Visit {
   return { scope: undefined, asked: undefined, standing: undefined }
@@ -106,7 +106,7 @@ function hasPrice({ challenge }: AnyRail): boolean {
 
 /** `payment_required` with the demand of every rail of the path for this very call. */
 export function challengeOf(
-  { apiBaseUrl }: Pick<Ports, 'apiBaseUrl'>,
+  addresses: Addresses,
   { rails }: Pick<Entrance, 'rails'>,
   asked: RequestHead | RawRequest,
   quote: Quote | undefined,
@@ -118,10 +118,19 @@ export function challengeOf(
       accepts: challenges.flatMap(({ accepts }) => accepts),
       headers: Object.assign({}, ...challenges.map(({ headers }) => headers)),
       resource: {
-        url: apiBaseUrl + asked.path,
+        url: askedUrl(addresses, asked),
         description: 'Inference, paid by the request',
         mimeType: 'application/json',
       },
     },
   })
+}
+
+type Addresses = Pick<Ports, 'baseUrl' | 'apiBaseUrl'>
+
+/** The URL that was asked for, at the one of our addresses that the request named, with the floor of its path. */
+function askedUrl({ baseUrl, apiBaseUrl }: Addresses, { headers, path, pathFloorPercent }: RequestHead): string {
+  const isSite = headers.host !== undefined && headers.host === new URL(baseUrl).host
+  const floor = pathFloorPercent === undefined ? '' : `/min${pathFloorPercent}`
+  return (isSite ? baseUrl : apiBaseUrl) + floor + path
 }

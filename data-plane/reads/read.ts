@@ -35,9 +35,12 @@ export type Read = (sources: ReadSources, request: ReadRequest) => ReadAnswer | 
 
 type ReadHeaders = { readonly 'cache-control': string; readonly etag: string }
 
-/** Headers of an answer to a read: its age limit, and an ETag over its bytes. */
-export function readHeaders({ json, maxAgeSeconds, etag = etagOf(json) }: ReadAnswer): ReadHeaders {
-  return { 'cache-control': maxAgeSeconds > 0 ? `public, max-age=${maxAgeSeconds}` : 'no-store', etag }
+/** Headers of an answer to a read: its age limit, for everybody or for the asker alone, and an ETag over its bytes. */
+export function readHeaders(
+  { json, maxAgeSeconds, etag = etagOf(json) }: ReadAnswer,
+  keeper: 'public' | 'private' = 'public',
+): ReadHeaders {
+  return { 'cache-control': maxAgeSeconds > 0 ? `${keeper}, max-age=${maxAgeSeconds}` : 'no-store', etag }
 }
 
 export function etagOf(json: string): string {

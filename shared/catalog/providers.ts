@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Endpoint, Model } from './model.ts'
+import type { Endpoint } from './model.ts'
 import { ENDPOINTS } from './model.ts'
 
 /** The endpoints that a provider's host runs. Null stands for every endpoint of its protocol. */
@@ -33,7 +33,10 @@ export function runsEndpoint({ endpoints }: Pick<Provider, 'endpoints'>, endpoin
 }
 
 /** True when the host of a provider runs at least one endpoint of a model. */
-export function runsModel(provider: Pick<Provider, 'endpoints'>, model: Pick<Model, 'endpoints'>): boolean {
+export function runsModel(
+  provider: Pick<Provider, 'endpoints'>,
+  model: { readonly endpoints: readonly Endpoint[] },
+): boolean {
   return model.endpoints.some((endpoint) => runsEndpoint(provider, endpoint))
 }
 

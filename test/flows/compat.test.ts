@@ -390,7 +390,8 @@ describe('counting and listing', () => {
 
   it('[C188] a model that is not there', async () => {
     for (const id of ['nothing', 'nothing%2fat-all', '%2f']) {
-      const answer = await fetch(`${network.sandbox.api_base_url}/compat/v1/models/${id}`)
+      const headers = { 'x-api-key': network.sandbox.buyer_key }
+      const answer = await fetch(`${network.sandbox.api_base_url}/compat/v1/models/${id}`, { headers })
       expect([answer.status, Body.parse(await answer.json()).error.type]).toEqual([404, 'not_found_error'])
     }
     await expect(client.models.retrieve('nothing')).rejects.toThrow(Anthropic.NotFoundError)

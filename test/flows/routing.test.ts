@@ -366,7 +366,7 @@ describe('what anybody may read of the market', () => {
     const { api_base_url: url } = market.network.sandbox
     for (const path of [
       ...['/api/markets', `/api/markets/${MODEL}`, `/api/markets/${MODEL}/performance`, '/api/markets/feed'],
-      ...['/v1/models', `/v1/models/${MODEL}`, '/v1/prices', '/api/inference/v1/models', '/compat/v1/models'],
+      ...['/v1/models', `/v1/models/${MODEL}`, '/v1/prices', '/api/inference/v1/models'],
     ]) {
       const answer = await fetch(url + path)
       const text = await answer.text()

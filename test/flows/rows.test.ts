@@ -61,16 +61,22 @@ type Answer = {
 
 function ask(method: string, path: string, host: string, at = url): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request({ ...{ hostname: at.hostname, port: at.port, method, path }, headers: { host } }, (answer) => {
-      const { allow, 'x-request-id': id, 'request-id': other } = answer.headers
-      let text = ''
-      answer.setEncoding('utf8')
-      answer.on('data', (part: string) => {
-        text += part
-      })
-      const ids = [id, other].filter((each) => each !== undefined).length
-      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, allow, ids, text }))
-    })
+    const sent = request(
+      {
+        ...{ hostname: at.hostname, port: at.port, method, path },
+        headers: { host, 'content-type': 'application/json' },
+      },
+      (answer) => {
+        const { allow, 'x-request-id': id, 'request-id': other } = answer.headers
+        let text = ''
+        answer.setEncoding('utf8')
+        answer.on('data', (part: string) => {
+          text += part
+        })
+        const ids = [id, other].filter((each) => each !== undefined).length
+        answer.on('end', () => resolve({ status: answer.statusCode ?? 0, allow, ids, text }))
+      },
+    )
     sent.on('error', reject)
     sent.end()
   })
@@ -169,4 +175,38 @@ it('a path that no row has is 404 in the words of the rows beside it, whatever i
     const answer = await fetch(new URL(path, whole), { method: 'POST', headers, body: '{' })
     expect([path, answer.status, 'type' in (await answer.json())]).toEqual([path, 404, isMessages])
   }
+})
+
+describe('a challenge', () => {
+  it.each([
+    [API, '/v1/chat/completions'],
+    [API, '/min30/v1/chat/completions'],
+    [API, '/min0/v1/responses'],
+    [API, '/v1/embeddings'],
+    [SITE, '/api/inference/v1/chat/completions'],
+  ])('names the URL that was asked for: %s%s', async (host, path) => {
+    const { status, text } = await ask('POST', path, host)
+    const { resource } = z.object({ resource: z.object({ url: z.string() }) }).parse(JSON.parse(text))
+    expect([status, resource.url]).toEqual([402, `http://${host}${path}`])
+  })
+})
+
+describe('the models of the messages wire', () => {
+  it('want a buyer key, in either header, as all of /compat does', async () => {
+    const { api_base_url: origin, buyer_key: buyer, seller_key: seller } = network.sandbox
+    for (const path of ['/compat/v1/models', '/compat/v1/models/claude-sonnet-4.5']) {
+      const statusWith = async (headers: Record<string, string>) => {
+        const answer = await fetch(origin + path, { headers })
+        const text = await answer.text()
+        return [answer.status, /"type":"(\w+_error)"/.exec(text)?.[1], answer.headers.get('cache-control')]
+      }
+      const refused = [401, 'authentication_error', null]
+      expect(await statusWith({})).toEqual(refused)
+      expect(await statusWith({ 'x-api-key': 'inf_nonsense' })).toEqual(refused)
+      expect(await statusWith({ 'x-api-key': seller })).toEqual(refused)
+      const kept = [200, undefined, 'private, max-age=60']
+      expect(await statusWith({ 'x-api-key': buyer })).toEqual(kept)
+      expect(await statusWith({ authorization: `Bearer ${buyer}` })).toEqual(kept)
+    }
+  })
 })

@@ -14,14 +14,18 @@ import { refusalOf } from '#test/support/refusal.ts'
 import { textModel } from '#test/support/text-model.ts'
 
 const VECTORS = 'vectors-test'
+const PICTURES = 'pictures-test'
 let market: TestMarket
 let ada: Person
 
 beforeAll(async () => {
   market = await startMarket()
   ada = await market.person()
-  const item = textModel(VECTORS, { endpoints: ['embeddings'] })
-  await invoke(market.plane, operator, importCatalog, { source: 'test', models: [item] })
+  const models = [
+    textModel(VECTORS, { endpoints: ['embeddings'] }),
+    textModel(PICTURES, { endpoints: ['image', 'image-edit'] }),
+  ]
+  await invoke(market.plane, operator, importCatalog, { source: 'test', models })
 })
 afterAll(() => market.stop())
 
@@ -109,5 +113,23 @@ describe('an offer of a model none of whose endpoints the host runs', () => {
       error: 'The host of Test runs chat; the model is for embeddings.',
     })
     expect(lines.find(({ model }) => model === 'gpt-test')?.status).toBe('created')
+  })
+})
+
+describe('an offer of a model that no path of the market serves', () => {
+  it('is refused with that reason before the provider is asked, whatever its host runs', async () => {
+    for (const endpoints of [null, ['image']]) {
+      await put({ endpoints })
+      market.provider.requests.reset()
+      const refused = await refusalOf(listOffer(market, ada.seller, { model: PICTURES, providerModel: 'gpt-test' }))
+      expect([refused.code, refused.status, refused.detail]).toEqual([
+        'model_capability_unsupported',
+        400,
+        { model_endpoints: ['image', 'image-edit'] },
+      ])
+      expect(refused.message).toBe('The model is for image, image-edit, which the market does not sell yet.')
+      expect(market.provider.requests.count()).toBe(0)
+    }
+    await put({})
   })
 })

@@ -137,7 +137,14 @@ function openPlane({ watch, market, providers }: NodeParts, stores: Stores) {
   const health = createHealth({ redis, subscriptions, clock, ids, node: id, emit: events.health })
   void health.start()
   const plane: CallPlane = {
-    ...{ nodeId: id, apiBaseUrl: 'https://api.example', clock, log, limits: CHAT_LIMITS },
+    ...{
+      nodeId: id,
+      baseUrl: 'https://site.example',
+      apiBaseUrl: 'https://api.example',
+      clock,
+      log,
+      limits: CHAT_LIMITS,
+    },
     market: market.published,
     ...{ health, spentCaps: createSpentCaps(), warm: createWarmOffers(), ownCalls },
     ownProviders: payBy(ownProviderRail(ownCalls), true),

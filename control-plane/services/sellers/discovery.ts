@@ -5,7 +5,7 @@ import { defineOperation } from '#control-plane/operation/operation.ts'
 import { choosePlace, PlaceInput, probeFailed } from '#control-plane/services/providers/provider-key.ts'
 import { linesOf } from '#control-plane/services/view-fields.ts'
 import type { Model } from '#shared/catalog/model.ts'
-import { ModelSchema } from '#shared/catalog/model.ts'
+import { ModelSchema, servedEndpoints } from '#shared/catalog/model.ts'
 import { createResolver } from '#shared/catalog/resolve.ts'
 import { mediaUnitPrice, tokenPrices } from '#shared/market-view.ts'
 import { KEEP_ALL } from '#shared/money.ts'
@@ -35,7 +35,7 @@ export const DiscoveredModelSchema = z
     metadata: z.object({
       providerModelId: z.string(),
       modelType: z.string().nullable(),
-      availabilityStatus: z.enum(['available', 'unknown_model', 'no_reference_price']),
+      availabilityStatus: z.enum(['available', 'unknown_model', 'no_reference_price', 'not_sold_yet']),
     }),
   })
   .meta({ id: 'DiscoveredModel' })
@@ -88,10 +88,12 @@ function describe({ resolve, prices }: Catalog, name: string): DiscoveredModel {
   const unitPrices = model === undefined ? undefined : prices.get(model.id)
   const tokens = tokenPrices(unitPrices ?? {}, KEEP_ALL)
   const media = unitPrices === undefined || tokens.input !== null ? null : mediaUnitPrice(unitPrices, KEEP_ALL)
-  const unknown = model === undefined ? 'unknown_model' : 'no_reference_price'
+  const isSold = unitPrices !== undefined && model !== undefined && servedEndpoints(model).length > 0
+  const reason =
+    model === undefined ? 'unknown_model' : unitPrices === undefined ? 'no_reference_price' : 'not_sold_yet'
   return {
     model: model?.id ?? name,
-    supported: unitPrices !== undefined,
+    supported: isSold,
     pricing: {
       inputPer1m: shown(tokens.input),
       outputPer1m: shown(tokens.output),
@@ -102,7 +104,7 @@ function describe({ resolve, prices }: Catalog, name: string): DiscoveredModel {
     metadata: {
       providerModelId: name,
       modelType: model?.endpoints[0] ?? null,
-      availabilityStatus: unitPrices === undefined ? unknown : 'available',
+      availabilityStatus: isSold ? 'available' : reason,
     },
   }
 }

@@ -157,7 +157,7 @@ const json = (schema: z.ZodType) => ({ 'application/json': schema })
 const open = { method: 'get', envelope: 'v1', access: 'public', refusals: READ_REFUSALS } as const
 const keyed = { method: 'get', envelope: 'v1', access: 'buyer', refusals: KEY_REFUSALS } as const
 const once = { examples: { whole: {} } }
-const compat = { ...open, envelope: 'messages', tag: 'Messages' } as const
+const compat = { ...keyed, envelope: 'messages', tag: 'Messages' } as const
 const listed = (item: z.ZodType) => json(z.object({ object: z.literal('list'), data: z.array(item) }))
 const ModelPage = z.object({
   object: z.literal('list'),

@@ -16,7 +16,7 @@ export type MarketParts = {
   readonly model: Model
   readonly unitPrices: UnitPrices
   readonly row: MarketRow | undefined
-  /** Offers in routing order. */
+  /** Offers in the order of {@link byBookRank}. */
   readonly offers: readonly BookOffer[]
   /** Sales of offers over the last day, by id. An offer without an entry sold nothing. */
   readonly trades: ReadonlyMap<string, OfferTrades>
@@ -35,6 +35,15 @@ export function byRank(left: RankedOffer, right: RankedOffer): number {
   return fast - slow || (left.id < right.id ? -1 : left.id > right.id ? 1 : 0)
 }
 export type RankedOffer = Pick<BookOffer, 'keptBps' | 'ttftMs' | 'id'>
+
+/**
+ * The order of a book: that of default routing, which uses trusted offers only. Untrusted offers follow in the order in
+ * which a call that allows them takes them.
+ */
+export function byBookRank(left: BookRank, right: BookRank): number {
+  return left.isTrusted === right.isTrusted ? byRank(left, right) : left.isTrusted ? -1 : 1
+}
+export type BookRank = RankedOffer & Pick<BookOffer, 'isTrusted'>
 
 /** The live state of offers. */
 export type LiveState = {
@@ -66,7 +75,10 @@ export type TokenPrices = {
   readonly cacheWrite: bigint | null
 }
 
-/** Best prices and liquidity of one model; `best*` counts only offers that can serve now. */
+/**
+ * Best prices and liquidity of one model. All figures but those in `untrusted` and `providers` count only offers that
+ * default routing would use now: trusted, healthy, with a rest of their cap.
+ */
 export type MarketSummary = {
   readonly best: TokenPrices
   readonly direct: TokenPrices
@@ -75,7 +87,15 @@ export type MarketSummary = {
   readonly healthySellerCount: number
   /** Sum of the daily caps of available offers; null when one of them has none. */
   readonly totalCap: bigint | null
+  /** The same of available offers that a call uses only when it allows untrusted ones. */
+  readonly untrusted: UntrustedSummary
   readonly providers: readonly ProviderSummary[]
+}
+
+export type UntrustedSummary = {
+  readonly best: TokenPrices
+  readonly bestDiscountPct: number | null
+  readonly healthySellerCount: number
 }
 
 export type ProviderSummary = {
@@ -150,24 +170,29 @@ export function buildBook(parts: MarketParts, live: LiveState, part = WHOLE_BOOK
 
 /** A model's line in the list of markets. It takes one walk over the offers and makes prices for the best one only. */
 export function summarizeMarket(parts: MarketParts, live: LiveState): MarketSummary {
-  const all = newTally()
+  const [all, untrusted] = [newTally(), newTally()]
   const byProvider = new Map<string, Tally>()
   for (const offer of parts.offers) {
     const tally = byProvider.get(offer.provider) ?? newTally()
     byProvider.set(offer.provider, tally)
     tally.isTrusted ||= offer.isTrusted
     if (!isAvailable(offer, live)) continue
-    count(all, offer)
+    count(offer.isTrusted ? all : untrusted, offer)
     count(tally, offer)
   }
   const { best } = all
   return {
     best: bestOf(parts, best),
     direct: tokenPrices(parts.unitPrices, KEEP_ALL),
-    bestDiscountPct: best === undefined ? null : keptToPercent(best.keptBps),
+    bestDiscountPct: discountOf(best),
     bestMediaUnitPrice: best === undefined ? null : mediaUnitPrice(parts.unitPrices, best.keptBps),
     healthySellerCount: all.sellers.size,
     totalCap: best === undefined ? null : all.cap,
+    untrusted: {
+      best: bestOf(parts, untrusted.best),
+      bestDiscountPct: discountOf(untrusted.best),
+      healthySellerCount: untrusted.sellers.size,
+    },
     providers: [...byProvider].map(([provider, tally]) => ({
       provider,
       isTrusted: tally.isTrusted,
@@ -189,7 +214,7 @@ function newTally(): Tally {
   return { best: undefined, sellers: new Set(), cap: 0n, isTrusted: false }
 }
 
-/** Counts an available offer. Offers come in routing order, so the first one is the best. */
+/** Counts an available offer. Offers come in the order of the book, so the first one of a tally is its best. */
 function count(tally: Tally, offer: BookOffer): void {
   tally.best ??= offer
   tally.sellers.add(offer.sellerAlias)
@@ -205,6 +230,10 @@ function isAvailable(offer: BookOffer, live: LiveState): boolean {
 
 function bestOf(parts: MarketParts, best: BookOffer | undefined): TokenPrices {
   return best === undefined ? NO_PRICES : tokenPrices(parts.unitPrices, best.keptBps)
+}
+
+function discountOf(best: BookOffer | undefined): number | null {
+  return best === undefined ? null : keptToPercent(best.keptBps)
 }
 
 /** The `cost_multiplier` of a kept share: 0.7 for a discount of 30 percent. */

@@ -30,6 +30,11 @@ export function marketFields({ id, model, summary, figures, offerCount }: Market
     bestMediaUnitPrice: exact(summary.bestMediaUnitPrice),
     healthySellerCount: summary.healthySellerCount,
     totalCapMicro: exact(summary.totalCap),
+    untrusted: {
+      best: priceFields(summary.untrusted.best),
+      bestDiscountPct: summary.untrusted.bestDiscountPct,
+      healthySellerCount: summary.untrusted.healthySellerCount,
+    },
     requests24h: figures.requests24h,
     volume24hMicro: figures.volume24hMicro.toString(),
     ttftP50Ms: figures.ttftP50Ms,

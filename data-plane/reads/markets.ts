@@ -118,7 +118,7 @@ function findParts(market: Market, asked: string): MarketParts & { readonly offe
 }
 
 function partsOf(market: Market, id: string): (MarketParts & { readonly offers: readonly MarketOffer[] }) | undefined {
-  const offers = market.offers.get(id)?.ranked
+  const offers = market.offers.get(id)?.inBookOrder()
   const model = market.resolve(id)
   const price = market.prices.get(id)
   if (!offers || offers.length === 0 || !model || !price) return undefined
@@ -194,6 +194,11 @@ function bestOf(best: TokenPrices): object {
   return { best_input_per_1m: shown(best.input), best_output_per_1m: shown(best.output) }
 }
 
+/** Input plus output, which buyers compare models by. Null for a model that is not sold by tokens. */
+function priceOf({ input, output }: TokenPrices): number | null {
+  return input === null && output === null ? null : Number((input ?? 0n) + (output ?? 0n))
+}
+
 /** The summary of a model. While none of its offers is backed off or has a spent cap, the last one is used again. */
 function summaryOf({ summaries }: ReadMemory, parts: MarketParts, live: Live): MarketSummary {
   const { offers, unitPrices } = parts
@@ -230,6 +235,7 @@ function marketRow(memory: ReadMemory, parts: MarketParts, live: Live): object {
     best_cache_write_per_1m: shown(summary.best.cacheWrite),
     direct_input_per_1m: shown(summary.direct.input),
     direct_output_per_1m: shown(summary.direct.output),
+    best_price_per_1m: priceOf(summary.best),
     best_discount_pct: summary.bestDiscountPct,
     best_media_unit_price: shown(summary.bestMediaUnitPrice),
     media_unit: model.mediaUnit,
@@ -237,6 +243,11 @@ function marketRow(memory: ReadMemory, parts: MarketParts, live: Live): object {
     requests_24h: row?.requests24h ?? 0,
     volume_24h: shown(row?.volume24hMicro ?? 0n),
     total_cap: shown(summary.totalCap),
+    untrusted: {
+      ...bestOf(summary.untrusted.best),
+      best_discount_pct: summary.untrusted.bestDiscountPct,
+      healthy_seller_count: summary.untrusted.healthySellerCount,
+    },
     ...speedOf(row),
     discount_trend: trendOf(row),
     providers: summary.providers.map((provider) => ({

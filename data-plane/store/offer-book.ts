@@ -1,4 +1,5 @@
 import type { MarketOffer } from '#data-plane/call.ts'
+import { byBookRank } from '#shared/market-view.ts'
 import type { ProtocolNeed } from '#shared/protocols/index.ts'
 import { canServe } from '#shared/protocols/index.ts'
 
@@ -29,6 +30,8 @@ const MAX_PROVIDERS = 65_535
 export type OfferBook = {
   /** Best price first. */
   readonly ranked: readonly MarketOffer[]
+  /** The order of the public book: trusted offers first, best price first. It is built at its first use. */
+  inBookOrder(): readonly MarketOffer[]
   /** The index by price. It is built at its first use. */
   byPrice(): OfferIndex
   /** The index by the measured time to the first content. Offers without a measurement follow by price. */
@@ -36,10 +39,15 @@ export type OfferBook = {
 }
 
 export function createOfferBook(ranked: readonly MarketOffer[]): OfferBook {
+  let listed: readonly MarketOffer[] | undefined
   let byPrice: OfferIndex | undefined
   let bySpeed: OfferIndex | undefined
   return {
     ranked,
+    inBookOrder() {
+      listed ??= ranked.every(({ isTrusted }) => isTrusted) ? ranked : [...ranked].sort(byBookRank)
+      return listed
+    },
     byPrice() {
       byPrice ??= buildIndex(ranked)
       return byPrice

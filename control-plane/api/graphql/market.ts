@@ -58,8 +58,18 @@ const DiscountTrend = builder.objectRef<Trend>('DiscountTrend').implement({
   }),
 })
 
+const Untrusted = builder.objectRef<MarketFields['untrusted']>('UntrustedOffers').implement({
+  description: 'Available offers of providers that are not trusted. A call uses them only with `allow_untrusted`.',
+  fields: (t) => ({
+    best: t.expose('best', { type: Prices }),
+    bestDiscountPct: t.exposeFloat('bestDiscountPct', { nullable: true }),
+    healthySellerCount: t.exposeInt('healthySellerCount'),
+  }),
+})
+
 const Market = builder.objectRef<MarketFields>('Market').implement({
-  description: 'A model on the market. Figures are of the last 24 hours; null means not enough data, never zero.',
+  description:
+    'A model on the market. `best` and what stands beside it count only offers that default routing would use now. Figures are of the last 24 hours; null means not enough data, never zero.',
   fields: (t) => ({
     id: t.exposeID('id'),
     name: t.exposeString('name'),
@@ -82,6 +92,7 @@ const Market = builder.objectRef<MarketFields>('Market').implement({
     bestMediaUnitPrice: t.exposeFloat('bestMediaUnitPrice', { nullable: true }),
     healthySellerCount: t.exposeInt('healthySellerCount'),
     totalCapMicro: t.exposeFloat('totalCapMicro', { nullable: true }),
+    untrusted: t.expose('untrusted', { type: Untrusted }),
     requests24h: t.exposeFloat('requests24h'),
     volume24hMicro: t.exposeString('volume24hMicro'),
     ttftP50Ms: t.exposeFloat('ttftP50Ms', { nullable: true }),

@@ -13,8 +13,8 @@ import type { Model } from '#shared/catalog/model.ts'
 import { ModelSchema } from '#shared/catalog/model.ts'
 import { KeptBpsNumber } from '#shared/contract/amount.ts'
 import { AppError } from '#shared/errors.ts'
-import type { BookEntry, LiveState, MarketParts, MarketSummary, RankedOffer } from '#shared/market-view.ts'
-import { buildBook, byRank, summarizeMarket } from '#shared/market-view.ts'
+import type { BookEntry, BookRank, LiveState, MarketParts, MarketSummary } from '#shared/market-view.ts'
+import { buildBook, byBookRank, summarizeMarket } from '#shared/market-view.ts'
 import { writeUnitPrices } from '#shared/pricing.ts'
 import type { MarketPlace } from './market-order.ts'
 import { chooseMarkets, MarketChoice, placeOfMarket } from './market-order.ts'
@@ -183,7 +183,7 @@ export const readOrderBook = defineOperation({
 export async function readBook(
   ctx: MarketCtx,
   model: Model,
-  { after, count }: { readonly after?: RankedOffer | undefined; readonly count: number },
+  { after, count }: { readonly after?: BookRank | undefined; readonly count: number },
 ): Promise<BookEntry[]> {
   const [offers, prices, trades] = await Promise.all([
     readOffers(ctx, [model.id]),
@@ -193,7 +193,7 @@ export async function readBook(
   const ofModel = offers.get(model.id) ?? []
   const live = await readLive(ctx, model.id, ofModel)
   const parts = { model, unitPrices: prices.get(model.id) ?? {}, row: undefined, offers: ofModel, trades }
-  const from = after === undefined ? 0 : ofModel.findIndex((offer) => byRank(offer, after) > 0)
+  const from = after === undefined ? 0 : ofModel.findIndex((offer) => byBookRank(offer, after) > 0)
   return from < 0 ? [] : buildBook(parts, live, { from, count })
 }
 
@@ -213,11 +213,12 @@ function textOf(position: string): string {
   return Buffer.from(position, 'hex').toString()
 }
 
-function placeOf({ keptBps, ttftMs, id }: RankedOffer): string {
-  return `${keptBps}.${ttftMs ?? ''}.${id}`
+function placeOf({ isTrusted, keptBps, ttftMs, id }: BookRank): string {
+  return `${isTrusted ? 1 : 0}.${keptBps}.${ttftMs ?? ''}.${id}`
 }
 
-function rankOf(position: string): RankedOffer {
-  const [kept = '', ttft = '', id = ''] = position.split('.')
-  return { keptBps: KeptBpsNumber.parse(Number(kept)), ttftMs: ttft === '' ? null : Number(ttft), id }
+function rankOf(position: string): BookRank {
+  const [trusted = '', kept = '', ttft = '', id = ''] = position.split('.')
+  const keptBps = KeptBpsNumber.parse(Number(kept))
+  return { isTrusted: trusted === '1', keptBps, ttftMs: ttft === '' ? null : Number(ttft), id }
 }

@@ -16,6 +16,8 @@ export const MarketSummarySchema = z.object({
   healthySellerCount: Count,
   /** The sum of the daily caps of available offers; null when one of them has no cap. */
   totalCap: z.bigint().nullable(),
+  /** Of offers that a call uses only when it allows untrusted ones. */
+  untrusted: z.object({ best: TokenPrices, bestDiscountPct: z.number().nullable(), healthySellerCount: Count }),
   providers: z
     .array(z.object({ provider: z.string(), isTrusted: z.boolean(), healthySellerCount: Count, best: TokenPrices }))
     .readonly(),

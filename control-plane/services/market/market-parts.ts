@@ -12,7 +12,7 @@ import { offersDocumentName } from '#shared/contract/snapshot.ts'
 import type { OfferTrades } from '#shared/contract/trades.ts'
 import { parseTrades } from '#shared/contract/trades.ts'
 import type { BookOffer, LiveState } from '#shared/market-view.ts'
-import { byRank } from '#shared/market-view.ts'
+import { byBookRank } from '#shared/market-view.ts'
 import { keptBps, microUsd, parseMicroUsd } from '#shared/money.ts'
 import type { UnitPrices } from '#shared/pricing.ts'
 import { UnitPricesSchema } from '#shared/pricing.ts'
@@ -30,7 +30,7 @@ const CAPS_OF_A_ROW = 8
 /** The parts of the context that reading the market uses. */
 export type MarketCtx = Pick<Ctx, 'db' | 'clock' | 'settings' | 'liveOffers' | 'marketMemory' | 'sellerAlias'>
 type Books = ReadonlyMap<string, readonly BookOffer[]>
-/** The active offers of models in routing order. A book is read again only when its document has changed. */
+/** The active offers of models in the order of the book. A book is read again only when its document has changed. */
 export async function readOffers(ctx: MarketCtx, models: readonly string[]): Promise<Books> {
   const { versions, books } = await recall(ctx, models)
   const found = new Map(books)
@@ -108,7 +108,7 @@ async function loadOffers(ctx: MarketCtx, models: readonly string[]): Promise<Bo
       ttftMs: speeds.get(offer.id) ?? null,
     })
   }
-  for (const offers of books.values()) offers.sort(byRank)
+  for (const offers of books.values()) offers.sort(byBookRank)
   return books
 }
 

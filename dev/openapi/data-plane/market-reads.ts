@@ -16,13 +16,17 @@ const MarketRow = z
     best_cache_write_per_1m: Price,
     direct_input_per_1m: Price,
     direct_output_per_1m: Price,
-    best_discount_pct: z.number().nullable(),
+    best_price_per_1m: Price.describe('Input plus output, in micro-USD per million tokens of each.'),
+    best_discount_pct: z.number().nullable().describe('Of the offers that default routing would use now.'),
     best_media_unit_price: z.number().nullable(),
     media_unit: z.string().nullable(),
     healthy_seller_count: Count,
     requests_24h: Count,
     volume_24h: Count.nullable(),
     total_cap: Count.nullable(),
+    untrusted: z
+      .object({ ...Best, best_discount_pct: z.number().nullable(), healthy_seller_count: Count })
+      .describe('Of offers that a call uses only with `allow_untrusted`.'),
     ...Speed,
     uptime_pct: Figure,
     cache_hit_rate_pct: Figure,

@@ -36,7 +36,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'nobody-waits-at-the-end',
-    file: 'data-plane/plane.ts',
+    file: 'data-plane/http/drain.ts',
     find: 'await untilIdle(config.drainMs, () => calls.ending.isDue)',
     replace: 'await untilIdle(0, () => true)',
     caughtBy: 'F43',

@@ -1,0 +1,106 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import type { RoutedMarket } from '#test/support/routed-market.ts'
+import { MODEL, startRoutedMarket } from '#test/support/routed-market.ts'
+
+let market: RoutedMarket
+
+beforeAll(async () => {
+  market = await startRoutedMarket()
+}, 120_000)
+afterAll(() => market?.stop(), 60_000)
+
+const GOOD = { model: MODEL, messages: [{ role: 'user', content: 'hi' }], max_tokens: 20 }
+
+/** The answer of a public read. */
+const read = async (path: string): Promise<unknown> =>
+  (await fetch(`${market.network.sandbox.api_base_url}${path}`)).json()
+
+describe('the shown best price', () => {
+  const Explained = z.object({ offers: z.array(z.object({ offer: z.string(), discount_pct: z.number() })) })
+  const Row = z.object({
+    best_discount_pct: z.number().nullable(),
+    best_input_per_1m: z.number().nullable(),
+    best_output_per_1m: z.number().nullable(),
+    best_price_per_1m: z.number().nullable(),
+    untrusted: z.object({
+      best_discount_pct: z.number().nullable(),
+      best_input_per_1m: z.number().nullable(),
+      best_output_per_1m: z.number().nullable(),
+      healthy_seller_count: z.number(),
+    }),
+  })
+  const explain = async (fields: object) => {
+    const body = { path: '/v1/chat/completions', body: { ...GOOD, ...fields } }
+    const answer = await market.post('/v1/route/explain', market.network.sandbox.buyer_key, body)
+    return Explained.parse(await answer.json()).offers
+  }
+
+  it('is that of the offer to which a call goes by default; what needs allow_untrusted stands beside it', async () => {
+    const { markets } = z.object({ markets: z.array(Row) }).parse(await read(`/api/markets?model=${MODEL}`))
+    const [row] = markets
+    const [byDefault] = await explain({})
+    const [byWish] = await explain({ allow_untrusted: true })
+    expect(byDefault?.discount_pct).not.toBe(byWish?.discount_pct)
+    expect(row?.best_discount_pct).toBe(byDefault?.discount_pct)
+    expect(row?.untrusted.best_discount_pct).toBe(byWish?.discount_pct)
+    expect(row?.untrusted.healthy_seller_count).toBeGreaterThan(0)
+    expect(row?.untrusted.best_input_per_1m).toBeLessThan(row?.best_input_per_1m ?? 0)
+    expect(row?.best_price_per_1m).toBe((row?.best_input_per_1m ?? 0) + (row?.best_output_per_1m ?? 0))
+  })
+
+  it('heads the book, whose order is that of the calls; untrusted offers follow', async () => {
+    const Book = z.object({ offers: z.array(z.object({ id: z.string(), rank: z.number(), trusted: z.boolean() })) })
+    const { offers } = Book.parse(await read(`/api/markets/${MODEL}`))
+    const routed = (await explain({})).map(({ offer }) => offer)
+    expect(routed.length).toBeGreaterThan(1)
+    expect(offers.slice(0, routed.length).map(({ id }) => id)).toEqual(routed)
+    expect(offers.map(({ rank }) => rank)).toEqual(offers.map((_offer, at) => at + 1))
+    const firstUntrusted = offers.findIndex(({ trusted }) => !trusted)
+    expect(firstUntrusted).toBeGreaterThan(0)
+    expect(offers.slice(firstUntrusted).some(({ trusted }) => trusted)).toBe(false)
+  })
+
+  it('is the same over GraphQL, page by page', async () => {
+    const query = `{ market(model: "${MODEL}") { bestDiscountPct untrusted { bestDiscountPct healthySellerCount } }
+      orderBook(model: "${MODEL}", first: 1) { edges { node { id trusted } } pageInfo { endCursor } } }`
+    const Page = z.object({
+      edges: z.array(z.object({ node: z.object({ id: z.string() }) })),
+      pageInfo: z.object({ endCursor: z.string().nullable() }),
+    })
+    const Said = z.object({
+      data: z.object({
+        market: z.object({
+          bestDiscountPct: z.number(),
+          untrusted: z.object({ bestDiscountPct: z.number(), healthySellerCount: z.number() }),
+        }),
+        orderBook: Page,
+      }),
+    })
+    const ask = async (text: string): Promise<unknown> =>
+      (
+        await fetch(`${market.network.sandbox.api_base_url}/graphql`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ query: text }),
+        })
+      ).json()
+    const { data } = Said.parse(await ask(query))
+    const { offers } = z
+      .object({ offers: z.array(z.object({ id: z.string() })) })
+      .parse(await read(`/api/markets/${MODEL}`))
+    expect(data.market.bestDiscountPct).toBe((await explain({}))[0]?.discount_pct)
+    expect(data.market.untrusted.bestDiscountPct).toBe((await explain({ allow_untrusted: true }))[0]?.discount_pct)
+    const seen = data.orderBook.edges.map(({ node }) => node.id)
+    let { endCursor } = data.orderBook.pageInfo
+    while (seen.length < offers.length) {
+      const next = await ask(
+        `{ orderBook(model: "${MODEL}", first: 1, after: "${endCursor}") { edges { node { id } } pageInfo { endCursor } } }`,
+      )
+      const page = z.object({ data: z.object({ orderBook: Page }) }).parse(next).data.orderBook
+      seen.push(...page.edges.map(({ node }) => node.id))
+      endCursor = page.pageInfo.endCursor
+    }
+    expect(seen).toEqual(offers.map(({ id }) => id))
+  })
+})
